@@ -1,0 +1,39 @@
+# The front door. Meson and Ninja do the work behind it; every target first
+# runs scripts/setup, which is silent and instant when nothing is missing.
+
+B     ?= build
+MESON  = meson setup
+NINJA  = ninja --quiet
+
+.PHONY: help setup run build test unit layers asan fmt clean
+
+help:      ## this list
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup:
+	@scripts/setup
+
+build: setup ## the release binary at build/parley, the page inside it
+	@scripts/build $(B) -Dbuildtype=release
+
+run: build ## serve the demo on http://127.0.0.1:8000
+	@exec $(B)/parley serve
+
+test: setup ## every test there is; last line: N passed, N failed
+	@scripts/test
+
+unit: setup ## only the unit tests; make unit T=json runs those whose name contains it
+	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@build-test/unit $(T)
+
+asan: setup ## the whole suite under AddressSanitizer and UBSan
+	@SANITIZE=1 scripts/test
+
+layers: ## fail on an include that points the wrong way
+	@scripts/layers
+
+fmt: ## format the C code
+	@clang-format -i $$(git ls-files 'src/*.[ch]' 'test/*.[ch]')
+
+clean: ## forget everything that was built
+	@rm -rf build build-*

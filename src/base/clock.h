@@ -1,0 +1,18 @@
+/* clock.h -- two clocks, never mixed.
+ *
+ * mono: for deadlines and durations; never jumps. wall: for what people and
+ * records see. Tests may shift the wall clock (PARLEY_CLOCK_SHIFT_MS in the environment of a test build).
+ */
+#ifndef PARLEY_CLOCK_H
+#define PARLEY_CLOCK_H
+
+#include "base/buf.h"
+
+uint64_t clock_mono_ms(void);
+uint64_t clock_mono_ns(void);
+int64_t  clock_wall_ms(void);
+/* "2026-11-15T20:17:25.123Z" */
+#define CLOCK_RFC3339_LEN 24
+void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1]);
+
+#endif

@@ -1,0 +1,64 @@
+/* main.c -- runs every registered test, or those whose name or file contains argv[1]. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "test.h"
+
+jmp_buf test_leave;
+static struct test *tests, **tail = &tests;
+static bool         failed_now;
+static char         dir[] = "/tmp/parley-unit-XXXXXX";
+static bool         dir_made;
+
+void test_register(struct test *t)
+{
+    *tail = t;
+    tail = &t->next;
+}
+
+void test_failed(const char *file, int line, const char *what)
+{
+    failed_now = true;
+    printf("  %s:%d: %s\n", file, line, what);
+}
+
+void test_check_str(const char *file, int line, struct str got, struct str want)
+{
+    if (str_eq(got, want)) return;
+    test_failed(file, line, "texts differ");
+    printf("    got:  " STR_FMT "\n    want: " STR_FMT "\n", STR_ARG(got), STR_ARG(want));
+}
+
+static void remove_dir(void)
+{
+    char cmd[128];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+    if (system(cmd) != 0) printf("note: could not remove %s\n", dir);
+}
+
+const char *test_dir(void)
+{
+    if (!dir_made) {
+        if (!mkdtemp(dir)) abort();
+        dir_made = true;
+        atexit(remove_dir);
+    }
+    return dir;
+}
+
+int main(int argc, char **argv)
+{
+    int         passed = 0, failed = 0;
+    const char *word = argc > 1 && argv[1][0] ? argv[1] : NULL;
+
+    for (struct test *t = tests; t; t = t->next) {
+        if (word && !strstr(t->name, word) && !strstr(t->file, word)) continue;
+        failed_now = false;
+        if (setjmp(test_leave) == 0) t->run();
+        if (failed_now) printf("FAILED %s (%s)\n", t->name, t->file);
+        if (failed_now) failed++; else passed++;
+        fflush(stdout);
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}
