@@ -1,0 +1,102 @@
+/* model.h -- a language model: what is asked, and what comes back piece by piece.
+ *
+ * A model call has no side effect: it may be repeated after a crash. The request
+ * is built from facts by run/history; adapters (demo, anthropic, gemini, openai)
+ * turn it into their wire and the wire into the calls of struct model_sink.
+ * Nothing here knows of threads, stores or connections.
+ *
+ * Everything happens on the loop thread. The request is valid during start()
+ * only. No sink function is called from inside start() or after cancel().
+ */
+#ifndef PARLEY_MODEL_H
+#define PARLEY_MODEL_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+/* --- asked --------------------------------------------------------------- */
+
+enum msg_role { MSG_USER, MSG_ASSISTANT, MSG_TOOLS };   /* MSG_TOOLS: the results of the assistant message before it */
+
+enum msg_part_type { PART_TEXT, PART_REASONING, PART_CALL, PART_RESULT, PART_FILE };
+
+struct msg_part {
+    enum msg_part_type type;
+    struct str text;          /* TEXT, REASONING; RESULT: what the model is told; FILE: its bytes in base64 */
+    struct str id;            /* CALL, RESULT: the provider's own id when this provider made it, else ours */
+    struct str name;          /* CALL, RESULT: wire name of the tool */
+    struct str input;         /* CALL: JSON object as text */
+    struct str opaque;        /* JSON kept for this provider (signatures ...), replayed untouched; STR_NONE: none.
+                                 Only set when the step was made by the provider that is asked now. */
+    struct str media_type;    /* FILE; text parts of other kinds come as TEXT */
+    struct str url;           /* FILE given by address instead of bytes */
+    bool       is_error;      /* RESULT */
+};
+
+struct msg { enum msg_role role; struct msg_part *parts; size_t count; };
+
+struct model_tool { struct str name, description, schema; };   /* name: [A-Za-z0-9_-]{1,64} */
+
+struct model_request {
+    struct str               system;
+    const struct msg        *msgs;  size_t msg_count;
+    const struct model_tool *tools; size_t tool_count;
+    bool                     no_calls;      /* the closing answer at the iteration limit: tools are listed, not to be used */
+    struct str               thread;        /* for upstreams that want a stable user or cache key */
+};
+
+/* --- answered --------------------------------------------------------------- */
+
+enum model_stop {
+    STOP_END,          /* said all it had to say */
+    STOP_CALLS,        /* wants its calls run */
+    STOP_LENGTH,       /* cut by a token limit: calls are not run */
+    STOP_REFUSAL,      /* content filter or refusal: calls are not run */
+};
+
+struct model_error {
+    const char *code;        /* "model_overloaded", "model_auth", "model_rate_limit", "model_unreachable", "model_protocol", "model_error" ... */
+    struct str  message;     /* one sentence for people: what happened and whether trying again helps. Never a raw body, never a key */
+    bool        retryable;
+};
+
+/* Parts come one after another: a new text, reasoning or call closes the one
+ * before it. Adapters whose wire interleaves parallel calls hold the later ones back. */
+struct model_sink {
+    void (*text)(struct model_sink *s, struct str delta);
+    void (*reasoning)(struct model_sink *s, struct str delta);
+    /* JSON to keep with the part that is open now (or, with none open, a new reasoning part). */
+    void (*opaque)(struct model_sink *s, struct str json);
+    void (*call)(struct model_sink *s, struct str provider_id, struct str name);     /* a call begins */
+    void (*input)(struct model_sink *s, struct str delta);                           /* JSON text of the open call */
+    void (*call_end)(struct model_sink *s);        /* the open call is complete; without this it is never run */
+    void (*usage)(struct model_sink *s, int64_t input_tokens, int64_t output_tokens);  /* totals; a later one replaces */
+    /* Exactly one of these two ends it. */
+    void (*done)(struct model_sink *s, enum model_stop stop);
+    void (*failed)(struct model_sink *s, const struct model_error *e);
+};
+
+/* --- a model ------------------------------------------------------------------- */
+
+struct model;
+struct model_run;                /* one call in flight; the adapter's own */
+
+struct model_ops {
+    /* NULL: no memory. */
+    struct model_run *(*start)(struct model *m, const struct model_request *q, struct model_sink *sink);
+    void              (*cancel)(struct model_run *r);       /* closes the transfer at once, frees r */
+    void              (*free)(struct model *m);
+};
+
+struct model {
+    const struct model_ops *ops;
+    struct str name;             /* the configuration's name for it */
+    struct str provider;         /* "demo", "anthropic" ...: which opaque parts it understands */
+    struct str model;            /* the provider's name for it */
+};
+
+/* The scripted model compiled in: no key, no network. `token_ms` between words; 0: as fast as the loop turns. */
+struct model *model_demo_new(struct loop *l, unsigned token_ms);
+
+#endif

@@ -1,0 +1,135 @@
+/* conn.h -- one connection: HTTP/1.1 requests in, answers and streams out.
+ *
+ * The parts: http1 and ws are pure codecs; conn owns the socket, the buffers and
+ * the deadlines; route finds the handler; a handler answers with exactly one of
+ *     conn_reply()     a whole answer,
+ *     conn_stream()    an answer that is pulled from a source as the socket takes it,
+ *     conn_upgrade()   a WebSocket, whose output is pulled from a source too,
+ * now or later (it may keep the conn and answer when the store did, see conn_hold).
+ *
+ * Pull, not push: output is asked for when the socket can take bytes. conn marks
+ * itself dirty, and once per loop turn the source fills one shared 64 KiB scratch
+ * buffer, which is written directly; only what the kernel did not take is kept,
+ * so an idle connection owns no buffer and a slow one at most CONN_OUT_MAX.
+ *
+ * Limits and deadlines come from struct net_limits: head within head_ms, body
+ * within body_ms of the request's first byte in total (not per read), keep-alive
+ * idle_ms, a stream that takes no bytes for write_ms is closed. All bodies in
+ * flight together are capped (503 beyond).
+ */
+#ifndef PARLEY_CONN_H
+#define PARLEY_CONN_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "loop/loop.h"
+
+#define CONN_OUT_MAX (64 * 1024)
+
+struct conn;
+struct server;
+
+struct net_limits {
+    size_t   head_max;             /* 16 KiB */
+    size_t   body_max;             /* 8 MiB */
+    size_t   bodies_max;           /* 256 MiB, all in flight */
+    size_t   message_max;          /* 1 MiB, one WebSocket message */
+    unsigned head_ms, body_ms;     /* 10 s, 30 s */
+    unsigned idle_ms;              /* 60 s between requests */
+    unsigned write_ms;             /* 30 s without the peer taking a byte that waits */
+    unsigned connections;          /* 10,000 */
+    unsigned per_address;          /* 1,000; not applied to loopback */
+};
+void net_limits_default(struct net_limits *l);
+
+struct header { struct str name, value; };
+
+struct request {
+    struct str     method, path, query;   /* path decoded and checked: no NUL, no "..", valid UTF-8; query raw */
+    struct header *headers;  size_t header_count;
+    struct str     body;
+    struct str     param[4];              /* what the route's {names} matched, in order */
+    struct arena  *arena;                 /* lives until the answer is finished */
+    struct conn   *conn;
+    uint64_t       began_ns;
+    void          *principal;             /* set by the guard; see guard.h */
+};
+struct str request_header(const struct request *q, const char *name);            /* STR_NONE: absent */
+struct str request_query(const struct request *q, const char *name);             /* decoded into q->arena; STR_NONE: absent */
+
+/* --- answers ---------------------------------------------------------------- */
+
+/* Headers to add, before answering: Parley-Thread and the like. CR, LF and NUL in values are a bug (must). */
+void conn_header(struct conn *c, const char *name, struct str value);
+/* A whole answer. `type` NULL: no body. The bytes are copied. */
+void conn_reply(struct conn *c, int status, const char *type, struct str body);
+/* {"error":{"code","message"}} */
+void conn_error(struct conn *c, int status, const char *code, const char *message);
+
+enum pull {
+    PULL_WAIT,       /* nothing (more) now; source_wake() will say when */
+    PULL_MORE,       /* room was used up; ask again when there is room */
+    PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
+};
+struct source {
+    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames
+     * with ws_frame(). Must not free itself. */
+    enum pull (*pull)(struct source *s, struct buf *out, size_t room);
+    /* The connection is over, for whatever reason, or the stream ended: the last call. */
+    void      (*gone)(struct source *s);
+    struct conn *conn;     /* set by conn_stream and conn_upgrade; NULL after gone */
+};
+/* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0, `: keep-alive\n\n` after so
+ * much silence. The source is pulled for the first time at the end of this turn. */
+void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms);
+void source_wake(struct source *s);               /* cheap; any number of times per turn */
+bool source_blocked(const struct source *s);      /* the socket is full right now */
+
+struct ws_peer {
+    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8 */
+    void (*gone)(struct ws_peer *p);                                    /* after source.gone */
+};
+/* Answers 101 when the request is a proper upgrade, else 400/426 and returns false.
+ * `protocol`: the chosen subprotocol or STR_NONE. Pings every 30 s, closed after two unanswered. */
+bool conn_upgrade(struct conn *c, struct str protocol, struct source *src, struct ws_peer *peer);
+bool conn_wants_upgrade(const struct request *q);
+void conn_ws_close(struct conn *c, int code, const char *reason);
+/* One complete frame. Server frames are not masked. */
+void ws_frame_text(struct buf *out, struct str text);
+/* Small control texts (ack, error, pong of the application): queued before the source's bytes, at most 16 KiB
+ * unsent; beyond that the peer is not reading and is closed (1008). */
+void conn_ws_send(struct conn *c, struct str text);
+
+/* The handler returns without having answered and will answer later; `cancelled` is
+ * called instead if the connection dies first. Without a hold, returning unanswered is a bug (500 and a log line). */
+struct conn_hold { void (*cancelled)(struct conn_hold *h); };
+void conn_hold(struct conn *c, struct conn_hold *h);
+
+bool conn_is_loopback(const struct conn *c);
+struct str conn_peer(const struct conn *c);        /* address as text, for logs */
+struct request *conn_request(struct conn *c);      /* the one being answered */
+
+/* --- the server ------------------------------------------------------------------ */
+
+typedef void (*handler)(struct server *s, struct request *q);
+struct route { const char *method, *pattern; handler run; };   /* "/v1/threads/{}/events"; {} is one segment; a last "*" takes the rest */
+
+struct server_setup {
+    struct loop        *loop;
+    struct net_limits   limits;
+    const struct route *routes;          /* ended by { NULL } */
+    /* Before every handler, after the body came: false when it has answered already (401, 403, 421 ...). */
+    bool              (*guard)(struct server *s, struct request *q);
+    void               *app;             /* for the handlers: server_app() */
+};
+MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out, struct str *why, struct arena *a);
+void    *server_app(const struct server *s);
+unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */
+unsigned server_connections(const struct server *s), server_streams(const struct server *s);
+/* Stops accepting; answers in flight go on. Idle connections are closed, idle WebSockets with 1012. */
+void     server_drain(struct server *s);
+/* Closes every connection; `done` is called when the last one is gone. */
+void     server_close(struct server *s, void (*done)(void *ctx), void *ctx);
+void     server_free(struct server *s);
+
+#endif

@@ -1,0 +1,156 @@
+/* store.h -- where the logs live: append-if, read-from, watch, lease, and lists.
+ *
+ * A log is named by (owner, thread). Its facts are numbered 1, 2, 3 ... without
+ * holes. The store knows nothing of what a fact means: kind is a word, body is a
+ * JSON text. What must be found without reading logs (a person's threads, the
+ * approvals that wait, a request id, how often a tool ran) is kept in small lists
+ * that an append updates in the same transaction: never one without the other.
+ *
+ * Every call is asynchronous and answered on the loop thread, also errors, never
+ * from inside the call itself. Appends of one log are committed in the order of
+ * the calls. Committed means: on disk, it survives power loss.
+ *
+ * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
+ * is taken; `found_*` say by what), ERR_BUSY (file locked by another), ERR_FULL
+ * (disk full), ERR_IO, ERR_NOMEM. After any error nothing of that append is there.
+ * The store heals by itself: the next append simply tries again.
+ *
+ * Memory: requests are the caller's structs and must live until the answer.
+ * Answers point into memory that is valid during the callback only.
+ */
+#ifndef PARLEY_STORE_H
+#define PARLEY_STORE_H
+
+#include "base/arena.h"
+#include "loop/loop.h"
+
+struct store;
+
+struct log_name { struct str owner, thread; };
+
+struct store_fact {
+    uint64_t   seq;            /* filled in by the store when appending */
+    int64_t    at_ms;          /* wall clock */
+    struct str kind;
+    struct str body;
+};
+
+/* --- append-if ----------------------------------------------------------- */
+
+struct store_approval {        /* one row of the approvals list, keyed by (owner, id) */
+    struct str id, call, tool, status;
+    struct str body;           /* JSON object with the rest of what the list shows */
+    int64_t    requested_ms, expires_ms;      /* expires 0: never */
+};
+
+struct store_append {
+    struct log_name          log;
+    uint64_t                 expected;        /* seq of the last fact; 0: the log is new and is created by this */
+    const struct store_fact *facts;
+    size_t                   fact_count;      /* >= 1 */
+
+    /* List updates; all optional. */
+    struct str               title;           /* STR_NONE: unchanged (and must be given, maybe "", when the log is new) */
+    struct str               state;           /* "idle" | "running" | "waiting"; STR_NONE: unchanged */
+    struct str               request_id;      /* claims it for (owner); STR_NONE: none */
+    struct str               run;             /* stored beside request_id */
+    const struct store_approval *approvals;   /* inserted or replaced */
+    size_t                   approval_count;
+    const struct store_tool_count { struct str tool; unsigned runs, failed; } *tools;   /* added to the counters */
+    size_t                   tool_count;
+
+    void (*done)(struct store_append *a, enum err e);
+    uint64_t                 new_seq;         /* out: seq of the last fact now */
+    struct str               found_thread, found_run;  /* out, with ERR_EXISTS: who has the request id */
+
+    struct loop_post         post;            /* private from here on */
+    struct list              node;
+    enum err                 result;
+    uint64_t                 queued_ns;
+    char                     found_buf[2][192];
+};
+void store_append(struct store *s, struct store_append *a);
+
+/* --- read-from ------------------------------------------------------------ */
+
+struct store_read {
+    struct log_name log;
+    uint64_t        after;                    /* facts with seq > after, in order */
+    /* Rows are valid during the call. meta.seq 0 and ERR_NOT_FOUND: no such log. */
+    void (*done)(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
+    struct str      title, state;             /* out, valid during the callback */
+    int64_t         created_ms, updated_ms;   /* out */
+    struct loop_post post; struct list node; enum err result; struct arena arena;   /* private */
+    struct store_fact *facts; size_t count;
+};
+void store_read(struct store *s, struct store_read *r);
+
+/* --- lists ----------------------------------------------------------------- */
+
+enum store_list_kind {
+    STORE_THREADS,        /* of `owner`, newest change first; `before` pages */
+    STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given */
+    STORE_DUE,            /* pending approvals of everybody with expires_ms in (0, `due_ms`], soonest first */
+    STORE_NEXT_DUE,       /* the one pending approval that expires soonest */
+    STORE_UNFINISHED,     /* logs of everybody whose state is not "idle": what recovery looks at */
+    STORE_TOOLS,          /* counters */
+    STORE_REQUEST,        /* the row of (owner, request_id = `id`), if any */
+};
+
+struct store_row {        /* which members are filled depends on the list */
+    struct str owner, thread, title, state, run;
+    int64_t    created_ms, updated_ms;
+    struct store_approval approval;
+    struct str tool; uint64_t runs, failed;
+};
+
+struct store_list {
+    enum store_list_kind kind;
+    struct str  owner, thread, status, id;
+    struct str  search;               /* STORE_THREADS: title contains this (any case); STR_NONE: all */
+    int64_t     due_ms;
+    struct str  before;               /* opaque, from `next`; STR_NONE: from the start */
+    unsigned    limit;                /* 0: no limit (internal use) */
+    void (*done)(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
+    struct loop_post post; struct list node; enum err result; struct arena arena;   /* private */
+    struct store_row *rows; size_t count; struct str next;
+};
+void store_list(struct store *s, struct store_list *l);
+
+/* Changes to a log's entry in the list that are no facts. */
+struct store_edit {
+    struct log_name log;
+    struct str      title;            /* STR_NONE: unchanged */
+    bool            remove;           /* the log, its rows and its request ids are gone for good */
+    void (*done)(struct store_edit *e, enum err err);     /* ERR_NOT_FOUND */
+    struct loop_post post; struct list node; enum err result;   /* private */
+};
+void store_edit(struct store *s, struct store_edit *e);
+
+/* --- watch and lease --------------------------------------------------------- */
+
+/* Called after each commit, whoever made it, with the log's new last seq; the
+ * caller's own appends come here before their `done`. One watcher per store. */
+void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq), void *ctx);
+
+/* Only the holder of a log's lease may drive its runs. Taking it again renews it.
+ * False: somebody else (*holder_ms left) has it. A store that only one process can open
+ * (SQLite: the file is locked at open) answers from memory. */
+MUST_CHECK enum err store_lease(struct store *s, struct log_name log, struct str holder, uint64_t ttl_ms);  /* OK or ERR_BUSY */
+void store_unlease(struct store *s, struct log_name log, struct str holder);
+
+/* --- life ---------------------------------------------------------------------- */
+
+/* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts. On failure *why is
+ * a sentence for people (static or in `a`): path not writable, made by a newer version, used by another process. */
+MUST_CHECK enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out, struct str *why);
+/* Waits for what is queued (at most a second or two), closes. No callbacks come afterwards. */
+void store_close(struct store *s);
+/* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO). */
+enum err store_health(const struct store *s);
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 1". */
+struct str store_promise(const struct store *s);
+/* Optional: told how long each commit took (queue to answer). */
+void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
+
+#endif

@@ -1,0 +1,17 @@
+/* policy.h -- does this call need a person's yes?
+ *
+ * `confirm` in the configuration: "never", "always", or {"when": C} where C is a
+ * condition {"pointer":"/amount","op":">","value":100} (op: == != > >= < <= in contains matches-prefix exists)
+ * or a list of conditions, which means "any of them". A condition on a member that is absent or of
+ * another type than it can be compared with holds (asks): when in doubt, a person is asked.
+ */
+#ifndef PARLEY_POLICY_H
+#define PARLEY_POLICY_H
+
+#include "tool/tool.h"
+
+/* Checks a `confirm` value of the configuration and stores it in t; *why is a sentence on error. */
+MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const char **why);
+bool policy_asks(const struct tool *t, const struct jv *args);
+
+#endif

@@ -1,0 +1,89 @@
+/* tool.h -- a power the agent has: what it is called, what it takes, who must say
+ * yes, and how it is run.
+ *
+ * Runners (built in, exec, http, mcp) implement struct tool_ops. A runner starts
+ * only after the call's `started` fact is on disk, is given the call id as its
+ * idempotency key, reports progress and exactly one result, all on the loop
+ * thread, never from inside start(). Client tools have no ops: the browser runs them.
+ */
+#ifndef PARLEY_TOOL_H
+#define PARLEY_TOOL_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+enum tool_where { TOOL_SERVER, TOOL_CLIENT };
+enum tool_confirm { CONFIRM_NEVER, CONFIRM_ALWAYS, CONFIRM_WHEN };
+
+struct tool;
+struct tool_job;
+
+struct tool_progress {
+    struct str stage, message;   /* may be STR_NONE */
+    double     progress;         /* 0..1, negative: not known */
+    struct str data;             /* JSON or STR_NONE */
+};
+
+enum tool_outcome { TOOL_DONE, TOOL_FAILED, TOOL_CANCELLED, TOOL_UNKNOWN };   /* unknown: it may or may not have happened */
+
+struct tool_result {
+    enum tool_outcome outcome;
+    struct str text;             /* what the model is told; capped by run/ with a note */
+    struct str value;            /* JSON for the card; STR_NONE: the text as a string */
+    struct str note;             /* for the card only, e.g. the end of stderr; STR_NONE: none */
+};
+
+struct tool_ops {
+    /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at all. */
+    enum err (*start)(struct tool *t, struct tool_job *job);
+    /* Asks it to stop; a result must still come (TOOL_CANCELLED, or what happened after all). */
+    void     (*cancel)(struct tool_job *job);
+    /* The person's answer to job->ask: `content` is JSON (STR_NONE when not accepted). NULL: never asks. */
+    void     (*answer)(struct tool_job *job, bool accepted, struct str content);
+    void     (*free)(struct tool *t);
+};
+
+struct tool {
+    struct str  name;            /* as people see it: "browser.search" */
+    struct str  wire_name;       /* [A-Za-z0-9_-]{1,64}, unique: what models see; filled in by the registry */
+    struct str  description;
+    struct str  schema_text;     /* JSON schema of the input, as text */
+    const struct jv *schema;     /* and parsed */
+    enum tool_where   where;
+    enum tool_confirm confirm;
+    const struct jv  *when;      /* CONFIRM_WHEN: the condition, see policy.h */
+    struct str  confirm_text;    /* the policy as JSON text, for /v1/tools: "\"always\"" or the object */
+    struct str  risk;            /* "low" | "high" */
+    bool        idempotent;
+    unsigned    timeout_ms;      /* default 60,000 */
+    unsigned    expires_s;       /* of its approvals; default 86,400; 0: never */
+    struct str  intent, ask;     /* templates; STR_NONE: the default sentence */
+    struct str  source;          /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
+    struct str  status;          /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
+    bool        reply;           /* suggest_replies and the like: fills the payload, no card, no iteration */
+    bool        makes_artifact;  /* seed 000: its value {id,type,title,content} is told as artifact_complete */
+    bool        hidden;          /* not offered to models: reached by a suggested action only */
+    uint64_t    digest;          /* of the definition; an approval remembers it (a changed tool is asked again) */
+    const struct tool_ops *ops;
+    void       *ctx;             /* the runner's */
+    uint64_t    runs, failed;    /* counters since the store was made; loaded at start */
+};
+
+/* One execution. Owned by run/, lives until finish() returned. */
+struct tool_job {
+    struct tool     *tool;
+    struct str       call_id;        /* the idempotency key */
+    struct str       thread, owner;
+    struct str       input;          /* JSON object as text, as the model wrote it and the person saw it */
+    const struct jv *args;           /* the same, parsed */
+    struct str       payload;        /* JSON the person sent with the yes; STR_NONE: none */
+    void            *runner;         /* the runner's own state */
+    void (*progress)(struct tool_job *job, const struct tool_progress *p);
+    void (*finish)(struct tool_job *job, const struct tool_result *r);      /* once; the job is gone afterwards */
+    /* A question to the person in the middle of the call (MCP elicitation): shown through the
+     * approval channel, durable; ops->answer brings the reply. */
+    void (*ask)(struct tool_job *job, struct str message, struct str schema);
+};
+
+#endif
