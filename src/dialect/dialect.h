@@ -92,6 +92,8 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units);
  * (status, progress). False: passing silently, write nothing. Then jw_... and event_end. */
 bool event_begin(struct encoder *e, struct jsonw *w, const char *type);
 bool event_begin_live(struct encoder *e, struct jsonw *w, const char *type);
+/* With the id of the place as it is, counting nothing: for slices of a part. */
+bool event_begin_at(struct encoder *e, struct jsonw *w, const char *type);
 void event_end(struct encoder *e, struct jsonw *w);
 /* A frame of raw text: "[DONE]". */
 void event_raw(struct encoder *e, struct str text);

@@ -54,6 +54,13 @@ bool event_begin_live(struct encoder *e, struct jsonw *w, const char *type)
     return true;
 }
 
+bool event_begin_at(struct encoder *e, struct jsonw *w, const char *type)
+{
+    if (!e->out || e->skip) return false;
+    begin(e, w, type, true);
+    return true;
+}
+
 static void finish(struct encoder *e)
 {
     if (e->frame) e->frame(e, 0);

@@ -58,6 +58,8 @@ static void write_part(struct jsonw *w, const struct part *p)
         jw_kbool(w, "complete", p->complete);
         if (p->client) jw_kbool(w, "client", true);
         if (p->problem.ptr) jw_kstr(w, "problem", p->problem);
+        if (p->intent.ptr) jw_kstr(w, "intent", p->intent);
+        jw_kint(w, "at_ms", p->at_ms);
     }
     jw_end_obj(w);
 }
@@ -124,6 +126,8 @@ static enum err read_part(const struct jv *v, struct part *p)
     p->tool = jv_str_at(v, "tool");
     p->provider_id = jv_str_at(v, "provider_id");
     p->problem = jv_str_at(v, "problem");
+    p->intent = jv_str_at(v, "intent");
+    p->at_ms = jv_int_at(v, "at_ms", 0);
     return p->call.ptr && p->tool.ptr ? OK : ERR_TYPE;
 }
 

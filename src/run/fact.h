@@ -76,6 +76,9 @@ struct part {
     enum gate      gate;
     bool           client;        /* a browser runs it */
     struct str     problem;
+    struct str     intent;        /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
+    int64_t        at_ms;         /* when the call was complete */
+    uint64_t       ended_ns;      /* the same on the monotonic clock; live only, for the intent histogram */
 };
 
 enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD_PARTS };

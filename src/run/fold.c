@@ -102,7 +102,7 @@ static struct call *add_call(struct fold *f, struct run *r, const struct fact *a
     if (!c || !grow(&f->calls, f->call_count, &f->call_cap)) return NULL;
     if (json_parse(&f->arena, p->text, &args, NULL) != OK) args = NULL;
     *c = (struct call){ .id = p->call, .provider_id = p->provider_id, .tool = p->tool, .input = p->text,
-                        .args = args, .client = p->client, .gate = p->gate, .problem = p->problem,
+                        .args = args, .client = p->client, .gate = p->gate, .problem = p->problem, .intent = p->intent,
                         .run = r, .step_seq = a->seq };
     f->calls[f->call_count++] = c;
     return c;

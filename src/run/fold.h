@@ -29,7 +29,7 @@ struct call {
     const struct jv   *args;         /* parsed input; NULL when it is no JSON */
     bool               client;       /* the browser runs it */
     enum gate          gate;
-    struct str         problem;
+    struct str         problem, intent;
     enum call_state    state;
     struct run        *run;
     uint64_t           step_seq;     /* the fact that proposed it */

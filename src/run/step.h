@@ -17,7 +17,6 @@ struct open_step {
     struct part *parts;        /* text points into `bytes`; re-pointed when it moves */
     size_t       count, cap;
     bool         active;
-    uint64_t     call_ended_ns;  /* when the newest call was complete: for the intent histogram */
 };
 
 void step_begin(struct open_step *s);

@@ -289,7 +289,8 @@ static enum err add_end(struct thread *t, enum word outcome)
 
 static enum err add_start(struct thread *t, struct call *c)
 {
-    struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client };
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
     enum err    e = c->client ? OK : work_job(t, c);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "run/engine.h"
 #include "run/history.h"
+#include "run/intent.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
 
@@ -18,10 +19,13 @@
 
 /* --- judging a call ------------------------------------------------------------------ */
 
+/* Where a part's own texts live: with the open step, or (an action) with the batch. */
+static struct arena *keeper(struct thread *t) { return t->step.active ? &t->step.arena : &t->batch; }
+
 static void bad(struct thread *t, struct part *p, struct str why)
 {
     p->gate = GATE_BAD;
-    p->problem = arena_dup(t->step.active ? &t->step.arena : &t->batch, why);
+    p->problem = arena_dup(keeper(t), why);
     if (!p->problem.ptr) p->problem = STR("The call could not be checked.");
 }
 
@@ -83,6 +87,13 @@ void work_judge(struct thread *t, struct part *p)
     if (!str_trim(p->text).len) p->text = STR("{}");
     if (json_parse(&a, p->text, &args, NULL) != OK) bad(t, p, STR("The input is not valid JSON."));
     else judge(t, p, tool, args, &why);
+    p->at_ms = clock_wall_ms();
+    p->ended_ns = clock_mono_ns();
+    if (p->gate != GATE_BAD && p->gate != GATE_REPLY) {
+        buf_clear(&why);
+        intent_line(&why, tool->name, tool->intent, args);
+        p->intent = arena_dup(keeper(t), buf_view(&why));
+    }
     buf_done(&why);
     arena_done(&a);
 }
@@ -171,7 +182,6 @@ static void on_call_end(struct model_sink *s)
     else if (!p->text.len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
     else work_judge(t, p);
     step_close_part(&t->step);
-    t->step.call_ended_ns = clock_mono_ns();
     thread_wake(t);
 }
 
