@@ -345,6 +345,7 @@ struct str conn_peer(const struct conn *c)
 }
 
 struct request *conn_request(struct conn *c) { return c->exchange ? &c->exchange->request : NULL; }
+struct server *conn_server(const struct conn *c) { return c->server; }
 
 void conn_hold(struct conn *c, struct conn_hold *h)
 {

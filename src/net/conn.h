@@ -117,6 +117,7 @@ void conn_hold(struct conn *c, struct conn_hold *h);
 bool conn_is_loopback(const struct conn *c);
 struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
 struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
+struct server  *conn_server(const struct conn *c);
 
 /* --- the server ------------------------------------------------------------------ */
 

@@ -74,6 +74,7 @@ void thread_free(struct thread *t)
 
 struct str thread_id(const struct thread *t) { return t->id; }
 struct str thread_owner(const struct thread *t) { return t->owner; }
+struct str thread_title(const struct thread *t) { return t->title.ptr ? t->title : STR(""); }
 const struct fold *thread_fold(const struct thread *t) { return &t->fold; }
 uint64_t thread_committed(const struct thread *t) { return t->committed; }
 const struct open_step *thread_step(const struct thread *t) { return &t->step; }
@@ -139,7 +140,7 @@ static enum err load_fact(struct thread *t, const struct store_fact *row)
     return e ? e : fold_apply(&t->fold, &f);
 }
 
-static void keep_title(struct thread *t, struct str title)
+void thread_retitle(struct thread *t, struct str title)
 {
     char *copy = mem_alloc(title.len + 1);
     if (!copy) return;
@@ -178,7 +179,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         hub_stalled(t->hub, t);
         return;
     }
-    if (e == OK) keep_title(t, r->title);
+    if (e == OK) thread_retitle(t, r->title);
     t->committed = t->fold.count;
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;

@@ -34,6 +34,8 @@ void thread_unfollow(struct follower *f);
 
 struct str thread_id(const struct thread *t);
 struct str thread_owner(const struct thread *t);
+struct str thread_title(const struct thread *t);
+void thread_retitle(struct thread *t, struct str title);      /* the store has it already */
 const struct fold *thread_fold(const struct thread *t);
 uint64_t thread_committed(const struct thread *t);           /* facts up to here may be told */
 const struct open_step *thread_step(const struct thread *t); /* the step being spoken, active or not */
