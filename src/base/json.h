@@ -64,6 +64,7 @@ bool           json_array(struct json *r);
 bool           json_item(struct json *r);              /* true: a value comes next; false: ended, and left */
 struct str     json_string(struct json *r);
 int64_t        json_int(struct json *r);               /* exact; ERR_RANGE beyond 64 bits, ERR_TYPE for fractions */
+double         json_f64(struct json *r);               /* nearest; ERR_RANGE when too large for a double */
 bool           json_bool(struct json *r);
 void           json_null(struct json *r);
 void           json_skip(struct json *r);              /* any value, still checked fully */
@@ -107,6 +108,8 @@ bool       jv_int(const struct jv *v, int64_t *out);       /* exact integers onl
 int64_t    jv_int_at(const struct jv *obj, const char *key, int64_t otherwise);
 bool       jv_f64(const struct jv *v, double *out);
 bool       jv_true(const struct jv *v);                    /* JSON true, nothing else */
+/* The members sorted bytewise by key: an array of obj->count pointers for mem_free(). NULL: no memory. */
+const struct jv **jv_sorted(const struct jv *obj);
 /* Same value? Numbers by value (1.0 == 1), objects without regard to order. */
 bool       jv_equal(const struct jv *a, const struct jv *b);
 

@@ -52,7 +52,8 @@ int        str_cmp(struct str a, struct str b);               /* bytewise, as me
 bool       str_eq_nocase(struct str a, struct str b);         /* ASCII letters only */
 struct str str_trim(struct str s);                            /* ASCII white space off both ends */
 ptrdiff_t  str_find(struct str s, struct str needle);         /* -1: not there */
-/* Splits off what stands before `sep`; false when `rest` is used up. */
+/* Splits off what stands before `sep`; false when `rest` is used up.
+ * "a," has two pieces, "" has one, STR_NONE has none. */
 bool       str_split(struct str *rest, char sep, struct str *piece);
 /* Whole string is one decimal number without sign, leading zeros or blanks. */
 bool       str_to_u64(struct str s, uint64_t *out);

@@ -1,0 +1,94 @@
+/* clock.c -- the system's clocks; in test builds the wall clock can be shifted.
+ *
+ * PARLEY_CLOCK_SHIFT_MS is added as it stood at first use. PARLEY_CLOCK_FILE
+ * names a file with a number of milliseconds that is added as well, and is
+ * looked at again while the process runs: so a test can let a day pass.
+ */
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Four-digit years only: 0000-01-01 and the last millisecond of 9999. */
+#define WALL_MIN_MS INT64_C(-62167219200000)
+#define WALL_MAX_MS INT64_C(253402300799999)
+
+static struct timespec now(clockid_t which)
+{
+    struct timespec t;
+    must(clock_gettime(which, &t) == 0);
+    return t;
+}
+
+uint64_t clock_mono_ns(void)
+{
+    struct timespec t = now(CLOCK_MONOTONIC);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_mono_ms(void)
+{
+    return clock_mono_ns() / 1000000u;
+}
+
+#ifdef PARLEY_TEST
+#define LOOK_EVERY_MS 20
+
+static int64_t number_in(const char *path)
+{
+    char  text[32] = "";
+    FILE *f = path ? fopen(path, "re") : NULL;
+    if (!f) return 0;
+    if (!fgets(text, sizeof text, f)) text[0] = 0;
+    fclose(f);
+    return strtoll(text, NULL, 10);
+}
+
+static int64_t shift_ms(void)
+{
+    static _Atomic int64_t  fixed = INT64_MIN, moving;     /* INT64_MIN: not read yet */
+    static _Atomic uint64_t look_at;
+    if (fixed == INT64_MIN) {
+        const char *env = getenv("PARLEY_CLOCK_SHIFT_MS");
+        fixed = env ? strtoll(env, NULL, 10) : 0;
+    }
+    if (clock_mono_ms() >= look_at) {
+        moving = number_in(getenv("PARLEY_CLOCK_FILE"));
+        look_at = clock_mono_ms() + LOOK_EVERY_MS;
+    }
+    return fixed + moving;
+}
+#else
+static int64_t shift_ms(void) { return 0; }
+#endif
+
+int64_t clock_wall_ms(void)
+{
+    struct timespec t = now(CLOCK_REALTIME);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + shift_ms();
+}
+
+static void digits(char *out, int count, int value)
+{
+    for (; count; value /= 10) out[--count] = (char)('0' + value % 10);
+}
+
+void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1])
+{
+    if (wall_ms < WALL_MIN_MS) wall_ms = WALL_MIN_MS;
+    if (wall_ms > WALL_MAX_MS) wall_ms = WALL_MAX_MS;
+    int       ms = (int)((wall_ms % 1000 + 1000) % 1000);     /* before 1970 too */
+    time_t    seconds = (time_t)((wall_ms - ms) / 1000);
+    struct tm t;
+    must(gmtime_r(&seconds, &t));
+    memcpy(out, "0000-00-00T00:00:00.000Z", CLOCK_RFC3339_LEN + 1);
+    digits(out, 4, t.tm_year + 1900);
+    digits(out + 5, 2, t.tm_mon + 1);
+    digits(out + 8, 2, t.tm_mday);
+    digits(out + 11, 2, t.tm_hour);
+    digits(out + 14, 2, t.tm_min);
+    digits(out + 17, 2, t.tm_sec);
+    digits(out + 20, 3, ms);
+}

@@ -1,0 +1,35 @@
+/* err.c -- the names of the error codes, and the end of a process whose state is broken. */
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *err_name(enum err e)
+{
+    switch (e) {
+    case OK:              return "ok";
+    case ERR_NOMEM:       return "nomem";
+    case ERR_FULL:        return "full";
+    case ERR_SYNTAX:      return "syntax";
+    case ERR_TYPE:        return "type";
+    case ERR_RANGE:       return "range";
+    case ERR_NOT_FOUND:   return "not_found";
+    case ERR_CONFLICT:    return "conflict";
+    case ERR_EXISTS:      return "exists";
+    case ERR_DENIED:      return "denied";
+    case ERR_GONE:        return "gone";
+    case ERR_BUSY:        return "busy";
+    case ERR_IO:          return "io";
+    case ERR_TIMEOUT:     return "timeout";
+    case ERR_CLOSED:      return "closed";
+    case ERR_UNSUPPORTED: return "unsupported";
+    }
+    return "unknown";    /* no default above: a new code must be named there */
+}
+
+void must_fail(const char *what, const char *file, int line)
+{
+    /* Not log_line(): the log allocates, and nothing is certain any more. */
+    fprintf(stderr, "parley: broken invariant: %s (%s:%d)\n", what, file, line);
+    abort();
+}
