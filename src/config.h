@@ -177,6 +177,7 @@ struct config {
     struct config_auth auth;
 
     struct config_strs warnings; /* sentences; for serve to log and check to print */
+    struct config_secret *secrets;     /* private: what config_done wipes */
 };
 
 /* The command line's part: what is not NULL wins over the file. */
