@@ -213,7 +213,7 @@ bool config_host_is_loopback(struct str host);
 /* One key. `path` has a '*' for "any name" and "[]" for "each item": "models.*.api_key", "auth.keys[].sha256". */
 struct config_doc {
     const char *path;
-    const char *type;            /* in words: "number", "text", "list of text" ... */
+    const char *type;            /* in words: "text", "a number of seconds" ... */
     const char *otherwise;       /* the default in words; "" when absent means nothing */
     const char *help;            /* one line */
 };

@@ -23,19 +23,19 @@ enum kind {
 static const struct { unsigned json; const char *words, *hint; } KINDS[] = {
     [K_TEXT]     = { J(JSON_STRING), "text", "write it in double quotes" },
     [K_SECRET]   = { J(JSON_STRING), "text, \"env:NAME\" or \"file:PATH\"", "write \"env:NAME\", \"file:PATH\" or the text itself, in double quotes" },
-    [K_WORD]     = { J(JSON_STRING), "one of the words", "write one of the words, in double quotes" },
-    [K_COUNT]    = { J(JSON_NUMBER), "whole number", "write a whole number without quotes" },
-    [K_BYTES]    = { J(JSON_NUMBER), "bytes", "write a whole number of bytes without quotes" },
-    [K_SECONDS]  = { J(JSON_NUMBER), "seconds", "write a number of seconds without quotes" },
+    [K_WORD]     = { J(JSON_STRING), "a word", "write one of the words, in double quotes" },
+    [K_COUNT]    = { J(JSON_NUMBER), "a whole number", "write a whole number without quotes" },
+    [K_BYTES]    = { J(JSON_NUMBER), "a number of bytes", "write a whole number of bytes without quotes" },
+    [K_SECONDS]  = { J(JSON_NUMBER), "a number of seconds", "write a number of seconds without quotes" },
     [K_BOOL]     = { J(JSON_BOOL), "true or false", "write true or false without quotes" },
-    [K_OBJECT]   = { J(JSON_OBJECT), "object", "write {...}" },
-    [K_FREE]     = { J(JSON_OBJECT), "object", "write {...}" },
-    [K_TEXTS]    = { J(JSON_ARRAY), "list of text", "write [\"one\", \"two\"]" },
-    [K_OBJECTS]  = { J(JSON_ARRAY), "list of objects", "write [{...}, {...}]" },
-    [K_MODEL]    = { J(JSON_STRING) | J(JSON_ARRAY) | J(JSON_OBJECT), "object, name or list of names", "write {\"provider\": ...}, or a name from \"models\"" },
-    [K_NAMES]    = { J(JSON_STRING) | J(JSON_ARRAY), "name or list of names", "write a name from \"models\" or a list of them" },
-    [K_POLICY]   = { J(JSON_STRING) | J(JSON_OBJECT), "policy", "write \"never\", \"always\" or {\"when\": ...}" },
-    [K_THINKING] = { J(JSON_BOOL) | J(JSON_NUMBER) | J(JSON_OBJECT), "true, false, tokens or object", "write true, false, a number of tokens, or what the provider takes" },
+    [K_OBJECT]   = { J(JSON_OBJECT), "an object", "write {...}" },
+    [K_FREE]     = { J(JSON_OBJECT), "an object", "write {...}" },
+    [K_TEXTS]    = { J(JSON_ARRAY), "a list of text", "write [\"one\", \"two\"]" },
+    [K_OBJECTS]  = { J(JSON_ARRAY), "a list of objects", "write [{...}, {...}]" },
+    [K_MODEL]    = { J(JSON_STRING) | J(JSON_ARRAY) | J(JSON_OBJECT), "an object, a name or a list of names", "write {\"provider\": ...}, or a name from \"models\"" },
+    [K_NAMES]    = { J(JSON_STRING) | J(JSON_ARRAY), "a name or a list of names", "write a name from \"models\" or a list of them" },
+    [K_POLICY]   = { J(JSON_STRING) | J(JSON_OBJECT), "a policy", "write \"never\", \"always\" or {\"when\": ...}" },
+    [K_THINKING] = { J(JSON_BOOL) | J(JSON_NUMBER) | J(JSON_OBJECT), "true, false, a number or an object", "write true, false, a number of tokens, or what the provider takes" },
     [K_TRUE]     = { J(JSON_BOOL), "true", "write true without quotes" },
 };
 
@@ -437,7 +437,7 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     for (struct jv *v = list->child; v; v = v->next, i++) {
         bool want_object = r->kind == K_OBJECTS;
         if (!jv_is(v, want_object ? JSON_OBJECT : JSON_STRING)) {
-            cfg_bad(b, v, "\"%s\" must be a %s, but item %u is %s", at->shown, want_object ? "list of objects" : "list of text",
+            cfg_bad(b, v, "\"%s\" must be %s, but item %u is %s", at->shown, KINDS[want_object ? K_OBJECTS : K_TEXTS].words,
                     i + 1, type_name(v));
         } else if (want_object) {
             snprintf(item.pattern, sizeof item.pattern, "%.*s[]", PATH_MAX_LEN - 3, at->pattern);
