@@ -12,6 +12,11 @@
  * buffer, which is written directly; only what the kernel did not take is kept,
  * so an idle connection owns no buffer and a slow one at most CONN_OUT_MAX.
  *
+ * How long things live: the request, its arena and all its texts until the answer
+ * is finished; but with conn_stream and conn_upgrade only until the end of the turn
+ * that called them, so that thousands of idle streams cost a few hundred bytes
+ * each. A source therefore must not live in the request's arena.
+ *
  * Limits and deadlines come from struct net_limits: head within head_ms, body
  * within body_ms of the request's first byte in total (not per read), keep-alive
  * idle_ms, a stream that takes no bytes for write_ms is closed. All bodies in
@@ -37,6 +42,7 @@ struct net_limits {
     unsigned head_ms, body_ms;     /* 10 s, 30 s */
     unsigned idle_ms;              /* 60 s between requests */
     unsigned write_ms;             /* 30 s without the peer taking a byte that waits */
+    unsigned ping_ms;              /* 30 s; WebSockets */
     unsigned connections;          /* 10,000 */
     unsigned per_address;          /* 1,000; not applied to loopback */
 };
@@ -49,7 +55,7 @@ struct request {
     struct header *headers;  size_t header_count;
     struct str     body;
     struct str     param[4];              /* what the route's {names} matched, in order */
-    struct arena  *arena;                 /* lives until the answer is finished */
+    struct arena  *arena;                 /* see "How long things live" */
     struct conn   *conn;
     uint64_t       began_ns;
     void          *principal;             /* set by the guard; see guard.h */
@@ -80,19 +86,22 @@ struct source {
     struct conn *conn;     /* set by conn_stream and conn_upgrade; NULL after gone */
 };
 /* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0, `: keep-alive\n\n` after so
- * much silence. The source is pulled for the first time at the end of this turn. */
+ * much silence (to within a second), so only for text/event-stream, which also gets Cache-Control: no-cache and
+ * X-Accel-Buffering: no. The source is pulled for the first time at the end of this turn. For HEAD it is never pulled. */
 void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms);
 void source_wake(struct source *s);               /* cheap; any number of times per turn */
 bool source_blocked(const struct source *s);      /* the socket is full right now */
 
 struct ws_peer {
-    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8 */
+    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8; gone after the call */
     void (*gone)(struct ws_peer *p);                                    /* after source.gone */
 };
 /* Answers 101 when the request is a proper upgrade, else 400/426 and returns false.
  * `protocol`: the chosen subprotocol or STR_NONE. Pings every 30 s, closed after two unanswered. */
 bool conn_upgrade(struct conn *c, struct str protocol, struct source *src, struct ws_peer *peer);
 bool conn_wants_upgrade(const struct request *q);
+/* At the end of this turn: what a pull of this turn gave still goes out, then the close frame; nothing is pulled or
+ * delivered any more. Called inside pull(), return PULL_END or not, as you like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
 /* One complete frame. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
@@ -106,8 +115,8 @@ struct conn_hold { void (*cancelled)(struct conn_hold *h); };
 void conn_hold(struct conn *c, struct conn_hold *h);
 
 bool conn_is_loopback(const struct conn *c);
-struct str conn_peer(const struct conn *c);        /* address as text, for logs */
-struct request *conn_request(struct conn *c);      /* the one being answered */
+struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
+struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
 
 /* --- the server ------------------------------------------------------------------ */
 
@@ -118,7 +127,8 @@ struct server_setup {
     struct loop        *loop;
     struct net_limits   limits;
     const struct route *routes;          /* ended by { NULL } */
-    /* Before every handler, after the body came: false when it has answered already (401, 403, 421 ...). */
+    /* Before every handler, and before a 404 or 405 too, after the body came: false when it has answered
+     * already (401, 403, 421 ...). */
     bool              (*guard)(struct server *s, struct request *q);
     void               *app;             /* for the handlers: server_app() */
 };
@@ -126,7 +136,8 @@ MUST_CHECK enum err server_start(const struct server_setup *setup, struct str ho
 void    *server_app(const struct server *s);
 unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */
 unsigned server_connections(const struct server *s), server_streams(const struct server *s);
-/* Stops accepting; answers in flight go on. Idle connections are closed, idle WebSockets with 1012. */
+/* Stops accepting; answers in flight go on and are their connection's last. Idle connections are closed, WebSockets
+ * with 1012 once nothing was sent on them for a second. */
 void     server_drain(struct server *s);
 /* Closes every connection; `done` is called when the last one is gone. */
 void     server_close(struct server *s, void (*done)(void *ctx), void *ctx);
