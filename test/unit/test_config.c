@@ -105,6 +105,16 @@ TEST(config_limits_have_the_promised_defaults)
     config_done(&c);
 }
 
+TEST(config_limits_are_those_of_the_server)
+{
+    struct net_limits want;
+
+    good("{}");
+    net_limits_default(&want);
+    CHECK(memcmp(&want, &c.limits, sizeof want) == 0);      /* the table repeats them; they must not drift */
+    config_done(&c);
+}
+
 TEST(config_default_page_of_the_demo_knows_its_payloads)
 {
     good("{\"pages\":{\"articles\":{\"tools\":[\"search_articles\"]}}}");
