@@ -177,6 +177,7 @@ struct config {
     struct config_auth auth;
 
     struct config_strs warnings; /* sentences; for serve to log and check to print */
+    struct config_secret *secrets;     /* private: what config_done wipes */
 };
 
 /* The command line's part: what is not NULL wins over the file. */
@@ -212,7 +213,7 @@ bool config_host_is_loopback(struct str host);
 /* One key. `path` has a '*' for "any name" and "[]" for "each item": "models.*.api_key", "auth.keys[].sha256". */
 struct config_doc {
     const char *path;
-    const char *type;            /* in words: "number", "text", "list of text" ... */
+    const char *type;            /* in words: "text", "a number of seconds" ... */
     const char *otherwise;       /* the default in words; "" when absent means nothing */
     const char *help;            /* one line */
 };
