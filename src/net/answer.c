@@ -98,15 +98,21 @@ static void answering(struct conn *c, enum conn_state state)
     conn_mark(c);
 }
 
-static void write_reply(struct conn *c, int status, const char *type, struct str body)
+/* The head of a whole answer; true when the body is to follow. */
+static bool reply_head(struct conn *c, int status, const char *type, size_t length)
 {
     bool bodyless = status == 204 || status == 304;      /* RFC 9110 8.6: and no length either */
 
     begin_head(c, status, type);
-    if (!bodyless) buf_printf(&c->out, "Content-Length: %zu\r\n", body.len);
+    if (!bodyless) buf_printf(&c->out, "Content-Length: %zu\r\n", length);
     buf_lit(&c->out, "\r\n");
-    if (!bodyless && !is_head(c)) buf_str(&c->out, body);
     answering(c, CONN_ANSWERED);
+    return !bodyless && !is_head(c);
+}
+
+static void write_reply(struct conn *c, int status, const char *type, struct str body)
+{
+    if (reply_head(c, status, type, body.len)) buf_str(&c->out, body);
 }
 
 static void decide_close(struct conn *c)
@@ -119,6 +125,13 @@ void conn_reply(struct conn *c, int status, const char *type, struct str body)
     must(c->state == CONN_HANDLING);           /* else it has been answered already */
     decide_close(c);
     write_reply(c, status, type, type ? body : STR(""));
+}
+
+void conn_reply_static(struct conn *c, int status, const char *type, struct str body)
+{
+    must(c->state == CONN_HANDLING);
+    decide_close(c);
+    if (reply_head(c, status, type, body.len)) c->tail = body;
 }
 
 static void error_body(struct buf *b, const char *code, const char *message)

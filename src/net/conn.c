@@ -165,7 +165,7 @@ static void dispatch(struct conn *c)
         conn_error(c, 500, "internal", "The request was not answered.");
     }
     c->in_handler = false;
-    if (c->state == CONN_ANSWERED && !c->close_after) next_request(c);
+    if (c->state == CONN_ANSWERED && !c->close_after && !c->tail.len) next_request(c);
 }
 
 static bool takes_requests(const struct conn *c)
@@ -294,7 +294,9 @@ static void settle(struct conn *c)
     if (c->state == CONN_ANSWERED) next_request(c);
     if (c->state == CONN_WS) wsconn_settle(c);
     if (c->in.len && c->state != CONN_CLOSED) use_kept_input(c);
-    if (c->state <= CONN_BODY && c->eof && !c->in.len && out_clear(c)) conn_kill(c);
+    if (c->in.len || !out_clear(c)) return;
+    if (c->state <= CONN_BODY && c->eof) conn_kill(c);
+    else if (c->state == CONN_IDLE && c->server->draining) conn_linger(c);
 }
 
 void conn_flush(struct loop_dirty *d)

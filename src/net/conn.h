@@ -69,6 +69,8 @@ struct str request_query(const struct request *q, const char *name);            
 void conn_header(struct conn *c, const char *name, struct str value);
 /* A whole answer. `type` NULL: no body. The bytes are copied. */
 void conn_reply(struct conn *c, int status, const char *type, struct str body);
+/* The same for bytes that live for ever (the embedded UI): not copied, so a slow reader of a large file costs no more than any other. */
+void conn_reply_static(struct conn *c, int status, const char *type, struct str body);
 /* {"error":{"code","message"}} */
 void conn_error(struct conn *c, int status, const char *code, const char *message);
 

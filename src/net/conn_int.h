@@ -91,6 +91,7 @@ struct conn {
     struct blocked   *blocked;     /* the socket is full */
     struct address   *address;     /* NULL: not counted (loopback) */
     struct buf        out;         /* heads, whole answers, control frames: before the source's bytes */
+    struct str        tail;        /* conn_reply_static: what is to go out yet, after `out` */
     struct buf        in;          /* see rule 2 */
     uint64_t          since_ms;    /* when the state that has a deadline began */
     uint64_t          sent_ms;     /* last time the socket took bytes */

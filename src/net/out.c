@@ -16,7 +16,7 @@ enum {
     SCRATCH_ROOM = CONN_OUT_MAX - CHUNK_HEAD - CHUNK_TAIL - CHUNK_END - WS_CONTROL_MAX - 4,
 };
 
-bool out_clear(const struct conn *c) { return !c->blocked && c->out.len == 0; }
+bool out_clear(const struct conn *c) { return !c->blocked && c->out.len == 0 && c->tail.len == 0; }
 
 void out_end_source(struct conn *c)
 {
@@ -65,8 +65,19 @@ static bool may_pull(const struct conn *c)
     return c->state == CONN_STREAM || (c->state == CONN_WS && !c->wsock->close_code);
 }
 
+/* A slice of an answer that is never copied as a whole. */
+static enum pull pull_tail(struct conn *c, struct buf *out)
+{
+    struct str piece = str_cut(c->tail, SCRATCH_ROOM);
+
+    buf_str(out, piece);
+    c->tail = str_from(c->tail, piece.len);
+    return c->tail.len ? PULL_MORE : PULL_WAIT;
+}
+
 static enum pull pull(struct conn *c, struct buf *out)
 {
+    if (c->tail.len) return pull_tail(c, out);
     if (!may_pull(c)) return PULL_WAIT;
     if (c->state == CONN_STREAM && c->no_body) return PULL_END;      /* HEAD: the source is never asked */
     if (c->out.len + ROOM_MIN > SCRATCH_ROOM) return PULL_MORE;
@@ -154,7 +165,8 @@ void out_push(struct conn *c)
     if (c->state == CONN_WS) wsconn_before_pull(c);
     enum pull pulled = pull(c, scratch);
     if (c->state == CONN_WS) wsconn_after_pull(c, scratch, pulled);
-    write_all(c, scratch);
+    if (c->blocked) buf_str(&c->out, buf_view(scratch));      /* the pull itself filled the socket: conn_ws_send */
+    else write_all(c, scratch);
     if (pulled == PULL_END) out_end_source(c);
     if (pulled == PULL_END && c->state == CONN_STREAM) conn_set_state(c, CONN_ANSWERED);
     if (pulled == PULL_MORE && !c->blocked) conn_mark(c);

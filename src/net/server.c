@@ -11,6 +11,7 @@
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
@@ -278,6 +279,7 @@ enum err server_start(const struct server_setup *setup, struct str host, unsigne
     struct server *s = name.ptr ? server_new(setup) : NULL;
 
     if (!s) { *why = STR("no memory"); return ERR_NOMEM; }
+    signal(SIGPIPE, SIG_IGN);              /* libuv writes without MSG_NOSIGNAL; a reset peer must not end us */
     fit_descriptors(s);
     int e = listen_at(s, name.ptr, port);
     if (!e) {

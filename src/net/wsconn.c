@@ -166,7 +166,8 @@ void wsconn_check(struct conn *c, uint64_t now)
 
     if (w->close_code || w->unanswered >= 2) { conn_kill(c); return; }
     w->ping_ms = now + c->server->limits.ping_ms;
+    if (c->blocked) return;                /* it would wait behind other bytes; write_ms watches over those */
     w->unanswered++;
-    if (!c->blocked) ws_frame(&c->out, WS_OP_PING, STR(""));
+    ws_frame(&c->out, WS_OP_PING, STR(""));
     conn_mark(c);
 }
