@@ -72,6 +72,51 @@ void decoder_finish(struct decoder *d)
     else decoder_fail(d, FAIL_CUT);
 }
 
+/* --- framing and decoder together -------------------------------------------------- */
+
+static void on_event(struct sse_in *s, struct str name, struct str data)
+{
+    struct reader *r = LIST_ITEM(s, struct reader, sse);
+    decoder_event(&r->dec, name, data, r->last);
+    if (is_over(&r->dec)) sse_in_stop(s);
+}
+
+void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink)
+{
+    r->last = false;
+    sse_in_init(&r->sse, SSE_EVENT_MAX, on_event);
+    decoder_init(&r->dec, w, scratch, sink);
+}
+
+void reader_done(struct reader *r)
+{
+    sse_in_done(&r->sse);
+    decoder_done(&r->dec);
+}
+
+void reader_mute(struct reader *r)
+{
+    r->dec.parts.dead = true;
+    sse_in_stop(&r->sse);
+}
+
+static void framing(struct reader *r, enum err e)
+{
+    if (e) decoder_fail(&r->dec, e == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
+}
+
+void reader_feed(struct reader *r, struct str bytes)
+{
+    framing(r, sse_in_feed(&r->sse, bytes));
+}
+
+void reader_end(struct reader *r)
+{
+    r->last = true;
+    framing(r, sse_in_end(&r->sse));
+    decoder_finish(&r->dec);
+}
+
 /* --- errors ------------------------------------------------------------------------- */
 
 int wire_status(const struct jv *v)

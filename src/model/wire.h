@@ -12,6 +12,7 @@
 #include "model/fail.h"
 #include "model/parts.h"
 #include "model/provider.h"
+#include "model/sse_in.h"
 
 /* A response being read. The shared part is what remote.c looks at. */
 struct decoder {
@@ -54,6 +55,14 @@ void decoder_done(struct decoder *d);
 void decoder_event(struct decoder *d, struct str name, struct str data, bool last);
 /* The body has ended: decides between stopped and cut. Afterwards `ended` or `trouble` is set. */
 void decoder_finish(struct decoder *d);
+/* Bytes of a stream to sink calls: the event framing and the decoder together. */
+struct reader { struct sse_in sse; struct decoder dec; bool last; };
+void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink);
+void reader_done(struct reader *r);
+void reader_feed(struct reader *r, struct str bytes);      /* then look at dec.ended and dec.trouble */
+void reader_end(struct reader *r);
+void reader_mute(struct reader *r);                        /* the sink is not called any more; also from inside it */
+
 /* What an HTTP answer that is no stream says. */
 void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body, struct trouble *t);
 
