@@ -16,12 +16,11 @@
 struct loop {
     uv_loop_t    uv;
     uv_prepare_t prepare;      /* private: the flush before polling */
-    uv_check_t   check;        /* private: start of a turn, for the lag */
     uv_async_t   async;        /* private: wakes the loop for posts */
     uv_mutex_t   post_lock;
     struct list  posts;        /* private */
     struct list  dirty;        /* private */
-    uint64_t     turn_began_ns;
+    uint64_t     turn_ns, idle_ns;   /* private: clock and time spent waiting when the last turn ended */
     uint64_t     lag_ns;       /* the longest turn since last asked; see loop_lag_take */
     void       (*on_turn)(void *ctx, uint64_t busy_ns);  /* optional: how long the turn kept the loop busy */
     void        *on_turn_ctx;
@@ -31,6 +30,7 @@ MUST_CHECK enum err loop_init(struct loop *l);
 void loop_run(struct loop *l);         /* until loop_stop */
 void loop_stop(struct loop *l);
 void loop_done(struct loop *l);        /* after all handles are closed */
+uint64_t loop_lag_take(struct loop *l);  /* busy time of the longest turn since the last call, in ns */
 
 /* Work to be done once at the end of this turn, however often it is asked for.
  * Embed one per object; loop_undirty before the object dies. */
@@ -60,5 +60,6 @@ struct loop_post {
     void      (*run)(struct loop_post *p);
 };
 void loop_post(struct loop *l, struct loop_post *p);
+void loop_unpost(struct loop *l, struct loop_post *p);   /* loop thread only: it will not run; harmless when not posted */
 
 #endif

@@ -10,10 +10,16 @@
  * from inside the call itself. Appends of one log are committed in the order of
  * the calls. Committed means: on disk, it survives power loss.
  *
+ * Appends may be queued behind each other without waiting: if one fails, those
+ * that build on it (same log, `expected` is where it would have ended) and were
+ * queued before its answer fail with ERR_CONFLICT, even if the log happens to stand there.
+ *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken; `found_*` say by what), ERR_BUSY (file locked by another), ERR_FULL
- * (disk full), ERR_IO, ERR_NOMEM. After any error nothing of that append is there.
- * The store heals by itself: the next append simply tries again.
+ * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_BUSY (file
+ * locked by another), ERR_FULL (disk full), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was
+ * closed before its turn came). After any error nothing of that append is there.
+ * The store heals by itself: the next append simply tries again, and while none comes the store
+ * itself looks once a second whether it can write again.
  *
  * Memory: requests are the caller's structs and must live until the answer.
  * Answers point into memory that is valid during the callback only.
@@ -28,8 +34,16 @@ struct store;
 
 struct log_name { struct str owner, thread; };
 
+/* A request's place in the store's queues: private, in every request. */
+struct store_job {
+    struct list node;
+    int         kind;
+    enum err    result;
+    uint64_t    queued_ns;
+};
+
 struct store_fact {
-    uint64_t   seq;            /* filled in by the store when appending */
+    uint64_t   seq;            /* when reading; an append numbers its facts expected + 1, + 2 ... */
     int64_t    at_ms;          /* wall clock */
     struct str kind;
     struct str body;
@@ -63,10 +77,7 @@ struct store_append {
     uint64_t                 new_seq;         /* out: seq of the last fact now */
     struct str               found_thread, found_run;  /* out, with ERR_EXISTS: who has the request id */
 
-    struct loop_post         post;            /* private from here on */
-    struct list              node;
-    enum err                 result;
-    uint64_t                 queued_ns;
+    struct store_job         job;             /* private from here on */
     char                     found_buf[2][192];
 };
 void store_append(struct store *s, struct store_append *a);
@@ -76,11 +87,12 @@ void store_append(struct store *s, struct store_append *a);
 struct store_read {
     struct log_name log;
     uint64_t        after;                    /* facts with seq > after, in order */
-    /* Rows are valid during the call. meta.seq 0 and ERR_NOT_FOUND: no such log. */
+    /* Rows are valid during the call. ERR_NOT_FOUND: no such log. */
     void (*done)(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
+    uint64_t        seq;                      /* out: of the log's last fact, also when there is none after `after` */
     struct str      title, state;             /* out, valid during the callback */
-    int64_t         created_ms, updated_ms;   /* out */
-    struct loop_post post; struct list node; enum err result; struct arena arena;   /* private */
+    int64_t         created_ms, updated_ms;   /* out: times of the first and of the latest fact */
+    struct store_job job; struct arena arena; /* private */
     struct store_fact *facts; size_t count;
 };
 void store_read(struct store *s, struct store_read *r);
@@ -89,7 +101,8 @@ void store_read(struct store *s, struct store_read *r);
 
 enum store_list_kind {
     STORE_THREADS,        /* of `owner`, newest change first; `before` pages */
-    STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given */
+    STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given;
+                           * `before` pages */
     STORE_DUE,            /* pending approvals of everybody with expires_ms in (0, `due_ms`], soonest first */
     STORE_NEXT_DUE,       /* the one pending approval that expires soonest */
     STORE_UNFINISHED,     /* logs of everybody whose state is not "idle": what recovery looks at */
@@ -109,10 +122,11 @@ struct store_list {
     struct str  owner, thread, status, id;
     struct str  search;               /* STORE_THREADS: title contains this (any case); STR_NONE: all */
     int64_t     due_ms;
-    struct str  before;               /* opaque, from `next`; STR_NONE: from the start */
+    struct str  before;               /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */
     unsigned    limit;                /* 0: no limit (internal use) */
+    /* `next` is STR_NONE when there is no more. */
     void (*done)(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
-    struct loop_post post; struct list node; enum err result; struct arena arena;   /* private */
+    struct store_job job; struct arena arena; /* private */
     struct store_row *rows; size_t count; struct str next;
 };
 void store_list(struct store *s, struct store_list *l);
@@ -123,7 +137,7 @@ struct store_edit {
     struct str      title;            /* STR_NONE: unchanged */
     bool            remove;           /* the log, its rows and its request ids are gone for good */
     void (*done)(struct store_edit *e, enum err err);     /* ERR_NOT_FOUND */
-    struct loop_post post; struct list node; enum err result;   /* private */
+    struct store_job job;             /* private */
 };
 void store_edit(struct store *s, struct store_edit *e);
 
@@ -134,9 +148,9 @@ void store_edit(struct store *s, struct store_edit *e);
 void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq), void *ctx);
 
 /* Only the holder of a log's lease may drive its runs. Taking it again renews it.
- * False: somebody else (*holder_ms left) has it. A store that only one process can open
+ * ERR_BUSY: somebody else has it. A store that only one process can open
  * (SQLite: the file is locked at open) answers from memory. */
-MUST_CHECK enum err store_lease(struct store *s, struct log_name log, struct str holder, uint64_t ttl_ms);  /* OK or ERR_BUSY */
+MUST_CHECK enum err store_lease(struct store *s, struct log_name log, struct str holder, uint64_t ttl_ms);  /* ERR_BUSY, ERR_NOMEM */
 void store_unlease(struct store *s, struct log_name log, struct str holder);
 
 /* --- life ---------------------------------------------------------------------- */
@@ -144,13 +158,14 @@ void store_unlease(struct store *s, struct log_name log, struct str holder);
 /* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts. On failure *why is
  * a sentence for people (static or in `a`): path not writable, made by a newer version, used by another process. */
 MUST_CHECK enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out, struct str *why);
-/* Waits for what is queued (at most a second or two), closes. No callbacks come afterwards. */
+/* Waits for what is queued (at most a second or two), answers it from inside this call (ERR_CLOSED: what
+ * its time did not suffice for), closes. No callbacks come afterwards. */
 void store_close(struct store *s);
 /* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO). */
 enum err store_health(const struct store *s);
 /* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 1". */
 struct str store_promise(const struct store *s);
-/* Optional: told how long each commit took (queue to answer). */
+/* Optional: told how long each successful append took (call to answer). */
 void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
 
 #endif

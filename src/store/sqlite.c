@@ -1,0 +1,436 @@
+/* sqlite.c -- the store in one SQLite file: two threads, their queues, the answers.
+ *
+ *   loop thread                 writer thread                    reader thread
+ *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶ reader.queue
+ *                                   │ (batch, one sync)              ▶ db_read, db_list │
+ *   deliver ◀── answers ◀───────────┴───────────────────────────────────────────────────┘
+ *
+ * A request is in exactly one place: a queue, a worker's hands, `answers`, or
+ * back with its caller. The queues and `answers` are all the threads share, and
+ * `lock` guards them. Everything else belongs to the loop thread, or (each struct
+ * db) to its worker.
+ *
+ * The writer takes all that is queued, commits it as one transaction and only
+ * then gives it to `answers`; while it waits for the disk the next batch gathers.
+ * The reader's connection starts a transaction per request, so it sees every
+ * commit that was answered before (WAL: readers and the writer do not wait for each other).
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/lease.h"
+#include "store/sqlite_db.h"
+
+/* Enough to make the sync's share of an append small; a bound, so that a flood
+ * does not let the first of a batch wait for thousands behind it. */
+#define BATCH_MAX 512
+
+/* Answers told in one turn of the loop, so that sockets are not kept waiting. */
+#define DELIVER_MAX 1024
+
+/* While writing fails: how often the writer looks whether it works again. */
+#define PROBE_NS 1000000000ull
+
+/* What is queued at store_close has this long to get onto the disk. */
+#define CLOSE_NS 1500000000ull
+
+/* Callbacks may ask for more while being told that the store closes. */
+#define CLOSE_ROUNDS 100
+
+#define STACK_SIZE (256 * 1024)
+
+struct lane {                          /* one worker thread and its queue */
+    uv_thread_t thread;
+    uv_cond_t   wake;
+    struct list queue;
+    struct db   db;
+};
+
+struct store {
+    struct loop     *loop;
+    struct db_file   file;
+    struct lane      writer, reader;
+
+    uv_mutex_t       lock;             /* guards the queues and what follows, up to `closing` */
+    struct list      answers;
+    bool             posted;           /* `post` is on its way */
+    struct store_job healed;           /* the writer's own answer: a probe succeeded */
+    uint64_t         closing;          /* 0, or until when the workers may go on (mono ns) */
+
+    struct loop_post post;
+    struct leases    leases;
+    enum err         health;
+    char             promise[64];
+    void           (*changed)(void *ctx, struct log_name log, uint64_t seq);
+    void            *changed_ctx;
+    void           (*seen)(void *ctx, uint64_t ns);
+    void            *seen_ctx;
+};
+
+/* --- queues ---------------------------------------------------------------------- */
+
+static void ask(struct store *s, struct lane *to, struct store_job *job, enum job_kind kind)
+{
+    *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
+    uv_mutex_lock(&s->lock);
+    list_add(&to->queue, &job->node);
+    uv_cond_signal(&to->wake);
+    uv_mutex_unlock(&s->lock);
+}
+
+/* From a worker: these jobs have their result. */
+static void answer(struct store *s, struct list *jobs)
+{
+    uv_mutex_lock(&s->lock);
+    while (!list_empty(jobs)) {
+        struct list *n = jobs->next;
+        list_remove(n);
+        list_add(&s->answers, n);
+    }
+    if (!s->posted) loop_post(s->loop, &s->post);
+    s->posted = true;
+    uv_mutex_unlock(&s->lock);
+}
+
+/* Waits for work and takes at most `max`. Nothing taken: `timeout_ns` is over
+ * (0: never). False: closing, and the queue is empty or its time is up. */
+static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeout_ns, struct list *out)
+{
+    bool go_on;
+
+    list_init(out);
+    uv_mutex_lock(&s->lock);
+    while (list_empty(&lane->queue) && !s->closing) {
+        if (!timeout_ns) uv_cond_wait(&lane->wake, &s->lock);
+        else if (uv_cond_timedwait(&lane->wake, &s->lock, timeout_ns)) break;
+    }
+    go_on = !s->closing || (!list_empty(&lane->queue) && clock_mono_ns() < s->closing);
+    for (; go_on && max && !list_empty(&lane->queue); max--) {
+        struct list *n = lane->queue.next;
+        list_remove(n);
+        list_add(out, n);
+    }
+    /* Failed, but its caller does not know yet: what builds on it must not pass. */
+    LIST_EACH(n, &s->answers) db_doom(out, JOB_AT(n));
+    uv_mutex_unlock(&s->lock);
+    return go_on;
+}
+
+/* --- the workers -------------------------------------------------------------------- */
+
+static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO; }
+
+static bool in_trouble(const struct list *batch, bool before)
+{
+    LIST_EACH(n, batch) {
+        enum err e = JOB_AT(n)->result;
+        if (means_trouble(e)) before = true;
+        else if (e == OK) before = false;
+    }
+    return before;
+}
+
+static void tell_healed(struct store *s)
+{
+    struct list one;
+
+    list_init(&one);
+    uv_mutex_lock(&s->lock);
+    if (!list_linked(&s->healed.node)) list_add(&one, &s->healed.node);
+    uv_mutex_unlock(&s->lock);
+    answer(s, &one);
+}
+
+static void write_all(void *arg)
+{
+    struct store *s = arg;
+    struct list   batch;
+    bool          trouble = false;
+
+    while (take(s, &s->writer, BATCH_MAX, trouble ? PROBE_NS : 0, &batch)) {
+        if (!list_empty(&batch)) {
+            db_commit(&s->writer.db, &batch);
+            trouble = in_trouble(&batch, trouble);
+            answer(s, &batch);
+            db_checkpoint(&s->writer.db);      /* after the answers: nobody waits for it */
+        } else if (trouble && db_probe(&s->writer.db) == OK) {
+            trouble = false;
+            tell_healed(s);
+        }
+    }
+}
+
+static void read_all(void *arg)
+{
+    struct store *s = arg;
+    struct list   one;
+
+    while (take(s, &s->reader, 1, 0, &one)) {
+        struct store_job *job = list_empty(&one) ? NULL : JOB_AT(one.next);
+        if (!job) continue;
+        if (job->kind == JOB_READ) db_read(&s->reader.db, JOB_OF(job, struct store_read));
+        else db_list(&s->reader.db, JOB_OF(job, struct store_list));
+        answer(s, &one);
+    }
+}
+
+/* --- answers, on the loop thread ------------------------------------------------------ */
+
+/* Says it once when writing stops working, and once when it works again. */
+static void set_health(struct store *s, enum err e)
+{
+    if (e && !s->health) log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "path", s->file.path, NULL);
+    if (!e && s->health) log_line(LOG_INFO, "store.healed", "path", s->file.path, NULL);
+    s->health = e;
+}
+
+static void tell_append(struct store *s, struct store_append *a, enum err e)
+{
+    if (e == OK) {
+        if (s->seen) s->seen(s->seen_ctx, clock_mono_ns() - a->job.queued_ns);
+        if (s->changed) s->changed(s->changed_ctx, a->log, a->new_seq);
+    }
+    a->done(a, e);
+}
+
+static void tell_read(struct store_read *r, enum err e)
+{
+    struct arena arena = r->arena;     /* `done` may free r */
+    r->done(r, e, r->facts, r->count);
+    arena_done(&arena);
+}
+
+static void tell_list(struct store_list *l, enum err e)
+{
+    struct arena arena = l->arena;
+    l->done(l, e, l->rows, l->count, l->next);
+    arena_done(&arena);
+}
+
+static void tell(struct store *s, struct store_job *job)
+{
+    enum err e = job->result;
+
+    if (job->kind == JOB_HEALED) set_health(s, OK);
+    if (job->kind == JOB_APPEND || job->kind == JOB_EDIT)
+        if (e == OK || means_trouble(e)) set_health(s, e);
+    switch ((enum job_kind)job->kind) {
+    case JOB_APPEND: tell_append(s, JOB_OF(job, struct store_append), e); return;
+    case JOB_EDIT:   JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
+    case JOB_READ:   tell_read(JOB_OF(job, struct store_read), e); return;
+    case JOB_LIST:   tell_list(JOB_OF(job, struct store_list), e); return;
+    case JOB_HEALED: return;
+    }
+    must(!"job kind");
+}
+
+static struct store_job *next_answer(struct store *s)
+{
+    struct store_job *job = NULL;
+
+    uv_mutex_lock(&s->lock);
+    if (list_empty(&s->answers)) {
+        s->posted = false;
+    } else {
+        job = JOB_AT(s->answers.next);
+        list_remove(&job->node);
+        /* From here on its caller knows; what was queued until now did not. */
+        db_doom(&s->writer.queue, job);
+    }
+    uv_mutex_unlock(&s->lock);
+    return job;
+}
+
+static void deliver(struct loop_post *p)
+{
+    struct store     *s = LIST_ITEM(p, struct store, post);
+    struct store_job *job;
+
+    for (int i = 0; i < DELIVER_MAX; i++) {
+        job = next_answer(s);
+        if (!job) return;
+        tell(s, job);
+    }
+    loop_post(s->loop, &s->post);      /* `posted` is still true */
+}
+
+/* --- the calls -------------------------------------------------------------------------- */
+
+void store_append(struct store *s, struct store_append *a)
+{
+    must(a->fact_count >= 1);
+    a->new_seq = 0;
+    a->found_thread = a->found_run = STR_NONE;
+    ask(s, &s->writer, &a->job, JOB_APPEND);
+}
+
+void store_edit(struct store *s, struct store_edit *x) { ask(s, &s->writer, &x->job, JOB_EDIT); }
+
+void store_read(struct store *s, struct store_read *r)
+{
+    arena_init(&r->arena, 0);
+    r->seq = 0;
+    r->title = r->state = STR_NONE;
+    r->created_ms = r->updated_ms = 0;
+    r->facts = NULL;
+    r->count = 0;
+    ask(s, &s->reader, &r->job, JOB_READ);
+}
+
+void store_list(struct store *s, struct store_list *l)
+{
+    arena_init(&l->arena, 0);
+    l->rows = NULL;
+    l->count = 0;
+    l->next = STR_NONE;
+    ask(s, &s->reader, &l->job, JOB_LIST);
+}
+
+void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq), void *ctx)
+{
+    s->changed = changed;
+    s->changed_ctx = ctx;
+}
+
+void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx)
+{
+    s->seen = seen;
+    s->seen_ctx = ctx;
+}
+
+enum err store_lease(struct store *s, struct log_name log, struct str holder, uint64_t ttl_ms)
+{
+    return leases_take(&s->leases, log, holder, ttl_ms);
+}
+
+void store_unlease(struct store *s, struct log_name log, struct str holder) { leases_give(&s->leases, log, holder); }
+
+enum err store_health(const struct store *s) { return s->health; }
+
+struct str store_promise(const struct store *s) { return str_c(s->promise); }
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static enum err open_connections(struct store *s, struct arena *a, struct str *why)
+{
+    bool       durable = !s->file.temporary;
+    struct db *d = &s->writer.db;
+    enum err   e = db_open(d, s->file.path, db_write_sql, durable);
+
+    if (e) goto fail;
+    e = db_upgrade(d, s->file.path, a, why);
+    if (e) return e;
+    e = db_prepare(d, DB_WRITE_SQL_COUNT);
+    if (e) goto fail;
+    d = &s->reader.db;
+    e = db_open(d, s->file.path, db_read_sql, durable);
+    if (!e) e = db_exec(d, "PRAGMA query_only=ON");
+    if (!e) e = db_add_functions(d);
+    if (!e) return OK;
+fail:
+    *why = arena_printf(a, "cannot open %s: %s", s->file.path, sqlite3_errmsg(d->sql));
+    return e;
+}
+
+static void stop_taking(struct store *s)
+{
+    uv_mutex_lock(&s->lock);
+    s->closing = clock_mono_ns() + CLOSE_NS;
+    uv_cond_signal(&s->writer.wake);
+    uv_cond_signal(&s->reader.wake);
+    uv_mutex_unlock(&s->lock);
+}
+
+static enum err start_threads(struct store *s)
+{
+    uv_thread_options_t o = { .flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = STACK_SIZE };
+
+    if (uv_thread_create_ex(&s->writer.thread, &o, write_all, s)) return ERR_NOMEM;
+    if (uv_thread_create_ex(&s->reader.thread, &o, read_all, s) == 0) return OK;
+    stop_taking(s);
+    uv_thread_join(&s->writer.thread);
+    return ERR_NOMEM;
+}
+
+static struct store *new_store(struct loop *l)
+{
+    struct store *s = mem_alloc(sizeof *s);
+
+    if (!s) return NULL;
+    s->loop = l;
+    s->file.lock_fd = -1;
+    s->post.run = deliver;
+    s->healed.kind = JOB_HEALED;
+    list_init(&s->answers);
+    list_init(&s->writer.queue);
+    list_init(&s->reader.queue);
+    leases_init(&s->leases);
+    /* Cannot fail on Linux; libuv allocates nothing for them. */
+    must(uv_mutex_init(&s->lock) == 0);
+    must(uv_cond_init(&s->writer.wake) == 0 && uv_cond_init(&s->reader.wake) == 0);
+    return s;
+}
+
+static void free_store(struct store *s)
+{
+    db_close(&s->reader.db);
+    db_close(&s->writer.db);           /* the last one moves the write-ahead log into the file */
+    db_file_close(&s->file);
+    leases_done(&s->leases);
+    uv_cond_destroy(&s->writer.wake);
+    uv_cond_destroy(&s->reader.wake);
+    uv_mutex_destroy(&s->lock);
+    mem_free(s);
+}
+
+enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out, struct str *why)
+{
+    struct store *s = new_store(l);
+    enum err      e = ERR_NOMEM;
+
+    *why = STR("not enough memory to open the store");
+    if (!s) return e;
+    e = db_file_open(&s->file, url, a, why);
+    if (!e) e = open_connections(s, a, why);
+    if (!e) e = start_threads(s);
+    if (e) {
+        free_store(s);
+        return e;
+    }
+    snprintf(s->promise, sizeof s->promise, "sqlite, WAL, synchronous=%s, schema %d",
+             s->file.temporary ? "OFF (temporary)" : "FULL", DB_SCHEMA);
+    *out = s;
+    return OK;
+}
+
+/* The workers are gone; what they did not come to is told so. */
+static void close_queue(struct list *queue, struct list *answers)
+{
+    while (!list_empty(queue)) {
+        struct list *n = queue->next;
+        list_remove(n);
+        JOB_AT(n)->result = ERR_CLOSED;
+        list_add(answers, n);
+    }
+}
+
+void store_close(struct store *s)
+{
+    struct store_job *job;
+
+    if (!s) return;
+    stop_taking(s);
+    uv_thread_join(&s->writer.thread);
+    uv_thread_join(&s->reader.thread);
+    loop_unpost(s->loop, &s->post);
+    s->posted = true;                  /* nothing wakes the loop for us any more */
+
+    for (int i = 0; i < CLOSE_ROUNDS; i++) {
+        while ((job = next_answer(s))) tell(s, job);
+        close_queue(&s->writer.queue, &s->answers);
+        close_queue(&s->reader.queue, &s->answers);
+        if (list_empty(&s->answers)) break;
+    }
+    free_store(s);
+}

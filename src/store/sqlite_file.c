@@ -1,0 +1,235 @@
+/* sqlite_file.c -- the store's file: where it is, that nobody else has it, and
+ * the schema inside it.
+ *
+ * One process per file: a flock on "<path>-lock" for as long as the store is open. The lock
+ * file stays behind on purpose; removing it would race with the next opener.
+ * All files are ours alone (0600): conversations are private.
+ *
+ * The schema's version is PRAGMA user_version. upgrades[n] leads from version n
+ * to n + 1; each runs in one transaction, so a cut upgrade goes on where it was.
+ * A released step is never edited, only followed by another.
+ */
+#include "store/sqlite_db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 1886547065      /* "prly": tells our files from other programs' */
+
+static const char *const upgrades[DB_SCHEMA] = {
+    /* 0 -> 1. A fact's key is the integer of its thread: with (owner, name, seq)
+     * as a clustered key appends were 2.5 times slower. */
+    "CREATE TABLE thread("
+    "  id INTEGER PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,"
+    "  seq INTEGER NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX thread_by_name ON thread(owner, name);"
+    "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
+    "CREATE INDEX thread_unfinished ON thread(id) WHERE state <> 'idle';"
+    "CREATE TABLE fact("
+    "  thread INTEGER NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);"
+    "CREATE UNIQUE INDEX fact_by_seq ON fact(thread, seq);"
+    "CREATE TABLE request("
+    "  owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, run TEXT, PRIMARY KEY(owner, id)) WITHOUT ROWID;"
+    "CREATE INDEX request_by_thread ON request(thread);"
+    "CREATE TABLE approval("
+    "  num INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, call TEXT NOT NULL,"
+    "  tool TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,"
+    "  requested_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX approval_by_id ON approval(owner, id);"
+    "CREATE INDEX approval_by_owner ON approval(owner, status, requested_ms, num);"
+    "CREATE INDEX approval_by_status ON approval(status, requested_ms, num);"
+    "CREATE INDEX approval_by_thread ON approval(thread);"
+    "CREATE INDEX approval_due ON approval(expires_ms) WHERE status = 'pending' AND expires_ms > 0;"
+    "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) WITHOUT ROWID;"
+    "PRAGMA application_id=1886547065;",
+};
+
+/* --- sentences for people ------------------------------------------------------- */
+
+static enum err refuse(struct str *why, struct str sentence, enum err e)
+{
+    *why = sentence.ptr ? sentence : STR("not enough memory to open the store");
+    return e;
+}
+
+static enum err refuse_errno(struct str *why, struct arena *a, const char *what, const char *path)
+{
+    int os = errno;
+    return refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, strerror(os)),
+                  os == ENOSPC ? ERR_FULL : ERR_IO);
+}
+
+/* --- schema --------------------------------------------------------------------- */
+
+static enum err upgrade_step(struct db *d, int64_t from)
+{
+    char     version[48];
+    enum err e = db_exec(d, "BEGIN IMMEDIATE");
+
+    if (e) return e;
+    snprintf(version, sizeof version, "PRAGMA user_version=%d", (int)from + 1);
+    e = db_exec(d, upgrades[from]);
+    if (!e) e = db_exec(d, version);
+    if (!e) e = db_exec(d, "COMMIT");
+    if (e) must(db_exec(d, "ROLLBACK") == OK || sqlite3_get_autocommit(d->sql));
+    return e;
+}
+
+static enum err use_wal(struct db *d, const char *path, struct arena *a, struct str *why)
+{
+    sqlite3_stmt *st;
+    int           rc = sqlite3_prepare_v2(d->sql, "PRAGMA journal_mode=WAL", -1, &st, NULL);
+    bool          wal;
+
+    if (rc == SQLITE_OK) rc = sqlite3_step(st);
+    wal = rc == SQLITE_ROW && str_is(db_text(st, 0), "wal");
+    sqlite3_finalize(st);
+    if (wal) return OK;
+    if (rc == SQLITE_ROW)
+        return refuse(why, arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?", path),
+                      ERR_UNSUPPORTED);
+    return refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), db_err(d, rc));
+}
+
+enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str *why)
+{
+    int64_t  version = 0, app = 0, tables = 0;
+    enum err e = db_int(d, "PRAGMA user_version", &version);
+
+    if (!e) e = db_int(d, "PRAGMA application_id", &app);
+    if (!e) e = db_int(d, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (e) goto fail;
+    if (tables > 0 && app != APPLICATION_ID)
+        return refuse(why, arena_printf(a, "%s is a database of another program", path), ERR_TYPE);
+    if (version < 0 || version > DB_SCHEMA)
+        return refuse(why, arena_printf(a, "%s was made by a newer version of parley (its schema is %d, this program knows %d)",
+                                        path, (int)version, DB_SCHEMA), ERR_UNSUPPORTED);
+    e = use_wal(d, path, a, why);
+    if (e) return e;
+    for (; version < DB_SCHEMA; version++) {
+        e = upgrade_step(d, version);
+        if (e) goto fail;
+    }
+    return OK;
+fail:
+    return refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
+}
+
+/* --- the file --------------------------------------------------------------------- */
+
+/* A new name survives power loss only when its folder is synced too. */
+static void sync_folder_of(const char *path)
+{
+    char       *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
+    const char *folder = !slash ? "." : slash == copy ? "/" : (*slash = 0, copy);
+    int         fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!fsync(fd);
+        close(fd);
+    }
+    free(copy);
+}
+
+/* Makes the folder of `path` if it is missing; one level, so that a typing error makes no tree. */
+static enum err make_folder(struct arena *a, const char *path, struct str *why)
+{
+    const char *slash = strrchr(path, '/');
+    struct str  folder;
+
+    if (!slash || slash == path) return OK;
+    folder = arena_dup(a, str_n(path, (size_t)(slash - path)));
+    if (!folder.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
+    if (mkdir(folder.ptr, 0700) == 0) sync_folder_of(folder.ptr);
+    else if (errno != EEXIST) return refuse_errno(why, a, "make the folder", folder.ptr);
+    return OK;
+}
+
+static enum err make_file(struct db_file *f, const char *path, struct arena *a, struct str *why)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0) return refuse_errno(why, a, "open", path);
+    close(fd);                         /* before SQLite opens it: a close would drop its POSIX locks */
+    sync_folder_of(path);
+    /* One name per file, else two openers through two links would take two locks. */
+    f->path = realpath(path, NULL);
+    return f->path ? OK : refuse_errno(why, a, "open", path);
+}
+
+static enum err make_temporary(struct db_file *f, struct arena *a, struct str *why)
+{
+    const char *folder = getenv("TMPDIR");
+    struct str  path = arena_printf(a, "%s/parley-XXXXXX", folder && *folder ? folder : "/tmp");
+    int         fd;
+
+    if (!path.ptr || !(f->path = strdup(path.ptr))) return refuse(why, STR_NONE, ERR_NOMEM);
+    fd = mkstemp(f->path);
+    if (fd < 0) return refuse_errno(why, a, "make", f->path);
+    close(fd);
+    f->temporary = true;
+    return OK;
+}
+
+static enum err take_lock(struct db_file *f, struct arena *a, struct str *why)
+{
+    struct str path = arena_printf(a, "%s-lock", f->path);
+    char       pid[16] = "";
+
+    if (!path.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
+    f->lock_fd = open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (f->lock_fd < 0) return refuse_errno(why, a, "open", path.ptr);
+    if (flock(f->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+        /* For the sentence below only; the lock itself is what counts. */
+        if (ftruncate(f->lock_fd, 0) == 0) dprintf(f->lock_fd, "%d", (int)getpid());
+        return OK;
+    }
+    if (errno != EWOULDBLOCK) return refuse_errno(why, a, "lock", path.ptr);
+    if (pread(f->lock_fd, pid, sizeof pid - 1, 0) <= 0) strcpy(pid, "?");
+    return refuse(why, arena_printf(a, "%s is used by another parley (process %d)", f->path, atoi(pid)), ERR_BUSY);
+}
+
+enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why)
+{
+    struct str path = str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url;
+    enum err   e;
+
+    *f = (struct db_file){ .lock_fd = -1 };
+    if (str_is(path, ":memory:")) {
+        e = make_temporary(f, a, why);
+    } else {
+        if (path.len == 0 || memchr(path.ptr, 0, path.len))
+            return refuse(why, STR("the store needs a file name, as in sqlite:parley.db"), ERR_SYNTAX);
+        path = arena_dup(a, path);
+        if (!path.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
+        e = make_folder(a, path.ptr, why);
+        if (!e) e = make_file(f, path.ptr, a, why);
+    }
+    if (!e) e = take_lock(f, a, why);
+    if (e) db_file_close(f);
+    return e;
+}
+
+static void remove_all(const char *path)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-lock" };
+    char                     name[4096];
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
+}
+
+void db_file_close(struct db_file *f)
+{
+    if (f->temporary) remove_all(f->path);
+    if (f->lock_fd >= 0) close(f->lock_fd);
+    free(f->path);
+    *f = (struct db_file){ .lock_fd = -1 };
+}

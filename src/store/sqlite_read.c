@@ -1,0 +1,326 @@
+/* sqlite_read.c -- what the reader thread does: a log's facts, and the lists.
+ *
+ * Everything is copied into the request's arena, on the reader thread; the loop
+ * thread hands it out and gives the arena back.
+ *
+ * Paging goes by (time, number) and not by offset: a page's last row is the
+ * cursor, so equal times lose nothing and rows that move up come once more at most.
+ */
+#include "store/sqlite_db.h"
+
+#include "base/utf8.h"
+
+enum stmt {
+    R_THREAD, R_FACTS, R_THREADS, R_DUE, R_NEXT_DUE, R_UNFINISHED, R_TOOLS, R_REQUEST,
+    R_APPROVALS,                       /* 16 of them, one per set of filters; built when first asked for */
+    R_COUNT = R_APPROVALS + 16
+};
+_Static_assert((int)R_COUNT <= DB_STMT_MAX, "room for every statement");
+_Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
+
+#define THREAD_COLUMNS   "owner, name, title, state, created_ms, updated_ms, id"
+#define APPROVAL_COLUMNS "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, a.num"
+#define APPROVAL_THREAD  " JOIN thread t ON t.id = a.thread"
+/* Without statistics the planner would take all pending ones and sort them. */
+#define FROM_DUE         " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
+
+const char *const db_read_sql[R_COUNT] = {
+    [R_THREAD]     = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = ?1 AND name = ?2",
+    [R_FACTS]      = "SELECT seq, at_ms, kind, body FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
+    [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
+                     " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5"),
+    [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
+                     " WHERE a.status = 'pending' AND a.expires_ms > 0 AND a.expires_ms <= ?1"
+                     " ORDER BY a.expires_ms LIMIT ?2"),
+    [R_NEXT_DUE]   = ("SELECT " APPROVAL_COLUMNS FROM_DUE
+                     " WHERE a.status = 'pending' AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1"),
+    [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id LIMIT ?1",
+    [R_TOOLS]      = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
+    [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
+                     " WHERE r.owner = ?1 AND r.id = ?2"),
+};
+
+/* --- title search ----------------------------------------------------------------- */
+
+/* Letters of the scripts that have two cases, to the lower one. SQLite's LIKE knows ASCII
+ * only. Within a range every `step`-th character has its partner `add` further. */
+static const struct { uint16_t first, last, step; int16_t add; } cases[] = {
+    { 'A', 'Z', 1, 32 },         { 0xC0, 0xD6, 1, 32 },       { 0xD8, 0xDE, 1, 32 },      /* Latin */
+    { 0x100, 0x12E, 2, 1 },      { 0x132, 0x136, 2, 1 },      { 0x139, 0x147, 2, 1 },
+    { 0x14A, 0x176, 2, 1 },      { 0x178, 0x178, 1, -121 },   { 0x179, 0x17D, 2, 1 },
+    { 0x1E00, 0x1E94, 2, 1 },    { 0x1EA0, 0x1EFE, 2, 1 },    { 0xFF21, 0xFF3A, 1, 32 },
+    { 0x386, 0x386, 1, 38 },     { 0x388, 0x38A, 1, 37 },     { 0x38C, 0x38C, 1, 64 },    /* Greek */
+    { 0x38E, 0x38F, 1, 63 },     { 0x391, 0x3A1, 1, 32 },     { 0x3A3, 0x3AB, 1, 32 },
+    { 0x3C2, 0x3C2, 1, 1 },
+    { 0x400, 0x40F, 1, 80 },     { 0x410, 0x42F, 1, 32 },     { 0x460, 0x480, 2, 1 },     /* Cyrillic */
+    { 0x48A, 0x4BE, 2, 1 },      { 0x4C1, 0x4CD, 2, 1 },      { 0x4D0, 0x52E, 2, 1 },
+    { 0x531, 0x556, 1, 48 },                                                              /* Armenian */
+};
+
+static uint32_t lower(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (c >= cases[i].first && c <= cases[i].last && (c - cases[i].first) % cases[i].step == 0)
+            return (uint32_t)((int32_t)c + cases[i].add);
+    return c;
+}
+
+static bool begins_with(struct str text, struct str word)
+{
+    uint32_t a, b;
+
+    while (word.len) {
+        if (!text.len) return false;
+        text = str_from(text, utf8_decode(text, &a));
+        word = str_from(word, utf8_decode(word, &b));
+        if (lower(a) != lower(b)) return false;
+    }
+    return true;
+}
+
+static bool has_words(struct str text, struct str words)
+{
+    uint32_t c;
+
+    for (; text.len; text = str_from(text, utf8_decode(text, &c)))
+        if (begins_with(text, words)) return true;
+    return words.len == 0;
+}
+
+static struct str value_text(sqlite3_value *v)
+{
+    const char *p = (const char *)sqlite3_value_text(v);
+    return str_n(p, p ? (size_t)sqlite3_value_bytes(v) : 0);
+}
+
+static void sql_has_words(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    sqlite3_result_int(ctx, has_words(value_text(argv[0]), value_text(argv[1])));
+}
+
+enum err db_add_functions(struct db *d)
+{
+    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+    return db_err(d, sqlite3_create_function_v2(d->sql, "has_words", 2, flags, NULL, sql_has_words, NULL, NULL, NULL));
+}
+
+/* --- a log's facts ------------------------------------------------------------------ */
+
+static struct str copy(struct arena *a, sqlite3_stmt *st, int col)
+{
+    struct str s = db_text(st, col);
+
+    if (!s.ptr && sqlite3_column_type(st, col) != SQLITE_NULL) a->failed = true;
+    return arena_dup(a, s);
+}
+
+static void fill_meta(struct store_read *r, sqlite3_stmt *st)
+{
+    r->seq = (uint64_t)sqlite3_column_int64(st, 1);
+    r->title = copy(&r->arena, st, 2);
+    r->state = copy(&r->arena, st, 3);
+    r->created_ms = sqlite3_column_int64(st, 4);
+    r->updated_ms = sqlite3_column_int64(st, 5);
+}
+
+static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
+{
+    size_t        want = r->seq > r->after ? (size_t)(r->seq - r->after) : 0;
+    sqlite3_stmt *st;
+    enum err      e = want ? db_ask(d, R_FACTS, &st, "ii", id, (int64_t)r->after) : OK;
+
+    if (e || !want) return e;
+    r->facts = arena_array(&r->arena, want, sizeof *r->facts);
+    while (!(e = db_next(d, st)) && r->count < want && !r->arena.failed)
+        r->facts[r->count++] = (struct store_fact){
+            .seq = (uint64_t)sqlite3_column_int64(st, 0),
+            .at_ms = sqlite3_column_int64(st, 1),
+            .kind = copy(&r->arena, st, 2),
+            .body = copy(&r->arena, st, 3),
+        };
+    if (!e) db_end(st);
+    if (r->arena.failed) return ERR_NOMEM;
+    if (e && e != ERR_NOT_FOUND) return e;
+    return e == ERR_NOT_FOUND && r->count == want ? OK : ERR_IO;   /* else the log has holes: a damaged file */
+}
+
+void db_read(struct db *d, struct store_read *r)
+{
+    sqlite3_stmt *st;
+    enum err      e = db_ask(d, R_THREAD, &st, "tt", r->log.owner, r->log.thread);
+
+    if (!e) e = db_next(d, st);
+    if (e) goto out;
+    fill_meta(r, st);
+    e = read_facts(d, r, sqlite3_column_int64(st, 0));
+    if (!e && r->arena.failed) e = ERR_NOMEM;
+    /* Not earlier: an open statement keeps the snapshot, so that the thread's row and its facts
+     * are of one commit. BEGIN would do too, but its COMMIT could fail and leave us in the past. */
+    db_end(st);
+out:
+    if (e) r->count = 0;
+    r->job.result = e;
+}
+
+/* --- lists ---------------------------------------------------------------------------- */
+
+struct place { int64_t ms, num; };     /* of a row in a list that pages */
+
+static void fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+{
+    row->owner = copy(a, st, 0);
+    row->thread = copy(a, st, 1);
+    row->title = copy(a, st, 2);
+    row->state = copy(a, st, 3);
+    row->created_ms = sqlite3_column_int64(st, 4);
+    row->updated_ms = sqlite3_column_int64(st, 5);
+    *at = (struct place){ row->updated_ms, sqlite3_column_int64(st, 6) };
+}
+
+static void fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+{
+    row->owner = copy(a, st, 0);
+    row->thread = copy(a, st, 1);
+    row->approval = (struct store_approval){
+        .id = copy(a, st, 2),
+        .call = copy(a, st, 3),
+        .tool = copy(a, st, 4),
+        .status = copy(a, st, 5),
+        .body = copy(a, st, 6),
+        .requested_ms = sqlite3_column_int64(st, 7),
+        .expires_ms = sqlite3_column_int64(st, 8),
+    };
+    *at = (struct place){ row->approval.requested_ms, sqlite3_column_int64(st, 9) };
+}
+
+static void fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+{
+    row->tool = copy(a, st, 0);
+    row->runs = (uint64_t)sqlite3_column_int64(st, 1);
+    row->failed = (uint64_t)sqlite3_column_int64(st, 2);
+}
+
+static void fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+{
+    row->owner = copy(a, st, 0);
+    row->thread = copy(a, st, 1);
+    row->run = copy(a, st, 2);
+}
+
+/* A cursor is "<ms>.<number>" of the last row shown. */
+static bool parse_cursor(struct str s, struct place *at)
+{
+    struct str ms;
+    uint64_t   a, b;
+
+    if (!s.ptr) return true;
+    if (!str_split(&s, '.', &ms) || !str_to_u64(ms, &a) || !str_to_u64(s, &b)) return false;
+    *at = (struct place){ (int64_t)a, (int64_t)b };
+    return true;
+}
+
+void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
+{
+    sqlite3_snprintf(DB_APPROVALS_SQL_MAX, out,
+                     "SELECT " APPROVAL_COLUMNS " FROM approval a" APPROVAL_THREAD
+                     " WHERE (a.requested_ms, a.num) < (?5, ?6)%s%s%s%s"
+                     " ORDER BY a.requested_ms DESC, a.num DESC LIMIT ?7",
+                     by & BY_OWNER ? " AND a.owner = ?1" : "", by & BY_STATUS ? " AND a.status = ?2" : "",
+                     by & BY_THREAD ? " AND t.name = ?3" : "", by & BY_ID ? " AND a.id = ?4" : "");
+}
+
+/* One statement per set of filters, so that each can use its index. */
+static enum err ask_approvals(struct db *d, const struct store_list *l, struct place from, int64_t limit,
+                              sqlite3_stmt **out)
+{
+    int by = (l->owner.ptr ? BY_OWNER : 0) | (l->status.ptr ? BY_STATUS : 0) | (l->thread.ptr ? BY_THREAD : 0)
+           | (l->id.ptr ? BY_ID : 0);
+
+    if (!d->stmt[R_APPROVALS + by]) {
+        char sql[DB_APPROVALS_SQL_MAX];
+        int  rc;
+        db_approvals_sql(by, sql);
+        rc = sqlite3_prepare_v3(d->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[R_APPROVALS + by], NULL);
+        if (rc) return db_err(d, rc);
+    }
+    return db_ask(d, R_APPROVALS + by, out, "ttttiii", l->owner, l->status, l->thread, l->id, from.ms, from.num,
+                  limit);
+}
+
+/* One row more than asked for tells whether there is another page. */
+static enum err ask_list(struct db *d, const struct store_list *l, sqlite3_stmt **out)
+{
+    struct place from = { INT64_MAX, INT64_MAX };
+    int64_t      limit = l->limit ? (int64_t)l->limit + 1 : -1;
+
+    if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
+    switch (l->kind) {
+    case STORE_THREADS:    return db_ask(d, R_THREADS, out, "tiiti", l->owner, from.ms, from.num, l->search, limit);
+    case STORE_APPROVALS:  return ask_approvals(d, l, from, limit, out);
+    case STORE_DUE:        return db_ask(d, R_DUE, out, "ii", l->due_ms, limit);
+    case STORE_NEXT_DUE:   return db_ask(d, R_NEXT_DUE, out, "");
+    case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "i", limit);
+    case STORE_TOOLS:      return db_ask(d, R_TOOLS, out, "i", limit);
+    case STORE_REQUEST:    return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
+    }
+    must(!"list kind");
+    return ERR_UNSUPPORTED;
+}
+
+static void (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *, struct store_row *, struct place *)
+{
+    switch (kind) {
+    case STORE_THREADS:
+    case STORE_UNFINISHED: return fill_thread;
+    case STORE_APPROVALS:
+    case STORE_DUE:
+    case STORE_NEXT_DUE:   return fill_approval;
+    case STORE_TOOLS:      return fill_tool;
+    case STORE_REQUEST:    return fill_request;
+    }
+    must(!"list kind");
+    return NULL;
+}
+
+static struct store_row *new_row(struct store_list *l, size_t *cap)
+{
+    if (l->count == *cap) {
+        size_t            more = *cap ? *cap * 2 : 16;
+        struct store_row *rows = arena_array(&l->arena, more, sizeof *rows);
+        if (!rows) return NULL;
+        if (l->count) memcpy(rows, l->rows, l->count * sizeof *rows);
+        l->rows = rows;
+        *cap = more;
+    }
+    return &l->rows[l->count];
+}
+
+static bool pages(const struct store_list *l) { return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS; }
+
+void db_list(struct db *d, struct store_list *l)
+{
+    sqlite3_stmt *st;
+    struct place  last = { 0 };
+    size_t        cap = 0;
+    enum err      e = ask_list(d, l, &st);
+
+    if (e) goto out;
+    while (!(e = db_next(d, st))) {
+        struct store_row *row;
+        if (l->limit && l->count == l->limit) {
+            if (pages(l))
+                l->next = arena_printf(&l->arena, "%llu.%llu", (unsigned long long)last.ms, (unsigned long long)last.num);
+            break;
+        }
+        row = new_row(l, &cap);
+        if (!row) break;
+        filler(l->kind)(&l->arena, st, row, &last);
+        l->count++;
+    }
+    if (!e) db_end(st);
+    if (e == ERR_NOT_FOUND) e = OK;
+    if (!e && l->arena.failed) e = ERR_NOMEM;
+out:
+    if (e) l->count = 0, l->next = STR_NONE;
+    l->job.result = e;
+}

@@ -1,0 +1,253 @@
+/* sqlite_write.c -- what the writer thread does with a batch: group commit.
+ *
+ *     BEGIN IMMEDIATE
+ *       SAVEPOINT one; append or edit; RELEASE one        for each job
+ *     COMMIT                                              one sync for all of them
+ *
+ * A job that fails is rolled back to its savepoint and does not hurt the others.
+ * SQLite may answer a full disk by dropping the whole transaction, and COMMIT may
+ * fail: then nothing of the batch is there and every job gets that error.
+ */
+#include "store/sqlite_db.h"
+
+#include "base/fault.h"
+
+enum stmt {
+    W_BEGIN, W_COMMIT, W_ROLLBACK, W_SAVE, W_RELEASE, W_UNDO,
+    W_THREAD, W_THREAD_NEW, W_THREAD_MOVE, W_THREAD_TITLE,
+    W_FACT, W_REQUEST, W_REQUEST_NEW, W_APPROVAL, W_TOOL,
+    W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS, W_DROP_THREAD,
+    W_COUNT
+};
+_Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
+_Static_assert((int)W_COUNT == DB_WRITE_SQL_COUNT, "the header's figure");
+
+const char *const db_write_sql[W_COUNT] = {
+    [W_BEGIN]          = "BEGIN IMMEDIATE",
+    [W_COMMIT]         = "COMMIT",
+    [W_ROLLBACK]       = "ROLLBACK",
+    [W_SAVE]           = "SAVEPOINT one",
+    [W_RELEASE]        = "RELEASE one",
+    [W_UNDO]           = "ROLLBACK TO one",
+    [W_THREAD]         = "SELECT id, seq FROM thread WHERE owner = ?1 AND name = ?2",
+    [W_THREAD_NEW]     = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
+                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    /* The clock may jump back; the newest change still comes first in the list. */
+    [W_THREAD_MOVE]    = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
+                         " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
+    [W_THREAD_TITLE]   = "UPDATE thread SET title = ?2 WHERE id = ?1",
+    [W_FACT]           = "INSERT INTO fact(thread, seq, at_ms, kind, body) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [W_REQUEST]        = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
+                         " WHERE r.owner = ?1 AND r.id = ?2",
+    [W_REQUEST_NEW]    = "INSERT INTO request(owner, id, thread, run) VALUES(?1, ?2, ?3, ?4)",
+    [W_APPROVAL]       = "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms)"
+                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+                         " ON CONFLICT(owner, id) DO UPDATE SET thread = ?3, call = ?4, tool = ?5, status = ?6,"
+                         " body = ?7, requested_ms = ?8, expires_ms = ?9",
+    [W_TOOL]           = "INSERT INTO tool(name, runs, failed) VALUES(?1, ?2, ?3)"
+                         " ON CONFLICT(name) DO UPDATE SET runs = runs + ?2, failed = failed + ?3",
+    [W_DROP_FACTS]     = "DELETE FROM fact WHERE thread = ?1",
+    [W_DROP_REQUESTS]  = "DELETE FROM request WHERE thread = ?1",
+    [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
+    [W_DROP_THREAD]    = "DELETE FROM thread WHERE id = ?1",
+};
+
+/* --- append ------------------------------------------------------------------- */
+
+static struct str keep_found(char *buf, size_t size, struct str s)
+{
+    if (!s.ptr) return STR_NONE;
+    s = str_cut(s, size);
+    memcpy(buf, s.ptr, s.len);
+    return str_n(buf, s.len);
+}
+
+/* ERR_EXISTS when the request id is taken; who has it goes into `a`. */
+static enum err check_request(struct db *d, struct store_append *a)
+{
+    sqlite3_stmt *st;
+    enum err      e = db_ask(d, W_REQUEST, &st, "tt", a->log.owner, a->request_id);
+
+    if (!e) e = db_next(d, st);
+    if (e) return e == ERR_NOT_FOUND ? OK : e;
+    a->found_thread = keep_found(a->found_buf[0], sizeof a->found_buf[0], db_text(st, 0));
+    a->found_run = keep_found(a->found_buf[1], sizeof a->found_buf[1], db_text(st, 1));
+    db_end(st);
+    return ERR_EXISTS;
+}
+
+/* ERR_NOT_FOUND: no such log. */
+static enum err find_thread(struct db *d, struct log_name log, int64_t *id, uint64_t *seq)
+{
+    sqlite3_stmt *st;
+    enum err      e = db_ask(d, W_THREAD, &st, "tt", log.owner, log.thread);
+
+    if (!e) e = db_next(d, st);
+    if (e) return e;
+    *id = sqlite3_column_int64(st, 0);
+    *seq = (uint64_t)sqlite3_column_int64(st, 1);
+    db_end(st);
+    return OK;
+}
+
+static enum err move_thread(struct db *d, const struct store_append *a, int64_t *id)
+{
+    int64_t  first_ms = a->facts[0].at_ms, last_ms = a->facts[a->fact_count - 1].at_ms;
+    enum err e;
+
+    if (*id)
+        return db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title, a->state);
+    e = db_run(d, W_THREAD_NEW, "ttstiii", a->log.owner, a->log.thread, a->title,
+               a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms);
+    if (!e) *id = sqlite3_last_insert_rowid(d->sql);
+    return e;
+}
+
+static enum err add_facts(struct db *d, const struct store_append *a, int64_t thread)
+{
+    enum err e = OK;
+
+    for (size_t i = 0; i < a->fact_count && !e; i++)
+        e = db_run(d, W_FACT, "iiiss", thread, (int64_t)(a->expected + 1 + i), a->facts[i].at_ms, a->facts[i].kind,
+                   a->facts[i].body);
+    return e;
+}
+
+static enum err update_lists(struct db *d, const struct store_append *a, int64_t thread)
+{
+    enum err e = OK;
+
+    if (a->request_id.ptr) e = db_run(d, W_REQUEST_NEW, "ttit", a->log.owner, a->request_id, thread, a->run);
+    for (size_t i = 0; i < a->approval_count && !e; i++) {
+        const struct store_approval *p = &a->approvals[i];
+        e = db_run(d, W_APPROVAL, "tsissssii", a->log.owner, p->id, thread, p->call, p->tool, p->status, p->body,
+                   p->requested_ms, p->expires_ms);
+    }
+    for (size_t i = 0; i < a->tool_count && !e; i++)
+        e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs, (int64_t)a->tools[i].failed);
+    return e;
+}
+
+static enum err append(struct db *d, struct store_append *a)
+{
+    int64_t  id = 0;
+    uint64_t seq = 0;
+    enum err e = a->request_id.ptr ? check_request(d, a) : OK;
+
+    if (e) return e;
+    e = find_thread(d, a->log, &id, &seq);
+    if (e && e != ERR_NOT_FOUND) return e;
+    if (seq != a->expected) return ERR_CONFLICT;
+    a->new_seq = seq + a->fact_count;
+    e = move_thread(d, a, &id);
+    if (!e) e = add_facts(d, a, id);
+    if (!e) e = update_lists(d, a, id);
+    return e;
+}
+
+/* --- edit --------------------------------------------------------------------- */
+
+static enum err edit(struct db *d, const struct store_edit *x)
+{
+    int64_t  id;
+    uint64_t seq;
+    enum err e = find_thread(d, x->log, &id, &seq);
+
+    if (e) return e;
+    if (!x->remove) return x->title.ptr ? db_run(d, W_THREAD_TITLE, "it", id, x->title) : OK;
+    e = db_run(d, W_DROP_FACTS, "i", id);
+    if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
+    if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);
+    if (!e) e = db_run(d, W_DROP_THREAD, "i", id);
+    return e;
+}
+
+/* --- the batch ------------------------------------------------------------------ */
+
+void db_doom(struct list *jobs, struct store_job *failed)
+{
+    const struct store_append *f = JOB_OF(failed, struct store_append);
+
+    if (failed->kind != JOB_APPEND || failed->result == OK) return;
+    LIST_EACH(n, jobs) {
+        struct store_append *a = JOB_OF(JOB_AT(n), struct store_append);
+        if (a->job.kind == JOB_APPEND && a->expected == f->expected + f->fact_count
+            && str_eq(a->log.thread, f->log.thread) && str_eq(a->log.owner, f->log.owner))
+            a->job.result = ERR_CONFLICT;
+    }
+}
+
+/* An error here is one of the whole batch; the job's own is in its result. */
+static enum err do_one(struct db *d, struct store_job *job)
+{
+    enum err e = db_run(d, W_SAVE, "");
+
+    if (e) return e;
+    job->result = job->kind == JOB_APPEND ? append(d, JOB_OF(job, struct store_append))
+                                          : edit(d, JOB_OF(job, struct store_edit));
+    if (job->result) {
+        if (sqlite3_get_autocommit(d->sql)) return job->result;     /* SQLite dropped the transaction */
+        e = db_run(d, W_UNDO, "");
+    }
+    return e ? e : db_run(d, W_RELEASE, "");
+}
+
+/* All jobs of the batch, in order; a failed append takes those with it that build on it. */
+static enum err do_all(struct db *d, struct list *batch)
+{
+    struct list done;
+    enum err    e = OK;
+
+    list_init(&done);
+    while (!list_empty(batch) && !e) {
+        struct store_job *job = JOB_AT(batch->next);
+        list_remove(&job->node);
+        list_add(&done, &job->node);
+        if (job->result == OK) e = do_one(d, job);
+        db_doom(batch, job);
+    }
+    while (!list_empty(&done)) {        /* back in front of what was not reached */
+        struct list *n = done.prev;
+        list_remove(n);
+        list_push(batch, n);
+    }
+    return e;
+}
+
+static void roll_back(struct db *d)
+{
+    if (sqlite3_get_autocommit(d->sql)) return;
+    /* A failed rollback leaves a transaction open that the next batch would
+     * silently join. That is not survivable; a restart is. */
+    must(db_run(d, W_ROLLBACK, "") == OK || sqlite3_get_autocommit(d->sql));
+}
+
+void db_commit(struct db *d, struct list *batch)
+{
+    enum err e = db_run(d, W_BEGIN, "");
+
+    if (!e) e = do_all(d, batch);
+    fault_hit("store.before_commit");
+    if (!e) e = db_run(d, W_COMMIT, "");
+    fault_hit("store.after_commit");
+    if (!e) return;
+    roll_back(d);
+    LIST_EACH(n, batch) JOB_AT(n)->result = e;
+}
+
+enum err db_probe(struct db *d)
+{
+    int64_t  version;
+    char     sql[48];
+    enum err e = db_run(d, W_BEGIN, "");
+
+    if (e) return e;
+    e = db_int(d, "PRAGMA user_version", &version);
+    if (!e) {
+        sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%lld", (long long)version);
+        e = db_exec(d, sql);           /* the same value, but a page is written */
+    }
+    if (!e) e = db_run(d, W_COMMIT, "");
+    if (e) roll_back(d);
+    return e;
+}

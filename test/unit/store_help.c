@@ -1,0 +1,201 @@
+/* store_help.c -- see store_help.h. */
+#include "store_help.h"
+
+#include <inttypes.h>
+
+#include "test.h"
+
+void fix_init(struct fix *f)
+{
+    *f = (struct fix){ 0 };
+    arena_init(&f->arena, 0);
+    REQUIRE(loop_init(&f->loop) == OK);
+}
+
+enum err fix_open(struct fix *f, const char *url)
+{
+    return store_open(&f->loop, str_c(url), &f->arena, &f->store, &f->why);
+}
+
+void fix_done(struct fix *f)
+{
+    store_close(f->store);
+    loop_done(&f->loop);
+    arena_done(&f->arena);
+}
+
+void fix_wait(struct fix *f)
+{
+    while (f->pending) uv_run(&f->loop.uv, UV_RUN_ONCE);
+}
+
+/* --- appends ------------------------------------------------------------------ */
+
+static void ap_done(struct store_append *a, enum err e)
+{
+    struct ap *p = LIST_ITEM(a, struct ap, a);
+
+    CHECK(!p->done);
+    p->e = e;
+    p->done = true;
+    p->f->pending--;
+}
+
+void ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected, const char *body)
+{
+    static int64_t clock = 1000;
+
+    *p = (struct ap){ .fact = { .at_ms = clock++, .kind = STR("note"), .body = str_c(body) } };
+    p->a.log = (struct log_name){ str_c(owner), str_c(thread) };
+    p->a.expected = expected;
+    p->a.facts = &p->fact;
+    p->a.fact_count = 1;
+    if (!expected) p->a.title = STR("");
+    p->a.done = ap_done;
+}
+
+void ap_send(struct fix *f, struct ap *p)
+{
+    p->f = f;
+    f->pending++;
+    store_append(f->store, &p->a);
+}
+
+enum err ap_run(struct fix *f, struct ap *p)
+{
+    ap_send(f, p);
+    CHECK(!p->done);                   /* never from inside the call */
+    fix_wait(f);
+    return p->e;
+}
+
+enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected, const char *body)
+{
+    struct ap p;
+    ap_init(&p, owner, thread, expected, body);
+    return ap_run(f, &p);
+}
+
+/* --- reads -------------------------------------------------------------------- */
+
+static void rd_done(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
+{
+    struct rd *d = LIST_ITEM(r, struct rd, r);
+
+    d->e = e;
+    d->done = true;
+    d->f->pending--;
+    if (e) buf_lit(&d->text, err_name(e));
+    for (size_t i = 0; i < count; i++) {
+        buf_u64(&d->text, facts[i].seq);
+        buf_chr(&d->text, ' ');
+        buf_str(&d->text, facts[i].kind);
+        buf_chr(&d->text, ' ');
+        buf_str(&d->text, facts[i].body);
+        buf_chr(&d->text, ';');
+    }
+    if (d->on_done) d->on_done(d);
+}
+
+void rd_send(struct fix *f, struct rd *d, const char *owner, const char *thread, uint64_t after)
+{
+    void (*on_done)(struct rd *) = d->on_done;
+
+    *d = (struct rd){ .f = f, .on_done = on_done };
+    buf_init(&d->text, 0);
+    d->r.log = (struct log_name){ str_c(owner), str_c(thread) };
+    d->r.after = after;
+    d->r.done = rd_done;
+    f->pending++;
+    store_read(f->store, &d->r);
+}
+
+struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64_t after)
+{
+    struct rd  d = { 0 };
+    struct str text;
+
+    rd_send(f, &d, owner, thread, after);
+    CHECK(!d.done);
+    fix_wait(f);
+    text = arena_dup(&f->arena, buf_view(&d.text));
+    buf_done(&d.text);
+    return text;
+}
+
+/* --- lists and edits ------------------------------------------------------------ */
+
+struct li { struct store_list l; struct fix *f; struct buf text; struct str next; };
+
+static void render(struct buf *b, enum store_list_kind kind, const struct store_row *r)
+{
+    switch (kind) {
+    case STORE_THREADS:
+        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT ";", STR_ARG(r->thread), STR_ARG(r->title), STR_ARG(r->state));
+        return;
+    case STORE_UNFINISHED:
+        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->state));
+        return;
+    case STORE_APPROVALS:
+    case STORE_DUE:
+    case STORE_NEXT_DUE:
+        buf_printf(b, STR_FMT "/" STR_FMT "/" STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " %" PRId64 " %" PRId64 ";",
+                   STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->approval.id), STR_ARG(r->approval.call),
+                   STR_ARG(r->approval.tool), STR_ARG(r->approval.status), STR_ARG(r->approval.body),
+                   r->approval.requested_ms, r->approval.expires_ms);
+        return;
+    case STORE_TOOLS: buf_printf(b, STR_FMT " %" PRIu64 " %" PRIu64 ";", STR_ARG(r->tool), r->runs, r->failed); return;
+    case STORE_REQUEST:
+        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->run));
+        return;
+    }
+}
+
+static void li_done(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct li *x = LIST_ITEM(l, struct li, l);
+
+    x->f->pending--;
+    if (e) buf_lit(&x->text, err_name(e));
+    for (size_t i = 0; i < count; i++) render(&x->text, l->kind, &rows[i]);
+    x->next = arena_dup(&x->f->arena, next);
+}
+
+struct str fix_list(struct fix *f, struct store_list l, struct str *next)
+{
+    struct li  x = { .l = l, .f = f };
+    struct str text;
+
+    buf_init(&x.text, 0);
+    x.l.done = li_done;
+    f->pending++;
+    store_list(f->store, &x.l);
+    fix_wait(f);
+    text = arena_dup(&f->arena, buf_view(&x.text));
+    buf_done(&x.text);
+    if (next) *next = x.next;
+    return text;
+}
+
+struct ed { struct store_edit x; struct fix *f; enum err e; };
+
+static void ed_done(struct store_edit *x, enum err e)
+{
+    struct ed *d = LIST_ITEM(x, struct ed, x);
+    d->e = e;
+    d->f->pending--;
+}
+
+enum err fix_edit(struct fix *f, const char *owner, const char *thread, const char *title, bool remove)
+{
+    struct ed d = { .f = f };
+
+    d.x.log = (struct log_name){ str_c(owner), str_c(thread) };
+    d.x.title = str_c(title);
+    d.x.remove = remove;
+    d.x.done = ed_done;
+    f->pending++;
+    store_edit(f->store, &d.x);
+    fix_wait(f);
+    return d.e;
+}

@@ -1,0 +1,42 @@
+/* store_help.h -- a store on a loop of its own, and requests that can be waited for.
+ *
+ * Answers are rendered as text ("1 user {}\n2 ..."), so that a test compares one
+ * string. fix_wait runs the loop until every request sent has its answer.
+ */
+#ifndef PARLEY_STORE_HELP_H
+#define PARLEY_STORE_HELP_H
+
+#include "base/buf.h"
+#include "store/store.h"
+
+struct fix {
+    struct loop   loop;
+    struct store *store;
+    struct arena  arena;
+    struct str    why;             /* when opening failed */
+    int           pending;         /* requests without an answer */
+};
+
+void     fix_init(struct fix *f);
+enum err fix_open(struct fix *f, const char *url);
+void     fix_done(struct fix *f);  /* closes what is open */
+void     fix_wait(struct fix *f);
+
+struct ap { struct store_append a; struct store_fact fact; struct fix *f; enum err e; bool done; };
+/* One fact of kind "note" with `body`; further members of p->a may be set before ap_send. */
+void     ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected, const char *body);
+void     ap_send(struct fix *f, struct ap *p);
+enum err ap_run(struct fix *f, struct ap *p);         /* send and wait */
+enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected, const char *body);
+
+struct rd { struct store_read r; struct fix *f; struct buf text; enum err e; bool done; void (*on_done)(struct rd *); };
+void     rd_send(struct fix *f, struct rd *r, const char *owner, const char *thread, uint64_t after);
+/* The facts after `after` as "seq kind body;" each, or the error's name; in the fixture's arena. */
+struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64_t after);
+
+/* Rows as text, "a b c;" each, then "next" if there is more; or the error's name.
+ * *next may be NULL. */
+struct str fix_list(struct fix *f, struct store_list l, struct str *next);
+enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title, bool remove);
+
+#endif

@@ -1,0 +1,734 @@
+/* test_store.c -- what every store must do; a new store adds a line to `stores`
+ * and changes nothing else here.
+ *
+ * A case gets an open, empty store; `url` opens the same one again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store_help.h"
+#include "test.h"
+
+/* A url of a store that has never been used. */
+static void sqlite_url(char *out, size_t size)
+{
+    static int n;
+    snprintf(out, size, "sqlite:%s/suite-%d.db", test_dir(), n++);
+}
+
+static const struct { const char *name; void (*url)(char *out, size_t size); } stores[] = {
+    { "sqlite", sqlite_url },
+};
+
+static char url[512];
+
+static void with_each_store(void (*run)(struct fix *))
+{
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
+        struct fix f;
+        stores[i].url(url, sizeof url);
+        fix_init(&f);
+        REQUIRE(fix_open(&f, url) == OK);
+        run(&f);
+        fix_done(&f);
+    }
+}
+
+#define STORE_TEST(name)                                      \
+    static void case_##name(struct fix *f);                   \
+    TEST(name) { with_each_store(case_##name); }              \
+    static void case_##name(struct fix *f)
+
+static void reopen(struct fix *f)
+{
+    store_close(f->store);
+    f->store = NULL;
+    REQUIRE(fix_open(f, url) == OK);
+}
+
+/* --- append and read ------------------------------------------------------------ */
+
+STORE_TEST(a_new_log_is_made_by_its_first_append)
+{
+    CHECK(fix_append(f, "ann", "t", 0, "{}") == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "{\"a\":1}") == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note {};2 note {\"a\":1};");
+}
+
+STORE_TEST(several_facts_in_one_append_are_numbered_without_holes)
+{
+    struct store_fact facts[3] = { { .at_ms = 10, .kind = STR("a"), .body = STR("1") },
+                                   { .at_ms = 20, .kind = STR("b"), .body = STR("2") },
+                                   { .at_ms = 30, .kind = STR("c"), .body = STR("3") } };
+    struct ap         p;
+    struct rd         d = { 0 };
+
+    ap_init(&p, "ann", "t", 0, "");
+    p.a.facts = facts;
+    p.a.fact_count = 3;
+    p.a.title = STR("Three");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(p.a.new_seq == 3);
+    rd_send(f, &d, "ann", "t", 1);
+    fix_wait(f);
+    CHECK_STR(buf_view(&d.text), "2 b 2;3 c 3;");
+    CHECK(d.r.seq == 3);
+    CHECK(d.r.created_ms == 10);
+    CHECK(d.r.updated_ms == 30);
+    buf_done(&d.text);
+}
+
+STORE_TEST(reading_past_the_end_gives_nothing_and_no_error)
+{
+    struct rd d = { 0 };
+
+    CHECK(fix_append(f, "ann", "t", 0, "{}") == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 1), "");
+    CHECK_STR(fix_read(f, "ann", "t", UINT64_MAX), "");
+    rd_send(f, &d, "ann", "t", 7);
+    fix_wait(f);
+    CHECK(d.e == OK);
+    CHECK(d.r.seq == 1);
+    buf_done(&d.text);
+}
+
+STORE_TEST(a_log_nobody_made_is_not_found)
+{
+    CHECK_STR(fix_read(f, "ann", "t", 0), "not_found");
+    CHECK_STR(fix_read(f, "", "", 0), "not_found");
+}
+
+STORE_TEST(an_append_that_expects_another_end_conflicts_and_leaves_nothing)
+{
+    CHECK(fix_append(f, "ann", "t", 1, "{}") == ERR_CONFLICT);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "not_found");
+    CHECK(fix_append(f, "ann", "t", 0, "one") == OK);
+    CHECK(fix_append(f, "ann", "t", 0, "again") == ERR_CONFLICT);
+    CHECK(fix_append(f, "ann", "t", 2, "ahead") == ERR_CONFLICT);
+    CHECK(fix_append(f, "ann", "t", UINT64_MAX, "far") == ERR_CONFLICT);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note one;");
+}
+
+STORE_TEST(the_same_name_under_another_owner_is_another_log)
+{
+    CHECK(fix_append(f, "ann", "t", 0, "hers") == OK);
+    CHECK(fix_append(f, "bob", "t", 0, "his") == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note hers;");
+    CHECK_STR(fix_read(f, "bob", "t", 0), "1 note his;");
+    CHECK_STR(fix_read(f, "an", "nt", 0), "not_found");
+}
+
+static struct str big_seen;
+static void keep_big(struct rd *d) { big_seen = arena_dup(&d->f->arena, buf_view(&d->text)); }
+
+STORE_TEST(a_fact_keeps_every_byte)
+{
+    static const char odd[] = "\"\\ \0 '; DROP TABLE fact; -- \xe8\x8a\xb1\xed\xa0\x80";
+    size_t            len = 3 << 20;
+    char             *big = malloc(len);
+    struct ap         p;
+    struct rd         d = { .on_done = keep_big };
+
+    REQUIRE(big);
+    for (size_t i = 0; i < len; i++) big[i] = (char)(' ' + i % 90);
+    ap_init(&p, "ann", "t", 0, "");
+    p.fact.body = str_n(odd, sizeof odd - 1);
+    CHECK(ap_run(f, &p) == OK);
+    ap_init(&p, "ann", "t", 1, "");
+    p.fact.body = str_n(big, len);
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(fix_append(f, "ann", "t", 2, "") == OK);
+
+    rd_send(f, &d, "ann", "t", 0);
+    fix_wait(f);
+    REQUIRE(d.text.len == 7 + sizeof odd - 1 + 1 + 7 + len + 1 + 8);
+    CHECK(memcmp(big_seen.ptr + 7, odd, sizeof odd - 1) == 0);
+    CHECK(memcmp(big_seen.ptr + 7 + sizeof odd - 1 + 1 + 7, big, len) == 0);
+    buf_done(&d.text);
+    free(big);
+}
+
+static void keep_and_free(struct rd *d)
+{
+    keep_big(d);
+    buf_done(&d->text);
+}
+
+static void append_then_read(struct store_append *a, enum err e)
+{
+    static struct rd d;
+    struct ap       *p = LIST_ITEM(a, struct ap, a);
+
+    p->e = e;
+    p->f->pending--;
+    d.on_done = keep_and_free;
+    rd_send(p->f, &d, "ann", "t", 0);
+}
+
+STORE_TEST(a_read_asked_for_when_an_append_is_answered_sees_it)
+{
+    struct ap p;
+    char      body[16], want[32];
+
+    for (int i = 0; i < 200; i++) {
+        snprintf(body, sizeof body, "n%d", i);
+        snprintf(want, sizeof want, "%d note n%d;", i + 1, i);
+        ap_init(&p, "ann", "t", (uint64_t)i, body);
+        p.a.done = append_then_read;
+        ap_send(f, &p);
+        fix_wait(f);
+        CHECK(p.e == OK);
+        CHECK(str_ends(big_seen, str_c(want)));
+    }
+}
+
+/* --- order ------------------------------------------------------------------------ */
+
+STORE_TEST(appends_of_one_log_are_committed_in_the_order_of_the_calls)
+{
+    static struct ap p[300];
+
+    for (int i = 0; i < 300; i++) {
+        ap_init(&p[i], "ann", "t", (uint64_t)i, "x");
+        ap_send(f, &p[i]);
+    }
+    fix_wait(f);
+    for (int i = 0; i < 300; i++) {
+        CHECK(p[i].e == OK);
+        CHECK(p[i].a.new_seq == (uint64_t)i + 1);
+    }
+}
+
+STORE_TEST(a_thousand_appends_at_once_to_a_hundred_logs_keep_each_log_s_order)
+{
+    static struct ap p[1000];
+    static char      name[100][8], body[1000][8];
+    char             want[256];
+
+    for (int i = 0; i < 100; i++) snprintf(name[i], sizeof name[i], "t%d", i);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(body[i], sizeof body[0], "%d", i);
+        ap_init(&p[i], "ann", name[i % 100], (uint64_t)i / 100, body[i]);
+        ap_send(f, &p[i]);
+    }
+    fix_wait(f);
+    for (int i = 0; i < 1000; i++) CHECK(p[i].e == OK);
+    for (int t = 0; t < 100; t++) {
+        size_t n = 0;
+        for (int k = 0; k < 10; k++) n += (size_t)snprintf(want + n, sizeof want - n, "%d note %d;", k + 1, k * 100 + t);
+        CHECK_STR(fix_read(f, "ann", name[t], 0), want);
+    }
+}
+
+STORE_TEST(one_conflict_does_not_hurt_the_appends_around_it)
+{
+    struct ap p[3];
+
+    ap_init(&p[0], "ann", "a", 0, "x");
+    ap_init(&p[1], "ann", "b", 5, "x");
+    ap_init(&p[2], "ann", "c", 0, "x");
+    for (int i = 0; i < 3; i++) ap_send(f, &p[i]);
+    fix_wait(f);
+    CHECK(p[0].e == OK);
+    CHECK(p[1].e == ERR_CONFLICT);
+    CHECK(p[2].e == OK);
+}
+
+STORE_TEST(what_builds_on_a_failed_append_fails_even_if_the_log_stands_there)
+{
+    struct ap p[5];
+
+    CHECK(fix_append(f, "ann", "t", 0, "1") == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "somebody else's") == OK);
+    ap_init(&p[0], "ann", "t", 1, "mine");            /* conflicts: the log is at 2 */
+    ap_init(&p[1], "ann", "t", 2, "mine, next");      /* would fit by chance, with a hole before it */
+    ap_init(&p[2], "ann", "t", 3, "mine, third");
+    ap_init(&p[3], "ann", "u", 0, "another log");
+    ap_init(&p[4], "bob", "t", 0, "another owner");
+    for (int i = 0; i < 5; i++) ap_send(f, &p[i]);
+    fix_wait(f);
+    CHECK(p[0].e == ERR_CONFLICT);
+    CHECK(p[1].e == ERR_CONFLICT);
+    CHECK(p[2].e == ERR_CONFLICT);
+    CHECK(p[3].e == OK);
+    CHECK(p[4].e == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 2), "");
+    CHECK(fix_append(f, "ann", "t", 2, "after a look") == OK);
+}
+
+/* --- request ids -------------------------------------------------------------------- */
+
+static void ap_request(struct ap *p, const char *id, const char *run)
+{
+    p->a.request_id = str_c(id);
+    p->a.run = str_c(run);
+}
+
+STORE_TEST(a_request_id_is_claimed_once_and_later_comers_hear_by_whom)
+{
+    struct ap p;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    ap_request(&p, "req", "run-1");
+    CHECK(ap_run(f, &p) == OK);
+    ap_init(&p, "ann", "u", 0, "y");
+    ap_request(&p, "req", "run-2");
+    CHECK(ap_run(f, &p) == ERR_EXISTS);
+    CHECK_STR(p.a.found_thread, "t");
+    CHECK_STR(p.a.found_run, "run-1");
+    CHECK_STR(fix_read(f, "ann", "u", 0), "not_found");
+
+    ap_init(&p, "bob", "t", 0, "z");                  /* another owner's ids are another space */
+    ap_request(&p, "req", "run-3");
+    CHECK(ap_run(f, &p) == OK);
+}
+
+STORE_TEST(a_taken_request_id_is_told_rather_than_the_conflict_it_comes_with)
+{
+    struct ap p;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    ap_request(&p, "req", "run-1");
+    CHECK(ap_run(f, &p) == OK);
+    ap_init(&p, "ann", "t", 0, "x");
+    ap_request(&p, "req", "run-2");
+    CHECK(ap_run(f, &p) == ERR_EXISTS);
+}
+
+STORE_TEST(an_append_that_conflicts_claims_nothing_and_counts_nothing)
+{
+    struct store_tool_count n = { STR("pay"), 1, 0 };
+    struct store_approval   ap = { .id = STR("c"), .status = STR("pending") };
+    struct ap               p;
+
+    ap_init(&p, "ann", "t", 9, "x");
+    ap_request(&p, "req", "run-1");
+    p.a.tools = &n;
+    p.a.tool_count = 1;
+    p.a.approvals = &ap;
+    p.a.approval_count = 1;
+    CHECK(ap_run(f, &p) == ERR_CONFLICT);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS }, NULL), "");
+    p.done = false;
+    p.a.expected = 0;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") }, NULL), "ann/t run-1;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("bob"), .id = STR("req") }, NULL), "");
+}
+
+STORE_TEST(the_same_request_id_twenty_times_at_once_wins_once)
+{
+    static struct ap p[20];
+    static char      name[20][8];
+    int              won = 0, told = 0;
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(name[i], sizeof name[i], "t%d", i);
+        ap_init(&p[i], "ann", name[i], 0, "x");
+        ap_request(&p[i], "req", "run");
+        ap_send(f, &p[i]);
+    }
+    fix_wait(f);
+    for (int i = 0; i < 20; i++) {
+        won += p[i].e == OK;
+        told += p[i].e == ERR_EXISTS && str_is(p[i].a.found_thread, "t0");
+    }
+    CHECK(won == 1);
+    CHECK(told == 19);
+}
+
+/* --- lists ------------------------------------------------------------------------------ */
+
+static void make_thread(struct fix *f, const char *owner, const char *name, const char *title, const char *state, int64_t at)
+{
+    struct ap p;
+
+    ap_init(&p, owner, name, 0, "x");
+    p.fact.at_ms = at;
+    p.a.title = str_c(title);
+    p.a.state = str_c(state);
+    CHECK(ap_run(f, &p) == OK);
+}
+
+STORE_TEST(threads_are_listed_newest_change_first)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann") };
+    struct ap         p;
+
+    make_thread(f, "ann", "a", "A", NULL, 100);
+    make_thread(f, "ann", "b", "", "running", 200);
+    make_thread(f, "bob", "c", "C", NULL, 300);
+    CHECK_STR(fix_list(f, l, NULL), "b '' running;a 'A' idle;");
+
+    ap_init(&p, "ann", "a", 1, "x");                  /* STR_NONE: title and state stay */
+    p.fact.at_ms = 400;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, l, NULL), "a 'A' idle;b '' running;");
+    ap_init(&p, "ann", "b", 1, "x");
+    p.fact.at_ms = 150;                               /* the clock went back; the thread does not */
+    p.a.title = STR("B");
+    p.a.state = STR("idle");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, l, NULL), "a 'A' idle;b 'B' idle;");
+    l.owner = STR("nobody");
+    CHECK_STR(fix_list(f, l, NULL), "");
+}
+
+STORE_TEST(pages_lose_and_repeat_nothing_though_all_times_are_equal)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann"), .limit = 3 };
+    char              name[8];
+    bool              seen[10] = { false };
+    int               pages = 0, rows = 0;
+    struct str        next = STR_NONE;
+
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        make_thread(f, "ann", name, "", NULL, 500);
+    }
+    do {
+        struct str text = fix_list(f, l, &next), row;
+        while (str_split(&text, ';', &row)) {
+            if (row.len < 2) continue;
+            CHECK(!seen[row.ptr[1] - '0']);
+            seen[row.ptr[1] - '0'] = true;
+            rows++;
+        }
+        l.before = next;
+        pages++;
+        if (pages == 2) make_thread(f, "ann", "newer", "", NULL, 900);   /* comes in front; later pages do not move */
+    } while (next.ptr && pages < 20);
+    CHECK(rows == 10);
+    CHECK(pages == 4);
+}
+
+STORE_TEST(a_page_that_ends_exactly_at_the_end_has_no_next)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann"), .limit = 2 };
+    struct str        next = STR("?");
+
+    make_thread(f, "ann", "a", "", NULL, 1);
+    make_thread(f, "ann", "b", "", NULL, 2);
+    CHECK_STR(fix_list(f, l, &next), "b '' idle;a '' idle;");
+    CHECK(!next.ptr);
+}
+
+STORE_TEST(a_cursor_that_is_not_ours_is_refused)
+{
+    static const char *const bad[] = { "", ".", "1", "1.", ".1", "1.x", "x.1", "1.2.3", "-1.2", "99999999999999999999.1" };
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .before = str_c(bad[i]) }, NULL),
+                  "syntax");
+}
+
+STORE_TEST(titles_are_searched_in_any_case_and_word_for_word)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann") };
+
+    make_thread(f, "ann", "a", "Sunset over 100% of Mountains", NULL, 1);
+    make_thread(f, "ann", "b", "Ärger mit ПОЕЗД", NULL, 2);
+    make_thread(f, "ann", "c", "花子さんに50ドル", NULL, 3);
+    make_thread(f, "bob", "d", "sunset", NULL, 4);
+    l.search = STR("SUNSET");
+    CHECK_STR(fix_list(f, l, NULL), "a 'Sunset over 100% of Mountains' idle;");
+    l.search = STR("ärGER");
+    CHECK_STR(fix_list(f, l, NULL), "b 'Ärger mit ПОЕЗД' idle;");
+    l.search = STR("поезд");
+    CHECK_STR(fix_list(f, l, NULL), "b 'Ärger mit ПОЕЗД' idle;");
+    l.search = STR("50ドル");
+    CHECK_STR(fix_list(f, l, NULL), "c '花子さんに50ドル' idle;");
+    l.search = STR("0%");
+    CHECK_STR(fix_list(f, l, NULL), "a 'Sunset over 100% of Mountains' idle;");
+    l.search = STR("s_nset");                         /* no pattern language */
+    CHECK_STR(fix_list(f, l, NULL), "");
+    l.search = STR("%");
+    CHECK_STR(fix_list(f, l, NULL), "a 'Sunset over 100% of Mountains' idle;");
+    l.search = STR("");
+    l.limit = 1;
+    CHECK_STR(fix_list(f, l, NULL), "c '花子さんに50ドル' idle;");
+}
+
+static void ask_approval(struct fix *f, const char *owner, const char *thread, uint64_t expected, struct store_approval ap)
+{
+    struct ap p;
+
+    ap_init(&p, owner, thread, expected, "x");
+    p.a.approvals = &ap;
+    p.a.approval_count = 1;
+    CHECK(ap_run(f, &p) == OK);
+}
+
+static struct store_approval approval(const char *id, const char *status, int64_t requested, int64_t expires)
+{
+    return (struct store_approval){ .id = str_c(id), .call = STR("k"), .tool = STR("pay"), .status = str_c(status),
+                                    .body = STR("{}"), .requested_ms = requested, .expires_ms = expires };
+}
+
+STORE_TEST(approvals_are_listed_newest_first_and_filtered)
+{
+    struct store_list l = { .kind = STORE_APPROVALS, .owner = STR("ann") };
+    struct str        next;
+
+    ask_approval(f, "ann", "t", 0, approval("c1", "pending", 10, 0));
+    ask_approval(f, "ann", "t", 1, approval("c2", "pending", 20, 90));
+    ask_approval(f, "ann", "u", 0, approval("c3", "granted", 30, 80));
+    ask_approval(f, "bob", "t", 0, approval("c1", "pending", 40, 70));
+    CHECK_STR(fix_list(f, l, NULL), "ann/u/c3 k pay granted {} 30 80;ann/t/c2 k pay pending {} 20 90;ann/t/c1 k pay pending {} 10 0;");
+    l.status = STR("pending");
+    CHECK_STR(fix_list(f, l, NULL), "ann/t/c2 k pay pending {} 20 90;ann/t/c1 k pay pending {} 10 0;");
+    l.thread = STR("u");
+    CHECK_STR(fix_list(f, l, NULL), "");
+    l.status = STR_NONE;
+    CHECK_STR(fix_list(f, l, NULL), "ann/u/c3 k pay granted {} 30 80;");
+    l.thread = STR_NONE;
+    l.id = STR("c1");
+    CHECK_STR(fix_list(f, l, NULL), "ann/t/c1 k pay pending {} 10 0;");
+    l.owner = STR_NONE;
+    CHECK_STR(fix_list(f, l, NULL), "bob/t/c1 k pay pending {} 40 70;ann/t/c1 k pay pending {} 10 0;");
+    l = (struct store_list){ .kind = STORE_APPROVALS, .status = STR("pending"), .limit = 2 };
+    CHECK_STR(fix_list(f, l, &next), "bob/t/c1 k pay pending {} 40 70;ann/t/c2 k pay pending {} 20 90;");
+    l.before = next;
+    CHECK_STR(fix_list(f, l, &next), "ann/t/c1 k pay pending {} 10 0;");
+    CHECK(!next.ptr);
+}
+
+STORE_TEST(an_approval_given_again_replaces_the_row)
+{
+    ask_approval(f, "ann", "t", 0, approval("c1", "pending", 10, 50));
+    ask_approval(f, "ann", "t", 1, approval("c1", "denied", 10, 50));
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .owner = STR("ann") }, NULL), "ann/t/c1 k pay denied {} 10 50;");
+}
+
+STORE_TEST(what_is_due_is_pending_has_an_end_and_comes_soonest_first)
+{
+    struct store_list due = { .kind = STORE_DUE, .due_ms = 100 }, next = { .kind = STORE_NEXT_DUE };
+
+    CHECK_STR(fix_list(f, next, NULL), "");
+    ask_approval(f, "ann", "t", 0, approval("never", "pending", 1, 0));
+    CHECK_STR(fix_list(f, next, NULL), "");
+    ask_approval(f, "ann", "t", 1, approval("late", "pending", 2, 101));
+    ask_approval(f, "ann", "t", 2, approval("now", "pending", 3, 100));
+    ask_approval(f, "bob", "t", 0, approval("over", "pending", 4, 40));
+    ask_approval(f, "bob", "t", 1, approval("answered", "granted", 5, 30));
+    CHECK_STR(fix_list(f, due, NULL), "bob/t/over k pay pending {} 4 40;ann/t/now k pay pending {} 3 100;");
+    CHECK_STR(fix_list(f, next, NULL), "bob/t/over k pay pending {} 4 40;");
+    due.limit = 1;
+    CHECK_STR(fix_list(f, due, NULL), "bob/t/over k pay pending {} 4 40;");
+}
+
+STORE_TEST(unfinished_logs_of_everybody_are_found_without_reading_logs)
+{
+    struct ap p;
+
+    make_thread(f, "ann", "a", "", "running", 1);
+    make_thread(f, "ann", "b", "", "idle", 1);
+    make_thread(f, "bob", "c", "", "waiting", 1);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "ann/a running;bob/c waiting;");
+    ap_init(&p, "ann", "a", 1, "x");
+    p.a.state = STR("idle");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "bob/c waiting;");
+}
+
+STORE_TEST(tool_counters_add_up)
+{
+    struct store_tool_count n[2] = { { STR("search"), 2, 0 }, { STR("pay"), 1, 1 } };
+    struct ap               p;
+
+    for (uint64_t i = 0; i < 3; i++) {
+        ap_init(&p, "ann", "t", i, "x");
+        p.a.tools = n;
+        p.a.tool_count = 2;
+        CHECK(ap_run(f, &p) == OK);
+    }
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL), "pay 3 3;search 6 0;");
+}
+
+/* --- edits ----------------------------------------------------------------------------- */
+
+STORE_TEST(a_title_can_be_changed_without_a_fact)
+{
+    make_thread(f, "ann", "t", "old", NULL, 1);
+    CHECK(fix_edit(f, "ann", "t", "new", false) == OK);
+    CHECK(fix_edit(f, "bob", "t", "new", false) == ERR_NOT_FOUND);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "t 'new' idle;");
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;");
+}
+
+STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
+{
+    struct ap p;
+
+    ask_approval(f, "ann", "t", 0, approval("c1", "pending", 10, 50));
+    ap_init(&p, "ann", "t", 1, "x");
+    ap_request(&p, "req", "run");
+    p.a.state = STR("running");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(fix_append(f, "ann", "u", 0, "stays") == OK);
+    CHECK(fix_edit(f, "ann", "t", NULL, true) == OK);
+    CHECK(fix_edit(f, "ann", "t", NULL, true) == ERR_NOT_FOUND);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "not_found");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "u '' idle;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "");
+    CHECK(fix_append(f, "ann", "t", 2, "too late") == ERR_CONFLICT);
+    ap_init(&p, "ann", "t", 0, "a new life");
+    ap_request(&p, "req", "run");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note a new life;");
+    CHECK_STR(fix_read(f, "ann", "u", 0), "1 note stays;");
+}
+
+/* --- watch, lease, life -------------------------------------------------------------------- */
+
+struct watched { struct ap *p; int calls; uint64_t seq; bool before_done; };
+
+static void on_change(void *ctx, struct log_name log, uint64_t seq)
+{
+    struct watched *w = ctx;
+    w->calls++;
+    w->seq = seq;
+    w->before_done = !w->p->done && str_is(log.owner, "ann") && str_is(log.thread, "t");
+}
+
+static void count_commit(void *ctx, uint64_t ns) { ++*(int *)ctx; }
+
+STORE_TEST(the_watcher_hears_of_each_commit_before_the_caller_does)
+{
+    struct ap      p;
+    struct watched w = { .p = &p };
+    int            commits = 0;
+
+    store_watch(f->store, on_change, &w);
+    store_on_commit(f->store, count_commit, &commits);
+    ap_init(&p, "ann", "t", 0, "x");
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(w.calls == 1);
+    CHECK(w.seq == 1);
+    CHECK(w.before_done);
+    ap_init(&p, "ann", "t", 0, "x");
+    CHECK(ap_run(f, &p) == ERR_CONFLICT);
+    CHECK(w.calls == 1);
+    CHECK(commits == 1);
+}
+
+STORE_TEST(a_lease_has_one_holder_until_given_back_or_over)
+{
+    struct log_name t = { STR("ann"), STR("t") }, u = { STR("an"), STR("nt") };
+
+    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
+    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
+    CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
+    CHECK(store_lease(f->store, u, STR("you"), 60000) == OK);
+    store_unlease(f->store, t, STR("you"));           /* not yours to give */
+    CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
+    store_unlease(f->store, t, STR("me"));
+    CHECK(store_lease(f->store, t, STR("you"), 0) == OK);
+    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
+}
+
+STORE_TEST(thousands_of_leases_that_end_by_themselves_are_fine)
+{
+    char name[16];
+
+    for (int i = 0; i < 5000; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        CHECK(store_lease(f->store, (struct log_name){ STR("ann"), str_c(name) }, STR("me"), i % 3) == OK);
+    }
+}
+
+STORE_TEST(what_was_answered_is_there_after_reopening)
+{
+    make_thread(f, "ann", "t", "Title", "waiting", 1);
+    CHECK(fix_append(f, "ann", "t", 1, "y") == OK);
+    reopen(f);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;2 note y;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "t 'Title' waiting;");
+    CHECK(fix_append(f, "ann", "t", 2, "z") == OK);
+}
+
+STORE_TEST(closing_answers_all_that_was_queued)
+{
+    static struct ap p[100];
+    struct rd        d = { 0 };
+    char             want[16];
+
+    for (int i = 0; i < 100; i++) {
+        ap_init(&p[i], "ann", "t", (uint64_t)i, "x");
+        ap_send(f, &p[i]);
+    }
+    rd_send(f, &d, "ann", "u", 0);
+    store_close(f->store);
+    f->store = NULL;
+    CHECK(f->pending == 0);
+    CHECK(d.done);
+    buf_done(&d.text);
+    for (int i = 0; i < 100; i++) CHECK(p[i].done && p[i].e == OK);
+    REQUIRE(fix_open(f, url) == OK);
+    snprintf(want, sizeof want, "100 note x;");
+    CHECK_STR(fix_read(f, "ann", "t", 99), want);
+}
+
+static void ask_for_more(struct store_append *a, enum err e)
+{
+    static struct ap second;
+    struct ap       *p = LIST_ITEM(a, struct ap, a);
+
+    p->f->pending--;
+    p->e = e;
+    ap_init(&second, "ann", "t", 1, "y");
+    ap_send(p->f, &second);
+    p->f = (void *)&second;
+}
+
+STORE_TEST(a_request_made_while_closing_is_told_so)
+{
+    struct ap p, *second;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    p.a.done = ask_for_more;
+    ap_send(f, &p);
+    store_close(f->store);
+    f->store = NULL;
+    second = (struct ap *)(void *)p.f;
+    CHECK(p.e == OK);
+    CHECK(f->pending == 0);
+    CHECK(second->done);
+    CHECK(second->e == ERR_CLOSED);
+}
+
+STORE_TEST(a_read_or_list_without_memory_says_so_and_the_next_one_works)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann") };
+    int               failed = 0, worked = 0;
+
+    make_thread(f, "ann", "t", "Title", NULL, 1);
+    for (long n = 0; n < 8; n++) {
+        struct rd d = { 0 };
+        rd_send(f, &d, "ann", "nobody", 0);           /* the worker sleeps when memory is taken away */
+        fix_wait(f);
+        buf_done(&d.text);
+        mem_fail_at(n);
+        d = (struct rd){ 0 };
+        rd_send(f, &d, "ann", "t", 0);
+        fix_wait(f);
+        mem_fail_at(-1);
+        CHECK(d.e == OK || d.e == ERR_NOMEM);
+        if (d.e) failed++; else worked++;
+        buf_done(&d.text);
+    }
+    CHECK(failed > 0);
+    CHECK(worked > 0);
+    CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;");
+    CHECK_STR(fix_list(f, l, NULL), "t 'Title' idle;");
+}
+
+STORE_TEST(a_store_says_what_it_promises_and_that_it_is_well)
+{
+    CHECK(store_promise(f->store).len > 0);
+    CHECK(store_health(f->store) == OK);
+}
