@@ -108,6 +108,8 @@ bool event_begin_live(struct encoder *e, struct jsonw *w, const char *type);
 bool event_begin_at(struct encoder *e, struct jsonw *w, const char *type);
 /* A unit that this stream leaves out, counted so that places stay the same for all. */
 void event_leave_out(struct encoder *e);
+/* A server action's call has no step: its end is passed as if it stood in one. */
+void encode_part_end(struct encoder *e, const struct part *p);
 bool event_silent(const struct encoder *e);        /* passing over what the client has already */
 void event_end(struct encoder *e, struct jsonw *w);
 /* A frame of raw text: "[DONE]". */

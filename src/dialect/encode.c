@@ -117,6 +117,11 @@ static void pass_edge(struct encoder *e, const struct piece *p)
     e->quiet = false;
 }
 
+void encode_part_end(struct encoder *e, const struct part *p)
+{
+    pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p });
+}
+
 /* One piece of a step; false when there is none at this place (yet). */
 static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
 {

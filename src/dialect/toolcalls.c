@@ -6,7 +6,7 @@
 #include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
-static void step_begin(struct encoder *e) { (void)e; }
+static void begin_step(struct encoder *e) { (void)e; }
 static void part_begin(struct encoder *e, const struct part *p) { (void)e; (void)p; }
 
 static void content(struct encoder *e, struct str text)
@@ -155,7 +155,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
     switch (f->kind) {
     case FACT_ACTION:
-        for (size_t i = 0; i < f->parts_count; i++) { e->units++; part_end(e, &f->parts[i]); }
+        for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
         return;
     case FACT_ASKED:
         if (c) told_confirmation(e, f, c);
@@ -220,4 +220,4 @@ static void restart(struct encoder *e)
 
 static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
 
-const struct dialect dialect_toolcalls = { open_stream, step_begin, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_toolcalls = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

@@ -22,7 +22,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 /* --- the open step ------------------------------------------------------------------------ */
 
-static void step_begin(struct encoder *e) { (void)e; }
+static void begin_step(struct encoder *e) { (void)e; }
 
 static void part_begin(struct encoder *e, const struct part *p)
 {
@@ -171,10 +171,7 @@ static void begin_run(struct encoder *e, const struct fact *f)
     e->index = 0;
     e->weave = (struct marker_weave){ 0 };
     if (f->kind != FACT_ACTION) return;
-    for (size_t i = 0; i < f->parts_count; i++) {
-        e->units++;
-        part_end(e, &f->parts[i]);
-    }
+    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
@@ -261,4 +258,4 @@ static void restart(struct encoder *e) { status(e, "The server is restarting; re
 
 static void close_stream(struct encoder *e) { (void)e; }
 
-const struct dialect dialect_typed = { open_stream, step_begin, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
