@@ -150,6 +150,7 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
             e->skip = 0;
             e->units = 0;
             e->d->reset(e, t);
+            if (e->rewound) { e->rewound = false; return; }
         }
         e->units = 0;
     } else e->d->fact(e, t, f);
