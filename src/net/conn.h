@@ -76,7 +76,7 @@ void conn_error(struct conn *c, int status, const char *code, const char *messag
 
 enum pull {
     PULL_WAIT,       /* nothing (more) now; source_wake() will say when */
-    PULL_MORE,       /* room was used up; ask again when there is room */
+    PULL_MORE,       /* room was used up (so some bytes were given); ask again when there is room */
     PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
 };
 struct source {
@@ -105,8 +105,11 @@ bool conn_wants_upgrade(const struct request *q);
 /* At the end of this turn: what a pull of this turn gave still goes out, then the close frame; nothing is pulled or
  * delivered any more. Called inside pull(), return PULL_END or not, as you like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
-/* One complete frame. Server frames are not masked. */
+/* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
+/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes, cut anywhere. Meanwhile
+ * conn_ws_send's texts wait, so do not wait yourself before the last piece. 4 to 10 bytes longer than the piece. */
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last);
 /* Small control texts (ack, error, pong of the application): queued before the source's bytes, at most 16 KiB
  * unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);

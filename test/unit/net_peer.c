@@ -19,6 +19,16 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
     size_t before = out->len;
 
     s->pulls++;
+    if (s->stuck) return PULL_MORE;
+    if (s->parts) {
+        char   ys[3000];
+        memset(ys, 'y', sizeof ys);
+        while (s->parts && out->len - before + sizeof ys + 10 <= room) {
+            size_t n = s->parts < sizeof ys ? s->parts : sizeof ys;
+            s->parts -= n;
+            ws_frame_part(src, out, str_n(ys, n), s->parts == 0);
+        }
+    }
     if (s->text.len) {
         buf_str(out, str_cut(buf_view(&s->text), room));
         buf_eat(&s->text, out->len - before);
@@ -32,7 +42,7 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
         s->endless -= n;
     }
     s->given += out->len - before;
-    if (s->endless || s->text.len) return PULL_MORE;
+    if (s->parts || s->endless || s->text.len) return PULL_MORE;
     return s->end ? PULL_END : PULL_WAIT;
 }
 

@@ -26,6 +26,8 @@ struct spring {
     size_t        endless;      /* then so many bytes 'x' */
     bool          end;          /* then PULL_END */
     bool          ws;           /* bytes as frames of at most 1000 */
+    size_t        parts;        /* first one text of so many bytes 'y', in as many parts as it takes */
+    bool          stuck;        /* claims to have more and gives nothing */
     int           pulls, gone;
     size_t        given;
 };
