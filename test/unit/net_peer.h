@@ -40,6 +40,14 @@ struct socket_peer {            /* the server's end of a WebSocket */
     struct conn   *conn;
 };
 
+/* A source (and WebSocket peer) of its own for every request to /own and /own/ws; frees itself at its end. */
+struct own {
+    struct list        node;
+    struct spring      spring;
+    struct socket_peer socket;
+    bool               ws;
+};
+
 struct net {
     struct loop    loop;
     struct arena   arena;
@@ -51,6 +59,8 @@ struct net {
     struct conn   *held;        /* what /later got */
     struct conn_hold hold;
     int            cancelled, handled, guarded;
+    struct list    owns;        /* all struct own that have not ended */
+    int            begun, ended;
     bool           closed;
     const char    *host;        /* to listen on and to connect to; NULL: 127.0.0.1 */
 };
