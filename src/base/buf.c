@@ -98,23 +98,25 @@ void buf_chr(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+/* Writes the digits so that they end before `end`; returns where they begin. */
+static char *digits(char *end, uint64_t v)
+{
+    do *--end = (char)('0' + v % 10); while (v /= 10);
+    return end;
+}
+
 void buf_u64(struct buf *b, uint64_t v)
 {
-    char  digits[U64_LEN];
-    char *p = digits + U64_LEN;
-    do *--p = (char)('0' + v % 10); while (v /= 10);
-    buf_add(b, p, (size_t)(digits + U64_LEN - p));
+    char  text[U64_LEN], *end = text + sizeof text, *p = digits(end, v);
+    buf_add(b, p, (size_t)(end - p));
 }
 
 void buf_i64(struct buf *b, int64_t v)
 {
     uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;     /* -INT64_MIN would overflow */
-    /* One append for both, so that a full buf never ends in a lone sign. */
-    char     digits[U64_LEN + 1];
-    char    *p = digits + sizeof digits;
-    do *--p = (char)('0' + size % 10); while (size /= 10);
+    char     text[U64_LEN + 1], *end = text + sizeof text, *p = digits(end, size);
     if (v < 0) *--p = '-';
-    buf_add(b, p, (size_t)(digits + sizeof digits - p));
+    buf_add(b, p, (size_t)(end - p));      /* in one piece: a full buf never ends in a lone sign */
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)

@@ -1,7 +1,9 @@
 /* clock.h -- two clocks, never mixed.
  *
  * mono: for deadlines and durations; never jumps. wall: for what people and
- * records see. Tests may shift the wall clock (PARLEY_CLOCK_SHIFT_MS in the environment of a test build).
+ * records see. In a test build the wall clock may be shifted from the environment:
+ * by PARLEY_CLOCK_SHIFT_MS, and by the number in the file that PARLEY_CLOCK_FILE
+ * names, which may change while the process runs.
  */
 #ifndef PARLEY_CLOCK_H
 #define PARLEY_CLOCK_H

@@ -1,0 +1,101 @@
+/* test_clock.c -- two clocks, and how a time is written. */
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static const char *written(int64_t ms)
+{
+    static char out[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(ms, out);
+    return out;
+}
+
+TEST(a_time_is_written_as_rfc_3339)
+{
+    CHECK(strcmp(written(0), "1970-01-01T00:00:00.000Z") == 0);
+    CHECK(strcmp(written(1794773845123), "2026-11-15T20:17:25.123Z") == 0);
+    CHECK(strcmp(written(951782400999), "2000-02-29T00:00:00.999Z") == 0);
+    CHECK(strcmp(written(-1), "1969-12-31T23:59:59.999Z") == 0);
+}
+
+TEST(a_time_beyond_the_calendar_is_its_edge)
+{
+    CHECK(strcmp(written(INT64_MAX), "9999-12-31T23:59:59.999Z") == 0);
+    CHECK(strcmp(written(INT64_MIN), "0000-01-01T00:00:00.000Z") == 0);
+}
+
+TEST(the_monotonic_clock_never_goes_back)
+{
+    uint64_t last = clock_mono_ns();
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = clock_mono_ns();
+        CHECK(now >= last);
+        last = now;
+    }
+    CHECK(clock_mono_ms() >= last / 1000000);
+}
+
+TEST(the_wall_clock_is_the_systems)
+{
+    int64_t diff = clock_wall_ms() - (int64_t)time(NULL) * 1000;
+    CHECK(diff > -2000 && diff < 3000);
+}
+
+static void write_number(const char *path, long long n)
+{
+    FILE *f = fopen(path, "w");
+    if (!f) _exit(9);
+    fprintf(f, "%lld\n", n);
+    fclose(f);
+}
+
+static bool near(int64_t got, int64_t want)
+{
+    return got > want - 3000 && got < want + 3000;
+}
+
+/* In a child, so that the other tests keep their time. */
+static void shifted_child(const char *path)
+{
+    setenv("PARLEY_CLOCK_FILE", path, 1);
+    usleep(25000);                           /* past what an earlier test has read */
+    int64_t now = (int64_t)time(NULL) * 1000;
+    if (!near(clock_wall_ms(), now + 3600000)) _exit(1);
+    write_number(path, 7200000);
+    usleep(25000);
+    if (!near(clock_wall_ms(), now + 7200000)) _exit(2);
+    _exit(0);
+}
+
+TEST(a_test_can_shift_the_wall_clock_while_it_runs)
+{
+    char path[128];
+    int  status = -1;
+    snprintf(path, sizeof path, "%s/clock", test_dir());
+    write_number(path, 3600000);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) shifted_child(path);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* This shift is read once, so the test runs itself again in a new process that has it. */
+TEST(the_environment_shifts_the_wall_clock)
+{
+    char self[400], command[600];
+    if (getenv("PARLEY_CLOCK_SHIFT_MS")) {
+        CHECK(near(clock_wall_ms(), (int64_t)time(NULL) * 1000 + atoll(getenv("PARLEY_CLOCK_SHIFT_MS"))));
+        return;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    REQUIRE(n > 0);
+    self[n] = 0;
+    snprintf(command, sizeof command, "PARLEY_CLOCK_SHIFT_MS=-86400000 '%s' environment_shifts > /dev/null", self);
+    CHECK(system(command) == 0);
+}
