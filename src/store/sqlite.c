@@ -321,6 +321,8 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     if (e) goto fail;
     e = db_upgrade(d, s->file.path, a, why);
     if (e) return e;
+    e = db_prepare(d, DB_WRITE_SQL_COUNT);
+    if (e) goto fail;
     d = &s->reader.db;
     e = db_open(d, s->file.path, db_read_sql, durable);
     if (!e) e = db_exec(d, "PRAGMA query_only=ON");
@@ -402,18 +404,15 @@ enum err store_open(struct loop *l, struct str url, struct arena *a, struct stor
     return OK;
 }
 
-/* The workers are gone; what they did not come to is told so. False: nothing is left. */
-static bool close_queue(struct list *queue, struct list *answers)
+/* The workers are gone; what they did not come to is told so. */
+static void close_queue(struct list *queue, struct list *answers)
 {
-    bool any = !list_empty(queue);
-
     while (!list_empty(queue)) {
         struct list *n = queue->next;
         list_remove(n);
         JOB_AT(n)->result = ERR_CLOSED;
         list_add(answers, n);
     }
-    return any;
 }
 
 void store_close(struct store *s)
@@ -429,7 +428,9 @@ void store_close(struct store *s)
 
     for (int i = 0; i < CLOSE_ROUNDS; i++) {
         while ((job = next_answer(s))) tell(s, job);
-        if (!(close_queue(&s->writer.queue, &s->answers) | close_queue(&s->reader.queue, &s->answers))) break;
+        close_queue(&s->writer.queue, &s->answers);
+        close_queue(&s->reader.queue, &s->answers);
+        if (list_empty(&s->answers)) break;
     }
     free_store(s);
 }

@@ -125,12 +125,24 @@ static int bind_all(sqlite3_stmt *st, const char *types, va_list ap)
     return rc;
 }
 
-static enum err ask(struct db *d, int id, sqlite3_stmt **out, const char *types, va_list ap)
+static int prepare(struct db *d, int id)
+{
+    if (d->stmt[id]) return SQLITE_OK;
+    return sqlite3_prepare_v3(d->sql, d->text[id], -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[id], NULL);
+}
+
+enum err db_prepare(struct db *d, int count)
 {
     int rc = SQLITE_OK;
 
-    if (!d->stmt[id])
-        rc = sqlite3_prepare_v3(d->sql, d->text[id], -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[id], NULL);
+    for (int i = 0; i < count && !rc; i++) rc = prepare(d, i);
+    return db_err(d, rc);
+}
+
+static enum err ask(struct db *d, int id, sqlite3_stmt **out, const char *types, va_list ap)
+{
+    int rc = prepare(d, id);
+
     if (!rc) rc = bind_all(d->stmt[id], types, ap);
     if (rc) {
         db_end(d->stmt[id]);

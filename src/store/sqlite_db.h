@@ -29,6 +29,8 @@ struct db {
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
 MUST_CHECK enum err db_open(struct db *d, const char *path, const char *const *text, bool durable);
+/* Prepares the first `count` statements now: a rollback must not depend on memory. */
+MUST_CHECK enum err db_prepare(struct db *d, int count);
 void db_close(struct db *d);
 enum err db_err(const struct db *d, int rc);                      /* what an SQLite result code means to us */
 MUST_CHECK enum err db_exec(struct db *d, const char *sql);
@@ -67,7 +69,8 @@ enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_HEALED };
 #define JOB_AT(n)         LIST_ITEM(n, struct store_job, node)
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_READ_SQL_COUNT 10                                      /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 19
+#define DB_READ_SQL_COUNT 8                                       /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends and edits); afterwards every job has its result. */
 void db_commit(struct db *d, struct list *batch);

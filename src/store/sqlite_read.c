@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 
 enum stmt {
-    R_BEGIN, R_END, R_THREAD, R_FACTS, R_THREADS, R_DUE, R_NEXT_DUE, R_UNFINISHED, R_TOOLS, R_REQUEST,
+    R_THREAD, R_FACTS, R_THREADS, R_DUE, R_NEXT_DUE, R_UNFINISHED, R_TOOLS, R_REQUEST,
     R_APPROVALS,                       /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -25,21 +25,19 @@ _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 #define FROM_DUE         " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
 
 const char *const db_read_sql[R_COUNT] = {
-    [R_BEGIN]      = "BEGIN",
-    [R_END]        = "COMMIT",
     [R_THREAD]     = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = ?1 AND name = ?2",
     [R_FACTS]      = "SELECT seq, at_ms, kind, body FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
-    [R_THREADS]    = "SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
-                     " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5",
-    [R_DUE]        = "SELECT " APPROVAL_COLUMNS FROM_DUE
+    [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
+                     " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5"),
+    [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
                      " WHERE a.status = 'pending' AND a.expires_ms > 0 AND a.expires_ms <= ?1"
-                     " ORDER BY a.expires_ms LIMIT ?2",
-    [R_NEXT_DUE]   = "SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status = 'pending' AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1",
+                     " ORDER BY a.expires_ms LIMIT ?2"),
+    [R_NEXT_DUE]   = ("SELECT " APPROVAL_COLUMNS FROM_DUE
+                     " WHERE a.status = 'pending' AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1"),
     [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id LIMIT ?1",
     [R_TOOLS]      = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
-    [R_REQUEST]    = "SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
-                     " WHERE r.owner = ?1 AND r.id = ?2",
+    [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
+                     " WHERE r.owner = ?1 AND r.id = ?2"),
 };
 
 /* --- title search ----------------------------------------------------------------- */
@@ -116,30 +114,22 @@ static struct str copy(struct arena *a, sqlite3_stmt *st, int col)
     return arena_dup(a, s);
 }
 
-static enum err read_thread(struct db *d, struct store_read *r, int64_t *id)
+static void fill_meta(struct store_read *r, sqlite3_stmt *st)
 {
-    sqlite3_stmt *st;
-    enum err      e = db_ask(d, R_THREAD, &st, "tt", r->log.owner, r->log.thread);
-
-    if (!e) e = db_next(d, st);
-    if (e) return e;
-    *id = sqlite3_column_int64(st, 0);
     r->seq = (uint64_t)sqlite3_column_int64(st, 1);
     r->title = copy(&r->arena, st, 2);
     r->state = copy(&r->arena, st, 3);
     r->created_ms = sqlite3_column_int64(st, 4);
     r->updated_ms = sqlite3_column_int64(st, 5);
-    db_end(st);
-    return OK;
 }
 
 static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
 {
-    size_t        want = (size_t)(r->seq - r->after);
+    size_t        want = r->seq > r->after ? (size_t)(r->seq - r->after) : 0;
     sqlite3_stmt *st;
-    enum err      e = db_ask(d, R_FACTS, &st, "ii", id, (int64_t)r->after);
+    enum err      e = want ? db_ask(d, R_FACTS, &st, "ii", id, (int64_t)r->after) : OK;
 
-    if (e) return e;
+    if (e || !want) return e;
     r->facts = arena_array(&r->arena, want, sizeof *r->facts);
     while (!(e = db_next(d, st)) && r->count < want && !r->arena.failed)
         r->facts[r->count++] = (struct store_fact){
@@ -156,14 +146,18 @@ static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
 
 void db_read(struct db *d, struct store_read *r)
 {
-    int64_t  id = 0;
-    enum err e = db_run(d, R_BEGIN, "");      /* the thread's row and its facts as of one commit */
+    sqlite3_stmt *st;
+    enum err      e = db_ask(d, R_THREAD, &st, "tt", r->log.owner, r->log.thread);
 
-    if (!e) e = read_thread(d, r, &id);
-    if (!e && r->after < r->seq) e = read_facts(d, r, id);
+    if (!e) e = db_next(d, st);
+    if (e) goto out;
+    fill_meta(r, st);
+    e = read_facts(d, r, sqlite3_column_int64(st, 0));
     if (!e && r->arena.failed) e = ERR_NOMEM;
-    /* Ends a read; should it fail, the transaction would show old facts for ever. */
-    if (!sqlite3_get_autocommit(d->sql)) must(db_run(d, R_END, "") == OK || sqlite3_get_autocommit(d->sql));
+    /* Not earlier: an open statement keeps the snapshot, so that the thread's row and its facts
+     * are of one commit. BEGIN would do too, but its COMMIT could fail and leave us in the past. */
+    db_end(st);
+out:
     if (e) r->count = 0;
     r->job.result = e;
 }

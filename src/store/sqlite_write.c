@@ -20,6 +20,7 @@ enum stmt {
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
+_Static_assert((int)W_COUNT == DB_WRITE_SQL_COUNT, "the header's figure");
 
 const char *const db_write_sql[W_COUNT] = {
     [W_BEGIN]          = "BEGIN IMMEDIATE",

@@ -490,6 +490,54 @@ TEST(what_builds_on_a_failed_append_fails_in_a_later_batch_too)
     disk_end(&f);
 }
 
+TEST(an_append_too_large_for_memory_fails_alone)
+{
+    size_t     len = 4 << 20;
+    char      *body = malloc(len + 1);
+    struct ap  held, big, small;
+    struct fix f;
+
+    REQUIRE(body);
+    memset(body, 'x', len);
+    body[len] = 0;
+    disk_begin(&f);
+    hold_writer(&f, &held);
+    ap_init(&big, "ann", "big", 0, body);
+    ap_init(&small, "ann", "small", 0, "x");
+    ap_send(&f, &big);
+    ap_send(&f, &small);
+    sqlite3_hard_heap_limit64(sqlite3_memory_used() + (2 << 20));
+    release();
+    fix_wait(&f);
+    sqlite3_hard_heap_limit64(0);
+    CHECK(big.e == ERR_NOMEM);
+    CHECK(small.e == OK || small.e == ERR_NOMEM);      /* SQLite may drop the whole transaction, but not the process */
+    CHECK(store_health(f.store) == OK);
+    CHECK_STR(fix_read(&f, "ann", "big", 0), "not_found");
+    CHECK(fix_append(&f, "ann", "big", 0, body) == OK);
+    disk_end(&f);
+    free(body);
+}
+
+TEST(opening_without_memory_is_refused_and_leaves_nothing_behind)
+{
+    struct fix f;
+    enum err   e = ERR_NOMEM;
+    long       n;
+
+    fix_init(&f);
+    new_path();
+    for (n = 0; n < 100 && e; n++) {
+        mem_fail_at(n);
+        e = fix_open(&f, path);
+        mem_fail_at(-1);
+        CHECK(e == OK || (e == ERR_NOMEM && f.why.len > 0 && !f.store));
+    }
+    CHECK(e == OK);
+    CHECK(n > 1);
+    fix_done(&f);
+}
+
 /* --- a locked file -------------------------------------------------------------------------- */
 
 TEST(a_file_locked_by_another_program_is_busy_and_heals_while_reads_go_on)
