@@ -310,8 +310,10 @@ void conn_flush(struct loop_dirty *d)
 
     if (!c->doomed && !c->blocked) out_push(c);
     if (c->doomed) { conn_kill(c); return; }
-    if (c->state == CONN_STREAM || c->state == CONN_WS) conn_release(c);
-    if (c->state == CONN_STREAM && c->eof) { conn_kill(c); return; }
+    if (c->state == CONN_STREAM || c->state == CONN_WS) {
+        conn_release(c);
+        if (c->eof) { conn_kill(c); return; }      /* it left before the stream began */
+    }
     if (!c->blocked && out_clear(c)) settle(c);
     if (c->doomed) conn_kill(c);
     if (c->state != CONN_CLOSED) update_reading(c);

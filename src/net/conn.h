@@ -80,8 +80,8 @@ enum pull {
     PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
 };
 struct source {
-    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames
-     * with ws_frame(). Must not free itself. */
+    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames,
+     * with ws_frame_text() or ws_frame_part(). Must not free itself. */
     enum pull (*pull)(struct source *s, struct buf *out, size_t room);
     /* The connection is over, for whatever reason, or the stream ended: the last call. */
     void      (*gone)(struct source *s);
@@ -137,6 +137,8 @@ struct server_setup {
     bool              (*guard)(struct server *s, struct request *q);
     void               *app;             /* for the handlers: server_app() */
 };
+/* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the process ignore SIGPIPE and
+ * raises its limit of open files as far as `connections` needs and the system lets it. */
 MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out, struct str *why, struct arena *a);
 void    *server_app(const struct server *s);
 unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */

@@ -271,6 +271,21 @@ TEST(source_and_peer_are_told_when_the_client_takes_nothing)
     check_gone_once();
 }
 
+TEST(source_and_peer_are_told_when_the_client_left_before_its_upgrade_was_looked_at)
+{
+    net_up(NULL);
+    struct peer *p = peer_open();
+    peer_say(p, "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    net_until(net.held);
+    peer_half_close(p);
+    net_until(net_conn()->eof);
+    static const char upgrade[] = "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    buf_add(&net_conn()->in, upgrade, sizeof upgrade - 1);      /* as if it had come in one read with the end */
+    conn_reply(net.held, 204, NULL, STR(""));
+    check_gone_once();
+}
+
 TEST(a_peer_that_answers_no_pings_is_closed)
 {
     struct net_limits l = net_short();
