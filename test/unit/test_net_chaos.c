@@ -15,6 +15,9 @@ static unsigned dice(unsigned sides)
     return (unsigned)(seed >> 33) % sides;
 }
 
+#define UPGRADE "GET /own/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
 static const char *const requests[] = {
     "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
@@ -22,8 +25,7 @@ static const char *const requests[] = {
     "GET /own HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET /own HTTP/1.0\r\n\r\n",
     "HEAD /own HTTP/1.1\r\nHost: a\r\n\r\n",
-    "GET /own/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    (UPGRADE),
     "GET /own/ws HTTP/1.1\r\nHost: a\r\n\r\n",
     "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
     "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
