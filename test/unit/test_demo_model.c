@@ -98,8 +98,8 @@ static void ear_done(struct ear *e)
 
 static const struct model_tool *all_tools(size_t *count)
 {
-    static const char *const names[] = { "search_articles", "get_weather", "process_payment", "change_bgm", "get_location",
-        "generate_artifact", "generate_image", "browser_search", "suggest_replies", "suggest_actions", "present" };
+    static const char *const names[] = { "search_articles", "get_weather", "process_payment", "change_bgm",
+        "get_location", "generate_artifact", "generate_image", "browser_search", "suggest_replies", "suggest_actions", "present" };
     static struct model_tool tools[11];
     for (size_t i = 0; i < 11; i++) tools[i].name = str_c(names[i]);
     *count = 11;
@@ -132,7 +132,8 @@ static void ask_after(struct ear *e, const char *text, const struct outcome *o, 
     struct msg      msgs[3] = { { MSG_USER, &user, 1 }, { MSG_ASSISTANT, calls, n }, { MSG_TOOLS, results, n } };
     static const char *const ids[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
     for (size_t i = 0; i < n; i++) {
-        calls[i] = (struct msg_part){ .type = PART_CALL, .id = str_c(ids[i]), .name = str_c(o[i].tool), .input = str_c(o[i].input) };
+        calls[i] = (struct msg_part){ .type = PART_CALL, .id = str_c(ids[i]), .name = str_c(o[i].tool),
+                                      .input = str_c(o[i].input) };
         results[i] = (struct msg_part){ .type = PART_RESULT, .id = str_c(ids[i]), .name = str_c(o[i].tool),
                                         .text = str_c(o[i].result), .is_error = o[i].is_error };
     }
@@ -166,7 +167,8 @@ static void suggests_only(const char *message)
     ask(&e, message);
     CHECK(str_starts(buf_view(&e.calls), STR("suggest_replies{\"replies\":[{\"label\":")));
     CHECK(e.opened == 1 && words_in(buf_view(&e.text)) >= 8);
-    if (!str_starts(buf_view(&e.calls), STR("suggest_replies"))) printf("    %s -> " STR_FMT "\n", message, STR_ARG(buf_view(&e.calls)));
+    if (!str_starts(buf_view(&e.calls), STR("suggest_replies")))
+        printf("    %s -> " STR_FMT "\n", message, STR_ARG(buf_view(&e.calls)));
     ear_done(&e);
 }
 #define PAY(amount, currency, who) \
@@ -191,7 +193,8 @@ TEST(demo_searches_articles_about_any_topic)
     CHECK_STR(buf_view(&e.calls), "search_articles{\"query\":\"CRISPR\"}");
     ear_done(&e);
     CALLS("find ARTICLES about sleep and memory", "search_articles{\"query\":\"sleep and memory\"}");
-    CALLS("Hi, could you please find me some papers on solid-state batteries, please?", "search_articles{\"query\":\"solid-state batteries\"}");
+    CALLS("Hi, could you please find me some papers on solid-state batteries, please?",
+          "search_articles{\"query\":\"solid-state batteries\"}");
     CALLS("search for articles about \"Next.js\" and C++!", "search_articles{\"query\":\"Next.js\\\" and C++\"}");
     CALLS("Find protein folding papers", "search_articles{\"query\":\"protein folding\"}");
     CALLS("CRISPRの論文を探してください", "search_articles{\"query\":\"CRISPR\"}");
@@ -229,9 +232,12 @@ TEST(demo_pays_any_amount_in_any_currency_to_anybody)
 
 TEST(demo_makes_two_payments_in_one_step)
 {
-    CALLS("Send 50 dollars to Hanako and 20 dollars to Taro", PAY("50", "USD", "Hanako") " " PAY("20", "USD", "Taro"));
-    CALLS("send €5 to Ann, €6 to Ben and 7 to Cid", PAY("5", "EUR", "Ann") " " PAY("6", "EUR", "Ben") " " PAY("7", "EUR", "Cid"));
-    CALLS("Send 50 dollars to Hanako and then send 20 dollars to Taro", PAY("50", "USD", "Hanako") " " PAY("20", "USD", "Taro"));
+    CALLS("Send 50 dollars to Hanako and 20 dollars to Taro",
+          PAY("50", "USD", "Hanako") " " PAY("20", "USD", "Taro"));
+    CALLS("send €5 to Ann, €6 to Ben and 7 to Cid",
+          PAY("5", "EUR", "Ann") " " PAY("6", "EUR", "Ben") " " PAY("7", "EUR", "Cid"));
+    CALLS("Send 50 dollars to Hanako and then send 20 dollars to Taro",
+          PAY("50", "USD", "Hanako") " " PAY("20", "USD", "Taro"));
     CALLS("花子さんに50ドル、太郎さんに20ドル送金してください", PAY("50", "USD", "花子") " " PAY("20", "USD", "太郎"));
 }
 
@@ -274,7 +280,7 @@ TEST(demo_proposes_a_schema_with_two_actions)
     struct ear e;
     ask(&e, "Propose a schema");
     CHECK(has(&e.calls, "present{\"type\":\"schema_proposal\",\"data\":{\"schema_id\":123"));
-    CHECK(has(&e.calls, "suggest_actions{\"actions\":[{\"label\":\"Apply Changes\",\"action\":\"apply_schema\","
+    CHECK(has(&e.calls, "suggest_actions{\"actions\":[ {\"label\":\"Apply Changes\",\"action\":\"apply_schema\","
                         "\"handler\":\"server\",\"data\":{\"schema_id\":123},\"style\":\"primary\"}"));
     CHECK(has(&e.calls, "\"action\":\"close_chat\",\"handler\":\"client\",\"style\":\"secondary\"}]}"));
     CHECK(e.opened == 2 && e.stop == STOP_CALLS);

@@ -16,10 +16,13 @@ static const struct { const char *words, *code; } CURRENCIES[] = {
     { "¥|￥|yen|jpy|円", "JPY" }, { "£|pound|pounds|quid|gbp|sterling|ポンド", "GBP" },
     { "franc|francs|chf", "CHF" }, { "₹|rupee|rupees|inr", "INR" }, { "₩|won|krw|ウォン", "KRW" },
     { "yuan|renminbi|rmb|cny|元", "CNY" }, { "peso|pesos|mxn", "MXN" }, { "real|reais|brl", "BRL" },
-    { "krona|kronor|sek", "SEK" }, { "krone|kroner|nok", "NOK" }, { "dkk", "DKK" }, { "zloty|zlotys|zł|pln", "PLN" },
+    { "krona|kronor|sek", "SEK" }, { "krone|kroner|nok", "NOK" }, { "dkk", "DKK" },
+    { "zloty|zlotys|zł|pln", "PLN" },
     { "koruna|korunas|czk", "CZK" }, { "forint|forints|huf", "HUF" }, { "lira|liras|₺|try", "TRY" },
-    { "ruble|rubles|rouble|roubles|rub", "RUB" }, { "hryvnia|hryvnias|uah", "UAH" }, { "shekel|shekels|₪|ils", "ILS" },
-    { "rand|zar", "ZAR" }, { "naira|ngn", "NGN" }, { "shilling|shillings|kes", "KES" }, { "dirham|dirhams|aed", "AED" },
+    { "ruble|rubles|rouble|roubles|rub", "RUB" }, { "hryvnia|hryvnias|uah", "UAH" },
+    { "shekel|shekels|₪|ils", "ILS" },
+    { "rand|zar", "ZAR" }, { "naira|ngn", "NGN" }, { "shilling|shillings|kes", "KES" },
+    { "dirham|dirhams|aed", "AED" },
     { "riyal|riyals|sar", "SAR" }, { "baht|thb", "THB" }, { "ringgit|myr", "MYR" }, { "rupiah|idr", "IDR" },
     { "dong|vnd", "VND" }, { "cad", "CAD" }, { "aud", "AUD" }, { "nzd", "NZD" }, { "sgd", "SGD" }, { "hkd", "HKD" },
     { "bitcoin|bitcoins|btc", "BTC" }, { "ether|eth", "ETH" },
@@ -43,7 +46,7 @@ static enum kind kind_of(struct str c, uint32_t cp)
     if (cp <= ' ' || cp == 0xa0 || cp == 0x3000) return BLANK;
     if (str_find(str_c(SIGNS), c) >= 0) return SIGN;
     if ((cp >= '0' && cp <= '9') || is_wide_digit(cp)) return DIGIT;
-    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || cp == '_' || cp == '@' || cp == '+' || cp == '#') return LETTER;
+    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp < 0x80 && strchr("_@+#", (int)cp))) return LETTER;
     if (cp < 0x80 || (cp >= 0x2010 && cp <= 0x205e) || (cp >= 0x3001 && cp <= 0x3020) || cp == 0x30fb) return POINT;
     if (cp >= 0xff01 && cp <= 0xff0f) return POINT;
     if (cp == 0xff1f || cp == 0xff1a || cp == 0xff1b) return POINT;

@@ -110,7 +110,9 @@ static struct tool_result result_of(struct payment *p)
         break;
     case TOOL_CANCELLED: r.text = STR("The payment was cancelled before it began; nothing was sent."); break;
     case TOOL_FAILED:    r.text = STR("The ledger could not be written, so no payment was made."); break;
-    case TOOL_UNKNOWN:   r.text = STR("The ledger could not be synced: the payment may or may not have been made."); break;
+    case TOOL_UNKNOWN:
+        r.text = STR("The ledger could not be synced: the payment may or may not have been made.");
+        break;
     }
     if (p->error) r.note = str_c(strerror(p->error));
     return r;
@@ -169,7 +171,8 @@ static enum err start(struct tool *t, struct tool_job *job)
     buf_init(&p->value, 0);
     write_line(p, job->args);
     write_text(p, job->args);
-    if (p->line.err || p->text.err || p->value.err || uv_queue_work(&ctx->all->loop->uv, &p->req, pay, paid) != 0) {
+    bool built = !p->line.err && !p->text.err && !p->value.err;
+    if (!built || uv_queue_work(&ctx->all->loop->uv, &p->req, pay, paid) != 0) {
         payment_free(p);
         return ERR_NOMEM;
     }

@@ -38,10 +38,13 @@ static void closed(struct loop_timer *t)
 
 static void finish(struct demo_work *w)
 {
-    struct tool_result r = { w->outcome, buf_view(&w->text), w->value.len ? buf_view(&w->value) : STR_NONE, STR_NONE };
-    if (w->stop) r = (struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("Cancelled before it was finished.") };
-    else if (w->text.err || w->value.err || w->arena.failed)
+    struct tool_result r = { .outcome = w->outcome, .text = buf_view(&w->text) };
+    if (w->value.len) r.value = buf_view(&w->value);
+    if (w->stop) {
+        r = (struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("Cancelled before it was finished.") };
+    } else if (w->text.err || w->value.err || w->arena.failed) {
         r = (struct tool_result){ .outcome = TOOL_FAILED, .text = STR("There was not enough memory to do this.") };
+    }
     loop_timer_close(&w->timer, closed);        /* w lives until that is done */
     w->job->finish(w->job, &r);
 }
