@@ -143,7 +143,8 @@ static void say_before(struct model_run *r, const struct plan *p)
     buf_init(&b, 0);
     for (size_t i = 0; i < p->count; i++) {
         const struct demo_rule *rule = p->steps[i].rule;
-        if (rule->act == DEMO_SCHEMA || !rule->say || (i && p->steps[i - 1].rule == rule)) continue;
+        bool own = rule->act == DEMO_SCHEMA || rule->act == DEMO_KEEP;       /* they say it themselves */
+        if (own || !rule->say || (i && p->steps[i - 1].rule == rule)) continue;
         if (b.len) buf_lit(&b, rule->act == DEMO_SAY ? "\n\n" : " ");
         buf_lit(&b, rule->say);
     }
@@ -163,7 +164,7 @@ static void act(struct model_run *r, const struct model_request *q, const struct
     case DEMO_COUNT: say_count(r, p, i); return;
     case DEMO_SCHEMA: say_schema(r, q, rule); return;
     case DEMO_FAIL: r->fails = true; return;
-    case DEMO_KEEP: return;          /* see keep_going */
+    case DEMO_KEEP: say_not_offered(r, rule); return;        /* else keep_going() */
     }
 }
 

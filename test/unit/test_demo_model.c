@@ -180,7 +180,7 @@ TEST(demo_greets_and_suggests_what_can_be_tried)
 {
     static const char *const texts[] = { "hello", "Hi!", "HEY there", "Good morning.", "こんにちは", "", "   ", "qwertz uiop",
         "What is the meaning of life?", "Don't send 50 dollars to Hanako", "How do I send 50 dollars to Hanako?",
-        "help", "What can you do?", "thanks a lot!", "bye", "yes", "Send -50 dollars to Hanako", "What is the weather?",
+        "help", "What can you do?", "who are you?", "ok thanks", "thanks a lot!", "bye", "yes", "Send -50 dollars to Hanako", "What is the weather?",
         "Send 50 dollars to Hanako and Taro", "send money to Bob", "Send 50 apples to Hanako", "\x01\x02 \xe3\x80\x80 ?!" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) suggests_only(texts[i]);
 }
@@ -228,6 +228,7 @@ TEST(demo_pays_any_amount_in_any_currency_to_anybody)
     CALLS("send .50 dollars to Sam", PAY("0.50", "USD", "Sam"));
     CALLS("send 7 to Sam", PAY("7", "USD", "Sam"));
     CALLS("send 50XAU to Sam", PAY("50", "XAU", "Sam"));
+    CALLS("Would you mind sending fifty-five euros to Sam?", PAY("55", "EUR", "Sam"));
 }
 
 TEST(demo_makes_two_payments_in_one_step)
@@ -273,6 +274,7 @@ TEST(demo_builds_paints_and_searches)
     CALLS("draw me a cat", "generate_image{\"prompt\":\"a cat\"}");
     CALLS("Search for the latest React 19 features", "browser_search{\"query\":\"latest React 19 features\"}");
     CALLS("search the web for vaccines", "browser_search{\"query\":\"vaccines\"}");
+    CALLS("Search for information about WebTransport", "browser_search{\"query\":\"WebTransport\"}");
 }
 
 TEST(demo_proposes_a_schema_with_two_actions)
@@ -450,6 +452,10 @@ TEST(demo_without_tools_or_calls_answers_in_words)
     ask_request(&e, &q, 0);
     CHECK(e.opened == 0 && e.stop == STOP_END && has(&e.text, "not offered"));
     ear_done(&e);
+    user.text = STR("Keep using tools");
+    ask_request(&e, &q, 0);
+    CHECK(e.opened == 0 && has(&e.text, "not offered") && !has(&e.text, "One more city"));
+    ear_done(&e);
     q.msg_count = 0;
     ask_request(&e, &q, 0);
     CHECK(e.opened == 0 && has(&e.text, "Hello!"));
@@ -583,7 +589,7 @@ TEST(demo_reads_long_and_strange_messages_quickly)
     buf_chr(&b, 0);
     uint64_t began = uv_hrtime();
     ask(&e, b.ptr);
-    CHECK(uv_hrtime() - began < 500000000ull);
+    CHECK(uv_hrtime() - began < 3000000000ull);      /* milliseconds, if it is right; for ever, if not */
     ear_done(&e);
     buf_done(&b);
 }

@@ -153,12 +153,18 @@ static const char *const SMALL[] = { "zero", "one", "two", "three", "four", "fiv
     "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" };
 static const char *const TENS[] = { "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety" };
 
+/* "five", "fifty", "fifty-five" */
 static bool number_word(struct str w, int *value)
 {
+    struct str rest = w, tens;
+    int        ones = 0;
+    str_split(&rest, '-', &tens);
     for (int i = 0; i < 20; i++)
         if (str_eq_nocase(w, str_c(SMALL[i]))) { *value = i; return true; }
-    for (int i = 0; i < 8; i++)
-        if (str_eq_nocase(w, str_c(TENS[i]))) { *value = 20 + 10 * i; return true; }
+    for (int i = 1; i < 10; i++)
+        if (rest.ptr && str_eq_nocase(rest, str_c(SMALL[i]))) ones = i;
+    for (int i = 0; i < 8 && (!rest.ptr || ones); i++)
+        if (str_eq_nocase(tens, str_c(TENS[i]))) { *value = 20 + 10 * i + ones; return true; }
     return false;
 }
 
@@ -186,7 +192,7 @@ static size_t amount_tokens(const struct token *t, size_t n)
     if (is_digits(t[0].text)) k = 1;
     else if (number_word(t[0].text, &v)) {
         k = 1;
-        if (v >= 20 && n > 1 && number_word(t[1].text, &v) && v > 0 && v < 10) k = 2;
+        if (v >= 20 && v % 10 == 0 && n > 1 && number_word(t[1].text, &v) && v > 0 && v < 10) k = 2;
     }
     if (k && k < n && zeros_of(t[k].text)) {
         if (str_find(t[0].text, STR(".")) >= 0) return 0;    /* "1.5 million": rather not understood than wrong */

@@ -21,7 +21,7 @@
 
 const char DEMO_BEFORE[] = "please|pls|plz|kindly|hi|hello|hey|hiya|yo|ok|okay|so|well|now|just|also|then|and|"
                            "could|would|can|will|you|i|i'd|i’d|we|want|like|need|to|let's|let’s|lets|dear|parley|"
-                           "there|good|morning|afternoon|evening|everyone|um|thanks|thank|こんにちは";
+                           "there|good|morning|afternoon|evening|everyone|um|mind|thanks|thank|こんにちは";
 const char DEMO_AFTER[] = "please|pls|plz|thanks|thank|you|kindly|asap|ok|okay|too|now|again";
 const char DEMO_BETWEEN[] = "and|then|also|plus|&|と";
 
@@ -53,7 +53,7 @@ const struct demo_rule DEMO_RULES[] = {
             "articles|papers|studies|research about|on|regarding [the] <topic>",
             "are|is there [any|some] articles|papers|studies|research about|on [the] <topic>",
             "what do|does [the] articles|papers|studies|research say about|on [the] <topic>",
-            "<topic> の 論文|記事 を 探|検索|調べ ...", "<topic> に 関する 論文|記事 ...", "<topic> について の 論文|記事 ...",
+            "<topic> について の 論文|記事 ...", "<topic> に 関する 論文|記事 ...", "<topic> の 論文|記事 を 探|検索|調べ ...",
         },
     },
     {
@@ -83,7 +83,7 @@ const struct demo_rule DEMO_RULES[] = {
         .input = JSON({"amount":<amount>,"currency":<currency>,"recipient":<who>}),
         .say = "Let me prepare that payment.",
         .patterns = {
-            "send|pay|transfer|wire|remit|give|move <amount> [of] <currency> to <who> ~",
+            "send|sending|pay|paying|transfer|transferring|wire|remit|give|move <amount> [of] <currency> to <who> ~",
             "send|pay|transfer|wire|remit|give|move [us] <currency> <amount> [usd] to <who> ~",
             "send|pay|transfer|wire|remit|give|move <amount> to <who> ~",
             "send|pay|transfer|wire|remit|give <who> <amount> <currency> ~",
@@ -196,6 +196,7 @@ const struct demo_rule DEMO_RULES[] = {
         .act = DEMO_CALL, .tool = "browser_search", .input = JSON({"query":<topic>}),
         .say = "Let me look around.",
         .patterns = {
+            "search [the] [web|internet|online] for [some|more|the] [latest] information|info|news|facts about|on [the] <topic>",
             "search|browse|look [on] [in] [the] [web|internet|net|online] for [the] <topic>",
             "search [the] web|internet|net|online about [the] <topic>",
             "look up [the] <topic>", "look <topic> up", "google [the] <topic>", "search [the] <topic>",
@@ -206,7 +207,7 @@ const struct demo_rule DEMO_RULES[] = {
     {
         .act = DEMO_SAY,
         .say = "You are welcome! If you want to see more, here are a few things to try.",
-        .patterns = { "thanks|thank|thx|ありがとう ...", "[so|very] much ...", "a lot|million|bunch",
+        .patterns = { "[ok|okay|great|well] thanks|thank|thx|ありがとう ...", "[so|very] much ...", "a lot|million|bunch",
             "[that] [was|is] great|nice|cool|perfect|awesome ..." },
         .suggest = { TRY_ARTICLES, TRY_APP, TRY_PAY },
     },
@@ -236,7 +237,7 @@ const struct demo_rule DEMO_RULES[] = {
                "device: nothing is lost.",
         .patterns = { "help [me] ...", "what|how [else|all] can|could|do|does you|i|we|this|it do|try|ask|work|"
                                        "show ...", "what can|should i ...",
-                      "show me around|more|everything ...", "who|what are|is you|this|parley", "how do|does i|this|"
+                      "show me around|more|everything ...", "who|what are|is [you|this|parley]", "how do|does i|this|"
                       "it work|begin|start",
                       "tell me what you|i can do ..." },
         .suggest = { TRY_ARTICLES, TRY_PAY, TRY_APP, TRY_WHERE },
