@@ -5,6 +5,7 @@ import { Icon } from '../chat/icons';
 import { ago, fullTime } from '../chat/words';
 import type { ThreadInfo } from '../transport/api';
 import { lastRead } from './prefs';
+import { addressOf } from './router';
 import { loadMore, remove, rename, useLists } from './store';
 
 interface Props {
@@ -84,7 +85,7 @@ function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; no
   return (
     <li className={current ? 'row current' : 'row'} data-thread={thread.id}>
       <a
-        href={`#/t/${thread.id}`}
+        href={addressOf(thread.id)}
         aria-current={current ? 'page' : undefined}
         onClick={(e) => {
           if (e.metaKey || e.ctrlKey || e.shiftKey) return;
