@@ -78,8 +78,7 @@ static enum err make_tools(struct serve *s)
 {
     registry_init(&s->registry);
     enum err e = reply_tools_add(&s->registry);
-    demo_tools_pace(s->config.demo_token_ms ? 40 : 0);
-    if (!e && s->config.demo_tools) e = demo_tools_add(&s->registry, &s->loop, s->config.demo_ledger);
+    if (!e && s->config.demo_tools) e = demo_tools_add(&s->registry, &s->loop, s->config.demo_ledger, s->config.demo_token_ms ? DEMO_STAGE_MS : 0);
     return e;
 }
 

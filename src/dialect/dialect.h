@@ -26,6 +26,8 @@ struct encoder;
 struct dialect {
     /* Called once, before the first event of this stream (not when replaying a known run). */
     void   (*open)(struct encoder *e, const struct thread *t);
+    /* Beginnings and ends of steps and parts count one unit each, whether an event comes of them or not: use event_at(). */
+    void   (*step_begin)(struct encoder *e);
     void   (*part_begin)(struct encoder *e, const struct part *p);
     /* Takes bytes of a part; returns how many. `last`: the part ends with them. Silent passes must take all. */
     size_t (*bytes)(struct encoder *e, const struct part *p, struct str bytes, bool last);
@@ -39,6 +41,13 @@ struct dialect {
     void   (*close)(struct encoder *e);                /* after the last event: "[DONE]" or nothing */
 };
 
+/* How one event is wrapped on its carrier. */
+struct framing {
+    void (*begin)(struct encoder *e, bool with_id);
+    void (*end)(struct encoder *e);
+    void (*raw)(struct encoder *e, struct str text);
+};
+
 enum stream_mode {
     STREAM_RUN,        /* one run: ends with it, and at a gate */
     STREAM_THREAD,     /* everything, until the client leaves */
@@ -49,6 +58,7 @@ struct encoder {
     struct buf  *out;            /* NULL while passing silently */
     uint64_t     seq, units;     /* the place */
     uint64_t     skip;           /* units still to be passed silently */
+    bool         quiet;          /* this piece is one of them */
     enum stream_mode mode;
     struct str   run;            /* STREAM_RUN: whose; owned by the caller */
     bool         opened, ended;
@@ -59,14 +69,16 @@ struct encoder {
     uint64_t     progress_told;
     unsigned     index;          /* outcomes told in this run */
     struct marker_weave weave;
-    bool         in_gate;
-    /* Wraps one event: from `start` in out to its end. NULL: server-sent events. */
-    void       (*frame)(struct encoder *e, size_t start);
+    const struct framing *framing;   /* NULL: server-sent events */
+    size_t       frame_at;       /* the framing's own */
     void        *ctx;
-    union {                      /* a dialect's own memory */
-        struct { bool in_step, in_text, announced, told_start, native, continuation, replay, any_in_step; unsigned text_no; uint64_t run_seq; } ai;
-        struct { bool dummy; } none;
-    } u;
+    struct {                     /* the AI SDK's own memory */
+        bool     native;         /* approval form */
+        bool     in_step, in_turn;   /* between start-step and finish-step, start and finish */
+        bool     outcome_in_step;    /* a tool outcome was told in this step: no words may follow in it */
+        bool     asked_in_step;      /* adk: this step holds confirmations */
+        unsigned texts;          /* names the text parts */
+    } ai;
 };
 
 /* --- driving ---------------------------------------------------------------------- */
@@ -92,8 +104,13 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units);
  * (status, progress). False: passing silently, write nothing. Then jw_... and event_end. */
 bool event_begin(struct encoder *e, struct jsonw *w, const char *type);
 bool event_begin_live(struct encoder *e, struct jsonw *w, const char *type);
-/* With the id of the place as it is, counting nothing: for slices of a part. */
+/* With the id of the place as it is, counting nothing: for steps, parts and slices of them, which count themselves. */
 bool event_begin_at(struct encoder *e, struct jsonw *w, const char *type);
+/* A unit that this stream leaves out, counted so that places stay the same for all. */
+void event_leave_out(struct encoder *e);
+/* A server action's call has no step: its end is passed as if it stood in one. */
+void encode_part_end(struct encoder *e, const struct part *p);
+bool event_silent(const struct encoder *e);        /* passing over what the client has already */
 void event_end(struct encoder *e, struct jsonw *w);
 /* A frame of raw text: "[DONE]". */
 void event_raw(struct encoder *e, struct str text);

@@ -20,102 +20,122 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 
 /* --- events -------------------------------------------------------------------------- */
 
-static void begin(struct encoder *e, struct jsonw *w, const char *type, bool with_id)
+static void sse_begin(struct encoder *e, bool with_id)
 {
-    struct buf *out = e->out;
-    jsonw_init(w, out);
-    if (!e->frame) {
-        if (with_id) {
-            buf_lit(out, "id: ");
-            buf_u64(out, e->seq);
-            buf_chr(out, '.');
-            buf_u64(out, e->units);
-            buf_chr(out, '\n');
-        }
-        buf_lit(out, "data: ");
+    if (with_id) {
+        buf_lit(e->out, "id: ");
+        buf_u64(e->out, e->seq);
+        buf_chr(e->out, '.');
+        buf_u64(e->out, e->units);
+        buf_chr(e->out, '\n');
     }
+    buf_lit(e->out, "data: ");
+}
+
+static void sse_end(struct encoder *e) { buf_lit(e->out, "\n\n"); }
+
+static void sse_raw(struct encoder *e, struct str text)
+{
+    buf_lit(e->out, "data: ");
+    buf_str(e->out, text);
+    buf_lit(e->out, "\n\n");
+}
+
+static const struct framing SSE = { sse_begin, sse_end, sse_raw };
+
+static const struct framing *framing(const struct encoder *e) { return e->framing ? e->framing : &SSE; }
+
+bool event_silent(const struct encoder *e) { return e->skip > 0 || e->quiet || !e->out; }
+
+static bool begin(struct encoder *e, struct jsonw *w, const char *type, bool with_id)
+{
+    framing(e)->begin(e, with_id);
+    jsonw_init(w, e->out);
     jw_obj(w);
     if (type) jw_kstrz(w, "type", type);
+    return true;
 }
 
 bool event_begin(struct encoder *e, struct jsonw *w, const char *type)
 {
     e->units++;
     if (e->skip) { e->skip--; return false; }
-    if (!e->out) return false;
-    begin(e, w, type, true);
-    return true;
+    return e->out ? begin(e, w, type, true) : false;
 }
 
 bool event_begin_live(struct encoder *e, struct jsonw *w, const char *type)
 {
-    if (!e->out || e->skip) return false;
-    begin(e, w, type, false);
-    return true;
+    return event_silent(e) ? false : begin(e, w, type, false);
 }
 
 bool event_begin_at(struct encoder *e, struct jsonw *w, const char *type)
 {
-    if (!e->out || e->skip) return false;
-    begin(e, w, type, true);
-    return true;
+    return event_silent(e) ? false : begin(e, w, type, true);
 }
 
-static void finish(struct encoder *e)
+void event_leave_out(struct encoder *e)
 {
-    if (e->frame) e->frame(e, 0);
-    else buf_lit(e->out, "\n\n");
+    e->units++;
+    if (e->skip) e->skip--;
 }
 
 void event_end(struct encoder *e, struct jsonw *w)
 {
     jw_end_obj(w);
-    finish(e);
+    framing(e)->end(e);
 }
 
 void event_raw(struct encoder *e, struct str text)
 {
-    if (!e->out) return;
-    if (!e->frame) buf_lit(e->out, "data: ");
-    buf_str(e->out, text);
-    finish(e);
+    if (e->out) framing(e)->raw(e, text);
 }
 
 /* --- walking --------------------------------------------------------------------------- */
 
-static bool is_silent(const struct encoder *e) { return e->skip > 0 || !e->out; }
-
 static void pass_bytes(struct encoder *e, const struct piece *p, size_t room)
 {
     struct str bytes = p->bytes;
-    bool       silent = is_silent(e);
     if (e->skip) bytes = str_cut(bytes, e->skip);
     else if (e->out) bytes = str_cut(bytes, utf8_cut(bytes, room > EVENT_OVERHEAD * 2 ? (room - EVENT_OVERHEAD) / ESCAPE_GROWTH : 32));
     bool last = p->last && bytes.len == p->bytes.len;
-    if (silent) {
+    if (event_silent(e)) {
         e->d->bytes(e, p->part, bytes, true);
         if (e->skip) e->skip -= bytes.len;
         e->units += bytes.len;
     } else e->units += e->d->bytes(e, p->part, bytes, last);
 }
 
+/* One unit without bytes: the beginning of the step, or of a part, or the end of one. */
+static void pass_edge(struct encoder *e, const struct piece *p)
+{
+    e->units++;
+    e->quiet = e->skip > 0;
+    if (e->skip) e->skip--;
+    if (!p) e->d->step_begin(e);
+    else if (p->what == PIECE_BEGIN) e->d->part_begin(e, p->part);
+    else e->d->part_end(e, p->part);
+    e->quiet = false;
+}
+
+void encode_part_end(struct encoder *e, const struct part *p)
+{
+    pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p });
+}
+
 /* One piece of a step; false when there is none at this place (yet). */
 static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
 {
-    struct piece p = parts_at(parts, e->units);
-    uint64_t     before = e->units;
-    switch (p.what) {
-    case PIECE_NONE: return false;
-    case PIECE_BYTES: pass_bytes(e, &p, room); return e->units != before;
-    case PIECE_BEGIN: e->d->part_begin(e, p.part); break;
-    case PIECE_END: e->d->part_end(e, p.part); break;
+    uint64_t before = e->units;
+    if (e->units == 0) {
+        if (parts.open && !parts.count) return false;
+        pass_edge(e, NULL);
+        return true;
     }
-    /* The beginning and end of a part are one unit each, whether the dialect makes an event of them or not. */
-    if (e->units == before) {
-        e->units++;
-        if (e->skip) e->skip--;
-    }
-    return true;
+    struct piece p = parts_at(parts, e->units - 1);
+    if (p.what == PIECE_NONE) return false;
+    if (p.what == PIECE_BYTES) pass_bytes(e, &p, room);
+    else pass_edge(e, &p);
+    return e->units != before;
 }
 
 static bool is_quiet(const struct fact *f)

@@ -6,6 +6,7 @@
 #include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+static void begin_step(struct encoder *e) { (void)e; }
 static void part_begin(struct encoder *e, const struct part *p) { (void)e; (void)p; }
 
 static void content(struct encoder *e, struct str text)
@@ -42,7 +43,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 static void part_end(struct encoder *e, const struct part *p)
 {
     struct jsonw w;
-    if (p->type != STEP_CALL || !p->intent.ptr || !event_begin(e, &w, "intent_confirmation")) return;
+    if (p->type != STEP_CALL || !p->intent.ptr || !event_begin_at(e, &w, "intent_confirmation")) return;
     jw_kstr(&w, "message", p->intent);
     jw_kstr(&w, "toolName", p->tool);
     jw_kint(&w, "timestamp", p->at_ms);
@@ -141,7 +142,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
 {
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool silent = e->skip > 0 || !e->out;
+    bool silent = event_silent(e);
     if (f->seq < thread_committed(t) && e->gate_told != f->seq) return;
     done(e);
     if (silent) return;
@@ -154,7 +155,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
     switch (f->kind) {
     case FACT_ACTION:
-        for (size_t i = 0; i < f->parts_count; i++) part_end(e, &f->parts[i]);
+        for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
         return;
     case FACT_ASKED:
         if (c) told_confirmation(e, f, c);
@@ -167,7 +168,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         break;
     case FACT_ENDED:
         told_end(e, f);
-        if (e->out && !e->skip) e->ended = true;
+        if (!event_silent(e)) e->ended = true;
         return;
     case FACT_MESSAGE:
     case FACT_RETRY:
@@ -219,4 +220,4 @@ static void restart(struct encoder *e)
 
 static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
 
-const struct dialect dialect_toolcalls = { open_stream, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_toolcalls = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

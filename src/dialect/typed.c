@@ -22,6 +22,8 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 /* --- the open step ------------------------------------------------------------------------ */
 
+static void begin_step(struct encoder *e) { (void)e; }
+
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type == STEP_TEXT) marker_paragraph(&e->weave);
@@ -43,7 +45,7 @@ static void event_bytes(struct encoder *e, const char *type, struct str text, si
 static size_t words(struct encoder *e, struct str bytes, bool last)
 {
     static struct buf woven;            /* loop thread only; kept, so that a delta allocates nothing */
-    bool silent = !e->out || e->skip;
+    bool silent = event_silent(e);
     buf_clear(&woven);
     size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
     if (silent || !woven.len) return taken;
@@ -55,7 +57,7 @@ static size_t words(struct encoder *e, struct str bytes, bool last)
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     if (p->type == STEP_TEXT) return words(e, b, last);
-    if (p->type == STEP_REASONING && e->reasoning && e->out && !e->skip) event_bytes(e, "reasoning_delta", b, b.len);
+    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e)) event_bytes(e, "reasoning_delta", b, b.len);
     return b.len;
 }
 
@@ -63,7 +65,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 static void say_intent(struct encoder *e, const struct part *p)
 {
     struct jsonw w;
-    if (!event_begin(e, &w, "intent_confirmation")) return;
+    if (!event_begin_at(e, &w, "intent_confirmation")) return;
     jw_kstr(&w, "message", p->intent);
     jw_kstr(&w, "tool", p->tool);
     jw_kstr(&w, "toolName", p->tool);
@@ -154,11 +156,10 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
     bool past = f->seq < thread_committed(t) && e->gate_told != f->seq;
     if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
-        e->units++;
-        if (e->skip) e->skip--;
+        event_leave_out(e);
         return;
     }
-    bool silent = e->skip > 0 || !e->out;
+    bool silent = event_silent(e);
     told_payload(e, t, r, f->seq);
     if (e->mode != STREAM_RUN || silent) return;
     e->gate_told = f->seq;
@@ -170,7 +171,7 @@ static void begin_run(struct encoder *e, const struct fact *f)
     e->index = 0;
     e->weave = (struct marker_weave){ 0 };
     if (f->kind != FACT_ACTION) return;
-    for (size_t i = 0; i < f->parts_count; i++) part_end(e, &f->parts[i]);
+    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
@@ -191,7 +192,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         break;
     case FACT_ENDED:
         told_end(e, t, f);
-        if (e->mode == STREAM_RUN && e->out && !e->skip) e->ended = true;
+        if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
         return;
     case FACT_CREATED:
     case FACT_RESUMED:
@@ -257,4 +258,4 @@ static void restart(struct encoder *e) { status(e, "The server is restarting; re
 
 static void close_stream(struct encoder *e) { (void)e; }
 
-const struct dialect dialect_typed = { open_stream, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

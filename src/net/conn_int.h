@@ -169,7 +169,7 @@ void wsconn_close(struct conn *c, int code, struct str reason);
 void wsconn_end(struct conn *c);                           /* frees; calls the peer's gone */
 uint64_t wsconn_deadline(const struct conn *c);
 void wsconn_check(struct conn *c, uint64_t now);
-bool wsconn_idle(const struct conn *c, uint64_t now);
+void wsconn_drain(struct conn *c);                         /* closes it when it is quiet, or sees to it that this is looked at */
 
 /* answer.c */
 void answer_refusal(struct conn *c, int status, const char *code, const char *text);   /* also before a request is there */

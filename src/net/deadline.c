@@ -91,7 +91,6 @@ static void check(struct conn *c)
 
     if (c->blocked && peer_stuck(c, now)) { conn_kill(c); return; }
     check_state(c, now);
-    if (c->server->draining && c->state == CONN_WS && wsconn_idle(c, now)) wsconn_close(c, WS_RESTART, STR("restarting"));
 }
 
 static void place(struct conn *c)
@@ -100,8 +99,6 @@ static void place(struct conn *c)
     uint64_t d = deadline_of(c), now = uv_now(&s->loop->uv);
     uint64_t ahead = d <= now ? 1 : d == NEVER ? WHEEL_SLOTS - 1 : (d - now) / s->tick_ms + 1;
 
-    /* While draining, idle WebSockets are looked for at every tick. */
-    if (s->draining && c->state == CONN_WS) ahead = 1;
     c->due = (uint32_t)(s->tick + min_u64(ahead, WHEEL_SLOTS - 1));
     list_remove(&c->wheel);
     list_add(&s->slots[c->due % WHEEL_SLOTS], &c->wheel);

@@ -326,7 +326,7 @@ static void each_conn(struct server *s, void (*run)(struct conn *c))
 static void drain_conn(struct conn *c)
 {
     if (c->state == CONN_IDLE && out_clear(c)) conn_doom(c);
-    else if (c->state == CONN_WS && wsconn_idle(c, conn_now(c))) wsconn_close(c, WS_RESTART, STR("restarting"));
+    else if (c->state == CONN_WS) wsconn_drain(c);
 }
 
 void server_drain(struct server *s)

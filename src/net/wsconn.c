@@ -27,7 +27,8 @@ void wsconn_close(struct conn *c, int code, struct str reason)
     w->text_len = (uint8_t)utf8_cut(reason, WS_CONTROL_MAX - 2);
     if (w->text_len) memcpy(w->text, reason.ptr, w->text_len);
     w->pong = false;
-    w->close_by_ms = conn_now(c) + CLOSE_WAIT_MS;
+    unsigned patience = c->server->limits.write_ms < CLOSE_WAIT_MS ? c->server->limits.write_ms : CLOSE_WAIT_MS;
+    w->close_by_ms = conn_now(c) + patience;
     deadline_update(c);
     conn_mark(c);
 }
@@ -152,19 +153,27 @@ void wsconn_end(struct conn *c)
 
 uint64_t wsconn_deadline(const struct conn *c)
 {
-    return c->wsock->close_code ? c->wsock->close_by_ms : c->wsock->ping_ms;
+    const struct wsock *w = c->wsock;
+
+    if (w->close_code) return w->close_by_ms;
+    if (c->server->draining && c->sent_ms + QUIET_MS < w->ping_ms) return c->sent_ms + QUIET_MS;
+    return w->ping_ms;
 }
 
-bool wsconn_idle(const struct conn *c, uint64_t now)
+void wsconn_drain(struct conn *c)
 {
-    return out_clear(c) && now - c->sent_ms >= QUIET_MS;
+    if (out_clear(c) && conn_now(c) >= c->sent_ms + QUIET_MS) wsconn_close(c, WS_RESTART, STR("restarting"));
+    else deadline_update(c);
 }
 
 void wsconn_check(struct conn *c, uint64_t now)
 {
     struct wsock *w = c->wsock;
 
+    if (c->server->draining && !w->close_code) wsconn_drain(c);
+    if (now < wsconn_deadline(c)) return;
     if (w->close_code || w->unanswered >= 2) { conn_kill(c); return; }
+    if (now < w->ping_ms) return;
     w->ping_ms = now + c->server->limits.ping_ms;
     if (c->blocked) return;                /* it would wait behind other bytes; write_ms watches over those */
     w->unanswered++;

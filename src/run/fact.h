@@ -76,6 +76,7 @@ struct part {
     enum gate      gate;
     bool           client;        /* a browser runs it */
     struct str     problem;
+    bool           shown;         /* its input may be shown while it is being spelled out: no gate can come before it */
     struct str     intent;        /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
     int64_t        at_ms;         /* when the call was complete */
     uint64_t       ended_ns;      /* the same on the monotonic clock; live only, for the intent histogram */

@@ -333,14 +333,18 @@ struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const s
     if (r->phase == RUN_THINKING)
         return r->stopping ? (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED } : (struct next){ .kind = NEXT_MODEL };
 
-    bool open = false;
+    /* What needs nobody's yes goes first; questions follow when the work is under way. */
+    bool        open = false;
+    struct next ask = { .kind = NEXT_NOTHING };
     for (size_t i = 0; i < r->call_count; i++) {
         struct call *c = r->calls[i];
         if (c->state == CALL_FINISHED) continue;
         open = true;
         struct next n = r->stopping ? stop_call(c) : decide_call(c, idempotent, ctx);
-        if (n.kind != NEXT_NOTHING) return n;
+        if (n.kind == NEXT_ASK && ask.kind == NEXT_NOTHING) ask = n;
+        else if (n.kind != NEXT_ASK && n.kind != NEXT_NOTHING) return n;
     }
+    if (ask.kind == NEXT_ASK) return ask;
     if (open) return (struct next){ .kind = NEXT_NOTHING };
     if (r->stopping) return (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED };
     if (r->no_more_calls || r->replied) return (struct next){ .kind = NEXT_END, .outcome = WORD_COMPLETE };

@@ -157,6 +157,7 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     if (tool) {
         p->gate = tool->reply ? GATE_REPLY : GATE_FREE;    /* a first guess; judged when it is complete */
         p->client = tool->where == TOOL_CLIENT;
+        p->shown = !tool->reply && tool->confirm == CONFIRM_NEVER;
     } else p->gate = GATE_BAD;
     if (t->step.count > STEP_PARTS_MAX) {
         work_hang_up(t);

@@ -1,6 +1,7 @@
 /* net_peer.c -- the server and the client of the connection tests; see net_peer.h. */
 #include "net_peer.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -96,6 +97,16 @@ static void get_big(struct server *s, struct request *q)
     conn_reply(q->conn, 200, "text/plain", str_n(p, n));
 }
 
+static char page[8000000];
+
+static void get_page(struct server *s, struct request *q)
+{
+    memset(page, 'p', sizeof page);
+    conn_reply_static(q->conn, 200, "text/html", str_n(page, sizeof page));
+}
+
+static void get_none(struct server *s, struct request *q) { conn_reply(q->conn, 204, NULL, STR("")); }
+
 static void get_stream(struct server *s, struct request *q)
 {
     conn_stream(q->conn, 200, "text/event-stream", &net.spring.source, net.heartbeat_ms);
@@ -127,7 +138,8 @@ static const struct route routes[] = {
     { "GET", "/later", get_later },           { "GET", "/forgotten", get_forgotten },
     { "GET", "/big", get_big },               { "GET", "/stream", get_stream },
     { "POST", "/stream", get_stream },        { "GET", "/ws", get_ws },
-    { "GET", "/ws/hello", get_ws_hello },     { NULL },
+    { "GET", "/ws/hello", get_ws_hello },     { "GET", "/page", get_page },
+    { "GET", "/none", get_none },             { NULL },
 };
 
 /* --- up and down -------------------------------------------------------------------- */
@@ -137,7 +149,7 @@ void net_up(const struct net_limits *limits)
     struct server_setup setup = { .loop = &net.loop, .routes = routes, .guard = guard };
     struct str why = STR_NONE;
 
-    net = (struct net){ 0 };
+    net = (struct net){ .host = net.host ? net.host : "127.0.0.1" };
     REQUIRE(loop_init(&net.loop) == OK);
     arena_init(&net.arena, 0);
     net.spring.source.pull = spring_pull;
@@ -146,7 +158,7 @@ void net_up(const struct net_limits *limits)
     net.socket.peer.gone = socket_gone;
     if (limits) setup.limits = *limits;
     else net_limits_default(&setup.limits);
-    REQUIRE(server_start(&setup, STR("127.0.0.1"), 0, &net.server, &why, &net.arena) == OK);
+    REQUIRE(server_start(&setup, str_c(net.host), 0, &net.server, &why, &net.arena) == OK);
 }
 
 static void on_server_closed(void *ctx) { net.closed = true; }
@@ -169,6 +181,26 @@ void net_down(void)
     buf_done(&net.socket.heard);
     arena_done(&net.arena);
     loop_done(&net.loop);
+    net.host = NULL;
+}
+
+struct net_limits net_short(void)
+{
+    struct net_limits l;
+    net_limits_default(&l);
+    l.head_ms = 60;
+    l.body_ms = 120;
+    l.idle_ms = 80;
+    l.write_ms = 100;
+    l.ping_ms = 50;
+    return l;
+}
+
+struct conn *net_conn(void)
+{
+    for (size_t i = 0; i < WHEEL_SLOTS; i++)
+        if (!list_empty(&net.server->slots[i])) return LIST_ITEM(net.server->slots[i].next, struct conn, wheel);
+    return NULL;
 }
 
 static void peer_read(struct peer *p)
@@ -195,7 +227,7 @@ struct peer *peer_open(void)
     struct peer       *p = mem_alloc(sizeof *p);
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)server_port(net.server)) };
 
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(inet_pton(AF_INET, net.host, &to.sin_addr) == 1);
     p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     p->next = net.peers;
     net.peers = p;

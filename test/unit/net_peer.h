@@ -50,10 +50,13 @@ struct net {
     struct conn_hold hold;
     int            cancelled, handled, guarded;
     bool           closed;
+    const char    *host;        /* to listen on and to connect to; NULL: 127.0.0.1 */
 };
 extern struct net net;
 
 void net_up(const struct net_limits *limits);      /* NULL: defaults */
+struct net_limits net_short(void);                 /* defaults, with deadlines of a fraction of a second */
+struct conn *net_conn(void);                       /* the server's only connection, or NULL */
 void net_down(void);                               /* closes all; checks that nothing is left */
 void net_turn(void);
 /* Turns until `cond`; fails the test after 5 s. */
