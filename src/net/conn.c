@@ -358,6 +358,6 @@ struct server *conn_server(const struct conn *c) { return c->server; }
 
 void conn_hold(struct conn *c, struct conn_hold *h)
 {
-    must(c->state == CONN_HANDLING && !c->exchange->hold);
+    must(c->state == CONN_HANDLING);
     c->exchange->hold = h;
 }

@@ -115,7 +115,7 @@ void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool las
 void conn_ws_send(struct conn *c, struct str text);
 
 /* The handler returns without having answered and will answer later; `cancelled` is
- * called instead if the connection dies first. Without a hold, returning unanswered is a bug (500 and a log line). */
+ * called instead if the connection dies first; the latest hold counts. Without one, returning unanswered is a bug (500 and a log line). */
 struct conn_hold { void (*cancelled)(struct conn_hold *h); };
 void conn_hold(struct conn *c, struct conn_hold *h);
 
