@@ -71,7 +71,6 @@ struct encoder {
     unsigned     index;          /* outcomes told in this run */
     struct marker_weave weave;
     const struct framing *framing;   /* NULL: server-sent events */
-    size_t       frame_at;       /* the framing's own */
     void        *ctx;
     struct {                     /* the AI SDK's own memory */
         bool     native;         /* approval form */

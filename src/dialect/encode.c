@@ -22,7 +22,7 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 
 static void sse_begin(struct encoder *e, bool with_id)
 {
-    if (with_id) {
+    if (with_id && e->d != &dialect_aisdk) {       /* that client never sends Last-Event-ID */
         buf_lit(e->out, "id: ");
         buf_u64(e->out, e->seq);
         buf_chr(e->out, '.');
