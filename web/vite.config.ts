@@ -3,7 +3,7 @@
 import { defineConfig } from 'vitest/config';
 import react from '@vitejs/plugin-react';
 
-const server = process.env.PARLEY_URL ?? 'http://127.0.0.1:8080';
+const server = process.env.PARLEY_URL ?? 'http://127.0.0.1:8000';
 
 export default defineConfig({
   plugins: [react()],

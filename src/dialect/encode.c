@@ -22,7 +22,7 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 
 static void sse_begin(struct encoder *e, bool with_id)
 {
-    if (with_id) {
+    if (with_id && e->d != &dialect_aisdk) {       /* that client never sends Last-Event-ID */
         buf_lit(e->out, "id: ");
         buf_u64(e->out, e->seq);
         buf_chr(e->out, '.');
@@ -150,6 +150,7 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
             e->skip = 0;
             e->units = 0;
             e->d->reset(e, t);
+            if (e->rewound) { e->rewound = false; return; }
         }
         e->units = 0;
     } else e->d->fact(e, t, f);

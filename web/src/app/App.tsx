@@ -113,7 +113,9 @@ export function App() {
     copied: () => notice('Answer copied.'),
   });
 
-  useTitle(lists.inbox.length, snap.title);
+  // Until the server has named it, a conversation is called by its first question.
+  const title = snap.title ?? (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
+  useTitle(lists.inbox.length, title);
   useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
 
   const empty = state.messages.length === 0 && !state.open;
@@ -133,7 +135,7 @@ export function App() {
               <Icon name="menu" />
             </button>
             <h1 className="top-title" dir="auto">
-              {snap.title ?? ''}
+              {title}
             </h1>
             <BgmIndicator />
             <button type="button" className="quiet inbox-button" aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'} onClick={() => setOver('inbox')}>

@@ -5,6 +5,7 @@ import { Icon } from '../chat/icons';
 import { ago, fullTime } from '../chat/words';
 import type { ThreadInfo } from '../transport/api';
 import { lastRead } from './prefs';
+import { addressOf } from './router';
 import { loadMore, remove, rename, useLists } from './store';
 
 interface Props {
@@ -77,14 +78,14 @@ function dayOf(at: number, now: number): string {
   return 'Earlier';
 }
 
-function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; now: number; current: boolean; waiting: boolean; onOpen: (id: string) => void }) {
+function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; now: number; current: boolean; waiting: boolean; onOpen: (id: string | null) => void }) {
   const [editing, setEditing] = useState(false);
   const title = thread.title || 'New conversation';
   if (editing) return <RenameBox thread={thread} title={title} onDone={() => setEditing(false)} />;
   return (
     <li className={current ? 'row current' : 'row'} data-thread={thread.id}>
       <a
-        href={`#/t/${thread.id}`}
+        href={addressOf(thread.id)}
         aria-current={current ? 'page' : undefined}
         onClick={(e) => {
           if (e.metaKey || e.ctrlKey || e.shiftKey) return;
@@ -95,10 +96,11 @@ function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; no
         <span className="row-title" dir="auto">
           {title}
         </span>
-        <Mark thread={thread} current={current} waiting={waiting || thread.state === 'waiting'} />
-        <time className="meta" dateTime={thread.updated_at} title={fullTime(thread.updated_at)}>
-          {ago(Date.parse(thread.updated_at), now)}
-        </time>
+        {markOf(thread, current, waiting || thread.state === 'waiting') ?? (
+          <time className="meta" dateTime={thread.updated_at} title={fullTime(thread.updated_at)}>
+            {ago(Date.parse(thread.updated_at), now)}
+          </time>
+        )}
       </a>
       <span className="row-tools">
         <button type="button" className="quiet" aria-label={`Rename ${title}`} title="Rename" onClick={() => setEditing(true)}>
@@ -111,7 +113,7 @@ function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; no
           title="Delete"
           onClick={() => {
             remove(thread.id);
-            if (current) onOpen(null as unknown as string);
+            if (current) onOpen(null);
           }}
         >
           <Icon name="trash" size={16} />
@@ -121,7 +123,7 @@ function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; no
   );
 }
 
-function Mark({ thread, current, waiting }: { thread: ThreadInfo; current: boolean; waiting: boolean }) {
+function markOf(thread: ThreadInfo, current: boolean, waiting: boolean): React.ReactNode {
   if (waiting) return <span className="mark-wait">waits for you</span>;
   if (thread.state === 'running') return <span className="mark-run">running</span>;
   const read = lastRead(thread.id);

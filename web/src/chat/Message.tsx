@@ -27,15 +27,16 @@ function named(who: string, message: Message): string {
 function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
   const [editing, setEditing] = useState(false);
+  const [active, setActive] = useState(false);
   const text = textOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
-    <article className="msg user" aria-label={named('You', message)} data-id={message.id} tabIndex={-1}>
+    <article className={active ? 'msg user active' : 'msg user'} aria-label={named('You', message)} data-id={message.id} tabIndex={-1}>
       <h2 className="sr">You</h2>
       {editing ? (
         <EditBox text={text} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
       ) : (
-        <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined}>
+        <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined} onClick={() => setActive(!active)}>
           {text}
         </div>
       )}

@@ -7,6 +7,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
 
 const near_px = 64;
+const byHand_ms = 400;
 
 export interface Stick {
   scroller: RefObject<HTMLDivElement | null>;
@@ -44,11 +45,20 @@ export function useStick(thread: string | null): Stick {
     const inner = content.current;
     if (!el || !inner) return;
     let height = inner.offsetHeight;
+    let opened = 0;
     const grown = () => {
-      if (isPinned.current) el.scrollTop = el.scrollHeight;
+      const byHand = performance.now() - opened < byHand_ms;
+      if (byHand) {
+        // A card the reader opened must stay under the pointer, whatever that does to the end.
+        pin(el.scrollHeight - el.scrollTop - el.clientHeight <= near_px);
+      } else if (isPinned.current) el.scrollTop = el.scrollHeight;
       else if (inner.offsetHeight > height + 4) setNews(true);
       height = inner.offsetHeight;
     };
+    const click = (e: Event) => {
+      if (e.target instanceof Element && e.target.closest('[aria-expanded], [aria-pressed], summary')) opened = performance.now();
+    };
+    inner.addEventListener('click', click, true);
     const seen = new ResizeObserver(grown);
     seen.observe(inner);
     seen.observe(el);
@@ -68,6 +78,7 @@ export function useStick(thread: string | null): Stick {
     el.addEventListener('wheel', wheel, { passive: true });
     return () => {
       seen.disconnect();
+      inner.removeEventListener('click', click, true);
       el.removeEventListener('scroll', moved);
       el.removeEventListener('wheel', wheel);
     };

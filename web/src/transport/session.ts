@@ -145,6 +145,7 @@ export class Session implements LinkHost {
     if (events.length) this.dispatch(...events);
     if (d.done) this.dispatch({ type: 'turn_end' });
     if (foreign) void this.refresh();
+    if (events.some((e) => e.type === 'message_start')) this.options.changed();
     this.markSent(events);
     this.afterEvents();
     const ended = d.done || events.some((e) => e.type === 'complete' || e.type === 'error' || e.type === 'cancelled');
