@@ -62,6 +62,7 @@ struct encoder {
     enum stream_mode mode;
     struct str   run;            /* STREAM_RUN: whose; owned by the caller */
     bool         opened, ended;
+    bool         rewound;        /* reset() moved the place back */
     bool         reasoning;      /* told on request only (typed) */
     bool         quiet_gates;    /* a replay: completes of gates that are past are left out */
     uint64_t     gate_told;      /* seq of the gate this stream ended at */

@@ -150,6 +150,7 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
             e->skip = 0;
             e->units = 0;
             e->d->reset(e, t);
+            if (e->rewound) { e->rewound = false; return; }
         }
         e->units = 0;
     } else e->d->fact(e, t, f);
@@ -172,9 +173,15 @@ static void pass_next(struct encoder *e, const struct thread *t, size_t room)
     pass_fact(e, t, f);
 }
 
+/* The run whose beginning a silent replay starts from: the stream's own, or the one the place lies in. */
+static const struct run *replayed_run(const struct encoder *e, const struct fold *f, uint64_t seq)
+{
+    return e->mode == STREAM_RUN && e->run.ptr ? fold_run(f, e->run) : fold_run_at(f, seq);
+}
+
 void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint64_t units)
 {
-    const struct run *r = fold_run_at(thread_fold(t), seq + (units ? 1 : 0));
+    const struct run *r = replayed_run(e, thread_fold(t), seq + (units ? 1 : 0));
     uint64_t          head = thread_committed(t);
     e->out = NULL;
     e->seq = r && r->first->seq <= seq ? r->first->seq - 1 : seq;

@@ -31,9 +31,8 @@ struct part { struct str id, name, text; bool is_call; };
 struct model_run {
     union {
         struct loop_timer timer;       /* token_ms > 0 */
-        uv_idle_t         idle;        /* token_ms 0: once per turn, and the loop does not sleep. (A timer of 0 ms that
-                                          rearms itself would not let libuv 1.44 leave its turn.) */
-    } pace;
+        uv_idle_t         idle;        /* token_ms 0: once per turn, and the loop does not sleep */
+    } pace;                            /* (a timer of 0 ms that rearms itself never lets libuv 1.44 leave its turn) */
     struct model_sink *sink;
     struct arena       arena;
     unsigned           token_ms;
@@ -69,7 +68,7 @@ static void add_call(struct model_run *r, const char *tool, struct str input)
     p->id = arena_printf(&r->arena, "demo-%zu-%zu", r->step, r->count);
 }
 
-static void add_suggestions(struct model_run *r, const struct model_request *q, const char *const suggest[SUGGEST_MAX])
+static void add_suggestions(struct model_run *r, const struct model_request *q, const char *const *suggest)
 {
     struct buf   b;
     struct jsonw w;
@@ -132,7 +131,8 @@ static void say_schema(struct model_run *r, const struct model_request *q, const
 
 static void say_not_offered(struct model_run *r, const struct demo_rule *rule)
 {
-    struct str s = arena_printf(&r->arena, "I would use the tool \"%s\" for that, but it is not offered to me here.", rule->tool);
+    struct str s = arena_printf(&r->arena, "I would use the tool \"%s\" for that, but it is not offered to me here.",
+                                rule->tool);
     if (s.ptr) add_text(r, s);
 }
 
@@ -143,7 +143,8 @@ static void say_before(struct model_run *r, const struct plan *p)
     buf_init(&b, 0);
     for (size_t i = 0; i < p->count; i++) {
         const struct demo_rule *rule = p->steps[i].rule;
-        if (rule->act == DEMO_SCHEMA || !rule->say || (i && p->steps[i - 1].rule == rule)) continue;
+        bool own = rule->act == DEMO_SCHEMA || rule->act == DEMO_KEEP;       /* they say it themselves */
+        if (own || !rule->say || (i && p->steps[i - 1].rule == rule)) continue;
         if (b.len) buf_lit(&b, rule->act == DEMO_SAY ? "\n\n" : " ");
         buf_lit(&b, rule->say);
     }
@@ -163,7 +164,7 @@ static void act(struct model_run *r, const struct model_request *q, const struct
     case DEMO_COUNT: say_count(r, p, i); return;
     case DEMO_SCHEMA: say_schema(r, q, rule); return;
     case DEMO_FAIL: r->fails = true; return;
-    case DEMO_KEEP: return;          /* see keep_going */
+    case DEMO_KEEP: say_not_offered(r, rule); return;        /* else keep_going() */
     }
 }
 
@@ -197,13 +198,14 @@ static void close_turn(struct model_run *r, struct buf *told, size_t done)
 {
     if (told->len) buf_lit(told, "\n\n");
     if (done == 0) buf_lit(told, "I am not to use tools in this step, so I leave it at words. Ask me again to go on.");
-    else buf_printf(told, "That makes %zu tool call%s, and a turn ends here: it may only take so many steps. Nothing is lost; "
-                          "say the word and I go on.", done, done == 1 ? "" : "s");
+    else buf_printf(told, "That makes %zu tool call%s, and a turn ends here: it may only take so many steps. "
+                          "Nothing is lost; say the word and I go on.", done, done == 1 ? "" : "s");
     if (!told->err) add_text(r, buf_view(told));
 }
 
 /* Outcomes are there: tell them, and say what could come next. */
-static void conclude(struct model_run *r, const struct model_request *q, struct buf *told, const struct demo_outcome *last)
+static void conclude(struct model_run *r, const struct model_request *q, const struct buf *told,
+                     const struct demo_outcome *last)
 {
     if (!told->err) add_text(r, buf_view(told));
     add_suggestions(r, q, last->suggest);
@@ -249,8 +251,8 @@ static void decide(struct model_run *r, const struct model_request *q, struct pl
     buf_init(&told, 0);
     size_t done = tell_outcomes(&told, q, from, &last);
     const struct demo_rule *rule = p->steps[0].rule;
-    bool words_only = rule->act == DEMO_SAY || rule->act == DEMO_COUNT || rule->act == DEMO_SCHEMA || rule->act == DEMO_FAIL;
-    if (q->no_calls && !(words_only && !done)) close_turn(r, &told, done);
+    bool wants_calls = rule->act == DEMO_CALL || rule->act == DEMO_KEEP;
+    if (q->no_calls && (wants_calls || done)) close_turn(r, &told, done);
     else if (rule->act == DEMO_KEEP && offered(q, rule->tool)) keep_going(r, rule, done);
     else if (done) conclude(r, q, &told, last);
     else if (anything_since(q, from)) add_text(r, STR("That is all for now. Ask me anything else."));

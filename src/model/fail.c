@@ -26,7 +26,7 @@ static const struct kind {
     [FAIL_TOTAL]     = { "model_timeout", true, false, "The answer took longer than is allowed. Trying again may help, perhaps with a smaller question." },
     [FAIL_CONNECT]   = { "model_unreachable", true, true, "There is no connection to %h. Trying again helps once it can be reached." },
     [FAIL_NAME]      = { "model_unreachable", true, true, "The name %h could not be resolved: it is wrong, or there is no network. Trying again helps once it can be reached." },
-    [FAIL_TLS]       = { "model_tls", false, false, "The secure connection to %h failed: its certificate could not be verified. Trying again will not help until that is put right." },
+    [FAIL_TLS]       = { "model_tls", false, false, "No secure connection to %h could be made: its certificate was not accepted, or it does not speak TLS. Trying again will not help until that is put right." },
     [FAIL_PROXY]     = { "model_unreachable", true, true, "The proxy on the way to %h could not be reached or refused. Trying again helps once it works." },
     [FAIL_CUT]       = { "model_cut", true, true, "The connection to the model broke in the middle of its answer. Trying again may help." },
     [FAIL_PROTOCOL]  = { "model_protocol", true, true, "%h sent something that is not an answer of a model. Trying again may help." },
@@ -89,7 +89,7 @@ bool        fail_retryable(enum fail f) { return kinds[f].retryable; }
 static void write_wait(struct buf *out, int64_t after_ms)
 {
     int64_t s = (after_ms + 999) / 1000;
-    if (after_ms < 0) buf_lit(out, " in a moment.");
+    if (after_ms < 1000) buf_lit(out, " in a moment.");
     else if (s < 120) buf_printf(out, " in %lld second%s.", (long long)s, s == 1 ? "" : "s");
     else buf_printf(out, " in %lld minutes.", (long long)(s + 59) / 60);
 }

@@ -165,6 +165,32 @@ void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *take
     }
 }
 
+static void write_without(struct jsonw *w, const struct jv *v, const char *key)
+{
+    if (v->type == JSON_OBJECT) {
+        jw_obj(w);
+        JV_EACH(m, v) {
+            if (str_is(m->key, key)) continue;
+            jw_key_str(w, m->key);
+            write_without(w, m, key);
+        }
+        jw_end_obj(w);
+    } else if (v->type == JSON_ARRAY) {
+        jw_arr(w);
+        JV_EACH(item, v) write_without(w, item, key);
+        jw_end_arr(w);
+    } else {
+        jw_raw(w, v->raw);
+    }
+}
+
+void wire_without(struct buf *out, const struct jv *v, const char *key)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    write_without(&w, v, key);
+}
+
 bool wire_is_image(struct str media_type)
 {
     return str_is(media_type, "image/png") || str_is(media_type, "image/jpeg") || str_is(media_type, "image/gif")

@@ -76,6 +76,7 @@ int  wire_status(const struct jv *v);
 struct str wire_object(struct str text);
 /* The members of `extra`, except those named in `taken` (ends with NULL). */
 void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken);
+void wire_without(struct buf *out, const struct jv *v, const char *key);   /* the tree, less all members of that name */
 bool wire_is_image(struct str media_type);                     /* png, jpeg, gif, webp */
 /* An id as strict providers take it: other characters than [A-Za-z0-9_-] become '_'. */
 void wire_id(struct jsonw *w, struct str id);

@@ -36,8 +36,7 @@ struct ask {
     void           (*answered)(struct ask *k, struct command *c, const struct answer *a);
     /* what a door needs afterwards */
     const struct dialect *dialect;
-    bool             reasoning, sentence_errors;
-    int              form;
+    bool             reasoning, native;
 };
 /* Sends the command; `answered` is called on success and error while the client is still there. Takes both. */
 void ask_submit(struct ask *k, struct command *c);
@@ -55,6 +54,12 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
 void door_typed(struct server *s, struct request *q);          /* doors.c */
 void door_toolcalls(struct server *s, struct request *q);
 void door_events(struct server *s, struct request *q);
+void door_chat(struct server *s, struct request *q);           /* aisdk.c */
+void door_chat_resume(struct server *s, struct request *q);
+void door_stream(struct server *s, struct request *q);
+void door_stream_resume(struct server *s, struct request *q);
+void door_live(struct server *s, struct request *q);            /* live.c */
+void door_chat_ws(struct server *s, struct request *q);         /* chatws.c */
 void rest_threads(struct server *s, struct request *q);         /* rest.c */
 void rest_thread_new(struct server *s, struct request *q);
 void rest_thread(struct server *s, struct request *q);

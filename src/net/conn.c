@@ -37,9 +37,11 @@ bool conn_count(struct conn *c, size_t *counted, size_t now)
 {
     struct server *s = c->server;
 
+    bool grew = now > *counted;
+
     s->bodies = s->bodies - *counted + now;
     *counted = now;
-    return s->bodies <= s->limits.bodies_max;
+    return !grew || s->bodies <= s->limits.bodies_max;      /* who did not ask for more is not to blame */
 }
 
 /* --- exchanges -------------------------------------------------------------------- */
@@ -178,6 +180,8 @@ static void after_feed(struct conn *c)
     struct http1 *p = &c->exchange->http1;
 
     if (!conn_count(c, &c->exchange->counted, p->body.cap)) {
+        buf_done(&p->body);
+        conn_count(c, &c->exchange->counted, 0);
         conn_header(c, "Retry-After", STR("1"));
         conn_refuse(c, 503, "busy", "Too many large requests are under way; try again.");
     } else if (p->status == HTTP1_REFUSED) {
@@ -213,7 +217,8 @@ static size_t take_requests(struct conn *c, const char *at, size_t len)
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     struct conn *c = (struct conn *)h;
-    *buf = uv_buf_init(c->server->read, READ_MAX);
+    bool         used = takes_requests(c) || c->state >= CONN_WS;      /* else it has to be kept: no more than a little */
+    *buf = uv_buf_init(c->server->read, used ? READ_MAX : READ_AHEAD);
 }
 
 static void keep_input(struct conn *c, const char *at, size_t len)
@@ -305,8 +310,10 @@ void conn_flush(struct loop_dirty *d)
 
     if (!c->doomed && !c->blocked) out_push(c);
     if (c->doomed) { conn_kill(c); return; }
-    if (c->state == CONN_STREAM || c->state == CONN_WS) conn_release(c);
-    if (c->state == CONN_STREAM && c->eof) { conn_kill(c); return; }
+    if (c->state == CONN_STREAM || c->state == CONN_WS) {
+        conn_release(c);
+        if (c->eof) { conn_kill(c); return; }      /* it left before the stream began */
+    }
     if (!c->blocked && out_clear(c)) settle(c);
     if (c->doomed) conn_kill(c);
     if (c->state != CONN_CLOSED) update_reading(c);
@@ -351,6 +358,6 @@ struct server *conn_server(const struct conn *c) { return c->server; }
 
 void conn_hold(struct conn *c, struct conn_hold *h)
 {
-    must(c->state == CONN_HANDLING && !c->exchange->hold);
+    must(c->state == CONN_HANDLING);
     c->exchange->hold = h;
 }

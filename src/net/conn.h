@@ -76,12 +76,12 @@ void conn_error(struct conn *c, int status, const char *code, const char *messag
 
 enum pull {
     PULL_WAIT,       /* nothing (more) now; source_wake() will say when */
-    PULL_MORE,       /* room was used up; ask again when there is room */
+    PULL_MORE,       /* room was used up (so some bytes were given); ask again when there is room */
     PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
 };
 struct source {
-    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames
-     * with ws_frame(). Must not free itself. */
+    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames,
+     * with ws_frame_text() or ws_frame_part(). Must not free itself. */
     enum pull (*pull)(struct source *s, struct buf *out, size_t room);
     /* The connection is over, for whatever reason, or the stream ended: the last call. */
     void      (*gone)(struct source *s);
@@ -105,14 +105,17 @@ bool conn_wants_upgrade(const struct request *q);
 /* At the end of this turn: what a pull of this turn gave still goes out, then the close frame; nothing is pulled or
  * delivered any more. Called inside pull(), return PULL_END or not, as you like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
-/* One complete frame. Server frames are not masked. */
+/* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
+/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes, cut anywhere. Meanwhile
+ * conn_ws_send's texts wait, so do not wait yourself before the last piece. 4 to 10 bytes longer than the piece. */
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last);
 /* Small control texts (ack, error, pong of the application): queued before the source's bytes, at most 16 KiB
  * unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);
 
 /* The handler returns without having answered and will answer later; `cancelled` is
- * called instead if the connection dies first. Without a hold, returning unanswered is a bug (500 and a log line). */
+ * called instead if the connection dies first; the latest hold counts. Without one, returning unanswered is a bug (500 and a log line). */
 struct conn_hold { void (*cancelled)(struct conn_hold *h); };
 void conn_hold(struct conn *c, struct conn_hold *h);
 
@@ -135,6 +138,8 @@ struct server_setup {
     bool              (*guard)(struct server *s, struct request *q);
     void               *app;             /* for the handlers: server_app() */
 };
+/* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the process ignore SIGPIPE and
+ * raises its limit of open files as far as `connections` needs and the system lets it. */
 MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out, struct str *why, struct arena *a);
 void    *server_app(const struct server *s);
 unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */

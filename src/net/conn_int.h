@@ -30,6 +30,7 @@
 
 enum {
     READ_MAX      = 64 * 1024,          /* one read; the shared buffer */
+    READ_AHEAD    = 4 * 1024,           /* one read while nothing can be done with it */
     LINGER_MAX    = 16 * 1024 * 1024,   /* unread body drained after an early answer, so that the client sees it */
     LINGER_MS     = 3000,
     REFUSED_MAX   = 64,                 /* connections over the cap that are told so at one time; others are just closed */
@@ -70,6 +71,8 @@ struct wsock {
     uint8_t         unanswered;    /* pings */
     bool            close_sent, close_seen;
     bool            pong;          /* owed; the newest ping is in `text` */
+    bool            mid_text;      /* the source is in the middle of a text: ws_frame_part */
+    struct buf      waiting;       /* conn_ws_send's texts, until it has finished that */
     uint8_t         text_len;
     char            text[WS_CONTROL_MAX];   /* ping to answer or, when closing, the reason */
 };
@@ -129,7 +132,8 @@ struct server {
     unsigned    port;
     size_t      bodies;          /* bytes of bodies and messages in flight */
     struct map  addresses;
-    bool        draining, closing, listening, spare_busy;
+    bool        draining, closing, listening;
+    bool        spare_busy, waiting;      /* `spare` is closing; another connection waits for it */
     uint64_t    complained_ms;
     void      (*done)(void *ctx);
     void       *done_ctx;
@@ -182,6 +186,5 @@ void deadline_remove(struct conn *c);
 
 /* server.c */
 void server_gone(struct conn *c);                          /* a connection's memory is about to go */
-void address_leave(struct conn *c);
 
 #endif

@@ -66,6 +66,14 @@ static void gone(struct source *s)
     mem_free(w);
 }
 
+void follow_place(struct encoder *e, const struct thread *t, const struct follow_start *s)
+{
+    e->ai.native = s->native;
+    encoder_seek(e, t, s->seq, s->units);
+    e->opened = s->replay;
+    if (s->continuation) e->ai.in_turn = e->ai.in_step = false;     /* a new stream, whatever the one before it saw */
+}
+
 static struct follow *follow_new(struct thread *t, const struct follow_start *s)
 {
     struct follow *w = mem_alloc(sizeof *w);
@@ -78,8 +86,7 @@ static struct follow *follow_new(struct thread *t, const struct follow_start *s)
     memcpy(w->run, s->run.ptr ? s->run.ptr : "", n);
     w->enc = (struct encoder){ .d = s->dialect, .mode = s->mode, .reasoning = s->reasoning, .quiet_gates = s->replay };
     if (n) w->enc.run = str_n(w->run, n);
-    encoder_seek(&w->enc, t, s->seq, s->units);
-    w->enc.opened = s->replay;
+    follow_place(&w->enc, t, s);
     return w;
 }
 

@@ -26,4 +26,7 @@ struct follow_start {
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, struct thread *t, const struct follow_start *s);
 
+/* Only the cursor: puts an encoder where a stream is to begin. */
+void follow_place(struct encoder *e, const struct thread *t, const struct follow_start *s);
+
 #endif

@@ -6,6 +6,7 @@
  * moves into a struct blocked, libuv waits for room, and the source is not asked
  * again before the rest is gone: that is the whole of back-pressure.
  */
+#include "base/log.h"
 #include "net/conn_int.h"
 
 enum {
@@ -31,14 +32,26 @@ void out_end_source(struct conn *c)
 
 /* --- pulling ------------------------------------------------------------------------ */
 
+static enum pull ask(struct conn *c, struct buf *out, size_t room)
+{
+    size_t    before = out->len;
+    enum pull pulled = c->source->pull(c->source, out, room);
+
+    must(out->len - before <= room);
+    if (pulled == PULL_MORE && out->len == before) {      /* it would be asked again for ever */
+        log_line(LOG_ERROR, "net.stuck_source", "peer", log_str(conn_peer(c)), NULL);
+        conn_doom(c);
+    }
+    return pulled;
+}
+
 static enum pull pull_chunk(struct conn *c, struct buf *out, size_t room)
 {
     size_t head = out->len;
 
     buf_add(out, "0000\r\n", CHUNK_HEAD);
-    enum pull pulled = c->source->pull(c->source, out, room);
+    enum pull pulled = ask(c, out, room);
     size_t n = out->len - head - CHUNK_HEAD;
-    must(n <= room);
     if (n == 0) {
         buf_truncate(out, head);       /* an empty chunk would end the body */
     } else {
@@ -48,14 +61,6 @@ static enum pull pull_chunk(struct conn *c, struct buf *out, size_t room)
         buf_lit(out, "\r\n");
     }
     if (pulled == PULL_END) buf_lit(out, "0\r\n\r\n");
-    return pulled;
-}
-
-static enum pull pull_plain(struct conn *c, struct buf *out, size_t room)
-{
-    size_t before = out->len;
-    enum pull pulled = c->source->pull(c->source, out, room);
-    must(out->len - before <= room);
     return pulled;
 }
 
@@ -82,7 +87,7 @@ static enum pull pull(struct conn *c, struct buf *out)
     if (c->state == CONN_STREAM && c->no_body) return PULL_END;      /* HEAD: the source is never asked */
     if (c->out.len + ROOM_MIN > SCRATCH_ROOM) return PULL_MORE;
     size_t room = SCRATCH_ROOM - c->out.len;
-    return c->chunked ? pull_chunk(c, out, room) : pull_plain(c, out, room);
+    return c->chunked ? pull_chunk(c, out, room) : ask(c, out, room);
 }
 
 /* --- writing ------------------------------------------------------------------------- */

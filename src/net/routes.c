@@ -4,6 +4,12 @@
 const struct route app_routes[] = {
     { "POST", "/v1/chat/stream", door_typed },
     { "POST", "/functions/v1/chat", door_toolcalls },
+    { "POST", "/api/chat", door_chat },
+    { "GET", "/api/chat/ws", door_chat_ws },
+    { "GET", "/api/chat/{}/stream", door_chat_resume },
+    { "POST", "/stream", door_stream },
+    { "GET", "/stream/{}/stream", door_stream_resume },
+    { "GET", "/live", door_live },
     { "GET", "/v1/threads", rest_threads },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },

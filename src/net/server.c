@@ -87,7 +87,7 @@ static bool address_enter(struct conn *c)
     return a->count <= s->limits.per_address;
 }
 
-void address_leave(struct conn *c)
+static void address_leave(struct conn *c)
 {
     struct address *a = c->address;
 
@@ -116,7 +116,10 @@ static void on_spare_closed(uv_handle_t *h)
 
     s->handles--;
     s->spare_busy = false;
-    if (s->listening) on_connection((uv_stream_t *)&s->listener, 0);      /* one may have waited for it */
+    if (s->listening && s->waiting) {
+        s->waiting = false;
+        on_connection((uv_stream_t *)&s->listener, 0);
+    }
     finish_close(s);
 }
 
@@ -124,6 +127,7 @@ static void on_spare_closed(uv_handle_t *h)
  * for it, it is taken into a handle kept for that, and closed. */
 static void turn_away(struct server *s)
 {
+    s->waiting = s->spare_busy;
     if (s->spare_busy) return;
     must(uv_tcp_init(&s->loop->uv, &s->spare) == 0);
     s->spare.data = s;

@@ -241,9 +241,9 @@ enum ws_event ws_feed(struct ws *w, char **at, char *end, struct str *data)
 
 /* --- frames out ---------------------------------------------------------------------------- */
 
-void ws_frame(struct buf *out, enum ws_opcode op, struct str payload)
+void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payload)
 {
-    uint8_t head[10] = { (uint8_t)(0x80 | op) };
+    uint8_t head[10] = { (uint8_t)((final ? 0x80 : 0) | op) };
     size_t  n = 2;
 
     if (payload.len < 126) head[1] = (uint8_t)payload.len;
@@ -258,6 +258,7 @@ void ws_frame(struct buf *out, enum ws_opcode op, struct str payload)
     buf_str(out, payload);
 }
 
+void ws_frame(struct buf *out, enum ws_opcode op, struct str payload) { ws_fragment(out, op, true, payload); }
 void ws_frame_text(struct buf *out, struct str text) { ws_frame(out, WS_OP_TEXT, text); }
 
 void ws_frame_close(struct buf *out, int code, struct str reason)

@@ -58,6 +58,7 @@ enum ws_event ws_feed(struct ws *w, char **at, char *end, struct str *data);
 
 /* One frame, final, not masked. Control payloads at most WS_CONTROL_MAX. */
 void ws_frame(struct buf *out, enum ws_opcode op, struct str payload);
+void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payload);
 /* WS_NO_CODE: empty payload. The reason is cut on a character boundary to what fits. */
 void ws_frame_close(struct buf *out, int code, struct str reason);
 /* May the code stand in a close frame on the wire? */

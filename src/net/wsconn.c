@@ -41,15 +41,26 @@ void conn_ws_close(struct conn *c, int code, const char *reason)
 
 void conn_ws_send(struct conn *c, struct str text)
 {
-    if (c->state != CONN_WS || c->wsock->close_code) return;
+    struct wsock *w = c->wsock;
+
+    if (c->state != CONN_WS || w->close_code) return;
+    struct buf *to = w->mid_text ? &w->waiting : &c->out;
     /* Too much for one turn is no proof of a peer that does not read; a full socket is. */
-    if (c->out.len + text.len > SEND_MAX) out_direct(c);
-    if (c->blocked && c->out.len + text.len > SEND_MAX) {
+    if (to == &c->out && to->len + text.len > SEND_MAX) out_direct(c);
+    if ((c->blocked || w->mid_text) && to->len + text.len > SEND_MAX) {
         wsconn_close(c, WS_POLICY, STR("not reading"));
         return;
     }
-    ws_frame_text(&c->out, text);
+    ws_frame_text(to, text);
     conn_mark(c);
+}
+
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last)
+{
+    struct wsock *w = s->conn->wsock;
+
+    ws_fragment(out, w->mid_text ? WS_OP_MORE : WS_OP_TEXT, last, piece);
+    w->mid_text = !last;
 }
 
 /* --- in ------------------------------------------------------------------------------- */
@@ -122,6 +133,11 @@ void wsconn_after_pull(struct conn *c, struct buf *out, enum pull pulled)
 {
     struct wsock *w = c->wsock;
 
+    if (w->waiting.err) conn_doom(c);
+    if (!w->mid_text && w->waiting.len) {
+        buf_str(out, buf_view(&w->waiting));
+        buf_done(&w->waiting);
+    }
     if (pulled == PULL_END) wsconn_close(c, WS_NORMAL, STR(""));
     if (!w->close_code || w->close_sent) return;
     w->close_sent = true;
@@ -145,6 +161,7 @@ void wsconn_end(struct conn *c)
     c->wsock = NULL;
     conn_count(c, &w->counted, 0);
     ws_done(&w->ws);
+    buf_done(&w->waiting);
     w->peer->gone(w->peer);
     mem_free(w);
 }

@@ -130,17 +130,19 @@ void pace_close(struct pace *p, void (*on_closed)(struct pace *p))
 
 struct str text_secret(struct arena *a, struct str value, struct buf *why)
 {
+    ptrdiff_t   at = str_starts(value, STR("env:")) ? 0 : str_find(value, STR(" env:"));
+    size_t      before = at > 0 ? (size_t)at + 1 : 0;
     struct str  name;
     const char *found;
 
-    if (!str_starts(value, STR("env:"))) return arena_dup(a, value);
-    name = arena_dup(a, str_from(value, 4));
+    if (at < 0) return arena_dup(a, value);
+    name = arena_dup(a, str_from(value, before + 4));
     found = name.ptr ? getenv(name.ptr) : NULL;
     if (!found) {
         buf_printf(why, "the environment variable " STR_FMT " is not set", STR_ARG(name));
         return STR_NONE;
     }
-    return arena_dup(a, str_c(found));
+    return arena_printf(a, STR_FMT "%s", STR_ARG(str_cut(value, before)), found);
 }
 
 void text_of_value(struct buf *out, struct str json)

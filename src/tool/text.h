@@ -34,8 +34,8 @@ void pace_tell(struct pace *p, const struct tool_progress *news);
 void pace_flush(struct pace *p);                                 /* what is pending, now */
 void pace_close(struct pace *p, void (*on_closed)(struct pace *p));
 
-/* A configured value: "env:NAME" is taken from our environment, anything else is
- * itself. STR_NONE and a sentence in `why` when NAME is not set. */
+/* A configured value: "env:NAME" is taken from our environment, also after a
+ * word ("Bearer env:NAME"); anything else is itself. STR_NONE and a sentence in `why` when NAME is not set. */
 struct str text_secret(struct arena *a, struct str value, struct buf *why);
 
 /* Appends a tool's answer as the model is told it: a JSON string as its text, other values as JSON. */

@@ -19,6 +19,16 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
     size_t before = out->len;
 
     s->pulls++;
+    if (s->stuck) return PULL_MORE;
+    if (s->parts) {
+        char   ys[3000];
+        memset(ys, 'y', sizeof ys);
+        while (s->parts && out->len - before + sizeof ys + 10 <= room) {
+            size_t n = s->parts < sizeof ys ? s->parts : sizeof ys;
+            s->parts -= n;
+            ws_frame_part(src, out, str_n(ys, n), s->parts == 0);
+        }
+    }
     if (s->text.len) {
         buf_str(out, str_cut(buf_view(&s->text), room));
         buf_eat(&s->text, out->len - before);
@@ -32,7 +42,7 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
         s->endless -= n;
     }
     s->given += out->len - before;
-    if (s->endless || s->text.len) return PULL_MORE;
+    if (s->parts || s->endless || s->text.len) return PULL_MORE;
     return s->end ? PULL_END : PULL_WAIT;
 }
 
@@ -124,6 +134,49 @@ static void get_ws_hello(struct server *s, struct request *q)
     if (net.socket.conn) conn_ws_send(net.socket.conn, STR("hello"));
 }
 
+static void own_end(struct own *o)
+{
+    list_remove(&o->node);
+    net.ended++;
+    mem_free(o);
+}
+
+static void own_gone(struct source *src)
+{
+    struct own *o = LIST_ITEM(src, struct own, spring.source);
+    CHECK(o->spring.gone++ == 0);
+    if (!o->ws) own_end(o);
+}
+
+static void own_socket_gone(struct ws_peer *p)
+{
+    struct own *o = LIST_ITEM(p, struct own, socket.peer);
+    CHECK(o->spring.gone == 1);
+    own_end(o);
+}
+
+static void own_message(struct ws_peer *p, struct str text, bool binary)
+{
+    struct own *o = LIST_ITEM(p, struct own, socket.peer);
+    conn_ws_send(o->socket.conn, text);
+}
+
+static void get_own(struct server *s, struct request *q)
+{
+    struct own *o = mem_alloc(sizeof *o);
+
+    o->ws = str_is(q->path, "/own/ws");
+    o->spring.ws = o->ws;
+    o->spring.source.pull = spring_pull;
+    o->spring.source.gone = own_gone;
+    o->socket.peer = (struct ws_peer){ own_message, own_socket_gone };
+    o->socket.conn = q->conn;
+    if (o->ws && !conn_upgrade(q->conn, STR_NONE, &o->spring.source, &o->socket.peer)) { mem_free(o); return; }
+    if (!o->ws) conn_stream(q->conn, 200, "text/event-stream", &o->spring.source, 20);
+    list_add(&net.owns, &o->node);
+    net.begun++;
+}
+
 static bool guard(struct server *s, struct request *q)
 {
     net.guarded++;
@@ -139,7 +192,8 @@ static const struct route routes[] = {
     { "GET", "/big", get_big },               { "GET", "/stream", get_stream },
     { "POST", "/stream", get_stream },        { "GET", "/ws", get_ws },
     { "GET", "/ws/hello", get_ws_hello },     { "GET", "/page", get_page },
-    { "GET", "/none", get_none },             { NULL },
+    { "GET", "/none", get_none },             { "GET", "/own", get_own },
+    { "GET", "/own/ws", get_own },            { NULL },
 };
 
 /* --- up and down -------------------------------------------------------------------- */
@@ -152,6 +206,7 @@ void net_up(const struct net_limits *limits)
     net = (struct net){ .host = net.host ? net.host : "127.0.0.1" };
     REQUIRE(loop_init(&net.loop) == OK);
     arena_init(&net.arena, 0);
+    list_init(&net.owns);
     net.spring.source.pull = spring_pull;
     net.spring.source.gone = spring_gone;
     net.socket.peer.message = socket_message;

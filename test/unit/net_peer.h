@@ -26,6 +26,8 @@ struct spring {
     size_t        endless;      /* then so many bytes 'x' */
     bool          end;          /* then PULL_END */
     bool          ws;           /* bytes as frames of at most 1000 */
+    size_t        parts;        /* first one text of so many bytes 'y', in as many parts as it takes */
+    bool          stuck;        /* claims to have more and gives nothing */
     int           pulls, gone;
     size_t        given;
 };
@@ -36,6 +38,14 @@ struct socket_peer {            /* the server's end of a WebSocket */
     int            messages, gone;
     bool           echo;
     struct conn   *conn;
+};
+
+/* A source (and WebSocket peer) of its own for every request to /own and /own/ws; frees itself at its end. */
+struct own {
+    struct list        node;
+    struct spring      spring;
+    struct socket_peer socket;
+    bool               ws;
 };
 
 struct net {
@@ -49,6 +59,8 @@ struct net {
     struct conn   *held;        /* what /later got */
     struct conn_hold hold;
     int            cancelled, handled, guarded;
+    struct list    owns;        /* all struct own that have not ended */
+    int            begun, ended;
     bool           closed;
     const char    *host;        /* to listen on and to connect to; NULL: 127.0.0.1 */
 };

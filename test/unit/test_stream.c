@@ -324,6 +324,16 @@ TEST(without_memory_a_stream_ends_and_its_source_is_told_once)
     }
 }
 
+TEST(a_source_that_promises_more_and_gives_nothing_loses_its_connection)
+{
+    net_up(NULL);
+    struct peer *p = streaming();
+    net.spring.stuck = true;
+    source_wake(&net.spring.source);
+    net_until(p->eof);
+    check_gone_once();
+}
+
 TEST(streams_go_on_while_the_server_drains)
 {
     net_up(NULL);

@@ -271,6 +271,21 @@ TEST(source_and_peer_are_told_when_the_client_takes_nothing)
     check_gone_once();
 }
 
+TEST(source_and_peer_are_told_when_the_client_left_before_its_upgrade_was_looked_at)
+{
+    net_up(NULL);
+    struct peer *p = peer_open();
+    peer_say(p, "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    net_until(net.held);
+    peer_half_close(p);
+    net_until(net_conn()->eof);
+    static const char upgrade[] = "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    buf_add(&net_conn()->in, upgrade, sizeof upgrade - 1);      /* as if it had come in one read with the end */
+    conn_reply(net.held, 204, NULL, STR(""));
+    check_gone_once();
+}
+
 TEST(a_peer_that_answers_no_pings_is_closed)
 {
     struct net_limits l = net_short();
@@ -396,6 +411,47 @@ TEST(texts_for_a_peer_that_does_not_read_end_in_1008)
     net_until(HAS(p, "\x03\xf0not reading"));
     SAY(p, CLOSE, "");
     check_gone_once();
+}
+
+/* --- long texts --------------------------------------------------------------------------------- */
+
+/* Joins the frames after the handshake into "y*3000000|t|": data messages, each followed by a bar. */
+static void join_messages(const struct peer *p, struct buf *out)
+{
+    struct str rest = buf_view(&p->got);
+
+    while (rest.len >= 2) {
+        size_t n = (unsigned char)rest.ptr[1], head = 2;
+        if (n == 126) { n = (size_t)(unsigned char)rest.ptr[2] << 8 | (unsigned char)rest.ptr[3]; head = 4; }
+        if (rest.len < head + n) return;
+        CHECK(((unsigned char)rest.ptr[0] & 0x0f) == ((out->len && out->ptr[out->len - 1] != '|') ? 0 : 1));
+        buf_str(out, str_cut(str_from(rest, head), n));
+        if (rest.ptr[0] & 0x80) buf_chr(out, '|');
+        rest = str_from(rest, head + n);
+    }
+}
+
+TEST(a_text_too_long_for_the_room_goes_out_in_parts_and_no_other_comes_between)
+{
+    net_up(NULL);
+    struct peer *p = peer_upgrade("/ws");
+    struct buf   joined;
+    buf_init(&joined, 0);
+    peer_forget(p);
+    p->deaf = true;
+    net.spring.parts = 12000000;
+    source_wake(&net.spring.source);
+    net_until(source_blocked(&net.spring.source));
+    conn_ws_send(net.socket.conn, STR("between"));
+    CHECK(held_by(net_conn()) <= CONN_OUT_MAX);
+    p->deaf = false;
+    net_until(net.spring.parts == 0 && peer_has(p, "between"));
+    join_messages(p, &joined);
+    CHECK(joined.len == 12000000 + 1 + 8);
+    CHECK(str_ends(buf_view(&joined), STR("yyy|between|")));
+    CHECK(net_conn()->wsock->waiting.ptr == NULL);
+    buf_done(&joined);
+    net_down();
 }
 
 /* --- drain -------------------------------------------------------------------------------------- */

@@ -34,8 +34,6 @@ void toolrun_free(struct toolrun *t)
     curl_pool_close(&t->pool, pool_closed);
     children_stop(t->children);
     for (int i = 0; i < 1000 && t->has_pool; i++) toolrun_turn(t, 1);
-    for (size_t i = 0; i < t->reg.count; i++)
-        if (t->reg.tools[i]->ops && t->reg.tools[i]->ops->free) t->reg.tools[i]->ops->free(t->reg.tools[i]);
     registry_done(&t->reg);
     loop_done(&t->loop);
     mem_free(t);

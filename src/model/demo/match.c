@@ -16,10 +16,13 @@ static const struct { const char *words, *code; } CURRENCIES[] = {
     { "¥|￥|yen|jpy|円", "JPY" }, { "£|pound|pounds|quid|gbp|sterling|ポンド", "GBP" },
     { "franc|francs|chf", "CHF" }, { "₹|rupee|rupees|inr", "INR" }, { "₩|won|krw|ウォン", "KRW" },
     { "yuan|renminbi|rmb|cny|元", "CNY" }, { "peso|pesos|mxn", "MXN" }, { "real|reais|brl", "BRL" },
-    { "krona|kronor|sek", "SEK" }, { "krone|kroner|nok", "NOK" }, { "dkk", "DKK" }, { "zloty|zlotys|zł|pln", "PLN" },
+    { "krona|kronor|sek", "SEK" }, { "krone|kroner|nok", "NOK" }, { "dkk", "DKK" },
+    { "zloty|zlotys|zł|pln", "PLN" },
     { "koruna|korunas|czk", "CZK" }, { "forint|forints|huf", "HUF" }, { "lira|liras|₺|try", "TRY" },
-    { "ruble|rubles|rouble|roubles|rub", "RUB" }, { "hryvnia|hryvnias|uah", "UAH" }, { "shekel|shekels|₪|ils", "ILS" },
-    { "rand|zar", "ZAR" }, { "naira|ngn", "NGN" }, { "shilling|shillings|kes", "KES" }, { "dirham|dirhams|aed", "AED" },
+    { "ruble|rubles|rouble|roubles|rub", "RUB" }, { "hryvnia|hryvnias|uah", "UAH" },
+    { "shekel|shekels|₪|ils", "ILS" },
+    { "rand|zar", "ZAR" }, { "naira|ngn", "NGN" }, { "shilling|shillings|kes", "KES" },
+    { "dirham|dirhams|aed", "AED" },
     { "riyal|riyals|sar", "SAR" }, { "baht|thb", "THB" }, { "ringgit|myr", "MYR" }, { "rupiah|idr", "IDR" },
     { "dong|vnd", "VND" }, { "cad", "CAD" }, { "aud", "AUD" }, { "nzd", "NZD" }, { "sgd", "SGD" }, { "hkd", "HKD" },
     { "bitcoin|bitcoins|btc", "BTC" }, { "ether|eth", "ETH" },
@@ -43,7 +46,7 @@ static enum kind kind_of(struct str c, uint32_t cp)
     if (cp <= ' ' || cp == 0xa0 || cp == 0x3000) return BLANK;
     if (str_find(str_c(SIGNS), c) >= 0) return SIGN;
     if ((cp >= '0' && cp <= '9') || is_wide_digit(cp)) return DIGIT;
-    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || cp == '_' || cp == '@' || cp == '+' || cp == '#') return LETTER;
+    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp < 0x80 && strchr("_@+#", (int)cp))) return LETTER;
     if (cp < 0x80 || (cp >= 0x2010 && cp <= 0x205e) || (cp >= 0x3001 && cp <= 0x3020) || cp == 0x30fb) return POINT;
     if (cp >= 0xff01 && cp <= 0xff0f) return POINT;
     if (cp == 0xff1f || cp == 0xff1a || cp == 0xff1b) return POINT;
@@ -150,12 +153,18 @@ static const char *const SMALL[] = { "zero", "one", "two", "three", "four", "fiv
     "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" };
 static const char *const TENS[] = { "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety" };
 
+/* "five", "fifty", "fifty-five" */
 static bool number_word(struct str w, int *value)
 {
+    struct str rest = w, tens;
+    int        ones = 0;
+    str_split(&rest, '-', &tens);
     for (int i = 0; i < 20; i++)
         if (str_eq_nocase(w, str_c(SMALL[i]))) { *value = i; return true; }
-    for (int i = 0; i < 8; i++)
-        if (str_eq_nocase(w, str_c(TENS[i]))) { *value = 20 + 10 * i; return true; }
+    for (int i = 1; i < 10; i++)
+        if (rest.ptr && str_eq_nocase(rest, str_c(SMALL[i]))) ones = i;
+    for (int i = 0; i < 8 && (!rest.ptr || ones); i++)
+        if (str_eq_nocase(tens, str_c(TENS[i]))) { *value = 20 + 10 * i + ones; return true; }
     return false;
 }
 
@@ -183,7 +192,7 @@ static size_t amount_tokens(const struct token *t, size_t n)
     if (is_digits(t[0].text)) k = 1;
     else if (number_word(t[0].text, &v)) {
         k = 1;
-        if (v >= 20 && n > 1 && number_word(t[1].text, &v) && v > 0 && v < 10) k = 2;
+        if (v >= 20 && v % 10 == 0 && n > 1 && number_word(t[1].text, &v) && v > 0 && v < 10) k = 2;
     }
     if (k && k < n && zeros_of(t[k].text)) {
         if (str_find(t[0].text, STR(".")) >= 0) return 0;    /* "1.5 million": rather not understood than wrong */

@@ -3,6 +3,9 @@
 
 #include <stddef.h>
 
+/* clang-format off: tables, and JSON as it is, without a backslash before every quote. */
+#define JSON(...) #__VA_ARGS__
+
 #define TRY_ARTICLES "Find articles about CRISPR"
 #define TRY_WEATHER  "What is the weather in Tokyo?"
 #define TRY_PAY      "Send 50 dollars to Hanako"
@@ -16,9 +19,9 @@
 #define TRY_STORY    "Tell me a long story"
 #define TRY_HELP     "What can you do?"
 
-const char DEMO_BEFORE[] = "please|pls|plz|kindly|hi|hello|hey|hiya|yo|ok|okay|so|well|now|just|also|then|and|could|would|"
-                           "can|will|you|i|i'd|i’d|we|want|like|need|to|let's|let’s|lets|dear|parley|there|good|morning|"
-                           "afternoon|evening|everyone|um|thanks|thank|こんにちは";
+const char DEMO_BEFORE[] = "please|pls|plz|kindly|hi|hello|hey|hiya|yo|ok|okay|so|well|now|just|also|then|and|"
+                           "could|would|can|will|you|i|i'd|i’d|we|want|like|need|to|let's|let’s|lets|dear|parley|"
+                           "there|good|morning|afternoon|evening|everyone|um|mind|thanks|thank|こんにちは";
 const char DEMO_AFTER[] = "please|pls|plz|thanks|thank|you|kindly|asap|ok|okay|too|now|again";
 const char DEMO_BETWEEN[] = "and|then|also|plus|&|と";
 
@@ -39,24 +42,28 @@ const char DEMO_BETWEEN[] = "and|then|also|plus|&|と";
 
 const struct demo_rule DEMO_RULES[] = {
     {
-        .act = DEMO_CALL, .tool = "search_articles", .input = "{\"query\":<topic>}",
+        .act = DEMO_CALL, .tool = "search_articles", .input = JSON({"query":<topic>}),
         .say = "Let me search for that...",
         .patterns = {
-            "find|search|look|show|get|list|give|fetch [me|us] [for] [some|any|the|more|all] [recent|new|latest|good|scientific] "
-                "articles|papers|studies|abstracts|publications|literature|research about|on|for|regarding|concerning|of [the] <topic>",
-            "find|search|look|show|get|list|give|fetch [me|us] [for] [some] <topic> articles|papers|studies|abstracts",
+            "find|search|look|show|get|list|give|fetch [me|us] [for] [some|any|the|more|all] [recent|new|latest|"
+            "good|scientific] articles|papers|studies|abstracts|publications|literature|research about|on|for|"
+            "regarding|concerning|of [the] <topic>",
+            "find|search|look|show|get|list|give|fetch [me|us] [for] [some] <topic> articles|papers|studies|"
+            "abstracts",
             "articles|papers|studies|research about|on|regarding [the] <topic>",
             "are|is there [any|some] articles|papers|studies|research about|on [the] <topic>",
             "what do|does [the] articles|papers|studies|research say about|on [the] <topic>",
-            "<topic> の 論文|記事 を 探|検索|調べ ...", "<topic> に 関する 論文|記事 ...", "<topic> について の 論文|記事 ...",
+            "<topic> について の 論文|記事 ...", "<topic> に 関する 論文|記事 ...", "<topic> の 論文|記事 を 探|検索|調べ ...",
         },
     },
     {
-        .act = DEMO_CALL, .tool = "get_weather", .input = "{\"city\":<city>}", .each = "city",
+        .act = DEMO_CALL, .tool = "get_weather", .input = JSON({"city":<city>}), .each = "city",
         .say = "Let me look at the sky there...",
         .patterns = {
-            "what|what's|what’s|whats|how|how's|how’s [is] [the] [current] weather|temperature|forecast [like] [today] in|at|for|of <city> [like] [today|right] [now]",
-            "[tell|show|give|get|check] [me|us] [about] [what] [the] [current] weather|temperature|forecast [is] [like] [today] in|at|for|of <city> [today]",
+            "what|what's|what’s|whats|how|how's|how’s [is] [the] [current] weather|temperature|forecast [like] "
+            "[today] in|at|for|of <city> [like] [today|right] [now]",
+            "[tell|show|give|get|check] [me|us] [about] [what] [the] [current] weather|temperature|forecast [is] "
+            "[like] [today] in|at|for|of <city> [today]",
             "tell me how|what the weather|temperature is [like] in <city>",
             "is it raining|cold|warm|hot|sunny|snowing|windy in <city> [today]",
             "weather <city>",
@@ -66,16 +73,17 @@ const struct demo_rule DEMO_RULES[] = {
     {
         .act = DEMO_SAY,
         .say = "I can look that up. Which city? For example: \"What is the weather in Tokyo?\"",
-        .patterns = { "what|what's|what’s|whats|how|how's|how’s [is] [the] weather|temperature|forecast [like] [today]",
+        .patterns = { "what|what's|what’s|whats|how|how's|how’s [is] [the] weather|temperature|forecast [like] "
+                      "[today]",
                       "[tell] [me] [the] weather [today]", "is it raining|cold|warm|hot|sunny [outside] [today]" },
         .suggest = { TRY_WEATHER, "What is the weather in Paris?", "What is the weather in Nairobi?" },
     },
     {
         .act = DEMO_CALL, .tool = "process_payment",
-        .input = "{\"amount\":<amount>,\"currency\":<currency>,\"recipient\":<who>}",
+        .input = JSON({"amount":<amount>,"currency":<currency>,"recipient":<who>}),
         .say = "Let me prepare that payment.",
         .patterns = {
-            "send|pay|transfer|wire|remit|give|move <amount> [of] <currency> to <who> ~",
+            "send|sending|pay|paying|transfer|transferring|wire|remit|give|move <amount> [of] <currency> to <who> ~",
             "send|pay|transfer|wire|remit|give|move [us] <currency> <amount> [usd] to <who> ~",
             "send|pay|transfer|wire|remit|give|move <amount> to <who> ~",
             "send|pay|transfer|wire|remit|give <who> <amount> <currency> ~",
@@ -92,7 +100,7 @@ const struct demo_rule DEMO_RULES[] = {
     },
     {
         .act = DEMO_CALL, .tool = "process_payment", .follows = true,
-        .input = "{\"amount\":<amount>,\"currency\":<currency>,\"recipient\":<who>}",
+        .input = JSON({"amount":<amount>,"currency":<currency>,"recipient":<who>}),
         .patterns = {
             "<amount> <currency> to <who> ~", "<currency> <amount> to <who> ~", "<amount> to <who> ~",
             "<who> <amount> <currency> ~", "<who> <currency> <amount> ~",
@@ -101,47 +109,52 @@ const struct demo_rule DEMO_RULES[] = {
     },
     {
         .act = DEMO_SAY,
-        .say = "I would rather ask than guess with money: should each of them get the full amount? Please write out both "
-               "payments, for example: \"" TRY_PAY_TWO "\".",
+        .say = "I would rather ask than guess with money: should each of them get the full amount? Please write "
+               "out both payments, for example: \"" TRY_PAY_TWO "\".",
         .patterns = { "send|pay|transfer|wire|remit|give <amount> <currency> to <who> and <who2> ~",
                       "send|pay|transfer|wire|remit|give <currency> <amount> to <who> and <who2> ~" },
         .suggest = { TRY_PAY_TWO, TRY_PAY },
     },
     {
         .act = DEMO_SAY,
-        .say = "Gladly. Tell me how much and to whom, for example: \"" TRY_PAY "\". Nothing is sent before you say yes.",
+        .say = "Gladly. Tell me how much and to whom, for example: \"" TRY_PAY "\". Nothing is sent before you say "
+            "yes.",
         .patterns = { "send|transfer|pay [some] [money] [to] <who>", "send|transfer money", "make a payment" },
         .suggest = { TRY_PAY, "Pay Taro 20 euros", TRY_PAY_TWO },
     },
     {
-        .act = DEMO_CALL, .tool = "change_bgm", .input = "{\"track\":<track>}",
+        .act = DEMO_CALL, .tool = "change_bgm", .input = JSON({"track":<track>}),
         .say = "Let me change the music.",
         .patterns = {
-            "change|switch|set|turn|put [the] [background] bgm|music|song|track to|on [the] [track|song|number|bgm] <track>",
+            "change|switch|set|turn|put [the] [background] bgm|music|song|track to|on [the] [track|song|number|"
+            "bgm] <track>",
             "change|switch [to] track|song|bgm [number] <track>",
             "play track|song|bgm [number] <track>", "play <track> music|bgm",
             "bgm を [トラック] <track> に 変え|変更 ...",
         },
     },
     {
-        .act = DEMO_CALL, .tool = "get_location", .input = "{}",
+        .act = DEMO_CALL, .tool = "get_location", .input = JSON({}),
         .say = "Let me ask your browser.",
         .patterns = {
-            "where am i [right]", "where i am", "[tell|show] me where i am", "what|what's|what’s|whats [is] my [current] location|position",
-            "[tell|show|get|find|share|use] [me] my [current] location|position", "find me", "locate me", "get_location",
+            "where am i [right]", "where i am", "[tell|show] me where i am", "what|what's|what’s|whats [is] my "
+            "[current] location|position",
+            "[tell|show|get|find|share|use] [me] my [current] location|position", "find me", "locate me",
+                "get_location",
             "ここ|私 は どこ ...", "現在地 ...",
         },
     },
     {
         .act = DEMO_SCHEMA,
-        .say = "Here is a schema for a small reading list: articles, the people who wrote them, and your notes. Have a look, "
-               "and apply it if you like it. Nothing changes before you do.",
-        .patterns = { "propose|suggest|design|show|make|create|draft|give [me|us] [a|an|the|some] [new|small|database|db] "
-                      "[database] schema [for|of] ...", "schema [proposal]" },
+        .say = "Here is a schema for a small reading list: articles, the people who wrote them, and your notes. "
+               "Have a look, and apply it if you like it. Nothing changes before you do.",
+        .patterns = { "propose|suggest|design|show|make|create|draft|give [me|us] [a|an|the|some] [new|small|"
+                      "database|db] [database] schema [for|of] ...", "schema [proposal]" },
     },
     {
         .act = DEMO_SAY, .say = THE_STORY,
-        .patterns = { "tell|write|read|give|make [me|us] [a|another|one] [very] [long|short|nice|good|little|bedtime] [long] story ...",
+        .patterns = { "tell|write|read|give|make [me|us] [a|another|one] [very] [long|short|nice|good|little|"
+                      "bedtime] [long] story ...",
                       "[a] [long] story" },
         .suggest = { TRY_ARTICLES, TRY_APP, TRY_PAY },
     },
@@ -153,7 +166,8 @@ const struct demo_rule DEMO_RULES[] = {
     },
     {
         .act = DEMO_FAIL, .say = "Let me think about how to",
-        .patterns = { "simulate|cause|trigger|fake|show|make|force|raise [me] [a|an|the] [model] error|failure|crash ...",
+        .patterns = { "simulate|cause|trigger|fake|show|make|force|raise [me] [a|an|the] [model] error|failure|"
+                      "crash ...",
                       "fail|crash [for] [me]" },
     },
     {
@@ -161,17 +175,17 @@ const struct demo_rule DEMO_RULES[] = {
         .patterns = { "say|speak|write|stream|count [to|me] <amount> [words|word]" },
     },
     {
-        .act = DEMO_CALL, .tool = "generate_image", .input = "{\"prompt\":<subject>}",
+        .act = DEMO_CALL, .tool = "generate_image", .input = JSON({"prompt":<subject>}),
         .say = "Let me get the paint.",
         .patterns = {
             "generate|create|draw|make|paint|render|produce|show|give [me|us] [a|an|the] [nice|beautiful|new] "
-                "image|picture|photo|photograph|drawing|painting|illustration|sketch of|showing|with <subject>",
+            "image|picture|photo|photograph|drawing|painting|illustration|sketch of|showing|with <subject>",
             "[a|an|the] image|picture|photo|drawing|painting|illustration of <subject>",
             "draw|paint|sketch|illustrate [me|us] <subject>",
         },
     },
     {
-        .act = DEMO_CALL, .tool = "generate_artifact", .input = "{\"prompt\":<thing>,\"artifactType\":\"html\"}",
+        .act = DEMO_CALL, .tool = "generate_artifact", .input = JSON({"prompt":<thing>,"artifactType":"html"}),
         .say = "Let me put that together.",
         .patterns = {
             "build|create|make|design|code|develop|generate|program|implement [me|us] a|an|the|my|another <thing>",
@@ -179,9 +193,10 @@ const struct demo_rule DEMO_RULES[] = {
         },
     },
     {
-        .act = DEMO_CALL, .tool = "browser_search", .input = "{\"query\":<topic>}",
+        .act = DEMO_CALL, .tool = "browser_search", .input = JSON({"query":<topic>}),
         .say = "Let me look around.",
         .patterns = {
+            "search [the] [web|internet|online] for [some|more|the] [latest] information|info|news|facts about|on [the] <topic>",
             "search|browse|look [on] [in] [the] [web|internet|net|online] for [the] <topic>",
             "search [the] web|internet|net|online about [the] <topic>",
             "look up [the] <topic>", "look <topic> up", "google [the] <topic>", "search [the] <topic>",
@@ -192,7 +207,8 @@ const struct demo_rule DEMO_RULES[] = {
     {
         .act = DEMO_SAY,
         .say = "You are welcome! If you want to see more, here are a few things to try.",
-        .patterns = { "thanks|thank|thx|ありがとう ...", "[so|very] much ...", "a lot|million|bunch", "[that] [was|is] great|nice|cool|perfect|awesome ..." },
+        .patterns = { "[ok|okay|great|well] thanks|thank|thx|ありがとう ...", "[so|very] much ...", "a lot|million|bunch",
+            "[that] [was|is] great|nice|cool|perfect|awesome ..." },
         .suggest = { TRY_ARTICLES, TRY_APP, TRY_PAY },
     },
     {
@@ -203,8 +219,8 @@ const struct demo_rule DEMO_RULES[] = {
     },
     {
         .act = DEMO_SAY,
-        .say = "Nothing is waiting for a yes or a no right now. When something risky comes up, such as a payment, I ask "
-               "first and you get two buttons. Try it:",
+        .say = "Nothing is waiting for a yes or a no right now. When something risky comes up, such as a payment, "
+               "I ask first and you get two buttons. Try it:",
         .patterns = { "yes|yep|yeah|sure|no|nope|nah|cancel|proceed|stop|confirm ..." },
         .suggest = { TRY_PAY, TRY_PAY_TWO, TRY_BGM },
     },
@@ -212,31 +228,34 @@ const struct demo_rule DEMO_RULES[] = {
         .act = DEMO_SAY,
         .say = "Here is the tour:\n\n"
                "- I **search** a small library of abstracts, with progress while it works: \"" TRY_ARTICLES "\".\n"
-               "- I **ask before anything risky**: \"" TRY_PAY "\" waits for your yes, for a second or until tomorrow, and is "
-               "never run twice.\n"
+               "- I **ask before anything risky**: \"" TRY_PAY "\" waits for your yes, for a second or until "
+               "tomorrow, and is never run twice.\n"
                "- I **make things**: \"" TRY_APP "\", or \"" TRY_IMAGE "\".\n"
                "- I **use your browser**, if you agree: \"" TRY_BGM "\", \"" TRY_WHERE "\".\n"
                "- I **offer buttons**: \"" TRY_SCHEMA "\".\n\n"
-               "You can stop me at any time, reload the page in the middle of an answer, or open it on a second device: "
-               "nothing is lost.",
-        .patterns = { "help [me] ...", "what|how [else|all] can|could|do|does you|i|we|this|it do|try|ask|work|show ...", "what can|should i ...",
-                      "show me around|more|everything ...", "who|what are|is you|this|parley", "how do|does i|this|it work|begin|start",
+               "You can stop me at any time, reload the page in the middle of an answer, or open it on a second "
+               "device: nothing is lost.",
+        .patterns = { "help [me] ...", "what|how [else|all] can|could|do|does you|i|we|this|it do|try|ask|work|"
+                                       "show ...", "what can|should i ...",
+                      "show me around|more|everything ...", "who|what are|is [you|this|parley]", "how do|does i|this|"
+                      "it work|begin|start",
                       "tell me what you|i can do ..." },
         .suggest = { TRY_ARTICLES, TRY_PAY, TRY_APP, TRY_WHERE },
     },
     {
         .act = DEMO_SAY,
-        .say = "Hello! I am parley's demo model: I come with the program and need no key and no network. My words are from a "
-               "small script, but everything around them is real: the streaming, the tools, the approvals, and a log that "
-               "remembers all of it. What shall we try?",
-        .patterns = { "hi|hello|hey|hiya|yo|good|こんにちは|おはよう|こんばんは|greetings|howdy ...", "how are [you] ...", "how's it going" },
+        .say = "Hello! I am parley's demo model: I come with the program and need no key and no network. My words "
+               "are from a small script, but everything around them is real: the streaming, the tools, the "
+               "approvals, and a log that remembers all of it. What shall we try?",
+        .patterns = { "hi|hello|hey|hiya|yo|good|こんにちは|おはよう|こんばんは|greetings|howdy ...", "how are [you] ...",
+            "how's it going" },
         .suggest = { TRY_ARTICLES, TRY_WEATHER, TRY_PAY, TRY_APP },
     },
     {   /* all else */
         .act = DEMO_SAY,
-        .say = "That is not in my script: I am only the demo model that comes with parley, and I know a handful of things by "
-               "heart. Connect a real model and it will take it from here, with the same tools around it. Until then, "
-               "one of these will show you something:",
+        .say = "That is not in my script: I am only the demo model that comes with parley, and I know a handful of "
+               "things by heart. Connect a real model and it will take it from here, with the same tools around "
+               "it. Until then, one of these will show you something:",
         .suggest = { TRY_ARTICLES, TRY_PAY, TRY_APP, TRY_HELP },
     },
 };
@@ -244,27 +263,30 @@ const struct demo_rule DEMO_RULES[] = {
 const char *const DEMO_CITIES[] = { "Tokyo", "Paris", "Nairobi", "Lima", "Reykjavik", "Sydney", "Toronto", "Mumbai",
                                     "Cairo", "Oslo", "Seoul", "Lisbon", NULL };
 
-const char DEMO_SCHEMA_SHOWN[] =
-    "{\"type\":\"schema_proposal\",\"data\":{\"schema_id\":123,\"title\":\"Reading list\",\"tables\":["
-    "{\"name\":\"articles\",\"columns\":[{\"name\":\"id\",\"type\":\"integer\",\"key\":true},"
-    "{\"name\":\"title\",\"type\":\"text\"},{\"name\":\"year\",\"type\":\"integer\"},{\"name\":\"read_at\",\"type\":\"timestamp\"}]},"
-    "{\"name\":\"authors\",\"columns\":[{\"name\":\"article_id\",\"type\":\"integer\",\"references\":\"articles.id\"},"
-    "{\"name\":\"name\",\"type\":\"text\"}]},"
-    "{\"name\":\"notes\",\"columns\":[{\"name\":\"article_id\",\"type\":\"integer\",\"references\":\"articles.id\"},"
-    "{\"name\":\"body\",\"type\":\"text\"}]}]}}";
-const char DEMO_SCHEMA_ACTIONS[] =
-    "{\"actions\":[{\"label\":\"Apply Changes\",\"action\":\"apply_schema\",\"handler\":\"server\","
-    "\"data\":{\"schema_id\":123},\"style\":\"primary\"},"
-    "{\"label\":\"Close Chat\",\"action\":\"close_chat\",\"handler\":\"client\",\"style\":\"secondary\"}]}";
+const char DEMO_SCHEMA_SHOWN[] = JSON({"type":"schema_proposal","data":{"schema_id":123,"title":"Reading list","tables":[
+    {"name":"articles","columns":[
+        {"name":"id","type":"integer","key":true}, {"name":"title","type":"text"},
+        {"name":"year","type":"integer"}, {"name":"read_at","type":"timestamp"}]},
+    {"name":"authors","columns":[
+        {"name":"article_id","type":"integer","references":"articles.id"}, {"name":"name","type":"text"}]},
+    {"name":"notes","columns":[
+        {"name":"article_id","type":"integer","references":"articles.id"}, {"name":"body","type":"text"}]}]}});
+
+const char DEMO_SCHEMA_ACTIONS[] = JSON({"actions":[
+    {"label":"Apply Changes","action":"apply_schema","handler":"server","data":{"schema_id":123},"style":"primary"},
+    {"label":"Close Chat","action":"close_chat","handler":"client","style":"secondary"}]});
 
 const struct demo_outcome DEMO_OUTCOMES[] = {
-    { "search_articles", "search the articles for \"{query}\"", { "Find articles about batteries", "Find articles about sleep", TRY_SEARCH } },
+    { "search_articles", "search the articles for \"{query}\"", { "Find articles about batteries",
+        "Find articles about sleep", TRY_SEARCH } },
     { "get_weather", "look up the weather in {city}", { "What is the weather in Paris?", TRY_PAY, TRY_IMAGE } },
-    { "process_payment", "send {amount} {currency} to {recipient}", { TRY_PAY_TWO, "Send 50 dollars to Hanako and tell me the weather in Tokyo", TRY_ARTICLES } },
+    { "process_payment", "send {amount} {currency} to {recipient}", { TRY_PAY_TWO, "Send 50 dollars to Hanako and "
+        "tell me the weather in Tokyo", TRY_ARTICLES } },
     { "change_bgm", "change the music to track {track}", { "Change the BGM to track 0", TRY_WHERE, TRY_HELP } },
     { "get_location", "read your location", { TRY_WEATHER, TRY_BGM, TRY_HELP } },
     { "generate_artifact", "build that for you", { "Build me a calculator", "Build me a timer", TRY_IMAGE } },
-    { "generate_image", "draw that picture", { "Draw a cat in a city at night", "Draw a forest by the sea", TRY_APP } },
+    { "generate_image", "draw that picture", { "Draw a cat in a city at night", "Draw a forest by the sea",
+        TRY_APP } },
     { "browser_search", "search for \"{query}\"", { TRY_ARTICLES, "Search for vaccines", TRY_APP } },
     { "apply_schema", "apply the schema", { TRY_SCHEMA, TRY_ARTICLES, TRY_HELP } },
     { NULL, "finish that", { TRY_HELP, TRY_ARTICLES } },

@@ -98,7 +98,8 @@ static void add_text(struct buf *out, const struct told *t)
 static void tell_denied(struct buf *out, const struct told *t)
 {
     struct str reason = jv_str_at(t->value, "reason");
-    add_sentence(out, "All right, I did not ", t, ". Nothing has happened, and nothing will until you ask me again.");
+    add_sentence(out, "All right, I did not ", t,
+                 ". Nothing has happened, and nothing will until you ask me again.");
     if (!reason.len) return;
     buf_lit(out, " I noted your reason: \"");
     add_cut(out, reason);
@@ -118,8 +119,8 @@ static void tell_end(struct buf *out, const struct told *t)
         return;
     case END_UNKNOWN:
         add_sentence(out, "I do not know whether I managed to ", t,
-                     ": the server was interrupted while it was under way, and I will not guess. Please check before "
-                     "trying again, so that it does not happen twice.");
+                     ": the server was interrupted while it was under way, and I will not guess. Please check "
+                     "before trying again, so that it does not happen twice.");
         return;
     case END_FAILED:
         add_sentence(out, "I could not ", t, ": ");
@@ -156,8 +157,8 @@ static void tell_articles(struct buf *out, const struct told *t)
     struct buf titles;
     buf_init(&titles, 0);
     int n = add_titles(&titles, t->text);
-    if (n == 0) add_filled(out, "I found no relevant articles about \"{query}\". The library is small; try CRISPR, batteries, "
-                                "sleep or exoplanets.", t->input);
+    if (n == 0) add_filled(out, "I found no relevant articles about \"{query}\". The library is small; try CRISPR, "
+                                "batteries, sleep or exoplanets.", t->input);
     else if (n == 1) buf_lit(out, "I found 1 relevant article.\n");
     else buf_printf(out, "I found %d relevant articles.\n", n);
     buf_str(out, buf_view(&titles));
@@ -169,7 +170,8 @@ static void tell_search(struct buf *out, const struct told *t)
     struct buf titles;
     buf_init(&titles, 0);
     int n = add_titles(&titles, t->text);
-    if (n == 0) add_filled(out, "I found nothing about \"{query}\". This demo has no internet, only its small built-in library.", t->input);
+    if (n == 0) add_filled(out, "I found nothing about \"{query}\". This demo has no internet, only its small "
+                                "built-in library.", t->input);
     else {
         buf_printf(out, "I found %d %s about ", n, n == 1 ? "entry" : "entries");
         add_filled(out, "\"{query}\" in the built-in library, which is all the web this demo has:\n", t->input);
@@ -198,8 +200,8 @@ static void tell_payment(struct buf *out, const struct told *t)
 {
     if (is_asian(jv_str_at(t->input, "recipient")))
         add_filled(out, "{recipient}さんに{amount} {currency}を送金しました。\n\n", t->input);
-    add_filled(out, "Done: {amount} {currency} went to {recipient}. The payment stands in the ledger exactly once, under its "
-                    "own call id, so it cannot happen twice by accident.", t->input);
+    add_filled(out, "Done: {amount} {currency} went to {recipient}. The payment stands in the ledger exactly once, "
+                    "under its own call id, so it cannot happen twice by accident.", t->input);
 }
 
 static void tell_bgm(struct buf *out, const struct told *t)
@@ -265,7 +267,8 @@ static bool is_reply_tool(struct str name)
     return str_is(name, "suggest_replies") || str_is(name, "suggest_actions") || str_is(name, "present");
 }
 
-static void tell_one(struct buf *out, struct arena *a, const struct msg_part *p, struct str input, const struct demo_outcome *o)
+static void tell_one(struct buf *out, struct arena *a, const struct msg_part *p, struct str input,
+                     const struct demo_outcome *o)
 {
     struct told t = { .o = o, .text = p->text, .input = try_json(a, input), .value = try_json(a, p->text) };
     struct str  error = jv_str_at(t.value, "error");

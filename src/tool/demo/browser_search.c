@@ -3,7 +3,8 @@
 
 #define LIMIT 4
 
-static const char NOTE[] = "This demo has no internet: these entries are from its built-in library of invented abstracts.";
+static const char NOTE[] =
+    "This demo has no internet: these entries are from its built-in library of invented abstracts.";
 
 void browser_search_run(struct demo_work *w)
 {

@@ -14,7 +14,8 @@ static uint32_t hash_name(struct str s)
 
 static const char *condition(uint32_t h, int temperature)
 {
-    static const char *const mild[] = { "clear sky", "a few clouds", "light rain", "overcast", "showers", "sunshine", "mist", "a fresh breeze" };
+    static const char *const mild[] = { "clear sky", "a few clouds", "light rain", "overcast",
+                                        "showers", "sunshine", "mist", "a fresh breeze" };
     static const char *const cold[] = { "light snow", "clear and frosty", "snow showers", "freezing fog" };
     return temperature <= 1 ? cold[h % 4] : mild[h % 8];
 }
@@ -32,7 +33,7 @@ void get_weather_run(struct demo_work *w)
 {
     struct str   city = str_trim(jv_str_at(w->job->args, "city"));
     uint32_t     h = hash_name(city);
-    int          temperature = (int)(h % 41) - 6, wind = (int)(h >> 8 & 31), humidity = 35 + (int)(h >> 16 & 63) * 60 / 63;
+    int          temperature = (int)(h % 41) - 6, wind = (int)(h >> 8 & 31), humidity = 35 + (int)(h >> 16) % 61;
     const char  *sky = condition(h >> 4, temperature);
     struct jsonw j;
     if (!city.len) { demo_fail(w, "Which city? The name is empty."); return; }

@@ -12,10 +12,13 @@
 
 struct library { sqlite3 *db; sqlite3_stmt *find, *count; };
 
-static const char MAKE[] = "CREATE VIRTUAL TABLE article USING fts5(title, keywords, abstract, authors, year, tokenize='porter unicode61 remove_diacritics 2')";
-static const char FILL[] = "INSERT INTO article(rowid, title, keywords, abstract, authors, year) VALUES(?1,?2,?3,?4,?5,?6)";
+static const char MAKE[] = "CREATE VIRTUAL TABLE article USING fts5(title, keywords, abstract, authors, year, "
+                           "tokenize='porter unicode61 remove_diacritics 2')";
+static const char FILL[] = "INSERT INTO article(rowid, title, keywords, abstract, authors, year) "
+                           "VALUES(?1,?2,?3,?4,?5,?6)";
 /* A word in the title says more than one in the abstract. */
-static const char FIND[] = "SELECT rowid FROM article WHERE article MATCH ?1 ORDER BY bm25(article, 8.0, 6.0, 1.0, 2.0, 1.0), rowid LIMIT ?2";
+static const char FIND[] = "SELECT rowid FROM article WHERE article MATCH ?1 "
+                           "ORDER BY bm25(article, 8.0, 6.0, 1.0, 2.0, 1.0), rowid LIMIT ?2";
 static const char COUNT[] = "SELECT count(*) FROM article WHERE article MATCH ?1";
 
 void library_free(struct library *l)
@@ -47,14 +50,19 @@ static bool fill(sqlite3 *db)
     return ok;
 }
 
+static bool open_index(struct library *l)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    return sqlite3_open_v2(":memory:", &l->db, flags, NULL) == SQLITE_OK
+        && sqlite3_exec(l->db, MAKE, NULL, NULL, NULL) == SQLITE_OK && fill(l->db)
+        && sqlite3_prepare_v2(l->db, FIND, -1, &l->find, NULL) == SQLITE_OK
+        && sqlite3_prepare_v2(l->db, COUNT, -1, &l->count, NULL) == SQLITE_OK;
+}
+
 static struct library *build(void)
 {
     struct library *l = mem_alloc(sizeof *l);
-    if (!l) return NULL;
-    if (sqlite3_open_v2(":memory:", &l->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK
-        && sqlite3_exec(l->db, MAKE, NULL, NULL, NULL) == SQLITE_OK && fill(l->db)
-        && sqlite3_prepare_v2(l->db, FIND, -1, &l->find, NULL) == SQLITE_OK
-        && sqlite3_prepare_v2(l->db, COUNT, -1, &l->count, NULL) == SQLITE_OK) return l;
+    if (!l || open_index(l)) return l;
     library_free(l);
     return NULL;
 }
@@ -68,8 +76,8 @@ static bool is_word_char(char c)
 
 static bool says_nothing(struct str word)
 {
-    static const char *const none[] = { "the", "a", "an", "of", "and", "or", "in", "on", "for", "to", "with", "about", "is",
-        "are", "what", "how", "latest", "recent", "new", "newest", "some", "any", "between", "by", "from" };
+    static const char *const none[] = { "the", "a", "an", "of", "and", "or", "in", "on", "for", "to", "with", "by",
+        "about", "is", "are", "what", "how", "latest", "recent", "new", "newest", "some", "any", "between", "from" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (str_eq_nocase(word, str_c(none[i]))) return true;
     return false;
@@ -122,12 +130,13 @@ enum err library_search(struct demo_tools *all, struct str query, size_t limit, 
     struct buf  match;
     enum err    e = OK;
     if (!all->library && !(all->library = build())) return ERR_IO;
+    if (limit > HITS_MAX) limit = HITS_MAX;
     buf_init(&match, 0);
     for (int i = 0; i < 2 && !e && !hits.count; i++) {
         buf_clear(&match);
         write_match(&match, query, between[i]);
         e = match.err;
-        if (!e && match.len) e = run_match(all->library, buf_view(&match), limit < HITS_MAX ? limit : HITS_MAX, &hits);
+        if (!e && match.len) e = run_match(all->library, buf_view(&match), limit, &hits);
     }
     buf_done(&match);
     if (!e) *out = hits;

@@ -63,6 +63,7 @@ const struct page PAGES[] = {
       "for (const k of ['7', '8', '9', '/', '4', '5', '6', '*', '1', '2', '3', '-', '0', '.', '=', '+', 'C']) {\n"
       "  const b = document.createElement('button'); b.textContent = k; b.onclick = () => press(k); keys.append(b);\n"
       "  if (!/[0-9.]/.test(k)) b.className = 'quiet';\n"
+      "  if (k === 'C') b.style.gridColumn = 'span 4';\n"
       "}\n"
       "onkeydown = e => { const k = e.key === 'Enter' ? '=' : e.key === 'Escape' ? 'C' : e.key;\n"
       "  if (/^[-0-9.+*/=C]$/.test(k)) { e.preventDefault(); press(k); } };\n"

@@ -45,16 +45,17 @@ static int sync_folder(const char *path)
     return e;
 }
 
-static ssize_t write_all(int fd, const char *p, size_t n)
+/* How much was written: n unless the disk said no. */
+static size_t write_all(int fd, const char *p, size_t n)
 {
     size_t done = 0;
     while (done < n) {
         ssize_t k = write(fd, p + done, n - done);
         if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return -1;
+        if (k <= 0) break;
         done += (size_t)k;
     }
-    return (ssize_t)done;
+    return done;
 }
 
 /* A line that a crash cut short must not swallow the next one. */
@@ -67,18 +68,15 @@ static bool ends_cleanly(int fd, off_t size)
 static enum tool_outcome append(struct payment *p, int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0) goto failed;
-    if (!ends_cleanly(fd, st.st_size) && write_all(fd, "\n", 1) < 0) goto failed;
-    if (write_all(fd, p->line.ptr, p->line.len) < 0) {
-        p->error = errno;
-        return ftruncate(fd, st.st_size) == 0 ? TOOL_FAILED : TOOL_UNKNOWN;
+    if (fstat(fd, &st) != 0) return TOOL_FAILED;
+    if (!ends_cleanly(fd, st.st_size) && write_all(fd, "\n", 1) != 1) return TOOL_FAILED;
+    size_t done = write_all(fd, p->line.ptr, p->line.len);
+    if (done < p->line.len) {
+        p->error = errno;            /* half a line is no payment, if it can be taken back */
+        return done == 0 || ftruncate(fd, st.st_size) == 0 ? TOOL_FAILED : TOOL_UNKNOWN;
     }
-    if (fsync(fd) == 0 && (st.st_size > 0 || sync_folder(p->all->ledger.ptr) == 0)) return TOOL_DONE;
-    p->error = errno;
-    return TOOL_UNKNOWN;
-failed:
-    p->error = errno;
-    return TOOL_FAILED;
+    bool synced = fsync(fd) == 0 && (st.st_size > 0 || sync_folder(p->all->ledger.ptr) == 0);
+    return synced ? TOOL_DONE : TOOL_UNKNOWN;
 }
 
 static void pay(uv_work_t *req)
@@ -86,13 +84,9 @@ static void pay(uv_work_t *req)
     struct payment *p = req->data;
     uv_mutex_lock(&p->all->ledger_lock);
     int fd = open(p->all->ledger.ptr, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        p->outcome = TOOL_FAILED;
-        p->error = errno;
-    } else {
-        p->outcome = append(p, fd);
-        close(fd);
-    }
+    p->outcome = fd < 0 ? TOOL_FAILED : append(p, fd);
+    if (p->outcome != TOOL_DONE && !p->error) p->error = errno;
+    if (fd >= 0) close(fd);
     uv_mutex_unlock(&p->all->ledger_lock);
 }
 
@@ -116,7 +110,9 @@ static struct tool_result result_of(struct payment *p)
         break;
     case TOOL_CANCELLED: r.text = STR("The payment was cancelled before it began; nothing was sent."); break;
     case TOOL_FAILED:    r.text = STR("The ledger could not be written, so no payment was made."); break;
-    case TOOL_UNKNOWN:   r.text = STR("The ledger could not be synced: the payment may or may not have been made."); break;
+    case TOOL_UNKNOWN:
+        r.text = STR("The ledger could not be synced: the payment may or may not have been made.");
+        break;
     }
     if (p->error) r.note = str_c(strerror(p->error));
     return r;
@@ -175,7 +171,8 @@ static enum err start(struct tool *t, struct tool_job *job)
     buf_init(&p->value, 0);
     write_line(p, job->args);
     write_text(p, job->args);
-    if (p->line.err || p->text.err || p->value.err || uv_queue_work(&ctx->all->loop->uv, &p->req, pay, paid) != 0) {
+    bool built = !p->line.err && !p->text.err && !p->value.err;
+    if (!built || uv_queue_work(&ctx->all->loop->uv, &p->req, pay, paid) != 0) {
         payment_free(p);
         return ERR_NOMEM;
     }

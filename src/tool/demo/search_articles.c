@@ -31,8 +31,12 @@ void search_articles_run(struct demo_work *w)
     struct str  shown = str_cut(query, utf8_take(query, SHOWN_MAX));
     int64_t     limit = jv_int_at(w->job->args, "limit", LIMIT_DEFAULT);
     struct hits h;
-    if (library_search(w->all, query, limit < 1 ? 1 : (size_t)limit, &h)) { demo_fail(w, "The library cannot be read right now."); return; }
-    demo_stage(w, "searching", 0.2, "Searching %zu abstracts for \"" STR_FMT "\"...", corpus_size(), STR_ARG(shown));
+    if (library_search(w->all, query, limit < 1 ? 1 : (size_t)limit, &h)) {
+        demo_fail(w, "The library cannot be read right now.");
+        return;
+    }
+    demo_stage(w, "searching", 0.2, "Searching %zu abstracts for \"" STR_FMT "\"...", corpus_size(),
+               STR_ARG(shown));
     demo_stage(w, "ranking", 0.6, "Found %zu article%s, ranking...", h.total, s_for(h.total));
     demo_stage(w, "reading", 0.9, "Reading the best %zu...", h.count);
     buf_printf(&w->text, "Found %zu article%s", h.count, s_for(h.count));

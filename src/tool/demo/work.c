@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 void demo_stage(struct demo_work *w, const char *stage, double progress, const char *fmt, ...)
 {
     char    text[300];
@@ -12,7 +14,9 @@ void demo_stage(struct demo_work *w, const char *stage, double progress, const c
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    w->stages[w->stage_count++] = (struct demo_stage){ stage, progress, arena_dup(&w->arena, str_c(text)) };
+    struct str message = str_c(text);
+    message.len = utf8_prefix(message, NULL);       /* a long one may be cut inside a character */
+    w->stages[w->stage_count++] = (struct demo_stage){ stage, progress, arena_dup(&w->arena, message) };
 }
 
 void demo_fail(struct demo_work *w, const char *why)
@@ -34,10 +38,13 @@ static void closed(struct loop_timer *t)
 
 static void finish(struct demo_work *w)
 {
-    struct tool_result r = { w->outcome, buf_view(&w->text), w->value.len ? buf_view(&w->value) : STR_NONE, STR_NONE };
-    if (w->stop) r = (struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("Cancelled before it was finished.") };
-    else if (w->text.err || w->value.err || w->arena.failed)
+    struct tool_result r = { .outcome = w->outcome, .text = buf_view(&w->text) };
+    if (w->value.len) r.value = buf_view(&w->value);
+    if (w->stop) {
+        r = (struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("Cancelled before it was finished.") };
+    } else if (w->text.err || w->value.err || w->arena.failed) {
         r = (struct tool_result){ .outcome = TOOL_FAILED, .text = STR("There was not enough memory to do this.") };
+    }
     loop_timer_close(&w->timer, closed);        /* w lives until that is done */
     w->job->finish(w->job, &r);
 }
@@ -58,7 +65,7 @@ static void tick(struct loop_timer *t)
         w->computed = true;
         ctx->fn(w);
     }
-    if (w->stop || w->told == w->stage_count) finish(w);
+    if (w->stop || w->arena.failed || w->told == w->stage_count) finish(w);
     else tell_stage(w);
 }
 
