@@ -1,8 +1,8 @@
 /* intent.h -- the sentence said before a tool starts, and the one asked before a
  * risky one; made by code from the call's name and arguments, never by the model.
  *
- * Built-in rules for generate_artifact, generate_image and browser.search (seed
- * 000); else the tool's own template; else "I'll help you with that...".
+ * The tool's own template; else the built-in rules for generate_artifact,
+ * generate_image and browser.search (seed 000); else "I'll help you with that...".
  * Templates: "I'll send {amount} {currency} to {recipient}..." -- {name} is a member of
  * the arguments (also {a.b}); text is put in with control characters and newlines
  * made blanks and cut at 80 characters, numbers as written; absent: "?"; {{ is a brace.

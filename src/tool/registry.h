@@ -7,16 +7,18 @@
 
 struct registry {
     struct arena  arena;
-    struct tool **tools; size_t count, cap;
+    struct tool **tools; size_t count, cap;     /* listed, in the order they were added */
+    size_t        removed;                      /* private: kept behind the listed ones until registry_done */
     struct map    by_name, by_wire;
 };
 
 void registry_init(struct registry *r);
-void registry_done(struct registry *r);
+void registry_done(struct registry *r);       /* frees every tool, removed ones too: no job may be running */
 /* A zeroed tool in the registry's arena with the defaults of tool.h filled in; not yet listed. */
 struct tool *registry_tool(struct registry *r, struct str name);
 /* Lists it: parses schema_text, makes the wire name (invalid characters become '_', cut at 64, made unique),
- * computes the digest. ERR_EXISTS: the name is taken. ERR_SYNTAX: the schema is no JSON object. */
+ * computes the digest, puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
+ * ERR_SYNTAX: the schema is no JSON object. ERR_RANGE: no name. On error the tool is still the caller's to free. */
 MUST_CHECK enum err registry_add(struct registry *r, struct tool *t);
 void registry_remove(struct registry *r, struct tool *t);      /* MCP list changes; the struct stays until registry_done */
 struct tool *registry_find(const struct registry *r, struct str name);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "tool/keeper.h"
 
 jmp_buf test_leave;
 static struct test *tests, **tail = &tests;
@@ -57,6 +58,7 @@ static bool passes(const struct test *t)
 int main(int argc, char **argv)
 {
     int         passed = 0, failed = 0;
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* tests of tools start this program again */
     const char *word = argc > 1 && argv[1][0] ? argv[1] : NULL;
 
     for (struct test *t = tests; t; t = t->next) {

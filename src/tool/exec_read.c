@@ -1,0 +1,218 @@
+/* exec_read.c -- the "exec" object of a configured tool: checked once, with sentences, so that starting cannot surprise. */
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tool/exec_int.h"
+#include "tool/text.h"
+
+#define MIB (1024u * 1024u)
+
+struct reader {
+    struct arena     *arena;
+    struct exec_tool *x;
+    struct buf       *why;
+    struct str        base;
+    size_t            envc, readc;
+};
+
+static enum err bad(struct reader *r, const char *sentence)
+{
+    if (r->why->len == 0) buf_lit(r->why, sentence);
+    return ERR_TYPE;
+}
+
+static const char *copy(struct reader *r, struct str s)
+{
+    return memchr(s.ptr, 0, s.len) ? NULL : arena_dup(r->arena, s).ptr;
+}
+
+/* `path` as seen from the base directory, absolute and real; NULL: not there. */
+static const char *resolve(struct reader *r, const char *dir, struct str path)
+{
+    char       real[PATH_MAX];
+    struct str full = path.len && path.ptr[0] == '/'
+        ? arena_dup(r->arena, path)
+        : arena_printf(r->arena, "%s/" STR_FMT, dir && *dir ? dir : ".", STR_ARG(path));
+    if (!full.ptr || !realpath(full.ptr, real)) return NULL;
+    return arena_dup(r->arena, str_c(real)).ptr;
+}
+
+static enum err add_read(struct reader *r, const char *path)
+{
+    if (r->readc == EXEC_READ_MAX) return bad(r, "too many paths in \"read\"");
+    r->x->read[r->readc++] = path;
+    return OK;
+}
+
+/* --- members -------------------------------------------------------------------------- */
+
+static enum err read_cwd(struct reader *r, const struct jv *v)
+{
+    const char *base = r->base.ptr ? arena_dup(r->arena, r->base).ptr : ".";
+    struct stat st;
+
+    r->x->cwd = resolve(r, base, STR("."));
+    if (!v) return OK;
+    if (!jv_is(v, JSON_STRING)) return bad(r, "\"cwd\" must be a directory's name");
+    r->x->cwd = resolve(r, base, v->str);
+    if (!r->x->cwd || stat(r->x->cwd, &st) || !S_ISDIR(st.st_mode)) {
+        buf_printf(r->why, "the directory " STR_FMT " of \"cwd\" is not there", STR_ARG(v->str));
+        return ERR_NOT_FOUND;
+    }
+    return add_read(r, r->x->cwd);
+}
+
+/* A file the command names is readable, and its neighbours with it, unless they
+ * are the server's own: its store and configuration lie there. */
+static enum err read_argument_file(struct reader *r, struct str arg)
+{
+    char        own[PATH_MAX];
+    const char *file = arg.len ? resolve(r, r->x->cwd, arg) : NULL;
+    struct stat st;
+    struct str  dir;
+
+    if (!file || stat(file, &st)) return OK;
+    if (S_ISDIR(st.st_mode)) return OK;
+    dir = str_n(file, (size_t)(strrchr(file, '/') - file));
+    if (dir.len == 0 || !getcwd(own, sizeof own) || str_is(dir, own) || (r->x->cwd && str_is(dir, r->x->cwd)))
+        return add_read(r, file);
+    return add_read(r, copy(r, dir));
+}
+
+static enum err read_command(struct reader *r, const struct jv *v)
+{
+    size_t     n = 0;
+    struct str found;
+    enum err   e;
+
+    if (!jv_is(v, JSON_ARRAY) || v->count == 0) return bad(r, "\"command\" must be a list such as [\"python3\",\"pay.py\"]");
+    if (v->count > EXEC_ARGS_MAX) return bad(r, "\"command\" is too long");
+    JV_EACH(item, v) {
+        if (!jv_is(item, JSON_STRING)) return bad(r, "\"command\" must contain texts only");
+        if (!(r->x->argv[n] = copy(r, item->str))) return bad(r, "\"command\" contains a NUL character");
+        if (n++ > 0 && (e = read_argument_file(r, item->str)) != OK) return e;
+    }
+    found = child_find(r->arena, v->child->str, r->x->cwd);
+    if (!found.ptr) {
+        buf_printf(r->why, "the program " STR_FMT " of \"command\" is not installed", STR_ARG(v->child->str));
+        return ERR_NOT_FOUND;
+    }
+    r->x->program = found.ptr;
+    return read_argument_file(r, found);
+}
+
+static enum err add_env(struct reader *r, struct str name, struct str value)
+{
+    struct str text = arena_printf(r->arena, STR_FMT "=" STR_FMT, STR_ARG(name), STR_ARG(value));
+
+    if (r->envc >= EXEC_ENV_MAX - 1) return bad(r, "too many variables in \"env\"");
+    if (!text.ptr) return ERR_NOMEM;
+    if (name.len == 0 || memchr(text.ptr, 0, text.len) || memchr(name.ptr, '=', name.len))
+        return bad(r, "\"env\" has a name or value that no environment can hold");
+    r->x->envp[r->envc++] = text.ptr;
+    return OK;
+}
+
+static enum err read_env(struct reader *r, const struct jv *v)
+{
+    const char *path = getenv("PATH"), *lang = getenv("LANG");
+    enum err    e;
+
+    if (v && !jv_is(v, JSON_OBJECT)) return bad(r, "\"env\" must be an object such as {\"KEY\":\"env:PAY_KEY\"}");
+    JV_EACH(item, v) {
+        struct str value;
+        if (!jv_is(item, JSON_STRING)) return bad(r, "\"env\" must have texts as values");
+        value = text_secret(r->arena, item->str, r->why);
+        if (!value.ptr) return ERR_NOT_FOUND;
+        if ((e = add_env(r, item->key, value)) != OK) return e;
+    }
+    if (!jv_get(v, "PATH") && (e = add_env(r, STR("PATH"), str_c(path ? path : "/usr/local/bin:/usr/bin:/bin"))) != OK) return e;
+    if (!jv_get(v, "LANG") && (e = add_env(r, STR("LANG"), str_c(lang ? lang : "C.UTF-8"))) != OK) return e;
+    return OK;
+}
+
+static enum err read_paths(struct reader *r, const struct jv *v)
+{
+    if (v && !jv_is(v, JSON_ARRAY)) return bad(r, "\"read\" must be a list of paths");
+    JV_EACH(item, v) {
+        const char *path = jv_is(item, JSON_STRING) ? resolve(r, r->x->cwd, item->str) : NULL;
+        if (!path) {
+            buf_printf(r->why, "the path " STR_FMT " of \"read\" is not there", STR_ARG(item->raw));
+            return ERR_NOT_FOUND;
+        }
+        if (add_read(r, path) != OK) return ERR_TYPE;
+    }
+    return OK;
+}
+
+static enum err read_limits(struct reader *r, const struct jv *v)
+{
+    struct { const char *name; uint64_t value; uint64_t min; } all[] = {
+        { "output", MIB, 256 },            { "memory", 1024ull * MIB, 4 * MIB }, { "processes", 64, 1 },
+        { "files", 256, 8 },               { "file_size", 256ull * MIB, 1 },
+    };
+    enum { COUNT = sizeof all / sizeof *all };
+
+    if (v && !jv_is(v, JSON_OBJECT)) return bad(r, "\"limits\" must be an object");
+    JV_EACH(item, v) {
+        int     i = 0;
+        int64_t n;
+        while (i < COUNT && !str_is(item->key, all[i].name)) i++;
+        if (i == COUNT) {
+            buf_printf(r->why, "there is no limit called " STR_FMT, STR_ARG(item->key));
+            return ERR_TYPE;
+        }
+        if (!jv_int(item, &n) || n < (int64_t)all[i].min) {
+            buf_printf(r->why, "the limit %s must be a whole number, at least %llu", all[i].name,
+                       (unsigned long long)all[i].min);
+            return ERR_RANGE;
+        }
+        all[i].value = (uint64_t)n;
+    }
+    r->x->output_max = all[0].value;
+    r->x->limits = (struct sandbox_limits){ all[1].value, all[2].value, all[3].value, all[4].value };
+    return OK;
+}
+
+static enum err read_members(struct reader *r, const struct jv *exec)
+{
+    static const char *const known[] = { "command", "cwd", "env", "network", "read", "limits", NULL };
+    const struct jv *network = jv_get(exec, "network");
+    enum err         e;
+
+    if (!jv_is(exec, JSON_OBJECT)) return bad(r, "\"exec\" must be an object with a \"command\"");
+    JV_EACH(item, exec) {
+        int i = 0;
+        while (known[i] && !str_is(item->key, known[i])) i++;
+        if (!known[i]) {
+            buf_printf(r->why, "\"exec\" has no option called " STR_FMT, STR_ARG(item->key));
+            return ERR_TYPE;
+        }
+    }
+    if (network && !jv_is(network, JSON_BOOL)) return bad(r, "\"network\" must be true or false");
+    r->x->network = jv_true(network);
+    if ((e = read_cwd(r, jv_get(exec, "cwd"))) != OK) return e;
+    if ((e = read_command(r, jv_get(exec, "command"))) != OK) return e;
+    if ((e = read_env(r, jv_get(exec, "env"))) != OK) return e;
+    if ((e = read_paths(r, jv_get(exec, "read"))) != OK) return e;
+    return read_limits(r, jv_get(exec, "limits"));
+}
+
+enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec, struct children *c,
+                        struct loop *l, struct str base, struct buf *why)
+{
+    struct reader r = { .arena = &reg->arena, .why = why, .base = base, .x = arena_new(&reg->arena, struct exec_tool) };
+    enum err      e;
+
+    if (!r.x) return ERR_NOMEM;
+    if ((e = read_members(&r, exec)) != OK) return e;
+    if (reg->arena.failed) return ERR_NOMEM;
+    r.x->children = c;
+    r.x->loop = l;
+    t->ctx = r.x;
+    t->ops = &exec_ops;
+    t->source = STR("exec");
+    return OK;
+}

@@ -1,0 +1,30 @@
+/* http.h -- a tool that is an HTTP endpoint: arguments as a JSON body, the answer as JSON or as events.
+ *
+ *     "http": {"url":"https://billing.example/pay", "method":"POST", "headers":{"Authorization":"Bearer env:PAY_KEY"},
+ *              "allow":["10.0.0.0/8"], "limits":{"output":1048576}}
+ *
+ * Sent: the arguments, Content-Type application/json, Idempotency-Key with the
+ * call id, Accept for both kinds of answer. `headers` may hold "env:NAME".
+ * Answered: application/json is the result as it stands; text/plain is a result in
+ * words; text/event-stream has the objects of exec_out.h as its events, progress and
+ * then result or error. Anything but 2xx is TOOL_FAILED with its words; redirects are not followed.
+ * Never sent at all (name, connection, a refused address) is TOOL_FAILED; sent, but
+ * no whole answer (timeout, broken connection, too long, 502/504) is TOOL_UNKNOWN.
+ * Egress: egress.h.
+ */
+#ifndef PARLEY_HTTP_TOOL_H
+#define PARLEY_HTTP_TOOL_H
+
+#include "base/buf.h"
+#include "loop/curl.h"
+#include "tool/registry.h"
+
+/* Reads the "http" object of a configured tool into t, as exec_tool_read. `pool` must outlive the registry's use. */
+MUST_CHECK enum err http_tool_read(struct registry *r, struct tool *t, const struct jv *http, struct curl_pool *pool,
+                                   struct loop *l, struct buf *why);
+
+/* A header line "Name: value" for libcurl, from a configured pair with "env:NAME"
+ * resolved; NULL and a sentence in `why` when it is not one. Shared with mcp. */
+const char *http_header_read(struct arena *a, struct str name, struct str value, struct buf *why);
+
+#endif

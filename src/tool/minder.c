@@ -1,0 +1,257 @@
+/* minder.c -- looks after one child from its first instruction to its last descendant.
+ *
+ * As init of a PID namespace it can signal "everything but me" (kill -1) and the
+ * kernel kills the rest should it die itself. Without a namespace it is a
+ * subreaper: whatever loses its parent becomes its child, so killing one's
+ * children until there are none reaches every descendant.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tool/keeper.h"
+
+struct minder {
+    bool  init;          /* of a PID namespace */
+    pid_t child;
+    int   status;
+    bool  child_ended;
+    int   socket;
+};
+
+/* --- the work directory -------------------------------------------------------- */
+
+static void remove_in(int dir, const char *name, int depth)
+{
+    int            fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR           *d = fd >= 0 && depth < 256 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+
+    if (!d) {
+        if (fd >= 0) close(fd);
+        (void)unlinkat(dir, name, fd >= 0 ? AT_REMOVEDIR : 0);
+        return;
+    }
+    (void)fchmod(fd, 0700);
+    while ((e = readdir(d))) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (unlinkat(fd, e->d_name, 0) != 0) remove_in(fd, e->d_name, depth + 1);
+    }
+    closedir(d);
+    (void)unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+void remove_tree(const char *path) { remove_in(AT_FDCWD, path, 0); }
+
+/* --- the child, up to its exec ----------------------------------------------------- */
+
+_Noreturn static void cannot(const char *what, const char *name)
+{
+    dprintf(2, "cannot start %s: %s: %s\n", name, what, strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static void plain_signals(void)
+{
+    sigset_t none;
+    for (int s = 1; s < NSIG; s++) signal(s, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The three pipes become 0, 1, 2. They may lie there already in another order, so all move out of the way first. */
+static void take_stdio(const int fds[3])
+{
+    int high[3];
+    for (int i = 0; i < 3; i++) high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+    for (int i = 0; i < 3; i++)
+        if (high[i] < 0 || dup2(high[i], i) < 0) _exit(126);
+    (void)syscall(SYS_close_range, 3u, ~0u, 0u);
+    for (int i = 3; i < 256; i++) close(i);      /* where the kernel has no close_range */
+}
+
+static const char *find_env(char **envp, const char *name)
+{
+    size_t n = strlen(name);
+    for (; *envp; envp++)
+        if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=') return *envp + n + 1;
+    return NULL;
+}
+
+static void add_env(char **envp, const char *name, const char *value)
+{
+    static char text[2][4096];
+    static int  n;
+    size_t      i = 0;
+    if (find_env(envp, name)) return;            /* the configuration says otherwise */
+    while (envp[i]) i++;
+    snprintf(text[n], sizeof text[n], "%s=%s", name, value);
+    envp[i] = text[n++];
+}
+
+_Noreturn static void become(const struct sandbox_caps *caps, struct keeper_order *o)
+{
+    const char *step = "";
+    struct sandbox_spec spec = {
+        .network = o->start->network, .uid = o->uid, .limits = o->start->limits,
+        .work = o->work, .read = o->read, .path = find_env(o->envp, "PATH"),
+    };
+
+    setsid();
+    plain_signals();
+    take_stdio(o->fds);
+    if (o->cwd[0] && chdir(o->cwd)) cannot(o->cwd, o->argv[0]);
+    if (o->work) {
+        add_env(o->envp, "HOME", o->work);
+        add_env(o->envp, "TMPDIR", o->work);
+    }
+    if (o->start->sandbox && sandbox_apply(caps, &spec, &step) != OK) cannot(step, o->argv[0]);
+    execve(o->program, o->argv, o->envp);
+    cannot(o->program, o->argv[0]);
+}
+
+/* --- ending ------------------------------------------------------------------------- */
+
+static void reap(struct minder *m)
+{
+    int   status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != m->child) continue;
+        m->child_ended = true;
+        m->status = status;
+    }
+}
+
+static bool have_children(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static pid_t parent_of(const char *pid)
+{
+    char  path[64], text[512];
+    int   fd, ppid = -1;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0) return -1;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0) return -1;
+    text[n] = 0;
+    /* The name in parentheses may contain anything, also ") 1". */
+    char *p = strrchr(text, ')');
+    return p && sscanf(p + 1, " %*c %d", &ppid) == 1 ? ppid : -1;
+}
+
+static void signal_children(int sig)
+{
+    DIR           *d = opendir("/proc");
+    struct dirent *e;
+    while (d && (e = readdir(d)))
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid()) kill(atoi(e->d_name), sig);
+    if (d) closedir(d);
+}
+
+static void signal_all(struct minder *m, int sig)
+{
+    if (m->init) {
+        kill(-1, sig);
+        return;
+    }
+    kill(-m->child, sig);                 /* its session's first group */
+    if (sig == SIGKILL) signal_children(sig);
+}
+
+static void kill_all(struct minder *m)
+{
+    struct timespec pause = { 0, 1000000 };
+    for (;;) {
+        signal_all(m, SIGKILL);
+        reap(m);
+        if (!have_children()) return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigfillset(&set);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Until the child has ended or must end. SIGUSR1: kill. */
+static void watch(struct minder *m, int signals)
+{
+    struct pollfd p[2] = { { .fd = signals, .events = POLLIN }, { .fd = m->socket, .events = 0 } };
+    struct signalfd_siginfo s;
+
+    while (!m->child_ended) {
+        if (poll(p, 2, -1) < 0 && errno != EINTR) return;
+        if (p[1].revents & (POLLHUP | POLLERR | POLLNVAL)) return;         /* the server is gone */
+        while (read(signals, &s, sizeof s) == sizeof s) {
+            if (s.ssi_signo == SIGTERM) signal_all(m, SIGTERM);
+            if (s.ssi_signo == SIGUSR1) return;
+        }
+        reap(m);
+    }
+}
+
+/* The one mapping an ordinary user may make: himself. Should it fail, the exec will. */
+static void map_user(const struct keeper_order *o)
+{
+    const char *const names[] = { "/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map" };
+    char texts[3][64] = { "deny" };
+
+    snprintf(texts[1], sizeof texts[1], "%u %u 1", o->own_uid, o->own_uid);
+    snprintf(texts[2], sizeof texts[2], "%u %u 1", o->own_gid, o->own_gid);
+    for (int i = 0; i < 3; i++) {
+        int fd = open(names[i], O_WRONLY | O_CLOEXEC);
+        if (fd < 0) continue;
+        (void)!write(fd, texts[i], strlen(texts[i]));
+        close(fd);
+    }
+}
+
+_Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket)
+{
+    struct minder m = { .init = caps->pidns && o->start->sandbox, .socket = socket, .status = -1 };
+    int           signals = open_signals();
+
+    prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (m.init && caps->pidns == PIDNS_USER) map_user(o);
+    m.child = fork();
+    if (m.child == 0) become(caps, o);
+    for (int i = 0; i < 3; i++) close(o->fds[i]);
+    if (m.child > 0) {
+        watch(&m, signals);
+        kill_all(&m);
+    }
+    struct keeper_msg told = { .id = o->start->msg.id, .kind = KEEPER_EXITED, .status = m.status };
+    (void)send(socket, &told, sizeof told, MSG_NOSIGNAL);
+    if (o->work) remove_tree(o->work);
+    _exit(0);
+}

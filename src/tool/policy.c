@@ -1,0 +1,172 @@
+/* policy.c -- does this call need a person's yes?
+ *
+ * policy_read refuses what it does not fully understand, so that a typing error
+ * in a configuration can never turn a question off. policy_asks has no failure:
+ * whatever it cannot compare, it asks about. Names and values are borrowed from the
+ * configuration's tree, which lives as long as the tools.
+ */
+#include "tool/policy.h"
+
+#include <string.h>
+
+enum op { OP_EQ, OP_NE, OP_GT, OP_GE, OP_LT, OP_LE, OP_IN, OP_CONTAINS, OP_PREFIX, OP_EXISTS, OP_COUNT };
+
+static const char *const OP_NAMES[OP_COUNT] = {
+    [OP_EQ] = "==", [OP_NE] = "!=", [OP_GT] = ">", [OP_GE] = ">=", [OP_LT] = "<", [OP_LE] = "<=",
+    [OP_IN] = "in", [OP_CONTAINS] = "contains", [OP_PREFIX] = "matches-prefix", [OP_EXISTS] = "exists",
+};
+
+static enum op op_of(struct str name)
+{
+    enum op op = OP_EQ;
+    while (op < OP_COUNT && !str_is(name, OP_NAMES[op])) op++;
+    return op;
+}
+
+/* --- reading ------------------------------------------------------------------ */
+
+static const char *unknown_member(const struct jv *c)
+{
+    JV_EACH(m, c) {
+        if (!str_is(m->key, "pointer") && !str_is(m->key, "op") && !str_is(m->key, "value"))
+            return "A condition has the members \"pointer\", \"op\" and \"value\" only.";
+    }
+    return NULL;
+}
+
+static const char *bad_value(enum op op, const struct jv *value)
+{
+    switch (op) {
+    case OP_EQ: case OP_NE: case OP_CONTAINS:
+        return value ? NULL : "This condition needs a \"value\" to compare with.";
+    case OP_GT: case OP_GE: case OP_LT: case OP_LE:
+        return jv_is(value, JSON_NUMBER) ? NULL : "The operators > >= < <= need a number as \"value\".";
+    case OP_IN:
+        return jv_is(value, JSON_ARRAY) ? NULL : "The operator \"in\" needs a list as \"value\".";
+    case OP_PREFIX:
+        return jv_is(value, JSON_STRING) ? NULL : "The operator \"matches-prefix\" needs a text as \"value\".";
+    case OP_EXISTS:
+        return !value || jv_is(value, JSON_BOOL) ? NULL : "The operator \"exists\" takes true or false as \"value\".";
+    case OP_COUNT: break;
+    }
+    return "The operator must be one of == != > >= < <= in contains matches-prefix exists.";
+}
+
+/* NULL, or what is wrong with it. */
+static const char *bad_condition(const struct jv *c)
+{
+    if (!jv_is(c, JSON_OBJECT)) return "A condition is an object {\"pointer\", \"op\", \"value\"}.";
+    const char *why = unknown_member(c);
+    if (why) return why;
+    struct str pointer = jv_str_at(c, "pointer");
+    if (!pointer.ptr || (pointer.len && pointer.ptr[0] != '/'))
+        return "\"pointer\" must be a JSON pointer such as \"/amount\".";
+    return bad_value(op_of(jv_str_at(c, "op")), jv_get(c, "value"));
+}
+
+static const char *bad_when(const struct jv *when)
+{
+    if (!jv_is(when, JSON_ARRAY)) return bad_condition(when);
+    if (!when->count) return "An empty list of conditions would never ask; say \"never\" instead.";
+    JV_EACH(c, when) {
+        const char *why = bad_condition(c);
+        if (why) return why;
+    }
+    return NULL;
+}
+
+static void store(struct tool *t, enum tool_confirm confirm, const struct jv *when, struct str text)
+{
+    t->confirm = confirm;
+    t->when = when;
+    t->confirm_text = text;
+}
+
+enum err policy_read(struct tool *t, const struct jv *confirm, const char **why)
+{
+    if (str_is(jv_str(confirm), "never")) { store(t, CONFIRM_NEVER, NULL, STR("\"never\"")); return OK; }
+    if (str_is(jv_str(confirm), "always")) { store(t, CONFIRM_ALWAYS, NULL, STR("\"always\"")); return OK; }
+    const struct jv *when = jv_get(confirm, "when");
+    const char *bad = !when || confirm->count != 1
+        ? "\"confirm\" must be \"never\", \"always\" or {\"when\": condition}." : bad_when(when);
+    if (bad) { *why = bad; return ERR_TYPE; }
+    store(t, CONFIRM_WHEN, when, confirm->raw);
+    return OK;
+}
+
+/* --- deciding ------------------------------------------------------------------- */
+
+/* -1, 0, 1; false when the two cannot be ordered. Integers are compared exactly. */
+static bool compare(const struct jv *a, const struct jv *b, int *out)
+{
+    int64_t ia, ib;
+    double  fa, fb;
+    if (!jv_is(a, JSON_NUMBER) || !jv_is(b, JSON_NUMBER)) return false;
+    if (jv_int(a, &ia) && jv_int(b, &ib)) { *out = (ia > ib) - (ia < ib); return true; }
+    if (!jv_f64(a, &fa) || !jv_f64(b, &fb)) return false;
+    *out = (fa > fb) - (fa < fb);
+    return true;
+}
+
+static bool ordered(enum op op, const struct jv *arg, const struct jv *value)
+{
+    int c;
+    if (!compare(arg, value, &c)) return true;       /* in doubt */
+    switch (op) {
+    case OP_GT: return c > 0;
+    case OP_GE: return c >= 0;
+    case OP_LT: return c < 0;
+    case OP_LE: return c <= 0;
+    default:    return true;
+    }
+}
+
+static bool listed(const struct jv *list, const struct jv *v)
+{
+    JV_EACH(item, list)
+        if (jv_equal(item, v)) return true;
+    return false;
+}
+
+static bool contains(const struct jv *arg, const struct jv *value)
+{
+    if (jv_is(arg, JSON_ARRAY)) return listed(arg, value);
+    if (jv_is(arg, JSON_STRING) && jv_is(value, JSON_STRING)) return str_find(arg->str, value->str) >= 0;
+    return true;                                     /* in doubt */
+}
+
+/* `in` decides only between values of a type the list has; anything else is in doubt. */
+static bool in_list(const struct jv *list, const struct jv *arg)
+{
+    bool comparable = false;
+    JV_EACH(item, list) comparable |= item->type == arg->type;
+    return !comparable || listed(list, arg);
+}
+
+static bool holds(const struct jv *c, const struct jv *args)
+{
+    const struct jv *arg = jv_pointer(args, jv_str_at(c, "pointer")), *value = jv_get(c, "value");
+    enum op          op = op_of(jv_str_at(c, "op"));
+    if (op == OP_EXISTS) return (arg != NULL) == (!value || jv_true(value));
+    if (!arg) return true;                           /* in doubt */
+    switch (op) {
+    case OP_EQ: return arg->type != value->type || jv_equal(arg, value);
+    case OP_NE: return !jv_equal(arg, value);
+    case OP_GT: case OP_GE: case OP_LT: case OP_LE: return ordered(op, arg, value);
+    case OP_IN: return in_list(value, arg);
+    case OP_CONTAINS: return contains(arg, value);
+    case OP_PREFIX: return !jv_is(arg, JSON_STRING) || str_starts(arg->str, value->str);
+    case OP_EXISTS: case OP_COUNT: break;
+    }
+    return true;
+}
+
+bool policy_asks(const struct tool *t, const struct jv *args)
+{
+    if (t->confirm != CONFIRM_WHEN) return t->confirm != CONFIRM_NEVER;
+    if (!t->when || !jv_is(args, JSON_OBJECT)) return true;
+    if (!jv_is(t->when, JSON_ARRAY)) return holds(t->when, args);
+    JV_EACH(c, t->when)
+        if (holds(c, args)) return true;
+    return false;
+}

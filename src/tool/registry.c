@@ -1,0 +1,182 @@
+/* registry.c -- the list of tools, and the two names each one has.
+ *
+ * People and configurations say "browser.search"; models are only allowed
+ * [A-Za-z0-9_-]{1,64}. The wire name is made once, when the tool is listed, and
+ * both names are unique among the listed tools. Removed tools keep their struct
+ * behind the listed ones, because a job or an approval may still point at it.
+ */
+#include "tool/registry.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+
+#include "base/jsonw.h"
+
+#define WIRE_MAX   64
+#define TIMEOUT_MS 60000
+#define EXPIRES_S  86400
+
+void registry_init(struct registry *r)
+{
+    *r = (struct registry){ 0 };
+    arena_init(&r->arena, 0);
+    map_init(&r->by_name);
+    map_init(&r->by_wire);
+}
+
+void registry_done(struct registry *r)
+{
+    for (size_t i = 0; i < r->count + r->removed; i++) {
+        struct tool *t = r->tools[i];
+        if (t->ops && t->ops->free) t->ops->free(t);
+    }
+    mem_free(r->tools);
+    map_done(&r->by_name);
+    map_done(&r->by_wire);
+    arena_done(&r->arena);
+}
+
+struct tool *registry_tool(struct registry *r, struct str name)
+{
+    struct tool *t = arena_new(&r->arena, struct tool);
+    if (!t) return NULL;
+    t->name = arena_dup(&r->arena, name);
+    t->schema_text = STR("{\"type\":\"object\"}");
+    t->risk = STR("low");
+    t->timeout_ms = TIMEOUT_MS;
+    t->expires_s = EXPIRES_S;
+    t->source = STR("built in");
+    return t->name.ptr ? t : NULL;
+}
+
+/* --- the wire name ------------------------------------------------------------ */
+
+static bool wire_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+/* The name with what models refuse made '_'; from the second try on with a number behind it. */
+static struct str wire_try(char out[WIRE_MAX + 1], struct str name, unsigned attempt)
+{
+    char   tail[16] = "";
+    size_t tail_len = attempt > 1 ? (size_t)snprintf(tail, sizeof tail, "_%u", attempt) : 0;
+    size_t n = name.len < WIRE_MAX - tail_len ? name.len : WIRE_MAX - tail_len;
+    for (size_t i = 0; i < n; i++) out[i] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
+    memcpy(out + n, tail, tail_len);
+    return str_n(out, n + tail_len);
+}
+
+static enum err make_wire_name(struct registry *r, struct tool *t)
+{
+    char       text[WIRE_MAX + 1];
+    struct str wire = wire_try(text, t->name, 1);
+    for (unsigned i = 2; map_get(&r->by_wire, wire); i++) wire = wire_try(text, t->name, i);
+    t->wire_name = arena_dup(&r->arena, wire);
+    return t->wire_name.ptr ? OK : ERR_NOMEM;
+}
+
+/* --- the digest ------------------------------------------------------------------ */
+
+/* Everything a person's yes relies on, in one unambiguous text. The same in every
+ * process: approvals remember it across restarts. */
+static void write_definition(struct buf *out, const struct tool *t)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_arr(&w);
+    jw_str(&w, t->name);
+    jw_str(&w, t->description);
+    jw_canonical(&w, t->schema);
+    jw_int(&w, t->where);
+    jw_str(&w, t->confirm_text);
+    jw_str(&w, t->risk);
+    jw_bool(&w, t->idempotent);
+    jw_str_or_null(&w, t->ask);
+    jw_str(&w, t->source);
+    jw_end_arr(&w);
+}
+
+static enum err make_digest(struct tool *t)
+{
+    unsigned char sha[EVP_MAX_MD_SIZE];
+    struct buf    text;
+    buf_init(&text, 0);
+    write_definition(&text, t);
+    enum err e = text.err;
+    if (!e && !EVP_Digest(text.ptr, text.len, sha, NULL, EVP_sha256(), NULL)) e = ERR_NOMEM;
+    if (!e) memcpy(&t->digest, sha, sizeof t->digest);
+    buf_done(&text);
+    return e;
+}
+
+/* --- listing ----------------------------------------------------------------------- */
+
+static enum err parse_schema(struct registry *r, struct tool *t)
+{
+    struct jv *schema;
+    t->schema_text = arena_dup(&r->arena, t->schema_text);
+    if (!t->schema_text.ptr) return ERR_NOMEM;
+    enum err e = json_parse(&r->arena, t->schema_text, &schema, NULL);
+    if (e) return e;
+    if (!jv_is(schema, JSON_OBJECT)) return ERR_SYNTAX;
+    t->schema = schema;
+    return OK;
+}
+
+static struct str default_confirm_text(const struct tool *t)
+{
+    return t->confirm == CONFIRM_NEVER ? STR("\"never\"") : STR("\"always\"");
+}
+
+static enum err make_room(struct registry *r)
+{
+    size_t need = r->count + r->removed + 1;
+    if (need <= r->cap) return OK;
+    size_t        cap = r->cap ? r->cap * 2 : 16;
+    struct tool **more = mem_realloc(r->tools, cap * sizeof *more);
+    if (!more) return ERR_NOMEM;
+    r->tools = more;
+    r->cap = cap;
+    return OK;
+}
+
+static enum err enter_names(struct registry *r, struct tool *t)
+{
+    enum err e = map_put(&r->by_name, t->name, t);
+    if (e) return e;
+    e = map_put(&r->by_wire, t->wire_name, t);
+    if (e) map_remove(&r->by_name, t->name);
+    return e;
+}
+
+enum err registry_add(struct registry *r, struct tool *t)
+{
+    enum err e;
+    if (!t->name.len) return ERR_RANGE;
+    if (map_get(&r->by_name, t->name)) return ERR_EXISTS;
+    if (!t->confirm_text.ptr) t->confirm_text = default_confirm_text(t);
+    if ((e = parse_schema(r, t))) return e;
+    if ((e = make_wire_name(r, t))) return e;
+    if ((e = make_digest(t))) return e;
+    if ((e = make_room(r))) return e;
+    if ((e = enter_names(r, t))) return e;
+    r->tools[r->count + r->removed] = r->tools[r->count];    /* the first removed one makes place */
+    r->tools[r->count++] = t;
+    return OK;
+}
+
+void registry_remove(struct registry *r, struct tool *t)
+{
+    size_t i = 0;
+    while (i < r->count && r->tools[i] != t) i++;
+    if (i == r->count) return;
+    map_remove(&r->by_name, t->name);
+    map_remove(&r->by_wire, t->wire_name);
+    memmove(r->tools + i, r->tools + i + 1, (r->count - i - 1) * sizeof *r->tools);
+    r->tools[--r->count] = t;
+    r->removed++;
+}
+
+struct tool *registry_find(const struct registry *r, struct str name) { return map_get(&r->by_name, name); }
+struct tool *registry_find_wire(const struct registry *r, struct str wire) { return map_get(&r->by_wire, wire); }

@@ -1,0 +1,64 @@
+/* sandbox.h -- what a tool's process may do: less than the server, by as many means as the kernel has.
+ *
+ *   who it is      root's tools run as a uid of their own per call (61184..65519),
+ *                  others keep the server's uid inside a user namespace;
+ *                  no_new_privs, no capabilities
+ *   what it sees   landlock: the system (/usr, /lib, /bin, part of /etc ...), the
+ *                  directories of PATH, its `cwd`, the files its command names and what
+ *                  the configuration lists, all read-only; one work directory to write.
+ *                  Not the server's memory, environment, store or configuration
+ *   what it calls  seccomp: no mounts, modules, namespaces, ptrace, bpf, keys, clocks,
+ *                  io_uring ...; no sockets at all unless `network`, then IP only
+ *   how much       rlimits: memory (RLIMIT_DATA, per process), processes, open files,
+ *                  size of a file, no core. Time and output are counted by exec.c
+ *   how it ends    a PID namespace per call: its init (see keeper.c) kills all of it at once
+ *
+ * RLIMIT_NPROC does not bind uid 0, hence the uids; in a user namespace it
+ * counts per namespace since Linux 5.14, hence per call.
+ *
+ * Everything here runs in the child between fork and exec, or in the keeper;
+ * never on the loop.
+ */
+#ifndef PARLEY_SANDBOX_H
+#define PARLEY_SANDBOX_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum sandbox_pidns { PIDNS_NONE, PIDNS_ROOT, PIDNS_USER };
+
+struct sandbox_caps {            /* what this kernel and this user can do */
+    int                landlock; /* ABI version, 0: none */
+    bool               seccomp;
+    enum sandbox_pidns pidns;
+    bool               own_uid;  /* root: calls get a uid of their own */
+    bool               nproc;    /* the process limit is enforced */
+};
+
+struct sandbox_limits {
+    uint64_t memory, processes, files, file_size;     /* 0: no limit */
+};
+
+struct sandbox_spec {
+    bool                  network;
+    uint32_t              uid;          /* 0: keep */
+    struct sandbox_limits limits;
+    const char           *work;         /* the one writable directory */
+    const char          **read;         /* more to read; NULL-ended */
+    const char           *path;         /* PATH: its directories are readable */
+};
+
+#define SANDBOX_UID_FIRST 61184          /* systemd's range for such uids: nothing else uses it */
+#define SANDBOX_UID_COUNT 4336
+
+/* Tries each means in a child of its own. Takes a few milliseconds. */
+void sandbox_probe(struct sandbox_caps *caps);
+
+/* Which isolations are missing, one sentence per line, for printing at start; empty when none is. */
+void sandbox_report(const struct sandbox_caps *caps, struct buf *out);
+
+/* In the child: gives up everything but what `spec` leaves. On failure *step
+ * names what failed, errno is set, and the child must not go on. */
+MUST_CHECK enum err sandbox_apply(const struct sandbox_caps *caps, const struct sandbox_spec *spec, const char **step);
+
+#endif

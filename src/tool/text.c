@@ -1,0 +1,158 @@
+/* text.c -- clean text, capped text, paced progress, configured secrets. */
+#include "tool/text.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+#define PACE_MS 100
+
+void text_clean(struct buf *out, struct str s, size_t max)
+{
+    s = str_cut(s, max);
+    while (s.len > 0) {
+        uint32_t cp;
+        unsigned n = utf8_decode(s, &cp);
+        bool     bad = (cp == 0xFFFD && n == 1) || (cp >= 0xD800 && cp <= 0xDFFF);
+        bool     control = (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7F && cp < 0xA0);
+        if (bad) buf_lit(out, "\xEF\xBF\xBD");
+        else if (!control) buf_add(out, s.ptr, n);
+        s = str_from(s, n);
+    }
+}
+
+/* --- tail ---------------------------------------------------------------------- */
+
+void tail_init(struct tail *t, size_t max)
+{
+    buf_init(&t->buf, 4 * max);
+    t->max = max;
+    t->cut = false;
+}
+
+void tail_done(struct tail *t) { buf_done(&t->buf); }
+
+void tail_add(struct tail *t, struct str bytes)
+{
+    if (bytes.len > t->max) {
+        bytes = str_from(bytes, bytes.len - t->max);
+        t->cut = true;
+    }
+    buf_str(&t->buf, bytes);
+    if (t->buf.len > 2 * t->max) {
+        buf_eat(&t->buf, t->buf.len - t->max);
+        t->cut = true;
+    }
+}
+
+void tail_text(const struct tail *t, struct buf *out)
+{
+    struct str s = buf_view(&t->buf);
+    bool       cut = t->cut || s.len > t->max;
+
+    if (s.len > t->max) s = str_from(s, s.len - t->max);
+    while (cut && s.len > 0 && ((unsigned char)*s.ptr & 0xC0) == 0x80) s = str_from(s, 1);
+    if (cut) buf_lit(out, "…");
+    text_clean(out, str_trim(s), t->max);
+}
+
+/* --- pace ------------------------------------------------------------------------ */
+
+static void pace_fired(struct loop_timer *t) { pace_flush(LIST_ITEM(t, struct pace, timer)); }
+
+void pace_init(struct pace *p, struct loop *l, struct tool_job *job)
+{
+    *p = (struct pace){ .job = job };
+    loop_timer_init(l, &p->timer, pace_fired);
+    buf_init(&p->stage, 256);
+    buf_init(&p->message, 4096);
+    buf_init(&p->data, 64 * 1024);
+}
+
+static bool keep(struct buf *b, struct str s)
+{
+    buf_clear(b);
+    buf_str(b, s);
+    return s.ptr && b->err == OK;         /* too long to be progress: left out */
+}
+
+void pace_flush(struct pace *p)
+{
+    struct tool_progress news = {
+        .stage = p->has_stage ? buf_view(&p->stage) : STR_NONE,
+        .message = p->has_message ? buf_view(&p->message) : STR_NONE,
+        .data = p->has_data ? buf_view(&p->data) : STR_NONE,
+        .progress = p->progress,
+    };
+    if (!p->pending || p->closed) return;
+    p->pending = false;
+    loop_timer_stop(&p->timer);
+    p->next_ms = clock_mono_ms() + PACE_MS;
+    p->job->progress(p->job, &news);
+}
+
+void pace_tell(struct pace *p, const struct tool_progress *news)
+{
+    uint64_t now = clock_mono_ms();
+
+    if (p->closed) return;
+    p->has_stage = keep(&p->stage, news->stage);
+    p->has_message = keep(&p->message, news->message);
+    p->has_data = keep(&p->data, news->data);
+    p->progress = news->progress;
+    if (now >= p->next_ms) {
+        p->pending = true;
+        pace_flush(p);
+    } else if (!p->pending) {
+        p->pending = true;
+        loop_timer_set(&p->timer, p->next_ms - now);
+    }
+}
+
+static void pace_timer_closed(struct loop_timer *t)
+{
+    struct pace *p = LIST_ITEM(t, struct pace, timer);
+    buf_done(&p->stage);
+    buf_done(&p->message);
+    buf_done(&p->data);
+    if (p->on_closed) p->on_closed(p);
+}
+
+void pace_close(struct pace *p, void (*on_closed)(struct pace *p))
+{
+    p->closed = true;
+    p->on_closed = on_closed;
+    loop_timer_close(&p->timer, pace_timer_closed);
+}
+
+/* --- values ------------------------------------------------------------------------- */
+
+struct str text_secret(struct arena *a, struct str value, struct buf *why)
+{
+    ptrdiff_t   at = str_starts(value, STR("env:")) ? 0 : str_find(value, STR(" env:"));
+    size_t      before = at > 0 ? (size_t)at + 1 : 0;
+    struct str  name;
+    const char *found;
+
+    if (at < 0) return arena_dup(a, value);
+    name = arena_dup(a, str_from(value, before + 4));
+    found = name.ptr ? getenv(name.ptr) : NULL;
+    if (!found) {
+        buf_printf(why, "the environment variable " STR_FMT " is not set", STR_ARG(name));
+        return STR_NONE;
+    }
+    return arena_printf(a, STR_FMT "%s", STR_ARG(str_cut(value, before)), found);
+}
+
+void text_of_value(struct buf *out, struct str json)
+{
+    struct arena a;
+    struct jv   *v;
+
+    arena_init(&a, 0);
+    if (json_parse(&a, json, &v, NULL) == OK && v->type == JSON_STRING) text_clean(out, v->str, v->str.len);
+    else buf_str(out, json);
+    arena_done(&a);
+}

@@ -1,0 +1,481 @@
+/* test_exec.c -- programs as tools: those that behave, and those that do not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "test.h"
+#include "tool/exec.h"
+#include "tool/exec_out.h"
+#include "toolrun.h"
+
+/* --- lines -------------------------------------------------------------------------- */
+
+struct lines { struct exec_out out; unsigned progress; double last; };
+
+static void count(struct exec_out *o, const struct tool_progress *p)
+{
+    struct lines *l = LIST_ITEM(o, struct lines, out);
+    l->progress++;
+    l->last = p->progress;
+}
+
+static void feed(struct lines *l, const char *text, size_t step)
+{
+    size_t n = strlen(text);
+    *l = (struct lines){ .out.progress = count };
+    exec_out_init(&l->out, 1000);
+    for (size_t i = 0; i < n; i += step)
+        CHECK(exec_out_feed(&l->out, str_n(text + i, step < n - i ? step : n - i)) == OK);
+    CHECK(exec_out_eof(&l->out) == OK);
+}
+
+TEST(lines_cut_anywhere_are_the_same_lines)
+{
+    for (size_t step = 1; step < 60; step++) {
+        struct lines l;
+        feed(&l, "{\"progress\":0.25,\"stage\":\"a\"}\n\n{\"message\":\"b\"}\r\n{\"result\":{\"x\":1}}\n", step);
+        CHECK(l.progress == 2 && l.out.bad == 0 && l.out.end == EXEC_RESULT);
+        CHECK_STR(buf_view(&l.out.value), "{\"x\":1}");
+        exec_out_done(&l.out);
+    }
+}
+
+TEST(the_last_result_counts_and_half_a_line_is_read)
+{
+    struct lines l;
+    feed(&l, "{\"result\":1}\n{\"error\":\"no\"}", 7);
+    CHECK(l.out.end == EXEC_ERROR);
+    CHECK_STR(buf_view(&l.out.value), "no");
+    exec_out_done(&l.out);
+    feed(&l, "{\"result\":1}\n{\"result\":", 7);
+    CHECK(l.out.end == EXEC_RESULT && l.out.bad == 1);
+    exec_out_done(&l.out);
+}
+
+TEST(a_line_beyond_its_limit_is_an_error)
+{
+    struct lines l = { .out.progress = count };
+    char         text[1200];
+    memset(text, 'x', sizeof text);
+    exec_out_init(&l.out, 1000);
+    CHECK(exec_out_feed(&l.out, str_n(text, sizeof text)) == ERR_FULL);
+    exec_out_done(&l.out);
+}
+
+TEST(progress_outside_its_range_is_not_known_or_full)
+{
+    struct lines l;
+    feed(&l, "{\"progress\":-3}\n", 99);
+    CHECK(l.last == -1);
+    exec_out_done(&l.out);
+    feed(&l, "{\"progress\":7}\n", 99);
+    CHECK(l.last == 1);
+    exec_out_done(&l.out);
+    feed(&l, "{\"progress\":\"half\",\"message\":\"x\"}\n", 99);
+    CHECK(l.last == -1 && l.progress == 1);
+    exec_out_done(&l.out);
+}
+
+/* --- tools that behave ----------------------------------------------------------------- */
+
+static struct toolrun *T;
+static void begin(void) { T = toolrun_new(); }
+static void end(void) { toolrun_free(T); }
+
+static void run_sh(struct ran *r, const char *script, const char *more, unsigned timeout_ms)
+{
+    ran_run(T, r, toolrun_sh(T, script, more, timeout_ms), "{\"name\":\"Ada\"}");
+}
+
+TEST(an_exec_tool_gets_its_arguments_and_gives_its_result)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "read line; echo \"{\\\"progress\\\":0.5,\\\"message\\\":\\\"half\\\"}\"; echo noise >&2;"
+               "echo \"{\\\"result\\\":$line}\"", "", 5000);
+    CHECK(r.outcome == TOOL_DONE && r.progress == 1 && r.last_progress == 0.5);
+    CHECK_STR(r.text, "{\"name\":\"Ada\"}");
+    CHECK_STR(r.value, "{\"name\":\"Ada\"}");
+    CHECK_STR(r.note, "noise");
+    CHECK_STR(r.last_message, "half");
+    ran_done(&r);
+    run_sh(&r, "echo '{\"result\":\"just words\"}'", "", 5000);
+    CHECK_STR(r.text, "just words");
+    CHECK_STR(r.value, "\"just words\"");
+    CHECK(!r.note.ptr);
+    ran_done(&r);
+    end();
+}
+
+TEST(an_exec_tool_says_what_went_wrong)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "echo '{\"error\":\"no such account\"}'; exit 3", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED);
+    CHECK_STR(r.text, "no such account");
+    ran_done(&r);
+    run_sh(&r, "echo oops >&2; exit 3", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED);
+    CHECK_STR(r.text, "It ended without a result (exit status 3).");
+    CHECK_STR(r.note, "oops");
+    ran_done(&r);
+    run_sh(&r, "kill -SEGV $$", "", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "signal 11"));
+    ran_done(&r);
+    run_sh(&r, "echo '{\"result\":1}'; exit 3", "", 5000);
+    CHECK(r.outcome == TOOL_DONE && str_has(r.note, "exit status 3"));
+    ran_done(&r);
+    end();
+}
+
+TEST(an_exec_tool_sees_only_the_environment_it_was_given)
+{
+    struct ran r;
+    begin();
+    setenv("PARLEY_TEST_SECRET", "hunter2", 1);
+    run_sh(&r, "env | cut -d= -f1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ' > $HOME/e; "
+               "echo \"{\\\"result\\\":\\\"$(cat $HOME/e)$KEY\\\"}\"",
+           ",\"env\":{\"KEY\":\"env:PARLEY_TEST_SECRET\"}", 5000);
+    CHECK_STR(r.text, "HOME KEY LANG PARLEY_CALL_ID PATH TMPDIR hunter2");
+    ran_done(&r);
+    end();
+}
+
+TEST(an_exec_tool_that_is_cancelled_ends)
+{
+    struct ran r = { 0 };
+    begin();
+    ran_start(T, &r, toolrun_sh(T, "sleep 64201", "", 60000), "{}");
+    toolrun_turn(T, 100);
+    CHECK(!r.over);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 5000);
+    CHECK(r.outcome == TOOL_CANCELLED && r.ms < 1500);
+    CHECK(processes_with("64201") == 0);
+    ran_done(&r);
+    end();
+}
+
+TEST(what_was_said_before_a_cancellation_counts)
+{
+    struct ran r = { 0 };
+    begin();
+    ran_start(T, &r, toolrun_sh(T, "trap 'echo \"{\\\"result\\\":\\\"paid after all\\\"}\"; exit' TERM;"
+                                   "echo '{\"progress\":0.1}'; sleep 64202 & wait", "", 60000), "{}");
+    for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.text, "paid after all");
+    ran_done(&r);
+    end();
+}
+
+TEST(progress_is_told_ten_times_a_second_and_the_last_of_it_always)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "for i in 1 2 3 4 5 6 7 8 9; do echo \"{\\\"progress\\\":0.$i}\"; done; sleep 0.3; echo '{\"result\":1}'", "", 5000);
+    CHECK(r.progress >= 2 && r.progress <= 4 && r.last_progress == 0.9);
+    ran_done(&r);
+    end();
+}
+
+/* --- configuration ---------------------------------------------------------------------- */
+
+static void refused(const char *json, const char *because)
+{
+    struct tool *t = registry_tool(&T->reg, STR("x"));
+    struct jv   *v;
+    struct buf   why;
+
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, str_c(json), &v, NULL) == OK);
+    CHECK(exec_tool_read(&T->reg, t, v, T->children, &T->loop, STR_NONE, &why) != OK);
+    if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    buf_done(&why);
+}
+
+TEST(a_wrong_exec_configuration_is_told_in_a_sentence)
+{
+    begin();
+    unsetenv("PARLEY_NOT_SET");
+    refused("[]", "must be an object");
+    refused("{}", "\"command\" must be a list");
+    refused("{\"command\":\"ls\"}", "\"command\" must be a list");
+    refused("{\"command\":[]}", "\"command\" must be a list");
+    refused("{\"command\":[1]}", "texts only");
+    refused("{\"command\":[\"a\\u0000b\"]}", "NUL");
+    refused("{\"command\":[\"no-such-program-here\"]}", "no-such-program-here of \"command\" is not installed");
+    refused("{\"command\":[\"ls\"],\"cwd\":\"/no/such/dir\"}", "/no/such/dir of \"cwd\" is not there");
+    refused("{\"command\":[\"ls\"],\"env\":{\"A\":\"env:PARLEY_NOT_SET\"}}", "PARLEY_NOT_SET is not set");
+    refused("{\"command\":[\"ls\"],\"env\":[]}", "\"env\" must be an object");
+    refused("{\"command\":[\"ls\"],\"limits\":{\"cpus\":1}}", "no limit called cpus");
+    refused("{\"command\":[\"ls\"],\"limits\":{\"memory\":-1}}", "memory must be a whole number");
+    refused("{\"command\":[\"ls\"],\"nework\":true}", "no option called nework");
+    refused("{\"command\":[\"ls\"],\"network\":\"yes\"}", "true or false");
+    refused("{\"command\":[\"ls\"],\"read\":[\"/no/such\"]}", "is not there");
+    end();
+}
+
+/* --- tools that do not behave -------------------------------------------------------------- */
+
+TEST(a_tool_that_never_ends_is_ended)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "sleep 64203", "", 200);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 1500 && str_has(r.text, "did not finish"));
+    CHECK(processes_with("64203") == 0);
+    ran_done(&r);
+    end();
+}
+
+TEST(a_tool_that_ignores_sigterm_is_killed)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "trap '' TERM; while :; do sleep 64204; done", "", 200);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms >= 2100 && r.ms < 4000);
+    CHECK(processes_with("64204") == 0);
+    ran_done(&r);
+    end();
+}
+
+TEST(a_tool_that_closes_stdout_and_lingers_is_ended)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "echo '{\"result\":\"done\"}'; exec 1>&- 2>&-; sleep 64205", "", 60000);
+    CHECK(r.outcome == TOOL_DONE && r.ms >= 1900 && r.ms < 4000);
+    CHECK(processes_with("64205") == 0);
+    ran_done(&r);
+    run_sh(&r, "exec 1>&- 2>&-; trap '' TERM; sleep 64205; sleep 64205", "", 60000);
+    CHECK(r.outcome == TOOL_UNKNOWN || r.outcome == TOOL_FAILED);
+    CHECK(r.ms < 6000);
+    CHECK(processes_with("64205") == 0);
+    ran_done(&r);
+    end();
+}
+
+TEST(a_grandchild_left_behind_does_not_stay)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "setsid sleep 64206 & (setsid nohup sleep 64206 > /dev/null 2>&1 &) ; sleep 0.1; echo '{\"result\":1}'", "", 60000);
+    CHECK(r.outcome == TOOL_DONE && r.ms < 1500);
+    CHECK(processes_with("64206") == 0);
+    ran_done(&r);
+    end();
+}
+
+TEST(ten_gigabytes_of_output_are_not_read)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "head -c 10000000000 /dev/zero", "", 60000);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 3000 && str_has(r.text, "wrote more than"));
+    ran_done(&r);
+    run_sh(&r, "yes '{\"progress\":0.1}'", ",\"limits\":{\"output\":100000}", 60000);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 3000 && str_has(r.text, "100000 bytes"));
+    ran_done(&r);
+    run_sh(&r, "head -c 50000000 /dev/zero >&2; echo end >&2; echo '{\"result\":1}'", "", 60000);
+    CHECK(r.outcome == TOOL_DONE && str_ends(r.note, STR("end")) && r.note.len < 9000);
+    ran_done(&r);
+    end();
+}
+
+TEST(what_is_not_json_lines_is_a_failure_in_words)
+{
+    struct ran r;
+    begin();
+    run_sh(&r, "echo hello; echo world", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED);
+    CHECK_STR(r.text, "Its answer is not JSON lines: line 1 is not JSON: hello.");
+    ran_done(&r);
+    run_sh(&r, "printf '{\"result\":\"\\xff\\xfe\"}\\n'", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "line 1 is not JSON: {\"result\":\"\xEF\xBF\xBD\xEF\xBF\xBD\"}"));
+    ran_done(&r);
+    run_sh(&r, "printf '{\"result\":\"unfin'", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "line 1 is not JSON"));
+    ran_done(&r);
+    run_sh(&r, "printf '{\"result\":\"no newline\"}'", "", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    run_sh(&r, "echo '[1]'; echo '{\"x\":1}'; echo '{\"result\":7}'", "", 5000);
+    CHECK(r.outcome == TOOL_DONE && str_has(r.note, "2 of its lines could not be read"));
+    CHECK_STR(r.text, "7");
+    ran_done(&r);
+    end();
+}
+
+/* A tool that never reads its stdin must not block or end us. */
+TEST(input_that_nobody_reads_is_dropped)
+{
+    static char big[600000];
+    struct ran  r;
+    begin();
+    snprintf(big, sizeof big, "{\"a\":\"%0*d\"}", 500000, 1);
+    ran_run(T, &r, toolrun_sh(T, "exec 0<&-; echo '{\"result\":1}'", "", 5000), big);
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    ran_run(T, &r, toolrun_sh(T, "n=$(wc -c); echo \"{\\\"result\\\":$n}\"", "", 5000), big);
+    CHECK_STR(r.text, "500009");
+    ran_done(&r);
+    end();
+}
+
+TEST(what_is_left_of_tools_dies_with_the_keeper_and_another_one_comes)
+{
+    struct ran r = { 0 };
+    begin();
+    ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64207 & wait", "", 60000), "{}");
+    for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+    kill(children_keeper(T->children), SIGKILL);
+    ran_wait(T, &r, 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    for (int i = 0; i < 100 && processes_with("64207"); i++) toolrun_turn(T, 10);
+    CHECK(processes_with("64207") == 0);
+    ran_done(&r);
+    toolrun_turn(T, 1500);
+    run_sh(&r, "echo '{\"result\":1}'", "", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    end();
+}
+
+/* A second process is the server here, and dies of SIGKILL. */
+TEST(tools_die_with_the_server)
+{
+    int   ready[2];
+    char  c;
+    pid_t server;
+
+    REQUIRE(pipe(ready) == 0);
+    server = fork();
+    if (server == 0) {
+        struct ran r = { 0 };
+        begin();
+        ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64208 & trap '' TERM HUP; sleep 64208; sleep 64208", "", 60000), "{}");
+        for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
+        (void)!write(ready[1], "x", 1);
+        for (;;) pause();
+    }
+    CHECK(read(ready[0], &c, 1) == 1);
+    CHECK(processes_with("64208") >= 1);
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
+    for (int i = 0; i < 300 && processes_with("64208"); i++) usleep(10000);
+    CHECK(processes_with("64208") == 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* --- without a sandbox (MCP servers): looked after all the same -------------------------------- */
+
+struct free_child { struct child child; bool over; int status; unsigned heard; };
+
+static void heard(struct child *c, struct str bytes) { LIST_ITEM(c, struct free_child, child)->heard += (unsigned)bytes.len; }
+static void gone(struct child *c, int status)
+{
+    LIST_ITEM(c, struct free_child, child)->status = status;
+    LIST_ITEM(c, struct free_child, child)->over = true;
+}
+
+static void run_free(struct free_child *f, const char *script)
+{
+    const char *argv[] = { "bash", "-c", script, NULL }, *envp[] = { "PATH=/usr/bin:/bin", NULL };
+    struct child_spec spec = { .program = "/bin/bash", .argv = argv, .envp = envp };
+
+    *f = (struct free_child){ .child = { .on_out = heard, .on_err = heard, .on_exit = gone } };
+    REQUIRE(child_start(T->children, &f->child, &spec) == OK);
+}
+
+TEST(a_child_without_a_sandbox_leaves_nothing_either)
+{
+    struct free_child f;
+    begin();
+    run_free(&f, "setsid sleep 64210 & (setsid setsid sleep 64210 &); sleep 0.1; exit 7");
+    toolrun_wait(T, &f.over, 5000);
+    CHECK(f.over && WIFEXITED(f.status) && WEXITSTATUS(f.status) == 7);
+    CHECK(processes_with("64210") == 0);
+    run_free(&f, "trap '' TERM; (trap '' TERM; setsid sleep 64211 &); echo up; sleep 64211; sleep 64211");
+    for (int i = 0; i < 100 && !f.heard; i++) toolrun_turn(T, 10);
+    child_term(&f.child);
+    toolrun_turn(T, 200);
+    CHECK(!f.over);
+    child_kill(&f.child);
+    toolrun_wait(T, &f.over, 5000);
+    CHECK(f.over && WIFSIGNALED(f.status));
+    CHECK(processes_with("64211") == 0);
+    end();
+}
+
+TEST(a_program_that_is_not_there_is_told_not_waited_for)
+{
+    struct free_child f = { .child = { .on_out = heard, .on_err = heard, .on_exit = gone } };
+    const char *argv[] = { "x", NULL }, *envp[] = { NULL };
+    begin();
+    REQUIRE(child_start(T->children, &f.child, &(struct child_spec){ .program = "/no/such", .argv = argv, .envp = envp }) == OK);
+    toolrun_wait(T, &f.over, 5000);
+    CHECK(f.over && WIFEXITED(f.status) && WEXITSTATUS(f.status) == 127 && f.heard > 0);
+    end();
+}
+
+/* --- a thousand of them ----------------------------------------------------------------------- */
+
+static uint64_t worst_ns;
+static unsigned slow_turns;
+static void on_turn(void *ctx, uint64_t busy_ns)
+{
+    if (busy_ns > worst_ns) worst_ns = busy_ns;
+    if (busy_ns > 5000000) slow_turns++;
+}
+
+TEST(a_thousand_starts_leave_nothing_and_do_not_hold_the_loop)
+{
+    enum { ALL = 1000, AT_ONCE = 20 };
+    static struct ran rs[AT_ONCE];
+    struct tool *tool;
+    unsigned     started = 0, done = 0, good = 0, before;
+    struct ran   first;
+
+    begin();
+    tool = toolrun_sh(T, "echo '{\"result\":64209}'", "", 30000);
+    ran_run(T, &first, tool, "{}");
+    ran_done(&first);
+    toolrun_turn(T, 50);
+    before = open_descriptors();
+    worst_ns = slow_turns = 0;
+    T->loop.on_turn = on_turn;
+    for (int i = 0; i < AT_ONCE; i++, started++) ran_start(T, &rs[i], tool, "{}");
+    for (uint64_t t0 = clock_mono_ms(); done < ALL && clock_mono_ms() - t0 < 120000;) {
+        uv_run(&T->loop.uv, UV_RUN_ONCE);
+        for (int i = 0; i < AT_ONCE; i++) {
+            if (!rs[i].over) continue;
+            done++;
+            if (rs[i].outcome == TOOL_DONE) good++;
+            ran_done(&rs[i]);
+            rs[i].over = false;
+            if (started < ALL) ran_start(T, &rs[i], tool, "{}"), started++;
+        }
+    }
+    CHECK(done == ALL && good == ALL);
+    toolrun_turn(T, 100);
+    printf("note: 1000 starts, longest turn of the loop %.2f ms, %u turns over 5 ms\n", (double)worst_ns / 1e6, slow_turns);
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(slow_turns <= 3);      /* wall time: on a shared machine somebody else may take the core */
+#endif
+    CHECK(open_descriptors() == before);
+    CHECK(children_count(T->children) == 0);
+    CHECK(processes_with("64209") == 0);
+    CHECK(waitpid(-1, NULL, WNOHANG) == 0);      /* the keeper lives, and nothing waits to be buried */
+    end();
+    CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}

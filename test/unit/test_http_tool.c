@@ -1,0 +1,364 @@
+/* test_http_tool.c -- endpoints as tools, and the addresses they do not get to. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "httpd.h"
+#include "test.h"
+#include "tool/egress.h"
+#include "tool/events.h"
+#include "tool/http.h"
+#include "toolrun.h"
+
+/* --- events ---------------------------------------------------------------------------- */
+
+struct heard { struct events events; struct buf all; };
+
+static void note_event(struct events *e, struct str name, struct str data)
+{
+    struct heard *h = LIST_ITEM(e, struct heard, events);
+    buf_printf(&h->all, "<" STR_FMT "|" STR_FMT ">", STR_ARG(name), STR_ARG(data));
+}
+
+TEST(events_cut_anywhere_are_the_same_events)
+{
+    static const char text[] = "\xEF\xBB\xBF: hello\r\nevent: a\r\ndata: one\r\ndata:two\r\n\r\nid: 7\rdata:\r\rretry: 500\n\n"
+                               "id: 8\n\ndata: last";
+    for (size_t step = 1; step < sizeof text; step++) {
+        struct heard h = { 0 };
+        buf_init(&h.all, 0);
+        events_init(&h.events, 100, note_event);
+        for (size_t i = 0; i < sizeof text - 1; i += step) {
+            size_t n = step < sizeof text - 1 - i ? step : sizeof text - 1 - i;
+            CHECK(events_feed(&h.events, str_n(text + i, n)) == OK);
+        }
+        CHECK(events_end(&h.events) == OK);
+        CHECK_STR(buf_view(&h.all), "<a|one\ntwo><|><|last>");
+        CHECK(h.events.has_id && h.events.retry_ms == 500);
+        CHECK_STR(buf_view(&h.events.last_id), "8");
+        events_done(&h.events);
+        buf_done(&h.all);
+    }
+}
+
+/* --- addresses ----------------------------------------------------------------------------- */
+
+static bool may(const char *allow, const char *host, const char *ip)
+{
+    struct sockaddr_in  four = { .sin_family = AF_INET };
+    struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+    struct arena        a;
+    struct egress       e;
+    struct jv          *v = NULL;
+    struct buf          why;
+    bool                yes;
+
+    arena_init(&a, 0);
+    buf_init(&why, 0);
+    must(json_parse(&a, str_c(allow), &v, NULL) == OK);
+    must(egress_read(&a, &e, v, &why) == OK);
+    if (inet_pton(AF_INET, ip, &four.sin_addr) == 1) yes = egress_may(&e, str_c(host), (void *)&four);
+    else {
+        must(inet_pton(AF_INET6, ip, &six.sin6_addr) == 1);
+        yes = egress_may(&e, str_c(host), (void *)&six);
+    }
+    arena_done(&a);
+    buf_done(&why);
+    return yes;
+}
+
+TEST(private_addresses_are_refused_in_every_disguise)
+{
+    static const char *const refused[] = {
+        "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255",
+        "192.168.1.1", "169.254.169.254", "169.254.0.1", "100.64.0.1", "100.100.100.200", "100.127.255.255", "192.0.0.192",
+        "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.9", "224.0.0.1", "239.1.1.1",
+        "240.0.0.1", "255.255.255.255", "168.63.129.16", "::1", "::", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2002:a00:1::1",
+        "2001:0:1:2::3", "2001:db8::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1", "4000::1",
+    };
+    static const char *const open[] = { "1.1.1.1", "8.8.8.8", "172.32.0.1", "172.15.0.1", "100.63.255.255", "100.128.0.1",
+        "192.169.0.1", "198.20.0.1", "223.255.255.255", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1" };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (may("[]", "x", refused[i])) test_failed(__FILE__, __LINE__, refused[i]);
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (!may("[]", "x", open[i])) test_failed(__FILE__, __LINE__, open[i]);
+}
+
+TEST(what_a_tool_lists_it_may_reach)
+{
+    CHECK(may("[\"10.0.0.0/8\"]", "x", "10.1.2.3"));
+    CHECK(!may("[\"10.0.0.0/8\"]", "x", "11.0.0.1") == false);     /* public anyway */
+    CHECK(!may("[\"10.0.0.0/8\"]", "x", "127.0.0.1"));
+    CHECK(may("[\"10.0.0.0/8\"]", "x", "::ffff:10.1.2.3"));
+    CHECK(may("[\"127.0.0.1\"]", "x", "127.0.0.1"));
+    CHECK(!may("[\"127.0.0.1\"]", "x", "127.0.0.2"));
+    CHECK(may("[\"fd00::/8\"]", "x", "fd12::1"));
+    CHECK(may("[\"[::1]\"]", "x", "::1"));
+    CHECK(may("[\"billing.internal\"]", "Billing.Internal.", "10.0.0.9"));
+    CHECK(!may("[\"billing.internal\"]", "other.internal", "10.0.0.9"));
+    CHECK(!may("[\"billing.internal\"]", "evil.billing.internal", "10.0.0.9"));
+    CHECK(may("[\"localhost\"]", "localhost", "::1"));
+}
+
+/* --- a server and a tool ------------------------------------------------------------------------ */
+
+static struct toolrun *T;
+static struct httpd    H;
+
+static void answer(struct httpd *h, struct httpd_conn *c, struct str head, struct str body)
+{
+    if (str_has(head, "POST /json")) httpd_json(c, 200, "", "{\"paid\":true}");
+    else if (str_has(head, "/echo")) {
+        struct buf b;
+        buf_init(&b, 0);
+        buf_str(&b, body);
+        buf_chr(&b, 0);
+        httpd_json(c, 200, "", b.ptr);
+        buf_done(&b);
+    } else if (str_has(head, "/text")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nplain words", true);
+    else if (str_has(head, "/html")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>no</p>", true);
+    else if (str_has(head, "/broken-json")) httpd_json(c, 200, "", "{\"paid\":");
+    else if (str_has(head, "/cut")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", true);
+    else if (str_has(head, "/402")) httpd_json(c, 402, "", "{\"error\":\"no money\"}");
+    else if (str_has(head, "/504")) httpd_json(c, 504, "", "late");
+    else if (str_has(head, "/away")) httpd_json(c, 302, "Location: http://127.0.0.1:1/secret\r\n", "");
+    else if (str_has(head, "/empty")) httpd_say(c, "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", true);
+    else if (str_has(head, "/hang-up")) httpd_say(c, "", true);
+    else if (str_has(head, "/events")) {
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
+                     "data: {\"progress\":0.5,\ndata: \"message\":\"half\"}\n\n: alive\n\n", false);
+        httpd_say(c, "data: {\"result\":{\"id\":7}}\n\n", true);
+    } else if (str_has(head, "/half-events"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"progress\":0.5}\n\n", true);
+    else if (str_has(head, "/flood")) {
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n\"", false);
+        for (int i = 0; i < 100; i++) httpd_say(c, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", i == 99);
+    }
+    /* "/never": nothing */
+}
+
+static void begin(void)
+{
+    T = toolrun_new();
+    httpd_open(&H, &T->loop, answer);
+}
+
+static void end(void)
+{
+    httpd_close(&H);
+    toolrun_free(T);
+}
+
+static struct tool *http_tool(const char *json, unsigned timeout_ms, struct buf *why)
+{
+    static unsigned n;
+    struct tool    *t = registry_tool(&T->reg, arena_printf(&T->reg.arena, "http%u", n++));
+    struct jv      *v = NULL;
+
+    must(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_c(json)), &v, NULL) == OK);
+    t->schema_text = STR("{}");
+    t->timeout_ms = timeout_ms;
+    if (http_tool_read(&T->reg, t, v, &T->pool, &T->loop, why) != OK) return NULL;
+    must(registry_add(&T->reg, t) == OK);
+    return t;
+}
+
+static void call(struct ran *r, const char *path, const char *more, unsigned timeout_ms)
+{
+    char       json[500];
+    struct buf why;
+    struct tool *t;
+    buf_init(&why, 0);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d%s\",\"allow\":[\"127.0.0.1\"]%s}", H.port, path, more);
+    t = http_tool(json, timeout_ms, &why);
+    REQUIRE(t);
+    ran_run(T, r, t, "{\"amount\":50}");
+    buf_done(&why);
+}
+
+TEST(an_http_tool_posts_its_arguments_with_the_key)
+{
+    struct ran r;
+    begin();
+    setenv("PARLEY_TEST_SECRET", "hunter2", 1);
+    call(&r, "/json", ",\"headers\":{\"Authorization\":\"Bearer env:PARLEY_TEST_SECRET\",\"X-Plain\":\"p\"}", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.value, "{\"paid\":true}");
+    CHECK_STR(r.text, "{\"paid\":true}");
+    struct str head = buf_view(&H.last);
+    CHECK_STR(httpd_header(head, "authorization"), "Bearer hunter2");
+    CHECK_STR(httpd_header(head, "x-plain"), "p");
+    CHECK_STR(httpd_header(head, "idempotency-key"), "call-abcdefghijklmnopqrstuv");
+    CHECK_STR(httpd_header(head, "content-type"), "application/json");
+    CHECK(str_ends(head, STR("\r\n\r\n{\"amount\":50}")));
+    ran_done(&r);
+    end();
+}
+
+TEST(an_http_tool_understands_json_text_and_events)
+{
+    struct ran r;
+    begin();
+    call(&r, "/text", "", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.text, "plain words");
+    CHECK_STR(r.value, "\"plain words\"");
+    ran_done(&r);
+    call(&r, "/events", "", 5000);
+    CHECK(r.outcome == TOOL_DONE && r.progress == 1 && r.last_progress == 0.5);
+    CHECK_STR(r.value, "{\"id\":7}");
+    CHECK_STR(r.last_message, "half");
+    ran_done(&r);
+    call(&r, "/empty", "", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.value, "\"\"");
+    ran_done(&r);
+    end();
+}
+
+TEST(an_http_tool_that_fails_says_how)
+{
+    struct ran r;
+    begin();
+    call(&r, "/402", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED);
+    CHECK_STR(r.text, "It answered with status 402: {\"error\":\"no money\"}");
+    ran_done(&r);
+    call(&r, "/504", "", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    call(&r, "/html", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "not JSON"));
+    ran_done(&r);
+    call(&r, "/broken-json", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "not JSON"));
+    ran_done(&r);
+    call(&r, "/cut", "", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    call(&r, "/hang-up", "", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    call(&r, "/half-events", "", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    call(&r, "/never", "", 300);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 2000 && str_has(r.text, "did not answer within"));
+    ran_done(&r);
+    call(&r, "/flood", ",\"limits\":{\"output\":1000}", 5000);
+    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "more than 1000 bytes"));
+    ran_done(&r);
+    end();
+}
+
+TEST(an_http_tool_can_be_cancelled)
+{
+    struct ran r = { 0 };
+    struct buf why;
+    char       json[200];
+    begin();
+    buf_init(&why, 0);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}", H.port);
+    ran_start(T, &r, http_tool(json, 30000, &why), "{}");
+    toolrun_turn(T, 50);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 2000);
+    CHECK(r.outcome == TOOL_CANCELLED && r.ms < 1000);
+    ran_done(&r);
+    buf_done(&why);
+    end();
+}
+
+TEST(redirects_are_not_followed)
+{
+    struct ran r;
+    begin();
+    call(&r, "/away", "", 5000);
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "redirect") && H.requests == 1);
+    ran_done(&r);
+    end();
+}
+
+/* Every way to write the test server's own address. None may reach it. */
+TEST(forty_spellings_of_a_private_address_reach_nobody)
+{
+    static const char *const hosts[] = {
+        "127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.0.0.01", "0177.0.0.1", "0177.0.0.01", "0x7f.0.0.1", "0x7f.1",
+        "0x7f000001", "0X7F000001", "2130706433", "017700000001", "0x7f.0x0.0x0.0x1", "127.0x1", "127.000.000.001",
+        "localhost", "LOCALHOST", "localhost.", "LocalHost.", "0.0.0.0", "0", "0x0", "00.0", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]",
+        "[0000:0000:0000:0000:0000:0000:0000:0001]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]",
+        "[::127.0.0.1]", "[::7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[2002:7f00:0001::1]",
+        "[fe80::1]", "[fc00::1]", "127.255.255.255", "127.0.0.2", "127.%30.0.1", "%6c%6f%63alhost", "user@127.0.0.1",
+        "1.1.1.1@127.0.0.1", "127。0。0。1", "①②⑦.⓪.⓪.①", "ip6-localhost", "169.254.169.254", "10.0.0.1", "192.168.0.1",
+    };
+    struct ran r;
+    size_t     tried = 0;
+
+    begin();
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        char         json[300];
+        struct buf   why;
+        struct tool *t;
+        buf_init(&why, 0);
+        snprintf(json, sizeof json, "{\"url\":\"http://%s:%d/json\"}", hosts[i], H.port);
+        t = http_tool(json, 3000, &why);
+        buf_done(&why);
+        tried++;
+        if (!t) continue;                     /* not even an address */
+        ran_run(T, &r, t, "{}");
+        if (r.outcome != TOOL_FAILED) test_failed(__FILE__, __LINE__, hosts[i]);
+        ran_done(&r);
+    }
+    CHECK(tried >= 40);
+    CHECK(H.requests == 0);
+    end();
+}
+
+/* A pooled connection that one tool may use is not another's way in. */
+TEST(a_connection_of_a_tool_that_may_is_not_reused_by_one_that_may_not)
+{
+    struct ran  r;
+    struct buf  why;
+    char        json[200];
+    begin();
+    buf_init(&why, 0);
+    call(&r, "/json", "", 3000);
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/json\"}", H.port);
+    ran_run(T, &r, http_tool(json, 3000, &why), "{}");
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "private address") && H.requests == 1);
+    ran_done(&r);
+    buf_done(&why);
+    end();
+}
+
+static void refused(const char *json, const char *because)
+{
+    struct buf why;
+    buf_init(&why, 0);
+    CHECK(!http_tool(json, 1000, &why));
+    if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    buf_done(&why);
+}
+
+TEST(a_wrong_http_configuration_is_told_in_a_sentence)
+{
+    begin();
+    refused("[]", "must be an object");
+    refused("{}", "\"url\" must be");
+    refused("{\"url\":\"ftp://x/\"}", "begins with https");
+    refused("{\"url\":\"file:///etc/passwd\"}", "begins with https");
+    refused("{\"url\":\"not a url\"}", "begins with https");
+    refused("{\"url\":\"http://x\",\"method\":\"GET\"}", "POST, PUT or PATCH");
+    refused("{\"url\":\"http://x\",\"headers\":{\"Host\":\"y\"}}", "Host cannot be set");
+    refused("{\"url\":\"http://x\",\"headers\":{\"A\":\"b\\r\\nC: d\"}}", "control character");
+    refused("{\"url\":\"http://x\",\"headers\":{\"A B\":\"c\"}}", "cannot be set");
+    refused("{\"url\":\"http://x\",\"headers\":{\"A\":\"env:PARLEY_NOT_SET\"}}", "PARLEY_NOT_SET is not set");
+    refused("{\"url\":\"http://x\",\"allow\":[\"10.0.0.0/33\"]}", "neither a host");
+    refused("{\"url\":\"http://x\",\"allow\":\"all\"}", "must be a list");
+    refused("{\"url\":\"http://x\",\"allow\":[\"*\"]}", "neither a host");
+    refused("{\"url\":\"http://x\",\"limits\":{\"output\":1}}", "at least 256");
+    refused("{\"url\":\"http://x\",\"retries\":3}", "no option called retries");
+    end();
+}

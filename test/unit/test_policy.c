@@ -1,0 +1,133 @@
+/* When a person is asked: lists mean any, and doubt means yes. */
+#include "test.h"
+#include "tool/policy.h"
+
+static struct arena arena;
+
+static const struct jv *parse(const char *json)
+{
+    struct jv *v;
+    REQUIRE(json_parse(&arena, str_c(json), &v, NULL) == OK);
+    return v;
+}
+
+static bool asks(const char *confirm, const char *args)
+{
+    struct tool t = { 0 };
+    const char *why = NULL;
+    REQUIRE(policy_read(&t, parse(confirm), &why) == OK);
+    return policy_asks(&t, args ? parse(args) : NULL);
+}
+
+static bool refused(const char *confirm)
+{
+    struct tool t = { .confirm = CONFIRM_ALWAYS };
+    const char *why = NULL;
+    enum err    e = policy_read(&t, parse(confirm), &why);
+    return e == ERR_TYPE && why && t.confirm == CONFIRM_ALWAYS && !t.when;
+}
+
+#define WHEN(op, value) "{\"when\":{\"pointer\":\"/x\",\"op\":\"" op "\",\"value\":" value "}}"
+
+TEST(policy_never_and_always_are_what_they_say)
+{
+    arena_init(&arena, 0);
+    CHECK(!asks("\"never\"", "{}"));
+    CHECK(!asks("\"never\"", NULL));
+    CHECK(asks("\"always\"", "{}"));
+    arena_done(&arena);
+}
+
+TEST(policy_compares_numbers_exactly)
+{
+    arena_init(&arena, 0);
+    CHECK(asks(WHEN(">", "100"), "{\"x\":100.5}"));
+    CHECK(!asks(WHEN(">", "100"), "{\"x\":100}"));
+    CHECK(asks(WHEN(">=", "100"), "{\"x\":1e2}"));
+    CHECK(asks(WHEN("<", "0"), "{\"x\":-1}"));
+    CHECK(!asks(WHEN("<=", "0"), "{\"x\":1}"));
+    CHECK(asks(WHEN(">", "9007199254740992"), "{\"x\":9007199254740993}"));
+    CHECK(asks(WHEN("==", "1"), "{\"x\":1.0}"));
+    CHECK(!asks(WHEN("!=", "1"), "{\"x\":1.0}"));
+    arena_done(&arena);
+}
+
+TEST(policy_knows_lists_texts_and_presence)
+{
+    arena_init(&arena, 0);
+    CHECK(asks(WHEN("in", "[\"EUR\",\"USD\"]"), "{\"x\":\"USD\"}"));
+    CHECK(!asks(WHEN("in", "[\"EUR\",\"USD\"]"), "{\"x\":\"JPY\"}"));
+    CHECK(asks(WHEN("contains", "\"rm\""), "{\"x\":\"sudo rm -rf\"}"));
+    CHECK(!asks(WHEN("contains", "\"rm\""), "{\"x\":\"ls\"}"));
+    CHECK(asks(WHEN("contains", "3"), "{\"x\":[1,2,3]}"));
+    CHECK(!asks(WHEN("contains", "3"), "{\"x\":[]}"));
+    CHECK(asks(WHEN("matches-prefix", "\"/etc\""), "{\"x\":\"/etc/passwd\"}"));
+    CHECK(!asks(WHEN("matches-prefix", "\"/etc\""), "{\"x\":\"/tmp\"}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/a/b\",\"op\":\"exists\"}}", "{\"a\":{\"b\":null}}"));
+    CHECK(!asks("{\"when\":{\"pointer\":\"/a/b\",\"op\":\"exists\"}}", "{\"a\":{}}"));
+    CHECK(asks(WHEN("exists", "false"), "{}"));
+    arena_done(&arena);
+}
+
+TEST(policy_asks_when_in_doubt)
+{
+    arena_init(&arena, 0);
+    CHECK(asks(WHEN(">", "100"), "{}"));
+    CHECK(asks(WHEN(">", "100"), "{\"x\":\"5\"}"));
+    CHECK(asks(WHEN(">", "100"), "{\"x\":null}"));
+    CHECK(asks(WHEN("==", "\"a\""), "{\"x\":1}"));
+    CHECK(asks(WHEN("!=", "\"a\""), "{\"x\":1}"));
+    CHECK(asks(WHEN("in", "[\"a\"]"), "{\"x\":1}"));
+    CHECK(asks(WHEN("in", "[\"a\"]"), "{}"));
+    CHECK(asks(WHEN("contains", "\"a\""), "{\"x\":{}}"));
+    CHECK(asks(WHEN("contains", "1"), "{\"x\":\"1\"}"));
+    CHECK(asks(WHEN("matches-prefix", "\"a\""), "{\"x\":[\"a\"]}"));
+    CHECK(asks(WHEN(">", "100"), "[5]"));
+    CHECK(asks(WHEN(">", "100"), NULL));
+    arena_done(&arena);
+}
+
+TEST(policy_list_means_any_of_them)
+{
+    arena_init(&arena, 0);
+    static const char both[] = "{\"when\":[{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100},"
+                               "{\"pointer\":\"/currency\",\"op\":\"!=\",\"value\":\"USD\"}]}";
+    CHECK(!asks(both, "{\"amount\":5,\"currency\":\"USD\"}"));
+    CHECK(asks(both, "{\"amount\":500,\"currency\":\"USD\"}"));
+    CHECK(asks(both, "{\"amount\":5,\"currency\":\"EUR\"}"));
+    CHECK(asks(both, "{\"amount\":5}"));
+    arena_done(&arena);
+}
+
+TEST(policy_refuses_what_it_does_not_fully_understand)
+{
+    arena_init(&arena, 0);
+    CHECK(refused("\"sometimes\""));
+    CHECK(refused("true"));
+    CHECK(refused("null"));
+    CHECK(refused("{}"));
+    CHECK(refused("{\"when\":[]}"));
+    CHECK(refused("{\"when\":\"always\"}"));
+    CHECK(refused("{\"when\":{\"pointer\":\"/x\",\"op\":\"exists\"},\"unless\":1}"));
+    CHECK(refused("{\"when\":{\"pointer\":\"/x\",\"op\":\"exists\",\"not\":true}}"));
+    CHECK(refused("{\"when\":{\"pointer\":\"x\",\"op\":\"exists\"}}"));
+    CHECK(refused("{\"when\":{\"op\":\"exists\"}}"));
+    CHECK(refused(WHEN("=>", "1")));
+    CHECK(refused(WHEN(">", "\"1\"")));
+    CHECK(refused(WHEN("in", "1")));
+    CHECK(refused(WHEN("matches-prefix", "1")));
+    CHECK(refused("{\"when\":{\"pointer\":\"/x\",\"op\":\"==\"}}"));
+    CHECK(refused("{\"when\":[{\"pointer\":\"/x\",\"op\":\"exists\"},7]}"));
+    arena_done(&arena);
+}
+
+TEST(policy_keeps_its_own_words_for_the_tool_list)
+{
+    struct tool t = { 0 };
+    const char *why;
+    arena_init(&arena, 0);
+    REQUIRE(policy_read(&t, parse("{ \"when\" : {\"pointer\":\"/x\",\"op\":\"exists\"} }"), &why) == OK);
+    CHECK_STR(t.confirm_text, "{ \"when\" : {\"pointer\":\"/x\",\"op\":\"exists\"} }");
+    CHECK(t.confirm == CONFIRM_WHEN);
+    arena_done(&arena);
+}

@@ -1,0 +1,140 @@
+/* The registry: two names per tool, both unique; removed tools live on. */
+#include <stdio.h>
+
+#include "test.h"
+#include "tool/registry.h"
+
+static struct tool *add(struct registry *r, const char *name)
+{
+    struct tool *t = registry_tool(r, str_c(name));
+    REQUIRE(t);
+    REQUIRE(registry_add(r, t) == OK);
+    return t;
+}
+
+TEST(registry_finds_a_tool_by_both_its_names)
+{
+    struct registry r;
+    registry_init(&r);
+    struct tool *t = add(&r, "browser.search");
+    CHECK_STR(t->wire_name, "browser_search");
+    CHECK(registry_find(&r, STR("browser.search")) == t);
+    CHECK(registry_find_wire(&r, STR("browser_search")) == t);
+    CHECK(registry_find(&r, STR("browser_search")) == NULL);
+    CHECK(registry_find(&r, STR("")) == NULL);
+    registry_done(&r);
+}
+
+TEST(registry_fills_in_the_defaults)
+{
+    struct registry r;
+    registry_init(&r);
+    struct tool *t = add(&r, "x");
+    CHECK(t->timeout_ms == 60000);
+    CHECK(t->expires_s == 86400);
+    CHECK(t->confirm == CONFIRM_NEVER);
+    CHECK_STR(t->confirm_text, "\"never\"");
+    CHECK_STR(t->risk, "low");
+    CHECK(jv_is(t->schema, JSON_OBJECT));
+    registry_done(&r);
+}
+
+TEST(registry_makes_wire_names_unique_and_short)
+{
+    struct registry r;
+    char            name[101];
+    memset(name, 'n', 100);
+    name[100] = 0;
+    registry_init(&r);
+    add(&r, "a.b");
+    CHECK_STR(add(&r, "a_b")->wire_name, "a_b_2");
+    CHECK_STR(add(&r, "a b")->wire_name, "a_b_3");
+    CHECK_STR(add(&r, "音楽")->wire_name, "______");
+    CHECK(add(&r, name)->wire_name.len == 64);
+    name[99] = 'm';
+    struct tool *second = add(&r, name);
+    CHECK(second->wire_name.len == 64);
+    CHECK(str_ends(second->wire_name, STR("n_2")));
+    registry_done(&r);
+}
+
+TEST(registry_refuses_a_taken_name_and_a_bad_schema)
+{
+    struct registry r;
+    registry_init(&r);
+    add(&r, "x");
+    CHECK(registry_add(&r, registry_tool(&r, STR("x"))) == ERR_EXISTS);
+    CHECK(registry_add(&r, registry_tool(&r, STR(""))) == ERR_RANGE);
+    struct tool *t = registry_tool(&r, STR("y"));
+    t->schema_text = STR("[1]");
+    CHECK(registry_add(&r, t) == ERR_SYNTAX);
+    t->schema_text = STR("{\"type\":");
+    CHECK(registry_add(&r, t) == ERR_SYNTAX);
+    CHECK(r.count == 1);
+    CHECK(registry_find(&r, STR("y")) == NULL);
+    registry_done(&r);
+}
+
+TEST(registry_digest_changes_with_the_definition_only)
+{
+    struct registry r, other;
+    registry_init(&r);
+    registry_init(&other);
+    struct tool *a = registry_tool(&r, STR("pay")), *b = registry_tool(&other, STR("pay"));
+    a->schema_text = STR("{\"type\":\"object\",\"required\":[\"x\"]}");
+    b->schema_text = STR("{ \"required\": [\"x\"], \"type\": \"object\" }");
+    a->runs = 7;
+    REQUIRE(registry_add(&r, a) == OK && registry_add(&other, b) == OK);
+    CHECK(a->digest == b->digest && a->digest != 0);
+    registry_remove(&other, b);
+    struct tool *c = registry_tool(&other, STR("pay"));
+    c->description = STR("something else");
+    REQUIRE(registry_add(&other, c) == OK);
+    CHECK(c->digest != a->digest);
+    registry_done(&other);
+    registry_done(&r);
+}
+
+static int  freed;
+static void count_free(struct tool *t) { freed++; }
+
+TEST(registry_removes_and_lists_again_and_frees_each_tool_once)
+{
+    static const struct tool_ops ops = { .free = count_free };
+    struct registry r;
+    struct tool    *t[40];
+    registry_init(&r);
+    freed = 0;
+    for (int i = 0; i < 40; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        t[i] = add(&r, name);
+        t[i]->ops = &ops;
+        if (i % 3 == 0) registry_remove(&r, t[i]);
+    }
+    registry_remove(&r, t[0]);      /* twice is harmless */
+    CHECK(r.count == 26 && r.removed == 14);
+    CHECK(registry_find(&r, STR("t3")) == NULL);
+    CHECK(registry_find(&r, STR("t4")) == t[4]);
+    CHECK(r.tools[0] == t[1] && r.tools[1] == t[2] && r.tools[2] == t[4] && r.tools[25] == t[38]);
+    struct tool *again = add(&r, "t3");
+    CHECK_STR(again->wire_name, "t3");
+    CHECK(r.tools[26] == again);
+    registry_done(&r);
+    CHECK(freed == 40);
+}
+
+TEST(registry_survives_every_failing_allocation)
+{
+    for (long n = 0; n < 12; n++) {
+        struct registry r;
+        registry_init(&r);
+        mem_fail_at(n);
+        struct tool *t = registry_tool(&r, STR("x"));
+        enum err     e = t ? registry_add(&r, t) : ERR_NOMEM;
+        mem_fail_at(-1);
+        CHECK(e == OK || e == ERR_NOMEM);
+        CHECK((registry_find(&r, STR("x")) != NULL) == (e == OK));
+        registry_done(&r);
+    }
+}
