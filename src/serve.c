@@ -79,6 +79,7 @@ static enum err make_tools(struct serve *s)
     registry_init(&s->registry);
     enum err e = reply_tools_add(&s->registry);
     if (!e && s->config.demo_tools) e = demo_tools_add(&s->registry, &s->loop, s->config.demo_ledger, s->config.demo_token_ms ? DEMO_STAGE_MS : 0);
+    for (size_t i = 0; i < s->registry.count; i++) s->registry.tools[i]->expires_s = s->config.expires_s;
     return e;
 }
 
