@@ -22,7 +22,7 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 
 static void sse_begin(struct encoder *e, bool with_id)
 {
-    if (with_id) {
+    if (with_id && e->d != &dialect_aisdk) {       /* that client never sends Last-Event-ID */
         buf_lit(e->out, "id: ");
         buf_u64(e->out, e->seq);
         buf_chr(e->out, '.');
@@ -149,13 +149,16 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
         if (e->units || e->skip) {
             e->skip = 0;
             e->units = 0;
+            e->weave = e->weave_before;
             e->d->reset(e, t);
             if (e->rewound) { e->rewound = false; return; }
         }
         e->units = 0;
     } else e->d->fact(e, t, f);
     e->seq = f->seq;
-    if (!is_quiet(f)) e->units = 0;
+    if (is_quiet(f)) return;               /* may stand in the middle of a step */
+    e->units = 0;
+    e->weave_before = e->weave;
 }
 
 static bool is_other_run(const struct encoder *e, const struct fact *f)

@@ -4,6 +4,7 @@
  */
 #include "net/chat.h"
 #include "net/follow.h"
+#include "net/frames.h"
 
 #define REQUESTS_MAX   64           /* streams at once on one socket */
 #define REQUEST_ID_CAP 200
@@ -17,6 +18,7 @@ struct stream {
     struct follower  follower;
     struct encoder   enc;
     uint64_t         sequence;
+    size_t           sent;             /* of the item at the cursor */
     bool             streaming, waiting, finished;
     char             id[REQUEST_ID_CAP + 1], run[64];
 };
@@ -28,12 +30,11 @@ struct chatws {
     struct conn   *conn;
     bool           native;
     struct list    streams;
+    struct stream *cut;               /* in the middle of a text */
     size_t         count, pending;
     struct str     owner;
     struct arena   arena;
 };
-
-static struct buf scratch;          /* loop thread only */
 
 /* --- frames ------------------------------------------------------------------------------------- */
 
@@ -41,43 +42,32 @@ static void frame_begin(struct encoder *e, bool with_id)
 {
     struct stream *s = e->ctx;
     (void)with_id;
-    e->frame_at = e->out->len;
     buf_lit(e->out, "{\"type\":\"chunk\",\"requestId\":\"");
     jw_escape(e->out, str_c(s->id));
     buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)s->sequence++);
 }
 
-static void seal(struct buf *out, size_t at)
-{
-    static struct buf payload;
-    buf_clear(&payload);
-    buf_add(&payload, out->ptr + at, out->len - at);
-    buf_truncate(out, at);
-    if (payload.err) out->err = payload.err;
-    ws_frame_text(out, buf_view(&payload));
-}
-
 static void frame_end(struct encoder *e)
 {
     buf_chr(e->out, '}');
-    seal(e->out, e->frame_at);
+    frames_mark();
 }
 
 static void frame_raw(struct encoder *e, struct str text) { (void)e; (void)text; }      /* no [DONE]: an `end` frame follows */
 
 static const struct framing FRAMING = { frame_begin, frame_end, frame_raw };
 
-static void write_frame(struct buf *out, const char *type, const char *id, const char *error)
+/* A frame of its own at the end of an item. */
+static void put_frame(struct buf *item, const char *type, const char *id, const char *error)
 {
-    size_t       at = out->len;
     struct jsonw w;
-    jsonw_init(&w, out);
+    jsonw_init(&w, item);
     jw_obj(&w);
     jw_kstrz(&w, "type", type);
     jw_kstrz(&w, "requestId", id);
     if (error) jw_kstrz(&w, "errorText", error);
     jw_end_obj(&w);
-    seal(out, at);
+    frames_mark();
 }
 
 static void reply(struct chatws *c, const char *type, struct str id, const char *error)
@@ -108,6 +98,7 @@ static void release(struct chatws *c)
 static void stream_free(struct stream *s)
 {
     struct chatws *c = s->ws;
+    if (c->cut == s) c->cut = NULL;
     thread_unfollow(&s->follower);
     list_remove(&s->node);
     c->count--;
@@ -145,33 +136,46 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
     source_wake(&s->ws->source);
 }
 
-/* One item of one stream; false when it waits. */
-static bool pull_item(struct stream *s, struct buf *out, size_t room)
+enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
+
+/* One item of one stream, with its `end` or `error` frame when it was the last. */
+static enum item pull_item(struct stream *s, struct buf *out, size_t end)
 {
     struct thread *t = s->follower.thread;
-    buf_clear(&scratch);
-    enum encoded r = s->finished || !t ? ENCODED_END : s->enc.seq > thread_committed(t) ? ENCODED_NOTHING
-                   : encode_next(&s->enc, t, &scratch, room);
+    struct encoder before = s->enc;
+    uint64_t       sequence = s->sequence;
+    struct buf    *item = frames_begin();
+    enum encoded   r = s->finished || !t ? ENCODED_END : s->enc.seq > thread_committed(t) ? ENCODED_NOTHING
+                     : encode_next(&s->enc, t, item, end - out->len);
     bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
-    buf_str(out, buf_view(&scratch));
-    if (restart) write_frame(out, "error", s->id, "The server is restarting; reconnect to continue.");
-    else if (r == ENCODED_END) write_frame(out, "end", s->id, NULL);
-    if (restart || r == ENCODED_END) { stream_free(s); return true; }
+    if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
+    else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
+    if (!frames_send(&s->ws->source, out, end, &s->sent)) {
+        s->enc = before;
+        s->sequence = sequence;
+        s->ws->cut = s;               /* nobody else may speak before this text is whole */
+        return ITEM_CUT;
+    }
+    s->ws->cut = NULL;
+    if (restart || r == ENCODED_END) { stream_free(s); return ITEM_SENT; }
     s->waiting = r == ENCODED_NOTHING;
-    return !s->waiting;
+    return s->waiting ? ITEM_NONE : ITEM_SENT;
 }
 
 static enum pull pull(struct source *source, struct buf *out, size_t room)
 {
     struct chatws *c = LIST_ITEM(source, struct chatws, source);
     size_t         end = out->len + room;
+    if (c->cut && pull_item(c->cut, out, end) == ITEM_CUT) return PULL_MORE;
     for (bool any = true; any;) {
         any = false;
         LIST_EACH(n, &c->streams) {
             struct stream *s = LIST_ITEM(n, struct stream, node);
             if (!s->streaming || s->waiting) continue;
             if (end < out->len + ITEM_ROOM) return PULL_MORE;
-            any |= pull_item(s, out, end - out->len);
+            enum item r = pull_item(s, out, end);
+            if (r == ITEM_CUT) return PULL_MORE;
+            any |= r == ITEM_SENT;
         }
     }
     if (hub_draining(c->app->hub)) conn_ws_close(c->conn, 1012, "restarting");
@@ -259,7 +263,7 @@ static void up_abort(struct chatws *c, const struct jv *m)
 {
     struct stream *s = find(c, jv_str_at(m, "requestId"));
     if (!s) return;
-    if (s->streaming) stream_free(s);
+    if (s->streaming && c->cut != s) stream_free(s);
     else s->finished = true;
 }
 

@@ -10,6 +10,7 @@
 #include "dialect/payload.h"
 #include "net/chat.h"
 #include "net/follow.h"
+#include "net/frames.h"
 
 #define BAD_JSON_MAX 3
 #define ITEM_ROOM    2048
@@ -26,52 +27,38 @@ struct live {
     enum framing_kind frames;
     bool              native, creating;
     unsigned          bad_json, pending;
+    size_t            sent;           /* of the item at the cursor */
     uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
     struct str        owner, thread;  /* in arena */
     struct arena      arena;
 };
-
-static struct buf scratch;            /* loop thread only */
 
 /* --- frames down ------------------------------------------------------------------------------ */
 
 static void frame_begin(struct encoder *e, bool with_id)
 {
     struct live *l = e->ctx;
-    e->frame_at = e->out->len;
     (void)with_id;
     if (l->frames == FRAMES_SSE) buf_lit(e->out, "data: ");
     else buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq, (unsigned long long)e->units);
 }
 
-/* The payload is in `out` from frame_at on: put it behind its frame header. */
-static void seal(struct encoder *e)
-{
-    static struct buf payload;
-    buf_clear(&payload);
-    buf_add(&payload, e->out->ptr + e->frame_at, e->out->len - e->frame_at);
-    buf_truncate(e->out, e->frame_at);
-    if (payload.err) e->out->err = payload.err;
-    ws_frame_text(e->out, buf_view(&payload));
-}
-
 static void frame_end(struct encoder *e)
 {
     buf_lit(e->out, ((struct live *)e->ctx)->frames == FRAMES_SSE ? "\n\n" : "}");
-    seal(e);
+    frames_mark();
 }
 
 static void frame_raw(struct encoder *e, struct str text)
 {
     struct live *l = e->ctx;
-    e->frame_at = e->out->len;
     if (l->frames == FRAMES_JSON) buf_lit(e->out, "{\"done\":true}");
     else {
         buf_lit(e->out, "data: ");
         buf_str(e->out, text);
         buf_lit(e->out, "\n\n");
     }
-    seal(e);
+    frames_mark();
 }
 
 static const struct framing FRAMING = { frame_begin, frame_end, frame_raw };
@@ -178,24 +165,31 @@ static void send_decisions(struct live *l)
 
 /* --- the source ---------------------------------------------------------------------------------- */
 
+/* Encodes one item and sends it as far as the room goes; false: it must be continued. */
+static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
+{
+    struct encoder before = l->enc;
+    struct buf    *item = frames_begin();
+    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len);
+    if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
+    if (frames_send(&l->source, out, end, &l->sent)) return true;
+    l->enc = before;
+    return false;
+}
+
 static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
     struct live   *l = LIST_ITEM(s, struct live, source);
     struct thread *t = l->follower.thread;
     size_t         end = out->len + room;
-    if (!t) return PULL_WAIT;
-    if (l->enc.seq > thread_committed(t)) return PULL_WAIT;
-    while (end - out->len >= ITEM_ROOM) {
-        struct encoder before = l->enc;
-        buf_clear(&scratch);
-        enum encoded r = encode_next(&l->enc, t, &scratch, end - out->len);
-        if (scratch.err) { conn_ws_close(l->conn, 1011, "out of memory"); return PULL_WAIT; }
-        if (scratch.len > end - out->len && out->len > end - room) { l->enc = before; return PULL_MORE; }
-        buf_str(out, buf_view(&scratch));          /* frames are not cut: one large event may exceed the room */
-        if (r == ENCODED_NOTHING) {
-            if (hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
-            return PULL_WAIT;
-        }
+    enum encoded   r;
+    if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
+    while (l->sent || end - out->len >= ITEM_ROOM) {
+        if (!pull_item(l, out, end, &r)) return PULL_MORE;
+        if (r == ENCODED_END) return PULL_WAIT;
+        if (r != ENCODED_NOTHING) continue;
+        if (hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
+        return PULL_WAIT;
     }
     return PULL_MORE;
 }
@@ -418,7 +412,7 @@ static void up_resume(struct live *l, const struct jv *m)
         send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
         return;
     }
-    if (!t) return;
+    if (!t || l->sent) return;          /* in the middle of a frame: it has what it asks for */
     l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l };
     follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = seq, .units = units });
     source_wake(&l->source);

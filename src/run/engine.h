@@ -30,6 +30,7 @@ struct thread {
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
     bool               deleted;
+    bool               counted;            /* among the hub's runs */
 
     struct list        queue;              /* commands not looked at yet */
     struct list        parked;             /* messages that wait until the run is over */

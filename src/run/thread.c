@@ -363,11 +363,13 @@ static enum err resume_fresh(struct thread *t)
     return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
 }
 
-static void count_run(struct thread *t, bool was)
+/* A run that was read from the log counts as one that began here. */
+static void count_run(struct thread *t)
 {
     bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (was && !now) t->hub->runs--;
-    if (!was && now) t->hub->runs++;
+    if (t->counted && !now) t->hub->runs--;
+    if (!t->counted && now) t->hub->runs++;
+    t->counted = now;
 }
 
 /* --- the pump -------------------------------------------------------------------------------------- */
@@ -418,10 +420,9 @@ static enum err gather(struct thread *t)
 void thread_pump(struct thread *t)
 {
     while (t->loaded && !t->inflight && !t->stalled) {
-        bool     was = run_live(t->fold.run) && !run_waiting(t->fold.run);
         bool     had = !list_empty(&t->queue);
         enum err e = gather(t);
-        count_run(t, was);
+        count_run(t);
         if (e) { fail_batch(t, e); return; }
         if (t->batch_from) { submit(t); return; }
         work_start_jobs(t);
@@ -481,6 +482,14 @@ static void answer_exists(struct thread *t, struct command *c)
     c->answer.id = arena_dup(&c->arena, t->append.found_thread);
 }
 
+/* The model was hung up for a stop that could not be saved: the words so far are
+ * lost, and the step begins anew when the log has been read again. */
+static void drop_cut_step(struct thread *t)
+{
+    bool done = t->step_done && list_linked(&t->step_done->node);
+    if (t->step.active && !t->model && !done) step_clear(&t->step);
+}
+
 /* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
 static void fail_batch(struct thread *t, enum err e)
 {
@@ -493,11 +502,11 @@ static void fail_batch(struct thread *t, enum err e)
         else if (c->answer.status < 400) command_answer(t, c, 503, "store_unavailable", sentence(e));
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
-    bool was = run_live(t->fold.run) && !run_waiting(t->fold.run);
     work_drop_unstarted(t);
+    drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);
-    count_run(t, was);
+    count_run(t);
     t->committed = 0;
     t->loaded = false;
     clear_batch(t);

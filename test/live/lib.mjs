@@ -261,8 +261,8 @@ export class Stream {
     }
     wake() { for (const w of this.waiters) w(); }
     async wait(ready, what, ms = WAIT_MS) {
-        let w;
-        const p = new Promise((yes) => { w = () => { const got = ready(); if (got !== undefined && got !== false) yes(got); }; });
+        let w, done = false;           // several chunks may come in one turn: what was taken once is not taken again
+        const p = new Promise((yes) => { w = () => { const got = done ? undefined : ready(); if (got !== undefined && got !== false) { done = true; yes(got); } }; });
         this.waiters.add(w);
         w();
         try { return await within(p, `${what} (so far: ${this.types().slice(-6).join(' ')})`, ms); } finally { this.waiters.delete(w); }

@@ -316,7 +316,7 @@ test('a result for a server tool is refused and names the confirmation to answer
     const r = await server.post(`/v1/threads/${thread}/results/${ids[0].replace('confirmation-', '')}`, { result: { paid: true } });
     same([r.status, r.json.error.code], [403, 'not_client_tool']);
     check(r.json.error.message.includes(ids[0]), 'names it');
-    check(server.log.some((l) => l.level === 'security'), 'it is in the security log');
+    await until(() => server.log.some((l) => l.level === 'security' && l.event === 'answer.refused'), 'a line in the security log');
     same((await server.post(`/v1/threads/${thread}/results/call-nobody`, { result: 1 })).json.error.code, 'unknown_call');
 });
 
