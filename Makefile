@@ -5,7 +5,7 @@ B     ?= build
 MESON  = meson setup
 NINJA  = ninja --quiet
 
-.PHONY: help setup run build test unit layers asan fmt clean
+.PHONY: help setup run build test unit conformance layers asan fmt clean
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,6 +28,10 @@ unit: setup ## only the unit tests; make unit T=json runs those whose name conta
 
 asan: setup ## the whole suite under AddressSanitizer and UBSan
 	@SANITIZE=1 scripts/test
+
+conformance: setup ## the MCP client against real servers and the conformance suite (needs npm)
+	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@node test/mcp/run.mjs
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
