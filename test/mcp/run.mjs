@@ -72,7 +72,7 @@ async function legacy(entry) {
         "cancel", "trigger-long-running-operation", '{"duration":20,"steps":20}', 300, "call", "get-tiny-image", "{}",
         "call", "get-structured-content", '{"location":"New York"}', "call", "trigger-elicitation-request", "{}",
         "decline", "trigger-elicitation-request", "{}", "call", "get-sum", '{"a":"x"}');
-    same(r.status, 0);
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
     must(r.states[0].startsWith("ready (2025-11-25"), `state: ${r.states[0]}`);
     must(r.tools.length >= 10 && r.tools.every((t) => t.name.startsWith("test__")), "tools");
     must(!r.tools.some((t) => t.name.includes("simulate-research-query")), "a task-only tool is listed");
@@ -94,7 +94,7 @@ async function newEra(entry) {
     const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "slow", '{"steps":3}', "cancel", "slow", '{"steps":100}', 300,
         "call", "pay", '{"amount":5}', "decline", "pay", '{"amount":5}', "call", "weather", "{}", "call", "fail", "{}",
         "call", "grow", "{}", "wait", 500, "list", "call", "fruit", "{}");
-    same(r.status, 0);
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
     must(r.states[0].startsWith("ready (2026-07-28"), `state: ${r.states[0]}`);
     const [echo, slow, cancelled, paid, refused, weather, fail, , fruit] = r.results;
     same(echo, { outcome: "done", text: "Echo: hi" });
