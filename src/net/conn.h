@@ -12,6 +12,11 @@
  * buffer, which is written directly; only what the kernel did not take is kept,
  * so an idle connection owns no buffer and a slow one at most CONN_OUT_MAX.
  *
+ * How long things live: the request, its arena and all its texts until the answer
+ * is finished; but with conn_stream and conn_upgrade only until the end of the turn
+ * that called them, so that thousands of idle streams cost a few hundred bytes
+ * each. A source therefore must not live in the request's arena.
+ *
  * Limits and deadlines come from struct net_limits: head within head_ms, body
  * within body_ms of the request's first byte in total (not per read), keep-alive
  * idle_ms, a stream that takes no bytes for write_ms is closed. All bodies in
@@ -37,6 +42,7 @@ struct net_limits {
     unsigned head_ms, body_ms;     /* 10 s, 30 s */
     unsigned idle_ms;              /* 60 s between requests */
     unsigned write_ms;             /* 30 s without the peer taking a byte that waits */
+    unsigned ping_ms;              /* 30 s; WebSockets */
     unsigned connections;          /* 10,000 */
     unsigned per_address;          /* 1,000; not applied to loopback */
 };
@@ -49,7 +55,7 @@ struct request {
     struct header *headers;  size_t header_count;
     struct str     body;
     struct str     param[4];              /* what the route's {names} matched, in order */
-    struct arena  *arena;                 /* lives until the answer is finished */
+    struct arena  *arena;                 /* see "How long things live" */
     struct conn   *conn;
     uint64_t       began_ns;
     void          *principal;             /* set by the guard; see guard.h */
@@ -63,51 +69,60 @@ struct str request_query(const struct request *q, const char *name);            
 void conn_header(struct conn *c, const char *name, struct str value);
 /* A whole answer. `type` NULL: no body. The bytes are copied. */
 void conn_reply(struct conn *c, int status, const char *type, struct str body);
+/* The same for bytes that live for ever (the embedded UI): not copied, so a slow reader of a large file costs no more than any other. */
+void conn_reply_static(struct conn *c, int status, const char *type, struct str body);
 /* {"error":{"code","message"}} */
 void conn_error(struct conn *c, int status, const char *code, const char *message);
 
 enum pull {
     PULL_WAIT,       /* nothing (more) now; source_wake() will say when */
-    PULL_MORE,       /* room was used up; ask again when there is room */
+    PULL_MORE,       /* room was used up (so some bytes were given); ask again when there is room */
     PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
 };
 struct source {
-    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames
-     * with ws_frame(). Must not free itself. */
+    /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames,
+     * with ws_frame_text() or ws_frame_part(). Must not free itself. */
     enum pull (*pull)(struct source *s, struct buf *out, size_t room);
     /* The connection is over, for whatever reason, or the stream ended: the last call. */
     void      (*gone)(struct source *s);
     struct conn *conn;     /* set by conn_stream and conn_upgrade; NULL after gone */
 };
 /* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0, `: keep-alive\n\n` after so
- * much silence. The source is pulled for the first time at the end of this turn. */
+ * much silence (to within a second), so only for text/event-stream, which also gets Cache-Control: no-cache and
+ * X-Accel-Buffering: no. The source is pulled for the first time at the end of this turn. For HEAD it is never pulled. */
 void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms);
 void source_wake(struct source *s);               /* cheap; any number of times per turn */
 bool source_blocked(const struct source *s);      /* the socket is full right now */
 
 struct ws_peer {
-    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8 */
+    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8; gone after the call */
     void (*gone)(struct ws_peer *p);                                    /* after source.gone */
 };
 /* Answers 101 when the request is a proper upgrade, else 400/426 and returns false.
  * `protocol`: the chosen subprotocol or STR_NONE. Pings every 30 s, closed after two unanswered. */
 bool conn_upgrade(struct conn *c, struct str protocol, struct source *src, struct ws_peer *peer);
 bool conn_wants_upgrade(const struct request *q);
+/* At the end of this turn: what a pull of this turn gave still goes out, then the close frame; nothing is pulled or
+ * delivered any more. Called inside pull(), return PULL_END or not, as you like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
-/* One complete frame. Server frames are not masked. */
+/* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
+/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes, cut anywhere. Meanwhile
+ * conn_ws_send's texts wait, so do not wait yourself before the last piece. 4 to 10 bytes longer than the piece. */
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last);
 /* Small control texts (ack, error, pong of the application): queued before the source's bytes, at most 16 KiB
  * unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);
 
 /* The handler returns without having answered and will answer later; `cancelled` is
- * called instead if the connection dies first. Without a hold, returning unanswered is a bug (500 and a log line). */
+ * called instead if the connection dies first; the latest hold counts. Without one, returning unanswered is a bug (500 and a log line). */
 struct conn_hold { void (*cancelled)(struct conn_hold *h); };
 void conn_hold(struct conn *c, struct conn_hold *h);
 
 bool conn_is_loopback(const struct conn *c);
-struct str conn_peer(const struct conn *c);        /* address as text, for logs */
-struct request *conn_request(struct conn *c);      /* the one being answered */
+struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
+struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
+struct server  *conn_server(const struct conn *c);
 
 /* --- the server ------------------------------------------------------------------ */
 
@@ -118,15 +133,19 @@ struct server_setup {
     struct loop        *loop;
     struct net_limits   limits;
     const struct route *routes;          /* ended by { NULL } */
-    /* Before every handler, after the body came: false when it has answered already (401, 403, 421 ...). */
+    /* Before every handler, and before a 404 or 405 too, after the body came: false when it has answered
+     * already (401, 403, 421 ...). */
     bool              (*guard)(struct server *s, struct request *q);
     void               *app;             /* for the handlers: server_app() */
 };
+/* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the process ignore SIGPIPE and
+ * raises its limit of open files as far as `connections` needs and the system lets it. */
 MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out, struct str *why, struct arena *a);
 void    *server_app(const struct server *s);
 unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */
 unsigned server_connections(const struct server *s), server_streams(const struct server *s);
-/* Stops accepting; answers in flight go on. Idle connections are closed, idle WebSockets with 1012. */
+/* Stops accepting; answers in flight go on and are their connection's last. Idle connections are closed, WebSockets
+ * with 1012 once nothing was sent on them for a second. */
 void     server_drain(struct server *s);
 /* Closes every connection; `done` is called when the last one is gone. */
 void     server_close(struct server *s, void (*done)(void *ctx), void *ctx);

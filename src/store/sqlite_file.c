@@ -44,7 +44,7 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX approval_by_owner ON approval(owner, status, requested_ms, num);"
     "CREATE INDEX approval_by_status ON approval(status, requested_ms, num);"
     "CREATE INDEX approval_by_thread ON approval(thread);"
-    "CREATE INDEX approval_due ON approval(expires_ms) WHERE status = 'pending' AND expires_ms > 0;"
+    "CREATE INDEX approval_due ON approval(expires_ms) WHERE status IN ('pending', 'offered') AND expires_ms > 0;"
     "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) WITHOUT ROWID;"
     "PRAGMA application_id=1886547065;",
 };

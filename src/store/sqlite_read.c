@@ -30,10 +30,10 @@ const char *const db_read_sql[R_COUNT] = {
     [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
                      " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5"),
     [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status = 'pending' AND a.expires_ms > 0 AND a.expires_ms <= ?1"
+                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
                      " ORDER BY a.expires_ms LIMIT ?2"),
     [R_NEXT_DUE]   = ("SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status = 'pending' AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1"),
+                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1"),
     [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id LIMIT ?1",
     [R_TOOLS]      = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
     [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"

@@ -103,8 +103,8 @@ enum store_list_kind {
     STORE_THREADS,        /* of `owner`, newest change first; `before` pages */
     STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given;
                            * `before` pages */
-    STORE_DUE,            /* pending approvals of everybody with expires_ms in (0, `due_ms`], soonest first */
-    STORE_NEXT_DUE,       /* the one pending approval that expires soonest */
+    STORE_DUE,            /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first */
+    STORE_NEXT_DUE,       /* the one of these that expires soonest */
     STORE_UNFINISHED,     /* logs of everybody whose state is not "idle": what recovery looks at */
     STORE_TOOLS,          /* counters */
     STORE_REQUEST,        /* the row of (owner, request_id = `id`), if any */

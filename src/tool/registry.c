@@ -179,4 +179,4 @@ void registry_remove(struct registry *r, struct tool *t)
 }
 
 struct tool *registry_find(const struct registry *r, struct str name) { return map_get(&r->by_name, name); }
-struct tool *registry_find_wire(const struct registry *r, struct str wire_name) { return map_get(&r->by_wire, wire_name); }
+struct tool *registry_find_wire(const struct registry *r, struct str wire) { return map_get(&r->by_wire, wire); }

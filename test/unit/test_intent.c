@@ -29,7 +29,8 @@ static void unsay(struct said *s)
         CHECK_STR(say_with(&said_, str_c(tool), tmpl, json), want);             \
         unsay(&said_);                                                          \
     } while (0)
-#define BUILDS(prompt, noun) SAYS("generate_artifact", "{\"prompt\":\"" prompt "\"}", "I'll build " noun " for you...")
+#define BUILDS(prompt, noun) \
+    SAYS("generate_artifact", "{\"prompt\":\"" prompt "\"}", "I'll build " noun " for you...")
 #define PAINTS(prompt, subject) \
     SAYS("generate_image", "{\"prompt\":\"" prompt "\"}", "I'll create an image of " subject " for you...")
 #define SEARCHES(query, topic) \
@@ -51,7 +52,10 @@ TEST(intent_generates_image_confirmation_with_subject)
     unsay(&s);
 }
 
-TEST(intent_generates_search_confirmation_with_topic) { SEARCHES("What are the latest Next.js features?", "latest Next.js features"); }
+TEST(intent_generates_search_confirmation_with_topic)
+{
+    SEARCHES("What are the latest Next.js features?", "latest Next.js features");
+}
 
 TEST(intent_handles_missing_arguments_gracefully)
 {

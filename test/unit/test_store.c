@@ -519,6 +519,15 @@ STORE_TEST(what_is_due_is_pending_has_an_end_and_comes_soonest_first)
     CHECK_STR(fix_list(f, due, NULL), "bob/t/over k pay pending {} 4 40;");
 }
 
+STORE_TEST(a_call_offered_to_a_browser_is_due_too)
+{
+    ask_approval(f, "ann", "t", 0, approval("asked", "pending", 1, 90));
+    ask_approval(f, "ann", "t", 1, approval("tab", "offered", 2, 60));
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), "ann/t/tab k pay offered {} 2 60;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100 }, NULL),
+              "ann/t/tab k pay offered {} 2 60;ann/t/asked k pay pending {} 1 90;");
+}
+
 STORE_TEST(unfinished_logs_of_everybody_are_found_without_reading_logs)
 {
     struct ap p;

@@ -1,0 +1,512 @@
+/* aisdk.c -- the AI SDK UI message stream for major 6 and 7 clients, in both
+ * approval forms: native (tool-approval-request) and adk (adk_request_confirmation
+ * as a client tool of its own). Only the baseline chunk set, no extra members.
+ *
+ * Shapes that make real clients loop or stall are impossible here, and asserted:
+ *   - every model call is a step; words never follow a tool outcome in one step;
+ *   - a stream that waits for somebody ends: finish-step, finish, [DONE];
+ *   - a confirmation (adk) stands in a step without its original call;
+ *   - a turn does not end on a bare completed tool step: an empty text closes it.
+ *
+ *   turn:  start ( start-step ... finish-step )* finish | abort | error  [DONE]
+ * A turn that was finished at a gate begins again with the same message id.
+ */
+#include "base/clock.h"
+#include "dialect/dialect.h"
+#include "dialect/payload.h"
+#include "dialect/uimessages.h"
+#include "run/metrics.h"
+
+#define CONFIRMATION "adk_request_confirmation"
+
+/* --- small chunks ------------------------------------------------------------------------ */
+
+static void plain(struct encoder *e, const char *type)
+{
+    struct jsonw w;
+    if (event_begin(e, &w, type)) event_end(e, &w);
+}
+
+static void start_turn(struct encoder *e, const struct run *r)
+{
+    struct jsonw w;
+    if (e->ai.in_turn || !r) return;
+    e->ai.in_turn = true;
+    if (!event_begin(e, &w, "start")) return;
+    jw_kstr(&w, "messageId", r->id);
+    event_end(e, &w);
+}
+
+static void note_step(struct encoder *e)
+{
+    must(!e->ai.in_step);
+    e->ai.in_step = true;
+    e->ai.outcome_in_step = e->ai.asked_in_step = false;
+}
+
+static void start_step(struct encoder *e)
+{
+    note_step(e);
+    plain(e, "start-step");
+}
+
+static void finish_step(struct encoder *e)
+{
+    if (!e->ai.in_step) return;
+    e->ai.in_step = false;
+    plain(e, "finish-step");
+}
+
+static void finish_turn(struct encoder *e, const char *reason)
+{
+    struct jsonw w;
+    must(!e->ai.in_step);
+    e->ai.in_turn = false;
+    if (!event_begin(e, &w, "finish")) return;
+    jw_kstrz(&w, "finishReason", reason);
+    event_end(e, &w);
+}
+
+/* The end of a turn on its carrier. A stream of one run is over; a thread's goes on. */
+static void end_of_turn(struct encoder *e)
+{
+    if (event_silent(e)) return;
+    if (e->mode == STREAM_RUN) e->ended = true;
+    else event_raw(e, STR("[DONE]"));
+}
+
+/* --- the step being spoken ----------------------------------------------------------------- */
+
+static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+
+static void begin_step(struct encoder *e)
+{
+    struct jsonw w;
+    note_step(e);
+    if (event_begin_at(e, &w, "start-step")) event_end(e, &w);
+}
+
+static void text_edge(struct encoder *e, const struct part *p, const char *text, const char *reasoning)
+{
+    struct jsonw w;
+    char         id[24];
+    if (!event_begin_at(e, &w, p->type == STEP_TEXT ? text : reasoning)) return;
+    snprintf(id, sizeof id, "%s%u", p->type == STEP_TEXT ? "t" : "r", e->ai.texts);
+    jw_kstrz(&w, "id", id);
+    event_end(e, &w);
+}
+
+/* The input is shown while it grows only where no gate can come, and not in the adk form, where the call is announced later. */
+static bool is_streamed(const struct encoder *e, const struct part *p) { return p->shown && e->ai.native; }
+
+static void begin_call(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (!is_streamed(e, p) || !event_begin_at(e, &w, "tool-input-start")) return;
+    jw_kstr(&w, "toolCallId", p->call);
+    jw_kstr(&w, "toolName", p->tool);
+    if (!p->client) jw_kbool(&w, "providerExecuted", true);
+    event_end(e, &w);
+}
+
+static void part_begin(struct encoder *e, const struct part *p)
+{
+    if (p->type == STEP_CALL) { begin_call(e, p); return; }
+    must(!e->ai.outcome_in_step);
+    e->ai.texts++;
+    text_edge(e, p, "text-start", "reasoning-start");
+}
+
+static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
+{
+    struct jsonw w;
+    char         id[24];
+    (void)last;
+    if (p->type == STEP_CALL && !is_streamed(e, p)) return b.len;
+    static const char *const TYPES[] = { "text-delta", "reasoning-delta", "tool-input-delta" };
+    e->units += b.len;
+    if (event_begin_at(e, &w, TYPES[p->type])) {
+        if (p->type == STEP_CALL) {
+            jw_kstr(&w, "toolCallId", p->call);
+            jw_kstr(&w, "inputTextDelta", b);
+        } else {
+            snprintf(id, sizeof id, "%s%u", p->type == STEP_TEXT ? "t" : "r", e->ai.texts);
+            jw_kstrz(&w, "id", id);
+            jw_kstr(&w, "delta", b);
+        }
+        event_end(e, &w);
+    }
+    e->units -= b.len;
+    return b.len;
+}
+
+static void part_end(struct encoder *e, const struct part *p)
+{
+    if (p->type != STEP_CALL) text_edge(e, p, "text-end", "reasoning-end");
+}
+
+/* --- calls ------------------------------------------------------------------------------------- */
+
+/* On every chunk of a server-run tool, except where a native approval must stay answerable;
+ * and on a client's call that is over, so that no browser acts on it again. */
+static bool provider_executed(const struct encoder *e, const struct call *c)
+{
+    if (c->client) return c->finished != NULL;
+    return !(e->ai.native && c->asked);
+}
+
+static void say_intent(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!c->intent.len || !event_begin(e, &w, "data-intent")) return;
+    jw_key(&w, "data");
+    jw_obj(&w);
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstr(&w, "toolName", c->tool);
+    jw_kstr(&w, "message", c->intent);
+    jw_end_obj(&w);
+    jw_kbool(&w, "transient", true);
+    event_end(e, &w);
+}
+
+static void announce(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool-input-available")) return;
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstr(&w, "toolName", c->tool);
+    payload_input(&w, "input", c);
+    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
+    event_end(e, &w);
+}
+
+static void ask_native(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    say_intent(e, c);
+    announce(e, c);
+    /* There is no chunk for "it was granted": once decided, a replay leaves the question out. */
+    if (c->decided && e->quiet_gates) { event_leave_out(e); return; }
+    if (!event_begin(e, &w, "tool-approval-request")) return;
+    jw_kstr(&w, "approvalId", c->asked->id);
+    jw_kstr(&w, "toolCallId", c->id);
+    event_end(e, &w);
+}
+
+static void ask_adk(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (c->decided && e->quiet_gates) return;          /* a replay: only what came of it is shown */
+    if (!e->ai.asked_in_step) {
+        finish_step(e);
+        start_step(e);
+        e->ai.asked_in_step = true;
+    }
+    say_intent(e, c);
+    if (event_begin(e, &w, "tool-input-start")) {
+        jw_kstr(&w, "toolCallId", c->asked->id);
+        jw_kstrz(&w, "toolName", CONFIRMATION);
+        event_end(e, &w);
+    }
+    if (event_begin(e, &w, "tool-input-available")) {
+        jw_kstr(&w, "toolCallId", c->asked->id);
+        jw_kstrz(&w, "toolName", CONFIRMATION);
+        uimessage_confirmation_input(&w, "input", c);
+        event_end(e, &w);
+    }
+}
+
+static void told_asked(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    if (f->schema.ptr) {          /* a question in the middle of a call: for pages that know it */
+        if (!event_begin(e, &w, "data-question")) return;
+        jw_key(&w, "data");
+        jw_obj(&w);
+        jw_kstr(&w, "id", f->id);
+        jw_kstr(&w, "toolCallId", c->id);
+        jw_kstr(&w, "message", f->ask);
+        jw_kraw(&w, "schema", f->schema);
+        jw_end_obj(&w);
+        jw_kbool(&w, "transient", true);
+        event_end(e, &w);
+    } else if (e->ai.native) ask_native(e, c);
+    else ask_adk(e, c);
+}
+
+/* The adk form shows the call only now, in a step of its own. */
+static void announce_adk(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (e->ai.asked_in_step) finish_step(e);
+    if (!e->ai.in_step) start_step(e);
+    if (event_begin(e, &w, "tool-input-start")) {
+        jw_kstr(&w, "toolCallId", c->id);
+        jw_kstr(&w, "toolName", c->tool);
+        if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
+        event_end(e, &w);
+    }
+    announce(e, c);
+}
+
+static void told_started(struct encoder *e, const struct call *c)
+{
+    if (!c->asked) {
+        if (!e->ai.in_step) start_step(e);        /* a server action: its call is a step of its own */
+        say_intent(e, c);
+        if (e->ai.native) announce(e, c);
+        else announce_adk(e, c);
+    } else if (!e->ai.native) announce_adk(e, c);
+    else if (c->client) announce(e, c);           /* native: the part is there; this lets the browser run it */
+}
+
+static void outcome_output(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool-output-available")) return;
+    jw_kstr(&w, "toolCallId", c->id);
+    payload_output(&w, "output", c);
+    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
+    event_end(e, &w);
+}
+
+static void outcome_error(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    struct arena a;
+    if (!event_begin(e, &w, "tool-output-error")) return;
+    arena_init(&a, 0);
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstrz(&w, "errorText", call_error_text(&a, c));
+    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
+    event_end(e, &w);
+    arena_done(&a);
+}
+
+/* A call that could not be run at all: input and error in one chunk. */
+static void outcome_bad(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!e->ai.in_step) start_step(e);
+    if (!event_begin(e, &w, "tool-input-error")) return;
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstr(&w, "toolName", c->tool);
+    if (c->args) jw_kraw(&w, "input", c->input);
+    else jw_kstr(&w, "input", c->input);
+    jw_kstr(&w, "errorText", c->finished->text);
+    jw_kbool(&w, "providerExecuted", true);
+    event_end(e, &w);
+}
+
+static void outcome_denied(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool-output-denied")) return;
+    jw_kstr(&w, "toolCallId", c->id);
+    event_end(e, &w);
+}
+
+/* Every call of this step has its outcome: the step is over. */
+static bool step_is_over(const struct fold *f, const struct call *c, uint64_t seq)
+{
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct call *o = f->calls[i];
+        if (o->step_seq != c->step_seq || o->run != c->run || o->gate == GATE_REPLY) continue;
+        if (!o->finished || o->finished->seq > seq) return false;
+    }
+    return true;
+}
+
+static bool is_superseded(const struct run *r) { return r->ended && str_is(r->ended->code, "superseded"); }
+
+static void told_finished(struct encoder *e, const struct fold *fold, const struct fact *f, const struct call *c)
+{
+    if (c->gate == GATE_REPLY || is_superseded(c->run)) return;
+    /* Stopped at its gate: nothing was announced in the adk form, and the turn ends with abort. */
+    if (f->outcome == WORD_CANCELLED && !c->started) { if (c->asked) return; outcome_bad(e, c); }
+    else if (c->gate == GATE_BAD) outcome_bad(e, c);
+    else {
+        if (!e->ai.native && c->asked && !c->started) announce_adk(e, c);
+        if (f->outcome == WORD_DONE) outcome_output(e, c);
+        else if (f->outcome == WORD_DENIED && e->ai.native) outcome_denied(e, c);
+        else outcome_error(e, c);
+    }
+    e->ai.outcome_in_step = true;
+    if (step_is_over(fold, c, f->seq)) finish_step(e);
+}
+
+/* --- ends ------------------------------------------------------------------------------------------ */
+
+static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct run *r = fold_run_at(thread_fold(t), f->seq);
+    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
+    bool silent = event_silent(e);
+    bool past = f->seq < thread_committed(t) && e->gate_told != f->seq;
+    if (past && e->quiet_gates && !silent) return;     /* a replay goes on as one message */
+    if (past && e->mode == STREAM_RUN && !silent) return;
+    if (!silent) e->gate_told = f->seq;
+    finish_step(e);
+    finish_turn(e, "tool-calls");
+    end_of_turn(e);
+}
+
+static void payload_part(struct encoder *e, const struct run *r)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "data-payload")) return;
+    jw_key(&w, "data");
+    jw_obj(&w);
+    payload_suggestions(&w, r);
+    if (r->custom.ptr) jw_kraw(&w, "custom_payload", r->custom);
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+/* A text part with nothing in it: enough for the client to see that the turn went on after the tool. */
+static void empty_text(struct encoder *e)
+{
+    struct jsonw w;
+    char         id[24];
+    snprintf(id, sizeof id, "t%u", ++e->ai.texts);
+    if (event_begin(e, &w, "text-start")) { jw_kstrz(&w, "id", id); event_end(e, &w); }
+    if (event_begin(e, &w, "text-end")) { jw_kstrz(&w, "id", id); event_end(e, &w); }
+}
+
+/* Leaves the last step so that no client sends by itself again. */
+static void close_steps(struct encoder *e, const struct run *r, bool payload)
+{
+    bool bare = !e->ai.in_step || e->ai.outcome_in_step || e->ai.asked_in_step;
+    if (bare) {
+        finish_step(e);
+        start_step(e);
+        empty_text(e);
+    }
+    if (payload) payload_part(e, r);
+    finish_step(e);
+}
+
+static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
+{
+    struct jsonw w;
+    bool         payload = r->replies.ptr || r->actions.ptr || r->custom.ptr;
+    switch (f->outcome) {
+    case WORD_ERROR:
+        e->ai.in_step = e->ai.in_turn = false;
+        if (event_begin(e, &w, "error")) {
+            jw_kstr(&w, "errorText", f->text);
+            event_end(e, &w);
+        }
+        break;
+    case WORD_CANCELLED:
+        if (is_superseded(r)) { e->ai.in_step = e->ai.in_turn = false; break; }
+        if (e->ai.in_turn) close_steps(e, r, false);
+        e->ai.in_turn = false;
+        plain(e, "abort");
+        break;
+    default:
+        close_steps(e, r, payload);
+        finish_turn(e, str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : "stop");
+    }
+    end_of_turn(e);
+}
+
+static void begin_run(struct encoder *e, const struct run *r)
+{
+    e->ai.in_step = e->ai.in_turn = false;
+    e->ai.texts = 0;
+    start_turn(e, r);
+}
+
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct fold *fold = thread_fold(t);
+    const struct call *c = f->call.ptr ? fold_call(fold, f->call) : NULL;
+    const struct run  *r = fold_run_at(fold, f->seq);
+    switch (f->kind) {
+    case FACT_MESSAGE:
+    case FACT_RETRY:
+    case FACT_ACTION: begin_run(e, r); return;
+    case FACT_ASKED:
+        if (c) told_asked(e, f, c);
+        break;
+    case FACT_DECIDED:
+        if (r && !is_superseded(r) && (f->outcome == WORD_APPROVED || f->outcome == WORD_DENIED || f->outcome == WORD_EXPIRED)) start_turn(e, r);
+        return;
+    case FACT_STARTED:
+        if (c) told_started(e, c);
+        break;
+    case FACT_FINISHED:
+        if (!c) return;
+        if (c->gate != GATE_REPLY && !is_superseded(c->run) && f->outcome != WORD_CANCELLED) start_turn(e, r);
+        told_finished(e, fold, f, c);
+        break;
+    case FACT_ENDED:
+        if (r) told_end(e, r, f);
+        return;
+    case FACT_CREATED:
+    case FACT_RESUMED:
+    case FACT_STEP:
+    case FACT_RESULT:
+    case FACT_STOP:
+    case FACT_SETTLED:
+    case FACT_KIND_COUNT: return;
+    }
+    at_gate(e, t, f);
+}
+
+/* --- the head ---------------------------------------------------------------------------------------- */
+
+static void progress(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "tool-output-available")) return;
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_key(&w, "output");
+    jw_obj(&w);
+    jw_key(&w, "stage");
+    jw_str_or_null(&w, c->stage);
+    jw_key(&w, "message");
+    jw_str_or_null(&w, c->message);
+    jw_key(&w, "progress");
+    if (c->progress < 0) jw_null(&w);
+    else jw_f64(&w, c->progress);
+    if (c->progress_data.len) jw_kraw(&w, "data", c->progress_data);
+    jw_end_obj(&w);
+    if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
+    jw_kbool(&w, "preliminary", true);
+    event_end(e, &w);
+}
+
+static void head(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    if (!run_live(r) || !e->ai.in_turn || e->progress_told == thread_progress_no(t)) return;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
+    }
+    e->progress_told = thread_progress_no(t);
+}
+
+/* The words of the lost step cannot be taken back in this dialect: the message is told again from its start. */
+static void reset(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = fold_run_at(thread_fold(t), e->seq);
+    if (!r) return;
+    e->seq = r->first->seq - 1;
+    e->rewound = true;
+    e->quiet_gates = true;
+}
+
+static void restart(struct encoder *e)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "error")) return;
+    jw_kstrz(&w, "errorText", "The server is restarting; reconnect to continue.");
+    event_end(e, &w);
+}
+
+static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
+
+const struct dialect dialect_aisdk = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

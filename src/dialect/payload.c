@@ -1,0 +1,212 @@
+/* payload.c -- see payload.h. */
+#include "dialect/payload.h"
+
+#include "base/clock.h"
+#include "run/marker.h"
+
+bool call_ok(const struct call *c) { return c->finished && c->finished->outcome == WORD_DONE; }
+
+static bool is_card(const struct fact *f, const struct call *c)
+{
+    return f->kind == FACT_FINISHED && c && c->gate != GATE_REPLY;
+}
+
+static void weave_step(struct marker_weave *w, struct buf *out, const struct fact *f)
+{
+    for (size_t i = 0; i < f->parts_count; i++) {
+        if (f->parts[i].type != STEP_TEXT) continue;
+        marker_paragraph(w);
+        marker_words(w, out, f->parts[i].text, true);
+    }
+}
+
+void payload_message(struct buf *out, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    struct marker_weave w = { 0 };
+    unsigned            index = 0;
+    for (uint64_t s = r->first->seq; s <= seq && s <= f->count; s++) {
+        const struct fact *x = f->facts[s - 1];
+        if (s > r->first->seq && x->run.ptr && !str_eq(x->run, r->id)) break;
+        if (x->kind == FACT_STEP) weave_step(&w, out, x);
+        if (x->kind == FACT_FINISHED && is_card(x, fold_call(f, x->call))) marker_put(&w, out, index++);
+    }
+}
+
+void payload_input(struct jsonw *w, const char *key, const struct call *c)
+{
+    jw_kraw(w, key, c->args ? c->input : STR("null"));
+}
+
+void payload_output(struct jsonw *w, const char *key, const struct call *c)
+{
+    if (c->finished->value.ptr) jw_kraw(w, key, c->finished->value);
+    else jw_kstr(w, key, c->finished->text);
+}
+
+static void write_time(struct jsonw *w, const char *key, int64_t ms)
+{
+    char text[CLOCK_RFC3339_LEN + 1];
+    jw_key(w, key);
+    if (!ms) { jw_null(w); return; }
+    clock_rfc3339(ms, text);
+    jw_strz(w, text);
+}
+
+void payload_gate(struct jsonw *w, const char *id_key, const struct call *c)
+{
+    const struct fact *a = c->question ? c->question : c->asked;
+    jw_kstr(w, id_key, a->id);
+    jw_kstr(w, "tool", c->tool);
+    jw_kstr(w, "tool_use_id", c->id);
+    payload_input(w, "input", c);
+    jw_kstr(w, "ask", a->ask);
+    jw_kstr(w, "risk", a->risk);
+    write_time(w, "expires_at", a->expires_ms);
+    if (a->schema.ptr) jw_kraw(w, "schema", a->schema);
+}
+
+static void write_history_entry(struct jsonw *w, const struct call *c)
+{
+    jw_obj(w);
+    jw_kstr(w, "tool_name", c->tool);
+    payload_input(w, "input", c);
+    jw_kstr(w, "output", c->finished->text);
+    jw_kstr(w, "tool_use_id", c->id);
+    jw_kbool(w, "ok", call_ok(c));
+    jw_kint(w, "ms", c->finished->ms);
+    jw_kstrz(w, "outcome", word_name(c->finished->outcome));
+    if (c->finished->value.ptr) jw_kraw(w, "value", c->finished->value);
+    if (c->finished->note.len) jw_kstr(w, "note", c->finished->note);
+    jw_end_obj(w);
+}
+
+/* The outcomes of the run in the order they were told: entry N is marker N. */
+static size_t write_history(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    size_t n = 0;
+    jw_arr(w);
+    for (uint64_t s = r->first->seq; s <= seq && s <= f->count; s++) {
+        const struct fact *x = f->facts[s - 1];
+        const struct call *c = x->kind == FACT_FINISHED ? fold_call(f, x->call) : NULL;
+        if (!c || c->run != r || !is_card(x, c)) continue;
+        write_history_entry(w, c);
+        n++;
+    }
+    jw_end_arr(w);
+    return n;
+}
+
+static bool has_history(const struct fold *f, const struct run *r, uint64_t seq)
+{
+    for (size_t i = f->call_count; i-- > 0;) {
+        const struct call *c = f->calls[i];
+        if (c->run == r && c->gate != GATE_REPLY && c->finished && c->finished->seq <= seq) return true;
+    }
+    return false;
+}
+
+bool payload_suggestions(struct jsonw *w, const struct run *r)
+{
+    bool values = r->replies.ptr && r->replies.len > 2, actions = r->actions.ptr && r->actions.len > 2;
+    if (values) jw_kraw(w, "suggested_values", r->replies);
+    if (actions) jw_kraw(w, "suggested_actions", r->actions);
+    return values || actions;
+}
+
+static void write_action(struct jsonw *w, const char *label, const char *action, struct str id, const char *style)
+{
+    jw_obj(w);
+    jw_kstrz(w, "label", label);
+    jw_kstrz(w, "action", action);
+    jw_kstrz(w, "handler", "server");
+    jw_key(w, "data");
+    jw_obj(w);
+    jw_kstr(w, "confirmation_id", id);
+    jw_end_obj(w);
+    jw_kstrz(w, "style", style);
+    jw_end_obj(w);
+}
+
+static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
+{
+    return c->run == r && c->step_seq <= seq && !(c->finished && c->finished->seq <= seq);
+}
+
+static const struct fact *gate_at(const struct call *c, uint64_t seq)
+{
+    if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq)) return c->asked;
+    return c->question && c->question->seq <= seq ? c->question : NULL;
+}
+
+/* What the run waits for, and the buttons that answer it. */
+static void write_awaiting(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    size_t gates = 0;
+    jw_key(w, "awaiting");
+    jw_arr(w);
+    for (size_t i = 0; i < f->call_count; i++) {
+        if (!open_at(f->calls[i], r, seq)) continue;
+        const struct fact *a = gate_at(f->calls[i], seq);
+        jw_str(w, a ? a->id : f->calls[i]->id);
+        gates += a != NULL;
+    }
+    jw_end_arr(w);
+    if (!gates) return;
+    jw_key(w, "suggested_actions");
+    jw_arr(w);
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct fact *a = open_at(f->calls[i], r, seq) ? gate_at(f->calls[i], seq) : NULL;
+        if (!a) continue;
+        write_action(w, "Approve", "approve", a->id, "primary");
+        write_action(w, "Deny", "deny", a->id, "secondary");
+    }
+    jw_end_arr(w);
+}
+
+static void write_custom(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    if (r->custom.ptr && r->ended && r->ended->seq <= seq) { jw_kraw(w, "custom_payload", r->custom); return; }
+    if (!has_history(f, r, seq)) return;
+    jw_key(w, "custom_payload");
+    jw_obj(w);
+    jw_kstrz(w, "type", "tool_history");
+    jw_key(w, "data");
+    write_history(w, f, r, seq);
+    jw_end_obj(w);
+}
+
+static void write_usage(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    int64_t in = 0, out = 0;
+    for (uint64_t s = r->first->seq; s <= seq && s <= f->count; s++) {
+        const struct fact *x = f->facts[s - 1];
+        if (x->kind != FACT_STEP || !str_eq(x->run, r->id)) continue;
+        in += x->input_tokens;
+        out += x->output_tokens;
+    }
+    jw_key(w, "usage");
+    jw_obj(w);
+    jw_kint(w, "input_tokens", in);
+    jw_kint(w, "output_tokens", out);
+    jw_end_obj(w);
+}
+
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread)
+{
+    struct buf message;
+    buf_init(&message, 0);
+    payload_message(&message, f, r, seq);
+    jw_kstr(w, "message", buf_view(&message));
+    if (message.err) w->out->err = message.err;
+    buf_done(&message);
+    jw_kstr(w, "thread_id", thread);
+    jw_kstr(w, "run_id", r->id);
+    if (has_history(f, r, seq)) {
+        jw_key(w, "tool_history");
+        write_history(w, f, r, seq);
+    }
+    if (!r->ended || r->ended->seq > seq) write_awaiting(w, f, r, seq);
+    else payload_suggestions(w, r);
+    write_custom(w, f, r, seq);
+    write_usage(w, f, r, seq);
+}

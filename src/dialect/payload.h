@@ -1,0 +1,26 @@
+/* payload.h -- what a run came to, as the seeds want to see it: the message with
+ * its markers, the tool history, suggestions, usage. Shared by the dialects.
+ *
+ * Everything is computed from facts up to a seq, so that a replay tells the same
+ * payload that was told live.
+ */
+#ifndef PARLEY_PAYLOAD_H
+#define PARLEY_PAYLOAD_H
+
+#include "base/jsonw.h"
+#include "run/fold.h"
+
+/* The text of the run up to and including fact `seq`. */
+void payload_message(struct buf *out, const struct fold *f, const struct run *r, uint64_t seq);
+/* The members of the typed door's payload, without the braces. */
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread);
+/* A call's input as JSON: the object itself, or null when it is none. */
+void payload_input(struct jsonw *w, const char *key, const struct call *c);
+/* A call's output for people and cards: JSON value when there is one, else the text as a string. */
+void payload_output(struct jsonw *w, const char *key, const struct call *c);
+/* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool, tool_use_id, input, ask, risk, expires_at. */
+void payload_gate(struct jsonw *w, const char *id_key, const struct call *c);
+bool payload_suggestions(struct jsonw *w, const struct run *r);      /* suggested_values, suggested_actions; false: none */
+bool call_ok(const struct call *c);
+
+#endif

@@ -1,0 +1,190 @@
+/* request.c -- see request.h. */
+#include "dialect/request.h"
+
+#include "base/buf.h"
+
+static bool refuse(struct refusal *why, int status, const char *code, const char *message)
+{
+    *why = (struct refusal){ status, code, message };
+    return false;
+}
+
+/* 422 with the field's name. */
+static bool bad_field(struct command *c, struct refusal *why, const char *key, const char *rule)
+{
+    struct str s = arena_printf(&c->arena, "\"%s\" %s", key, rule);
+    return refuse(why, 422, "bad_field", s.ptr ? s.ptr : rule);
+}
+
+bool request_object(struct command *c, struct str body, bool optional, const struct jv **out, struct refusal *why)
+{
+    struct json_error e;
+    struct jv        *v;
+    struct str        text = optional && !str_trim(body).len ? STR("{}") : arena_dup(&c->arena, body);
+    if (!text.ptr) return refuse(why, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    enum err err = json_parse(&c->arena, text, &v, &e);
+    if (err == ERR_NOMEM) return refuse(why, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    if (err) {
+        struct str s = arena_printf(&c->arena, "The body is not valid JSON: %s (line %u, column %u).", e.why, e.line, e.column);
+        return refuse(why, 400, "bad_json", s.ptr ? s.ptr : "The body is not valid JSON.");
+    }
+    if (v->type != JSON_OBJECT) return refuse(why, 422, "bad_field", "The body must be a JSON object.");
+    *out = v;
+    return true;
+}
+
+bool request_text(struct command *c, const struct jv *obj, const char *key, size_t max, struct str *out, struct refusal *why)
+{
+    const struct jv *v = jv_get(obj, key);
+    char             rule[64];
+    if (!v || v->type == JSON_NULL) return true;
+    if (v->type != JSON_STRING) return bad_field(c, why, key, "must be a string.");
+    snprintf(rule, sizeof rule, "must not be longer than %zu bytes.", max);
+    if (v->str.len > max) return bad_field(c, why, key, rule);
+    *out = v->str;
+    return true;
+}
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+/* String content, or a list of {"type":"text","text":...}. */
+static bool message_content(struct command *c, const struct jv *v, struct str *out, struct refusal *why)
+{
+    struct buf b;
+    if (jv_is(v, JSON_STRING)) { *out = v->str; return true; }
+    if (!jv_is(v, JSON_ARRAY)) return bad_field(c, why, "messages", "must have \"content\" that is a string or a list of text parts.");
+    buf_init(&b, MESSAGE_TEXT_MAX);
+    JV_EACH(part, v)
+        if (str_is(jv_str_at(part, "type"), "text")) buf_str(&b, jv_str_at(part, "text"));
+    *out = arena_dup(&c->arena, buf_view(&b));
+    enum err e = b.err;
+    buf_done(&b);
+    return e == OK ? true : bad_field(c, why, "messages", "has a message that is too long.");
+}
+
+static bool last_user_message(struct command *c, const struct jv *list, struct refusal *why)
+{
+    const struct jv *last = NULL;
+    if (!jv_is(list, JSON_ARRAY)) return bad_field(c, why, "messages", "must be a list.");
+    JV_EACH(m, list) {
+        if (!jv_is(m, JSON_OBJECT)) return bad_field(c, why, "messages", "must be a list of objects.");
+        if (str_is(jv_str_at(m, "role"), "user")) last = m;
+    }
+    if (!last) return bad_field(c, why, "messages", "has no message of the user.");
+    return message_content(c, jv_get(last, "content"), &c->text, why);
+}
+
+static bool chat_text(struct command *c, const struct jv *v, struct refusal *why)
+{
+    const struct jv *messages = jv_get(v, "messages");
+    if (!request_text(c, v, "message", MESSAGE_TEXT_MAX, &c->text, why)) return false;
+    if (!c->text.ptr && messages && messages->type != JSON_NULL && !last_user_message(c, messages, why)) return false;
+    if (!c->text.ptr) return bad_field(c, why, "message", "is missing: send the user's text.");
+    if (c->text.len > MESSAGE_TEXT_MAX) return bad_field(c, why, "message", "is too long.");
+    if (!str_trim(c->text).len) return bad_field(c, why, "message", "is empty.");
+    return true;
+}
+
+static bool busy_word(struct command *c, const struct jv *v, struct refusal *why)
+{
+    struct str word = STR_NONE;
+    if (!request_text(c, v, "when_busy", 16, &word, why)) return false;
+    if (!word.ptr) return true;
+    if (str_is(word, "queue")) c->when_busy = BUSY_QUEUE;
+    else if (str_is(word, "interrupt")) c->when_busy = BUSY_INTERRUPT;
+    else return bad_field(c, why, "when_busy", "must be \"queue\" or \"interrupt\".");
+    return true;
+}
+
+static bool common(struct command *c, const struct jv *v, struct refusal *why)
+{
+    if (!request_text(c, v, "request_id", REQUEST_ID_MAX, &c->request_id, why)) return false;
+    if (c->request_id.ptr && !c->request_id.len) return bad_field(c, why, "request_id", "must not be empty.");
+    return busy_word(c, v, why);
+}
+
+/* --- actions ---------------------------------------------------------------------------------- */
+
+static bool decide_action(struct command *c, const struct jv *data, bool confirmed, struct refusal *why)
+{
+    c->kind = CMD_DECIDE;
+    c->confirmed = confirmed;
+    if (!jv_is(data, JSON_OBJECT) || !jv_is(jv_get(data, "confirmation_id"), JSON_STRING))
+        return refuse(why, 422, "malformed_answer", "\"data\" must hold the \"confirmation_id\" that is answered.");
+    c->id = jv_str_at(data, "confirmation_id");
+    if (jv_get(data, "payload")) c->payload = jv_get(data, "payload")->raw;
+    return request_text(c, data, "reason", 4096, &c->reason, why)
+        && request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+}
+
+static bool fill_action(struct command *c, const struct jv *v, struct refusal *why)
+{
+    const struct jv *name = jv_get(v, "action"), *data = jv_get(v, "data");
+    if (!jv_is(name, JSON_STRING) || !name->str.len || name->str.len > 128)
+        return bad_field(c, why, "action", "must name the action.");
+    c->kind = CMD_ACTION;
+    c->action = name->str;
+    c->data = data && data->type != JSON_NULL ? data->raw : STR_NONE;
+    if (str_is(name->str, "approve")) return decide_action(c, data, true, why);
+    if (str_is(name->str, "deny")) return decide_action(c, data, false, why);
+    return true;
+}
+
+bool request_action(struct command *c, struct str body, struct refusal *why)
+{
+    const struct jv *v;
+    return request_object(c, body, false, &v, why) && common(c, v, why) && fill_action(c, v, why);
+}
+
+bool request_chat(struct command *c, struct str body, bool *reasoning, struct refusal *why)
+{
+    const struct jv *v;
+    if (!request_object(c, body, false, &v, why) || !common(c, v, why)) return false;
+    if (!request_text(c, v, "thread_id", 128, &c->log.thread, why)) return false;
+    if (!request_text(c, v, "page", 128, &c->page, why)) return false;
+    *reasoning = jv_true(jv_get(v, "reasoning"));
+    const struct jv *action = jv_get(v, "action");
+    if (!action || action->type == JSON_NULL) return chat_text(c, v, why);
+    if (action->type != JSON_OBJECT) return bad_field(c, why, "action", "must be an object {\"action\",\"data\"}.");
+    return fill_action(c, action, why);
+}
+
+/* --- answers -------------------------------------------------------------------------------------- */
+
+static bool malformed(struct refusal *why)
+{
+    return refuse(why, 422, "malformed_answer", "An answer is {\"confirmed\":true} or {\"confirmed\":false}, nothing else counts.");
+}
+
+/* ADK wraps the answer as a JSON string under the single key "response". */
+static const struct jv *unwrap(struct command *c, const struct jv *v)
+{
+    struct jv       *inner;
+    const struct jv *r = jv_get(v, "response");
+    if (!jv_is(v, JSON_OBJECT) || v->count != 1 || !jv_is(r, JSON_STRING)) return v;
+    return json_parse(&c->arena, r->str, &inner, NULL) == OK ? inner : NULL;
+}
+
+bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
+{
+    v = unwrap(c, v);
+    const struct jv *a = jv_get(v, "confirmed"), *b = jv_get(v, "approved");
+    if (!jv_is(v, JSON_OBJECT) || (!a && !b)) return malformed(why);
+    if ((a && a->type != JSON_BOOL) || (b && b->type != JSON_BOOL)) return malformed(why);
+    if (a && b && a->boolean != b->boolean) return malformed(why);
+    c->confirmed = a ? a->boolean : b->boolean;
+    const struct jv *payload = jv_get(v, "payload");
+    if (payload && payload->type != JSON_NULL) c->payload = payload->raw;
+    return request_text(c, v, "reason", 4096, &c->reason, why)
+        && request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+}
+
+bool request_result(struct command *c, const struct jv *v, struct refusal *why)
+{
+    const struct jv *result = jv_get(v, "result");
+    if (!request_text(c, v, "error", 64 * 1024, &c->error, why)) return false;
+    if (c->error.ptr) return true;
+    if (!result) return refuse(why, 422, "bad_field", "Send \"result\" with any JSON value, or \"error\" with a sentence.");
+    c->value = result->raw;
+    return true;
+}

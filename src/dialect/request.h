@@ -1,0 +1,33 @@
+/* request.h -- request bodies to commands: pure, strict, with sentences for people.
+ *
+ * A decoder fills in a command that command_new made. The client's copy of the
+ * history is looked at only for what it asks now.
+ */
+#ifndef PARLEY_REQUEST_H
+#define PARLEY_REQUEST_H
+
+#include "run/command.h"
+
+#define MESSAGE_TEXT_MAX (1024 * 1024)
+#define REQUEST_ID_MAX   128
+
+struct refusal {             /* why a body was not taken; message lives in the command's arena or is static */
+    int         status;
+    const char *code;
+    const char *message;
+};
+
+/* The body of the typed and the seed-000 door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. *reasoning: it was asked for. */
+MUST_CHECK bool request_chat(struct command *c, struct str body, bool *reasoning, struct refusal *why);
+/* /v1/threads/{T}/actions: action and data stand flat. */
+MUST_CHECK bool request_action(struct command *c, struct str body, struct refusal *why);
+/* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is the answer object or an ADK wrapper. */
+MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
+/* {"result":...} or {"error":"..."} */
+MUST_CHECK bool request_result(struct command *c, const struct jv *v, struct refusal *why);
+/* Parses a body that must be a JSON object. Empty: an empty object when `optional`. */
+MUST_CHECK bool request_object(struct command *c, struct str body, bool optional, const struct jv **out, struct refusal *why);
+/* An optional member that must be text of at most `max` bytes. */
+MUST_CHECK bool request_text(struct command *c, const struct jv *v, const char *key, size_t max, struct str *out, struct refusal *why);
+
+#endif

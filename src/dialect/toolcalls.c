@@ -1,0 +1,226 @@
+/* toolcalls.c -- the tool-calling events of seed 000. Form: shared protocol page
+ * "seed-events", rulings in "doors". One data line per event; ends with done and [DONE]. */
+#include "base/clock.h"
+#include "dialect/dialect.h"
+#include "dialect/payload.h"
+#include "run/metrics.h"
+
+static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+static void begin_step(struct encoder *e) { (void)e; }
+static void part_begin(struct encoder *e, const struct part *p) { (void)e; (void)p; }
+
+static void content(struct encoder *e, struct str text)
+{
+    struct jsonw w;
+    if (!event_begin_at(e, &w, NULL)) return;
+    jw_key(&w, "choices");
+    jw_arr(&w);
+    jw_obj(&w);
+    jw_key(&w, "delta");
+    jw_obj(&w);
+    jw_kstr(&w, "content", text);
+    jw_end_obj(&w);
+    jw_end_obj(&w);
+    jw_end_arr(&w);
+    event_end(e, &w);
+}
+
+static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
+{
+    struct jsonw w;
+    (void)last;
+    e->units += b.len;
+    if (p->type == STEP_TEXT) content(e, b);
+    else if (p->type == STEP_REASONING && event_begin_at(e, &w, "reasoning_status")) {
+        jw_kstr(&w, "content", b);
+        jw_kint(&w, "timestamp", clock_wall_ms());
+        event_end(e, &w);
+    }
+    e->units -= b.len;
+    return b.len;
+}
+
+static void part_end(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (p->type != STEP_CALL || !p->intent.ptr || !event_begin_at(e, &w, "intent_confirmation")) return;
+    jw_kstr(&w, "message", p->intent);
+    jw_kstr(&w, "toolName", p->tool);
+    jw_kint(&w, "timestamp", p->at_ms);
+    event_end(e, &w);
+    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+}
+
+/* --- facts ---------------------------------------------------------------------------------- */
+
+/* Places are the typed door's too, whose stream is how a client of this door
+ * reconnects: a start is one unit there, so this line is none of its own. */
+static void status_update(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    struct buf   text;
+    if (!event_begin_live(e, &w, "status_update")) return;
+    buf_init(&text, 1024);
+    if (f->text.len) buf_str(&text, f->text);
+    else buf_printf(&text, "Running " STR_FMT "...", STR_ARG(c->tool));
+    jw_kstr(&w, "status", buf_view(&text));
+    buf_done(&text);
+    jw_kint(&w, "timestamp", f->at_ms);
+    event_end(e, &w);
+}
+
+static void told_start(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    status_update(e, f, c);
+    if (!event_begin(e, &w, "tool_call_start")) return;
+    jw_kstr(&w, "toolName", c->tool);
+    jw_kstr(&w, "toolCallId", c->id);
+    payload_input(&w, "arguments", c);
+    if (c->client) jw_kstrz(&w, "where", "client");
+    jw_kint(&w, "timestamp", f->at_ms);
+    event_end(e, &w);
+}
+
+static void told_artifact(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    struct arena a;
+    struct jv   *v = NULL;
+    arena_init(&a, 0);
+    bool is = call_ok(c) && f->value.ptr && json_parse(&a, f->value, &v, NULL) == OK && jv_is(jv_get(v, "content"), JSON_STRING)
+           && jv_is(jv_get(v, "id"), JSON_STRING) && jv_is(jv_get(v, "type"), JSON_STRING);
+    if (is && event_begin_live(e, &w, "artifact_complete")) {
+        jw_kstr(&w, "toolName", c->tool);
+        jw_key(&w, "artifact");
+        jw_jv(&w, v);
+        jw_kint(&w, "timestamp", f->at_ms);
+        event_end(e, &w);
+    }
+    arena_done(&a);
+}
+
+static void told_result(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    told_artifact(e, f, c);
+    event_leave_out(e);                /* an outcome and its marker are two units on the typed door */
+    if (!event_begin(e, &w, "tool_result")) return;
+    jw_kstr(&w, "toolName", c->tool);
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kbool(&w, "success", call_ok(c));
+    if (call_ok(c)) payload_output(&w, "result", c);
+    else jw_kstr(&w, "error", f->text);
+    jw_kint(&w, "timestamp", f->at_ms);
+    event_end(e, &w);
+}
+
+static void told_confirmation(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool_confirmation")) return;
+    payload_gate(&w, "confirmation_id", c);
+    jw_kstr(&w, "toolName", c->tool);
+    jw_kint(&w, "timestamp", f->at_ms);
+    event_end(e, &w);
+}
+
+static void done(struct encoder *e)
+{
+    struct jsonw w;
+    if (event_begin(e, &w, "done")) event_end(e, &w);
+}
+
+static void told_end(struct encoder *e, const struct fact *f)
+{
+    struct jsonw w;
+    if (f->outcome != WORD_ERROR) { done(e); return; }
+    if (!event_begin(e, &w, "error")) return;
+    jw_kstr(&w, "error", f->text);
+    jw_kstr(&w, "code", f->code);
+    event_end(e, &w);
+}
+
+static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct run *r = fold_run_at(thread_fold(t), f->seq);
+    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
+    bool silent = event_silent(e);
+    if (f->seq < thread_committed(t) && e->gate_told != f->seq) { event_leave_out(e); return; }
+    done(e);
+    if (silent) return;
+    e->gate_told = f->seq;
+    e->ended = true;
+}
+
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
+    switch (f->kind) {
+    case FACT_ACTION:
+        for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
+        return;
+    case FACT_ASKED:
+        if (c) told_confirmation(e, f, c);
+        break;
+    case FACT_STARTED:
+        if (c) told_start(e, f, c);
+        break;
+    case FACT_FINISHED:
+        if (c && c->gate != GATE_REPLY) told_result(e, f, c);
+        break;
+    case FACT_ENDED:
+        told_end(e, f);
+        if (!event_silent(e)) e->ended = true;
+        return;
+    case FACT_MESSAGE:
+    case FACT_RETRY:
+    case FACT_CREATED:
+    case FACT_RESUMED:
+    case FACT_STEP:
+    case FACT_DECIDED:
+    case FACT_RESULT:
+    case FACT_STOP:
+    case FACT_SETTLED:
+    case FACT_KIND_COUNT: return;
+    }
+    at_gate(e, t, f);
+}
+
+/* --- the head ------------------------------------------------------------------------------------ */
+
+static void progress(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!c->message.len && !c->stage.len) return;
+    if (!event_begin_live(e, &w, "status_update")) return;
+    jw_kstr(&w, "status", c->message.len ? c->message : c->stage);
+    jw_kint(&w, "timestamp", clock_wall_ms());
+    event_end(e, &w);
+}
+
+static void head(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    if (!run_live(r) || e->progress_told == thread_progress_no(t)) return;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
+    }
+    e->progress_told = thread_progress_no(t);
+}
+
+static void reset(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+
+static void restart(struct encoder *e)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "error")) return;
+    jw_kstrz(&w, "error", "The server is restarting; reconnect to continue.");
+    jw_kstrz(&w, "code", "restarting");
+    event_end(e, &w);
+}
+
+static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
+
+const struct dialect dialect_toolcalls = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

@@ -1,0 +1,261 @@
+/* typed.c -- the typed events of seed 001, with markers, the intent line of seed 000
+ * and confirmations. Form: shared protocol page "seed-events", rulings in "doors". */
+#include "base/clock.h"
+#include "dialect/dialect.h"
+#include "dialect/payload.h"
+#include "run/metrics.h"
+
+static void status(struct encoder *e, const char *message)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "status")) return;
+    jw_kstrz(&w, "message", message);
+    event_end(e, &w);
+}
+
+static void open_stream(struct encoder *e, const struct thread *t)
+{
+    if (e->mode != STREAM_RUN) return;
+    status(e, "Thinking...");
+    e->status_seq = thread_committed(t);
+}
+
+/* --- the open step ------------------------------------------------------------------------ */
+
+static void begin_step(struct encoder *e) { (void)e; }
+
+static void part_begin(struct encoder *e, const struct part *p)
+{
+    if (p->type == STEP_TEXT) marker_paragraph(&e->weave);
+}
+
+/* An event for `taken` bytes of a part. Its id is the place after them, which the
+ * caller only counts when it has returned. */
+static void event_bytes(struct encoder *e, const char *type, struct str text, size_t taken)
+{
+    struct jsonw w;
+    e->units += taken;
+    if (event_begin_at(e, &w, type)) {
+        jw_kstr(&w, "text", text);
+        event_end(e, &w);
+    }
+    e->units -= taken;
+}
+
+static size_t words(struct encoder *e, struct str bytes, bool last)
+{
+    static struct buf woven;            /* loop thread only; kept, so that a delta allocates nothing */
+    bool silent = event_silent(e);
+    buf_clear(&woven);
+    size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
+    if (silent || !woven.len) return taken;
+    if (woven.err) { e->out->err = woven.err; return taken; }
+    event_bytes(e, "text_delta", buf_view(&woven), taken);
+    return taken;
+}
+
+static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
+{
+    if (p->type == STEP_TEXT) return words(e, b, last);
+    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e)) event_bytes(e, "reasoning_delta", b, b.len);
+    return b.len;
+}
+
+/* Said when the call is complete, before it is even decided whether somebody must be asked. */
+static void say_intent(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (!event_begin_at(e, &w, "intent_confirmation")) return;
+    jw_kstr(&w, "message", p->intent);
+    jw_kstr(&w, "tool", p->tool);
+    jw_kstr(&w, "toolName", p->tool);
+    jw_kstr(&w, "tool_use_id", p->call);
+    jw_kint(&w, "timestamp", p->at_ms);
+    event_end(e, &w);
+    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+}
+
+static void part_end(struct encoder *e, const struct part *p)
+{
+    if (p->type == STEP_CALL && p->intent.ptr) say_intent(e, p);
+}
+
+/* --- facts ------------------------------------------------------------------------------------ */
+
+static void told_confirmation(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool_confirmation")) return;
+    payload_gate(&w, "confirmation_id", c);
+    event_end(e, &w);
+}
+
+static void told_start(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "tool_start")) return;
+    jw_kstr(&w, "tool", c->tool);
+    payload_input(&w, "input", c);
+    jw_kstr(&w, "tool_use_id", c->id);
+    if (c->client) jw_kstrz(&w, "where", "client");
+    event_end(e, &w);
+}
+
+static void told_complete(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    struct buf   marker;
+    unsigned     index = e->index++;
+    if (event_begin(e, &w, "tool_complete")) {
+        jw_kstr(&w, "tool", c->tool);
+        jw_kint(&w, "index", index);
+        jw_kstr(&w, "tool_use_id", c->id);
+        jw_kbool(&w, "ok", call_ok(c));
+        jw_kstrz(&w, "outcome", word_name(c->finished->outcome));
+        event_end(e, &w);
+    }
+    buf_init(&marker, 64);
+    marker_put(&e->weave, &marker, index);
+    if (event_begin(e, &w, "text_delta")) {
+        jw_kstr(&w, "text", buf_view(&marker));
+        event_end(e, &w);
+    }
+    buf_done(&marker);
+}
+
+static void told_payload(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "complete")) return;
+    jw_key(&w, "payload");
+    jw_obj(&w);
+    payload_write(&w, thread_fold(t), r, seq, thread_id(t));
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+static void told_end(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    struct jsonw w;
+    if (f->outcome == WORD_COMPLETE) told_payload(e, t, fold_run(thread_fold(t), f->run), f->seq);
+    else if (f->outcome == WORD_CANCELLED) {
+        if (event_begin(e, &w, "cancelled")) event_end(e, &w);
+    } else if (event_begin(e, &w, "error")) {
+        jw_kstr(&w, "message", f->text);
+        jw_kstr(&w, "code", f->code);
+        jw_kbool(&w, "retryable", f->retryable);
+        event_end(e, &w);
+    }
+}
+
+/* Everything that is open waits for a person or a browser. A stream of one run
+ * ends here, unless the answer is in the log already. */
+static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct run *r = fold_run_at(thread_fold(t), f->seq);
+    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
+    bool past = f->seq < thread_committed(t) && e->gate_told != f->seq;
+    if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
+        event_leave_out(e);
+        return;
+    }
+    bool silent = event_silent(e);
+    told_payload(e, t, r, f->seq);
+    if (e->mode != STREAM_RUN || silent) return;
+    e->gate_told = f->seq;
+    e->ended = true;
+}
+
+static void begin_run(struct encoder *e, const struct fact *f)
+{
+    e->index = 0;
+    e->weave = (struct marker_weave){ 0 };
+    if (f->kind != FACT_ACTION) return;
+    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
+}
+
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
+    switch (f->kind) {
+    case FACT_MESSAGE:
+    case FACT_RETRY:
+    case FACT_ACTION: begin_run(e, f); return;
+    case FACT_ASKED:
+        if (c) told_confirmation(e, c);
+        break;
+    case FACT_STARTED:
+        if (c) told_start(e, c);
+        break;
+    case FACT_FINISHED:
+        if (c && c->gate != GATE_REPLY) told_complete(e, c);
+        break;
+    case FACT_ENDED:
+        told_end(e, t, f);
+        if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
+        return;
+    case FACT_CREATED:
+    case FACT_RESUMED:
+    case FACT_STEP:
+    case FACT_DECIDED:
+    case FACT_RESULT:
+    case FACT_STOP:
+    case FACT_SETTLED:
+    case FACT_KIND_COUNT: return;
+    }
+    at_gate(e, t, f);
+}
+
+/* --- the head ------------------------------------------------------------------------------------ */
+
+static void progress(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "tool_progress")) return;
+    jw_kstr(&w, "tool", c->tool);
+    jw_key(&w, "stage");
+    jw_str_or_null(&w, c->stage);
+    jw_key(&w, "message");
+    jw_str_or_null(&w, c->message);
+    jw_key(&w, "progress");
+    if (c->progress < 0) jw_null(&w);
+    else jw_f64(&w, c->progress);
+    jw_kraw(&w, "data", c->progress_data);
+    jw_kstr(&w, "tool_use_id", c->id);
+    event_end(e, &w);
+}
+
+static void head(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    if (thread_thinking(t) && e->status_seq != thread_committed(t)) {
+        e->status_seq = thread_committed(t);
+        status(e, "Thinking...");
+    }
+    if (!run_live(r) || e->progress_told == thread_progress_no(t)) return;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
+    }
+    e->progress_told = thread_progress_no(t);
+}
+
+/* The text as it stood before the lost words; the client puts it in place of what it had. */
+static void reset(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = fold_run_at(thread_fold(t), e->seq);
+    struct jsonw      w;
+    struct buf        text;
+    if (!r || !event_begin_live(e, &w, "step_reset")) return;
+    buf_init(&text, 0);
+    payload_message(&text, thread_fold(t), r, e->seq);
+    jw_kstr(&w, "message", buf_view(&text));
+    event_end(e, &w);
+    buf_done(&text);
+}
+
+static void restart(struct encoder *e) { status(e, "The server is restarting; reconnect to continue."); }
+
+static void close_stream(struct encoder *e) { (void)e; }
+
+const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };

@@ -1,0 +1,231 @@
+/* uimessages.c -- see uimessages.h. States of tool parts: ai-sdk-ui-stream section 5. */
+#include "dialect/uimessages.h"
+
+#include "base/clock.h"
+#include "dialect/payload.h"
+#include "run/history.h"
+
+/* What went wrong, in words for people: a JSON {"error":...} gives its sentence. */
+const char *call_error_text(struct arena *a, const struct call *c)
+{
+    struct jv *v;
+    struct str text = c->finished->text, inner;
+    if (c->finished->outcome == WORD_DENIED) return "User denied execution";
+    if (c->finished->outcome == WORD_EXPIRED) return "Approval request timed out";
+    if (text.len && text.ptr[0] == '{' && json_parse(a, text, &v, NULL) == OK && (inner = jv_str_at(v, "error")).len) text = inner;
+    struct str s = arena_dup(a, text);
+    return s.len ? s.ptr : "It failed.";
+}
+
+void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c)
+{
+    const struct fact *a = c->asked;
+    char               time[CLOCK_RFC3339_LEN + 1];
+    jw_key(w, key);
+    jw_obj(w);
+    jw_key(w, "originalFunctionCall");
+    jw_obj(w);
+    jw_kstr(w, "id", c->id);
+    jw_kstr(w, "name", c->tool);
+    payload_input(w, "args", c);
+    jw_end_obj(w);
+    jw_key(w, "toolConfirmation");
+    jw_obj(w);
+    jw_kstr(w, "hint", a->ask);
+    jw_kbool(w, "confirmed", false);
+    jw_end_obj(w);
+    if (a->expires_ms) {
+        clock_rfc3339(a->expires_ms, time);
+        jw_kstrz(w, "expiresAt", time);
+    }
+    jw_kstr(w, "risk", a->risk);
+    jw_kstr(w, "argsSha256", a->digest);
+    jw_end_obj(w);
+}
+
+static void begin_part(struct jsonw *w, struct str tool, struct str id, const char *state)
+{
+    char type[256];
+    snprintf(type, sizeof type, "tool-" STR_FMT, STR_ARG(str_cut(tool, 200)));
+    jw_obj(w);
+    jw_kstrz(w, "type", type);
+    jw_kstr(w, "toolCallId", id);
+    jw_kstrz(w, "state", state);
+}
+
+static void write_approval(struct jsonw *w, const struct call *c)
+{
+    if (!c->asked) return;
+    jw_key(w, "approval");
+    jw_obj(w);
+    jw_kstr(w, "id", c->asked->id);
+    if (c->decided && (c->decided->outcome == WORD_APPROVED || c->decided->outcome == WORD_DENIED)) {
+        jw_kbool(w, "approved", c->decided->outcome == WORD_APPROVED);
+        if (c->decided->reason.len) jw_kstr(w, "reason", c->decided->reason);
+    }
+    jw_end_obj(w);
+}
+
+static const char *part_state(const struct call *c, enum approval_form form)
+{
+    if (!c->finished) return c->state == CALL_ASKED && form == FORM_NATIVE ? "approval-requested" : "input-available";
+    if (c->finished->outcome == WORD_DONE) return "output-available";
+    return c->finished->outcome == WORD_DENIED && form == FORM_NATIVE ? "output-denied" : "output-error";
+}
+
+static void write_outcome(struct jsonw *w, const struct call *c, const char *state)
+{
+    struct arena a;
+    if (!c->finished || strcmp(state, "output-denied") == 0) return;
+    if (c->finished->outcome == WORD_DONE) { payload_output(w, "output", c); return; }
+    arena_init(&a, 0);
+    jw_kstrz(w, "errorText", call_error_text(&a, c));
+    arena_done(&a);
+}
+
+/* The confirmation as a client tool of its own. */
+static void write_confirmation(struct jsonw *w, const struct call *c)
+{
+    begin_part(w, STR("adk_request_confirmation"), c->asked->id, "input-available");
+    uimessage_confirmation_input(w, "input", c);
+    jw_end_obj(w);
+}
+
+void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form)
+{
+    if (form == FORM_ADK && c->state == CALL_ASKED) { write_confirmation(w, c); return; }
+    const char *state = part_state(c, form);
+    begin_part(w, c->tool, c->id, state);
+    payload_input(w, "input", c);
+    write_outcome(w, c, state);
+    bool native_gate = form == FORM_NATIVE && c->asked;
+    if (native_gate) write_approval(w, c);
+    if ((!c->client && !native_gate) || (c->client && c->finished)) jw_kbool(w, "providerExecuted", true);
+    jw_end_obj(w);
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static void text_part(struct jsonw *w, const char *type, struct str text)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", type);
+    jw_kstr(w, "text", text);
+    jw_kstrz(w, "state", "done");
+    jw_end_obj(w);
+}
+
+static void write_user(struct jsonw *w, const struct fact *f)
+{
+    char         time[CLOCK_RFC3339_LEN + 1];
+    struct arena a;
+    struct jv   *files = NULL;
+    arena_init(&a, 0);
+    clock_rfc3339(f->at_ms, time);
+    jw_obj(w);
+    jw_kstr(w, "id", f->id);
+    jw_kstrz(w, "role", "user");
+    jw_key(w, "metadata");
+    jw_obj(w);
+    jw_kstrz(w, "createdAt", time);
+    jw_end_obj(w);
+    jw_key(w, "parts");
+    jw_arr(w);
+    if (f->files.ptr && json_parse(&a, f->files, &files, NULL) == OK) {
+        JV_EACH(v, files) jw_jv(w, v);
+    }
+    jw_obj(w);
+    jw_kstrz(w, "type", "text");
+    jw_kstr(w, "text", f->text);
+    jw_end_obj(w);
+    jw_end_arr(w);
+    jw_end_obj(w);
+    arena_done(&a);
+}
+
+static void write_step(struct jsonw *w, const struct fold *fold, const struct fact *f, enum approval_form form)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", "step-start");
+    jw_end_obj(w);
+    for (size_t i = 0; i < f->parts_count; i++) {
+        const struct part *p = &f->parts[i];
+        const struct call *c = p->type == STEP_CALL ? fold_call(fold, p->call) : NULL;
+        if (p->type == STEP_TEXT && p->text.len) text_part(w, "text", p->text);
+        if (p->type == STEP_REASONING && p->text.len) text_part(w, "reasoning", p->text);
+        if (c && c->gate != GATE_REPLY) uimessage_tool(w, c, form);
+    }
+}
+
+static void write_payload(struct jsonw *w, const struct run *r)
+{
+    if (!r->replies.ptr && !r->actions.ptr && !r->custom.ptr) return;
+    jw_obj(w);
+    jw_kstrz(w, "type", "data-payload");
+    jw_key(w, "data");
+    jw_obj(w);
+    payload_suggestions(w, r);
+    if (r->custom.ptr) jw_kraw(w, "custom_payload", r->custom);
+    jw_end_obj(w);
+    jw_end_obj(w);
+}
+
+static void write_metadata(struct jsonw *w, const struct run *r)
+{
+    char time[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(r->first->at_ms, time);
+    jw_key(w, "metadata");
+    jw_obj(w);
+    jw_kstr(w, "run", r->id);
+    jw_kstrz(w, "createdAt", time);
+    jw_kstrz(w, "outcome", r->ended ? word_name(r->ended->outcome) : "waiting");
+    if (r->ended && r->ended->outcome == WORD_ERROR) {
+        jw_key(w, "error");
+        jw_obj(w);
+        jw_kstr(w, "message", r->ended->text);
+        jw_kstr(w, "code", r->ended->code);
+        jw_kbool(w, "retryable", r->ended->retryable);
+        jw_end_obj(w);
+    }
+    if (r->ended && r->ended->code.len && r->ended->outcome == WORD_CANCELLED) jw_kstr(w, "reason", r->ended->code);
+    jw_end_obj(w);
+}
+
+static void write_assistant(struct jsonw *w, const struct fold *fold, const struct run *r, const struct fact **v, size_t n,
+                            enum approval_form form)
+{
+    jw_obj(w);
+    jw_kstr(w, "id", r->id);
+    jw_kstrz(w, "role", "assistant");
+    write_metadata(w, r);
+    jw_key(w, "parts");
+    jw_arr(w);
+    if (r->first->kind == FACT_ACTION) write_step(w, fold, r->first, form);
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->kind == FACT_STEP && str_eq(v[i]->run, r->id)) write_step(w, fold, v[i], form);
+    if (r->ended) write_payload(w, r);
+    jw_end_arr(w);
+    jw_end_obj(w);
+}
+
+enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form)
+{
+    const struct fold  *fold = thread_fold(t);
+    const struct fact **v;
+    struct arena        a;
+    size_t              n;
+    arena_init(&a, 0);
+    enum err e = history_visible(&a, fold, &v, &n);
+    jw_arr(w);
+    for (size_t i = 0; !e && i < n; i++) {
+        const struct run *r;
+        if (v[i]->kind == FACT_MESSAGE) write_user(w, v[i]);
+        else if (v[i]->kind != FACT_ACTION && v[i]->kind != FACT_RETRY) continue;
+        if (!(r = fold_run(fold, v[i]->run))) continue;
+        bool replaced = i + 1 < n && v[i + 1]->kind == FACT_RETRY && !v[i + 1]->from_end;   /* its words were cut away */
+        if (!replaced && (!run_live(r) || run_waiting(r))) write_assistant(w, fold, r, v, n, form);
+    }
+    jw_end_arr(w);
+    arena_done(&a);
+    return e;
+}

@@ -1,0 +1,21 @@
+/* uimessages.h -- a thread as a list of AI SDK UIMessages: what a page shows when
+ * it is opened. Made from facts; the assistant message of a run has the run's id.
+ */
+#ifndef PARLEY_UIMESSAGES_H
+#define PARLEY_UIMESSAGES_H
+
+#include "base/jsonw.h"
+#include "run/thread.h"
+
+enum approval_form { FORM_NATIVE, FORM_ADK };
+
+/* The array. A run that is going on is left out (its stream tells it whole); one that
+ * waits is there with its question. ERR_NOMEM. */
+MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form);
+/* One call as a tool part (and, in the adk form while it waits, as its confirmation's part). */
+void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form);
+/* The input of adk_request_confirmation. */
+void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c);
+const char *call_error_text(struct arena *a, const struct call *c);
+
+#endif

@@ -1,0 +1,495 @@
+/* anthropic.c -- the Messages wire: request writer and decoder.
+ *
+ * What is kept as opaque JSON with a reasoning part:
+ *     {"signature":"..."}    the part is a thinking block, its text is the part's
+ *     {"block":{...}}        a block that is sent back as it came: redacted
+ *                            thinking, server tools, whatever we do not know
+ * Blocks are keyed by their index; the type is taken from the JSON, because
+ * proxies drop event names.
+ */
+#include "model/wire.h"
+
+#define VERSION        "2026-10-21"
+#define VERSION_OLD    "2023-06-01"   /* the last one that takes sampling parameters */
+#define MAX_TOKENS     8192           /* must be sent; every current model takes it */
+
+/* --- request ----------------------------------------------------------------------- */
+
+static void url(struct buf *out, struct str base, struct str model)
+{
+    buf_str(out, base);
+    buf_lit(out, str_ends(base, STR("/v1")) ? "/messages" : "/v1/messages");
+}
+
+static void key_header(const struct model_config *c, const char **name, const char **prefix)
+{
+    *name = c->bearer ? "Authorization" : "x-api-key";
+    *prefix = c->bearer ? "Bearer " : "";
+}
+
+static void write_mark(struct jsonw *w)
+{
+    jw_key(w, "cache_control");
+    jw_obj(w);
+    jw_kstrz(w, "type", "ephemeral");
+    jw_end_obj(w);
+}
+
+static void write_text(struct jsonw *w, struct str text, bool mark)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", "text");
+    jw_kstr(w, "text", text);
+    if (mark) write_mark(w);
+    jw_end_obj(w);
+}
+
+static void write_source(struct jsonw *w, const struct msg_part *p)
+{
+    jw_key(w, "source");
+    jw_obj(w);
+    if (p->url.ptr) {
+        jw_kstrz(w, "type", "url");
+        jw_kstr(w, "url", p->url);
+    } else {
+        jw_kstrz(w, "type", "base64");
+        jw_kstr(w, "media_type", p->media_type);
+        jw_kstr(w, "data", p->text);
+    }
+    jw_end_obj(w);
+}
+
+static void write_file(struct jsonw *w, const struct msg_part *p, bool mark)
+{
+    bool image = wire_is_image(p->media_type), pdf = str_is(p->media_type, "application/pdf");
+    jw_obj(w);
+    if (image || pdf) {
+        jw_kstrz(w, "type", image ? "image" : "document");
+        write_source(w, p);
+    } else {
+        jw_kstrz(w, "type", "text");
+        jw_key(w, "text");
+        wire_file_note(w, p);
+    }
+    if (mark) write_mark(w);
+    jw_end_obj(w);
+}
+
+static void write_call(struct jsonw *w, const struct msg_part *p)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", "tool_use");
+    jw_key(w, "id");
+    wire_id(w, p->id);
+    jw_kstr(w, "name", p->name);
+    jw_kraw(w, "input", wire_object(p->input));
+    jw_end_obj(w);
+}
+
+static void write_result(struct jsonw *w, const struct msg_part *p, bool mark)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", "tool_result");
+    jw_key(w, "tool_use_id");
+    wire_id(w, p->id);
+    jw_kstr(w, "content", p->text.len ? p->text : STR("(no output)"));      /* empty content is refused */
+    if (p->is_error) jw_kbool(w, "is_error", true);
+    if (mark) write_mark(w);
+    jw_end_obj(w);
+}
+
+/* Reasoning without a signature of this provider is not sent: it would be refused. */
+static void write_reasoning(struct jsonw *w, const struct msg_part *p)
+{
+    struct arena a;
+    struct jv   *v = NULL;
+    arena_init(&a, 0);
+    if (p->opaque.len && json_parse(&a, p->opaque, &v, NULL) == OK) {
+        const struct jv *block = jv_get(v, "block"), *signature = jv_get(v, "signature");
+        if (jv_is(block, JSON_OBJECT)) jw_raw(w, block->raw);
+        else if (jv_is(signature, JSON_STRING)) {
+            jw_obj(w);
+            jw_kstrz(w, "type", "thinking");
+            jw_kstr(w, "thinking", p->text);
+            jw_kraw(w, "signature", signature->raw);
+            jw_end_obj(w);
+        }
+    }
+    arena_done(&a);
+}
+
+static bool sends_something(const struct msg_part *p)
+{
+    switch (p->type) {
+    case PART_TEXT:      return p->text.len > 0;            /* an empty text block is refused */
+    case PART_REASONING: return p->opaque.len > 0;
+    case PART_CALL: case PART_RESULT: case PART_FILE: return true;
+    }
+    return false;
+}
+
+static void write_part(struct jsonw *w, const struct msg_part *p, bool mark)
+{
+    if (!sends_something(p)) return;
+    switch (p->type) {
+    case PART_TEXT:      write_text(w, p->text, mark); return;
+    case PART_REASONING: write_reasoning(w, p); return;
+    case PART_CALL:      write_call(w, p); return;
+    case PART_RESULT:    write_result(w, p, mark); return;
+    case PART_FILE:      write_file(w, p, mark); return;
+    }
+}
+
+/* Results must come before any other block of their message. */
+static void write_parts(struct jsonw *w, const struct msg *m, const struct msg_part *marked)
+{
+    for (int results = 1; results >= 0; results--)
+        for (size_t i = 0; i < m->count; i++)
+            if ((m->parts[i].type == PART_RESULT) == results) write_part(w, &m->parts[i], &m->parts[i] == marked);
+}
+
+static bool is_empty(const struct msg *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (sends_something(&m->parts[i])) return false;
+    return true;
+}
+
+/* The last block of the last user turn: everything up to it is read from the cache by the next request. */
+static const struct msg_part *cache_point(const struct model_request *q)
+{
+    for (size_t i = q->msg_count; i-- > 0;) {
+        const struct msg *m = &q->msgs[i];
+        if (m->role == MSG_ASSISTANT) continue;
+        for (size_t k = m->count; k-- > 0;)
+            if (sends_something(&m->parts[k])) return &m->parts[k];
+    }
+    return NULL;
+}
+
+/* Neighbours of the same role become one message, as the service would do. */
+static void write_messages(struct jsonw *w, const struct model_config *c, const struct model_request *q)
+{
+    const struct msg_part *marked = c->no_cache_marks ? NULL : cache_point(q);
+    int open = -1;
+    jw_key(w, "messages");
+    jw_arr(w);
+    for (size_t i = 0; i < q->msg_count; i++) {
+        const struct msg *m = &q->msgs[i];
+        int role = m->role == MSG_ASSISTANT;
+        if (is_empty(m)) continue;
+        if (role != open) {
+            if (open >= 0) jw_end_arr(w), jw_end_obj(w);
+            jw_obj(w);
+            jw_kstrz(w, "role", role ? "assistant" : "user");
+            jw_key(w, "content");
+            jw_arr(w);
+            open = role;
+        }
+        write_parts(w, m, marked);
+    }
+    if (open >= 0) jw_end_arr(w), jw_end_obj(w);
+    jw_end_arr(w);
+}
+
+static void write_tools(struct jsonw *w, const struct model_config *c, const struct model_request *q)
+{
+    bool mark_last = !c->no_cache_marks && !q->system.len;
+    if (!q->tool_count) return;
+    jw_key(w, "tools");
+    jw_arr(w);
+    for (size_t i = 0; i < q->tool_count; i++) {
+        jw_obj(w);
+        jw_kstr(w, "name", q->tools[i].name);
+        if (q->tools[i].description.len) jw_kstr(w, "description", q->tools[i].description);
+        jw_kraw(w, "input_schema", q->tools[i].schema.len ? q->tools[i].schema : STR("{\"type\":\"object\"}"));
+        if (mark_last && i + 1 == q->tool_count) write_mark(w);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+    if (!q->no_calls) return;
+    jw_key(w, "tool_choice");
+    jw_obj(w);
+    jw_kstrz(w, "type", "none");
+    jw_end_obj(w);
+}
+
+static void body(struct buf *out, const struct model_config *c, const struct model_request *q)
+{
+    /* What this file writes itself; and, but for the old version, what the service answers 400 to. */
+    static const char *const taken[] = { "temperature", "top_p", "top_k", "model", "max_tokens", "stream", "system", "messages",
+        "tools", "tool_choice", "thinking", NULL };
+    bool old = str_is(c->version, VERSION_OLD);
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_kstr(&w, "model", c->model);
+    jw_kint(&w, "max_tokens", c->max_tokens > 0 ? c->max_tokens : MAX_TOKENS);
+    jw_kbool(&w, "stream", true);
+    if (c->thinking.len) jw_kraw(&w, "thinking", c->thinking);
+    wire_extra(&w, c->extra, old ? taken + 3 : taken);
+    write_tools(&w, c, q);
+    if (q->system.len) {
+        jw_key(&w, "system");
+        jw_arr(&w);
+        write_text(&w, q->system, !c->no_cache_marks);
+        jw_end_arr(&w);
+    }
+    write_messages(&w, c, q);
+    jw_end_obj(&w);
+}
+
+/* --- errors ----------------------------------------------------------------------------- */
+
+static enum fail from_type(struct str type)
+{
+    static const struct { const char *type; enum fail fail; } table[] = {
+        { "invalid_request_error", FAIL_REQUEST }, { "authentication_error", FAIL_AUTH }, { "billing_error", FAIL_QUOTA },
+        { "permission_error", FAIL_FORBIDDEN }, { "not_found_error", FAIL_MODEL }, { "conflict_error", FAIL_SERVER },
+        { "request_too_large", FAIL_TOO_LARGE }, { "rate_limit_error", FAIL_RATE }, { "api_error", FAIL_SERVER },
+        { "timeout_error", FAIL_SLOW }, { "overloaded_error", FAIL_OVERLOADED },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (str_is(type, table[i].type)) return table[i].fail;
+    return FAIL_NONE;
+}
+
+/* Messages are not stable, but there is no type for this one. */
+static bool speaks_of_context(struct str message)
+{
+    return str_find(message, STR("prompt is too long")) >= 0 || str_find(message, STR("context window")) >= 0
+        || str_find(message, STR("context limit")) >= 0;
+}
+
+static void read_error(struct trouble *t, const struct jv *v)
+{
+    const struct jv *error = jv_get(v, "error"), *details = jv_get(error, "details");
+    struct str       type = jv_str_at(error, "type");
+    enum fail        f = from_type(type);
+
+    trouble_word(t, type);
+    if (f != FAIL_NONE) trouble_set(t, f);
+    if (t->kind == FAIL_REQUEST && speaks_of_context(jv_str_at(error, "message"))) trouble_set(t, FAIL_CONTEXT);
+    if (str_is(jv_str_at(details, "error_code"), "enforced_spend_limit_reached")) trouble_set(t, FAIL_QUOTA);
+}
+
+/* --- decoder ----------------------------------------------------------------------------- */
+
+static const struct jv *tree(struct decoder *d, struct str text)
+{
+    struct jv *v = NULL;
+    if (!text.len || json_parse(d->scratch, text, &v, NULL) != OK) return NULL;
+    return v;
+}
+
+/* Counts are cumulative; what is null or absent keeps its value. */
+static void take_usage(struct decoder *d, const struct jv *usage)
+{
+    int64_t n, cached = 0;
+    if (!jv_is(usage, JSON_OBJECT)) return;
+    if (jv_int(jv_get(usage, "input_tokens"), &n)) d->u.anthropic.fresh = n;
+    if (jv_int(jv_get(usage, "output_tokens"), &n)) d->output_tokens = n;
+    bool any = jv_int(jv_get(usage, "cache_creation_input_tokens"), &n);
+    if (any) cached += n;
+    if (jv_int(jv_get(usage, "cache_read_input_tokens"), &n)) cached += n, any = true;
+    if (any) d->u.anthropic.cached = cached;
+    if (__builtin_add_overflow(d->u.anthropic.fresh, d->u.anthropic.cached, &d->input_tokens)) d->input_tokens = 0;
+    parts_usage(&d->parts, d->input_tokens, d->output_tokens);
+}
+
+/* A second one is tolerated only as an echo of the first before anything came. */
+static void message_start(struct decoder *d, const struct jv *message)
+{
+    uint64_t hash = str_hash(jv_str_at(message, "id"));
+    if (d->u.anthropic.began) {
+        if (hash != d->u.anthropic.id_hash || d->u.anthropic.any_block) decoder_fail(d, FAIL_PROTOCOL);
+        return;
+    }
+    d->u.anthropic.began = true;
+    d->u.anthropic.id_hash = hash;
+    take_usage(d, jv_get(message, "usage"));
+}
+
+static void set_signature(struct part *part, struct str signature)
+{
+    struct jsonw w;
+    if (!signature.len) return;
+    buf_clear(&part->opaque);                /* replaces, is not appended */
+    jsonw_init(&w, &part->opaque);
+    jw_obj(&w);
+    jw_kstr(&w, "signature", signature);
+    jw_end_obj(&w);
+}
+
+static enum part_kind block_kind(struct str type)
+{
+    if (str_is(type, "text")) return PK_TEXT;
+    if (str_is(type, "thinking")) return PK_REASONING;
+    if (str_is(type, "tool_use")) return PK_CALL;
+    return PK_HIDDEN;
+}
+
+static void block_start(struct decoder *d, int64_t index, const struct jv *block)
+{
+    const struct jv *input = jv_get(block, "input");
+    enum part_kind   kind = block_kind(jv_str_at(block, "type"));
+
+    if (!jv_is(block, JSON_OBJECT) || parts_find(&d->parts, index)) {
+        decoder_fail(d, FAIL_PROTOCOL);
+        return;
+    }
+    struct part *part = parts_open(&d->parts, kind, index);
+    if (!part) return;
+    d->u.anthropic.any_block = true;
+    switch (kind) {
+    case PK_TEXT:      parts_delta(&d->parts, part, jv_str_at(block, "text")); return;
+    case PK_REASONING:
+        set_signature(part, jv_str_at(block, "signature"));
+        parts_delta(&d->parts, part, jv_str_at(block, "thinking"));
+        return;
+    case PK_CALL:
+        parts_call(&d->parts, part, jv_str_at(block, "id"), jv_str_at(block, "name"));
+        if (jv_is(input, JSON_OBJECT) && input->count) parts_delta(&d->parts, part, input->raw);
+        return;
+    case PK_HIDDEN:    buf_str(&part->opaque, block->raw); return;
+    }
+}
+
+/* The members of `delta` in one pass: this runs for every token. */
+struct delta { struct str type, text, json, thinking, signature; };
+
+static bool read_delta(struct decoder *d, struct str text, struct delta *out)
+{
+    struct json r;
+    struct str  key;
+    json_init(&r, text, d->scratch);
+    json_object(&r);
+    while (json_key(&r, &key)) {
+        struct str *to = str_is(key, "type") ? &out->type : str_is(key, "text") ? &out->text
+                       : str_is(key, "partial_json") ? &out->json : str_is(key, "thinking") ? &out->thinking
+                       : str_is(key, "signature") ? &out->signature : NULL;
+        if (to && json_peek(&r) == JSON_STRING) *to = json_string(&r);
+        else json_skip(&r);
+    }
+    return json_end(&r) == OK;
+}
+
+static void block_delta(struct decoder *d, int64_t index, struct str text)
+{
+    struct delta delta = { 0 };
+    struct part *part = parts_find(&d->parts, index);
+    if (!part || !read_delta(d, text, &delta)) {
+        decoder_fail(d, FAIL_PROTOCOL);
+        return;
+    }
+    if (str_is(delta.type, "text_delta") && part->kind == PK_TEXT) parts_delta(&d->parts, part, delta.text);
+    else if (str_is(delta.type, "thinking_delta") && part->kind == PK_REASONING) parts_delta(&d->parts, part, delta.thinking);
+    else if (str_is(delta.type, "signature_delta") && part->kind == PK_REASONING) set_signature(part, delta.signature);
+    else if (str_is(delta.type, "input_json_delta") && part->kind != PK_TEXT) parts_delta(&d->parts, part, delta.json);
+    else if (part->kind == PK_HIDDEN) part->lossy = true;      /* something we do not know how to put together */
+}
+
+/* A block we only keep: wrapped, with its streamed input put in its place. */
+static void seal_hidden(struct decoder *d, struct part *part)
+{
+    struct buf   sealed;
+    struct jsonw w;
+    const struct jv *block = tree(d, buf_view(&part->opaque));
+    const struct jv *input = part->held.len ? tree(d, buf_view(&part->held)) : NULL;
+    if (!block || (part->held.len && !input)) {
+        part->lossy = true;
+        return;
+    }
+    buf_init(&sealed, part->opaque.max);
+    jsonw_init(&w, &sealed);
+    jw_obj(&w);
+    jw_key(&w, "block");
+    jw_obj(&w);
+    JV_EACH(m, block) {
+        jw_key_str(&w, m->key);
+        jw_raw(&w, input && str_is(m->key, "input") ? input->raw : m->raw);
+    }
+    jw_end_obj(&w);
+    jw_end_obj(&w);
+    buf_done(&part->opaque);
+    part->opaque = sealed;
+    buf_clear(&part->held);
+}
+
+static void block_stop(struct decoder *d, int64_t index)
+{
+    struct part *part = parts_find(&d->parts, index);
+    if (!part) return;
+    if (part->kind == PK_HIDDEN) seal_hidden(d, part);
+    parts_close(&d->parts, part);
+}
+
+static enum model_stop stop_of(struct str reason)
+{
+    if (str_is(reason, "max_tokens") || str_is(reason, "model_context_window_exceeded")) return STOP_LENGTH;
+    if (str_is(reason, "refusal")) return STOP_REFUSAL;
+    if (str_is(reason, "tool_use")) return STOP_CALLS;
+    return STOP_END;              /* end_turn, stop_sequence, pause_turn (we offer no server tools), and what may come */
+}
+
+static void message_delta(struct decoder *d, const struct jv *delta, const struct jv *usage)
+{
+    struct str reason = jv_str_at(delta, "stop_reason");
+    take_usage(d, usage);
+    if (!reason.len) return;
+    enum model_stop stop = stop_of(reason);
+    if (stop == STOP_REFUSAL) parts_say(&d->parts, PK_TEXT, jv_str_at(jv_get(delta, "stop_details"), "explanation"));
+    decoder_stop(d, stop);
+}
+
+/* One pass over the event; the parts that matter for its type are read further. */
+struct event { struct str type; int64_t index; struct str delta, block, message, usage; };
+
+static bool read_event(struct decoder *d, struct str data, struct event *e)
+{
+    struct json r;
+    struct str  key;
+    json_init(&r, data, d->scratch);
+    json_object(&r);
+    while (json_key(&r, &key)) {
+        if (str_is(key, "type") && json_peek(&r) == JSON_STRING) e->type = json_string(&r);
+        else if (str_is(key, "index") && json_peek(&r) == JSON_NUMBER) e->index = json_int(&r);
+        else if (str_is(key, "delta")) e->delta = json_raw(&r);
+        else if (str_is(key, "content_block")) e->block = json_raw(&r);
+        else if (str_is(key, "message")) e->message = json_raw(&r);
+        else if (str_is(key, "usage")) e->usage = json_raw(&r);
+        else json_skip(&r);
+    }
+    return json_end(&r) == OK;
+}
+
+static void error_event(struct decoder *d, struct str data)
+{
+    const struct jv *v = tree(d, data);
+    decoder_fail(d, FAIL_SERVER);
+    if (v) read_error(&d->trouble, v);
+}
+
+static void event(struct decoder *d, struct str name, struct str data)
+{
+    struct event e = { .index = -1 };
+    if (!read_event(d, data, &e)) {
+        decoder_fail(d, FAIL_PROTOCOL);
+        return;
+    }
+    if (!e.type.len) e.type = name;
+    if (str_is(e.type, "content_block_delta")) block_delta(d, e.index, e.delta);
+    else if (str_is(e.type, "content_block_start")) block_start(d, e.index, tree(d, e.block));
+    else if (str_is(e.type, "content_block_stop")) block_stop(d, e.index);
+    else if (str_is(e.type, "message_start")) message_start(d, tree(d, e.message));
+    else if (str_is(e.type, "message_delta")) message_delta(d, tree(d, e.delta), tree(d, e.usage));
+    else if (str_is(e.type, "message_stop")) decoder_finish(d);
+    else if (str_is(e.type, "error")) error_event(d, data);
+}
+
+/* No `finish`: a block that never stopped is not closed at the end of the body, so its call has no end. */
+const struct wire wire_anthropic = {
+    .provider = "anthropic", .base_url = "https://api.anthropic.com",
+    .version_header = "anthropic-version", .version = VERSION,
+    .url = url, .key_header = key_header, .body = body, .event = event, .error = read_error,
+};

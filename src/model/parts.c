@@ -1,0 +1,254 @@
+/* parts.c -- one part after another, however the wire tells them. */
+#include "model/parts.h"
+
+#include "base/arena.h"
+
+void shape_feed(struct shape *s, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (s->in_string) {
+            if (s->escaped) s->escaped = false;
+            else if (c == '\\') s->escaped = true;
+            else if (c == '"') s->in_string = false;
+            continue;
+        }
+        if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
+        if (s->complete || (!s->begun && c != '{')) {
+            s->broken = true;
+            return;
+        }
+        s->begun = true;
+        if (c == '"') s->in_string = true;
+        else if (c == '{' || c == '[') s->depth++;
+        else if (c == '}' || c == ']') s->complete = --s->depth == 0;
+    }
+}
+
+void parts_init(struct parts *p, struct model_sink *sink)
+{
+    *p = (struct parts){ .sink = sink };
+    list_init(&p->open);
+}
+
+static void drop(struct parts *p, struct part *part)
+{
+    list_remove(&part->node);
+    p->open_count--;
+    buf_done(&part->held);
+    buf_done(&part->opaque);
+    buf_done(&part->id);
+    buf_done(&part->name);
+    mem_free(part);
+}
+
+void parts_done(struct parts *p)
+{
+    if (!p->open.next) return;
+    LIST_EACH(n, &p->open) drop(p, LIST_ITEM(n, struct part, node));
+}
+
+static struct part *front(struct parts *p)
+{
+    return list_empty(&p->open) ? NULL : LIST_ITEM(p->open.next, struct part, node);
+}
+
+struct part *parts_last(struct parts *p)
+{
+    return list_empty(&p->open) ? NULL : LIST_ITEM(p->open.prev, struct part, node);
+}
+
+struct part *parts_find(struct parts *p, int64_t key)
+{
+    struct part *found = NULL;
+    LIST_EACH(n, &p->open) {
+        struct part *part = LIST_ITEM(n, struct part, node);
+        if (part->key == key && !part->closed) found = part;
+    }
+    return found;
+}
+
+/* --- telling the sink --------------------------------------------------------------- */
+
+/* A text or reasoning part begins with its first delta (which may be empty when
+ * it only carries opaque JSON), a call with its name. */
+static void begin_call(struct parts *p, struct part *part)
+{
+    if (part->begun || !part->name.len || p->dead) return;
+    part->begun = p->spoke = true;
+    p->calls++;
+    p->sink->call(p->sink, part->has_id ? buf_view(&part->id) : STR_NONE, buf_view(&part->name));
+}
+
+static void tell(struct parts *p, struct part *part, struct str text)
+{
+    if (p->dead) return;
+    switch (part->kind) {
+    case PK_TEXT:
+        part->begun = p->spoke = true;
+        p->sink->text(p->sink, text);
+        return;
+    case PK_REASONING:
+        part->begun = p->spoke = true;
+        p->sink->reasoning(p->sink, text);
+        return;
+    case PK_CALL:
+        p->sink->input(p->sink, text);
+        return;
+    case PK_HIDDEN:
+        return;
+    }
+}
+
+static bool can_tell(const struct part *part)
+{
+    return part->kind == PK_CALL ? part->begun : part->kind != PK_HIDDEN;
+}
+
+static void tell_opaque(struct parts *p, struct part *part)
+{
+    if (!part->opaque.len || part->lossy || p->dead) return;
+    if (part->opaque.err) {
+        p->err = part->opaque.err;
+        return;
+    }
+    if (part->kind == PK_HIDDEN || (part->kind == PK_REASONING && !part->begun)) {
+        p->spoke = true;
+        p->sink->reasoning(p->sink, STR(""));      /* a part of its own: not one that happens to be open */
+    } else if (!part->begun) {
+        tell(p, part, STR(""));
+    }
+    if (!p->dead) p->sink->opaque(p->sink, buf_view(&part->opaque));
+}
+
+static void tell_end(struct parts *p, struct part *part)
+{
+    if (part->kind == PK_CALL && !part->begun) return;       /* never got a name */
+    if (part->kind == PK_CALL && !part->len) {
+        tell(p, part, STR("{}"));
+        part->shape.complete = true;
+    }
+    tell_opaque(p, part);
+    if (part->kind == PK_CALL && part->shape.complete && !part->shape.broken && !p->dead) p->sink->call_end(p->sink);
+}
+
+static void flush_held(struct parts *p, struct part *part)
+{
+    if (!can_tell(part) || !part->held.len) return;
+    tell(p, part, buf_view(&part->held));
+    buf_done(&part->held);
+}
+
+/* The front has changed, or something about it: tells what can be told now. */
+static void advance(struct parts *p)
+{
+    struct part *part;
+    while ((part = front(p)) != NULL && !p->dead) {
+        if (part->kind == PK_CALL) begin_call(p, part);
+        flush_held(p, part);
+        if (!part->closed) return;
+        tell_end(p, part);
+        drop(p, part);
+    }
+}
+
+/* --- what decoders call ----------------------------------------------------------------- */
+
+static void fail(struct parts *p, enum err e)
+{
+    if (!p->err) p->err = e;
+}
+
+struct part *parts_open(struct parts *p, enum part_kind kind, int64_t key)
+{
+    struct part *part = p->open_count < PARTS_OPEN_MAX ? mem_alloc(sizeof *part) : NULL;
+    if (!part) {
+        fail(p, p->open_count < PARTS_OPEN_MAX ? ERR_NOMEM : ERR_FULL);
+        return NULL;
+    }
+    part->kind = kind;
+    part->key = key;
+    buf_init(&part->held, PARTS_INPUT_MAX);
+    buf_init(&part->opaque, 2 * PARTS_INPUT_MAX);
+    buf_init(&part->id, 1024);
+    buf_init(&part->name, 1024);
+    list_add(&p->open, &part->node);
+    p->open_count++;
+    return part;
+}
+
+void parts_call(struct parts *p, struct part *part, struct str id, struct str name)
+{
+    if (id.len && !part->has_id) {
+        buf_str(&part->id, id);
+        part->has_id = true;
+    }
+    if (!part->name.len) buf_str(&part->name, name);
+    if (part->id.err || part->name.err) fail(p, part->id.err ? part->id.err : part->name.err);
+    else advance(p);
+}
+
+void parts_delta(struct parts *p, struct part *part, struct str text)
+{
+    if (!text.len || p->dead || p->err) return;
+    part->len += text.len;
+    if (part->kind == PK_CALL) {
+        shape_feed(&part->shape, text);
+        if (part->len > PARTS_INPUT_MAX) {
+            fail(p, ERR_FULL);
+            return;
+        }
+    }
+    if (part == front(p) && can_tell(part)) {
+        tell(p, part, text);
+        return;
+    }
+    buf_str(&part->held, text);
+    if (part->held.err) fail(p, part->held.err);
+}
+
+void parts_close(struct parts *p, struct part *part)
+{
+    part->closed = true;
+    if (part == front(p)) advance(p);
+}
+
+void parts_close_all(struct parts *p)
+{
+    LIST_EACH(n, &p->open) LIST_ITEM(n, struct part, node)->closed = true;
+    advance(p);
+}
+
+void parts_settle(struct parts *p)
+{
+    LIST_EACH(n, &p->open) {
+        struct part *part = LIST_ITEM(n, struct part, node);
+        if (part->kind != PK_CALL || part->shape.complete) part->closed = true;
+    }
+    advance(p);
+}
+
+void parts_say(struct parts *p, enum part_kind kind, struct str text)
+{
+    if (!text.len) return;
+    struct part *part = parts_last(p);
+    if (!part || part->kind != kind || part->closed) {
+        parts_settle(p);
+        part = parts_open(p, kind, -1);
+    }
+    if (part) parts_delta(p, part, text);
+}
+
+void parts_hidden(struct parts *p, struct str opaque)
+{
+    parts_settle(p);
+    struct part *part = parts_open(p, PK_HIDDEN, -1);
+    if (!part) return;
+    buf_str(&part->opaque, opaque);
+    parts_close(p, part);
+}
+
+void parts_usage(struct parts *p, int64_t input_tokens, int64_t output_tokens)
+{
+    if (!p->dead) p->sink->usage(p->sink, input_tokens, output_tokens);
+}

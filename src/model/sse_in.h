@@ -1,0 +1,39 @@
+/* sse_in.h -- server-sent events from bytes: pure, any split, bounded.
+ *
+ * Bytes may be cut anywhere: inside a character, between CR and LF, inside
+ * "data:". Lines end with LF, CRLF or CR. Several data lines join with LF. A
+ * field called `error` counts as data of an event named "error" (llama.cpp
+ * builds of 2025 write one). Comments, ids and retry are ignored.
+ *
+ * An event that lies whole in one read is handed out where it lies: nothing is
+ * copied or allocated for it. The struct costs nothing else while no event is
+ * cut in two.
+ */
+#ifndef PARLEY_SSE_IN_H
+#define PARLEY_SSE_IN_H
+
+#include "base/buf.h"
+
+#define SSE_NAME_MAX  40
+#define SSE_EVENT_MAX (16u << 20)      /* what the providers' contract allows one event */
+
+struct sse_in {
+    void      (*event)(struct sse_in *s, struct str name, struct str data);   /* both valid during the call only */
+    struct buf  line;                  /* private: the unfinished line of earlier reads */
+    struct buf  data;                  /* private: the unfinished event's data */
+    struct str  view;                  /* private: the event's data while it can stay where it lies */
+    char        name[SSE_NAME_MAX];    /* private: cut when longer; no name we know is */
+    uint8_t     name_len, bom;
+    bool        has_data, after_cr, stopped;
+};
+
+void sse_in_init(struct sse_in *s, size_t event_max, void (*event)(struct sse_in *, struct str, struct str));
+void sse_in_done(struct sse_in *s);
+/* ERR_FULL: a line or event over the limit. ERR_NOMEM. After an error, or after sse_in_stop, nothing more is handed out. */
+MUST_CHECK enum err sse_in_feed(struct sse_in *s, struct str bytes);
+/* The body has ended: an event that lacks its blank line counts too. */
+MUST_CHECK enum err sse_in_end(struct sse_in *s);
+/* May be called from event(). */
+void sse_in_stop(struct sse_in *s);
+
+#endif

@@ -1,0 +1,218 @@
+/* wire.c -- what the three wires share. */
+#include "model/wire.h"
+
+#include <stdio.h>
+
+#include "base/id.h"
+
+const struct wire *wire_find(struct str provider)
+{
+    static const struct wire *const all[] = { &wire_anthropic, &wire_openai, &wire_gemini };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (str_is(provider, all[i]->provider)) return all[i];
+    return NULL;
+}
+
+struct str model_provider_url(struct str provider)
+{
+    const struct wire *w = wire_find(provider);
+    return w ? str_c(w->base_url) : STR_NONE;
+}
+
+/* --- decoding ------------------------------------------------------------------- */
+
+void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch, struct model_sink *sink)
+{
+    *d = (struct decoder){ .wire = w, .scratch = scratch };
+    parts_init(&d->parts, sink);
+    trouble_init(&d->trouble);
+    if (w == &wire_openai) d->u.openai.last_key = -1;
+}
+
+void decoder_done(struct decoder *d)
+{
+    if (d->wire && d->wire->done) d->wire->done(d);
+    parts_done(&d->parts);
+}
+
+void decoder_fail(struct decoder *d, enum fail kind)
+{
+    if (d->trouble.kind == FAIL_NONE) trouble_set(&d->trouble, kind);
+}
+
+void decoder_stop(struct decoder *d, enum model_stop stop)
+{
+    if (stop == STOP_END && d->parts.calls) stop = STOP_CALLS;
+    if (stop == STOP_CALLS && !d->parts.calls) stop = STOP_END;
+    d->stop = stop;
+    d->stopped = true;
+}
+
+static bool is_over(const struct decoder *d)
+{
+    return d->ended || d->trouble.kind != FAIL_NONE || d->parts.dead;
+}
+
+void decoder_event(struct decoder *d, struct str name, struct str data, bool last)
+{
+    if (is_over(d)) return;
+    arena_reset(d->scratch);
+    d->scratch->failed = false;
+    d->wire->event(d, name, data);
+    if (d->parts.err == ERR_NOMEM || d->scratch->failed) decoder_fail(d, FAIL_NOMEM);
+    else if (d->parts.err) decoder_fail(d, FAIL_PROTOCOL);
+    if (last && d->trouble.kind == FAIL_PROTOCOL) trouble_set(&d->trouble, FAIL_CUT);
+}
+
+void decoder_finish(struct decoder *d)
+{
+    if (is_over(d)) return;
+    if (d->wire->finish) d->wire->finish(d);
+    if (d->stopped) d->ended = true;
+    else decoder_fail(d, FAIL_CUT);
+}
+
+/* --- framing and decoder together -------------------------------------------------- */
+
+static void on_event(struct sse_in *s, struct str name, struct str data)
+{
+    struct reader *r = LIST_ITEM(s, struct reader, sse);
+    decoder_event(&r->dec, name, data, r->last);
+    if (is_over(&r->dec)) sse_in_stop(s);
+}
+
+void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink)
+{
+    r->last = false;
+    sse_in_init(&r->sse, SSE_EVENT_MAX, on_event);
+    decoder_init(&r->dec, w, scratch, sink);
+}
+
+void reader_done(struct reader *r)
+{
+    sse_in_done(&r->sse);
+    decoder_done(&r->dec);
+}
+
+void reader_mute(struct reader *r)
+{
+    r->dec.parts.dead = true;
+    sse_in_stop(&r->sse);
+}
+
+static void framing(struct reader *r, enum err e)
+{
+    if (e) decoder_fail(&r->dec, e == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
+}
+
+void reader_feed(struct reader *r, struct str bytes)
+{
+    framing(r, sse_in_feed(&r->sse, bytes));
+}
+
+void reader_end(struct reader *r)
+{
+    r->last = true;
+    framing(r, sse_in_end(&r->sse));
+    decoder_finish(&r->dec);
+}
+
+/* --- errors ------------------------------------------------------------------------- */
+
+int wire_status(const struct jv *v)
+{
+    int64_t  n = 0;
+    uint64_t u = 0;
+    if (jv_is(v, JSON_STRING) && str_to_u64(v->str, &u) && u < 1000) n = (int64_t)u;
+    else if (!jv_int(v, &n)) return 0;
+    return n >= 400 && n < 600 ? (int)n : 0;
+}
+
+void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body, struct trouble *t)
+{
+    struct jv *v = NULL;
+    arena_reset(scratch);
+    trouble_status(t, status);
+    if (!body.len || json_parse(scratch, body, &v, NULL) != OK) return;     /* HTML, or nothing at all */
+    if (jv_is(v, JSON_ARRAY)) v = v->child;                                 /* Gemini wraps some */
+    if (jv_is(v, JSON_OBJECT)) w->error(t, v);
+}
+
+/* --- requests ------------------------------------------------------------------------ */
+
+struct str wire_object(struct str text)
+{
+    struct json   r;
+    struct arena  scratch;
+    arena_init(&scratch, 0);
+    json_init(&r, text, &scratch);
+    bool object = json_peek(&r) == JSON_OBJECT;
+    json_skip(&r);
+    bool ok = json_end(&r) == OK && object;
+    arena_done(&scratch);
+    return ok ? text : STR("{}");
+}
+
+void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken)
+{
+    if (!jv_is(extra, JSON_OBJECT)) return;
+    JV_EACH(m, extra) {
+        const char *const *t = taken;
+        while (*t && !str_is(m->key, *t)) t++;
+        if (*t) continue;
+        jw_key_str(w, m->key);
+        jw_jv(w, m);
+    }
+}
+
+static void write_without(struct jsonw *w, const struct jv *v, const char *key)
+{
+    if (v->type == JSON_OBJECT) {
+        jw_obj(w);
+        JV_EACH(m, v) {
+            if (str_is(m->key, key)) continue;
+            jw_key_str(w, m->key);
+            write_without(w, m, key);
+        }
+        jw_end_obj(w);
+    } else if (v->type == JSON_ARRAY) {
+        jw_arr(w);
+        JV_EACH(item, v) write_without(w, item, key);
+        jw_end_arr(w);
+    } else {
+        jw_raw(w, v->raw);
+    }
+}
+
+void wire_without(struct buf *out, const struct jv *v, const char *key)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    write_without(&w, v, key);
+}
+
+bool wire_is_image(struct str media_type)
+{
+    return str_is(media_type, "image/png") || str_is(media_type, "image/jpeg") || str_is(media_type, "image/gif")
+        || str_is(media_type, "image/webp");
+}
+
+void wire_id(struct jsonw *w, struct str id)
+{
+    char clean[ID_MAX];
+    if (id_valid(id, ID_MAX)) {
+        jw_str(w, id);
+        return;
+    }
+    id = str_cut(id, sizeof clean);
+    for (size_t i = 0; i < id.len; i++) clean[i] = id_valid(str_n(id.ptr + i, 1), 1) ? id.ptr[i] : '_';
+    jw_str(w, id.len ? str_n(clean, id.len) : STR("call"));
+}
+
+void wire_file_note(struct jsonw *w, const struct msg_part *p)
+{
+    char note[160];
+    snprintf(note, sizeof note, "[A file of type " STR_FMT " is attached; this model cannot read it.]",
+             STR_ARG(str_cut(p->media_type, 80)));
+    jw_str(w, str_c(note));
+}

@@ -1,0 +1,86 @@
+/* wire.h -- what a provider's wire is made of. Private to model/.
+ *
+ * Three pure parts per provider: the request writer (struct model_request ->
+ * JSON), the decoder (payload of one event -> sink), and the reader of error bodies. None does
+ * I/O or keeps time, so that recordings can be replayed and the decoders fuzzed.
+ * remote.c joins them to model/upstream.
+ */
+#ifndef PARLEY_WIRE_H
+#define PARLEY_WIRE_H
+
+#include "base/jsonw.h"
+#include "model/fail.h"
+#include "model/parts.h"
+#include "model/provider.h"
+#include "model/sse_in.h"
+
+/* A response being read. The shared part is what remote.c looks at. */
+struct decoder {
+    struct parts    parts;
+    struct arena   *scratch;        /* for one event; reset by decoder_event */
+    const struct wire *wire;
+    bool            stopped;        /* a stop reason was seen: with it the end of the body is no accident */
+    bool            ended;          /* nothing more will come that matters */
+    enum model_stop stop;
+    struct trouble  trouble;        /* kind != FAIL_NONE: the attempt failed */
+    int64_t         input_tokens, output_tokens;
+    union {
+        struct { uint64_t id_hash; bool began, any_block; int64_t cached, fresh; } anthropic;
+        struct { int64_t last_key; bool refused, any_call; struct buf ids; } openai;      /* ids: hashes of the calls so far */
+        struct { struct gemini_args *args; } gemini;
+    } u;
+};
+
+struct wire {
+    const char *provider;
+    const char *base_url;
+    const char *version_header, *version;       /* NULL: the wire has none */
+    /* The address; `base` has no '/' at its end. */
+    void (*url)(struct buf *out, struct str base, struct str model);
+    /* Name of the header that carries the key, and what stands before the key in it. */
+    void (*key_header)(const struct model_config *c, const char **name, const char **prefix);
+    void (*body)(struct buf *out, const struct model_config *c, const struct model_request *q);
+    void (*event)(struct decoder *d, struct str name, struct str data);
+    void (*finish)(struct decoder *d);                          /* end of body; may be NULL */
+    void (*done)(struct decoder *d);                            /* frees; may be NULL */
+    void (*error)(struct trouble *t, const struct jv *body);    /* refines what the status said; body as it was sent */
+};
+
+extern const struct wire wire_anthropic, wire_openai, wire_gemini;
+const struct wire *wire_find(struct str provider);              /* NULL: unknown */
+
+void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch, struct model_sink *sink);
+void decoder_done(struct decoder *d);
+/* Feeds one event. `last`: the body ended without the blank line; a payload that is cut then is FAIL_CUT. */
+void decoder_event(struct decoder *d, struct str name, struct str data, bool last);
+/* The body has ended: decides between stopped and cut. Afterwards `ended` or `trouble` is set. */
+void decoder_finish(struct decoder *d);
+/* Bytes of a stream to sink calls: the event framing and the decoder together. */
+struct reader { struct sse_in sse; struct decoder dec; bool last; };
+void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink);
+void reader_done(struct reader *r);
+void reader_feed(struct reader *r, struct str bytes);      /* then look at dec.ended and dec.trouble */
+void reader_end(struct reader *r);
+void reader_mute(struct reader *r);                        /* the sink is not called any more; also from inside it */
+
+/* What an HTTP answer that is no stream says. */
+void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body, struct trouble *t);
+
+/* --- for the wires ------------------------------------------------------------ */
+
+void decoder_fail(struct decoder *d, enum fail kind);
+void decoder_stop(struct decoder *d, enum model_stop stop);    /* calls win over STOP_END and the other way round */
+/* An HTTP status that stands in a payload (number or numeric string), 0: none. */
+int  wire_status(const struct jv *v);
+/* The text if it is one JSON object, else {}: a history may hold what a model once spelled wrong. */
+struct str wire_object(struct str text);
+/* The members of `extra`, except those named in `taken` (ends with NULL). */
+void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken);
+void wire_without(struct buf *out, const struct jv *v, const char *key);   /* the tree, less all members of that name */
+bool wire_is_image(struct str media_type);                     /* png, jpeg, gif, webp */
+/* An id as strict providers take it: other characters than [A-Za-z0-9_-] become '_'. */
+void wire_id(struct jsonw *w, struct str id);
+/* Stands for a file this provider cannot be sent. */
+void wire_file_note(struct jsonw *w, const struct msg_part *p);
+
+#endif

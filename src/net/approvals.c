@@ -1,0 +1,194 @@
+/* approvals.c -- /v1/approvals: list, show, decide, settle. The inbox of everything
+ * that waits, and the record of everything that was decided. */
+#include "base/clock.h"
+#include "net/app.h"
+
+struct listing {
+    struct store_list list;
+    struct conn_hold  hold;
+    struct conn      *conn;
+    struct app       *app;
+    struct arena      arena;
+    struct command   *command;       /* decide and settle: what to send once the thread is known */
+    void            (*answered)(struct ask *, struct command *, const struct answer *);
+    bool              one;
+};
+
+static void listing_left(struct conn_hold *h) { LIST_ITEM(h, struct listing, hold)->conn = NULL; }
+
+static void listing_free(struct listing *k)
+{
+    command_free(k->command);
+    arena_done(&k->arena);
+    mem_free(k);
+}
+
+static struct listing *listing_new(struct server *s, struct request *q)
+{
+    struct listing *k = mem_alloc(sizeof *k);
+    if (!k) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return NULL; }
+    arena_init(&k->arena, 0);
+    k->app = app_of(s);
+    k->conn = q->conn;
+    k->hold.cancelled = listing_left;
+    k->list = (struct store_list){ .kind = STORE_APPROVALS, .owner = arena_dup(&k->arena, owner_of(q)) };
+    return k;
+}
+
+static void listing_send(struct listing *k)
+{
+    conn_hold(k->conn, &k->hold);
+    store_list(k->app->store, &k->list);
+}
+
+static void unavailable(struct conn *c)
+{
+    conn_error(c, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
+}
+
+static void unknown(struct conn *c) { conn_error(c, 404, "unknown_confirmation", "There is no such request here."); }
+
+/* --- showing ------------------------------------------------------------------------------------ */
+
+static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct listing *k = LIST_ITEM(l, struct listing, list);
+    struct buf      b;
+    struct jsonw    w;
+    (void)next;
+    if (!k->conn) { listing_free(k); return; }
+    if (e) unavailable(k->conn);
+    else if (k->one && count) conn_reply(k->conn, 200, "application/json", rows[0].approval.body);
+    else if (k->one) unknown(k->conn);
+    else {
+        buf_init(&b, 0);
+        jsonw_init(&w, &b);
+        jw_obj(&w);
+        jw_key(&w, "approvals");
+        jw_arr(&w);
+        for (size_t i = 0; i < count; i++)      /* an offered client tool that nobody was asked about is no approval */
+            if (str_is(l->status, "offered") || !str_is(rows[i].approval.status, "offered")) jw_raw(&w, rows[i].approval.body);
+        jw_end_arr(&w);
+        jw_end_obj(&w);
+        json_reply(k->conn, 200, &b);
+    }
+    listing_free(k);
+}
+
+void rest_approvals(struct server *s, struct request *q)
+{
+    struct listing *k = listing_new(s, q);
+    if (!k) return;
+    k->list.status = arena_dup(&k->arena, request_query(q, "status"));
+    k->list.thread = arena_dup(&k->arena, request_query(q, "thread"));
+    k->list.limit = 500;
+    k->list.done = on_list;
+    listing_send(k);
+}
+
+void rest_approval(struct server *s, struct request *q)
+{
+    struct listing *k = listing_new(s, q);
+    if (!k) return;
+    k->one = true;
+    k->list.id = arena_dup(&k->arena, q->param[0]);
+    k->list.limit = 1;
+    k->list.done = on_list;
+    listing_send(k);
+}
+
+/* --- deciding -------------------------------------------------------------------------------------- */
+
+static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct listing *k = LIST_ITEM(l, struct listing, list);
+    (void)next;
+    if (!k->conn) { listing_free(k); return; }
+    if (e || !count) {
+        if (e) unavailable(k->conn);
+        else unknown(k->conn);
+        listing_free(k);
+        return;
+    }
+    struct command *c = k->command;
+    struct ask     *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
+    c->log.thread = arena_dup(&c->arena, rows[0].thread);
+    if (a) { k->command = NULL; ask_submit(a, c); }
+    listing_free(k);
+}
+
+static void find_and_submit(struct server *s, struct request *q, struct command *c,
+                            void (*answered)(struct ask *, struct command *, const struct answer *))
+{
+    struct listing *k = listing_new(s, q);
+    if (!k) { command_free(c); return; }
+    k->command = c;
+    k->answered = answered;
+    k->list.id = c->id;
+    k->list.limit = 1;
+    k->list.done = on_where;
+    listing_send(k);
+}
+
+static void on_decided(struct ask *k, struct command *c, const struct answer *a)
+{
+    char         time[CLOCK_RFC3339_LEN + 1];
+    struct buf   b;
+    struct jsonw w;
+    if (a->status >= 400) { answer_error(k->conn, a); return; }
+    const struct fact *d = a->call ? a->call->decided : NULL;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstr(&w, "id", c->id);
+    jw_kstrz(&w, "status", d ? word_name(d->outcome) : c->confirmed ? "approved" : "denied");
+    clock_rfc3339(d ? d->at_ms : clock_wall_ms(), time);
+    jw_kstrz(&w, "decided_at", time);
+    jw_kstr(&w, "decided_by", d ? d->by : c->by);
+    jw_kbool(&w, "duplicate", a->duplicate);
+    jw_kstr(&w, "run_id", a->run);
+    jw_end_obj(&w);
+    json_reply(k->conn, 200, &b);
+}
+
+static void refused(struct request *q, struct command *c, const struct refusal *why)
+{
+    refusal_error(q->conn, why);
+    command_free(c);
+}
+
+void rest_decide(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct refusal   why;
+    struct command  *c = command_for(q, CMD_DECIDE, "rest");
+    if (!c) return;
+    c->id = arena_dup(&c->arena, q->param[0]);
+    if (!request_object(c, q->body, false, &v, &why) || !request_answer(c, v, &why)) refused(q, c, &why);
+    else find_and_submit(s, q, c, on_decided);
+}
+
+static void on_settled(struct ask *k, struct command *c, const struct answer *a)
+{
+    struct request *q = conn_request(k->conn);
+    (void)c;
+    if (a->status >= 400) answer_error(k->conn, a);
+    else rest_approval(k->app->server, q);
+}
+
+void rest_settle(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct str       outcome = STR_NONE;
+    struct refusal   why = { 422, "bad_field", "\"outcome\" must be \"done\" or \"not_done\"." };
+    struct command  *c = command_for(q, CMD_SETTLE, "rest");
+    if (!c) return;
+    c->id = arena_dup(&c->arena, q->param[0]);
+    bool ok = request_object(c, q->body, false, &v, &why) && request_text(c, v, "outcome", 16, &outcome, &why)
+           && request_text(c, v, "note", 4096, &c->note, &why);
+    if (ok && !str_is(outcome, "done") && !str_is(outcome, "not_done")) ok = false;
+    if (!ok) { refused(q, c, &why); return; }
+    c->settle = str_is(outcome, "done") ? SETTLE_DONE : SETTLE_NOT_DONE;
+    if (jv_get(v, "result")) c->value = jv_get(v, "result")->raw;
+    find_and_submit(s, q, c, on_settled);
+}

@@ -1,0 +1,76 @@
+/* ask.c -- a request that waits for a command's answer, and the answers' common forms. */
+#include "net/app.h"
+
+struct str owner_of(const struct request *q) { return ((const struct principal *)q->principal)->name; }
+
+struct command *command_for(struct request *q, enum command_kind kind, const char *via)
+{
+    struct command *c = command_new(kind);
+    if (c) {
+        c->log.owner = arena_dup(&c->arena, owner_of(q));
+        c->by = c->log.owner;
+        c->via = str_c(via);
+    }
+    if (c && c->log.owner.ptr) return c;
+    command_free(c);
+    conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    return NULL;
+}
+
+static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct ask, hold)->conn = NULL; }
+
+struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct ask *, struct command *, const struct answer *))
+{
+    struct ask *k = mem_alloc(sizeof *k);
+    if (!k) {
+        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return NULL;
+    }
+    k->app = app_of(s);
+    k->conn = q->conn;
+    k->answered = answered;
+    k->hold.cancelled = client_left;
+    return k;
+}
+
+static void on_answer(struct command *c, const struct answer *a)
+{
+    struct ask *k = c->ctx;
+    if (k->conn) k->answered(k, c, a);
+    mem_free(k);
+    command_free(c);
+}
+
+void ask_submit(struct ask *k, struct command *c)
+{
+    conn_hold(k->conn, &k->hold);
+    c->ctx = k;
+    c->done = on_answer;
+    hub_submit(k->app->hub, c);
+}
+
+void json_reply(struct conn *c, int status, struct buf *body)
+{
+    if (body->err) conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
+    else conn_reply(c, status, "application/json", buf_view(body));
+    buf_done(body);
+}
+
+void answer_error(struct conn *c, const struct answer *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_key(&w, "error");
+    jw_obj(&w);
+    jw_kstrz(&w, "code", a->code);
+    jw_kstrz(&w, "message", a->message);
+    if (a->run.len) jw_kstr(&w, "run_id", a->run);
+    jw_end_obj(&w);
+    jw_end_obj(&w);
+    json_reply(c, a->status, &b);
+}
+
+void refusal_error(struct conn *c, const struct refusal *r) { conn_error(c, r->status, r->code, r->message); }

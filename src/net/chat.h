@@ -1,0 +1,36 @@
+/* chat.h -- one AI SDK turn, whatever carries it (POST or WebSocket): decode, check
+ * against the log, submit, and say where to follow. */
+#ifndef PARLEY_CHAT_H
+#define PARLEY_CHAT_H
+
+#include "net/app.h"
+#include "run/fold.h"
+
+struct chat_turn;
+struct chat_result {
+    int            status;           /* >= 400: refused */
+    const char    *code, *message;
+    struct thread *thread;
+    struct str     run;
+    uint64_t       seq;              /* follow after this fact */
+    bool           continuation, replay;
+};
+struct chat_turn {
+    struct app     *app;
+    struct str      owner, via;      /* borrowed for the call of chat_start only */
+    bool            interrupts;      /* a new message replaces a run that streams */
+    void          (*done)(struct chat_turn *t, const struct chat_result *r);     /* once; may come from inside chat_start */
+    /* private */
+    struct command *holder;          /* its arena keeps the request */
+    struct ai_request *request;
+    struct log_name log;
+    struct chat_result result;
+    size_t          waiting;
+    uint64_t        first;
+    bool            fresh;
+    struct store_list lookup;
+};
+/* The turn must live until done. `thread`: STR_NONE, or the thread the carrier is bound to (then the body's id is ignored). */
+void chat_start(struct chat_turn *t, const struct jv *body, struct str thread);
+
+#endif

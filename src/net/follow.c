@@ -1,0 +1,103 @@
+/* follow.c -- see follow.h. */
+#include "net/follow.h"
+
+#define ITEM_ROOM 2048          /* no new item is begun with less room than this */
+
+struct follow {
+    struct source   source;
+    struct follower follower;
+    struct hub     *hub;
+    struct encoder  enc;
+    size_t          sent;         /* bytes of the item at the cursor that are out already */
+    bool            over;         /* the thread is gone */
+    char            run[64];
+};
+
+static struct buf scratch;        /* loop thread only */
+
+static void wake(struct follower *f) { source_wake(&LIST_ITEM(f, struct follow, follower)->source); }
+
+static void over(struct follower *f)
+{
+    struct follow *w = LIST_ITEM(f, struct follow, follower);
+    w->over = true;
+    source_wake(&w->source);
+}
+
+static enum encoded next_item(struct follow *w, size_t room)
+{
+    struct thread *t = w->follower.thread;
+    buf_clear(&scratch);
+    if (w->over || !t) return ENCODED_END;
+    if (w->enc.seq > thread_committed(t)) return ENCODED_NOTHING;      /* being read again after a failed append */
+    enum encoded r = encode_next(&w->enc, t, &scratch, room);
+    if (r != ENCODED_NOTHING || !hub_draining(w->hub)) return r;
+    encode_restart(&w->enc, &scratch);
+    return ENCODED_END;
+}
+
+static enum pull pull(struct source *s, struct buf *out, size_t room)
+{
+    struct follow *w = LIST_ITEM(s, struct follow, source);
+    size_t         end = out->len + room;
+    while (w->sent || end - out->len >= ITEM_ROOM) {
+        struct encoder before = w->enc;
+        size_t         left = end - out->len;
+        enum encoded   r = next_item(w, left);
+        if (scratch.err) return PULL_END;               /* no memory for one event: the client comes back by its cursor */
+        struct str rest = str_from(buf_view(&scratch), w->sent);
+        buf_str(out, str_cut(rest, left));
+        if (rest.len > left) {
+            w->enc = before;
+            w->sent += left;
+            return PULL_MORE;
+        }
+        w->sent = 0;
+        if (r == ENCODED_END) return PULL_END;
+        if (r == ENCODED_NOTHING) return PULL_WAIT;
+    }
+    return PULL_MORE;
+}
+
+static void gone(struct source *s)
+{
+    struct follow *w = LIST_ITEM(s, struct follow, source);
+    thread_unfollow(&w->follower);
+    mem_free(w);
+}
+
+void follow_place(struct encoder *e, const struct thread *t, const struct follow_start *s)
+{
+    e->ai.native = s->native;
+    encoder_seek(e, t, s->seq, s->units);
+    e->opened = s->replay;
+    if (s->continuation) e->ai.in_turn = e->ai.in_step = false;     /* a new stream, whatever the one before it saw */
+}
+
+static struct follow *follow_new(struct thread *t, const struct follow_start *s)
+{
+    struct follow *w = mem_alloc(sizeof *w);
+    if (!w) return NULL;
+    w->source = (struct source){ .pull = pull, .gone = gone };
+    w->follower.wake = wake;
+    w->follower.over = over;
+    w->follower.counts = true;
+    size_t n = s->run.len < sizeof w->run ? s->run.len : 0;
+    memcpy(w->run, s->run.ptr ? s->run.ptr : "", n);
+    w->enc = (struct encoder){ .d = s->dialect, .mode = s->mode, .reasoning = s->reasoning, .quiet_gates = s->replay };
+    if (n) w->enc.run = str_n(w->run, n);
+    follow_place(&w->enc, t, s);
+    return w;
+}
+
+void follow_stream(struct conn *c, struct thread *t, const struct follow_start *s)
+{
+    struct follow *w = follow_new(t, s);
+    if (!w) { conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    struct app *app = app_of(conn_server(c));
+    w->hub = app->hub;
+    thread_follow(t, &w->follower);
+    conn_header(c, "Parley-Thread", thread_id(t));
+    if (s->run.len) conn_header(c, "Parley-Run", s->run);
+    conn_stream(c, 200, "text/event-stream", &w->source, FOLLOW_HEARTBEAT_MS);
+}

@@ -1,0 +1,508 @@
+/* live.c -- /live: the WebSocket of BIDI mode. One socket, many turns of one thread.
+ *
+ * Down come the chunks of the AI SDK stream (adk form; ?approval=native for the
+ * other), in one of two framings chosen by subprotocol; beside them bare control
+ * frames: hello, ack, error, pong, data-approval. Up come messages, answers, results,
+ * claims, stop, resume. An answer is the same command as over HTTP; only the carrier differs.
+ */
+#include "base/id.h"
+#include "base/log.h"
+#include "dialect/payload.h"
+#include "net/chat.h"
+#include "net/follow.h"
+#include "net/frames.h"
+
+#define BAD_JSON_MAX 3
+#define ITEM_ROOM    2048
+
+enum framing_kind { FRAMES_SSE, FRAMES_JSON };
+
+struct live {
+    struct source     source;
+    struct ws_peer    peer;
+    struct follower   follower;
+    struct app       *app;
+    struct conn      *conn;           /* NULL: gone; freed when nothing is under way any more */
+    struct encoder    enc;
+    enum framing_kind frames;
+    bool              native, creating;
+    unsigned          bad_json, pending;
+    size_t            sent;           /* of the item at the cursor */
+    uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
+    struct str        owner, thread;  /* in arena */
+    struct arena      arena;
+};
+
+/* --- frames down ------------------------------------------------------------------------------ */
+
+static void frame_begin(struct encoder *e, bool with_id)
+{
+    struct live *l = e->ctx;
+    (void)with_id;
+    if (l->frames == FRAMES_SSE) buf_lit(e->out, "data: ");
+    else buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq, (unsigned long long)e->units);
+}
+
+static void frame_end(struct encoder *e)
+{
+    buf_lit(e->out, ((struct live *)e->ctx)->frames == FRAMES_SSE ? "\n\n" : "}");
+    frames_mark();
+}
+
+static void frame_raw(struct encoder *e, struct str text)
+{
+    struct live *l = e->ctx;
+    if (l->frames == FRAMES_JSON) buf_lit(e->out, "{\"done\":true}");
+    else {
+        buf_lit(e->out, "data: ");
+        buf_str(e->out, text);
+        buf_lit(e->out, "\n\n");
+    }
+    frames_mark();
+}
+
+static const struct framing FRAMING = { frame_begin, frame_end, frame_raw };
+
+/* Control frames are bare JSON in both framings. */
+static void control_begin(struct buf *b, struct jsonw *w, const char *type)
+{
+    buf_init(b, 0);
+    jsonw_init(w, b);
+    jw_obj(w);
+    jw_kstrz(w, "type", type);
+}
+
+static void control_send(struct live *l, struct buf *b, struct jsonw *w)
+{
+    jw_end_obj(w);
+    if (l->conn && !b->err) conn_ws_send(l->conn, buf_view(b));
+    buf_done(b);
+}
+
+static void send_error(struct live *l, const char *code, const char *message, struct str for_id)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "error");
+    jw_kstrz(&w, "code", code);
+    jw_kstrz(&w, "message", message);
+    if (for_id.len) jw_kstr(&w, "for", for_id);
+    control_send(l, &b, &w);
+}
+
+static void send_ack(struct live *l, struct str for_id, const char *status, bool duplicate)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "ack");
+    jw_kstr(&w, "for", for_id);
+    jw_kstrz(&w, "status", status);
+    jw_kbool(&w, "duplicate", duplicate);
+    control_send(l, &b, &w);
+}
+
+static void write_lists(struct jsonw *w, const struct fold *f)
+{
+    const struct run *r = f && run_live(f->run) ? f->run : NULL;
+    jw_key(w, "pending");
+    jw_arr(w);
+    for (size_t i = 0; r && i < r->call_count; i++) {
+        if (!call_pending(r->calls[i])) continue;
+        jw_obj(w);
+        payload_gate(w, "id", r->calls[i]);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+    jw_key(w, "offered");
+    jw_arr(w);
+    for (size_t i = 0; r && i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (!c->client || c->state != CALL_STARTED) continue;
+        jw_obj(w);
+        jw_kstr(w, "tool_use_id", c->id);
+        jw_kstr(w, "tool", c->tool);
+        payload_input(w, "input", c);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+}
+
+static void send_hello(struct live *l, uint64_t after)
+{
+    struct buf   b;
+    struct jsonw w;
+    char         place[32];
+    control_begin(&b, &w, "hello");
+    jw_kstrz(&w, "protocol", l->frames == FRAMES_JSON ? "parley.json.v1" : "parley.sse.v1");
+    jw_kstr(&w, "thread", l->thread);
+    snprintf(place, sizeof place, "%llu.0", (unsigned long long)after);
+    jw_kstrz(&w, "after", place);
+    write_lists(&w, l->follower.thread ? thread_fold(l->follower.thread) : NULL);
+    control_send(l, &b, &w);
+}
+
+/* Every socket of the thread hears of a decision, whoever made it and wherever. */
+static void send_decisions(struct live *l)
+{
+    const struct thread *t = l->follower.thread;
+    const struct fold   *f = thread_fold(t);
+    for (; l->approvals_seq < thread_committed(t); l->approvals_seq++) {
+        const struct fact *x = f->facts[l->approvals_seq];
+        struct buf         b;
+        struct jsonw       w;
+        if (x->kind != FACT_DECIDED && x->kind != FACT_SETTLED) continue;
+        control_begin(&b, &w, "data-approval");
+        jw_kstr(&w, "id", x->id.len ? x->id : x->call);
+        jw_key(&w, "data");
+        jw_obj(&w);
+        jw_kstrz(&w, "status", word_name(x->outcome));
+        jw_key(&w, "decided_by");
+        jw_str_or_null(&w, x->by.len ? x->by : STR_NONE);
+        jw_end_obj(&w);
+        control_send(l, &b, &w);
+    }
+}
+
+/* --- the source ---------------------------------------------------------------------------------- */
+
+/* Encodes one item and sends it as far as the room goes; false: it must be continued. */
+static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
+{
+    struct encoder before = l->enc;
+    struct buf    *item = frames_begin();
+    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len);
+    if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
+    if (frames_send(&l->source, out, end, &l->sent)) return true;
+    l->enc = before;
+    return false;
+}
+
+static enum pull pull(struct source *s, struct buf *out, size_t room)
+{
+    struct live   *l = LIST_ITEM(s, struct live, source);
+    struct thread *t = l->follower.thread;
+    size_t         end = out->len + room;
+    enum encoded   r;
+    if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
+    while (l->sent || end - out->len >= ITEM_ROOM) {
+        if (!pull_item(l, out, end, &r)) return PULL_MORE;
+        if (r == ENCODED_END) return PULL_WAIT;
+        if (r != ENCODED_NOTHING) continue;
+        if (hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
+        return PULL_WAIT;
+    }
+    return PULL_MORE;
+}
+
+static void wake(struct follower *f)
+{
+    struct live *l = LIST_ITEM(f, struct live, follower);
+    send_decisions(l);
+    source_wake(&l->source);
+}
+
+static void over(struct follower *f)
+{
+    struct live *l = LIST_ITEM(f, struct live, follower);
+    if (l->conn) conn_ws_close(l->conn, 4404, "the conversation was deleted");
+}
+
+static void release(struct live *l)
+{
+    if (l->conn || l->pending) return;
+    arena_done(&l->arena);
+    mem_free(l);
+}
+
+static void source_gone(struct source *s) { thread_unfollow(&LIST_ITEM(s, struct live, source)->follower); }
+
+static void peer_gone(struct ws_peer *p)
+{
+    struct live *l = LIST_ITEM(p, struct live, peer);
+    l->conn = NULL;
+    release(l);
+}
+
+/* --- joining a thread ------------------------------------------------------------------------------ */
+
+/* A run that is under way is told from its beginning; otherwise only what comes. */
+static void join(struct live *l, struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    bool              running = run_live(r) && !run_waiting(r);
+    uint64_t          after = running ? r->first->seq - 1 : thread_committed(t);
+    l->follower.counts = true;
+    thread_follow(t, &l->follower);
+    l->approvals_seq = thread_committed(t);
+    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = running };
+    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = after });
+    send_hello(l, after);
+    source_wake(&l->source);
+}
+
+static void on_join(struct command *c, const struct answer *a)
+{
+    struct live *l = c->ctx;
+    l->pending--;
+    if (l->conn && a->status < 400) join(l, a->thread);
+    else if (l->conn && a->status == 404 && l->creating) send_hello(l, 0);
+    else if (l->conn) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
+    release(l);
+    command_free(c);
+}
+
+static struct command *live_command(struct live *l, enum command_kind kind, void (*done)(struct command *, const struct answer *))
+{
+    struct command *c = command_new(kind);
+    if (!c) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return NULL; }
+    c->log = (struct log_name){ l->owner, l->thread };
+    c->by = l->owner;
+    c->via = STR("live");
+    c->ctx = l;
+    c->done = done;
+    return c;
+}
+
+static void live_submit(struct live *l, struct command *c)
+{
+    l->pending++;
+    hub_submit(l->app->hub, c);
+}
+
+/* A thread that was named but is not there yet is joined once its first message made it. */
+static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
+{
+    if (l->follower.thread || !t || !l->conn) return;
+    join(l, t);
+    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = seq });
+}
+
+/* --- messages up -------------------------------------------------------------------------------------- */
+
+struct turn { struct chat_turn chat; struct live *live; struct str answer_id; char answer_buf[REQUEST_ID_MAX + 1]; };
+
+static void on_turn(struct chat_turn *chat, const struct chat_result *r)
+{
+    struct turn *t = LIST_ITEM(chat, struct turn, chat);
+    struct live *l = t->live;
+    l->pending--;
+    if (r->status >= 400) send_error(l, r->code, r->message, t->answer_id);
+    else {
+        ensure_joined(l, r->thread, r->seq);
+        if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->run, "recorded", false);
+    }
+    release(l);
+    mem_free(t);
+}
+
+/* `text`, or `messages` as the AI SDK has them. */
+static void up_message(struct live *l, struct arena *a, const struct jv *m)
+{
+    struct turn *t = mem_alloc(sizeof *t);
+    struct str   text = jv_str_at(m, "text"), answer = jv_str_at(m, "answer_id");
+    struct jv   *body = NULL;
+    struct buf   b;
+    if (!t) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return; }
+    buf_init(&b, 0);
+    if (text.ptr) {
+        buf_lit(&b, "{\"messages\":[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"");
+        jw_escape(&b, text);
+        buf_lit(&b, "\"}]}]}");
+    } else buf_str(&b, m->raw);
+    struct str raw = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    if (!raw.ptr || json_parse(a, raw, &body, NULL) != OK) {
+        mem_free(t);
+        send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE);
+        return;
+    }
+    t->live = l;
+    size_t n = answer.len <= REQUEST_ID_MAX ? answer.len : 0;
+    if (n) memcpy(t->answer_buf, answer.ptr, n);
+    t->answer_id = str_n(t->answer_buf, n);
+    t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .done = on_turn };
+    l->pending++;
+    chat_start(&t->chat, body, l->thread);
+}
+
+static void on_answer(struct command *c, const struct answer *a)
+{
+    struct live *l = c->ctx;
+    struct str   for_id = c->answer_id.len ? c->answer_id : c->id;
+    l->pending--;
+    if (a->status >= 400) send_error(l, a->code, a->message, for_id);
+    else if (c->kind == CMD_DECIDE) send_ack(l, for_id, a->call && a->call->decided ? word_name(a->call->decided->outcome) : "recorded", a->duplicate);
+    else send_ack(l, for_id.len ? for_id : a->run, c->kind == CMD_CLAIM ? "claimed" : c->kind == CMD_STOP ? "stopped" : "recorded", a->duplicate);
+    release(l);
+    command_free(c);
+}
+
+static bool copy_tree(struct command *c, const struct jv *v, const struct jv **out)
+{
+    struct jv *copy;
+    struct str raw = arena_dup(&c->arena, v ? v->raw : STR("null"));
+    if (!raw.ptr || json_parse(&c->arena, raw, &copy, NULL) != OK) return false;
+    *out = copy;
+    return true;
+}
+
+static void refuse(struct live *l, struct command *c, const struct refusal *why)
+{
+    send_error(l, why->code, why->message, c->id);
+    command_free(c);
+}
+
+/* The answer to a confirmation, or the result of a client tool: the id says which. */
+static void up_result(struct live *l, const struct jv *m)
+{
+    const struct jv *v = NULL;
+    struct refusal   why = { 422, "malformed_answer", "\"toolCallId\" is missing." };
+    struct command  *c = live_command(l, CMD_RESULT, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
+    c->answer_id = arena_dup(&c->arena, jv_str_at(m, "answer_id"));
+    struct thread *t = l->follower.thread;
+    bool confirmation = t && c->id.len && fold_confirmation(thread_fold(t), c->id);
+    bool reserved = str_is(jv_str_at(m, "toolName"), "adk_request_confirmation");
+    bool ok = c->id.len > 0;
+    if (ok && (confirmation || reserved)) {
+        c->kind = CMD_DECIDE;
+        ok = copy_tree(c, jv_get(m, "result"), &v) && request_answer(c, v, &why);
+    } else if (ok) ok = copy_tree(c, m, &v) && request_result(c, v, &why);
+    if (ok) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+static void up_approval(struct live *l, const struct jv *m)
+{
+    const struct jv *v = NULL;
+    struct refusal   why = { 422, "malformed_answer", "\"id\" is missing." };
+    struct command  *c = live_command(l, CMD_DECIDE, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "id"));
+    if (c->id.len && copy_tree(c, m, &v) && request_answer(c, v, &why)) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+static void up_claim(struct live *l, const struct jv *m)
+{
+    struct refusal  why = { 422, "bad_field", "\"toolCallId\" and \"client\" must be given." };
+    struct command *c = live_command(l, CMD_CLAIM, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
+    c->client = arena_dup(&c->arena, jv_str_at(m, "client"));
+    c->claim_owner = l;
+    if (c->id.len && c->client.len && c->client.len <= 128) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+static void up_interrupt(struct live *l, const struct jv *m)
+{
+    struct command *c = live_command(l, CMD_STOP, on_answer);
+    if (!c) return;
+    c->reason = arena_dup(&c->arena, jv_str_at(m, "reason"));
+    live_submit(l, c);
+}
+
+static void up_resume(struct live *l, const struct jv *m)
+{
+    uint64_t       seq, units;
+    struct thread *t = l->follower.thread;
+    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && seq > thread_committed(t))) {
+        send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
+        return;
+    }
+    if (!t || l->sent) return;          /* in the middle of a frame: it has what it asks for */
+    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l };
+    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = seq, .units = units });
+    source_wake(&l->source);
+}
+
+static void up_ping(struct live *l, const struct jv *m)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "pong");
+    jw_kraw(&w, "timestamp", jv_get(m, "timestamp") ? jv_get(m, "timestamp")->raw : STR("null"));
+    control_send(l, &b, &w);
+}
+
+/* '-' and '_' are the same in types. */
+static bool type_is(struct str type, const char *name)
+{
+    if (type.len != strlen(name)) return false;
+    for (size_t i = 0; i < type.len; i++)
+        if (type.ptr[i] != name[i] && !(type.ptr[i] == '-' && name[i] == '_')) return false;
+    return true;
+}
+
+static void dispatch(struct live *l, struct arena *a, struct str type, const struct jv *m)
+{
+    if (type_is(type, "message")) up_message(l, a, m);
+    else if (type_is(type, "tool_result")) up_result(l, m);
+    else if (type_is(type, "approval")) up_approval(l, m);
+    else if (type_is(type, "claim")) up_claim(l, m);
+    else if (type_is(type, "interrupt")) up_interrupt(l, m);
+    else if (type_is(type, "resume")) up_resume(l, m);
+    else if (type_is(type, "ping")) up_ping(l, m);
+    else if (type_is(type, "auth")) return;            /* nobody has to prove anything here */
+    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+    else send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
+}
+
+static void on_message(struct ws_peer *p, struct str text, bool binary)
+{
+    struct live *l = LIST_ITEM(p, struct live, peer);
+    struct arena a;
+    struct jv   *m;
+    if (binary) { send_error(l, "unsupported", "Audio is not built yet.", STR_NONE); return; }
+    arena_init(&a, 0);
+    if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
+        send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
+        if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
+    } else {
+        const struct jv *data = jv_get(m, "data");       /* flat or nested: both are in use */
+        dispatch(l, &a, jv_str_at(m, "type"), jv_is(data, JSON_OBJECT) ? data : m);
+    }
+    arena_done(&a);
+}
+
+/* --- the door ---------------------------------------------------------------------------------------------- */
+
+static bool offers(const struct request *q, const char *protocol)
+{
+    struct str list = request_header(q, "sec-websocket-protocol"), item;
+    while (str_split(&list, ',', &item))
+        if (str_is(str_trim(item), protocol)) return true;
+    return false;
+}
+
+void door_live(struct server *s, struct request *q)
+{
+    struct live *l = mem_alloc(sizeof *l);
+    struct str   thread = request_query(q, "thread"), protocol = STR_NONE;
+    if (!l) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    arena_init(&l->arena, 0);
+    l->app = app_of(s);
+    l->conn = q->conn;
+    l->source = (struct source){ .pull = pull, .gone = source_gone };
+    l->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
+    l->follower.wake = wake;
+    l->follower.over = over;
+    l->native = str_is(request_query(q, "approval"), "native");
+    l->frames = offers(q, "parley.json.v1") ? FRAMES_JSON : FRAMES_SSE;
+    if (l->frames == FRAMES_JSON) protocol = STR("parley.json.v1");
+    else if (offers(q, "parley.sse.v1")) protocol = STR("parley.sse.v1");
+    l->owner = arena_dup(&l->arena, owner_of(q));
+    l->creating = !thread.len;
+    l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");
+    if (!conn_upgrade(q->conn, protocol, &l->source, &l->peer)) {
+        l->conn = NULL;
+        release(l);
+        return;
+    }
+    if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
+    struct command *c = live_command(l, CMD_FOLLOW, on_join);
+    if (c) live_submit(l, c);
+    else conn_ws_close(l->conn, 1013, "out of memory");
+}

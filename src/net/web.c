@@ -1,0 +1,60 @@
+/* web.c -- serves the embedded page: pre-compressed, cached by content hash, under a
+ * policy that lets nothing in from elsewhere. Unknown paths without a dot are the
+ * page too (its own addresses, /t/{id}); anything else is 404. */
+#include "net/web.h"
+
+#include "net/app.h"
+
+static const char POLICY[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; frame-src 'self' blob:; media-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+/* Artifacts are pages that a model wrote. Their frame may run its own inline script and
+ * nothing else: no origin, nothing loaded, nothing sent. */
+static const char FRAME_POLICY[] =
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+static const char NO_PAGE[] =
+    "<!doctype html><meta charset=utf-8><title>parley</title><p>parley is running. This build has no page inside; "
+    "<code>make build</code> makes one. The doors are open: <code>curl -N localhost:8000/v1/chat/stream -d "
+    "'{\"message\":\"hello\"}'</code>";
+
+static const struct web_file *find(struct str path)
+{
+    for (const struct web_file *f = web_files; f->path; f++)
+        if (str_is(path, f->path)) return f;
+    return NULL;
+}
+
+static bool is_address(struct str path)
+{
+    return str_find(path, STR(".")) < 0 && !str_starts(path, STR("/v1/")) && !str_starts(path, STR("/api/"));
+}
+
+static bool takes_gzip(const struct request *q) { return str_find(request_header(q, "accept-encoding"), STR("gzip")) >= 0; }
+
+static void send_file(struct request *q, const struct web_file *f)
+{
+    bool hashed = str_starts(str_c(f->path), STR("/assets/"));
+    bool framed = strcmp(f->path, "/frame.html") == 0;
+    conn_header(q->conn, "Content-Security-Policy", str_c(framed ? FRAME_POLICY : POLICY));
+    conn_header(q->conn, "Cache-Control", hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
+    conn_header(q->conn, "ETag", str_c(f->etag));
+    conn_header(q->conn, "Vary", STR("Accept-Encoding"));
+    if (str_eq(request_header(q, "if-none-match"), str_c(f->etag))) { conn_reply(q->conn, 304, NULL, STR("")); return; }
+    if (!takes_gzip(q)) { conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw))); return; }
+    conn_header(q->conn, "Content-Encoding", STR("gzip"));
+    conn_reply_static(q->conn, 200, f->type, str_n(f->gz, (size_t)(f->gz_end - f->gz)));
+}
+
+void web_page(struct server *s, struct request *q)
+{
+    const struct web_file *f = find(str_is(q->path, "/") ? STR("/index.html") : q->path);
+    (void)s;
+    if (!f && is_address(q->path)) f = find(STR("/index.html"));
+    if (f) send_file(q, f);
+    else if (str_is(q->path, "/")) conn_reply_static(q->conn, 200, "text/html; charset=utf-8", str_c(NO_PAGE));
+    else conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
+}

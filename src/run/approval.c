@@ -1,0 +1,155 @@
+/* approval.c -- confirmations: their ids, the digest of what is asked, and the
+ * rows of the approvals list that follow the facts.
+ *
+ * An approval is asked once and answered once. It is bound to the call and to a
+ * digest of the arguments the person was shown. The log decides: the first answer
+ * appended wins, and a client's own copy of the conversation is never consulted.
+ */
+#include <openssl/evp.h>
+
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "run/engine.h"
+#include "run/intent.h"
+
+struct str approval_id(struct arena *a, const struct call *c)
+{
+    if (!c->gates) return arena_printf(a, "confirmation-" STR_FMT, STR_ARG(c->id));
+    return arena_printf(a, "confirmation-" STR_FMT "-%u", STR_ARG(c->id), c->gates + 1);
+}
+
+struct str approval_digest(struct arena *a, const struct call *c)
+{
+    unsigned char hash[32];
+    char          hex[65];
+    struct buf    text;
+    struct jsonw  w;
+    buf_init(&text, 0);
+    jsonw_init(&w, &text);
+    if (c->args) jw_canonical(&w, c->args);
+    bool ok = !text.err && EVP_Digest(text.ptr ? text.ptr : "", text.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    buf_done(&text);
+    if (!ok) return STR_NONE;
+    for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    return arena_dup(a, str_n(hex, 64));
+}
+
+static struct str question(struct arena *a, const struct tool *tool, const struct call *c)
+{
+    struct buf b;
+    buf_init(&b, 4096);
+    intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    unsigned           expires_s = tool ? tool->expires_s : 86400;
+    f->id = approval_id(a, c);
+    f->tool = c->tool;
+    f->risk = tool && tool->risk.len ? tool->risk : STR("low");
+    f->digest = approval_digest(a, c);
+    f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
+    if (!f->ask.ptr) f->ask = question(a, tool, c);
+    /* The definition's digest: a tool that changed since must be asked again. */
+    if (tool) f->note = arena_printf(a, "%016llx", (unsigned long long)tool->digest);
+    return f->id.ptr && f->digest.ptr && f->ask.ptr ? OK : ERR_NOMEM;
+}
+
+/* --- the list ----------------------------------------------------------------------------- */
+
+const char *approval_status(const struct call *c)
+{
+    if (c->question) return "pending";
+    if (c->settled) return c->settled->outcome == WORD_DONE ? "done" : "failed";
+    if (c->finished) return word_name(c->finished->outcome);
+    if (c->state == CALL_STARTED) return c->client ? "offered" : "running";
+    if (c->state == CALL_ASKED) return "pending";
+    return c->decided ? word_name(c->decided->outcome) : "pending";
+}
+
+static void time_or_null(struct jsonw *w, const char *key, int64_t ms)
+{
+    char text[CLOCK_RFC3339_LEN + 1];
+    jw_key(w, key);
+    if (!ms) { jw_null(w); return; }
+    clock_rfc3339(ms, text);
+    jw_strz(w, text);
+}
+
+static void text_or_null(struct jsonw *w, const char *key, struct str s)
+{
+    jw_key(w, key);
+    jw_str_or_null(w, s);
+}
+
+static void write_row(struct buf *out, const struct thread *t, const struct call *c, const struct fact *asked, struct str id)
+{
+    const struct fact *d = c->decided;
+    struct jsonw       w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_kstr(&w, "id", id);
+    jw_kstr(&w, "thread", t->id);
+    jw_kstr(&w, "run", c->run->id);
+    jw_kstr(&w, "tool", c->tool);
+    jw_kstr(&w, "tool_use_id", c->id);
+    jw_kraw(&w, "input", c->args ? c->input : STR("null"));
+    text_or_null(&w, "ask", asked ? asked->ask : STR_NONE);
+    text_or_null(&w, "risk", asked ? asked->risk : STR_NONE);
+    jw_kstrz(&w, "status", approval_status(c));
+    time_or_null(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
+    time_or_null(&w, "expires_at", asked ? asked->expires_ms : 0);
+    time_or_null(&w, "decided_at", d ? d->at_ms : 0);
+    text_or_null(&w, "decided_by", d && d->by.len ? d->by : STR_NONE);
+    text_or_null(&w, "decided_via", d && d->via.len ? d->via : STR_NONE);
+    text_or_null(&w, "reason", d && d->reason.len ? d->reason : STR_NONE);
+    if (asked && asked->schema.ptr) jw_kraw(&w, "schema", asked->schema);
+    if (c->finished && c->finished->outcome == WORD_UNKNOWN) jw_kstr(&w, "note", c->finished->text);
+    if (c->settled) {
+        time_or_null(&w, "settled_at", c->settled->at_ms);
+        text_or_null(&w, "settled_by", c->settled->by);
+    }
+    jw_end_obj(&w);
+}
+
+static bool is_listed(const struct call *c)
+{
+    bool unknown = c->finished && c->finished->outcome == WORD_UNKNOWN;
+    return c->asked || c->question || c->gates || unknown || (c->client && c->state >= CALL_STARTED);
+}
+
+/* Facts of one call in one batch replace each other's row. */
+static struct store_approval *slot(struct thread *t, struct str id)
+{
+    for (size_t i = 0; i < t->approval_count; i++)
+        if (str_eq(t->approvals[i].id, id)) return &t->approvals[i];
+    return t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
+}
+
+static int64_t due(const struct thread *t, const struct call *c, const struct fact *asked)
+{
+    if (c->state == CALL_STARTED && c->client) return c->started->at_ms + t->hub->setup.client_timeout_ms;
+    return asked && call_pending(c) ? asked->expires_ms : 0;
+}
+
+enum err approval_row(struct thread *t, const struct call *c)
+{
+    const struct fact *asked = c->question ? c->question : c->asked;
+    struct buf         body;
+    if (!is_listed(c)) return OK;
+    struct str id = asked ? asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
+    struct store_approval *row = slot(t, id);
+    if (!row) return ERR_FULL;
+    buf_init(&body, 0);
+    write_row(&body, t, c, asked, id);
+    *row = (struct store_approval){ .id = id, .call = c->id, .tool = c->tool, .status = str_c(approval_status(c)),
+                                    .body = arena_dup(&t->batch, buf_view(&body)),
+                                    .requested_ms = asked ? asked->at_ms : c->started ? c->started->at_ms : 0,
+                                    .expires_ms = due(t, c, asked) };
+    buf_done(&body);
+    return row->body.ptr && id.ptr ? OK : ERR_NOMEM;
+}

@@ -1,0 +1,516 @@
+/* command.c -- each command: the state and a wish become facts, or a refusal.
+ *
+ * A handler looks at the fold, adds facts with thread_add and sets the answer; it
+ * never tells anybody and never acts. The answer goes out when the facts are on disk.
+ */
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "run/engine.h"
+
+static bool refuse(struct thread *t, struct command *c, int status, const char *code, const char *message)
+{
+    command_answer(t, c, status, code, message);
+    return true;
+}
+
+static void accepted(struct thread *t, struct command *c, struct str run, uint64_t seq)
+{
+    command_answer(t, c, 200, NULL, NULL);
+    c->answer.run = run;
+    c->answer.seq = seq;
+}
+
+static void suspicious(const struct thread *t, const struct command *c, const char *what)
+{
+    log_line(LOG_SECURITY, "answer.refused", "why", what, "thread", log_str(t->id), "by", log_str(c->by), "via",
+             log_str(c->via), "id", log_str(c->id), NULL);
+}
+
+/* --- ending what is open ------------------------------------------------------------ */
+
+static enum err decide_gate(struct thread *t, struct call *call, const struct command *c, enum word verdict)
+{
+    const struct fact *asked = call->question ? call->question : call->asked;
+    struct fact        f = { .kind = FACT_DECIDED, .id = asked->id, .call = call->id, .outcome = verdict };
+    if (c) {
+        f.by = c->by; f.via = c->via; f.reason = c->reason; f.payload = c->payload; f.answer_id = c->answer_id;
+    }
+    return thread_add(t, &f);
+}
+
+static enum err finish_call(struct thread *t, struct call *call, enum word outcome, struct str text)
+{
+    struct fact f = { .kind = FACT_FINISHED, .call = call->id, .outcome = outcome, .text = text };
+    return thread_add(t, &f);
+}
+
+/* Gates that wait get their verdict before the calls behind them are finished. */
+static enum err cancel_gates(struct thread *t)
+{
+    struct run *r = t->fold.run;
+    enum err    e = OK;
+    for (size_t i = 0; i < r->call_count && !e; i++)
+        if (r->calls[i]->state == CALL_ASKED) e = decide_gate(t, r->calls[i], NULL, WORD_CANCELLED);
+    return e;
+}
+
+/* The person went on without answering: every open call gets a result, the run is over. */
+static enum err supersede(struct thread *t)
+{
+    struct run *r = t->fold.run;
+    enum err    e = cancel_gates(t);
+    for (size_t i = 0; i < r->call_count && !e; i++)
+        if (r->calls[i]->state != CALL_FINISHED)
+            e = finish_call(t, r->calls[i], WORD_CANCELLED, STR("{\"error\":\"Not decided; the user continued\"}"));
+    if (e) return e;
+    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("superseded"),
+                      .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    return thread_add(t, &f);
+}
+
+static enum err stop_run(struct thread *t, const struct command *c)
+{
+    struct run *r = t->fold.run;
+    struct fact f = { .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .reason = c->reason };
+    enum err    e = OK;
+    if (r->stopping) return OK;
+    work_hang_up(t);
+    if ((e = thread_add(t, &f))) return e;
+    if (t->step.active && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
+    return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
+}
+
+/* --- beginning a run ------------------------------------------------------------------ */
+
+static struct run *run_of_request(const struct thread *t, struct str request_id)
+{
+    for (size_t i = t->fold.run_count; i-- > 0;)
+        if (request_id.len && str_eq(t->fold.runs[i]->first->request_id, request_id)) return t->fold.runs[i];
+    return NULL;
+}
+
+static const char *pending_list(struct thread *t, struct command *c)
+{
+    struct buf b;
+    buf_init(&b, 4096);
+    buf_lit(&b, "A decision is waiting; answer it first: ");
+    for (size_t i = 0, n = 0; i < t->fold.run->call_count; i++) {
+        const struct call *call = t->fold.run->calls[i];
+        if (call->state != CALL_ASKED) continue;
+        if (n++) buf_lit(&b, ", ");
+        buf_str(&b, call->asked->id);
+    }
+    struct str s = arena_dup(&c->arena, buf_view(&b));
+    buf_done(&b);
+    return s.ptr ? s.ptr : "A decision is waiting; answer it first.";
+}
+
+enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
+
+/* May a new run begin now? Busy threads and waiting gates are two different things. */
+static enum admit admit(struct thread *t, struct command *c, enum err *e)
+{
+    struct run *r = t->fold.run, *same = run_of_request(t, c->request_id);
+    if (same) {
+        accepted(t, c, same->id, same->first->seq);
+        c->answer.duplicate = true;
+        return ADMIT_NO;
+    }
+    if (t->hub->draining) return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."), ADMIT_NO;
+    if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
+    if (run_live(r) && run_waiting(r)) {
+        if (t->hub->setup.hold) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
+        *e = supersede(t);
+        return ADMIT_YES;
+    }
+    if (run_live(r)) {
+        if (c->when_busy == BUSY_REFUSE) {
+            refuse(t, c, 409, "run_active", "An answer is still being written in this conversation.");
+            c->answer.run = r->id;
+            return ADMIT_NO;
+        }
+        if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
+        return ADMIT_LATER;
+    }
+    if (t->hub->runs >= t->hub->setup.runs_max)
+        return refuse(t, c, 503, "too_many_runs", "The server has as many runs as it may have; try again in a moment."), ADMIT_NO;
+    return ADMIT_YES;
+}
+
+static void claim_request(struct thread *t, struct command *c, struct str run)
+{
+    if (!c->request_id.len) return;
+    t->request_id = c->request_id;
+    t->request_run = run;
+}
+
+/* The first words name the thread until somebody gives it a better title. */
+static void title_from(struct thread *t, struct str text)
+{
+    struct str s = str_trim(text);
+    char       copy[TITLE_CHARS * 4 + 1];
+    size_t     n = utf8_take(s, TITLE_CHARS);
+    if (t->title.len) return;
+    for (size_t i = 0; i < n; i++) copy[i] = (unsigned char)s.ptr[i] < ' ' ? ' ' : s.ptr[i];
+    char *kept = mem_alloc(n + 1);
+    if (!kept) return;
+    memcpy(kept, copy, n);
+    mem_free((char *)(uintptr_t)t->title.ptr);
+    t->title = str_n(kept, n);
+    t->retitled = true;
+}
+
+static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
+{
+    f->run = id_new(&c->arena, "run_");
+    f->by = c->by;
+    f->via = c->via;
+    f->page = c->page;
+    f->request_id = c->request_id;
+    if (!f->run.ptr) return ERR_NOMEM;
+    claim_request(t, c, f->run);
+    enum err e = thread_add(t, f);
+    accepted(t, c, f->run, f->seq);
+    return e;
+}
+
+static bool known_message(const struct thread *t, struct str id)
+{
+    for (size_t i = 0; i < t->fold.count; i++)
+        if (t->fold.facts[i]->kind == FACT_MESSAGE && str_eq(t->fold.facts[i]->id, id)) return true;
+    return false;
+}
+
+static bool handle_message(struct thread *t, struct command *c, enum err *e)
+{
+    enum admit a = admit(t, c, e);
+    if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
+    struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
+    if (!f.id.len || known_message(t, f.id)) {
+        if (f.id.len) f.replaces = f.id;            /* the same id again is an edit of that message */
+        f.id = id_new(&c->arena, "m_");
+    }
+    if (c->replaces.len && known_message(t, c->replaces)) f.replaces = c->replaces;
+    title_from(t, c->text);
+    *e = begin_run(t, c, &f);
+    return true;
+}
+
+static bool handle_retry(struct thread *t, struct command *c, enum err *e)
+{
+    struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
+    if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
+    enum admit a = admit(t, c, e);
+    if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
+    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = c->from_end && old->ended && old->ended->outcome == WORD_ERROR };
+    if (!c->page.len) c->page = old->page;
+    *e = begin_run(t, c, &f);
+    return true;
+}
+
+static bool handle_action(struct thread *t, struct command *c, enum err *e)
+{
+    const struct hub_setup *s = &t->hub->setup;
+    struct str              tool = STR_NONE;
+    for (size_t i = 0; i < s->action_count; i++)
+        if (str_eq(s->actions[i].name, c->action)) tool = s->actions[i].tool;
+    if (!tool.ptr) return refuse(t, c, 404, "unknown_action", "There is no server action of this name.");
+    enum admit a = admit(t, c, e);
+    if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
+    struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
+                      .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
+    work_judge(t, &p);
+    struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
+    title_from(t, c->action);
+    *e = begin_run(t, c, &f);
+    return true;
+}
+
+static bool handle_create(struct thread *t, struct command *c, enum err *e)
+{
+    struct fact f = { .kind = FACT_CREATED, .by = c->by };
+    if (t->exists) return refuse(t, c, 409, "exists", "This conversation exists already.");
+    title_from(t, c->text);
+    *e = thread_add(t, &f);
+    accepted(t, c, STR_NONE, f.seq);
+    c->answer.status = 201;
+    return true;
+}
+
+/* --- answers ---------------------------------------------------------------------------- */
+
+static bool answered_before(struct thread *t, struct command *c, struct call *call)
+{
+    enum word was = call->decided->outcome;
+    c->answer.call = call;
+    if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
+    if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the conversation went on.");
+    if ((was == WORD_APPROVED) != c->confirmed)
+        return refuse(t, c, 409, "already_decided",
+                      was == WORD_APPROVED ? "This was already approved." : "This was already denied.");
+    accepted(t, c, call->run->id, call->decided->seq);
+    c->answer.duplicate = true;
+    return true;
+}
+
+static bool echo_differs(const struct command *c, const struct call *call)
+{
+    if (c->echo_tool.ptr && !str_eq(c->echo_tool, call->tool)) return true;
+    return c->echo_args && !jv_equal(c->echo_args, call->args);
+}
+
+static struct str denial_text(struct arena *a, struct str reason)
+{
+    struct buf   b;
+    struct jsonw w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "error", "User denied execution");
+    jw_kbool(&w, "denied", true);
+    if (reason.len) jw_kstr(&w, "reason", reason);
+    jw_end_obj(&w);
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+static enum err expire_gate(struct thread *t, struct call *call)
+{
+    enum err e = decide_gate(t, call, NULL, WORD_EXPIRED);
+    return e ? e : finish_call(t, call, WORD_EXPIRED, STR("{\"error\":\"Approval request timed out\"}"));
+}
+
+static bool tool_is_gone(const struct thread *t, const struct call *call)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, call->tool);
+    if (!tool) return true;
+    char digest[24];
+    snprintf(digest, sizeof digest, "%016llx", (unsigned long long)tool->digest);
+    return call->asked->note.len && !str_is(call->asked->note, digest);
+}
+
+static enum err deny(struct thread *t, struct command *c, struct call *call)
+{
+    enum err e = decide_gate(t, call, c, WORD_DENIED);
+    return e ? e : finish_call(t, call, WORD_DENIED, denial_text(&c->arena, c->reason));
+}
+
+/* A question a tool asked in the middle of its work: the answer goes to the tool. */
+static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
+{
+    uint64_t seq = t->fold.count + 1;
+    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
+    if (!*e) work_answer_job(call, c->confirmed, c->payload);
+    accepted(t, c, call->run->id, seq);
+    c->answer.call = call;
+    return true;
+}
+
+static bool handle_decide(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_confirmation(&t->fold, c->id);
+    if (!call) {
+        suspicious(t, c, "unknown_confirmation");
+        return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
+    }
+    c->answer.call = call;
+    c->answer.id = call->id;
+    if (echo_differs(c, call)) {
+        suspicious(t, c, "args_mismatch");
+        return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
+    }
+    if (call->question && str_eq(call->question->id, c->id)) return answer_question(t, c, call, e);
+    if (call->decided) return answered_before(t, c, call);
+    if (call->asked->expires_ms && call->asked->expires_ms <= clock_wall_ms()) {
+        *e = expire_gate(t, call);
+        return refuse(t, c, 409, "expired", "This request expired before it was answered.");
+    }
+    uint64_t seq = t->fold.count + 1;
+    if (tool_is_gone(t, call)) {
+        if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
+            *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
+        return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
+    }
+    *e = c->confirmed ? decide_gate(t, call, c, WORD_APPROVED) : deny(t, c, call);
+    accepted(t, c, call->run->id, seq);
+    return true;
+}
+
+static bool same_result(const struct command *c, const struct fact *f)
+{
+    bool failed = c->error.ptr != NULL;
+    if (failed != (f->outcome == WORD_FAILED)) return false;
+    return failed ? str_eq(c->error, f->text) : str_eq(c->value, f->value);
+}
+
+static struct str result_text(struct command *c)
+{
+    struct jv *v = NULL;
+    if (c->error.ptr) return c->error;
+    if (json_parse(&c->arena, c->value, &v, NULL) == OK && v->type == JSON_STRING) return v->str;
+    return c->value;
+}
+
+static bool handle_result(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_call(&t->fold, c->id);
+    if (!call) {
+        suspicious(t, c, "unknown_call");
+        return refuse(t, c, 404, "unknown_call", "There is no such call here.");
+    }
+    c->answer.call = call;
+    c->answer.run = call->run->id;
+    if (!call->client) {
+        suspicious(t, c, "not_client_tool");
+        struct str m = arena_printf(&c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
+                                    STR_ARG(call->asked ? call->asked->id : STR("(it has none)")));
+        return refuse(t, c, 403, "not_client_tool", m.ptr ? m.ptr : "The server runs this tool itself.");
+    }
+    const struct fact *before = call->finished ? call->finished : call->early;
+    if (before) {
+        if (!same_result(c, before)) return refuse(t, c, 409, "late_result", "This call already has its outcome.");
+        accepted(t, c, call->run->id, before->seq);
+        c->answer.duplicate = true;
+        return true;
+    }
+    struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT, .call = call->id,
+                      .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE, .text = result_text(c), .value = c->value };
+    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    f.by = c->by;
+    *e = thread_add(t, &f);
+    accepted(t, c, call->run->id, f.seq);
+    return true;
+}
+
+static bool handle_claim(struct thread *t, struct command *c)
+{
+    struct call *call = fold_call(&t->fold, c->id);
+    uint64_t     now = clock_mono_ms();
+    if (!call || !call->client) return refuse(t, c, 404, "unknown_call", "There is no such call here.");
+    if (call->state != CALL_STARTED) return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
+    if (call->claimed_by.ptr && call->claimed_until_ms > now && !str_eq(call->claimed_by, c->client))
+        return refuse(t, c, 409, "claimed", "Another tab runs this.");
+    call->claimed_by = arena_dup(&t->fold.arena, c->client);
+    call->claimed_until_ms = now + t->hub->setup.client_timeout_ms;
+    call->claim_owner = c->claim_owner;
+    accepted(t, c, call->run->id, 0);
+    return true;
+}
+
+static bool handle_settle(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_confirmation(&t->fold, c->id);
+    if (!call) {     /* calls without a gate are listed under the name their gate would have had */
+        struct str prefix = STR("confirmation-");
+        call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
+    }
+    if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
+    c->answer.call = call;
+    if (call->settled) return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
+    if (!call->finished || call->finished->outcome != WORD_UNKNOWN)
+        return refuse(t, c, 409, "not_unknown", "The outcome of this call is known.");
+    struct fact f = { .kind = FACT_SETTLED, .call = call->id, .by = c->by, .via = c->via, .note = c->note, .value = c->value,
+                      .outcome = c->settle == SETTLE_DONE ? WORD_DONE : WORD_NOT_DONE };
+    *e = thread_add(t, &f);
+    accepted(t, c, call->run->id, f.seq);
+    return true;
+}
+
+static bool handle_stop(struct thread *t, struct command *c, enum err *e)
+{
+    if (c->kind == CMD_DELETE) t->deleted = true;
+    if (!run_live(t->fold.run)) {
+        accepted(t, c, STR_NONE, 0);
+        return true;
+    }
+    accepted(t, c, t->fold.run->id, t->fold.count + 1);
+    *e = stop_run(t, c);
+    return true;
+}
+
+/* --- from inside --------------------------------------------------------------------------- */
+
+/* Nobody looks: the outcome is shown at the next visit and told to the model with the next message. */
+static enum err end_unwatched(struct thread *t)
+{
+    const struct run *r = t->fold.run;
+    for (size_t i = 0; i < r->call_count; i++)
+        if (r->calls[i]->state != CALL_FINISHED) return OK;
+    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("expired") };
+    return t->watching || !run_live(r) ? OK : thread_add(t, &f);
+}
+
+static void handle_expire(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_confirmation(&t->fold, c->id);
+    int64_t      now = clock_wall_ms();
+    if (!call) call = fold_call(&t->fold, c->id);
+    if (!call || !run_live(call->run)) return;
+    if (call->state == CALL_ASKED && call->asked->expires_ms && call->asked->expires_ms <= now) {
+        if (!(*e = expire_gate(t, call))) *e = end_unwatched(t);
+    } else if (call->state == CALL_STARTED && call->client && call->started->at_ms + t->hub->setup.client_timeout_ms <= now) {
+        *e = finish_call(t, call, WORD_FAILED, STR("No browser answered in time."));
+    }
+}
+
+static void handle_step_done(struct thread *t, enum err *e)
+{
+    static const char *const STOPS[] = { "end", "calls", "length", "refusal" };
+    struct run              *r = t->fold.run;
+    if (!t->step.active || !run_live(r) || r->stopping) return;      /* a stop took what there was */
+    if (!t->step_failed) {
+        *e = work_step_fact(t, t->closing ? "limit" : STOPS[t->stop]);
+        return;
+    }
+    if (t->step.count && (*e = work_step_fact(t, "error"))) return;
+    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_ERROR, .code = t->fail_code, .text = t->fail_text,
+                      .retryable = t->step_retryable, .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    *e = thread_add(t, &f);
+}
+
+static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_call(&t->fold, c->id);
+    if (!call || call->state == CALL_FINISHED) return;
+    struct fact f = { .kind = FACT_FINISHED, .call = call->id };
+    work_finished_fact(c, &f);
+    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    *e = thread_add(t, &f);
+}
+
+static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_call(&t->fold, c->id);
+    if (!call || call->state != CALL_STARTED || call->question) return;
+    struct fact f = { .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data };
+    if (!(*e = approval_fact(t, call, &f, &c->arena))) *e = thread_add(t, &f);
+}
+
+bool command_handle(struct thread *t, struct command *c, enum err *e)
+{
+    if (!t->exists && !c->create && c->kind < CMD_EXPIRE)
+        return refuse(t, c, 404, "unknown_thread", "There is no such conversation.");
+    switch (c->kind) {
+    case CMD_CREATE: return handle_create(t, c, e);
+    case CMD_MESSAGE: return handle_message(t, c, e);
+    case CMD_RETRY: return handle_retry(t, c, e);
+    case CMD_ACTION: return handle_action(t, c, e);
+    case CMD_DECIDE: return handle_decide(t, c, e);
+    case CMD_RESULT: return handle_result(t, c, e);
+    case CMD_CLAIM: return handle_claim(t, c);
+    case CMD_STOP:
+    case CMD_DELETE: return handle_stop(t, c, e);
+    case CMD_SETTLE: return handle_settle(t, c, e);
+    case CMD_FOLLOW: accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count); return true;
+    case CMD_EXPIRE: handle_expire(t, c, e); return true;
+    case CMD_STEP_DONE: handle_step_done(t, e); return true;
+    case CMD_TOOL_DONE: handle_tool_done(t, c, e); return true;
+    case CMD_TOOL_ASKS: handle_tool_asks(t, c, e); return true;
+    }
+    must(!"command kind");
+    return true;
+}

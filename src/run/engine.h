@@ -1,0 +1,131 @@
+/* engine.h -- private to run/: the structs behind thread.h and hub.h, and which
+ * file does what.
+ *
+ *   hub.c       finds, loads, forgets threads; recovery; expiry
+ *   thread.c    the mailbox: commands in, facts appended, committed, told
+ *   command.c   each command: state + wish -> facts or a refusal
+ *   work.c      the effects: calling the model, running tools
+ *   approval.c  confirmations: ids, digests, the rows of the approvals list
+ */
+#ifndef PARLEY_ENGINE_H
+#define PARLEY_ENGINE_H
+
+#include "base/map.h"
+#include "run/hub.h"
+#include "run/metrics.h"
+
+#define BATCH_APPROVALS 32       /* list rows one append may carry */
+#define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
+#define TITLE_CHARS     60
+
+struct job;
+
+struct thread {
+    struct hub        *hub;
+    struct str         key, owner, id;     /* one block: owner NUL id */
+    struct fold        fold;               /* includes what is being appended right now */
+    uint64_t           committed;
+    struct str         title;
+    bool               retitled;           /* the batch gives the title its first words */
+    bool               loading, loaded, exists;
+    bool               stalled;            /* an append failed; tried again by the hub's timer */
+    bool               fresh;              /* just read: what the last process left is not yet judged */
+    bool               deleted;
+    bool               counted;            /* among the hub's runs */
+
+    struct list        queue;              /* commands not looked at yet */
+    struct list        parked;             /* messages that wait until the run is over */
+    struct list        acting;             /* commands whose facts are in the append under way */
+
+    bool               inflight;
+    struct store_append append;
+    struct store_read   read;
+    uint64_t           batch_from;         /* first seq of the batch; 0: nothing in it */
+    struct arena       batch;
+    struct store_fact *rows; size_t row_cap;
+    struct store_approval approvals[BATCH_APPROVALS]; size_t approval_count;
+    struct store_tool_count counts[BATCH_APPROVALS]; size_t count_count;
+    struct str         request_id, request_run;    /* claimed by this batch */
+
+    struct open_step   step;
+    struct model_run  *model;
+    struct model      *model_of;
+    struct model_sink  sink;
+    bool               closing;            /* the model was told not to call tools any more */
+    struct command    *step_done;          /* preallocated: the end of a step must not need memory */
+    enum model_stop    stop;
+    bool               step_failed, step_retryable;
+    struct str         fail_code, fail_text;       /* in step.arena */
+    int64_t            input_tokens, output_tokens;
+
+    struct list        jobs;
+    struct list        followers;
+    unsigned           watching;           /* followers that count */
+    uint64_t           progress_no;
+    struct list        lru;                /* linked while idle */
+};
+
+struct hub {
+    struct hub_setup   setup;
+    struct map         threads;
+    struct list        idle; unsigned idle_count;
+    unsigned           runs;
+    bool               draining;
+    void             (*drained)(void *ctx); void *drained_ctx;
+    struct loop_timer  expiry;             /* one for all gates */
+    struct loop_timer  retry;              /* stalled threads try again */
+    bool               expiry_busy, expiry_again;
+    struct store_list  list;               /* recovery, then expiry */
+    unsigned           jobs;
+};
+
+/* --- thread.c --- */
+struct thread *thread_new(struct hub *h, struct log_name log);
+void thread_free(struct thread *t);
+void thread_load(struct thread *t);
+void thread_post(struct thread *t, struct command *c);      /* into the mailbox, then pump */
+void thread_pump(struct thread *t);
+void thread_wake(struct thread *t);
+bool thread_idle(const struct thread *t);
+/* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
+MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
+void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message);
+
+/* --- command.c --- */
+/* Looks at the state, adds facts, sets c->answer. False: not now, keep it parked until the run is over. */
+bool command_handle(struct thread *t, struct command *c, enum err *e);
+
+/* --- work.c --- */
+MUST_CHECK enum err work_model(struct thread *t);           /* calls the model */
+void work_hang_up(struct thread *t);                        /* cancels it; the open step stays as it is */
+/* A job for a call whose `started` fact is in the batch; nothing runs yet. */
+MUST_CHECK enum err work_job(struct thread *t, struct call *c);
+void work_start_jobs(struct thread *t);                     /* after the commit */
+void work_cancel_jobs(struct thread *t);
+void work_drop_unstarted(struct thread *t);
+void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
+void work_answer_job(struct call *c, bool accepted, struct str content);
+/* Which gate a complete call goes through; sets part->gate, client, problem. */
+void work_judge(struct thread *t, struct part *p);
+/* The facts of a closed step, from t->step. */
+MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
+/* Fills a FINISHED fact from the job's result. */
+void work_finished_fact(struct command *c, struct fact *f);
+
+/* --- approval.c --- */
+struct str approval_id(struct arena *a, const struct call *c);              /* of the next gate of this call */
+struct str approval_digest(struct arena *a, const struct call *c);          /* sha256 of name and canonical arguments, hex */
+/* The fact that asks. */
+MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a);
+/* Puts the call's row into the batch when the last fact changed it. */
+MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
+const char *approval_status(const struct call *c);
+
+/* --- hub.c --- */
+void hub_idle(struct hub *h, struct thread *t);      /* it became idle: may be forgotten */
+void hub_busy(struct hub *h, struct thread *t);
+void hub_due(struct hub *h, int64_t at_ms);          /* something expires at this time */
+void hub_stalled(struct hub *h, struct thread *t);
+void hub_job_ended(struct hub *h);
+
+#endif

@@ -1,0 +1,352 @@
+/* fold.c -- see fold.h. No clock, no I/O: what is not in the facts is not known here. */
+#include "run/fold.h"
+
+void fold_init(struct fold *f)
+{
+    *f = (struct fold){ 0 };
+    arena_init(&f->arena, 0);
+}
+
+void fold_done(struct fold *f)
+{
+    mem_free(f->facts);
+    mem_free(f->calls);
+    mem_free(f->runs);
+    arena_done(&f->arena);
+    *f = (struct fold){ 0 };
+}
+
+/* Room for one more pointer. */
+static bool grow(void *array, size_t count, size_t *cap)
+{
+    void **at = *(void ***)array;
+    if (count < *cap) return true;
+    size_t want = *cap ? *cap * 2 : 8;
+    at = mem_realloc(at, want * sizeof *at);
+    if (!at) return false;
+    *(void ***)array = at;
+    *cap = want;
+    return true;
+}
+
+struct call *fold_call(const struct fold *f, struct str id)
+{
+    for (size_t i = f->call_count; i-- > 0;)
+        if (str_eq(f->calls[i]->id, id)) return f->calls[i];
+    return NULL;
+}
+
+static bool asked_as(const struct call *c, struct str id)
+{
+    return (c->asked && str_eq(c->asked->id, id)) || (c->question && str_eq(c->question->id, id));
+}
+
+struct call *fold_confirmation(const struct fold *f, struct str id)
+{
+    for (size_t i = f->call_count; i-- > 0;)
+        if (asked_as(f->calls[i], id)) return f->calls[i];
+    return NULL;
+}
+
+struct run *fold_run(const struct fold *f, struct str id)
+{
+    for (size_t i = f->run_count; i-- > 0;)
+        if (str_eq(f->runs[i]->id, id)) return f->runs[i];
+    return NULL;
+}
+
+struct run *fold_run_at(const struct fold *f, uint64_t seq)
+{
+    for (size_t i = f->run_count; i-- > 0;)
+        if (f->runs[i]->first->seq <= seq) return f->runs[i];
+    return NULL;
+}
+
+/* --- applying ------------------------------------------------------------------ */
+
+/* A fact of our own: one block with the struct and every string it points to. The
+ * stored form is read back, so that live facts and loaded ones are the same thing. */
+static struct fact *keep(struct fold *f, const struct fact *in)
+{
+    struct buf   body;
+    struct fact *out = arena_new(&f->arena, struct fact);
+    buf_init(&body, 0);
+    fact_write(&body, in);
+    struct str copy = body.err ? STR_NONE : arena_dup(&f->arena, buf_view(&body));
+    buf_done(&body);
+    if (!out || !copy.ptr) return NULL;
+    out->seq = in->seq;
+    out->at_ms = in->at_ms;
+    if (fact_read(&f->arena, str_c(fact_name(in->kind)), copy, out) != OK) return NULL;
+    out->body = copy;
+    return out;
+}
+
+static enum err begin_run(struct fold *f, const struct fact *a)
+{
+    struct run *r = arena_new(&f->arena, struct run);
+    if (!r || !grow(&f->runs, f->run_count, &f->run_cap)) return ERR_NOMEM;
+    r->id = a->run;
+    r->first = a;
+    r->page = a->page;
+    r->phase = RUN_THINKING;
+    f->runs[f->run_count++] = r;
+    f->run = r;
+    return OK;
+}
+
+static struct call *add_call(struct fold *f, struct run *r, const struct fact *a, const struct part *p)
+{
+    struct call *c = arena_new(&f->arena, struct call);
+    struct jv   *args = NULL;
+    if (!c || !grow(&f->calls, f->call_count, &f->call_cap)) return NULL;
+    if (json_parse(&f->arena, p->text, &args, NULL) != OK) args = NULL;
+    *c = (struct call){ .id = p->call, .provider_id = p->provider_id, .tool = p->tool, .input = p->text,
+                        .args = args, .client = p->client, .gate = p->gate, .problem = p->problem, .intent = p->intent,
+                        .run = r, .step_seq = a->seq };
+    f->calls[f->call_count++] = c;
+    return c;
+}
+
+static bool is_cut(struct str stop) { return str_is(stop, "cancelled") || str_is(stop, "error"); }
+
+static enum err open_calls(struct fold *f, struct run *r, const struct fact *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->parts_count; i++) n += a->parts[i].type == STEP_CALL;
+    r->calls = arena_array(&f->arena, n ? n : 1, sizeof *r->calls);
+    r->call_count = 0;
+    if (!r->calls) return ERR_NOMEM;
+    for (size_t i = 0; i < a->parts_count; i++) {
+        if (a->parts[i].type != STEP_CALL) continue;
+        struct call *c = add_call(f, r, a, &a->parts[i]);
+        if (!c) return ERR_NOMEM;
+        r->calls[r->call_count++] = c;
+    }
+    return OK;
+}
+
+static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
+{
+    r->input_tokens += a->input_tokens;
+    r->output_tokens += a->output_tokens;
+    r->last_stop = a->stop;
+    r->resumes = 0;
+    if (is_cut(a->stop)) return OK;            /* the run ends with the next fact */
+    enum err e = open_calls(f, r, a);
+    if (e) return e;
+    bool other = false;
+    for (size_t i = 0; i < r->call_count; i++) other |= r->calls[i]->gate != GATE_REPLY;
+    r->replied = r->call_count > 0 && !other;
+    r->no_more_calls = r->call_count == 0;
+    if (other) r->iterations++;
+    r->phase = RUN_CALLS;
+    return OK;
+}
+
+/* A reply tool's input fills the final payload. */
+static void apply_reply(struct run *r, const struct call *c)
+{
+    const struct jv *v;
+    if (str_is(c->tool, "suggest_replies") && (v = jv_get(c->args, "replies"))) r->replies = v->raw;
+    if (str_is(c->tool, "suggest_actions") && (v = jv_get(c->args, "actions"))) r->actions = v->raw;
+    if (str_is(c->tool, "present") && c->args) r->custom = c->args->raw;
+}
+
+static void apply_finished(struct call *c, const struct fact *a)
+{
+    c->finished = a;
+    c->state = CALL_FINISHED;
+    c->question = NULL;
+    if (c->gate == GATE_REPLY && a->outcome == WORD_DONE) apply_reply(c->run, c);
+}
+
+static void apply_asked(struct call *c, const struct fact *a)
+{
+    c->gates++;
+    if (c->state == CALL_STARTED) { c->question = a; return; }
+    c->asked = a;
+    c->state = CALL_ASKED;
+}
+
+static void apply_decided(struct call *c, const struct fact *a)
+{
+    if (c->question && str_eq(c->question->id, a->id)) { c->question = NULL; return; }
+    c->decided = a;
+    if (a->outcome == WORD_APPROVED) c->state = CALL_GRANTED;
+}
+
+/* A server action is a step the person made: one call, no words. */
+static enum err apply_action(struct fold *f, const struct fact *a)
+{
+    enum err e = begin_run(f, a);
+    if (e) return e;
+    if (!a->parts_count) return OK;
+    if ((e = open_calls(f, f->run, a))) return e;
+    f->run->phase = RUN_CALLS;
+    return OK;
+}
+
+static enum err apply_call_fact(struct fold *f, const struct fact *a)
+{
+    struct call *c = fold_call(f, a->call);
+    if (!c) return OK;                          /* a call we do not know: from a newer version; kept in the log */
+    switch (a->kind) {
+    case FACT_ASKED: apply_asked(c, a); break;
+    case FACT_DECIDED: apply_decided(c, a); break;
+    case FACT_RESULT: c->early = a; break;
+    case FACT_STARTED: c->started = a; c->state = CALL_STARTED; break;
+    case FACT_FINISHED: apply_finished(c, a); break;
+    case FACT_SETTLED: c->settled = a; break;
+    default: must(!"call fact");
+    }
+    return OK;
+}
+
+static enum err apply(struct fold *f, const struct fact *a)
+{
+    struct run *r = f->run;
+    switch (a->kind) {
+    case FACT_CREATED: return OK;
+    case FACT_MESSAGE:
+    case FACT_RETRY: return begin_run(f, a);
+    case FACT_ACTION: return apply_action(f, a);
+    case FACT_STEP: return r ? apply_step(f, r, a) : OK;
+    case FACT_RESUMED:
+        if (r) r->resumes++;
+        return OK;
+    case FACT_STOP:
+        if (r) r->stopping = true;
+        return OK;
+    case FACT_ENDED:
+        if (r) { r->phase = RUN_ENDED; r->ended = a; }
+        return OK;
+    case FACT_ASKED:
+    case FACT_DECIDED:
+    case FACT_RESULT:
+    case FACT_STARTED:
+    case FACT_FINISHED:
+    case FACT_SETTLED: return apply_call_fact(f, a);
+    case FACT_KIND_COUNT: break;
+    }
+    must(!"fact kind");
+    return ERR_TYPE;
+}
+
+enum err fold_apply(struct fold *f, const struct fact *in)
+{
+    must(in->seq == f->count + 1);
+    struct fact *a = keep(f, in);
+    if (!a || !grow(&f->facts, f->count, &f->cap)) return ERR_NOMEM;
+    f->facts[f->count++] = a;
+    return apply(f, a);
+}
+
+/* --- looking --------------------------------------------------------------------- */
+
+/* Open for a person or a browser, not for us. */
+static bool waits_outside(const struct call *c)
+{
+    return c->state == CALL_ASKED || c->question || (c->state == CALL_STARTED && c->client);
+}
+
+bool run_waiting(const struct run *r)
+{
+    bool any = false;
+    if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return false;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_FINISHED) continue;
+        if (!waits_outside(c)) return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool by(const struct fact *a, uint64_t seq) { return a && a->seq <= seq; }
+
+bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
+{
+    bool any = false;
+    if (by(r->ended, seq)) return false;
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct call *c = f->calls[i];
+        if (c->run != r || c->step_seq > seq || by(c->finished, seq)) continue;
+        bool asked = by(c->asked, seq) && !by(c->decided, seq);
+        bool offered = c->client && by(c->started, seq);
+        if (!asked && !offered) return false;
+        any = true;
+    }
+    return any;
+}
+
+const char *fold_state(const struct fold *f)
+{
+    if (!run_live(f->run)) return "idle";
+    return run_waiting(f->run) ? "waiting" : "running";
+}
+
+/* --- deciding ---------------------------------------------------------------------- */
+
+static struct next finish(struct call *c, enum word outcome, struct str text)
+{
+    return (struct next){ NEXT_FINISH, c, outcome, text };
+}
+
+static struct next stop_call(struct call *c)
+{
+    if (c->state == CALL_STARTED && !c->client) {
+        if (c->job) return (struct next){ .kind = NEXT_NOTHING };          /* asked to stop; its outcome will come */
+        return finish(c, WORD_UNKNOWN, STR("The server went away while this was running."));
+    }
+    return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
+}
+
+static struct next decide_call(struct call *c, bool (*idempotent)(void *, const struct call *), void *ctx)
+{
+    switch (c->state) {
+    case CALL_PROPOSED:
+        switch (c->gate) {
+        case GATE_BAD: return finish(c, WORD_FAILED, c->problem);
+        case GATE_REPLY: return finish(c, WORD_DONE, STR("Shown to the person."));
+        case GATE_ASK: return (struct next){ .kind = NEXT_ASK, .call = c };
+        case GATE_FREE:
+        case GATE_CLIENT: return (struct next){ .kind = NEXT_START, .call = c };
+        }
+        must(!"gate");
+        break;
+    case CALL_GRANTED: return (struct next){ .kind = NEXT_START, .call = c };
+    case CALL_STARTED:
+        if (c->job || c->client) break;
+        if (idempotent(ctx, c)) return (struct next){ .kind = NEXT_RERUN, .call = c };
+        return finish(c, WORD_UNKNOWN, STR("The server stopped while this was running. It may or may not have happened."));
+    case CALL_ASKED:
+    case CALL_FINISHED: break;
+    }
+    return (struct next){ .kind = NEXT_NOTHING };
+}
+
+struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const struct call *), void *ctx)
+{
+    const struct run *r = f->run;
+    if (!run_live(r)) return (struct next){ .kind = NEXT_NOTHING };
+    if (r->phase == RUN_THINKING)
+        return r->stopping ? (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED } : (struct next){ .kind = NEXT_MODEL };
+
+    /* What needs nobody's yes goes first; questions follow when the work is under way. */
+    bool        open = false;
+    struct next ask = { .kind = NEXT_NOTHING };
+    for (size_t i = 0; i < r->call_count; i++) {
+        struct call *c = r->calls[i];
+        if (c->state == CALL_FINISHED) continue;
+        open = true;
+        struct next n = r->stopping ? stop_call(c) : decide_call(c, idempotent, ctx);
+        if (n.kind == NEXT_ASK && ask.kind == NEXT_NOTHING) ask = n;
+        else if (n.kind != NEXT_ASK && n.kind != NEXT_NOTHING) return n;
+    }
+    if (ask.kind == NEXT_ASK) return ask;
+    if (open) return (struct next){ .kind = NEXT_NOTHING };
+    if (r->stopping) return (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED };
+    if (r->no_more_calls || r->replied) return (struct next){ .kind = NEXT_END, .outcome = WORD_COMPLETE };
+    return (struct next){ .kind = NEXT_MODEL };
+}

@@ -1,0 +1,111 @@
+/* fold.h -- a thread's state as a pure fold over its facts, and the one decision
+ * that follows from it.
+ *
+ *   fold_apply()   takes the next fact of the log; no clock, no I/O.
+ *   fold_decide()  looks at the state and names the one thing to do next.
+ *
+ * Live running and recovery after a crash are the same code: recovery applies the
+ * stored facts and asks fold_decide() again. A run that waits for a person holds
+ * no thread of execution, no stack and no timer, only its place in the log.
+ *
+ *   call:  PROPOSED -(policy)-> ASKED -yes-> GRANTED -> STARTED -> FINISHED
+ *              |                  \_ no, clock, moved on _________/
+ *              \_ free ____________________________ STARTED
+ *   run:   THINKING (the model is to speak) <-> CALLS (its calls are open) -> ENDED
+ *
+ * Everything lies in the fold's arena and dies with it. Dialects read it; only
+ * run/ changes it.
+ */
+#ifndef PARLEY_FOLD_H
+#define PARLEY_FOLD_H
+
+#include "run/fact.h"
+
+enum call_state { CALL_PROPOSED, CALL_ASKED, CALL_GRANTED, CALL_STARTED, CALL_FINISHED };
+
+struct run;
+struct call {
+    struct str         id, provider_id, tool, input;
+    const struct jv   *args;         /* parsed input; NULL when it is no JSON */
+    bool               client;       /* the browser runs it */
+    enum gate          gate;
+    struct str         problem, intent;
+    enum call_state    state;
+    struct run        *run;
+    uint64_t           step_seq;     /* the fact that proposed it */
+    const struct fact *asked, *decided, *started, *finished, *settled;
+    const struct fact *early;        /* a client's result that came before the gate was decided */
+    const struct fact *question;     /* asked by the tool in the middle of its work, not yet answered */
+    unsigned           gates;        /* how often a person was asked: names the next confirmation */
+    /* Live only; not part of the log. */
+    void              *job;          /* set while this process runs it */
+    bool               rerun;        /* recovery decided to start it again */
+    uint64_t           progress_no;  /* grows with every progress report of the thread */
+    struct str         stage, message, progress_data; double progress;
+    struct str         claimed_by; uint64_t claimed_until_ms; void *claim_owner;
+};
+
+enum run_phase { RUN_THINKING, RUN_CALLS, RUN_ENDED };
+
+struct run {
+    struct str         id;
+    const struct fact *first;        /* message, action or retry */
+    const struct fact *ended;
+    struct str         page;
+    enum run_phase     phase;
+    bool               stopping;
+    unsigned           iterations;   /* model steps whose calls were run */
+    unsigned           resumes;      /* in a row, without a step between */
+    struct call      **calls; size_t call_count;    /* of the step that is open now */
+    bool               replied;      /* the last step called only reply tools */
+    bool               no_more_calls;  /* the last step ended without calls, or was cut */
+    int64_t            input_tokens, output_tokens;
+    struct str         replies, actions, custom;
+    struct str         last_stop;
+};
+
+struct fold {
+    struct arena        arena;
+    const struct fact **facts; size_t count, cap;    /* facts[i] has seq i + 1 */
+    struct call       **calls; size_t call_count, call_cap;
+    struct run        **runs;  size_t run_count, run_cap;
+    struct run         *run;         /* the newest, or NULL */
+};
+
+void fold_init(struct fold *f);
+void fold_done(struct fold *f);
+/* Takes a copy of `in`'s strings. ERR_NOMEM: the fold is unusable and must be rebuilt. */
+MUST_CHECK enum err fold_apply(struct fold *f, const struct fact *in);
+
+struct call *fold_call(const struct fold *f, struct str call_id);
+struct call *fold_confirmation(const struct fold *f, struct str confirmation_id);   /* the call that was asked about under this id */
+struct run  *fold_run(const struct fold *f, struct str run_id);
+struct run  *fold_run_at(const struct fold *f, uint64_t seq);     /* the run that a fact belongs to; NULL before the first */
+static inline uint64_t fold_seq(const struct fold *f) { return f->count; }
+static inline bool run_live(const struct run *r) { return r && r->phase != RUN_ENDED; }
+static inline bool call_pending(const struct call *c) { return c->state == CALL_ASKED || c->question; }
+/* Every open call waits for a person or a browser: nothing moves until somebody answers. */
+bool run_waiting(const struct run *r);
+/* The same, as it was right after the fact with this seq (for encoders that replay). */
+bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
+const char *fold_state(const struct fold *f);     /* "idle" | "running" | "waiting" */
+
+enum next_kind {
+    NEXT_NOTHING,     /* no run, or it waits for something under way */
+    NEXT_MODEL,       /* call the model */
+    NEXT_ASK,         /* append `asked` for call */
+    NEXT_START,       /* append `started` for call, then run it (or offer it) */
+    NEXT_RERUN,       /* started by a process that is gone, idempotent: run it again under the same id */
+    NEXT_FINISH,      /* append `finished` for call with outcome and text */
+    NEXT_END,         /* append `ended` with outcome */
+};
+struct next {
+    enum next_kind kind;
+    struct call   *call;
+    enum word      outcome;
+    struct str     text;
+};
+/* `idempotent` tells of a call whether it may be run again. */
+struct next fold_decide(const struct fold *f, bool (*idempotent)(void *ctx, const struct call *c), void *ctx);
+
+#endif

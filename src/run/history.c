@@ -1,0 +1,200 @@
+/* history.c -- see history.h. */
+#include "run/history.h"
+
+#include "base/utf8.h"
+
+/* --- which facts count ------------------------------------------------------ */
+
+static size_t cut_message(const struct fact **v, size_t n, struct str id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->kind == FACT_MESSAGE && str_eq(v[i]->id, id)) return i;
+    return n;
+}
+
+/* A retry from the message keeps only the fact that began the old run. */
+static size_t cut_run(const struct fact **v, size_t n, struct str run)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((v[i]->kind == FACT_MESSAGE || v[i]->kind == FACT_RETRY) && str_eq(v[i]->run, run)) return i + 1;
+    return n;
+}
+
+enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out, size_t *count)
+{
+    const struct fact **v = arena_array(a, f->count + 1, sizeof *v);
+    size_t              n = 0;
+    if (!v) return ERR_NOMEM;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct fact *x = f->facts[i];
+        if (x->kind == FACT_MESSAGE && x->replaces.len) n = cut_message(v, n, x->replaces);
+        if (x->kind == FACT_RETRY && !x->from_end) n = cut_run(v, n, x->of);
+        v[n++] = x;
+    }
+    *out = v;
+    *count = n;
+    return OK;
+}
+
+/* --- messages ----------------------------------------------------------------- */
+
+struct build {
+    struct arena               *a;
+    const struct fold          *f;
+    struct str                  provider;
+    size_t                      text_max;
+    const struct history_names *names;
+    struct msg                 *msgs;
+    size_t                      count;
+};
+
+static struct msg *add_msg(struct build *b, enum msg_role role, size_t parts)
+{
+    struct msg *m = &b->msgs[b->count];
+    m->role = role;
+    m->count = 0;
+    m->parts = arena_array(b->a, parts ? parts : 1, sizeof *m->parts);
+    return m->parts ? m : NULL;
+}
+
+static struct str capped(struct build *b, struct str s)
+{
+    if (s.len <= b->text_max) return s;
+    size_t keep = utf8_cut(s, b->text_max);
+    return arena_printf(b->a, STR_FMT "\n[cut: %zu of %zu bytes shown]", STR_ARG(str_cut(s, keep)), keep, s.len);
+}
+
+static struct str result_text(struct build *b, const struct call *c)
+{
+    if (!c->finished) return STR("Not decided; the user continued.");
+    if (c->finished->outcome == WORD_UNKNOWN && c->settled)
+        return arena_printf(b->a, "The outcome was unknown at first. The person checked: it %s. " STR_FMT,
+                            c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
+                            STR_ARG(c->settled->note));
+    return capped(b, c->finished->text);
+}
+
+static bool is_error(const struct call *c)
+{
+    if (!c->finished) return true;
+    if (c->settled) return c->settled->outcome != WORD_DONE;
+    return c->finished->outcome != WORD_DONE;
+}
+
+static struct str call_id(const struct build *b, const struct fact *step, const struct call *c)
+{
+    return c->provider_id.len && str_eq(step->provider, b->provider) ? c->provider_id : c->id;
+}
+
+static void add_file(struct build *b, struct msg *m, const struct jv *v)
+{
+    struct msg_part *p = &m->parts[m->count];
+    struct str       url = jv_str_at(v, "url");
+    *p = (struct msg_part){ .type = PART_FILE, .media_type = jv_str_at(v, "mediaType"), .url = url };
+    ptrdiff_t comma = str_find(url, STR(";base64,"));
+    if (str_starts(url, STR("data:")) && comma > 0) {
+        if (!p->media_type.len) p->media_type = str_n(url.ptr + 5, (size_t)comma - 5);
+        p->text = str_from(url, (size_t)comma + 8);
+        p->url = STR_NONE;
+    }
+    if (p->text.len || p->url.len) m->count++;
+    (void)b;
+}
+
+static enum err add_user(struct build *b, const struct fact *x)
+{
+    struct jv *files = NULL;
+    if (x->files.ptr && json_parse(b->a, x->files, &files, NULL) != OK) files = NULL;
+    struct msg *m = add_msg(b, MSG_USER, 1 + (files ? files->count : 0));
+    if (!m) return ERR_NOMEM;
+    JV_EACH(v, files) add_file(b, m, v);
+    if (x->text.len || !m->count) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
+    b->count++;
+    return OK;
+}
+
+static void add_call_part(struct build *b, struct msg *m, const struct fact *x, const struct part *p)
+{
+    const struct call *c = fold_call(b->f, p->call);
+    if (!c) return;
+    m->parts[m->count++] = (struct msg_part){
+        .type = PART_CALL, .id = call_id(b, x, c), .name = b->names->wire(b->names->ctx, c->tool),
+        .input = jv_is(c->args, JSON_OBJECT) ? c->input : STR("{}"),
+        .opaque = str_eq(x->provider, b->provider) ? p->opaque : STR_NONE,
+    };
+}
+
+static void add_part(struct build *b, struct msg *m, const struct fact *x, const struct part *p)
+{
+    bool own = str_eq(x->provider, b->provider);
+    switch (p->type) {
+    case STEP_TEXT:
+        if (p->text.len)
+            m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = p->text, .opaque = own ? p->opaque : STR_NONE };
+        return;
+    case STEP_REASONING:
+        if (own) m->parts[m->count++] = (struct msg_part){ .type = PART_REASONING, .text = p->text, .opaque = p->opaque };
+        return;
+    case STEP_CALL: add_call_part(b, m, x, p); return;
+    }
+}
+
+static enum err add_results(struct build *b, const struct fact *x)
+{
+    struct msg *m = add_msg(b, MSG_TOOLS, x->parts_count);
+    if (!m) return ERR_NOMEM;
+    for (size_t i = 0; i < x->parts_count; i++) {
+        const struct call *c = x->parts[i].type == STEP_CALL ? fold_call(b->f, x->parts[i].call) : NULL;
+        if (!c) continue;
+        m->parts[m->count++] = (struct msg_part){
+            .type = PART_RESULT, .id = call_id(b, x, c), .name = b->names->wire(b->names->ctx, c->tool),
+            .text = result_text(b, c), .is_error = is_error(c),
+        };
+    }
+    if (m->count) b->count++;
+    return OK;
+}
+
+/* A step cut by an error is not told; one that was stopped is, without its calls. */
+static enum err add_step(struct build *b, const struct fact *x)
+{
+    if (str_is(x->stop, "error")) return OK;
+    struct msg *m = add_msg(b, MSG_ASSISTANT, x->parts_count);
+    if (!m) return ERR_NOMEM;
+    for (size_t i = 0; i < x->parts_count; i++) add_part(b, m, x, &x->parts[i]);
+    if (m->count) b->count++;
+    return add_results(b, x);
+}
+
+/* What the person did by a button, in words, then the call it made. */
+static enum err add_action(struct build *b, const struct fact *x)
+{
+    struct msg *m = add_msg(b, MSG_USER, 1);
+    if (!m) return ERR_NOMEM;
+    m->parts[m->count++] = (struct msg_part){
+        .type = PART_TEXT,
+        .text = arena_printf(b->a, "(The person pressed the button \"" STR_FMT "\".)", STR_ARG(x->action)),
+    };
+    b->count++;
+    return add_step(b, x);
+}
+
+enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
+                       const struct history_names *names, struct msg **out, size_t *count)
+{
+    struct build        b = { a, f, provider, text_max, names, NULL, 0 };
+    const struct fact **v;
+    size_t              n;
+    enum err            e = history_visible(a, f, &v, &n);
+    if (e) return e;
+    if (!(b.msgs = arena_array(a, n * 3 + 1, sizeof *b.msgs))) return ERR_NOMEM;
+    for (size_t i = 0; i < n && !e; i++) {
+        if (v[i]->kind == FACT_MESSAGE) e = add_user(&b, v[i]);
+        else if (v[i]->kind == FACT_ACTION) e = add_action(&b, v[i]);
+        else if (v[i]->kind == FACT_STEP) e = add_step(&b, v[i]);
+    }
+    if (e || a->failed) return e ? e : ERR_NOMEM;
+    *out = b.msgs;
+    *count = b.count;
+    return OK;
+}

@@ -1,0 +1,25 @@
+/* history.h -- what the model is told: messages built from facts, and only from facts.
+ *
+ * An edited message hides what came from the old one on; a retry hides what the
+ * old run said. Markers, approvals and verdicts are never part of it: the model
+ * sees its call and one result. Every call has a result, because providers refuse
+ * a turn where one is missing.
+ */
+#ifndef PARLEY_HISTORY_H
+#define PARLEY_HISTORY_H
+
+#include "model/model.h"
+#include "run/fold.h"
+
+struct history_names {       /* tool name -> wire name; the registry's business */
+    struct str (*wire)(void *ctx, struct str tool);
+    void *ctx;
+};
+
+/* The facts that still count, in order: branches cut away. In the arena. */
+MUST_CHECK enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out, size_t *count);
+/* `provider`: opaque parts and provider ids of other providers are left out. `text_max`: a result is cut to this, with a note. */
+MUST_CHECK enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
+                                  const struct history_names *names, struct msg **out, size_t *count);
+
+#endif

@@ -1,0 +1,280 @@
+/* hub.c -- all threads of the process. See hub.h.
+ *
+ * Threads are found by owner and id, loaded when somebody asks, and forgotten when
+ * they are idle and more than `threads_max` are. Gates expire by one timer: the
+ * store knows which is next; the timer is set to it and moved forward when a
+ * nearer one is asked.
+ */
+#include "run/hub.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "run/engine.h"
+
+#define RETRY_MS       250         /* how often a thread whose append failed tries again */
+#define EXPIRY_MAX_MS  (3600 * 1000)
+#define EXPIRY_BATCH   256
+
+static void on_expiry(struct loop_timer *t);
+static void on_retry(struct loop_timer *t);
+static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
+
+struct hub *hub_new(const struct hub_setup *s)
+{
+    struct hub *h = mem_alloc(sizeof *h);
+    if (!h) return NULL;
+    h->setup = *s;
+    map_init(&h->threads);
+    list_init(&h->idle);
+    loop_timer_init(s->loop, &h->expiry, on_expiry);
+    loop_timer_init(s->loop, &h->retry, on_retry);
+    return h;
+}
+
+static void free_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct hub, expiry)); }
+
+void hub_free(struct hub *h)
+{
+    struct thread *t;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
+    map_done(&h->threads);
+    loop_timer_close(&h->retry, NULL);
+    loop_timer_close(&h->expiry, free_closed);
+}
+
+const struct hub_setup *hub_setup(const struct hub *h) { return &h->setup; }
+bool hub_draining(const struct hub *h) { return h->draining; }
+unsigned hub_runs(const struct hub *h) { return h->runs; }
+
+const struct hub_page *hub_page(const struct hub *h, struct str name)
+{
+    if (!name.len) return &h->setup.pages[0];
+    for (size_t i = 0; i < h->setup.page_count; i++)
+        if (str_eq(h->setup.pages[i].name, name)) return &h->setup.pages[i];
+    return NULL;
+}
+
+/* --- finding and forgetting ------------------------------------------------------------- */
+
+struct thread *hub_find(const struct hub *h, struct log_name log)
+{
+    char key[512];
+    if (log.owner.len + 1 + log.thread.len > sizeof key) return NULL;
+    memcpy(key, log.owner.ptr, log.owner.len);
+    key[log.owner.len] = 0;
+    memcpy(key + log.owner.len + 1, log.thread.ptr, log.thread.len);
+    return map_get(&h->threads, str_n(key, log.owner.len + 1 + log.thread.len));
+}
+
+static struct thread *find_or_add(struct hub *h, struct log_name log)
+{
+    struct thread *t = hub_find(h, log);
+    if (t) return t;
+    if (!(t = thread_new(h, log))) return NULL;
+    if (map_put(&h->threads, t->key, t) != OK) { thread_free(t); return NULL; }
+    return t;
+}
+
+static void forget(struct hub *h, struct thread *t)
+{
+    hub_busy(h, t);
+    map_remove(&h->threads, t->key);
+    thread_free(t);
+}
+
+void hub_busy(struct hub *h, struct thread *t)
+{
+    if (!list_linked(&t->lru)) return;
+    list_remove(&t->lru);
+    h->idle_count--;
+}
+
+/* Called at the end of a pump, which may be deep in a callback that still uses the
+ * thread; so only others are forgotten here, never `t` itself. */
+void hub_idle(struct hub *h, struct thread *t)
+{
+    if (!list_linked(&t->lru)) { list_add(&h->idle, &t->lru); h->idle_count++; }
+    while (h->idle_count > h->setup.threads_max && h->idle.next != &t->lru)
+        forget(h, LIST_ITEM(h->idle.next, struct thread, lru));
+}
+
+void hub_forget(struct hub *h, struct log_name log)
+{
+    struct thread *t = hub_find(h, log);
+    if (!t) return;
+    LIST_EACH(n, &t->followers) {
+        struct follower *f = LIST_ITEM(n, struct follower, node);
+        thread_unfollow(f);
+        if (f->over) f->over(f);
+    }
+    if (thread_idle(t)) forget(h, t);
+}
+
+/* --- commands ---------------------------------------------------------------------------------- */
+
+static void to_thread(struct hub *h, struct command *c)
+{
+    struct thread *t = find_or_add(h, c->log);
+    if (t) { thread_post(t, c); return; }
+    c->answer = (struct answer){ .status = 503, .code = "out_of_memory", .message = "The server is out of memory; try again in a moment." };
+    c->done(c, &c->answer);
+}
+
+/* A request id that was used before names the run to attach to, whatever the body says now. */
+static void on_request(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct command *c = LIST_ITEM(l, struct command, lookup);
+    struct hub     *h = c->ctx;
+    (void)next;
+    c->ctx = c->job;
+    c->job = NULL;
+    if (e || !count) { to_thread(h, c); return; }
+    c->answer = (struct answer){ .status = 200, .duplicate = true };
+    c->answer.run = arena_dup(&c->arena, rows[0].run);
+    c->answer.id = arena_dup(&c->arena, rows[0].thread);
+    c->done(c, &c->answer);
+}
+
+void hub_submit(struct hub *h, struct command *c)
+{
+    if (!c->request_id.len) { to_thread(h, c); return; }
+    c->job = c->ctx;              /* private while the store is asked */
+    c->ctx = h;
+    c->lookup = (struct store_list){ .kind = STORE_REQUEST, .owner = c->log.owner, .id = c->request_id, .limit = 1, .done = on_request };
+    store_list(h->setup.store, &c->lookup);
+}
+
+/* --- expiry --------------------------------------------------------------------------------------- */
+
+static void ask_next_due(struct hub *h)
+{
+    if (h->expiry_busy) { h->expiry_again = true; return; }
+    h->expiry_busy = true;
+    h->list = (struct store_list){ .kind = STORE_NEXT_DUE, .limit = 1, .done = on_next_due };
+    store_list(h->setup.store, &h->list);
+}
+
+void hub_due(struct hub *h, int64_t at_ms)
+{
+    int64_t  in = at_ms - clock_wall_ms();
+    uint64_t wait = in < 1 ? 1 : in > EXPIRY_MAX_MS ? EXPIRY_MAX_MS : (uint64_t)in;
+    if (uv_is_active((uv_handle_t *)&h->expiry.uv) && uv_timer_get_due_in(&h->expiry.uv) <= wait) return;
+    loop_timer_set(&h->expiry, wait);
+}
+
+static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct hub *h = LIST_ITEM(l, struct hub, list);
+    h->expiry_busy = false;
+    (void)next;
+    if (e) hub_due(h, clock_wall_ms() + 1000);
+    else if (count) hub_due(h, rows[0].approval.expires_ms);
+    if (h->expiry_again) { h->expiry_again = false; ask_next_due(h); }
+}
+
+static void expire_row(struct hub *h, const struct store_row *row)
+{
+    struct command *c = command_new(CMD_EXPIRE);
+    if (!c) return;
+    bool offered = str_is(row->approval.status, "offered");
+    c->log.owner = arena_dup(&c->arena, row->owner);
+    c->log.thread = arena_dup(&c->arena, row->thread);
+    c->id = arena_dup(&c->arena, offered ? row->approval.call : row->approval.id);
+    c->done = command_drop;
+    to_thread(h, c);
+}
+
+static void on_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct hub *h = LIST_ITEM(l, struct hub, list);
+    h->expiry_busy = false;
+    (void)next;
+    for (size_t i = 0; !e && i < count; i++) expire_row(h, &rows[i]);
+    /* Those are being appended now; look again when that is done. */
+    if (e || count) hub_due(h, clock_wall_ms() + 1000);
+    else ask_next_due(h);
+}
+
+static void on_expiry(struct loop_timer *t)
+{
+    struct hub *h = LIST_ITEM(t, struct hub, expiry);
+    if (h->expiry_busy) { hub_due(h, clock_wall_ms() + 50); return; }
+    h->expiry_busy = true;
+    h->list = (struct store_list){ .kind = STORE_DUE, .due_ms = clock_wall_ms(), .limit = EXPIRY_BATCH, .done = on_due };
+    store_list(h->setup.store, &h->list);
+}
+
+/* --- trouble, recovery, shutdown ------------------------------------------------------------------------ */
+
+void hub_stalled(struct hub *h, struct thread *t)
+{
+    t->stalled = true;
+    hub_busy(h, t);
+    if (!uv_is_active((uv_handle_t *)&h->retry.uv)) loop_timer_set(&h->retry, RETRY_MS);
+}
+
+static void on_retry(struct loop_timer *timer)
+{
+    struct hub    *h = LIST_ITEM(timer, struct hub, retry);
+    struct thread *t;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) {
+        if (!t->stalled) continue;
+        t->stalled = false;
+        if (!t->loaded && !t->loading) thread_load(t);
+    }
+}
+
+static void recover_row(struct hub *h, const struct store_row *row)
+{
+    struct command *c = str_is(row->state, "running") ? command_new(CMD_FOLLOW) : NULL;
+    if (!c) return;                    /* what waits for a person needs nothing from us */
+    c->log.owner = arena_dup(&c->arena, row->owner);
+    c->log.thread = arena_dup(&c->arena, row->thread);
+    c->done = command_drop;
+    to_thread(h, c);
+}
+
+static void on_unfinished(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct hub *h = LIST_ITEM(l, struct hub, list);
+    h->expiry_busy = false;
+    (void)next;
+    if (e) log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
+    for (size_t i = 0; i < count; i++) recover_row(h, &rows[i]);
+    ask_next_due(h);
+}
+
+void hub_recover(struct hub *h)
+{
+    h->expiry_busy = true;
+    h->list = (struct store_list){ .kind = STORE_UNFINISHED, .done = on_unfinished };
+    store_list(h->setup.store, &h->list);
+}
+
+static void check_drained(struct hub *h)
+{
+    if (!h->draining || h->jobs || !h->drained) return;
+    void (*done)(void *) = h->drained;
+    h->drained = NULL;
+    done(h->drained_ctx);
+}
+
+void hub_job_ended(struct hub *h)
+{
+    must(h->jobs > 0);
+    h->jobs--;
+    check_drained(h);
+}
+
+void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
+{
+    struct thread *t;
+    h->draining = true;
+    h->drained = done;
+    h->drained_ctx = ctx;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) {
+        work_hang_up(t);
+        thread_wake(t);
+    }
+    check_drained(h);
+}

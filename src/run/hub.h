@@ -1,0 +1,52 @@
+/* hub.h -- all threads of the process: finds, loads and forgets them, recovers
+ * what a crash interrupted, and lets gates expire with one timer for all.
+ */
+#ifndef PARLEY_HUB_H
+#define PARLEY_HUB_H
+
+#include "model/model.h"
+#include "run/thread.h"
+#include "tool/registry.h"
+
+struct hub_payload { struct str type; const struct jv *schema; };
+struct hub_page {
+    struct str    name, system;
+    bool          all_tools;
+    struct str   *tools; size_t tool_count;
+    struct model *model;
+    struct hub_payload *payloads; size_t payload_count;
+};
+struct hub_action { struct str name, tool; };
+
+struct hub_setup {               /* all borrowed: outlives the hub */
+    struct loop     *loop;
+    struct store    *store;
+    struct registry *registry;
+    struct hub_page *pages;   size_t page_count;     /* [0] is the default */
+    struct hub_action *actions; size_t action_count;
+    unsigned         max_iterations;
+    bool             hold;               /* a waiting gate refuses new messages instead of being superseded */
+    size_t           tool_text_max;
+    unsigned         runs_max, threads_max;
+    unsigned         client_timeout_ms;  /* 60 s: how long an offered client tool may take */
+};
+
+struct hub *hub_new(const struct hub_setup *s);              /* NULL: no memory */
+void hub_free(struct hub *h);
+/* Looks for runs that were under way and lets them go on. */
+void hub_recover(struct hub *h);
+void hub_submit(struct hub *h, struct command *c);
+
+/* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
+ * and see hub_draining. `done` when every running tool has its outcome, or after hub_park. */
+void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx);
+bool hub_draining(const struct hub *h);
+
+const struct hub_setup *hub_setup(const struct hub *h);
+const struct hub_page  *hub_page(const struct hub *h, struct str name);   /* STR_NONE: default; NULL: unknown */
+struct thread *hub_find(const struct hub *h, struct log_name log);        /* in memory only */
+unsigned hub_runs(const struct hub *h);
+/* A thread's log was removed: forget it. */
+void hub_forget(struct hub *h, struct log_name log);
+
+#endif

@@ -1,0 +1,17 @@
+/* metrics.h -- what /metrics shows. One global set; loop thread only. */
+#ifndef PARLEY_METRICS_H
+#define PARLEY_METRICS_H
+
+#include "base/buf.h"
+
+enum metric_histogram { METRIC_INTENT, METRIC_COMMIT, METRIC_LAG, METRIC_HISTOGRAM_COUNT };
+
+void metrics_observe(enum metric_histogram h, uint64_t ns);
+void metrics_tool(struct str tool, const char *outcome);
+void metrics_run(const char *outcome);
+void metrics_tokens(int64_t input, int64_t output);
+/* Prometheus text; `connections` and `streams` are gauges of the moment. */
+void metrics_write(struct buf *out, unsigned connections, unsigned streams);
+void metrics_done(void);
+
+#endif

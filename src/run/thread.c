@@ -1,0 +1,517 @@
+/* thread.c -- the mailbox of one conversation. See thread.h for the rule it keeps.
+ *
+ *   thread_post -> queue -> pump: handle commands, decide what follows -> batch
+ *       -> store_append -> committed: wake followers, answer, act -> pump
+ *
+ * A failed append throws the fold away and reads the log again (fail_batch). What
+ * came from a tool or a model is put back into the queue, because it cannot be
+ * had twice; what came from outside is told 503 and may be sent again.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "run/engine.h"
+
+static void on_append(struct store_append *a, enum err e);
+static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
+
+/* --- life ------------------------------------------------------------------------ */
+
+struct command *command_new(enum command_kind kind)
+{
+    struct command *c = mem_alloc(sizeof *c);
+    if (!c) return NULL;
+    c->kind = kind;
+    arena_init(&c->arena, 0);
+    return c;
+}
+
+void command_free(struct command *c)
+{
+    if (!c) return;
+    arena_done(&c->arena);
+    mem_free(c);
+}
+
+void command_drop(struct command *c, const struct answer *a)
+{
+    (void)a;
+    command_free(c);
+}
+
+struct thread *thread_new(struct hub *h, struct log_name log)
+{
+    struct thread *t = mem_alloc(sizeof *t);
+    char          *names = mem_alloc(log.owner.len + 1 + log.thread.len + 1);
+    if (!t || !names) { mem_free(t); mem_free(names); return NULL; }
+    memcpy(names, log.owner.ptr, log.owner.len);
+    memcpy(names + log.owner.len + 1, log.thread.ptr, log.thread.len);
+    t->hub = h;
+    t->key = str_n(names, log.owner.len + 1 + log.thread.len);
+    t->owner = str_cut(t->key, log.owner.len);
+    t->id = str_from(t->key, log.owner.len + 1);
+    fold_init(&t->fold);
+    arena_init(&t->batch, 0);
+    list_init(&t->queue);
+    list_init(&t->parked);
+    list_init(&t->acting);
+    list_init(&t->jobs);
+    list_init(&t->followers);
+    return t;
+}
+
+void thread_free(struct thread *t)
+{
+    work_hang_up(t);
+    step_clear(&t->step);
+    fold_done(&t->fold);
+    arena_done(&t->batch);
+    command_free(t->step_done);
+    mem_free(t->rows);
+    mem_free((char *)(uintptr_t)t->title.ptr);
+    mem_free((char *)(uintptr_t)t->key.ptr);
+    mem_free(t);
+}
+
+struct str thread_id(const struct thread *t) { return t->id; }
+struct str thread_owner(const struct thread *t) { return t->owner; }
+struct str thread_title(const struct thread *t) { return t->title.ptr ? t->title : STR(""); }
+const struct fold *thread_fold(const struct thread *t) { return &t->fold; }
+uint64_t thread_committed(const struct thread *t) { return t->committed; }
+const struct open_step *thread_step(const struct thread *t) { return &t->step; }
+uint64_t thread_progress_no(const struct thread *t) { return t->progress_no; }
+const char *thread_state(const struct thread *t) { return fold_state(&t->fold); }
+bool thread_thinking(const struct thread *t)
+{
+    return t->model && t->step.count == 0 && t->committed == t->fold.count;
+}
+
+bool thread_idle(const struct thread *t)
+{
+    return !t->loading && !t->inflight && !t->model && !t->stalled && list_empty(&t->queue) && list_empty(&t->parked)
+        && list_empty(&t->jobs) && list_empty(&t->followers)
+        && (!run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining);
+}
+
+/* --- followers ----------------------------------------------------------------------- */
+
+void thread_follow(struct thread *t, struct follower *f)
+{
+    f->thread = t;
+    list_add(&t->followers, &f->node);
+    t->watching += f->counts;
+    hub_busy(t->hub, t);
+}
+
+void thread_unfollow(struct follower *f)
+{
+    struct thread *t = f->thread;
+    if (!t) return;
+    f->thread = NULL;
+    list_remove(&f->node);
+    t->watching -= f->counts;
+    if (thread_idle(t)) hub_idle(t->hub, t);
+}
+
+void thread_wake(struct thread *t)
+{
+    LIST_EACH(n, &t->followers) {
+        struct follower *f = LIST_ITEM(n, struct follower, node);
+        f->wake(f);
+    }
+}
+
+/* --- loading --------------------------------------------------------------------------- */
+
+void thread_load(struct thread *t)
+{
+    t->loading = true;
+    t->read = (struct store_read){ .log = { t->owner, t->id }, .done = on_read };
+    store_read(t->hub->setup.store, &t->read);
+}
+
+static enum err load_fact(struct thread *t, const struct store_fact *row)
+{
+    struct fact f = { .seq = row->seq, .at_ms = row->at_ms };
+    enum err    e = fact_read(&t->batch, row->kind, row->body, &f);
+    if (e == ERR_NOT_FOUND) {      /* a kind of a newer version: keep the numbering, ignore the content */
+        f = (struct fact){ .kind = FACT_CREATED, .seq = row->seq, .at_ms = row->at_ms };
+        e = OK;
+    }
+    return e ? e : fold_apply(&t->fold, &f);
+}
+
+void thread_retitle(struct thread *t, struct str title)
+{
+    char *copy = mem_alloc(title.len + 1);
+    if (!copy) return;
+    if (title.len) memcpy(copy, title.ptr, title.len);
+    mem_free((char *)(uintptr_t)t->title.ptr);
+    t->title = str_n(copy, title.len);
+}
+
+/* Everybody who waits is told that the thread cannot be read. */
+static void refuse_all(struct thread *t, int status, const char *code, const char *message)
+{
+    LIST_EACH(n, &t->queue) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind >= CMD_EXPIRE) continue;
+        list_remove(n);
+        command_answer(t, c, status, code, message);
+        c->done(c, &c->answer);
+    }
+}
+
+static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
+{
+    struct thread *t = LIST_ITEM(r, struct thread, read);
+    t->loading = false;
+    arena_reset(&t->batch);
+    t->exists = e == OK;
+    for (size_t i = 0; i < count && !e; i++) {
+        e = load_fact(t, &facts[i]);
+        arena_reset(&t->batch);
+    }
+    if (e && e != ERR_NOT_FOUND) {
+        log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
+        fold_done(&t->fold);
+        fold_init(&t->fold);
+        refuse_all(t, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+        hub_stalled(t->hub, t);
+        return;
+    }
+    if (e == OK) thread_retitle(t, r->title);
+    t->committed = t->fold.count;
+    t->loaded = true;
+    t->fresh = t->exists && !t->step.active;
+    work_adopt_jobs(t);
+    thread_pump(t);
+}
+
+/* --- the batch ----------------------------------------------------------------------------- */
+
+static enum err count_tool(struct thread *t, const struct call *c)
+{
+    const struct fact *f = c->finished;
+    struct tool       *tool = registry_find(t->hub->setup.registry, c->tool);
+    bool               ran = c->started != NULL && f->outcome != WORD_CANCELLED;
+    if (!tool || c->gate == GATE_REPLY) return OK;
+    metrics_tool(tool->name, word_name(f->outcome));
+    if (!ran || t->count_count == BATCH_APPROVALS) return OK;
+    bool bad = f->outcome != WORD_DONE;
+    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, bad };
+    tool->runs++;
+    tool->failed += bad;
+    return OK;
+}
+
+/* What a fact changes outside the log: list rows, counters, expiry. */
+static enum err side_effects(struct thread *t, const struct fact *f)
+{
+    struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
+    if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
+    if (f->kind == FACT_STEP) metrics_tokens(f->input_tokens, f->output_tokens);
+    if (!c) return OK;
+    if (f->kind == FACT_FINISHED) {
+        enum err e = count_tool(t, c);
+        if (e) return e;
+    }
+    return approval_row(t, c);
+}
+
+enum err thread_add(struct thread *t, struct fact *f)
+{
+    f->seq = t->fold.count + 1;
+    f->at_ms = clock_wall_ms();
+    enum err e = fold_apply(&t->fold, f);
+    if (e) return e;
+    if (!t->batch_from) t->batch_from = f->seq;
+    return side_effects(t, t->fold.facts[f->seq - 1]);
+}
+
+static bool fill_rows(struct thread *t, size_t *count)
+{
+    size_t n = t->fold.count - (t->batch_from - 1);
+    if (n > t->row_cap) {
+        struct store_fact *rows = mem_realloc(t->rows, n * sizeof *rows);
+        if (!rows) return false;
+        t->rows = rows;
+        t->row_cap = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct fact *f = t->fold.facts[t->batch_from - 1 + i];
+        t->rows[i] = (struct store_fact){ f->seq, f->at_ms, str_c(fact_name(f->kind)), f->body };
+    }
+    *count = n;
+    return true;
+}
+
+static void submit(struct thread *t)
+{
+    size_t count = 0;
+    t->inflight = true;
+    bool ok = fill_rows(t, &count);
+    t->append = (struct store_append){
+        .log = { t->owner, t->id }, .expected = t->batch_from - 1, .facts = t->rows, .fact_count = count,
+        .state = str_c(fold_state(&t->fold)), .title = t->retitled || !t->exists ? t->title : STR_NONE,
+        .request_id = t->request_id, .run = t->request_run,
+        .approvals = t->approvals, .approval_count = t->approval_count,
+        .tools = t->counts, .tool_count = t->count_count, .done = on_append,
+    };
+    if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
+    if (ok) store_append(t->hub->setup.store, &t->append);
+    else on_append(&t->append, ERR_NOMEM);
+}
+
+static void clear_batch(struct thread *t)
+{
+    t->batch_from = 0;
+    t->approval_count = t->count_count = 0;
+    t->retitled = false;
+    t->request_id = t->request_run = STR_NONE;
+    arena_reset(&t->batch);
+}
+
+/* --- deciding ---------------------------------------------------------------------------------- */
+
+static bool may_rerun(void *ctx, const struct call *c)
+{
+    struct thread     *t = ctx;
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    return tool && tool->idempotent && tool->ops;
+}
+
+static enum err add_end(struct thread *t, enum word outcome)
+{
+    const struct run *r = t->fold.run;
+    struct fact       f = { .kind = FACT_ENDED, .run = r->id, .outcome = outcome, .replies = r->replies,
+                            .actions = r->actions, .custom = r->custom,
+                            .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    return thread_add(t, &f);
+}
+
+static enum err add_start(struct thread *t, struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
+    enum err    e = c->client ? OK : work_job(t, c);
+    if (e) return e;
+    if ((e = thread_add(t, &f))) return e;
+    if (c->client) hub_due(t->hub, clock_wall_ms() + t->hub->setup.client_timeout_ms);
+    if (!c->client || !c->early) return OK;
+    struct fact done = { .kind = FACT_FINISHED, .call = c->id, .outcome = c->early->outcome,
+                         .text = c->early->text, .value = c->early->value };
+    return thread_add(t, &done);
+}
+
+static enum err add_asked(struct thread *t, struct call *c)
+{
+    struct fact f = { .kind = FACT_ASKED, .call = c->id };
+    enum err    e = approval_fact(t, c, &f, &t->batch);
+    if (e) return e;
+    if (f.expires_ms) hub_due(t->hub, f.expires_ms);
+    return thread_add(t, &f);
+}
+
+static enum err add_finish(struct thread *t, const struct next *n)
+{
+    struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
+    if (n->call->started) f.ms = clock_wall_ms() - n->call->started->at_ms;
+    if (n->outcome == WORD_UNKNOWN)
+        log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
+    return thread_add(t, &f);
+}
+
+/* A run whose model call was cut by a crash says so in the log before it asks again,
+ * so that cursors into the lost words are recognised; and a step that keeps
+ * killing the server is not tried for ever. */
+static enum err add_resumed(struct thread *t)
+{
+    struct run *r = t->fold.run;
+    if (r->resumes >= RESUMES_MAX) {
+        struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_ERROR, .code = STR("interrupted"),
+                          .text = STR("The server was interrupted several times at this point. Try again."), .retryable = true };
+        return thread_add(t, &f);
+    }
+    struct fact f = { .kind = FACT_RESUMED, .run = r->id };
+    return thread_add(t, &f);
+}
+
+/* Adds the facts that follow from the state; true while there may be more. */
+static bool decide_once(struct thread *t, enum err *e)
+{
+    struct next n = fold_decide(&t->fold, may_rerun, t);
+    switch (n.kind) {
+    case NEXT_NOTHING: return false;
+    case NEXT_ASK: *e = add_asked(t, n.call); return true;
+    case NEXT_START: *e = add_start(t, n.call); return true;
+    case NEXT_FINISH: *e = add_finish(t, &n); return true;
+    case NEXT_END: *e = add_end(t, n.outcome); return true;
+    case NEXT_RERUN: *e = work_job(t, n.call); return true;
+    case NEXT_MODEL:
+        if (t->model || t->step.active || t->batch_from || t->hub->draining) return false;
+        *e = work_model(t);
+        return false;
+    }
+    must(!"next");
+    return false;
+}
+
+/* The first look at a log that was left while the model was to speak. */
+static enum err resume_fresh(struct thread *t)
+{
+    if (!t->fresh || t->hub->draining) return OK;
+    t->fresh = false;
+    return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
+}
+
+/* A run that was read from the log counts as one that began here. */
+static void count_run(struct thread *t)
+{
+    bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
+    if (t->counted && !now) t->hub->runs--;
+    if (!t->counted && now) t->hub->runs++;
+    t->counted = now;
+}
+
+/* --- the pump -------------------------------------------------------------------------------------- */
+
+void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message)
+{
+    c->answer.status = status;
+    c->answer.code = code;
+    c->answer.message = message;
+    c->answer.thread = t;
+}
+
+/* Answers what is in `acting`; a batch that failed has set the answers before. */
+static void answer_all(struct thread *t)
+{
+    struct list now;
+    list_init(&now);
+    LIST_EACH(n, &t->acting) { list_remove(n); list_add(&now, n); }
+    LIST_EACH(n, &now) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        list_remove(n);
+        if (c->done) c->done(c, &c->answer);
+    }
+}
+
+static void take(struct thread *t, struct command *c, enum err *e)
+{
+    list_remove(&c->node);
+    if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
+    else list_add(&t->acting, &c->node);
+}
+
+static void fail_batch(struct thread *t, enum err e);
+
+/* Commands in, facts that follow, until something must be committed or nothing is left. */
+static enum err gather(struct thread *t)
+{
+    enum err e = resume_fresh(t);
+    while (!list_empty(&t->queue) && !e && !t->request_id.ptr)
+        take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
+    while (!e && decide_once(t, &e)) ;
+    if (!e && !run_live(t->fold.run) && !list_empty(&t->parked) && !t->batch_from)
+        take(t, LIST_ITEM(t->parked.next, struct command, node), &e);
+    while (!e && decide_once(t, &e)) ;
+    return e;
+}
+
+void thread_pump(struct thread *t)
+{
+    while (t->loaded && !t->inflight && !t->stalled) {
+        bool     had = !list_empty(&t->queue);
+        enum err e = gather(t);
+        count_run(t);
+        if (e) { fail_batch(t, e); return; }
+        if (t->batch_from) { submit(t); return; }
+        work_start_jobs(t);
+        answer_all(t);
+        if (!had && list_empty(&t->queue)) break;
+    }
+    if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
+}
+
+void thread_post(struct thread *t, struct command *c)
+{
+    list_add(&t->queue, &c->node);
+    hub_busy(t->hub, t);
+    if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
+    thread_pump(t);
+}
+
+/* --- after the store answered -------------------------------------------------------------------------- */
+
+static void on_append(struct store_append *a, enum err e)
+{
+    struct thread *t = LIST_ITEM(a, struct thread, append);
+    t->inflight = false;
+    if (e) { fail_batch(t, e); return; }
+    t->committed = t->fold.count;
+    t->exists = true;
+    bool closed = false, stopped = false;
+    for (uint64_t s = t->batch_from; s <= t->committed; s++) {
+        enum fact_kind k = t->fold.facts[s - 1]->kind;
+        closed |= k == FACT_STEP || k == FACT_ENDED;
+        stopped |= k == FACT_STOP;
+    }
+    if (closed && !t->model) step_clear(&t->step);
+    clear_batch(t);
+    thread_wake(t);
+    work_start_jobs(t);
+    if (stopped) work_cancel_jobs(t);
+    answer_all(t);
+    thread_pump(t);
+}
+
+static const char *sentence(enum err e)
+{
+    switch (e) {
+    case ERR_FULL: return "The disk is full, so nothing new can be saved. Nothing was lost; try again when there is room.";
+    case ERR_BUSY: return "The store is locked by another program. Nothing was lost; try again in a moment.";
+    case ERR_NOMEM: return "The server is out of memory at the moment. Nothing was lost; try again in a moment.";
+    default: return "The store cannot be written at the moment. Nothing was lost; try again in a moment.";
+    }
+}
+
+/* The request id was used before: the run it made is the answer. */
+static void answer_exists(struct thread *t, struct command *c)
+{
+    c->answer = (struct answer){ .status = 200, .duplicate = true };
+    c->answer.run = arena_dup(&c->arena, t->append.found_run);
+    c->answer.id = arena_dup(&c->arena, t->append.found_thread);
+}
+
+/* The model was hung up for a stop that could not be saved: the words so far are
+ * lost, and the step begins anew when the log has been read again. */
+static void drop_cut_step(struct thread *t)
+{
+    bool done = t->step_done && list_linked(&t->step_done->node);
+    if (t->step.active && !t->model && !done) step_clear(&t->step);
+}
+
+/* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
+static void fail_batch(struct thread *t, enum err e)
+{
+    struct list back;
+    list_init(&back);
+    LIST_EACH(n, &t->acting) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind >= CMD_EXPIRE || e == ERR_CONFLICT) { list_remove(n); list_add(&back, n); }
+        else if (e == ERR_EXISTS && c->request_id.ptr) answer_exists(t, c);
+        else if (c->answer.status < 400) command_answer(t, c, 503, "store_unavailable", sentence(e));
+    }
+    while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
+    work_drop_unstarted(t);
+    drop_cut_step(t);
+    fold_done(&t->fold);
+    fold_init(&t->fold);
+    count_run(t);
+    t->committed = 0;
+    t->loaded = false;
+    clear_batch(t);
+    answer_all(t);
+    if (e == ERR_EXISTS || e == ERR_CONFLICT) thread_load(t);
+    else hub_stalled(t->hub, t);
+}

@@ -1,0 +1,46 @@
+/* thread.h -- a conversation in memory: its fold, its open step, its followers,
+ * and the mailbox that puts everything that happens to it into one order.
+ *
+ * One rule: handle a command or a decision -> facts -> append -> committed -> tell
+ * followers, answer the command, act (call the model, start the tool). While an
+ * append is under way nothing else is looked at; so every decision is made on a
+ * state that is on disk or goes to disk together with it. If an append fails, the
+ * fold is thrown away and read again from the log: the same path as after a crash.
+ *
+ * A thread lives in its hub; idle ones without followers may be forgotten at any
+ * time. Nothing outside run/ keeps a pointer without being a follower.
+ */
+#ifndef PARLEY_THREAD_H
+#define PARLEY_THREAD_H
+
+#include "run/command.h"
+#include "run/fold.h"
+#include "run/step.h"
+
+struct hub;
+struct thread;
+
+/* Whoever wants to know when there is more to tell. wake() may be called often and must be cheap. */
+struct follower {
+    struct list     node;
+    void          (*wake)(struct follower *f);
+    /* The thread is deleted: nothing more will come. May be NULL. */
+    void          (*over)(struct follower *f);
+    struct thread  *thread;
+    bool            counts;      /* a person looks: an expired gate may call the model */
+};
+void thread_follow(struct thread *t, struct follower *f);
+void thread_unfollow(struct follower *f);
+
+struct str thread_id(const struct thread *t);
+struct str thread_owner(const struct thread *t);
+struct str thread_title(const struct thread *t);
+void thread_retitle(struct thread *t, struct str title);      /* the store has it already */
+const struct fold *thread_fold(const struct thread *t);
+uint64_t thread_committed(const struct thread *t);           /* facts up to here may be told */
+const struct open_step *thread_step(const struct thread *t); /* the step being spoken, active or not */
+bool thread_thinking(const struct thread *t);                /* the model was called and has not said anything yet */
+uint64_t thread_progress_no(const struct thread *t);         /* grows with every progress report */
+const char *thread_state(const struct thread *t);
+
+#endif

@@ -1,0 +1,499 @@
+/* work.c -- the effects: calling the model and running tools.
+ *
+ * Both end in a command to the thread's own mailbox, never in a direct change of
+ * its state. A job stays attached to its call until the outcome is committed; a
+ * call that is `started` without a job was left behind by a process that died.
+ */
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "run/engine.h"
+#include "run/history.h"
+#include "run/intent.h"
+#include "tool/policy.h"
+#include "tool/schema.h"
+
+#define STEP_PARTS_MAX  BATCH_APPROVALS   /* each call may need a list row in one append */
+#define CANCEL_GRACE_MS 10000    /* a tool that was told to stop must report within this */
+
+/* --- judging a call ------------------------------------------------------------------ */
+
+/* Where a part's own texts live: with the open step, or (an action) with the batch. */
+static struct arena *keeper(struct thread *t) { return t->step.active ? &t->step.arena : &t->batch; }
+
+static void bad(struct thread *t, struct part *p, struct str why)
+{
+    p->gate = GATE_BAD;
+    p->problem = arena_dup(keeper(t), why);
+    if (!p->problem.ptr) p->problem = STR("The call could not be checked.");
+}
+
+static bool page_allows(const struct hub_page *page, const struct tool *tool)
+{
+    if (page->all_tools || tool->reply) return true;
+    for (size_t i = 0; i < page->tool_count; i++)
+        if (str_eq(page->tools[i], tool->name)) return true;
+    return false;
+}
+
+static const struct hub_page *page_of(const struct thread *t)
+{
+    const struct hub_page *p = t->fold.run ? hub_page(t->hub, t->fold.run->page) : NULL;
+    return p ? p : &t->hub->setup.pages[0];
+}
+
+/* `present` shows only what the page has registered, and only if it fits. */
+static bool payload_fits(struct thread *t, struct part *p, const struct jv *args, struct buf *why)
+{
+    const struct hub_page *page = page_of(t);
+    struct str             type = jv_str_at(args, "type");
+    for (size_t i = 0; i < page->payload_count; i++) {
+        if (!str_eq(page->payloads[i].type, type)) continue;
+        const struct jv *data = jv_get(args, "data");
+        if (!data) { bad(t, p, STR("\"data\" is missing.")); return false; }
+        if (schema_check(page->payloads[i].schema, data, why) == OK) return true;
+        log_line(LOG_WARN, "payload.misfit", "type", log_str(type), "why", log_str(buf_view(why)), NULL);
+        bad(t, p, buf_view(why));
+        return false;
+    }
+    log_line(LOG_WARN, "payload.unregistered", "type", log_str(type), NULL);
+    bad(t, p, STR("This page has no payload of that type."));
+    return false;
+}
+
+static void judge(struct thread *t, struct part *p, struct tool *tool, const struct jv *args, struct buf *why)
+{
+    if (!jv_is(args, JSON_OBJECT)) { bad(t, p, STR("The input is not a JSON object.")); return; }
+    if (schema_check(tool->schema, args, why) != OK) { bad(t, p, buf_view(why)); return; }
+    p->client = tool->where == TOOL_CLIENT;
+    if (tool->reply) {
+        if (str_is(tool->name, "present") && !payload_fits(t, p, args, why)) return;
+        p->gate = GATE_REPLY;
+    } else if (policy_asks(tool, args)) p->gate = GATE_ASK;
+    else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
+}
+
+void work_judge(struct thread *t, struct part *p)
+{
+    struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
+    struct arena a;
+    struct buf   why;
+    struct jv   *args = NULL;
+    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return; }
+    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return; }
+    arena_init(&a, 0);
+    buf_init(&why, 2048);
+    if (!str_trim(p->text).len) p->text = STR("{}");
+    if (json_parse(&a, p->text, &args, NULL) != OK) bad(t, p, STR("The input is not valid JSON."));
+    else judge(t, p, tool, args, &why);
+    p->at_ms = clock_wall_ms();
+    p->ended_ns = clock_mono_ns();
+    if (p->gate != GATE_BAD && p->gate != GATE_REPLY) {
+        buf_clear(&why);
+        intent_line(&why, tool->name, tool->intent, args);
+        p->intent = arena_dup(keeper(t), buf_view(&why));
+    }
+    buf_done(&why);
+    arena_done(&a);
+}
+
+/* --- the model -------------------------------------------------------------------------- */
+
+static struct thread *of_sink(struct model_sink *s) { return LIST_ITEM(s, struct thread, sink); }
+
+static void step_ended(struct thread *t)
+{
+    t->model = NULL;
+    struct command *c = t->step_done;
+    c->answer = (struct answer){ 0 };
+    thread_post(t, c);
+}
+
+static void fail_step(struct thread *t, const char *code, struct str message, bool retryable)
+{
+    t->step_failed = true;
+    t->step_retryable = retryable;
+    t->fail_code = arena_dup(&t->step.arena, str_c(code));
+    t->fail_text = arena_dup(&t->step.arena, message);
+    if (!t->fail_code.ptr) t->fail_code = STR("model_error");
+    if (!t->fail_text.ptr) t->fail_text = STR("The model's answer could not be kept. Try again.");
+    step_ended(t);
+}
+
+static void out_of_memory(struct thread *t)
+{
+    work_hang_up(t);
+    fail_step(t, "out_of_memory", STR("The server ran out of memory for this answer. Try again in a moment."), true);
+}
+
+static void on_text(struct model_sink *s, struct str delta)
+{
+    struct thread *t = of_sink(s);
+    if (step_text(&t->step, STEP_TEXT, delta) != OK) { out_of_memory(t); return; }
+    thread_wake(t);
+}
+
+static void on_reasoning(struct model_sink *s, struct str delta)
+{
+    struct thread *t = of_sink(s);
+    if (step_text(&t->step, STEP_REASONING, delta) != OK) { out_of_memory(t); return; }
+    thread_wake(t);
+}
+
+static void on_opaque(struct model_sink *s, struct str json)
+{
+    struct thread *t = of_sink(s);
+    if (step_opaque(&t->step, json) != OK) out_of_memory(t);
+}
+
+static void on_call(struct model_sink *s, struct str provider_id, struct str name)
+{
+    struct thread *t = of_sink(s);
+    struct tool   *tool = registry_find_wire(t->hub->setup.registry, name);
+    struct str     id = id_new(&t->step.arena, "call-");
+    struct part   *p = id.ptr ? step_call(&t->step, id, provider_id, tool ? tool->name : name) : NULL;
+    if (!p) { out_of_memory(t); return; }
+    if (tool) {
+        p->gate = tool->reply ? GATE_REPLY : GATE_FREE;    /* a first guess; judged when it is complete */
+        p->client = tool->where == TOOL_CLIENT;
+        p->shown = !tool->reply && tool->confirm == CONFIRM_NEVER;
+    } else p->gate = GATE_BAD;
+    if (t->step.count > STEP_PARTS_MAX) {
+        work_hang_up(t);
+        fail_step(t, "model_error", STR("The model asked for more tool calls at once than are allowed. Try again."), true);
+        return;
+    }
+    thread_wake(t);
+}
+
+static void on_input(struct model_sink *s, struct str delta)
+{
+    struct thread *t = of_sink(s);
+    if (step_text(&t->step, STEP_CALL, delta) != OK) { out_of_memory(t); return; }
+    thread_wake(t);
+}
+
+static void on_call_end(struct model_sink *s)
+{
+    struct thread *t = of_sink(s);
+    struct part   *p = step_last(&t->step);
+    if (!p || p->type != STEP_CALL || p->complete) return;
+    if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
+    else if (!p->text.len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
+    else work_judge(t, p);
+    step_close_part(&t->step);
+    thread_wake(t);
+}
+
+static void on_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+    of_sink(s)->input_tokens = in;
+    of_sink(s)->output_tokens = out;
+}
+
+static void on_done(struct model_sink *s, enum model_stop stop)
+{
+    struct thread *t = of_sink(s);
+    t->stop = stop;
+    step_ended(t);
+}
+
+static void on_failed(struct model_sink *s, const struct model_error *e)
+{
+    fail_step(of_sink(s), e->code, e->message, e->retryable);
+}
+
+static struct str wire_name(void *ctx, struct str tool)
+{
+    struct tool *x = registry_find(ctx, tool);
+    return x ? x->wire_name : tool;
+}
+
+static enum err list_tools(struct thread *t, struct arena *a, struct model_request *q)
+{
+    const struct registry *r = t->hub->setup.registry;
+    const struct hub_page *page = page_of(t);
+    struct model_tool     *list = arena_array(a, r->count ? r->count : 1, sizeof *list);
+    if (!list) return ERR_NOMEM;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct tool *x = r->tools[i];
+        if (x->hidden || !page_allows(page, x)) continue;
+        if (x->reply && str_is(x->name, "present") && !page->payload_count) continue;
+        list[q->tool_count++] = (struct model_tool){ x->wire_name, x->description, x->schema_text };
+    }
+    q->tools = list;
+    return OK;
+}
+
+static enum err build_request(struct thread *t, struct arena *a, struct model_request *q)
+{
+    const struct hub_setup *s = &t->hub->setup;
+    const struct hub_page  *page = page_of(t);
+    struct history_names    names = { wire_name, s->registry };
+    struct msg             *msgs;
+    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs, &q->msg_count);
+    if (e) return e;
+    q->msgs = msgs;
+    q->system = page->system;
+    q->no_calls = t->closing;
+    q->thread = t->id;
+    return list_tools(t, a, q);
+}
+
+enum err work_model(struct thread *t)
+{
+    struct model_request q = { 0 };
+    struct arena         a;
+    struct model        *m = page_of(t)->model;
+    if (!t->step_done && !(t->step_done = command_new(CMD_STEP_DONE))) return ERR_NOMEM;
+    step_begin(&t->step);
+    t->closing = t->fold.run->iterations >= t->hub->setup.max_iterations;
+    t->step_failed = false;
+    t->input_tokens = t->output_tokens = 0;
+    t->model_of = m;
+    t->sink = (struct model_sink){ on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed };
+    arena_init(&a, 0);
+    enum err e = build_request(t, &a, &q);
+    if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
+    arena_done(&a);
+    if (e) step_clear(&t->step);
+    else thread_wake(t);
+    return e;
+}
+
+void work_hang_up(struct thread *t)
+{
+    if (t->model) t->model_of->ops->cancel(t->model);
+    t->model = NULL;
+}
+
+enum err work_step_fact(struct thread *t, const char *stop)
+{
+    bool        runs = strcmp(stop, "end") == 0 || strcmp(stop, "calls") == 0;
+    bool        cut = strcmp(stop, "cancelled") == 0 || strcmp(stop, "error") == 0;
+    struct fact f = { .kind = FACT_STEP, .run = t->fold.run->id, .parts = t->step.parts, .parts_count = t->step.count,
+                      .stop = str_c(stop), .provider = t->model_of->provider,
+                      .input_tokens = t->input_tokens, .output_tokens = t->output_tokens };
+    for (size_t i = 0; i < t->step.count; i++) {
+        struct part *p = &t->step.parts[i];
+        if (p->type == STEP_CALL && !p->complete) bad(t, p, STR("The call was cut off before its end; it was not run."));
+        else if (p->type == STEP_CALL && !runs && p->gate != GATE_BAD)
+            bad(t, p, STR("The answer was cut off or refused; the call was not run."));
+        if (!cut) p->complete = true;
+    }
+    return thread_add(t, &f);
+}
+
+/* --- tools ---------------------------------------------------------------------------------- */
+
+struct job {
+    struct list       node;
+    struct tool_job   tool;
+    struct thread    *thread;
+    struct arena      arena;
+    struct jv        *args;
+    struct loop_timer timer;
+    bool              started, timed_out, finished;
+    struct command   *done;            /* preallocated; carries the result */
+    struct tool_result result;         /* in done->arena */
+    struct buf        stage, message, data;
+};
+
+static struct job *of_job(struct tool_job *j) { return LIST_ITEM(j, struct job, tool); }
+
+static void free_closed(struct loop_timer *timer)
+{
+    struct job *j = LIST_ITEM(timer, struct job, timer);
+    arena_done(&j->arena);
+    buf_done(&j->stage);
+    buf_done(&j->message);
+    buf_done(&j->data);
+    mem_free(j);
+}
+
+static void job_free(struct job *j)
+{
+    struct hub *h = j->thread->hub;
+    list_remove(&j->node);
+    loop_timer_close(&j->timer, free_closed);
+    hub_job_ended(h);
+}
+
+/* The outcome is committed (or not wanted any more). */
+static void job_settled(struct command *c, const struct answer *a)
+{
+    struct job    *j = c->job;
+    struct thread *t = j->thread;
+    struct call   *call = fold_call(&t->fold, j->tool.call_id);
+    if (call && call->job == j) call->job = NULL;
+    job_free(j);
+    command_free(c);
+    (void)a;
+}
+
+static void on_progress(struct tool_job *tj, const struct tool_progress *p)
+{
+    struct job  *j = of_job(tj);
+    struct call *c = fold_call(&j->thread->fold, tj->call_id);
+    if (!c || j->finished) return;
+    buf_clear(&j->stage);
+    buf_clear(&j->message);
+    buf_clear(&j->data);
+    buf_str(&j->stage, p->stage);
+    buf_str(&j->message, p->message);
+    buf_str(&j->data, p->data);
+    c->stage = p->stage.ptr ? buf_view(&j->stage) : STR_NONE;
+    c->message = p->message.ptr ? buf_view(&j->message) : STR_NONE;
+    c->progress_data = p->data.ptr ? buf_view(&j->data) : STR_NONE;
+    c->progress = p->progress;
+    c->progress_no = ++j->thread->progress_no;
+    thread_wake(j->thread);
+}
+
+static void finish_job(struct job *j, const struct tool_result *r)
+{
+    struct arena *a = &j->done->arena;
+    if (j->finished) return;
+    j->finished = true;
+    loop_timer_stop(&j->timer);
+    j->result = *r;
+    j->result.text = arena_dup(a, r->text.ptr ? r->text : STR(""));
+    j->result.value = arena_dup(a, r->value);
+    j->result.note = arena_dup(a, r->note);
+    if (j->timed_out && r->outcome == TOOL_CANCELLED) {
+        j->result.outcome = TOOL_FAILED;
+        j->result.text = arena_printf(a, "Timed out after %u s.", j->tool.tool->timeout_ms / 1000);
+    }
+    thread_post(j->thread, j->done);
+}
+
+static void on_finish(struct tool_job *tj, const struct tool_result *r) { finish_job(of_job(tj), r); }
+
+static void on_ask(struct tool_job *tj, struct str message, struct str schema)
+{
+    struct job     *j = of_job(tj);
+    struct command *c = command_new(CMD_TOOL_ASKS);
+    if (!c) { work_answer_job(fold_call(&j->thread->fold, tj->call_id), false, STR_NONE); return; }
+    c->id = arena_dup(&c->arena, tj->call_id);
+    c->text = arena_dup(&c->arena, message);
+    c->data = arena_dup(&c->arena, schema);
+    c->done = command_drop;
+    thread_post(j->thread, c);
+}
+
+static void on_timeout(struct loop_timer *timer)
+{
+    struct job *j = LIST_ITEM(timer, struct job, timer);
+    if (j->timed_out) {       /* it did not even stop when told to */
+        finish_job(j, &(struct tool_result){ .outcome = TOOL_UNKNOWN, .text = STR("It did not stop in time; it may or may not have happened.") });
+        return;
+    }
+    j->timed_out = true;
+    loop_timer_set(&j->timer, CANCEL_GRACE_MS);
+    if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
+}
+
+static enum err fill_job(struct job *j, struct call *c)
+{
+    struct thread *t = j->thread;
+    struct arena  *a = &j->arena;
+    j->tool.call_id = arena_dup(a, c->id);
+    j->tool.thread = t->id;
+    j->tool.owner = t->owner;
+    j->tool.input = arena_dup(a, c->input);
+    if (!j->tool.input.ptr || json_parse(a, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
+    j->tool.args = j->args;
+    if (c->decided) j->tool.payload = arena_dup(a, c->decided->payload);
+    j->tool.progress = on_progress;
+    j->tool.finish = on_finish;
+    j->tool.ask = on_ask;
+    return a->failed ? ERR_NOMEM : OK;
+}
+
+enum err work_job(struct thread *t, struct call *c)
+{
+    struct job *j = mem_alloc(sizeof *j);
+    if (!j) return ERR_NOMEM;
+    j->thread = t;
+    j->tool.tool = registry_find(t->hub->setup.registry, c->tool);
+    arena_init(&j->arena, 0);
+    buf_init(&j->stage, 1024);
+    buf_init(&j->message, 4096);
+    buf_init(&j->data, 64 * 1024);
+    j->done = command_new(CMD_TOOL_DONE);
+    if (!j->done || fill_job(j, c) != OK) {
+        command_free(j->done);
+        arena_done(&j->arena);
+        mem_free(j);
+        return ERR_NOMEM;
+    }
+    j->done->job = j;
+    j->done->id = j->tool.call_id;
+    j->done->done = job_settled;
+    loop_timer_init(t->hub->setup.loop, &j->timer, on_timeout);
+    list_add(&t->jobs, &j->node);
+    t->hub->jobs++;
+    c->job = j;
+    return OK;
+}
+
+static void start_job(struct job *j)
+{
+    struct tool *tool = j->tool.tool;
+    j->started = true;
+    if (tool && tool->timeout_ms) loop_timer_set(&j->timer, tool->timeout_ms);
+    enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
+    if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
+}
+
+void work_start_jobs(struct thread *t)
+{
+    LIST_EACH(n, &t->jobs) {
+        struct job *j = LIST_ITEM(n, struct job, node);
+        if (!j->started) start_job(j);
+    }
+}
+
+void work_cancel_jobs(struct thread *t)
+{
+    LIST_EACH(n, &t->jobs) {
+        struct job *j = LIST_ITEM(n, struct job, node);
+        if (j->started && !j->finished && j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
+    }
+}
+
+void work_drop_unstarted(struct thread *t)
+{
+    LIST_EACH(n, &t->jobs) {
+        struct job *j = LIST_ITEM(n, struct job, node);
+        if (j->started) continue;
+        command_free(j->done);
+        job_free(j);
+    }
+}
+
+void work_adopt_jobs(struct thread *t)
+{
+    LIST_EACH(n, &t->jobs) {
+        struct job  *j = LIST_ITEM(n, struct job, node);
+        struct call *c = fold_call(&t->fold, j->tool.call_id);
+        if (c && c->state == CALL_STARTED) c->job = j;
+    }
+}
+
+void work_answer_job(struct call *c, bool accepted, struct str content)
+{
+    struct job *j = c ? c->job : NULL;
+    if (j && !j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, accepted, content);
+}
+
+void work_finished_fact(struct command *c, struct fact *f)
+{
+    static const enum word  WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
+    const struct tool_result *r = &((struct job *)c->job)->result;
+    f->outcome = WORDS[r->outcome];
+    f->text = r->text;
+    f->value = r->value;
+    f->note = r->note;
+}

@@ -1,0 +1,201 @@
+/* serve.c -- `parley serve`: builds the parts from the configuration, joins them,
+ * runs the loop, and takes them apart again.
+ *
+ * SIGTERM or SIGINT drains: no new runs, models are hung up (their steps are
+ * repeated at the next start), streams are told, running tools get until
+ * DRAIN_MS; whatever is left after that is found `started` at the next start and
+ * becomes unknown. A second signal ends it at once.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "kit.h"
+#include "net/app.h"
+#include "run/metrics.h"
+
+#define DRAIN_MS 4500            /* the promise is 5 s */
+#define TELL_MS  300             /* streams get this long to take their last words */
+
+struct serve {
+    struct config     config;
+    struct arena      arena;
+    struct loop       loop;
+    struct store     *store;
+    struct kit        kit;
+    struct hub       *hub;
+    struct app        app;
+    struct server    *server;
+    uv_signal_t       term, intr;
+    struct loop_timer deadline, tell;
+    struct store_list counts;
+    bool              draining, closing;
+};
+
+static int fail(const char *what, struct str why)
+{
+    fprintf(stderr, "parley: %s: " STR_FMT "\n", what, STR_ARG(why));
+    return 1;
+}
+
+/* --- building ------------------------------------------------------------------------------------ */
+
+static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct serve *s = LIST_ITEM(l, struct serve, counts);
+    (void)next;
+    for (size_t i = 0; !e && i < count; i++) {
+        struct tool *t = registry_find(&s->kit.registry, rows[i].tool);
+        if (!t) continue;
+        t->runs += rows[i].runs;
+        t->failed += rows[i].failed;
+    }
+}
+
+static bool make_hub(struct serve *s)
+{
+    const struct config *c = &s->config;
+    if (!kit_pages(&s->kit)) return false;
+    s->hub = hub_new(&(struct hub_setup){
+        .loop = &s->loop, .store = s->store, .registry = &s->kit.registry, .pages = s->kit.pages, .page_count = s->kit.page_count,
+        .actions = s->kit.actions, .action_count = s->kit.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
+        .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
+        .client_timeout_ms = 60 * 1000 });
+    return s->hub != NULL;
+}
+
+static enum err make_server(struct serve *s, struct str *why)
+{
+    const struct config *c = &s->config;
+    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .local = { STR("local"), ~0u },
+                           .hosts = c->hosts.list, .host_count = c->hosts.count,
+                           .origins = c->origins.list, .origin_count = c->origins.count };
+    struct server_setup setup = { .loop = &s->loop, .limits = c->limits, .routes = app_routes, .guard = guard_check, .app = &s->app };
+    enum err e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
+    s->app.server = s->server;
+    return e;
+}
+
+/* --- ending ---------------------------------------------------------------------------------------- */
+
+static void on_closed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+
+static void close_all(struct serve *s)
+{
+    if (s->closing) return;
+    s->closing = true;
+    server_close(s->server, on_closed, s);
+}
+
+static void on_told(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, tell)); }
+static void on_deadline(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, deadline)); }
+
+static void on_drained(void *ctx)
+{
+    struct serve *s = ctx;
+    loop_timer_set(&s->tell, TELL_MS);
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+    struct serve *s = h->data;
+    (void)signum;
+    if (s->draining) _exit(1);
+    s->draining = true;
+    log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
+    loop_timer_set(&s->deadline, DRAIN_MS);
+    server_drain(s->server);
+    hub_drain(s->hub, on_drained, s);
+}
+
+static void watch_signals(struct serve *s)
+{
+    signal(SIGPIPE, SIG_IGN);
+    uv_signal_init(&s->loop.uv, &s->term);
+    uv_signal_init(&s->loop.uv, &s->intr);
+    s->term.data = s->intr.data = s;
+    uv_signal_start(&s->term, on_signal, SIGTERM);
+    uv_signal_start(&s->intr, on_signal, SIGINT);
+    loop_timer_init(&s->loop, &s->deadline, on_deadline);
+    loop_timer_init(&s->loop, &s->tell, on_told);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------ */
+
+static void seen_commit(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_COMMIT, ns); }
+static void seen_turn(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_LAG, ns); }
+
+static void announce(const struct serve *s)
+{
+    bool v6 = str_find(s->config.host, STR(":")) >= 0;
+    printf("parley %s\n  open   http://%s" STR_FMT "%s:%u\n  model  ", PARLEY_VERSION, v6 ? "[" : "", STR_ARG(s->config.host),
+           v6 ? "]" : "", server_port(s->server));
+    config_explain_model(&s->config, stdout);
+    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store), STR_ARG(store_promise(s->store)));
+    struct buf lacks;
+    buf_init(&lacks, 4096);
+    kit_isolation(&s->kit, &lacks);
+    for (struct str rest = buf_view(&lacks), line; lacks.len && str_split(&rest, '\n', &line);)
+        if (line.len) printf("  note   " STR_FMT "\n", STR_ARG(line));
+    buf_done(&lacks);
+    for (size_t i = 0; i < s->config.warnings.count; i++) printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
+    fflush(stdout);
+}
+
+static void on_freed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+
+/* Runs while nothing else does any more: what is closed here needs the loop to turn. */
+static void take_apart(struct serve *s)
+{
+    if (s->server) server_free(s->server);
+    if (s->store) store_close(s->store);
+    if (s->hub) hub_free(s->hub);
+    uv_close((uv_handle_t *)&s->term, NULL);
+    uv_close((uv_handle_t *)&s->intr, NULL);
+    loop_timer_close(&s->deadline, NULL);
+    loop_timer_close(&s->tell, NULL);
+    kit_free(&s->kit, on_freed, s);
+    loop_run(&s->loop);
+    metrics_done();
+    loop_done(&s->loop);
+    arena_done(&s->arena);
+    config_done(&s->config);
+}
+
+static int run(struct serve *s)
+{
+    struct str why = STR("out of memory");
+    if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
+    watch_signals(s);
+    if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
+    store_on_commit(s->store, seen_commit, s);
+    s->loop.on_turn = seen_turn;
+    if (!kit_models(&s->kit, &s->config, &s->loop, &why)) return fail("cannot use the model", why);
+    if (!kit_tools(&s->kit, &why)) return fail("cannot use the tools", why);
+    if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
+    if (make_server(s, &why)) return fail("cannot listen", why);
+    s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
+    store_list(s->store, &s->counts);
+    hub_recover(s->hub);
+    announce(s);
+    loop_run(&s->loop);
+    take_apart(s);
+    return 0;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    static struct serve  s;
+    struct config_flags  flags;
+    struct config_error  e = { 0 };
+    if (!cli_flags(argc, argv, "cls", &flags)) return 2;
+    if (config_load_flags(&s.config, &flags, &e)) {
+        config_error_print(&e, stderr);
+        return 1;
+    }
+    log_level(s.config.log);
+    arena_init(&s.arena, 0);
+    return run(&s);
+}

@@ -1,0 +1,69 @@
+/* test_route.c -- the router's patterns and its answers to other methods. */
+#include "base/arena.h"
+#include "net/route.h"
+#include "test.h"
+
+static struct str param[4];
+
+TEST(a_plain_pattern_fits_its_path_only)
+{
+    CHECK(route_matches("/", STR("/"), param));
+    CHECK(route_matches("/v1/tools", STR("/v1/tools"), param));
+    CHECK(!route_matches("/v1/tools", STR("/v1/tools/"), param));
+    CHECK(!route_matches("/v1/tools", STR("/v1/tool"), param));
+    CHECK(!route_matches("/v1/tools", STR("/v1"), param));
+    CHECK(!route_matches("/v1/tools", STR("//v1/tools"), param));
+    CHECK(!route_matches("/", STR("*"), param));
+}
+
+TEST(braces_take_one_segment_that_is_not_empty)
+{
+    CHECK(route_matches("/threads/{}/events", STR("/threads/abc/events"), param));
+    CHECK_STR(param[0], "abc");
+    CHECK(param[1].ptr == NULL);
+    CHECK(!route_matches("/threads/{}/events", STR("/threads//events"), param));
+    CHECK(!route_matches("/threads/{}", STR("/threads/a/b"), param));
+    CHECK(route_matches("/{a}/{b}/{c}/{d}", STR("/1/2/3/4"), param));
+    CHECK_STR(param[0], "1");
+    CHECK_STR(param[3], "4");
+}
+
+TEST(a_last_star_takes_the_rest)
+{
+    CHECK(route_matches("/assets/*", STR("/assets/js/app.js"), param));
+    CHECK_STR(param[0], "js/app.js");
+    CHECK(route_matches("/assets/*", STR("/assets/"), param));
+    CHECK_STR(param[0], "");
+    CHECK(!route_matches("/assets/*", STR("/assets"), param));
+    CHECK(route_matches("/{}/*", STR("/a/b/c"), param));
+    CHECK_STR(param[1], "b/c");
+    CHECK(!route_matches("/*/x", STR("/a/x"), param));          /* only as the last one */
+}
+
+static const struct route table[] = {
+    { "GET", "/a/new", NULL }, { "GET", "/a/{}", NULL }, { "POST", "/a/{}", NULL }, { "GET", "/a/{}", NULL },
+    { "OPTIONS", "*", NULL }, { NULL },
+};
+
+static struct route_match find(struct arena *a, struct request *q, struct str method, struct str path)
+{
+    *q = (struct request){ .method = method, .path = path, .arena = a };
+    return route_find(table, q);
+}
+
+TEST(the_first_entry_that_fits_wins_and_others_are_listed)
+{
+    struct arena   a;
+    struct request q;
+    arena_init(&a, 0);
+    CHECK(find(&a, &q, STR("GET"), STR("/a/new")).route == &table[0]);
+    CHECK(find(&a, &q, STR("GET"), STR("/a/old")).route == &table[1]);
+    CHECK_STR(q.param[0], "old");
+    CHECK(find(&a, &q, STR("HEAD"), STR("/a/old")).route == &table[1]);
+    CHECK(find(&a, &q, STR("POST"), STR("/a/old")).route == &table[2]);
+    CHECK(find(&a, &q, STR("OPTIONS"), STR("*")).route == &table[4]);
+    CHECK(find(&a, &q, STR("get"), STR("/a/old")).route == NULL);
+    CHECK_STR(find(&a, &q, STR("PUT"), STR("/a/old")).allow, "GET, HEAD, POST, OPTIONS");
+    CHECK(find(&a, &q, STR("PUT"), STR("/b")).route == NULL);
+    arena_done(&a);
+}

@@ -1,0 +1,110 @@
+/* test_sse_in.c -- server-sent events out of bytes, cut anywhere. */
+#include "test.h"
+
+#include "model/sse_in.h"
+
+static struct buf seen;
+
+static void on_event(struct sse_in *s, struct str name, struct str data)
+{
+    buf_printf(&seen, "[" STR_FMT "|", STR_ARG(name));
+    buf_str(&seen, data);
+    buf_lit(&seen, "]");
+    if (str_is(data, "stop")) sse_in_stop(s);
+}
+
+static enum err feed(const char *text, size_t len, size_t cut, bool bytewise, size_t max)
+{
+    struct sse_in s;
+    enum err e = OK;
+    sse_in_init(&s, max, on_event);
+    buf_clear(&seen);
+    if (bytewise) for (size_t i = 0; i < len && !e; i++) e = sse_in_feed(&s, str_n(text + i, 1));
+    else {
+        e = sse_in_feed(&s, str_n(text, cut));
+        if (!e) e = sse_in_feed(&s, str_n(text + cut, len - cut));
+    }
+    if (!e) e = sse_in_end(&s);
+    sse_in_done(&s);
+    return e;
+}
+
+/* The same events whole, byte by byte, and cut once at every place. */
+static void expect(const char *text, const char *want)
+{
+    size_t len = strlen(text);
+    CHECK(feed(text, len, len, false, 1000) == OK);
+    CHECK_STR(buf_view(&seen), want);
+    CHECK(feed(text, len, 0, true, 1000) == OK);
+    CHECK_STR(buf_view(&seen), want);
+    for (size_t cut = 0; cut <= len; cut++) {
+        CHECK(feed(text, len, cut, false, 1000) == OK);
+        if (!str_eq(buf_view(&seen), str_c(want))) test_failed(__FILE__, (int)cut, "this cut tells something else");
+    }
+    buf_done(&seen);
+}
+
+TEST(events_end_with_a_blank_line_in_any_of_three_endings)
+{
+    expect("data: a\n\ndata: b\n\n", "[|a][|b]");
+    expect("data: a\r\n\r\ndata: b\r\n\r\n", "[|a][|b]");
+    expect("data: a\r\rdata: b\r\r", "[|a][|b]");
+    expect("data: a\r\n\ndata: b\n\r\n", "[|a][|b]");
+}
+
+TEST(names_fields_and_comments)
+{
+    expect("event: ping\ndata: 1\nid: 7\nretry: 10\n\n", "[ping|1]");
+    expect(": keep-alive\n\n:\n\ndata:x\n\n", "[|x]");
+    expect("event: lonely\n\ndata: y\n\n", "[|y]");            /* without data: dropped, and its name with it */
+    expect("data: one\ndata:  two\ndata\ndata:\n\n", "[|one\n two\n\n]");
+    expect("data:\n\n", "[|]");
+    expect("error: {\"code\":500}\n\n", "[error|{\"code\":500}]");
+    expect("unknown: x\nDATA: x\ndata : x\n\n", "");
+}
+
+TEST(characters_and_byte_order_marks_may_be_cut)
+{
+    expect("\xEF\xBB\xBF" "data: \xE2\x82\xAC\xF0\x9F\x98\x80\n\n", "[|\xE2\x82\xAC\xF0\x9F\x98\x80]");
+    expect("\xEF\xBB" "data: x\n\ndata: y\n\n", "[|y]");
+}
+
+TEST(the_end_of_the_body_dispatches_what_is_there)
+{
+    expect("data: a\n\ndata: [DONE]", "[|a][|[DONE]]");
+    expect("data: a\n", "[|a]");
+    expect("data: a\r", "[|a]");
+    expect("", "");
+}
+
+TEST(nothing_is_told_after_a_stop) { expect("data: a\n\ndata: stop\n\ndata: b\n\n", "[|a][|stop]"); }
+
+TEST(an_event_over_the_limit_is_an_error_and_bounded)
+{
+    static char line[200000];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "data: ", 6);
+    struct sse_in s;
+    sse_in_init(&s, 1000, on_event);
+    buf_clear(&seen);
+    CHECK(sse_in_feed(&s, str_n(line, 500)) == OK);
+    CHECK(sse_in_feed(&s, str_n(line + 6, 600)) == ERR_FULL);
+    CHECK(sse_in_feed(&s, STR("\n\n")) == OK && seen.len == 0);      /* stopped: nothing comes out any more */
+    CHECK(s.line.cap <= 2048);
+    sse_in_done(&s);
+    sse_in_init(&s, 1000, on_event);
+    for (int i = 0; i < 9; i++) CHECK(sse_in_feed(&s, STR("data: 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\n")) == OK);
+    CHECK(sse_in_feed(&s, STR("data: 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\n")) == ERR_FULL);
+    sse_in_done(&s);
+    buf_done(&seen);
+}
+
+TEST(events_that_lie_whole_in_a_read_allocate_nothing)
+{
+    struct sse_in s;
+    sse_in_init(&s, 1000, on_event);
+    for (int i = 0; i < 100; i++) CHECK(sse_in_feed(&s, STR("event: x\ndata: {\"a\":1}\n\n")) == OK);
+    CHECK(!s.line.ptr && !s.data.ptr);
+    sse_in_done(&s);
+    buf_done(&seen);
+}

@@ -1,0 +1,370 @@
+/* wires.c -- requests read and checked, answers spelled, for three wires. */
+#include "wires.h"
+
+#include <stdio.h>
+
+#include "base/jsonw.h"
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static const struct jv *messages(enum wire w, const struct jv *body)
+{
+    return jv_get(body, w == W_GEMINI ? "contents" : "messages");
+}
+
+static void add_text(struct buf *out, const struct jv *v)
+{
+    if (jv_is(v, JSON_STRING)) buf_str(out, v->str);
+}
+
+/* Text and results of one message, whatever its form. */
+static void read_message(enum wire w, const struct jv *m, struct buf *text, struct buf *results, bool *has_results)
+{
+    const struct jv *content = jv_get(m, w == W_GEMINI ? "parts" : "content");
+    if (w == W_OPENAI && str_is(jv_str_at(m, "role"), "tool")) {
+        *has_results = true;
+        add_text(results, content);
+        return;
+    }
+    if (jv_is(content, JSON_STRING)) add_text(text, content);
+    if (!jv_is(content, JSON_ARRAY)) return;
+    JV_EACH(part, content) {
+        const struct jv *response = jv_get(part, "functionResponse");
+        add_text(text, jv_get(part, "text"));
+        if (str_is(jv_str_at(part, "type"), "tool_result")) {
+            *has_results = true;
+            add_text(results, jv_get(part, "content"));
+        } else if (response) {
+            *has_results = true;
+            buf_str(results, jv_get(response, "response") ? jv_get(response, "response")->raw : STR(""));
+        }
+    }
+}
+
+void wire_asked(enum wire w, const struct jv *body, struct arena *a, struct asked *out)
+{
+    struct buf text, results;
+    buf_init(&text, 0);
+    buf_init(&results, 0);
+    *out = (struct asked){ 0 };
+    JV_EACH(m, messages(w, body)) {
+        bool tool = w == W_OPENAI && str_is(jv_str_at(m, "role"), "tool");     /* one message per result there */
+        if (!tool || !out->has_results) buf_clear(&text), buf_clear(&results), out->has_results = false;
+        read_message(w, m, &text, &results, &out->has_results);
+    }
+    out->text = arena_dup(a, buf_view(&text));
+    out->results = arena_dup(a, buf_view(&results));
+    buf_done(&text);
+    buf_done(&results);
+}
+
+/* --- checking: each call answered by exactly one result, in the next message(s) --- */
+
+#define IDS_MAX 64
+struct ids { struct str id[IDS_MAX]; bool answered[IDS_MAX]; size_t count, open; };
+
+static void ask(struct ids *ids, struct str id)
+{
+    if (ids->count == IDS_MAX) return;
+    ids->id[ids->count] = id;
+    ids->answered[ids->count++] = false;
+    ids->open++;
+}
+
+static bool answer(struct ids *ids, struct str id)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        if (ids->answered[i] || !str_eq(ids->id[i], id)) continue;
+        ids->answered[i] = true;
+        ids->open--;
+        return true;
+    }
+    return false;
+}
+
+static const char *check_anthropic(const struct jv *body)
+{
+    struct ids ids = { 0 };
+    bool first = true;
+    if (jv_int_at(body, "max_tokens", 0) < 1) return "max_tokens: field required";
+    if (jv_get(body, "temperature")) return "temperature: not supported";
+    JV_EACH(m, messages(W_ANTHROPIC, body)) {
+        bool assistant = str_is(jv_str_at(m, "role"), "assistant"), other = false;
+        if (first && assistant) return "messages: first message must use the user role";
+        first = false;
+        if (assistant && ids.open) return "messages: tool_use ids were found without tool_result blocks immediately after";
+        if (assistant) ids = (struct ids){ 0 };
+        const struct jv *content = jv_get(m, "content");
+        if (!content || (content->type == JSON_ARRAY && !content->count)) return "messages: content must not be empty";
+        if (content->type == JSON_ARRAY) JV_EACH(b, content) {
+            struct str type = jv_str_at(b, "type");
+            if (str_is(type, "text") && !jv_str_at(b, "text").len) return "messages: text content blocks must be non-empty";
+            if (str_is(type, "thinking") && !jv_str_at(b, "signature").len) return "messages: thinking.signature: field required";
+            if (str_is(type, "tool_use")) ask(&ids, jv_str_at(b, "id"));
+            if (!str_is(type, "tool_result")) other = true;
+            else if (other) return "messages: tool_result blocks must come first";
+            else if (!answer(&ids, jv_str_at(b, "tool_use_id"))) return "messages: unexpected tool_use_id in tool_result";
+        }
+        if (!assistant && ids.open) return "messages: tool_use ids were found without tool_result blocks immediately after";
+    }
+    return NULL;
+}
+
+static const char *check_openai(const struct jv *body)
+{
+    struct ids ids = { 0 };
+    const struct jv *tools = jv_get(body, "tools");
+    if (tools && !tools->count) return "tools: [] is too short";
+    JV_EACH(m, messages(W_OPENAI, body)) {
+        struct str role = jv_str_at(m, "role");
+        const struct jv *calls = jv_get(m, "tool_calls");
+        if (str_is(role, "tool")) {
+            if (!answer(&ids, jv_str_at(m, "tool_call_id"))) return "messages with role 'tool' must be a response to a preceding message with 'tool_calls'";
+            continue;
+        }
+        if (ids.open) return "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";
+        ids = (struct ids){ 0 };
+        if (!calls && !jv_is(jv_get(m, "content"), JSON_STRING) && !jv_is(jv_get(m, "content"), JSON_ARRAY)) return "messages: content is required";
+        JV_EACH(c, calls) {
+            if (!jv_is(jv_get(jv_get(c, "function"), "arguments"), JSON_STRING)) return "tool_calls: arguments must be a string";
+            ask(&ids, jv_str_at(c, "id"));
+        }
+    }
+    return ids.open ? "An assistant message with 'tool_calls' must be followed by tool messages" : NULL;
+}
+
+static const char *check_gemini(const struct jv *body)
+{
+    size_t open = 0;
+    struct str names[IDS_MAX], ids[IDS_MAX];
+    JV_EACH(m, messages(W_GEMINI, body)) {
+        bool   model = str_is(jv_str_at(m, "role"), "model");
+        size_t calls = 0, results = 0;
+        if (!jv_get(m, "parts") || !jv_get(m, "parts")->count) return "contents: parts must not be empty";
+        JV_EACH(p, jv_get(m, "parts")) {
+            const struct jv *call = jv_get(p, "functionCall"), *response = jv_get(p, "functionResponse");
+            if (call && calls < IDS_MAX) names[calls] = jv_str_at(call, "name"), ids[calls++] = jv_str_at(call, "id");
+            if (!response) continue;
+            if (results < open && (!str_eq(names[results], jv_str_at(response, "name")) || !str_eq(ids[results], jv_str_at(response, "id"))))
+                return "the function response parts are not in the order of the function call parts";
+            if (!jv_is(jv_get(response, "response"), JSON_OBJECT)) return "functionResponse.response must be an object";
+            results++;
+        }
+        if (!model && results != open) return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+        if (model) open = calls;
+        else if (results) open = 0;
+    }
+    return open ? "function calls were not answered" : NULL;
+}
+
+const char *wire_refuses(enum wire w, const struct jv *body)
+{
+    const struct jv *list = messages(w, body);
+    if (!jv_is(list, JSON_ARRAY) || !list->count) return "messages: at least one message is required";
+    switch (w) {
+    case W_ANTHROPIC: return check_anthropic(body);
+    case W_OPENAI:    return check_openai(body);
+    case W_GEMINI:    return check_gemini(body);
+    }
+    return NULL;
+}
+
+void wire_error(struct buf *out, enum wire w, int status, const char *type, const char *message, const char *extra)
+{
+    switch (w) {
+    case W_ANTHROPIC:
+        buf_printf(out, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"%s\"%s},\"request_id\":\"req_1\"}", type, message, extra);
+        return;
+    case W_OPENAI:
+        buf_printf(out, "{\"error\":{\"message\":\"%s\",\"type\":\"%s\",\"param\":null,\"code\":\"%s\"%s}}", message, type, type, extra);
+        return;
+    case W_GEMINI:
+        buf_printf(out, "{\"error\":{\"code\":%d,\"message\":\"%s\",\"status\":\"%s\"%s}}", status, message, type, extra);
+        return;
+    }
+}
+
+/* --- speaking --------------------------------------------------------------------------- */
+
+static void event(struct speaker *s, const char *name, const char *json)
+{
+    if (s->w == W_ANTHROPIC) buf_printf(s->out, "event: %s\n", name);
+    buf_printf(s->out, "data: %s\n\n", json);
+}
+
+static void quoted(struct buf *out, struct str text)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_str(&w, text);
+}
+
+/* An event built around one quoted text: before + "text" + after. */
+static void quoted_event(struct speaker *s, const char *name, const char *before, struct str text, const char *after)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    buf_lit(&b, before);
+    quoted(&b, text);
+    buf_lit(&b, after);
+    buf_chr(&b, '\0');
+    event(s, name, b.ptr);
+    buf_done(&b);
+}
+
+static void block_start(struct speaker *s, const char *block)
+{
+    char before[400];
+    snprintf(before, sizeof before, "{\"type\":\"content_block_start\",\"index\":%d,\"content_block\":%s}", s->block, block);
+    event(s, "content_block_start", before);
+}
+
+static void block_delta(struct speaker *s, const char *type, const char *key, struct str text)
+{
+    char before[160];
+    snprintf(before, sizeof before, "{\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"%s\",\"%s\":", s->block, type, key);
+    quoted_event(s, "content_block_delta", before, text, "}}");
+}
+
+static void block_stop(struct speaker *s)
+{
+    char json[80];
+    snprintf(json, sizeof json, "{\"type\":\"content_block_stop\",\"index\":%d}", s->block++);
+    event(s, "content_block_stop", json);
+}
+
+#define CHUNK(delta) "{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":" delta
+#define CHUNK_END    ",\"finish_reason\":null}]}"
+#define CANDIDATE    "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":["
+#define CANDIDATE_END "]},\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":20,\"totalTokenCount\":20},\"modelVersion\":\"m\",\"responseId\":\"r1\"}"
+
+void speak_begin(struct speaker *s)
+{
+    if (s->w == W_ANTHROPIC) event(s, "message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
+            "\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":20,\"output_tokens\":1}}}");
+    if (s->w == W_OPENAI) event(s, "", CHUNK("{\"role\":\"assistant\",\"content\":\"\"}") CHUNK_END);
+}
+
+static void say_delta(struct speaker *s, struct str text, bool thought)
+{
+    switch (s->w) {
+    case W_ANTHROPIC: block_delta(s, thought ? "thinking_delta" : "text_delta", thought ? "thinking" : "text", text); return;
+    case W_OPENAI:    quoted_event(s, "", thought ? CHUNK("{\"reasoning_content\":") : CHUNK("{\"content\":"), text, "}" CHUNK_END); return;
+    case W_GEMINI:    quoted_event(s, "", CANDIDATE "{\"text\":", text, thought ? ",\"thought\":true}" CANDIDATE_END : "}" CANDIDATE_END); return;
+    }
+}
+
+static void say_words(struct speaker *s, struct str text, bool thought)
+{
+    while (text.len) {
+        size_t n = 1;
+        while (n < text.len && text.ptr[n] != ' ') n++;
+        say_delta(s, str_cut(text, n), thought);
+        text = str_from(text, n);
+    }
+}
+
+void speak_text(struct speaker *s, struct str text)
+{
+    if (s->w == W_ANTHROPIC) block_start(s, "{\"type\":\"text\",\"text\":\"\"}");
+    say_words(s, text, false);
+    if (s->w == W_ANTHROPIC) block_stop(s);
+}
+
+void speak_thought(struct speaker *s, struct str text)
+{
+    if (s->w == W_ANTHROPIC) block_start(s, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}");
+    say_words(s, text, true);
+    if (s->w == W_ANTHROPIC) {
+        block_delta(s, "signature_delta", "signature", STR("c2lnLWE="));
+        block_stop(s);
+    }
+}
+
+static void call_anthropic(struct speaker *s, struct str id, struct str name, struct str input, size_t upto)
+{
+    char   block[300];
+    size_t half = upto / 2;
+    snprintf(block, sizeof block, "{\"type\":\"tool_use\",\"id\":\"" STR_FMT "\",\"name\":\"" STR_FMT "\",\"input\":{}}", STR_ARG(id), STR_ARG(name));
+    block_start(s, block);
+    block_delta(s, "input_json_delta", "partial_json", STR(""));
+    block_delta(s, "input_json_delta", "partial_json", str_cut(input, half));
+    block_delta(s, "input_json_delta", "partial_json", str_from(str_cut(input, upto), half));
+    if (upto == input.len) block_stop(s);
+}
+
+static void call_openai(struct speaker *s, struct str id, struct str name, struct str input, size_t upto)
+{
+    char   text[500];
+    size_t half = upto / 2;
+    snprintf(text, sizeof text, CHUNK("{\"tool_calls\":[{\"index\":%d,\"id\":\"" STR_FMT "\",\"type\":\"function\",\"function\":{\"name\":\"" STR_FMT "\",\"arguments\":\"\"}}]}") CHUNK_END,
+             s->call, STR_ARG(id), STR_ARG(name));
+    event(s, "", text);
+    snprintf(text, sizeof text, CHUNK("{\"tool_calls\":[{\"index\":%d,\"function\":{\"arguments\":"), s->call++);
+    quoted_event(s, "", text, str_cut(input, half), "}}]}" CHUNK_END);
+    quoted_event(s, "", text, str_from(str_cut(input, upto), half), "}}]}" CHUNK_END);
+}
+
+/* Half a call can only be half an event on this wire, or arguments that stop coming. */
+static void call_gemini(struct speaker *s, struct str id, struct str name, struct str input, size_t upto)
+{
+    buf_printf(s->out, "data: " CANDIDATE "{\"functionCall\":{\"id\":\"" STR_FMT "\",\"name\":\"" STR_FMT "\",", STR_ARG(id), STR_ARG(name));
+    if (upto == input.len) buf_printf(s->out, "\"args\":" STR_FMT "}", STR_ARG(input));
+    else buf_lit(s->out, "\"partialArgs\":[{\"jsonPath\":\"$.recipient\",\"stringValue\":\"Al\",\"willContinue\":true}],\"willContinue\":true}");
+    if (!s->signed_call) buf_lit(s->out, ",\"thoughtSignature\":\"c2lnLWc=\"");
+    s->signed_call = true;
+    buf_lit(s->out, "}" CANDIDATE_END "\n\n");
+}
+
+void speak_call(struct speaker *s, struct str id, struct str name, struct str input, size_t upto)
+{
+    if (upto > input.len) upto = input.len;
+    switch (s->w) {
+    case W_ANTHROPIC: call_anthropic(s, id, name, input, upto); return;
+    case W_OPENAI:    call_openai(s, id, name, input, upto); return;
+    case W_GEMINI:    call_gemini(s, id, name, input, upto); return;
+    }
+}
+
+void speak_end(struct speaker *s, enum stop stop)
+{
+    static const char *const words[3][4] = { { "end_turn", "tool_use", "max_tokens", "refusal" }, { "stop", "tool_calls", "length", "content_filter" },
+        { "STOP", "STOP", "MAX_TOKENS", "SAFETY" } };
+    char json[400];
+    switch (s->w) {
+    case W_ANTHROPIC:
+        snprintf(json, sizeof json, "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%s\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":12}}", words[0][stop]);
+        event(s, "message_delta", json);
+        event(s, "message_stop", "{\"type\":\"message_stop\"}");
+        return;
+    case W_OPENAI:
+        snprintf(json, sizeof json, CHUNK("{},\"finish_reason\":\"%s\"}]}"), words[1][stop]);
+        event(s, "", json);
+        event(s, "", "{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":12,\"total_tokens\":32}}");
+        event(s, "", "[DONE]");
+        return;
+    case W_GEMINI:
+        snprintf(json, sizeof json, "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}],\"role\":\"model\"},\"finishReason\":\"%s\",\"index\":0}],"
+                 "\"usageMetadata\":{\"promptTokenCount\":20,\"candidatesTokenCount\":9,\"thoughtsTokenCount\":3,\"totalTokenCount\":32}}", words[2][stop]);
+        event(s, "", json);
+        return;
+    }
+}
+
+void speak_error(struct speaker *s)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    wire_error(&b, s->w, 503, s->w == W_ANTHROPIC ? "overloaded_error" : s->w == W_GEMINI ? "UNAVAILABLE" : "server_error", "sk-secret overloaded", "");
+    buf_chr(&b, '\0');
+    event(s, "error", b.ptr);
+    buf_done(&b);
+}
+
+void speak_token(struct speaker *s, unsigned n)
+{
+    char word[16];
+    if (n == 0 && s->w == W_ANTHROPIC) block_start(s, "{\"type\":\"text\",\"text\":\"\"}");
+    snprintf(word, sizeof word, "%06u ", n);
+    say_delta(s, str_c(word), false);
+}

@@ -1,0 +1,248 @@
+/* App.tsx -- the page: list, conversation, composer, and what opens over them. */
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { Announcer } from '../chat/Announcer';
+import { Composer, type ComposerHandle } from '../chat/Composer';
+import { ChatContext, type ChatActions } from '../chat/context';
+import { Icon } from '../chat/icons';
+import { Transcript } from '../chat/Transcript';
+import { callsOf, isStreaming, textOf, type SuggestedAction } from '../protocol';
+import type { Session } from '../transport/session';
+import { Inbox } from './Inbox';
+import { notice } from './notices';
+import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
+import { getDraft, markRead, setDraft, setPrefs, usePrefs } from './prefs';
+import { go, useRoute } from './router';
+import { Settings } from './Settings';
+import { useShortcuts } from './shortcuts';
+import { Sidebar } from './Sidebar';
+import { keep, refresh, sessionFor, startPage, useLists } from './store';
+
+const DevPanel = lazy(() => import('./DevPanel'));
+
+type Over = 'inbox' | 'settings' | 'keys' | null;
+
+/* The session of the address; a new conversation keeps its session when it gets its address. */
+function useSession(route: string | null): Session {
+  const held = useRef<Session | null>(null);
+  const [fresh, setFresh] = useState(0);
+  const { mode } = usePrefs();
+  const session = useMemo(() => {
+    const now = held.current;
+    if (now && route !== null && now.get().id === route) return now;
+    const next = sessionFor(route);
+    if (now && now !== next) now.close();
+    return next;
+    // `fresh` asks for another empty conversation at the same address.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [route, fresh]);
+  held.current = session;
+  useEffect(() => session.open(), [session]);
+  useEffect(() => session.setMode(mode), [session, mode]);
+  useEffect(() => startPage(() => held.current), []);
+  const leave = useCallback(() => setFresh((n) => n + 1), []);
+  useEffect(() => {
+    if (route === null && session.get().id !== null) leave();
+  }, [route, session, leave]);
+  return session;
+}
+
+export function App() {
+  const route = useRoute();
+  const session = useSession(route);
+  const snap = useSyncExternalStore(session.subscribe, session.get);
+  const lists = useLists();
+  const prefs = usePrefs();
+  const composer = useRef<ComposerHandle>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState<Over>(null);
+  const [drawer, setDrawer] = useState(false);
+  const [sent, setSent] = useState(0);
+  const { state } = snap;
+  const streaming = isStreaming(state) || session.awaitsFirstWord();
+  const waiting = !state.open && session.awaitsFirstWord();
+
+  const open = useCallback((id: string | null) => {
+    setDrawer(false);
+    setOver(null);
+    go(id);
+    requestAnimationFrame(() => composer.current?.focus());
+  }, []);
+
+  // The first message of a conversation gives it its address.
+  useEffect(() => {
+    if (snap.id && route === null) {
+      keep(snap.id, session);
+      setDraft(null, '');
+      go(snap.id, true);
+    }
+  }, [snap.id, route, session]);
+  useEffect(() => setSent(0), [route === snap.id ? null : route]);
+
+  const send = useCallback(
+    (text: string) => {
+      setSent((n) => n + 1);
+      if (isStreaming(session.get().state) || session.awaitsFirstWord()) session.enqueue(text);
+      else void session.send(text);
+    },
+    [session],
+  );
+
+  const actions = useMemo<ChatActions>(
+    () => ({
+      decide: (id, confirmed, reason) => void session.decide(id, confirmed, reason),
+      settle: (id, outcome) => session.settle(id, outcome),
+      send,
+      fill: (text) => composer.current?.fill(text),
+      act: (action) => act(session, action, () => open(null)),
+      retrySend: (id) => void session.retrySend(id),
+      discard: (id) => composer.current?.fill(session.discard(id)),
+      edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
+      regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
+      tool: (name) => lists.tools.find((t) => t.name === name),
+    }),
+    [session, send, open, lists.tools],
+  );
+
+  useShortcuts({
+    stop: () => (streaming ? (void session.stop(), true) : false),
+    compose: () => composer.current?.focus(),
+    search: () => (setDrawer(true), requestAnimationFrame(() => search.current?.focus())),
+    fresh: () => open(null),
+    help: () => setOver('keys'),
+    state: () => session.get().state,
+    copied: () => notice('Answer copied.'),
+  });
+
+  // Until the server has named it, a conversation is called by its first question.
+  const title = snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
+  useTitle(lists.inbox.length, title);
+  useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
+
+  const empty = state.messages.length === 0 && !state.open;
+  const parked = state.open?.status === 'parked' && callsOf(state.open).some((c) => c.status === 'asking');
+  const gone = snap.connection.state === 'gone';
+  const draftKey = snap.id ?? route;
+  return (
+    <ChatContext value={actions}>
+      <div className={prefs.developer ? 'app with-dev' : 'app'}>
+        <div className={drawer ? 'side-wrap open' : 'side-wrap'} onKeyDown={(e) => e.key === 'Escape' && setDrawer(false)}>
+          <Sidebar current={snap.id} onOpen={open} searchRef={search} />
+          <button type="button" className="scrim" aria-label="Close the list" tabIndex={drawer ? 0 : -1} onClick={() => setDrawer(false)} />
+        </div>
+        <main className="main">
+          <header className="top">
+            <button type="button" className="quiet menu" aria-label="Conversations" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
+              <Icon name="menu" />
+            </button>
+            <h1 className="top-title" dir="auto">
+              {title}
+            </h1>
+            <BgmIndicator />
+            <button type="button" className="quiet inbox-button" aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'} onClick={() => setOver('inbox')}>
+              <Icon name="inbox" />
+              {lists.inbox.length > 0 && <span className="badge">{lists.inbox.length}</span>}
+            </button>
+            <button type="button" className="quiet" aria-label="Settings" onClick={() => setOver('settings')}>
+              <Icon name="settings" />
+            </button>
+          </header>
+          {gone ? (
+            <section className="welcome">
+              <h1>This conversation is not here</h1>
+              <p>It was deleted, or it belongs to somebody else.</p>
+              <button type="button" className="button primary" onClick={() => open(null)}>
+                New conversation
+              </button>
+            </section>
+          ) : empty && snap.loaded ? (
+            <div className="scroller">
+              <Welcome onPick={send} />
+            </div>
+          ) : (
+            <Transcript thread={route ?? snap.id} state={state} sent={sent} waiting={waiting} />
+          )}
+          <div className="dock">
+            <Banner connection={snap.connection} onRetry={() => session.nudge()} />
+            {parked && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
+            <Queue session={session} queue={snap.queue} />
+            <Composer
+              key={draftKey ?? 'new'}
+              ref={composer}
+              draft={getDraft(draftKey)}
+              onDraft={(t) => setDraft(draftKey, t)}
+              streaming={streaming}
+              stopping={state.stopping}
+              onSend={send}
+              onStop={() => void session.stop()}
+              onEditLast={() => editLast()}
+            />
+          </div>
+          <Notices />
+          <Announcer state={state} loaded={snap.loaded} />
+        </main>
+        {prefs.developer && (
+          <Suspense fallback={null}>
+            <DevPanel onClose={() => setPrefs({ developer: false })} />
+          </Suspense>
+        )}
+        {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} />}
+        {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
+        {(lists.signIn || snap.connection.state === 'signin') && (
+          <SignIn
+            onDone={() => {
+              session.nudge();
+              void refresh();
+            }}
+          />
+        )}
+      </div>
+    </ChatContext>
+  );
+}
+
+function Queue({ session, queue }: { session: Session; queue: string[] }) {
+  if (queue.length === 0) return null;
+  return (
+    <ul className="queue" aria-label="Messages sent after this answer">
+      {queue.map((text, i) => (
+        <li key={i}>
+          <span>{text}</span>
+          <button type="button" className="quiet" aria-label={`Take back: ${text}`} onClick={() => session.unqueue(i)}>
+            <Icon name="close" size={16} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/* Actions of the page itself; everything else belongs to the server. */
+async function act(session: Session, action: SuggestedAction, leave: () => void): Promise<void> {
+  if (action.handler === 'server') return session.act(action.action, action.data);
+  if (action.action === 'close_chat') return leave();
+  throw new Error(`This page does not know how to do “${action.action}”.`);
+}
+
+function editLast(): void {
+  [...document.querySelectorAll<HTMLButtonElement>('article.user button[aria-label="Edit your message"]')].at(-1)?.click();
+}
+
+function useTitle(waiting: number, title: string | null): void {
+  useEffect(() => {
+    document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}parley`;
+  }, [waiting, title]);
+}
+
+function useReadMarks(id: string | null, updatedAt: string | undefined): void {
+  useEffect(() => {
+    if (id && updatedAt && !document.hidden) markRead(id, updatedAt);
+  }, [id, updatedAt]);
+}
+
+export function exportMarkdown(session: Session): string {
+  return session
+    .get()
+    .state.messages.map((m) => `**${m.role === 'user' ? 'You' : 'Assistant'}**\n\n${textOf(m)}`)
+    .join('\n\n---\n\n');
+}

@@ -1,0 +1,160 @@
+/* Sidebar.tsx -- the list of conversations: new, search, rename, delete; what runs, what waits, what is unread. */
+import { useEffect, useRef, useState } from 'react';
+import { useNow } from '../chat/context';
+import { Icon } from '../chat/icons';
+import { ago, fullTime } from '../chat/words';
+import type { ThreadInfo } from '../transport/api';
+import { lastRead } from './prefs';
+import { addressOf } from './router';
+import { loadMore, remove, rename, useLists } from './store';
+
+interface Props {
+  current: string | null;
+  onOpen: (id: string | null) => void;
+  searchRef: React.RefObject<HTMLInputElement | null>;
+}
+
+export function Sidebar({ current, onOpen, searchRef }: Props) {
+  const lists = useLists();
+  const [query, setQuery] = useState('');
+  const now = useNow(30_000);
+  const wanted = query.trim().toLowerCase();
+  const found = lists.threads.filter((t) => !lists.hidden.has(t.id) && (t.title ?? '').toLowerCase().includes(wanted));
+  // A search looks through everything, page by page.
+  useEffect(() => {
+    if (wanted && lists.next) void loadMore();
+  }, [wanted, lists.next]);
+  return (
+    <nav className="side" aria-label="Conversations">
+      <div className="side-top">
+        <span className="brand">parley</span>
+        <button type="button" className="button outline new" onClick={() => onOpen(null)}>
+          <Icon name="plus" size={16} />
+          New conversation
+        </button>
+        <label className="search">
+          <Icon name="search" size={16} />
+          <input ref={searchRef} type="search" placeholder="Search" aria-label="Search conversations" value={query} onChange={(e) => setQuery(e.target.value)} />
+        </label>
+      </div>
+      <ul className="threads">
+        {groups(found, now).map(([day, threads]) => (
+          <li key={day}>
+            <h3>{day}</h3>
+            <ul>
+              {threads.map((t) => (
+                <Row key={t.id} thread={t} now={now} current={t.id === current} waiting={lists.inbox.some((a) => a.thread === t.id)} onOpen={onOpen} />
+              ))}
+            </ul>
+          </li>
+        ))}
+        {lists.loaded && found.length === 0 && <li className="meta none">{wanted ? 'Nothing found.' : 'No conversations yet.'}</li>}
+        {lists.next && !wanted && (
+          <li>
+            <button type="button" className="link more" onClick={() => void loadMore()}>
+              Earlier conversations
+            </button>
+          </li>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+function groups(threads: ThreadInfo[], now: number): [string, ThreadInfo[]][] {
+  const out = new Map<string, ThreadInfo[]>();
+  for (const t of threads) {
+    const day = dayOf(Date.parse(t.updated_at), now);
+    out.set(day, [...(out.get(day) ?? []), t]);
+  }
+  return [...out];
+}
+
+function dayOf(at: number, now: number): string {
+  const midnight = new Date(now).setHours(0, 0, 0, 0);
+  if (at >= midnight) return 'Today';
+  if (at >= midnight - 86_400_000) return 'Yesterday';
+  if (at >= midnight - 6 * 86_400_000) return 'This week';
+  return 'Earlier';
+}
+
+function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; now: number; current: boolean; waiting: boolean; onOpen: (id: string | null) => void }) {
+  const [editing, setEditing] = useState(false);
+  const title = thread.title || 'Untitled';
+  if (editing) return <RenameBox thread={thread} title={title} onDone={() => setEditing(false)} />;
+  return (
+    <li className={current ? 'row current' : 'row'} data-thread={thread.id}>
+      <a
+        href={addressOf(thread.id)}
+        aria-current={current ? 'page' : undefined}
+        onClick={(e) => {
+          if (e.metaKey || e.ctrlKey || e.shiftKey) return;
+          e.preventDefault();
+          onOpen(thread.id);
+        }}
+      >
+        <span className="row-title" dir="auto">
+          {title}
+        </span>
+        {markOf(thread, current, waiting || thread.state === 'waiting') ?? (
+          <time className="meta" dateTime={thread.updated_at} title={fullTime(thread.updated_at)}>
+            {ago(Date.parse(thread.updated_at), now)}
+          </time>
+        )}
+      </a>
+      <span className="row-tools">
+        <button type="button" className="quiet" aria-label={`Rename ${title}`} title="Rename" onClick={() => setEditing(true)}>
+          <Icon name="edit" size={16} />
+        </button>
+        <button
+          type="button"
+          className="quiet"
+          aria-label={`Delete ${title}`}
+          title="Delete"
+          onClick={() => {
+            remove(thread.id);
+            if (current) onOpen(null);
+          }}
+        >
+          <Icon name="trash" size={16} />
+        </button>
+      </span>
+    </li>
+  );
+}
+
+function markOf(thread: ThreadInfo, current: boolean, waiting: boolean): React.ReactNode {
+  if (waiting) return <span className="mark-wait">waits for you</span>;
+  if (thread.state === 'running') return <span className="mark-run">running</span>;
+  const read = lastRead(thread.id);
+  if (!current && read && thread.updated_at > read) return <span className="mark-new">new</span>;
+  return null;
+}
+
+function RenameBox({ thread, title, onDone }: { thread: ThreadInfo; title: string; onDone: () => void }) {
+  const [value, setValue] = useState(title);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.select(), []);
+  const save = () => {
+    const name = value.trim();
+    if (name && name !== title) void rename(thread.id, name);
+    onDone();
+  };
+  return (
+    <li className="row">
+      <input
+        ref={input}
+        className="rename"
+        value={value}
+        maxLength={200}
+        aria-label={`New name of ${title}`}
+        onChange={(e) => setValue(e.target.value)}
+        onBlur={save}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter' && !e.nativeEvent.isComposing) save();
+          if (e.key === 'Escape') onDone();
+        }}
+      />
+    </li>
+  );
+}

@@ -1,0 +1,32 @@
+/* router.ts -- one address per thread: `/t/<id>`; `/` is a new conversation.
+ *
+ * The server gives the page for every path without a dot, so an address can be
+ * reloaded and shared.
+ */
+import { useSyncExternalStore } from 'react';
+
+const listeners = new Set<() => void>();
+if (typeof window !== 'undefined') {
+  const tell = () => listeners.forEach((f) => f());
+  window.addEventListener('popstate', tell);
+}
+
+function current(): string | null {
+  return /^\/t\/([A-Za-z0-9_-]{1,128})$/.exec(location.pathname)?.[1] ?? null;
+}
+
+export function addressOf(thread: string | null): string {
+  return thread ? `/t/${thread}` : '/';
+}
+
+export function go(thread: string | null, replace = false): void {
+  if (thread === current()) return;
+  const url = addressOf(thread);
+  if (replace) history.replaceState(null, '', url);
+  else history.pushState(null, '', url);
+  listeners.forEach((f) => f());
+}
+
+export function useRoute(): string | null {
+  return useSyncExternalStore((f) => (listeners.add(f), () => listeners.delete(f)), current);
+}

@@ -1,0 +1,170 @@
+/* store.ts -- what the page shares: the server, open sessions, the list of threads, the inbox.
+ *
+ * Sessions of other threads stay in memory for a while, so that switching is
+ * instant; only the one on the screen is connected. Lists are asked for again
+ * when something here changed them, when the page comes back to the front, and
+ * now and then, because other devices change them too.
+ */
+import { useSyncExternalStore } from 'react';
+import type { ApprovalRecord } from '../protocol';
+import { Api, Refused, type ThreadInfo, type ToolInfo } from '../transport/api';
+import { newId, Session } from '../transport/session';
+import { WireLog } from '../transport/types';
+import { clientTools } from './clientTools';
+import { getPrefs, getToken } from './prefs';
+import { notice } from './notices';
+
+export const log = new WireLog();
+export const api = new Api({ token: getToken });
+const client = newId('tab');
+
+export interface Lists {
+  threads: ThreadInfo[];
+  next: string | null;
+  loaded: boolean;
+  inbox: ApprovalRecord[];
+  tools: ToolInfo[];
+  /** Deleted here a moment ago; gone for good when the undo time is over. */
+  hidden: Set<string>;
+  signIn: boolean;
+}
+
+let lists: Lists = { threads: [], next: null, loaded: false, inbox: [], tools: [], hidden: new Set(), signIn: false };
+const listeners = new Set<() => void>();
+
+function set(change: Partial<Lists>): void {
+  lists = { ...lists, ...change };
+  listeners.forEach((f) => f());
+}
+
+export function useLists(): Lists {
+  return useSyncExternalStore(
+    (f) => (listeners.add(f), () => listeners.delete(f)),
+    () => lists,
+  );
+}
+
+/* ---- sessions ---- */
+
+const sessionsMax = 8;
+const sessions = new Map<string, Session>();
+
+function make(id: string | null): Session {
+  return new Session({ api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon }, id);
+}
+
+export function sessionFor(id: string | null): Session {
+  if (id === null) return make(null);
+  const known = sessions.get(id);
+  const session = known ?? make(id);
+  keep(id, session);
+  session.setMode(getPrefs().mode);
+  return session;
+}
+
+/** A conversation that got its id after the first message. */
+export function keep(id: string, session: Session): void {
+  sessions.delete(id);
+  sessions.set(id, session);
+  for (const [old, s] of sessions) {
+    if (sessions.size <= sessionsMax) break;
+    s.close();
+    sessions.delete(old);
+  }
+}
+
+/* ---- lists ---- */
+
+let soon: ReturnType<typeof setTimeout> | null = null;
+
+export function refreshSoon(): void {
+  soon ??= setTimeout(() => {
+    soon = null;
+    void refresh();
+  }, 120);
+}
+
+export async function refresh(): Promise<void> {
+  try {
+    const [page, pending, unknown] = await Promise.all([api.threads(), api.approvals({ status: 'pending' }), api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] }))]);
+    const older = lists.threads.filter((t) => !page.threads.some((p) => p.id === t.id)).filter((t) => lists.next !== null || isOlder(t, page.threads));
+    const inbox = [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
+    set({ threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads, next: lists.loaded && older.length ? lists.next : page.next, loaded: true, inbox, signIn: false });
+    if (lists.tools.length === 0) set({ tools: (await api.tools()).tools });
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) set({ signIn: true });
+  }
+}
+
+/* Pages loaded earlier by scrolling stay, as long as they are behind the first page. */
+function isOlder(t: ThreadInfo, page: ThreadInfo[]): boolean {
+  const end = page.at(-1);
+  return end !== undefined && t.updated_at < end.updated_at;
+}
+
+export async function loadMore(): Promise<void> {
+  if (!lists.next) return;
+  const page = await api.threads(lists.next).catch(() => null);
+  if (!page) return;
+  const fresh = page.threads.filter((t) => !lists.threads.some((x) => x.id === t.id));
+  set({ threads: [...lists.threads, ...fresh], next: page.next });
+}
+
+export async function rename(id: string, title: string): Promise<void> {
+  const before = lists.threads;
+  set({ threads: before.map((t) => (t.id === id ? { ...t, title } : t)) });
+  await api.rename(id, title).catch(() => {
+    set({ threads: before });
+    notice('The name could not be changed.');
+  });
+}
+
+const undo_ms = 6000;
+const doomed = new Map<string, ReturnType<typeof setTimeout>>();
+
+/** Takes a thread out of the list and deletes it when nobody has called it back. */
+export function remove(id: string): void {
+  set({ hidden: new Set(lists.hidden).add(id) });
+  doomed.set(id, setTimeout(() => void destroy(id), undo_ms));
+  notice('Conversation deleted.', { label: 'Undo', run: () => restore(id) }, undo_ms);
+}
+
+function restore(id: string): void {
+  clearTimeout(doomed.get(id));
+  doomed.delete(id);
+  const hidden = new Set(lists.hidden);
+  hidden.delete(id);
+  set({ hidden });
+}
+
+async function destroy(id: string, leaving = false): Promise<void> {
+  if (!doomed.delete(id)) return;
+  sessions.get(id)?.close();
+  sessions.delete(id);
+  try {
+    await api.remove(id, leaving);
+    set({ threads: lists.threads.filter((t) => t.id !== id) });
+    refreshSoon();
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return;
+    restore(id);
+    notice('The conversation could not be deleted.');
+  }
+}
+
+/* ---- the page's life ---- */
+
+export function startPage(current: () => Session | null): void {
+  const back = () => {
+    if (document.hidden) return;
+    current()?.nudge();
+    refreshSoon();
+  };
+  window.addEventListener('online', back);
+  window.addEventListener('focus', back);
+  document.addEventListener('visibilitychange', back);
+  // Leaving the page is the end of the undo time.
+  window.addEventListener('pagehide', () => [...doomed.keys()].forEach((id) => void destroy(id, true)));
+  setInterval(() => document.hidden || refreshSoon(), 15_000);
+  void refresh();
+}

@@ -1,0 +1,61 @@
+/* Announcer.tsx -- the boundaries of a turn, said to screen readers.
+ *
+ * One polite line for what begins and ends, one assertive line for what needs a
+ * person. Neither moves the focus, and nothing is read token by token.
+ */
+import { useEffect, useRef, useState } from 'react';
+import { callsOf, textOf, type Call, type ThreadState } from '../protocol';
+import { stateWord } from './words';
+
+export function Announcer({ state, loaded }: { state: ThreadState; loaded: boolean }) {
+  const [polite, setPolite] = useState('');
+  const [urgent, setUrgent] = useState('');
+  const before = useRef<ThreadState | null>(null);
+  useEffect(() => {
+    const was = before.current;
+    before.current = state;
+    if (!was || !loaded || was === state) return;
+    const p = politeNews(was, state);
+    if (p) setPolite(p);
+    const u = urgentNews(was, state);
+    if (u) setUrgent(u);
+  }, [state, loaded]);
+  return (
+    <>
+      <p className="sr" role="status" aria-live="polite">
+        {polite}
+      </p>
+      <p className="sr" role="alert" aria-live="assertive">
+        {urgent}
+      </p>
+    </>
+  );
+}
+
+function calls(s: ThreadState): Call[] {
+  const last = s.open ?? s.messages.at(-1);
+  return last ? callsOf(last) : [];
+}
+
+function politeNews(was: ThreadState, now: ThreadState): string {
+  if (was.open?.status === 'open' && !now.open) {
+    const last = now.messages.at(-1);
+    if (last?.status === 'stopped') return 'Answer stopped';
+    // Once, at its end: the words themselves, as far as they can be listened to.
+    if (last?.role === 'assistant' && last.status === 'done') return `Answer complete. ${textOf(last).slice(0, 600)}`;
+  }
+  const old = new Map(calls(was).map((c) => [c.id, c.status]));
+  const changed = calls(now).find((c) => old.get(c.id) !== c.status && c.status !== 'asking' && c.status !== 'queued' && c.status !== 'preparing');
+  if (changed) return `Tool ${changed.name}: ${stateWord[changed.status]}`;
+  if (!was.open && now.open?.status === 'open') return 'Answer started';
+  return '';
+}
+
+function urgentNews(was: ThreadState, now: ThreadState): string {
+  const asked = new Set(calls(was).filter((c) => c.status === 'asking').map((c) => c.id));
+  const ask = calls(now).find((c) => c.status === 'asking' && !asked.has(c.id));
+  if (ask) return `Approval needed: ${ask.approval?.ask ?? ask.name}`;
+  const last = now.messages.at(-1);
+  if (last?.status === 'failed' && last !== was.messages.at(-1)) return `The answer failed. ${last.error?.message ?? ''}`;
+  return '';
+}

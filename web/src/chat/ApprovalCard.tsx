@@ -1,0 +1,203 @@
+/* ApprovalCard.tsx -- a person decides.
+ *
+ * The sentence is the server's, the arguments are the ones that will be used,
+ * complete and with nothing hidden in them. A click that lands as the card
+ * appears is not taken: it was meant for what stood there before.
+ */
+import { useEffect, useId, useState, type KeyboardEvent } from 'react';
+import { isObject, type Call } from '../protocol';
+import { useChat, useNow } from './context';
+import { Icon, toolIcon } from './icons';
+import { reveal } from './reveal';
+import { clock, fullTime, humanName, left } from './words';
+
+const guard_ms = 450;
+
+export function ApprovalCard({ call }: { call: Call }) {
+  const chat = useChat();
+  const approval = call.approval!;
+  const armed = useArmed();
+  const [asksReason, setAsksReason] = useState(false);
+  const [reason, setReason] = useState('');
+  const title = useId();
+  const busy = approval.sending !== undefined;
+  const decide = (confirmed: boolean) => {
+    if (armed) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+  };
+  const keys = (e: KeyboardEvent) => {
+    if (!e.altKey || busy) return;
+    if (e.code === 'KeyA') decide(true);
+    else if (e.code === 'KeyD') decide(false);
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <section className="ask" aria-labelledby={title} data-approval={approval.id} data-call={call.id} data-tool={call.name} data-armed={armed} onKeyDown={keys}>
+      <h3 id={title} className="ask-title">
+        <Icon name="shield" />
+        <span>{approval.ask ?? `Run ${humanName(call.name)}?`}</span>
+      </h3>
+      <Arguments input={call.input} />
+      <p className="ask-meta">
+        <Icon name={toolIcon(call.name)} size={16} />
+        <code>{call.name}</code>
+        <span>{chat.tool(call.name)?.where === 'client' ? 'runs in this browser' : 'runs on the server, for you'}</span>
+        {approval.risk && <RiskMark risk={approval.risk} />}
+        {approval.expiresAt && <Countdown until={approval.expiresAt} />}
+      </p>
+      {approval.error && (
+        <p className="ask-error" role="alert">
+          {approval.error}
+        </p>
+      )}
+      {asksReason && (
+        <label className="ask-reason">
+          <span>Why not? The assistant gets to read this.</span>
+          <input type="text" value={reason} maxLength={500} autoFocus onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === 'Enter' && !e.nativeEvent.isComposing && decide(false)} />
+        </label>
+      )}
+      <div className="ask-buttons">
+        <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
+          {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+        </button>
+        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
+          {approval.sending === 'deny' ? 'Denying…' : 'Deny'}
+        </button>
+        {!asksReason && (
+          <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
+            Deny with a reason…
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function useArmed(): boolean {
+  const [armed, setArmed] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setArmed(true), guard_ms);
+    return () => clearTimeout(timer);
+  }, []);
+  return armed;
+}
+
+export function RiskMark({ risk }: { risk: string }) {
+  const high = risk !== 'low';
+  return (
+    <span className={high ? 'risk high' : 'risk'}>
+      <Icon name={high ? 'warning' : 'check'} size={16} />
+      {humanName(risk)} risk
+    </span>
+  );
+}
+
+function Countdown({ until }: { until: string }) {
+  const soon = Date.parse(until) - Date.now() < 3_600_000;
+  const rest = left(until, useNow(soon ? 1000 : 30_000));
+  return (
+    <span className="countdown" title={fullTime(until)}>
+      <Icon name="clock" size={16} />
+      {rest ? `Expires in ${rest}` : 'Expired'}
+    </span>
+  );
+}
+
+/** The arguments as a table; what is nested stands as JSON. */
+export function Arguments({ input }: { input: unknown }) {
+  const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
+  if (entries.length === 0) return <p className="meta">No arguments.</p>;
+  return (
+    <table className="args">
+      <tbody>
+        {entries.map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>
+              <Shown text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} json={typeof value === 'object' && value !== null} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function Shown({ text, json = false }: { text: string; json?: boolean }) {
+  const pieces = reveal(text);
+  const body = pieces.map((p, i) =>
+    p.hidden ? (
+      <mark key={i} className="hidden-char" title={p.hidden}>
+        {p.text} <small>({p.hidden})</small>
+      </mark>
+    ) : (
+      p.text
+    ),
+  );
+  return json ? <pre className="wraps">{body}</pre> : <span className="arg">{text === '' ? <i className="meta">empty</i> : body}</span>;
+}
+
+const verdict = { approved: 'Approved', denied: 'Denied', expired: 'Nobody answered in time', cancelled: 'Set aside', pending: '' } as const;
+
+/** What stays of the card after the decision: who, when, from where, and the arguments. */
+export function ApprovalRecordLine({ call }: { call: Call }) {
+  const [open, setOpen] = useState(false);
+  const a = call.approval!;
+  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${a.decidedBy}` : '';
+  return (
+    <div className="record" data-decision={a.status}>
+      <button type="button" className="record-line" aria-expanded={open} onClick={() => setOpen(!open)} title={a.decidedAt ? fullTime(a.decidedAt) : undefined}>
+        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : 'clock'} size={16} />
+        <span>
+          {verdict[a.status]}
+          {who}
+          {a.decidedAt && `, ${clock(a.decidedAt)}`}
+          {a.reason && `: “${a.reason}”`}
+        </span>
+      </button>
+      {open && (
+        <div className="record-body">
+          {a.ask && <p>{a.ask}</p>}
+          <Arguments input={call.input} />
+          {a.decidedVia && <p className="meta">Answered through {a.decidedVia}.</p>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Two or more wait: each can be decided alone, or all at once after seeing what that covers. */
+export function ApproveAll({ calls }: { calls: Call[] }) {
+  const chat = useChat();
+  const [open, setOpen] = useState(false);
+  const armed = useArmed();
+  if (calls.length < 2) return null;
+  if (!open) {
+    return (
+      <p className="ask-all">
+        {calls.length} requests wait for you.{' '}
+        <button type="button" className="link" onClick={() => setOpen(true)}>
+          Approve all…
+        </button>
+      </p>
+    );
+  }
+  return (
+    <section className="ask-all listing" aria-label="Approve all">
+      <p>This approves:</p>
+      <ul>
+        {calls.map((c) => (
+          <li key={c.id}>{c.approval?.ask ?? humanName(c.name)}</li>
+        ))}
+      </ul>
+      <div className="ask-buttons">
+        <button type="button" className="button ask-yes" onClick={() => armed && calls.forEach((c) => chat.decide(c.approval!.id, true))}>
+          Approve {calls.length} requests
+        </button>
+        <button type="button" className="button outline" onClick={() => setOpen(false)}>
+          Back
+        </button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,116 @@
+/* Embed.tsx -- results that are meant to be seen: artifacts and pictures.
+ *
+ * An artifact is a page that a model wrote. It runs in a frame without an
+ * origin: it can run its own script and nothing else, not even a request (see
+ * public/frame.html and web/README.md). A picture is shown as an image, where
+ * no script runs.
+ */
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { isObject, type Call } from '../protocol';
+import { CopyButton } from './CopyButton';
+import { Icon } from './icons';
+import { CodeBlock } from './markdown/CodeBlock';
+
+interface Artifact {
+  id: string;
+  type: string;
+  title: string;
+  content: string;
+}
+
+export function artifactOf(call: Call): Artifact | null {
+  let v: unknown = call.output;
+  if (typeof v === 'string' && v.startsWith('{')) {
+    try {
+      v = JSON.parse(v);
+    } catch {
+      return null;
+    }
+  }
+  if (isObject(v) && isObject(v.artifact)) v = v.artifact;
+  if (!isObject(v) || typeof v.content !== 'string' || typeof v.type !== 'string') return null;
+  return { id: String(v.id ?? call.id), type: v.type, title: typeof v.title === 'string' && v.title ? v.title : 'Untitled', content: v.content };
+}
+
+export function hasEmbed(call: Call): boolean {
+  return call.status === 'done' && artifactOf(call) !== null;
+}
+
+export function Embed({ call }: { call: Call }) {
+  const artifact = useMemo(() => artifactOf(call), [call]);
+  if (!artifact) return null;
+  if (artifact.type === 'svg' || artifact.type.startsWith('image/')) return <Picture artifact={artifact} />;
+  return <ArtifactFrame artifact={artifact} />;
+}
+
+function Picture({ artifact }: { artifact: Artifact }) {
+  const url = useMemo(() => pictureUrl(artifact), [artifact]);
+  return (
+    <figure className="picture">
+      <img src={url} alt={artifact.title} />
+      <figcaption>
+        {artifact.title}
+        <a className="quiet" href={url} download={`${artifact.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'image'}.${artifact.type === 'svg' ? 'svg' : 'png'}`}>
+          Save
+        </a>
+      </figcaption>
+    </figure>
+  );
+}
+
+function pictureUrl(a: Artifact): string {
+  if (a.content.startsWith('data:image/')) return a.content;
+  const type = a.type === 'svg' ? 'image/svg+xml' : a.type;
+  return a.type === 'svg' || a.type === 'image/svg+xml' ? `data:${type};charset=utf-8,${encodeURIComponent(a.content)}` : `data:${type};base64,${a.content}`;
+}
+
+function ArtifactFrame({ artifact }: { artifact: Artifact }) {
+  const [tab, setTab] = useState<'preview' | 'code'>('preview');
+  const [wide, setWide] = useState(false);
+  return (
+    <figure className={wide ? 'artifact wide' : 'artifact'}>
+      <figcaption>
+        <strong>{artifact.title}</strong>
+        <span className="tabs" role="group" aria-label={`View of ${artifact.title}`}>
+          <button type="button" aria-pressed={tab === 'preview'} onClick={() => setTab('preview')}>
+            Preview
+          </button>
+          <button type="button" aria-pressed={tab === 'code'} onClick={() => setTab('code')}>
+            Code
+          </button>
+        </span>
+        <CopyButton text={artifact.content} label={`Copy ${artifact.title}`} />
+        <button type="button" className="quiet" aria-pressed={wide} aria-label={wide ? 'Make smaller' : 'Make larger'} onClick={() => setWide(!wide)}>
+          <Icon name="expand" size={16} />
+        </button>
+      </figcaption>
+      {tab === 'preview' ? <Frame artifact={artifact} /> : <CodeBlock code={artifact.content} language="html" closed />}
+    </figure>
+  );
+}
+
+/* The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it. */
+function Frame({ artifact }: { artifact: Artifact }) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    const late = setTimeout(() => setFailed(true), 4000);
+    const hear = (e: MessageEvent) => {
+      if (e.source !== frame.current?.contentWindow || !isObject(e.data) || e.data.type !== 'parley-frame-ready') return;
+      clearTimeout(late);
+      setFailed(false);
+      frame.current?.contentWindow?.postMessage({ type: 'parley-frame-show', html: artifact.content }, '*');
+    };
+    window.addEventListener('message', hear);
+    return () => {
+      clearTimeout(late);
+      window.removeEventListener('message', hear);
+    };
+  }, [artifact]);
+  return (
+    <>
+      <iframe ref={frame} title={artifact.title} src="/frame.html" sandbox="allow-scripts" referrerPolicy="no-referrer" />
+      {failed && <p className="meta">The preview did not start. The code is under “Code”.</p>}
+    </>
+  );
+}

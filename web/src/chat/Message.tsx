@@ -1,0 +1,273 @@
+/* Message.tsx -- one message: the person's bubble, or the assistant's column.
+ *
+ * Memoised: a finished message is drawn once. Its tools stand in the text where
+ * they happened.
+ */
+import { memo, useEffect, useRef, useState } from 'react';
+import { callsOf, textOf, type Call, type Message, type Part } from '../protocol';
+import { ApproveAll } from './ApprovalCard';
+import { useChat, useNow } from './context';
+import { CopyButton } from './CopyButton';
+import { Icon } from './icons';
+import { Markdown } from './markdown/Markdown';
+import { PayloadView } from './Payload';
+import { ToolGroup } from './ToolCard';
+import { clock, duration, fullTime } from './words';
+
+export const MessageView = memo(function MessageView({ message, last }: { message: Message; last: boolean }) {
+  return message.role === 'user' ? <UserMessage message={message} /> : <AssistantMessage message={message} last={last} />;
+});
+
+function named(who: string, message: Message): string {
+  return message.at ? `${who}, ${clock(message.at)}` : who;
+}
+
+/* ---- the person ---- */
+
+function UserMessage({ message }: { message: Message }) {
+  const chat = useChat();
+  const [editing, setEditing] = useState(false);
+  const [active, setActive] = useState(false);
+  const text = textOf(message);
+  if (!text && message.parts.length === 0) return null; // no empty "You", ever
+  return (
+    <article className={active ? 'msg user active' : 'msg user'} aria-label={named('You', message)} data-id={message.id} tabIndex={-1}>
+      <h2 className="sr">You</h2>
+      {editing ? (
+        <EditBox text={text} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
+      ) : (
+        <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined} onClick={() => setActive(!active)}>
+          {text}
+        </div>
+      )}
+      {!editing && <SendState message={message} />}
+      {!editing && (message.send === undefined || message.send === 'sent') && (
+        <div className="msg-tools">
+          <CopyButton text={text} label="Copy your message" />
+          <button type="button" className="quiet" aria-label="Edit your message" title="Edit and ask again" onClick={() => setEditing(true)}>
+            <Icon name="edit" size={16} />
+          </button>
+        </div>
+      )}
+    </article>
+  );
+}
+
+function SendState({ message }: { message: Message }) {
+  const chat = useChat();
+  if (message.send === 'waiting') {
+    return (
+      <p className="send-state">
+        Not sent yet; it goes out when the connection is back.{' '}
+        <button type="button" className="link" onClick={() => chat.discard(message.id)}>
+          Take back
+        </button>
+      </p>
+    );
+  }
+  if (message.send !== 'failed') return null;
+  return (
+    <p className="send-state bad" role="alert">
+      Not sent: {message.sendError ?? 'the server refused it.'}{' '}
+      <button type="button" className="link" onClick={() => chat.retrySend(message.id)}>
+        Try again
+      </button>{' '}
+      <button type="button" className="link" onClick={() => chat.discard(message.id)}>
+        Edit
+      </button>
+    </p>
+  );
+}
+
+function EditBox({ text, onSave, onCancel }: { text: string; onSave: (text: string) => void; onCancel: () => void }) {
+  const [value, setValue] = useState(text);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    area.current?.focus();
+    area.current?.setSelectionRange(text.length, text.length);
+  }, [text]);
+  const save = () => value.trim() && onSave(value.trim());
+  return (
+    <div className="edit">
+      <textarea
+        ref={area}
+        value={value}
+        rows={Math.min(8, value.split('\n').length + 1)}
+        aria-label="Edit your message"
+        onChange={(e) => setValue(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === 'Escape') onCancel();
+          if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+            e.preventDefault();
+            save();
+          }
+        }}
+      />
+      <p className="meta">What came after this message is set aside.</p>
+      <div className="edit-buttons">
+        <button type="button" className="button outline" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="button" className="button primary" onClick={save}>
+          Send again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/* ---- the assistant ---- */
+
+function AssistantMessage({ message, last }: { message: Message; last: boolean }) {
+  const streaming = message.status === 'open';
+  const waiting = callsOf(message).filter((c) => c.status === 'asking' && !c.approval?.sending);
+  return (
+    <article className="msg assistant" aria-label={named('Assistant', message)} aria-busy={streaming} data-id={message.id} data-status={message.status} tabIndex={-1}>
+      <h2 className="sr">Assistant</h2>
+      <span className="mark" aria-hidden="true" />
+      <div className="said">
+        <Parts message={message} streaming={streaming} />
+        <ApproveAll calls={waiting} />
+        <Ending message={message} last={last} />
+        {message.payload && !streaming && <PayloadView payload={message.payload} last={last} />}
+        {!streaming && message.status !== 'parked' && <AnswerTools message={message} last={last} />}
+      </div>
+    </article>
+  );
+}
+
+type Group = { type: 'calls'; calls: Call[]; key: string } | { type: 'part'; part: Exclude<Part, { type: 'call' }>; key: string; at: number };
+
+function groupsOf(message: Message): Group[] {
+  const out: Group[] = [];
+  message.parts.forEach((part, at) => {
+    if (part.type !== 'call') {
+      if (part.type !== 'text' || part.text.trim()) out.push({ type: 'part', part, at, key: `p${at}` });
+      return;
+    }
+    const call = message.calls[part.id];
+    const prev = out.at(-1);
+    if (!call) return;
+    if (prev?.type === 'calls') prev.calls.push(call);
+    else out.push({ type: 'calls', calls: [call], key: `c${part.id}` });
+  });
+  return out;
+}
+
+function Parts({ message, streaming }: { message: Message; streaming: boolean }) {
+  const groups = groupsOf(message);
+  return groups.map((g, i) => {
+    if (g.type === 'calls') return <div className="tools" key={g.key}><ToolGroup calls={g.calls} /></div>;
+    const growing = streaming && i === groups.length - 1;
+    switch (g.part.type) {
+      case 'text':
+        return <div key={g.key} className={growing ? 'text growing' : 'text'}><Markdown text={g.part.text} growing={growing} /></div>;
+      case 'reasoning':
+        return <Reasoning key={g.key} part={g.part} alone={growing} />;
+      case 'file':
+        return <FileView key={g.key} part={g.part} />;
+    }
+  });
+}
+
+/* Folded, except while there is nothing else to look at. */
+function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>; alone: boolean }) {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? (alone && !part.done);
+  const took = part.startedAt && part.endedAt ? ` for ${duration(part.endedAt - part.startedAt)}` : '';
+  return (
+    <section className="reasoning">
+      <button type="button" className="link" aria-expanded={open} onClick={() => setChosen(!open)}>
+        <Icon name="thought" size={16} />
+        {part.done || !alone ? `Thought${took}` : 'Thinking'}
+      </button>
+      {open && <Markdown text={part.text} growing={!part.done} />}
+    </section>
+  );
+}
+
+function FileView({ part }: { part: Extract<Part, { type: 'file' }> }) {
+  if (part.mediaType.startsWith('image/') && part.url.startsWith('data:')) return <img className="file" src={part.url} alt={part.filename ?? 'image'} />;
+  return <p className="meta">File: {part.filename ?? part.mediaType}</p>;
+}
+
+function Ending({ message, last }: { message: Message; last: boolean }) {
+  const chat = useChat();
+  if (message.status === 'stopped') return <p className="ending">Stopped. What was said so far is kept.</p>;
+  if (message.status !== 'failed' || !message.error) return null;
+  return (
+    <div className="failure" role="alert">
+      <Icon name="warning" />
+      <p>
+        <strong>The answer failed.</strong> {message.error.message} {callsOf(message).length > 0 || textOf(message) ? 'What came before is kept.' : 'Your message is kept.'}
+      </p>
+      {last && message.error.retryable && (
+        <button type="button" className="button outline" onClick={() => chat.regenerate(message)}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function AnswerTools({ message, last }: { message: Message; last: boolean }) {
+  const text = textOf(message);
+  return (
+    <div className="msg-tools">
+      {text && <CopyButton text={text} label="Copy answer" />}
+      {last && message.status !== 'failed' && <Retry message={message} />}
+      {message.at && (
+        <time className="meta" dateTime={new Date(message.at).toISOString()} title={fullTime(message.at)}>
+          {clock(message.at)}
+        </time>
+      )}
+      {message.usage && (
+        <span className="meta" title="Tokens read and written">
+          {message.usage.input_tokens ?? 0} in, {message.usage.output_tokens ?? 0} out
+        </span>
+      )}
+    </div>
+  );
+}
+
+/* Tools that already did something are not run again silently: the person is told first. */
+function Retry({ message }: { message: Message }) {
+  const chat = useChat();
+  const [asks, setAsks] = useState(false);
+  const ran = callsOf(message).filter((c) => c.status === 'done' && (c.approval || chat.tool(c.name)?.idempotent === false));
+  if (asks) {
+    return (
+      <span className="retry-warning" role="alert">
+        {[...new Set(ran.map((c) => c.name))].join(', ')} already ran. A new answer does not undo it and may ask to run it again.{' '}
+        <button type="button" className="link" onClick={() => chat.regenerate(message)}>
+          Answer again
+        </button>{' '}
+        <button type="button" className="link" onClick={() => setAsks(false)}>
+          Leave it
+        </button>
+      </span>
+    );
+  }
+  return (
+    <button type="button" className="quiet" aria-label="Answer again" title="Answer again" onClick={() => (ran.length ? setAsks(true) : chat.regenerate(message))}>
+      <Icon name="retry" size={16} />
+    </button>
+  );
+}
+
+/** Between sending and the first word: what is known, and since when nothing has been heard. */
+export function Thinking({ status, since, stopping }: { status: string | null; since: number | null; stopping: boolean }) {
+  const now = useNow(1000, since !== null);
+  const s = since ? Math.floor((now - since) / 1000) : 0;
+  return (
+    <div className="thinking">
+      <span className="dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span>{stopping ? 'Stopping…' : (status ?? 'Thinking...')}</span>
+      {s >= 5 && <span className="meta">{s} s</span>}
+    </div>
+  );
+}

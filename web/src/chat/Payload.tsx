@@ -1,0 +1,171 @@
+/* Payload.tsx -- what an answer offers next: chips, actions, and things made for the page. */
+import { useState } from 'react';
+import { isObject, type CustomPayload, type Payload, type SuggestedAction } from '../protocol';
+import { useChat } from './context';
+import { Icon } from './icons';
+import { ValueBlock } from './Json';
+import { humanName } from './words';
+
+export function PayloadView({ payload, last }: { payload: Payload; last: boolean }) {
+  const chat = useChat();
+  const { suggestedValues: values, suggestedActions: actions, custom } = payload;
+  return (
+    <>
+      {custom && <Custom payload={custom} />}
+      {last && actions.length > 0 && (
+        <div className="actions" role="group" aria-label="Actions">
+          {actions.map((a, i) => (
+            <ActionButton key={`${a.action}-${i}`} action={a} />
+          ))}
+        </div>
+      )}
+      {last && values.length > 0 && (
+        <div className="chips" role="group" aria-label="Suggested replies">
+          {values.map((v, i) => (
+            <button key={i} type="button" className="chip" title="Click sends it, Shift+click lets you change it first" onClick={(e) => (e.shiftKey ? chat.fill(v.value) : chat.send(v.value))}>
+              {v.label}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+type Progress = { state: 'idle' | 'busy' | 'done' } | { state: 'failed'; why: string };
+
+/* A double click acts once: only an idle or failed button takes a click. */
+function ActionButton({ action }: { action: SuggestedAction }) {
+  const chat = useChat();
+  const [p, setP] = useState<Progress>({ state: 'idle' });
+  const run = () => {
+    if (p.state === 'busy' || p.state === 'done') return;
+    setP({ state: 'busy' });
+    chat.act(action).then(
+      () => setP({ state: 'done' }),
+      (e: unknown) => setP({ state: 'failed', why: e instanceof Error ? e.message : 'It failed.' }),
+    );
+  };
+  const style = action.style ?? 'secondary';
+  return (
+    <span className="action">
+      <button type="button" className={`button act-${style}`} data-state={p.state} aria-busy={p.state === 'busy'} aria-disabled={p.state === 'busy' || p.state === 'done'} onClick={run}>
+        {p.state === 'done' && <Icon name="check" size={16} />}
+        {style === 'warning' && p.state !== 'done' && <Icon name="warning" size={16} />}
+        {action.label}
+        {p.state === 'busy' && '…'}
+      </button>
+      {p.state === 'failed' && (
+        <span className="action-error" role="alert">
+          {p.why}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Custom({ payload }: { payload: CustomPayload }) {
+  switch (payload.type) {
+    case 'tool_history':
+      return null; // the cards show it
+    case 'schema_proposal':
+      return <Schema data={payload.data} />;
+    case 'presentation_categories':
+    case 'stream_suggestions':
+      return <Listing title={humanName(payload.type)} data={payload.data} />;
+    default:
+      return (
+        <details className="custom">
+          <summary>{humanName(payload.type)}</summary>
+          <ValueBlock label="Data" value={payload.data} name={payload.type} />
+        </details>
+      );
+  }
+}
+
+/* A proposed schema: tables with their columns, or whatever list of fields is there. */
+function Schema({ data }: { data: unknown }) {
+  const tables = tablesOf(data);
+  if (tables.length === 0) return <Listing title="Proposed schema" data={data} />;
+  return (
+    <section className="custom" aria-label="Proposed schema">
+      <h3>Proposed schema</h3>
+      {tables.map((t) => (
+        <div key={t.name} className="table" tabIndex={0} role="group" aria-label={`Table ${t.name}`}>
+          <table>
+            <caption>{t.name}</caption>
+            <thead>
+              <tr>
+                <th>Column</th>
+                <th>Type</th>
+                <th>Notes</th>
+              </tr>
+            </thead>
+            <tbody>
+              {t.columns.map((c, i) => (
+                <tr key={i}>
+                  <td>
+                    <code>{c.name}</code>
+                  </td>
+                  <td>{c.type}</td>
+                  <td>{c.notes}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+interface Column {
+  name: string;
+  type: string;
+  notes: string;
+}
+
+function tablesOf(data: unknown): { name: string; columns: Column[] }[] {
+  if (!isObject(data)) return [];
+  const list = Array.isArray(data.tables) ? data.tables : [data];
+  return list.filter(isObject).flatMap((t) => {
+    const raw = t.columns ?? t.fields ?? (isObject(t.properties) ? t.properties : undefined);
+    const columns = columnsOf(raw);
+    return columns.length ? [{ name: String(t.name ?? t.table ?? t.title ?? 'Table'), columns }] : [];
+  });
+}
+
+function columnsOf(raw: unknown): Column[] {
+  const entries: [string, unknown][] = Array.isArray(raw) ? raw.map((c) => [isObject(c) ? String(c.name ?? '') : String(c), c]) : isObject(raw) ? Object.entries(raw) : [];
+  return entries.map(([name, c]) => {
+    const o = isObject(c) ? c : {};
+    const notes = ['description', 'notes', 'note'].map((k) => o[k]).find((x) => typeof x === 'string') as string | undefined;
+    const flags = [o.primary_key || o.primary ? 'primary key' : '', o.required || o.nullable === false ? 'required' : '', o.unique ? 'unique' : ''].filter(Boolean);
+    return { name, type: typeof c === 'string' ? c : String(o.type ?? ''), notes: [notes, ...flags].filter(Boolean).join(', ') };
+  });
+}
+
+function Listing({ title, data }: { title: string; data: unknown }) {
+  const list = Array.isArray(data) ? data : isObject(data) ? Object.values(data).find(Array.isArray) : undefined;
+  if (!list) {
+    return (
+      <details className="custom" open>
+        <summary>{title}</summary>
+        <ValueBlock label="Data" value={data} name={title} />
+      </details>
+    );
+  }
+  return (
+    <section className="custom" aria-label={title}>
+      <h3>{title}</h3>
+      <ul>
+        {list.map((x: unknown, i: number) => (
+          <li key={i}>
+            {isObject(x) ? String(x.label ?? x.title ?? x.name ?? JSON.stringify(x)) : String(x)}
+            {isObject(x) && typeof x.description === 'string' && <span className="meta"> {x.description}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,143 @@
+/* ToolCard.tsx -- a tool call in the text: first its intent, then its card.
+ *
+ * One line when folded: icon, name, summary, state, duration. While it runs an
+ * amber bar along the top fills. Results that are meant to be seen (an
+ * artifact, a picture) stand below the card and stay when it is folded.
+ */
+import { memo, useEffect, useId, useState } from 'react';
+import type { Call } from '../protocol';
+import { ApprovalCard, ApprovalRecordLine } from './ApprovalCard';
+import { useNow } from './context';
+import { Embed, hasEmbed } from './Embed';
+import { Icon, toolIcon } from './icons';
+import { ValueBlock } from './Json';
+import { UnknownCard } from './UnknownCard';
+import { duration, stateIcon, summaryOf, wordOf } from './words';
+
+export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
+  const announcing = useAnnouncing(call);
+  if (call.status === 'asking') return <ApprovalCard call={call} />;
+  if (call.status === 'unknown') return <UnknownCard call={call} />;
+  if (announcing || (call.status === 'preparing' && call.intent)) return <IntentLine call={call} />;
+  return (
+    <>
+      <ToolCard call={call} />
+      {hasEmbed(call) && <Embed call={call} />}
+    </>
+  );
+});
+
+/* Intent and start come in the same millisecond; a person needs a moment to read what is about to happen. */
+const announced_ms = 450;
+
+function useAnnouncing(call: Call): boolean {
+  const fresh = () => !!call.intent && !call.approval && call.startedAt !== undefined && Date.now() - call.startedAt < announced_ms;
+  const [on, setOn] = useState(fresh);
+  useEffect(() => {
+    if (!on) return;
+    const timer = setTimeout(() => setOn(false), announced_ms);
+    return () => clearTimeout(timer);
+  }, [on]);
+  return on;
+}
+
+function IntentLine({ call }: { call: Call }) {
+  return (
+    <p className="intent" data-call={call.id}>
+      <Icon name={toolIcon(call.name)} size={16} />
+      <span>{call.intent}</span>
+    </p>
+  );
+}
+
+const busy = new Set(['preparing', 'queued', 'running', 'offered']);
+
+function ToolCard({ call }: { call: Call }) {
+  const [open, setOpen] = useState(false);
+  const body = useId();
+  const running = busy.has(call.status);
+  return (
+    <section className="tool" data-status={call.status} data-call={call.id} data-tool={call.name} aria-label={`Tool ${call.name}, ${wordOf(call)}`}>
+      {running && <Bar call={call} />}
+      <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
+        <Icon name={toolIcon(call.name)} size={18} />
+        <code className="tool-name">{call.name || 'tool'}</code>
+        <span className="tool-summary">{summaryOf(call)}</span>
+        <State call={call} />
+        <Icon name="chevron" size={16} />
+      </button>
+      {call.approval && call.approval.status !== 'pending' && <ApprovalRecordLine call={call} />}
+      <div id={body} className="tool-body" hidden={!open}>
+        {open && <Details call={call} />}
+      </div>
+    </section>
+  );
+}
+
+/* The bar keeps its place and height whether or not the tool tells how far it is. */
+function Bar({ call }: { call: Call }) {
+  const value = call.progress?.value ?? null;
+  return (
+    <div className="bar" role="progressbar" aria-label={`Progress of ${call.name}`} {...(value === null ? {} : { 'aria-valuenow': Math.round(value * 100), 'aria-valuemin': 0, 'aria-valuemax': 100 })}>
+      <div className={value === null ? 'bar-fill unknown' : 'bar-fill'} style={value === null ? undefined : { transform: `scaleX(${value})` }} />
+    </div>
+  );
+}
+
+function State({ call }: { call: Call }) {
+  const running = busy.has(call.status);
+  return (
+    <span className="tool-state">
+      {running ? <span className="spin" aria-hidden="true" /> : <Icon name={stateIcon[call.status]} size={16} />}
+      <span className="tool-word">{wordOf(call)}</span>
+      {call.ms !== undefined && <span className="tool-ms">{duration(call.ms)}</span>}
+      {call.ms === undefined && running && call.startedAt && <Elapsed since={call.startedAt} />}
+    </span>
+  );
+}
+
+/* Short calls need no clock; long ones must not look stuck. */
+function Elapsed({ since }: { since: number }) {
+  const s = Math.floor((useNow(1000) - since) / 1000);
+  return s >= 3 ? <span className="tool-ms">{s} s</span> : null;
+}
+
+function Details({ call }: { call: Call }) {
+  return (
+    <>
+      {call.progress?.stage && <p className="meta">Stage: {call.progress.stage}</p>}
+      <ValueBlock label="Input" value={call.input ?? call.inputText ?? {}} name={call.name} />
+      {call.error !== undefined && <ValueBlock label="Error" value={call.error} name={call.name} />}
+      {call.output !== undefined && <ValueBlock label="Output" value={call.output} name={call.name} />}
+      {call.output === undefined && call.error === undefined && <p className="meta">{busy.has(call.status) ? 'No output yet.' : 'There is no output.'}</p>}
+    </>
+  );
+}
+
+/** Several cards in a row; many finished ones fold into one line. */
+export function ToolGroup({ calls }: { calls: Call[] }) {
+  const quiet = calls.filter((c) => c.status === 'done' && !c.approval && !hasEmbed(c));
+  const [open, setOpen] = useState(false);
+  const id = useId();
+  if (quiet.length < 4) return calls.map((c) => <ToolItem key={c.id} call={c} />);
+  const rest = calls.filter((c) => !quiet.includes(c));
+  return (
+    <>
+      <section className="tool fold">
+        <button type="button" className="tool-head" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+          <Icon name="tool" size={18} />
+          <span className="tool-summary">
+            Used {quiet.length} tools: {[...new Set(quiet.map((c) => c.name))].join(', ')}
+          </span>
+          <Icon name="chevron" size={16} />
+        </button>
+      </section>
+      <div id={id} className="fold-body" hidden={!open}>
+        {open && quiet.map((c) => <ToolItem key={c.id} call={c} />)}
+      </div>
+      {rest.map((c) => (
+        <ToolItem key={c.id} call={c} />
+      ))}
+    </>
+  );
+}

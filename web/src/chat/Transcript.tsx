@@ -1,0 +1,118 @@
+/* Transcript.tsx -- the conversation, oldest first, in turns.
+ *
+ * A labelled log that is not a live region: a screen reader would read token by
+ * token. Boundaries are announced elsewhere (Announcer). Only the newest
+ * messages are drawn at first; older ones come as the reader goes up, and the
+ * browser's scroll anchoring keeps the place.
+ */
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import type { Message, ThreadState } from '../protocol';
+import { Icon } from './icons';
+import { MessageView, Thinking } from './Message';
+import { useStick } from './useStick';
+
+const firstShown = 60;
+const moreShown = 60;
+
+interface Props {
+  thread: string | null;
+  state: ThreadState;
+  /** Counts messages sent from here: each one pins the view. */
+  sent: number;
+  waiting: boolean;
+}
+
+export function Transcript({ thread, state, sent, waiting }: Props) {
+  const stick = useStick(thread);
+  const { toEnd } = stick;
+  useEffect(() => {
+    if (sent > 0) toEnd();
+  }, [sent, toEnd]);
+  const [shown, setShown] = useState(firstShown);
+  useEffect(() => setShown(firstShown), [thread]);
+  const all = state.messages;
+  const from = Math.max(0, all.length - shown);
+  const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
+  const idle = !state.open && !waiting;
+  const told = state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
+  const tail = tailOf(state, waiting);
+  return (
+    <div className="scroller" ref={stick.scroller} tabIndex={-1}>
+      <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
+        {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
+        {turns.map((turn, i) => {
+          const last = i === turns.length - 1;
+          return <Turn key={turn[0]!.id} messages={turn} open={last ? told : null} last={last} idle={idle} fresh={last && sent > 0} tail={last ? tail : null} />;
+        })}
+        {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
+        {turns.length === 0 && tail}
+      </div>
+      {!stick.pinned && (
+        <button type="button" className="jump" onClick={toEnd}>
+          <Icon name="down" size={16} />
+          {stick.news ? 'New text below' : 'Jump to latest'}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface TurnProps {
+  messages: Message[];
+  open: Message | null;
+  last: boolean;
+  idle: boolean;
+  fresh: boolean;
+  tail: React.ReactNode;
+}
+
+/*
+ * A question and what answers it. The newest turn fills the screen, so that the
+ * question stands at the top and the answer grows below it. The answer being
+ * told stands in the same list as it will when it is finished: nothing is built
+ * anew at the end.
+ */
+const Turn = memo(function Turn({ messages, open, last, idle, fresh, tail }: TurnProps) {
+  const all = open ? [...messages, open] : messages;
+  return (
+    <section className={fresh ? 'turn fresh' : 'turn'}>
+      {all.map((m, i) => (
+        <MessageView key={m.id} message={m} last={last && i === all.length - 1 && (idle || m.status === 'parked')} />
+      ))}
+      {tail}
+    </section>
+  );
+});
+
+/* The bubble for the time when there is nothing to read and no card that moves. */
+function tailOf(state: ThreadState, waiting: boolean): React.ReactNode {
+  const { open } = state;
+  const silent = waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
+  const running = open ? Object.values(open.calls).some((c) => c.status === 'running') : false;
+  return silent && !running ? <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} /> : null;
+}
+
+function Older({ onSeen }: { onSeen: () => void }) {
+  const ref = useRef<HTMLButtonElement>(null);
+  const seen = useRef(onSeen);
+  seen.current = onSeen;
+  useEffect(() => {
+    const watch = new IntersectionObserver((e) => e.some((x) => x.isIntersecting) && seen.current(), { rootMargin: '400px' });
+    if (ref.current) watch.observe(ref.current);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <button type="button" className="link older" ref={ref} onClick={onSeen}>
+      Earlier messages
+    </button>
+  );
+}
+
+function turnsOf(messages: Message[]): Message[][] {
+  const out: Message[][] = [];
+  for (const m of messages) {
+    if (m.role === 'user' || out.length === 0) out.push([m]);
+    else out.at(-1)!.push(m);
+  }
+  return out;
+}

@@ -1,0 +1,46 @@
+/* UnknownCard.tsx -- the server died between starting a tool and hearing its outcome.
+ *
+ * Nobody knows whether it happened. The card says exactly that, and a person
+ * who has looked settles it; nothing is tried again by itself.
+ */
+import { useState } from 'react';
+import type { Call } from '../protocol';
+import { Arguments } from './ApprovalCard';
+import { useChat } from './context';
+import { Icon } from './icons';
+
+export function UnknownCard({ call }: { call: Call }) {
+  const chat = useChat();
+  const [state, setState] = useState<'idle' | 'busy' | string>('idle');
+  const id = call.approval?.id;
+  const settle = (outcome: 'done' | 'not_done') => {
+    if (!id || state === 'busy') return;
+    setState('busy');
+    chat.settle(id, outcome).catch((e: unknown) => setState(e instanceof Error ? e.message : 'It failed.'));
+  };
+  return (
+    <section className="unknown" aria-label={`Outcome unknown: ${call.name}`} data-call={call.id} data-status="unknown">
+      <h3>
+        <Icon name="question" />
+        <span>It is not known whether this happened</span>
+      </h3>
+      <p>
+        <code>{call.name}</code> was started, then the server stopped before it heard the outcome. It was not run again. Please check on the other side, then say what you found.
+      </p>
+      <Arguments input={call.input} />
+      {state !== 'idle' && state !== 'busy' && (
+        <p className="ask-error" role="alert">
+          {state}
+        </p>
+      )}
+      <div className="ask-buttons">
+        <button type="button" className="button outline" disabled={!id || state === 'busy'} onClick={() => settle('done')}>
+          It happened
+        </button>
+        <button type="button" className="button outline" disabled={!id || state === 'busy'} onClick={() => settle('not_done')}>
+          It did not happen
+        </button>
+      </div>
+    </section>
+  );
+}

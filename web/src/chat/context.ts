@@ -1,0 +1,37 @@
+/* context.ts -- what the parts of a conversation can ask of the page around them. */
+import { createContext, useContext, useEffect, useState } from 'react';
+import type { Message, SuggestedAction } from '../protocol';
+import type { ToolInfo } from '../transport/api';
+
+export interface ChatActions {
+  decide(approvalId: string, confirmed: boolean, reason?: string): void;
+  settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void>;
+  send(text: string): void;
+  fill(text: string): void;
+  act(action: SuggestedAction): Promise<void>;
+  retrySend(id: string): void;
+  discard(id: string): void;
+  edit(id: string, text: string): void;
+  regenerate(answer: Message): void;
+  tool(name: string): ToolInfo | undefined;
+}
+
+export const ChatContext = createContext<ChatActions | null>(null);
+
+export function useChat(): ChatActions {
+  const chat = useContext(ChatContext);
+  if (!chat) throw new Error('outside of a conversation');
+  return chat;
+}
+
+/** The time, again every `every_ms` while `on`. One timer per user; cards are few. */
+export function useNow(every_ms: number, on = true): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!on) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), every_ms);
+    return () => clearInterval(timer);
+  }, [every_ms, on]);
+  return now;
+}

@@ -1,0 +1,111 @@
+/* words.ts -- how states, times and values are said. The same word everywhere. */
+import type { Call, CallStatus } from '../protocol';
+import { isObject } from '../protocol';
+import type { IconName } from './icons';
+
+export const stateWord: Record<CallStatus, string> = {
+  preparing: 'Preparing',
+  asking: 'Waiting for approval',
+  queued: 'Queued',
+  running: 'Running',
+  offered: 'Waiting for your browser',
+  done: 'Done',
+  failed: 'Failed',
+  denied: 'Denied',
+  cancelled: 'Cancelled',
+  expired: 'Expired',
+  unknown: 'Outcome unknown',
+};
+
+export const stateIcon: Record<CallStatus, IconName> = {
+  preparing: 'dots',
+  asking: 'shield',
+  queued: 'clock',
+  running: 'dots',
+  offered: 'browser',
+  done: 'check',
+  failed: 'warning',
+  denied: 'cross',
+  cancelled: 'stop',
+  expired: 'clock',
+  unknown: 'question',
+};
+
+export function wordOf(call: Call): string {
+  if (call.status === 'offered' && call.claim) return call.claim === 'mine' ? 'Running in this tab' : 'Running in another tab';
+  return stateWord[call.status];
+}
+
+/** One line about a call: what it does now, or what it brought. */
+export function summaryOf(call: Call): string {
+  if (call.status === 'failed') return firstLine(call.error ?? '');
+  if (call.status === 'running' || call.status === 'preparing' || call.status === 'queued' || call.status === 'offered') {
+    return call.progress?.message ?? call.progress?.stage ?? call.intent ?? inputLine(call.input);
+  }
+  if (call.status === 'done') return outputLine(call.output) || inputLine(call.input);
+  return inputLine(call.input);
+}
+
+function outputLine(v: unknown): string {
+  if (typeof v === 'string') return firstLine(v);
+  if (!isObject(v)) return '';
+  for (const key of ['message', 'summary', 'title', 'status', 'result']) {
+    const x = v[key];
+    if (typeof x === 'string' && x) return firstLine(x);
+  }
+  const counted = Object.entries(v).find(([, x]) => Array.isArray(x));
+  return counted ? `${(counted[1] as unknown[]).length} ${counted[0]}` : inputLine(v);
+}
+
+function inputLine(v: unknown): string {
+  if (!isObject(v)) return '';
+  return Object.entries(v)
+    .filter(([, x]) => ['string', 'number', 'boolean'].includes(typeof x))
+    .slice(0, 3)
+    .map(([k, x]) => `${k}: ${firstLine(String(x))}`)
+    .join(', ');
+}
+
+function firstLine(s: string): string {
+  const line = s.trim().split('\n')[0] ?? '';
+  return line.length > 140 ? `${line.slice(0, 139)}…` : line;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+export function clock(at: number | string): string {
+  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+}
+
+export function fullTime(at: number | string): string {
+  return new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+export function ago(at: number, now: number): string {
+  const s = Math.max(0, Math.round((now - at) / 1000));
+  if (s < 60) return 'now';
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h`;
+  if (s < 7 * 86_400) return `${Math.floor(s / 86_400)} d`;
+  return new Date(at).toLocaleDateString([], { day: 'numeric', month: 'short' });
+}
+
+/** "23 h 59 min" until a moment; empty when it has passed. */
+export function left(until: string, now: number): string {
+  const s = Math.floor((Date.parse(until) - now) / 1000);
+  if (Number.isNaN(s) || s <= 0) return '';
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 2 * 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86_400)} days`;
+}
+
+/** "get_location" for people: "Get location". */
+export function humanName(name: string): string {
+  const words = name.replace(/[._-]+/g, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

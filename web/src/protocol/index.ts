@@ -1,0 +1,7 @@
+// What the rest of the page, and @parley/client, use of the protocol.
+export * from './events';
+export * from './state';
+export * from './marker';
+export { reduce, reduceAll } from './reducer';
+export { decodeChunk, confirmationTool } from './chunks';
+export { hydrate, fromUI, type StoredThread, type UIMessage, type UIPart } from './history';

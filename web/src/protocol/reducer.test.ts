@@ -1,0 +1,353 @@
+// What the reducer promises, told with small conversations.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { decodeChunk } from './chunks';
+import { parseTyped, type ThreadEvent } from './events';
+import { hydrate, type StoredThread } from './history';
+import { reduce, reduceAll } from './reducer';
+import { callsOf, emptyThread, textOf, type Message, type ThreadState } from './state';
+
+const search: ThreadEvent[] = [
+  { type: 'user_message', id: 'u1', text: 'Find articles about CRISPR', send: 'sent' },
+  { type: 'status', message: 'Thinking...' },
+  { type: 'text_delta', text: 'Let me search for that...' },
+  { type: 'intent_confirmation', message: "I'll search for articles about CRISPR...", tool: 'search_articles', tool_use_id: 'c1' },
+  { type: 'tool_start', tool: 'search_articles', input: { query: 'CRISPR' }, tool_use_id: 'c1', at: 1000 },
+  { type: 'tool_progress', tool: 'search_articles', stage: 'searching', message: 'Found 15 articles...', progress: 0.5, data: null, tool_use_id: 'c1' },
+  { type: 'tool_complete', tool: 'search_articles', index: 0, tool_use_id: 'c1', ok: true, at: 1412 },
+  { type: 'text_delta', text: '\n\n[[tool:0]]\n\n' },
+  { type: 'text_delta', text: 'I found 5 relevant articles.' },
+  {
+    type: 'complete',
+    payload: {
+      message: 'Let me search for that...\n\n[[tool:0]]\n\nI found 5 relevant articles.',
+      tool_history: [{ tool_name: 'search_articles', input: { query: 'CRISPR' }, output: 'Found 5 articles: …', tool_use_id: 'c1', ok: true, ms: 412 }],
+      suggested_values: [{ label: 'Yes, proceed', value: 'yes' }],
+    },
+  },
+];
+
+function run(events: ThreadEvent[]): ThreadState {
+  return reduceAll(emptyThread, events);
+}
+
+function last(s: ThreadState): Message {
+  return s.open ?? s.messages.at(-1)!;
+}
+
+/* One delta per character: nothing may depend on how text was cut. */
+function splitDeltas(events: ThreadEvent[]): ThreadEvent[] {
+  return events.flatMap((e): ThreadEvent[] => (e.type === 'text_delta' || e.type === 'part_text' ? [...e.text].map((text) => ({ ...e, text })) : [e]));
+}
+
+test('a turn with a tool becomes text, card, text', () => {
+  const m = last(run(search));
+  expect(m.parts.map((p) => p.type)).toEqual(['text', 'call', 'text']);
+  expect(callsOf(m)[0]).toMatchObject({ name: 'search_articles', status: 'done', index: 0, ms: 412, output: 'Found 5 articles: …' });
+  expect(m.payload?.suggestedValues).toHaveLength(1);
+  expect(m.status).toBe('done');
+});
+
+test('the concatenated deltas are the payload message', () => {
+  expect(last(run(search)).raw).toBe('Let me search for that...\n\n[[tool:0]]\n\nI found 5 relevant articles.');
+});
+
+test('cut at every character, the state is the same', () => {
+  expect(run(splitDeltas(search))).toEqual(run(search));
+});
+
+test('no marker is visible after any event, however the text is cut', () => {
+  let s = emptyThread;
+  for (const e of splitDeltas(search)) {
+    s = reduce(s, e);
+    expect(JSON.stringify(last(s).parts)).not.toMatch(/\[\[|\[\[?t/);
+  }
+});
+
+test('the reducer does not change the state it was given', () => {
+  let s = emptyThread;
+  for (const e of search) {
+    const before = structuredClone(s);
+    const next = reduce(s, e);
+    expect(s).toEqual(before);
+    s = next;
+  }
+});
+
+test('a token leaves finished messages untouched', () => {
+  const done = run(search);
+  const more = reduceAll(done, [{ type: 'user_message', id: 'u2', text: 'more', send: 'sent' }, { type: 'text_delta', text: 'a' }]);
+  const after = reduce(more, { type: 'text_delta', text: 'b' });
+  expect(after.messages).toBe(more.messages);
+});
+
+test('an unknown event changes nothing', () => {
+  const s = run(search.slice(0, 4));
+  expect(reduce(s, parseTyped({ type: 'from_the_future', x: 1 }))).toBe(s);
+  expect(reduce(s, parseTyped({ type: 'text_delta' }))).toBe(s);
+  expect(reduce(s, parseTyped(17))).toBe(s);
+});
+
+test('a lost delta is repaired by the payload', () => {
+  const gap = search.filter((e) => !(e.type === 'text_delta' && e.text.startsWith('I found')));
+  expect(textOf(last(run(gap)))).toBe(textOf(last(run(search))));
+});
+
+test('an error keeps what was said', () => {
+  const s = run([...search.slice(0, 3), { type: 'error', message: 'API rate limit exceeded', retryable: true }]);
+  expect(last(s)).toMatchObject({ status: 'failed', error: { message: 'API rate limit exceeded' } });
+  expect(textOf(last(s))).toBe('Let me search for that...');
+});
+
+test('a stop keeps what was said and cancels what ran', () => {
+  const s = run([...search.slice(0, 6), { type: 'cancelled' }]);
+  expect(last(s).status).toBe('stopped');
+  expect(callsOf(last(s))[0]!.status).toBe('cancelled');
+  expect(s.open).toBeNull();
+});
+
+test('step_reset puts back the text before the lost step and keeps the cards', () => {
+  const s = run([
+    ...search.slice(0, 9),
+    { type: 'step_reset', message: 'Let me search for that...\n\n[[tool:0]]\n\n' },
+    { type: 'text_delta', text: 'I found six.' },
+  ]);
+  expect(textOf(last(s))).toBe('Let me search for that...\n\nI found six.');
+  expect(callsOf(last(s))).toHaveLength(1);
+});
+
+/* ---- approvals ---- */
+
+const gate: ThreadEvent[] = [
+  { type: 'user_message', id: 'u1', text: 'Send 50 dollars to Hanako', send: 'sent' },
+  { type: 'intent_confirmation', message: "I'll send 50 USD to Hanako...", tool: 'process_payment', tool_use_id: 'c1' },
+  { type: 'tool_confirmation', confirmation_id: 'confirmation-c1', tool: 'process_payment', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50 USD to Hanako?', risk: 'high', expires_at: '2030-01-01T00:00:00Z' },
+  { type: 'complete', payload: { message: '', awaiting: ['confirmation-c1'], suggested_actions: [{ label: 'Approve', action: 'approve', handler: 'server' }] } },
+];
+
+test('a gate parks the message with its question', () => {
+  const s = run(gate);
+  expect(s.open?.status).toBe('parked');
+  expect(callsOf(s.open!)[0]).toMatchObject({ status: 'asking', approval: { status: 'pending', ask: 'Send 50 USD to Hanako?', risk: 'high' } });
+  expect(s.open?.payload?.suggestedActions).toEqual([]);
+});
+
+test('approved, the same message goes on', () => {
+  const s = run([
+    ...gate,
+    { type: 'decision', id: 'confirmation-c1', state: 'sending', confirmed: true },
+    { type: 'tool_start', tool: 'process_payment', input: { amount: 50 }, tool_use_id: 'c1', at: 5 },
+    { type: 'tool_complete', tool: 'process_payment', index: 0, tool_use_id: 'c1', ok: true, at: 9 },
+    { type: 'text_delta', text: '[[tool:0]]\n\nPaid.' },
+    { type: 'complete', payload: { message: '[[tool:0]]\n\nPaid.' } },
+  ]);
+  expect(s.messages).toHaveLength(2);
+  expect(callsOf(last(s))[0]).toMatchObject({ status: 'done', approval: { status: 'approved', decidedBy: 'you' } });
+});
+
+test('denied elsewhere, the card closes by itself', () => {
+  const s = run([...gate, { type: 'tool_complete', tool: 'process_payment', index: 0, tool_use_id: 'c1', ok: false }]);
+  expect(callsOf(last(s))[0]).toMatchObject({ status: 'denied', approval: { status: 'denied' } });
+});
+
+test('a record of the server wins over a guess', () => {
+  const s = run([
+    ...gate,
+    { type: 'tool_complete', tool: 'process_payment', index: 0, tool_use_id: 'c1', ok: false },
+    { type: 'approval', record: { id: 'confirmation-c1', status: 'expired', decided_by: null } },
+  ]);
+  expect(callsOf(last(s))[0]!.status).toBe('expired');
+});
+
+test('a decision that failed leaves the gate open and says why', () => {
+  const s = run([...gate, { type: 'decision', id: 'confirmation-c1', state: 'sending', confirmed: true }, { type: 'decision', id: 'confirmation-c1', state: 'failed', confirmed: true, error: 'No connection' }]);
+  expect(callsOf(last(s))[0]).toMatchObject({ status: 'asking', approval: { status: 'pending', error: 'No connection' } });
+  expect(callsOf(last(s))[0]!.approval).not.toHaveProperty('sending');
+});
+
+test('a client tool is offered at the end of its stream, not before', () => {
+  const chunks = [
+    { type: 'start', messageId: 'm1' },
+    { type: 'start-step' },
+    { type: 'tool-input-available', toolCallId: 'c1', toolName: 'change_bgm', input: { track: 1 } },
+  ];
+  const before = run(chunks.flatMap(decodeChunk));
+  expect(callsOf(last(before))[0]!.status).toBe('queued');
+  const after = reduce(before, { type: 'turn_end' });
+  expect(callsOf(last(after))[0]!.status).toBe('offered');
+  expect(after.open?.status).toBe('parked');
+});
+
+/* ---- AI SDK chunks ---- */
+
+const nativeGate = [
+  { type: 'start', messageId: 'm1' },
+  { type: 'start-step' },
+  { type: 'tool-input-start', toolCallId: 'c1', toolName: 'process_payment' },
+  { type: 'tool-input-delta', toolCallId: 'c1', inputTextDelta: '{"amount":' },
+  { type: 'data-intent', data: { toolCallId: 'c1', toolName: 'process_payment', message: "I'll send 50…" }, transient: true },
+  { type: 'tool-input-available', toolCallId: 'c1', toolName: 'process_payment', input: { amount: 50 } },
+  { type: 'tool-approval-request', approvalId: 'confirmation-c1', toolCallId: 'c1' },
+  { type: 'finish-step' },
+  { type: 'finish', finishReason: 'tool-calls' },
+];
+const nativeYes = [
+  { type: 'start', messageId: 'm1' },
+  { type: 'tool-output-available', toolCallId: 'c1', output: { receipt: 'r' } },
+  { type: 'start-step' },
+  { type: 'text-start', id: 't1' },
+  { type: 'text-delta', id: 't1', delta: 'Paid.' },
+  { type: 'text-end', id: 't1' },
+  { type: 'finish-step' },
+  { type: 'finish' },
+];
+const adkGate = [
+  { type: 'start', messageId: 'm1' },
+  { type: 'start-step' },
+  { type: 'data-intent', data: { toolCallId: 'c1', toolName: 'process_payment', message: "I'll send 50…" }, transient: true },
+  { type: 'tool-input-start', toolCallId: 'confirmation-c1', toolName: 'adk_request_confirmation' },
+  {
+    type: 'tool-input-available',
+    toolCallId: 'confirmation-c1',
+    toolName: 'adk_request_confirmation',
+    input: { originalFunctionCall: { id: 'c1', name: 'process_payment', args: { amount: 50 } }, toolConfirmation: { hint: 'Send 50?', confirmed: false }, risk: 'high' },
+  },
+  { type: 'finish-step' },
+  { type: 'finish' },
+];
+const adkYes = [
+  { type: 'start', messageId: 'm1' },
+  { type: 'start-step' },
+  { type: 'tool-input-available', toolCallId: 'c1', toolName: 'process_payment', input: { amount: 50 }, providerExecuted: true },
+  { type: 'tool-output-available', toolCallId: 'c1', output: { receipt: 'r' }, providerExecuted: true },
+  { type: 'finish-step' },
+  { type: 'start-step' },
+  { type: 'text-start', id: 't1' },
+  { type: 'text-delta', id: 't1', delta: 'Paid.' },
+  { type: 'text-end', id: 't1' },
+  { type: 'finish-step' },
+  { type: 'finish' },
+];
+
+function turns(...streams: object[][]): ThreadState {
+  return run(streams.flatMap((s) => [...s.flatMap(decodeChunk), { type: 'turn_end' as const }]));
+}
+
+test('native and adk form end in the same card and words', () => {
+  for (const s of [turns(nativeGate, nativeYes), turns(adkGate, adkYes)]) {
+    expect(s.messages).toHaveLength(1);
+    expect(last(s).parts.map((p) => p.type)).toEqual(['call', 'text']);
+    expect(callsOf(last(s))[0]).toMatchObject({ id: 'c1', name: 'process_payment', status: 'done', output: { receipt: 'r' }, approval: { id: 'confirmation-c1', status: 'approved' } });
+  }
+});
+
+test('both forms wait at the gate with the arguments shown', () => {
+  for (const s of [turns(nativeGate), turns(adkGate)]) {
+    expect(s.open?.status).toBe('parked');
+    expect(callsOf(s.open!)[0]).toMatchObject({ status: 'asking', input: { amount: 50 } });
+  }
+});
+
+test('a refusal in the adk form is a denial, not a failure', () => {
+  const no = [adkYes[0]!, adkYes[1]!, adkYes[2]!, { type: 'tool-output-error', toolCallId: 'c1', errorText: 'User denied execution' }, ...adkYes.slice(4)];
+  expect(callsOf(last(turns(adkGate, no)))[0]!.status).toBe('denied');
+});
+
+test('a replay of the whole message while it is told doubles nothing', () => {
+  const half = adkYes.slice(0, 8);
+  const s = run([...adkGate.flatMap(decodeChunk), { type: 'turn_end' }, ...half.flatMap(decodeChunk), ...[...adkGate.slice(0, -1), ...adkYes.slice(1)].flatMap(decodeChunk), { type: 'turn_end' }]);
+  expect(textOf(last(s))).toBe('Paid.');
+  expect(callsOf(last(s))).toHaveLength(1);
+  expect(s.messages).toHaveLength(1);
+});
+
+test('a preliminary output is progress', () => {
+  const s = run(
+    [
+      { type: 'start', messageId: 'm' },
+      { type: 'tool-input-available', toolCallId: 'c', toolName: 'search', input: {}, providerExecuted: true },
+      { type: 'tool-output-available', toolCallId: 'c', output: { stage: 'searching', progress: 0.5 }, preliminary: true, providerExecuted: true },
+    ].flatMap(decodeChunk),
+  );
+  expect(callsOf(last(s))[0]).toMatchObject({ status: 'running', progress: { value: 0.5, stage: 'searching' } });
+});
+
+/* ---- history ---- */
+
+const stored: StoredThread = {
+  id: 't',
+  title: 'Pay',
+  state: 'waiting',
+  seq: 4,
+  messages: [
+    { id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Send 50' }] },
+    { id: 'u1b', role: 'user', parts: [{ type: 'text', text: '' }] },
+    {
+      id: 'm1',
+      role: 'assistant',
+      parts: [{ type: 'step-start' }, { type: 'tool-process_payment', toolCallId: 'c1', state: 'approval-requested', input: { amount: 50 }, approval: { id: 'confirmation-c1' } }],
+    },
+  ],
+  pending: [{ id: 'confirmation-c1', tool: 'process_payment', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50 USD?', risk: 'high', expires_at: null }],
+};
+
+test('a reloaded page gets its buttons back, and no empty "You"', () => {
+  const s = hydrate(emptyThread, stored);
+  expect(s.messages.map((m) => m.id)).toEqual(['u1']);
+  expect(s.open?.status).toBe('parked');
+  expect(callsOf(s.open!)[0]).toMatchObject({ status: 'asking', approval: { ask: 'Send 50 USD?', status: 'pending' } });
+});
+
+test('loading the same thread again keeps the identity of finished messages', () => {
+  const idle: StoredThread = { ...stored, state: 'idle', pending: [], messages: [stored.messages[0]!, { id: 'm2', role: 'assistant', parts: [{ type: 'text', text: 'Hi' }] }] };
+  const once = hydrate(emptyThread, idle);
+  const twice = hydrate(once, idle);
+  expect(twice.messages[1]).toBe(once.messages[1]);
+});
+
+test('while a run goes on, the message being told here is kept', () => {
+  const live = run([{ type: 'user_message', id: 'u1', text: 'Send 50', send: 'sent' }, ...decodeChunk({ type: 'start', messageId: 'm9' }), { type: 'part_text', part: 't', text: 'Wor' }]);
+  const s = hydrate(live, { ...stored, state: 'running', pending: [], messages: [stored.messages[0]!] });
+  expect(textOf(s.open!)).toBe('Wor');
+});
+
+/* ---- recorded conversations ---- */
+
+const wire = join(new URL('.', import.meta.url).pathname, '../../../test/wire/typed');
+
+function recorded(): [string, ThreadEvent[]][] {
+  let names: string[] = [];
+  try {
+    names = readdirSync(wire).filter((n) => n.endsWith('.out'));
+  } catch {
+    return []; // a source archive without the recordings
+  }
+  return names.map((n) => [n, readEvents(readFileSync(join(wire, n), 'utf8'))]);
+}
+
+function readEvents(text: string): ThreadEvent[] {
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .flatMap((line) => {
+      try {
+        return [parseTyped(JSON.parse(line.slice(5)))];
+      } catch {
+        return [];
+      }
+    });
+}
+
+for (const [name, events] of recorded()) {
+  test(`recorded ${name}: cut at every character, the same state and no marker seen`, () => {
+    const whole = run(events);
+    let s = emptyThread;
+    for (const e of splitDeltas(events)) {
+      s = reduce(s, e);
+      const shown = JSON.stringify((s.open ? [...s.messages, s.open] : s.messages).flatMap((m) => m.parts));
+      expect(shown).not.toMatch(/(?<!\\)\[\[tool:\d+\]\]/);
+    }
+    expect(s).toEqual(whole);
+  });
+}

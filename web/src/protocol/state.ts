@@ -1,0 +1,143 @@
+/* state.ts -- what a client knows of one thread.
+ *
+ * Finished messages stand in `messages` and keep their identity, so that a
+ * token only ever touches `open`: the assistant's message that is being told or
+ * waits at a gate. Everything is plain immutable data.
+ */
+import type { CustomPayload, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
+
+export type CallStatus =
+  | 'preparing' // its arguments are being spelled out, or only its intent is known
+  | 'asking' // waits for a person
+  | 'queued' // known, not started
+  | 'running'
+  | 'offered' // waits for this browser (client tool)
+  | 'done'
+  | 'failed'
+  | 'denied'
+  | 'cancelled'
+  | 'expired'
+  | 'unknown';
+
+export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
+
+export interface Approval {
+  id: string;
+  status: ApprovalStatus;
+  ask?: string;
+  risk?: Risk;
+  expiresAt?: string;
+  decidedAt?: string;
+  decidedBy?: string;
+  decidedVia?: string;
+  reason?: string;
+  /** This tab's click on its way, or why it failed. */
+  sending?: 'approve' | 'deny';
+  error?: string;
+}
+
+export interface Progress {
+  stage?: string;
+  message?: string;
+  value: number | null;
+  data?: unknown;
+}
+
+export interface Call {
+  id: string;
+  name: string;
+  status: CallStatus;
+  input?: unknown;
+  inputText?: string;
+  intent?: string;
+  progress?: Progress;
+  updates: number;
+  output?: unknown;
+  error?: string;
+  /** N of `[[tool:N]]`, known when the outcome is told in the typed dialect. */
+  index?: number;
+  where?: 'server' | 'client';
+  claim?: 'mine' | 'other';
+  approval?: Approval;
+  startedAt?: number;
+  endedAt?: number;
+  ms?: number;
+}
+
+export type Part =
+  | { type: 'text'; id: string; text: string }
+  | { type: 'reasoning'; id: string; text: string; done: boolean; startedAt?: number; endedAt?: number }
+  | { type: 'call'; id: string }
+  | { type: 'file'; url: string; mediaType: string; filename?: string };
+
+export interface Payload {
+  suggestedValues: SuggestedValue[];
+  suggestedActions: SuggestedAction[];
+  custom?: CustomPayload;
+}
+
+export type MessageStatus = 'open' | 'parked' | 'done' | 'stopped' | 'failed';
+
+export interface Message {
+  id: string;
+  role: 'user' | 'assistant';
+  parts: Part[];
+  calls: Record<string, Call>;
+  status: MessageStatus;
+  at?: number;
+  /** All typed text of the run as it stands on the wire, markers included. */
+  raw: string;
+  /** A possible beginning of a marker, not shown yet. */
+  held: string;
+  error?: { message: string; code?: string; retryable: boolean };
+  payload?: Payload;
+  usage?: Usage;
+  runId?: string;
+  /** User messages only. */
+  send?: 'sending' | 'waiting' | 'sent' | 'failed';
+  sendError?: string;
+}
+
+export interface ThreadState {
+  messages: Message[];
+  open: Message | null;
+  /** "Thinking...", "Running search...": what the server says it is doing. */
+  statusText: string | null;
+  /** When the present wait began: the page explains long silences. */
+  waitingSince: number | null;
+  stopping: boolean;
+  serial: number;
+}
+
+export const emptyThread: ThreadState = {
+  messages: [],
+  open: null,
+  statusText: null,
+  waitingSince: null,
+  stopping: false,
+  serial: 0,
+};
+
+export function newMessage(id: string, role: Message['role'], at?: number): Message {
+  return { id, role, parts: [], calls: {}, status: role === 'user' ? 'done' : 'open', raw: '', held: '', ...(at ? { at } : {}) };
+}
+
+export function textOf(message: Message): string {
+  return message.parts
+    .flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : []))
+    .join('\n\n');
+}
+
+/** A run is being told right now (not: it waits for a person). */
+export function isStreaming(state: ThreadState): boolean {
+  return state.open?.status === 'open';
+}
+
+export function callsOf(message: Message): Call[] {
+  return message.parts.flatMap((p) => {
+    const call = p.type === 'call' ? message.calls[p.id] : undefined;
+    return call ? [call] : [];
+  });
+}
+
+export const settled: ReadonlySet<CallStatus> = new Set<CallStatus>(['done', 'failed', 'denied', 'cancelled', 'expired', 'unknown']);

@@ -1,0 +1,185 @@
+/* api.ts -- the REST side: threads, approvals, results.
+ *
+ * Every failure becomes one of two errors, because the page treats them
+ * differently: `Unreachable` (try again by itself) and `Refused` (the server
+ * said no; tell the person what it said).
+ */
+import type { ApprovalRecord, StoredThread } from '../protocol';
+import { isObject } from '../protocol';
+
+export class Unreachable extends Error {}
+
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly body?: unknown,
+  ) {
+    super(message);
+  }
+}
+
+export interface ThreadInfo {
+  id: string;
+  title: string | null;
+  created_at: string;
+  updated_at: string;
+  state: 'idle' | 'running' | 'waiting';
+}
+
+export interface ToolInfo {
+  name: string;
+  description?: string;
+  where?: string;
+  confirm?: unknown;
+  risk?: string;
+  idempotent?: boolean;
+  source?: string;
+  runs?: number;
+  failed?: number;
+}
+
+export interface ApiOptions {
+  base?: string;
+  /** Bearer key; asked for again on every request, so that it can change. */
+  token?: () => string | null;
+  fetch?: typeof fetch;
+}
+
+export class Api {
+  readonly base: string;
+  private readonly token: () => string | null;
+  private readonly fetch: typeof fetch;
+
+  constructor(options: ApiOptions = {}) {
+    this.base = options.base ?? '';
+    this.token = options.token ?? (() => null);
+    this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+  }
+
+  bearer(): string | null {
+    return this.token();
+  }
+
+  threads(before?: string): Promise<{ threads: ThreadInfo[]; next: string | null }> {
+    return this.json('GET', `/v1/threads?limit=50${before ? `&before=${encodeURIComponent(before)}` : ''}`);
+  }
+
+  thread(id: string, signal?: AbortSignal): Promise<StoredThread> {
+    return this.json('GET', `/v1/threads/${id}`, undefined, { signal });
+  }
+
+  createThread(title: string): Promise<{ id: string }> {
+    return this.json('POST', '/v1/threads', { title });
+  }
+
+  rename(id: string, title: string): Promise<unknown> {
+    return this.json('PATCH', `/v1/threads/${id}`, { title });
+  }
+
+  remove(id: string, keepalive = false): Promise<unknown> {
+    return this.json('DELETE', `/v1/threads/${id}`, undefined, { keepalive });
+  }
+
+  stop(id: string): Promise<{ stopped: boolean }> {
+    return this.json('POST', `/v1/threads/${id}/stop`, {});
+  }
+
+  action(id: string, action: string, data: unknown, requestId: string): Promise<{ run_id: string }> {
+    return this.json('POST', `/v1/threads/${id}/actions`, { action, ...(data !== undefined ? { data } : {}), request_id: requestId });
+  }
+
+  claim(id: string, call: string, client: string): Promise<unknown> {
+    return this.json('POST', `/v1/threads/${id}/results/${call}/claim`, { client });
+  }
+
+  result(id: string, call: string, body: { result: unknown } | { error: string }): Promise<unknown> {
+    return this.json('POST', `/v1/threads/${id}/results/${call}`, body);
+  }
+
+  approvals(query: { status?: string; thread?: string }): Promise<{ approvals: ApprovalRecord[] }> {
+    const q = new URLSearchParams(Object.entries(query).filter((e): e is [string, string] => !!e[1]));
+    return this.json('GET', `/v1/approvals?${q}`);
+  }
+
+  approval(id: string): Promise<ApprovalRecord> {
+    return this.json('GET', `/v1/approvals/${id}`);
+  }
+
+  decide(id: string, answer: { confirmed: boolean; reason?: string; answer_id?: string }): Promise<Partial<ApprovalRecord> & { id: string; duplicate?: boolean }> {
+    return this.json('POST', `/v1/approvals/${id}`, answer);
+  }
+
+  settle(id: string, outcome: 'done' | 'not_done', note?: string): Promise<ApprovalRecord> {
+    return this.json('POST', `/v1/approvals/${id}/settle`, { outcome, ...(note ? { note } : {}) });
+  }
+
+  tools(): Promise<{ tools: ToolInfo[] }> {
+    return this.json('GET', '/v1/tools');
+  }
+
+  /** A streaming request: resolves with the open response, or throws. 204 is an answer ("nothing under way"). */
+  async open(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+    return this.request(method, path, body, { signal, accept: 'text/event-stream' });
+  }
+
+  private async json<T>(method: string, path: string, body?: unknown, init: Init = {}): Promise<T> {
+    const response = await this.request(method, path, body, init);
+    if (response.status === 204) return undefined as T;
+    try {
+      return (await response.json()) as T;
+    } catch {
+      throw new Unreachable('The answer could not be read.');
+    }
+  }
+
+  private async request(method: string, path: string, body: unknown, init: Init): Promise<Response> {
+    const token = this.token();
+    let response: Response;
+    try {
+      response = await this.fetch(this.base + path, {
+        method,
+        headers: {
+          accept: init.accept ?? 'application/json',
+          ...(body !== undefined ? { 'content-type': 'application/json' } : {}),
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+        },
+        ...(body !== undefined ? { body: JSON.stringify(body) } : {}),
+        ...(init.signal ? { signal: init.signal } : {}),
+        ...(init.keepalive ? { keepalive: true } : {}),
+        cache: 'no-store',
+      });
+    } catch (cause) {
+      throw new Unreachable('The server cannot be reached.', { cause });
+    }
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+}
+
+interface Init {
+  signal?: AbortSignal;
+  keepalive?: boolean;
+  accept?: string;
+}
+
+/* Errors are `{"error":{"code","message"}}`, on the AI SDK doors a sentence with the code in a header. */
+async function refusal(response: Response): Promise<Error> {
+  const text = await response.text().catch(() => '');
+  let code = response.headers.get('parley-error') ?? `http_${response.status}`;
+  let message = text.trim();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+    if (isObject(body) && isObject(body.error)) {
+      code = String(body.error.code ?? code);
+      message = String(body.error.message ?? message);
+    }
+  } catch {
+    // a sentence
+  }
+  // A gateway that answers for a server that is away is "unreachable", not "refused".
+  if (response.status === 502 || response.status === 503 || response.status === 504) return new Unreachable(message || 'The server is not ready.');
+  return new Refused(response.status, code, message || `The server answered ${response.status}.`, body);
+}

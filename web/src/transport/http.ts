@@ -1,0 +1,125 @@
+/* http.ts -- Direct and SSE mode: one POST per turn, one GET to follow.
+ *
+ *   Direct  POST /api/chat   native approval: the answered part goes back as
+ *                            `approval-responded`
+ *   SSE     POST /stream     adk form: the answer is the output of the
+ *                            `adk_request_confirmation` call
+ *
+ * Both follow other people's turns, and everything that another connection set
+ * in motion, by `GET /v1/threads/{T}/events?after=`, in the typed dialect.
+ * Of the history only the last message is sent: the server's log is the history.
+ */
+import { confirmationTool, decodeChunk, parseTyped } from '../protocol';
+import type { Api } from './api';
+import { readSse, type SseEvent } from './sse';
+import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
+
+export class HttpChannel implements Channel {
+  private readonly door: string;
+
+  constructor(
+    readonly mode: 'direct' | 'sse',
+    private readonly api: Api,
+    private readonly log: WireLog,
+  ) {
+    this.door = mode === 'direct' ? '/api/chat' : '/stream';
+  }
+
+  ready(): boolean {
+    return true;
+  }
+
+  async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
+    const response = await this.api.open('GET', `/v1/threads/${thread}/events?after=${encodeURIComponent(cursor)}`, undefined, signal);
+    this.log.add('note', 'events', `following from ${cursor}`);
+    yield { events: [] }; // connected
+    for await (const batch of readSse(response.body!, signal)) yield this.typed(batch);
+  }
+
+  async attach(thread: string, signal: AbortSignal): Promise<Deliveries | null> {
+    const response = await this.api.open('GET', `${this.door}/${thread}/stream`, undefined, signal);
+    if (response.status === 204) return null;
+    this.log.add('note', this.mode, 'replaying the answer under way');
+    return this.chunks(response, signal);
+  }
+
+  send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
+    const user = { id: m.id, role: 'user', parts: [{ type: 'text', text: m.text }] };
+    return this.post(thread, user, m.trigger ?? 'submit-message', m.messageId, m.requestId, signal);
+  }
+
+  answer(thread: string, a: OutgoingAnswer, signal: AbortSignal): Promise<Deliveries> {
+    const part = this.mode === 'direct' ? nativeAnswer(a) : adkAnswer(a);
+    return this.post(thread, { id: a.messageId, role: 'assistant', parts: [part] }, 'submit-message', a.messageId, a.answerId, signal);
+  }
+
+  async result(thread: string, r: OutgoingResult): Promise<void> {
+    this.log.add('out', this.mode, { result_for: r.callId, ...r.outcome });
+    await this.api.result(thread, r.callId, r.outcome);
+  }
+
+  async stop(thread: string): Promise<void> {
+    await this.api.stop(thread);
+  }
+
+  private async post(thread: string, message: object, trigger: string, messageId: string | undefined, requestId: string, signal: AbortSignal): Promise<Deliveries> {
+    const body = { id: thread, messages: [message], trigger, ...(messageId ? { messageId } : {}), request_id: requestId };
+    this.log.add('out', this.mode, body);
+    return this.chunks(await this.api.open('POST', this.door, body, signal), signal);
+  }
+
+  private async *chunks(response: Response, signal: AbortSignal): Deliveries {
+    for await (const batch of readSse(response.body!, signal)) yield this.decode(batch);
+  }
+
+  private decode(batch: SseEvent[]): Delivery {
+    const out: Delivery = { events: [] };
+    for (const e of batch) {
+      const value = e.data === '[DONE]' ? '[DONE]' : parse(e.data);
+      this.log.add('in', this.mode, value, e.id);
+      if (e.id) out.cursor = e.id;
+      if (value === '[DONE]') out.done = true;
+      else out.events.push(...decodeChunk(value));
+    }
+    return out;
+  }
+
+  private typed(batch: SseEvent[]): Delivery {
+    const out: Delivery = { events: [] };
+    for (const e of batch) {
+      const value = parse(e.data);
+      this.log.add('in', 'events', value, e.id);
+      if (e.id) out.cursor = e.id;
+      out.events.push(parseTyped(value));
+    }
+    return out;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function nativeAnswer(a: OutgoingAnswer): object {
+  return {
+    type: `tool-${a.call.name}`,
+    toolCallId: a.call.id,
+    state: 'approval-responded',
+    input: a.call.input ?? {},
+    approval: { id: a.approvalId, approved: a.confirmed, ...(a.reason ? { reason: a.reason } : {}) },
+  };
+}
+
+function adkAnswer(a: OutgoingAnswer): object {
+  return {
+    type: `tool-${confirmationTool}`,
+    toolCallId: a.approvalId,
+    state: 'output-available',
+    input: { originalFunctionCall: { id: a.call.id, name: a.call.name, args: a.call.input ?? {} }, toolConfirmation: { confirmed: false } },
+    output: { confirmed: a.confirmed, ...(a.reason ? { reason: a.reason } : {}) },
+  };
+}

@@ -1,0 +1,241 @@
+/* live.ts -- BIDI mode: one WebSocket per thread, many turns.
+ *
+ * The socket is opened by `follow` and lives as long as that. Frames are
+ * `{"id":"41.17","event":{…}}` (subprotocol parley.json.v1); control frames
+ * (`hello`, `ack`, `error`, `pong`) are bare. What a socket that is down cannot
+ * take is thrown as `SocketDown`; the session then goes by HTTP and says so.
+ *
+ * `hello` names the point from which the server tells: the beginning of the run
+ * under way, which the reducer takes as a replay, or the end of the thread. If
+ * that is behind the point we had reached, something was missed that the socket
+ * will not tell, and the thread is looked at as a whole (`gap`).
+ */
+import { decodeChunk, isObject, type ThreadEvent } from '../protocol';
+import { Refused, Unreachable, type Api } from './api';
+import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
+
+export class SocketDown extends Error {}
+
+/* A laptop that slept leaves sockets that look open. */
+const pingEvery_ms = 20_000;
+const pongWithin_ms = 8_000;
+/* A frame the server does not acknowledge within this time was lost. */
+const ackWithin_ms = 8_000;
+
+interface Waiting {
+  resolve: () => void;
+  reject: (e: Error) => void;
+}
+
+export class LiveChannel implements Channel {
+  readonly mode = 'bidi' as const;
+  private socket: WebSocket | null = null;
+  private greeted = false;
+  private waiting = new Map<string, Waiting>();
+
+  constructor(
+    private readonly api: Api,
+    private readonly log: WireLog,
+    /** Fields of `hello`: gates and client calls that wait. */
+    private readonly onHello: (hello: Record<string, unknown>) => void,
+  ) {}
+
+  ready(): boolean {
+    return this.greeted && this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Asks a socket that looks open whether it is (the page became visible, the network changed). */
+  probe(): void {
+    if (this.ready()) this.push({ type: 'ping', timestamp: Date.now() });
+  }
+
+  async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
+    const queue = new Queue<Delivery>();
+    const socket = this.dial(thread, cursor, queue);
+    const close = () => socket.close(1000);
+    signal.addEventListener('abort', close);
+    try {
+      yield* queue;
+    } finally {
+      signal.removeEventListener('abort', close);
+      this.drop(socket, new SocketDown('The live connection is down.'));
+      close();
+    }
+  }
+
+  /* Never asked for: the socket begins with the run under way. */
+  attach(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
+  async send(_thread: string, m: OutgoingMessage): Promise<null> {
+    this.push({
+      type: 'message',
+      version: '1.0',
+      messages: [{ id: m.id, role: 'user', parts: [{ type: 'text', text: m.text }] }],
+      trigger: m.trigger ?? 'submit-message',
+      ...(m.messageId ? { messageId: m.messageId } : {}),
+      request_id: m.requestId,
+      answer_id: m.requestId,
+    });
+    return null;
+  }
+
+  async answer(_thread: string, a: OutgoingAnswer): Promise<null> {
+    const acknowledged = this.expect(a.approvalId, a.answerId);
+    this.push({ type: 'approval', version: '1.0', id: a.approvalId, confirmed: a.confirmed, ...(a.reason ? { reason: a.reason } : {}), answer_id: a.answerId });
+    await acknowledged;
+    return null;
+  }
+
+  async result(_thread: string, r: OutgoingResult): Promise<void> {
+    const acknowledged = this.expect(r.callId);
+    this.push({ type: 'tool_result', version: '1.0', toolCallId: r.callId, toolName: r.name, ...('result' in r.outcome ? { result: r.outcome.result } : { error: r.outcome.error }) });
+    await acknowledged;
+  }
+
+  async stop(thread: string): Promise<void> {
+    if (this.ready()) this.push({ type: 'interrupt', version: '1.0', reason: 'user_abort' });
+    else await this.api.stop(thread);
+  }
+
+  /* ---- the socket ---- */
+
+  private dial(thread: string, cursor: string, queue: Queue<Delivery>): WebSocket {
+    const url = new URL(`${this.api.base || location.origin}/live?thread=${encodeURIComponent(thread)}`, location.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    const socket = new WebSocket(url, ['parley.json.v1']);
+    let alive = Date.now();
+    const beat = setInterval(() => {
+      if (Date.now() - alive > pingEvery_ms + pongWithin_ms) socket.close(4000, 'silent');
+      else if (this.ready()) this.push({ type: 'ping', timestamp: Date.now() });
+    }, pingEvery_ms);
+    socket.onopen = () => {
+      const token = this.api.bearer();
+      if (token) socket.send(JSON.stringify({ type: 'auth', token }));
+    };
+    socket.onmessage = (e) => {
+      alive = Date.now();
+      this.take(String(e.data), cursor, socket, queue);
+    };
+    socket.onclose = (e) => {
+      clearInterval(beat);
+      this.log.add('note', 'live', `closed ${e.code} ${e.reason}`.trim());
+      this.drop(socket, new SocketDown('The live connection is down.'));
+      queue.fail(closeReason(e.code));
+    };
+    this.socket = socket;
+    this.greeted = false;
+    return socket;
+  }
+
+  private take(text: string, cursor: string, socket: WebSocket, queue: Queue<Delivery>): void {
+    let frame: unknown;
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      return;
+    }
+    if (!isObject(frame)) return;
+    const id = typeof frame.id === 'string' && 'event' in frame ? frame.id : undefined;
+    this.log.add('in', 'live', id ? frame.event : frame, id);
+    if (frame.type === 'hello') {
+      this.greeted = this.socket === socket;
+      this.onHello(frame);
+      const gap = typeof frame.after === 'string' && later(frame.after, cursor);
+      queue.put({ events: [], ...(gap ? { gap } : {}) }); // connected
+    } else if (frame.done === true) queue.put({ events: [], done: true });
+    else if ('event' in frame) queue.put({ events: decodeChunk(frame.event), ...(id ? { cursor: id } : {}) });
+    else this.control(frame, queue);
+  }
+
+  private control(frame: Record<string, unknown>, queue: Queue<Delivery>): void {
+    const key = String(frame.for ?? '');
+    if (frame.type === 'ack') this.settle(key)?.resolve();
+    else if (frame.type === 'error') {
+      const refused = new Refused(409, String(frame.code ?? 'error'), String(frame.message ?? 'The server refused it.'));
+      const waiting = this.settle(key) ?? (key ? undefined : this.settleOnly());
+      if (waiting) waiting.reject(refused);
+      else queue.put({ events: [liveError(refused)] });
+    } else if (frame.type === 'data-approval') queue.put({ events: decodeChunk(frame) });
+  }
+
+  private push(frame: object): void {
+    if (!this.ready()) throw new SocketDown('The live connection is down.');
+    this.log.add('out', 'live', frame);
+    this.socket!.send(JSON.stringify(frame));
+  }
+
+  private expect(...keys: string[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.settle(keys[0]!)?.reject(new SocketDown('The server did not answer on the live connection.')), ackWithin_ms);
+      const forget = () => {
+        clearTimeout(timer);
+        keys.forEach((k) => this.waiting.delete(k));
+      };
+      const entry: Waiting = {
+        resolve: () => (forget(), resolve()),
+        reject: (e) => (forget(), reject(e)),
+      };
+      keys.forEach((k) => this.waiting.set(k, entry));
+    });
+  }
+
+  private settle(key: string): Waiting | undefined {
+    return this.waiting.get(key);
+  }
+
+  private settleOnly(): Waiting | undefined {
+    const all = new Set(this.waiting.values());
+    return all.size === 1 ? [...all][0] : undefined;
+  }
+
+  private drop(socket: WebSocket, why: Error): void {
+    if (this.socket !== socket) return;
+    this.socket = null;
+    this.greeted = false;
+    new Set(this.waiting.values()).forEach((w) => w.reject(why));
+  }
+}
+
+/** Whether cursor `a` ("seq.offset") is behind `b` in the thread. */
+export function later(a: string, b: string): boolean {
+  const [x = 0, p = 0] = a.split('.').map(Number);
+  const [y = 0, q = 0] = b.split('.').map(Number);
+  return x > y || (x === y && p > q);
+}
+
+function liveError(e: Refused): ThreadEvent {
+  return { type: 'error', message: e.message, code: e.code, retryable: false };
+}
+
+function closeReason(code: number): Error {
+  if (code === 4401) return new Refused(401, 'unauthorized', 'Sign in to go on.');
+  if (code === 4404) return new Refused(404, 'unknown_thread', 'This conversation does not exist.');
+  return new Unreachable('The live connection was lost.');
+}
+
+/* What the socket's callbacks bring, pulled by the loop that follows. */
+class Queue<T> implements AsyncIterable<T> {
+  private items: T[] = [];
+  private wake: (() => void) | null = null;
+  private error: Error | null = null;
+
+  put(item: T): void {
+    this.items.push(item);
+    this.wake?.();
+  }
+
+  fail(error: Error): void {
+    this.error ??= error;
+    this.wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for (;;) {
+      while (this.items.length) yield this.items.shift()!;
+      if (this.error) throw this.error;
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+  }
+}

@@ -1,0 +1,515 @@
+/* session.ts -- one open conversation: its state, its link, and what a person can do in it.
+ *
+ * The session owns the state. Events come from the link (or from an action of
+ * the person), go through the reducer, and subscribers hear of it once per
+ * frame. Components hold no copy of anything that is here.
+ */
+import { callsOf, emptyThread, hydrate, isObject, reduce, textOf, type ApprovalRecord, type Call, type Message, type StoredThread, type ThreadEvent, type ThreadState } from '../protocol';
+import { Refused, Unreachable, type Api } from './api';
+import { HttpChannel } from './http';
+import { Link, sleep, type Connection, type LinkHost } from './link';
+import { LiveChannel, SocketDown } from './live';
+import type { Channel, Delivery, Mode, OutgoingMessage, WireLog } from './types';
+
+export type ClientTool = (input: unknown) => Promise<unknown>;
+
+export interface SessionOptions {
+  api: Api;
+  log: WireLog;
+  mode: Mode;
+  /** Names this tab when it claims a client tool. */
+  client: string;
+  tools: Record<string, ClientTool>;
+  /** A short word to the person: what was done differently than asked. */
+  notice: (text: string) => void;
+  /** Titles, marks and the inbox may have changed. */
+  changed: () => void;
+}
+
+export interface Snapshot {
+  id: string | null;
+  title: string | null;
+  state: ThreadState;
+  connection: Connection;
+  loaded: boolean;
+  queue: string[];
+  degraded: boolean;
+}
+
+/* The tab where the person clicked should make the music; the others wait this long before they offer themselves. */
+const strangerDelay_ms = 1500;
+
+export class Session implements LinkHost {
+  readonly api: Api;
+  private snap: Snapshot;
+  private link: Link | null = null;
+  private channels!: { http: HttpChannel; live: LiveChannel };
+  private listeners = new Set<() => void>();
+  private scheduled = false;
+  private outbox: OutgoingMessage[] = [];
+  private attempted = new Set<string>();
+  private decidedHere = new Set<string>();
+  private sentHere = false;
+  private mode: Mode;
+
+  constructor(
+    private readonly options: SessionOptions,
+    id: string | null,
+  ) {
+    this.api = options.api;
+    this.mode = options.mode;
+    this.snap = { id, title: null, state: emptyThread, connection: { state: 'idle' }, loaded: id === null, queue: [], degraded: false };
+    this.makeChannels();
+  }
+
+  /* ---- for React ---- */
+
+  subscribe = (f: () => void): (() => void) => {
+    this.listeners.add(f);
+    return () => this.listeners.delete(f);
+  };
+
+  get = (): Snapshot => this.snap;
+
+  private set(part: Partial<Snapshot>): void {
+    this.snap = { ...this.snap, ...part };
+    if (this.scheduled) return;
+    this.scheduled = true;
+    const tell = () => {
+      this.scheduled = false;
+      this.listeners.forEach((f) => f());
+    };
+    // A hidden page gets no frames; it still wants its title and its sounds.
+    if (typeof document !== 'undefined' && !document.hidden) requestAnimationFrame(tell);
+    else setTimeout(tell, 100);
+  }
+
+  dispatch(...events: ThreadEvent[]): void {
+    const at = Date.now();
+    this.set({ state: events.reduce((s, e) => reduce(s, { at, ...e }), this.snap.state) });
+  }
+
+  /* ---- life ---- */
+
+  open(): void {
+    if (!this.snap.id || this.link) return;
+    this.link = new Link(this, this.snap.id, null);
+    this.link.start();
+  }
+
+  /** Stops listening; the run goes on at the server. */
+  close(): void {
+    this.link?.close();
+    this.link = null;
+  }
+
+  nudge(): void {
+    this.channels.live.probe();
+    this.link?.nudge();
+  }
+
+  setMode(mode: Mode): void {
+    if (mode === this.mode) return;
+    this.mode = mode;
+    this.set({ degraded: false });
+    this.makeChannels();
+    if (this.link && this.snap.id) {
+      this.close();
+      this.open();
+    }
+  }
+
+  private makeChannels(): void {
+    const http = new HttpChannel(this.mode === 'direct' ? 'direct' : 'sse', this.api, this.options.log);
+    this.channels = { http, live: new LiveChannel(this.api, this.options.log, (hello) => this.hello(hello)) };
+  }
+
+  /* ---- LinkHost ---- */
+
+  channel(): Channel {
+    return this.mode === 'bidi' && !this.snap.degraded ? this.channels.live : this.channels.http;
+  }
+
+  loaded(thread: StoredThread, records: ApprovalRecord[]): void {
+    this.set({ state: hydrate(this.snap.state, thread, records), title: thread.title, loaded: true });
+    this.options.changed();
+    this.flushOutbox();
+    this.afterEvents();
+  }
+
+  deliver(d: Delivery, feed: 'stream' | 'attach' | 'follow'): boolean {
+    const foreign = feed === 'follow' && d.events.length > 0 && this.isForeign(d.events);
+    if (foreign && this.channel().mode !== 'bidi') return true; // somebody else began a turn: load it with its question
+    const restarting = d.events.some((e) => e.type === 'error' && /restarting/i.test(e.message));
+    const events = restarting ? d.events.filter((e) => e.type !== 'error') : d.events;
+    if (d.gap) void this.refresh();
+    if (events.length) this.dispatch(...events);
+    if (d.done) this.dispatch({ type: 'turn_end' });
+    if (foreign) void this.refresh();
+    if (events.some((e) => e.type === 'message_start')) this.options.changed();
+    this.markSent(events);
+    this.afterEvents();
+    const ended = d.done || events.some((e) => e.type === 'complete' || e.type === 'error' || e.type === 'cancelled');
+    if (!ended) return restarting;
+    this.options.changed();
+    // Over HTTP the next step of the link is a fresh look anyway.
+    if (feed === 'follow' && this.channel().mode === 'bidi') void this.refresh();
+    return feed === 'follow' && this.channel().mode !== 'bidi';
+  }
+
+  connection(c: Connection): void {
+    const before = this.snap.connection;
+    if (before.state === c.state && c.state !== 'lost') return;
+    this.set({ connection: c });
+    if (c.state === 'ok' && before.state === 'lost') this.flushOutbox();
+  }
+
+  degrade(): void {
+    this.set({ degraded: true });
+    this.options.notice('The live connection cannot be opened here. Going on over HTTP.');
+  }
+
+  /* Events of a run that this tab neither sent nor has on the screen. */
+  private isForeign(events: ThreadEvent[]): boolean {
+    const { open, messages } = this.snap.state;
+    if (open) return events.some((e) => e.type === 'message_start' && e.message_id && e.message_id !== open.id) && !this.awaitsAnswer();
+    if (this.awaitsAnswer()) return false;
+    const known = new Set(messages.map((m) => m.id));
+    return events.some((e) => (e.type === 'message_start' ? !known.has(e.message_id ?? '') : e.type !== 'approval' && e.type !== 'unknown'));
+  }
+
+  private awaitsAnswer(): boolean {
+    const last = this.snap.state.messages.at(-1);
+    return last?.role === 'user' && last.send !== undefined && last.send !== 'failed';
+  }
+
+  /* The whole thread once more, beside a socket that goes on. */
+  private async refresh(): Promise<void> {
+    const id = this.snap.id;
+    if (!id) return;
+    try {
+      const [thread, list] = await Promise.all([this.api.thread(id), this.api.approvals({ thread: id }).catch(() => ({ approvals: [] }))]);
+      if (this.snap.id !== id || !this.link) return;
+      // Something moved while we asked: this answer is old, the next end of turn asks again.
+      const streaming = this.snap.state.open?.status === 'open';
+      if (streaming && thread.state !== 'running') return;
+      if (!streaming && thread.state === 'running') return this.set({ title: thread.title });
+      this.set({ state: hydrate(this.snap.state, thread, list.approvals), title: thread.title });
+      this.afterEvents();
+    } catch {
+      // the link notices by itself
+    }
+  }
+
+  private hello(hello: Record<string, unknown>): void {
+    const pending = Array.isArray(hello.pending) ? hello.pending.filter(isObject) : [];
+    for (const p of pending) this.dispatch({ type: 'approval', record: { ...(p as object), id: String(p.id), status: 'pending' } });
+    this.flushOutbox();
+  }
+
+  /* ---- sending ---- */
+
+  async send(text: string): Promise<void> {
+    const id = newId('u');
+    this.sentHere = true;
+    this.dispatch({ type: 'user_message', id, text, send: 'sending' });
+    await this.transmit({ id, requestId: id, text });
+  }
+
+  /** Puts a message behind the one being answered. */
+  enqueue(text: string): void {
+    this.set({ queue: [...this.snap.queue, text] });
+  }
+
+  unqueue(index: number): string | undefined {
+    const text = this.snap.queue[index];
+    this.set({ queue: this.snap.queue.filter((_, i) => i !== index) });
+    return text;
+  }
+
+  async retrySend(id: string): Promise<void> {
+    const m = this.snap.state.messages.find((x) => x.id === id);
+    if (!m) return;
+    this.dispatch({ type: 'send_state', id, send: 'sending' });
+    await this.transmit({ id, requestId: id, text: textOf(m) });
+  }
+
+  /** Takes back a message that never left. */
+  discard(id: string): string {
+    const m = this.snap.state.messages.find((x) => x.id === id);
+    this.outbox = this.outbox.filter((o) => o.id !== id);
+    this.dispatch({ type: 'drop_message', id });
+    return m ? textOf(m) : '';
+  }
+
+  /** Asks an earlier question differently: what came after it is set aside. */
+  async edit(id: string, text: string): Promise<void> {
+    this.sentHere = true;
+    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, send: 'sending' });
+    await this.transmit({ id, requestId: newId('r'), text, messageId: id });
+  }
+
+  /** Asks for another answer to the last question. */
+  async regenerate(answer: Message): Promise<void> {
+    const question = this.snap.state.messages.filter((m) => m.role === 'user').at(-1);
+    if (!question) return;
+    this.sentHere = true;
+    const failedHere = answer.id.startsWith('local-');
+    this.dispatch({ type: 'cut_from', id: answer.id }, { type: 'send_state', id: question.id, send: 'sending' });
+    await this.transmit({ id: question.id, requestId: newId('r'), text: textOf(question), trigger: 'regenerate-message', ...(failedHere ? {} : { messageId: answer.id }) });
+  }
+
+  private async transmit(m: OutgoingMessage): Promise<void> {
+    try {
+      const thread = await this.ensureThread(m.text);
+      const live = this.channels.live;
+      if (this.channel() === live && (live.ready() || (await this.socketUp()))) {
+        await live.send(thread, m); // accepted when its answer starts
+        return;
+      }
+      if (this.channel() === live) this.options.notice('The live connection is down. Sent over HTTP instead.');
+      await this.link!.stream((signal) => this.channels.http.send(thread, m, signal));
+      this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
+    } catch (error) {
+      this.notSent(m, error);
+    }
+  }
+
+  private notSent(m: OutgoingMessage, error: unknown): void {
+    if (error instanceof Refused) {
+      this.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
+      return;
+    }
+    this.outbox = [...this.outbox.filter((o) => o.id !== m.id), m];
+    this.dispatch({ type: 'send_state', id: m.id, send: 'waiting' });
+    if (!this.link && !this.snap.id) void sleep(2000).then(() => this.flushOutbox());
+  }
+
+  private flushOutbox(): void {
+    const [next, ...rest] = this.outbox;
+    if (!next) return;
+    this.outbox = rest;
+    if (this.snap.state.messages.some((m) => m.id === next.id && m.send === 'sent')) return this.flushOutbox();
+    this.dispatch({ type: 'send_state', id: next.id, send: 'sending' });
+    void this.transmit(next);
+  }
+
+  private async ensureThread(text: string): Promise<string> {
+    if (this.snap.id && this.link) return this.snap.id;
+    // The socket cannot name a thread that does not exist; the HTTP doors make it on first use.
+    const id = this.snap.id ?? (this.mode === 'bidi' ? (await this.api.createThread(text.trim().slice(0, 80))).id : newId('t'));
+    this.set({ id, loaded: true });
+    this.link = new Link(this, id, '0.0');
+    if (this.mode === 'bidi') this.link.start(); // over HTTP its first step is the message itself
+    return id;
+  }
+
+  private async socketUp(): Promise<boolean> {
+    for (let waited = 0; waited < 3000 && this.channel() === this.channels.live; waited += 50) {
+      if (this.channels.live.ready()) return true;
+      if (this.snap.connection.state === 'lost') return false;
+      await sleep(50);
+    }
+    return this.channels.live.ready();
+  }
+
+  private markSent(events: ThreadEvent[]): void {
+    if (!events.some((e) => e.type === 'message_start')) return;
+    const last = this.snap.state.messages.at(-1);
+    if (last?.role === 'user' && last.send === 'sending') this.dispatch({ type: 'send_state', id: last.id, send: 'sent' });
+  }
+
+  /* ---- stopping ---- */
+
+  async stop(): Promise<void> {
+    const id = this.snap.id;
+    if (!id) return;
+    this.dispatch({ type: 'stopping' });
+    try {
+      await this.channel().stop(id);
+    } catch {
+      await this.api.stop(id).catch(() => this.options.notice('Stop could not be sent. The answer may go on.'));
+    }
+  }
+
+  /* ---- approvals ---- */
+
+  async decide(approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
+    const found = this.findApproval(approvalId);
+    if (!found || found.call.approval?.status !== 'pending' || found.call.approval.sending) return; // a second click
+    this.dispatch({ type: 'decision', id: approvalId, state: 'sending', confirmed });
+    this.decidedHere.add(found.call.id);
+    try {
+      await this.sendAnswer(found, approvalId, confirmed, reason);
+      const record = { id: approvalId, status: confirmed ? 'approved' : 'denied', decided_by: 'you', decided_at: new Date().toISOString(), reason: reason ?? null };
+      this.dispatch({ type: 'approval', record });
+    } catch (error) {
+      await this.answerFailed(approvalId, confirmed, error);
+    }
+    this.options.changed();
+  }
+
+  private async sendAnswer(found: { call: Call; message: Message }, approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
+    const thread = this.snap.id!;
+    const answerId = newId('a');
+    const answer = { approvalId, confirmed, reason, answerId, call: found.call, messageId: found.message.id };
+    const direct = () => this.api.decide(approvalId, { confirmed, ...(reason ? { reason } : {}), answer_id: answerId });
+    const channel = this.channel();
+    if (channel === this.channels.live) {
+      try {
+        if (!channel.ready()) throw new SocketDown('down');
+        await channel.answer(thread, answer, new AbortController().signal);
+      } catch (error) {
+        if (!(error instanceof SocketDown)) throw error;
+        this.options.notice('The live connection is down. Your answer went over HTTP.');
+        await direct();
+      }
+      return;
+    }
+    // One feed at a time: while another turn is told, the answer goes beside it.
+    const unknownMessage = found.message.id.startsWith('local-');
+    if (!this.link || this.link.busy() || unknownMessage) await direct();
+    else await this.link.stream((signal) => channel.answer(thread, answer, signal));
+  }
+
+  private async answerFailed(id: string, confirmed: boolean, error: unknown): Promise<void> {
+    if (error instanceof Refused && error.status === 409) {
+      const record = await this.api.approval(id).catch(() => null);
+      if (record) {
+        this.dispatch({ type: 'approval', record });
+        this.options.notice(`Decided already: ${record.status}${record.decided_by ? ` by ${record.decided_by}` : ''}.`);
+        return;
+      }
+    }
+    const message = error instanceof Unreachable ? 'The server cannot be reached. Nothing was decided; try again.' : error instanceof Error ? error.message : 'It failed.';
+    this.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: message });
+  }
+
+  async settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void> {
+    const record = await this.api.settle(approvalId, outcome);
+    this.dispatch({ type: 'approval', record });
+    this.options.changed();
+  }
+
+  private findApproval(id: string): { call: Call; message: Message } | null {
+    const { open, messages } = this.snap.state;
+    for (const message of open ? [open, ...messages] : messages) {
+      const call = callsOf(message).find((c) => c.approval?.id === id);
+      if (call) return { call, message };
+    }
+    return null;
+  }
+
+  /* ---- actions ---- */
+
+  async act(action: string, data: unknown): Promise<void> {
+    if (!this.snap.id) return;
+    await this.api.action(this.snap.id, action, data, newId('r'));
+  }
+
+  /* ---- what follows from events ---- */
+
+  private afterEvents(): void {
+    this.runOffered();
+    this.sendQueued();
+    void this.learnOutcomes();
+  }
+
+  private sendQueued(): void {
+    const { state, queue } = this.snap;
+    const busy = state.open !== null || this.awaitsFirstWord();
+    if (busy || queue.length === 0) return;
+    const text = this.unqueue(0);
+    if (text !== undefined) void this.send(text);
+  }
+
+  /** A message is on its way and nothing has come back yet. */
+  awaitsFirstWord(): boolean {
+    const { state } = this.snap;
+    const last = state.messages.at(-1);
+    return state.open === null && last?.role === 'user' && last.send !== undefined && last.send !== 'failed' && state.waitingSince !== null;
+  }
+
+  private runOffered(): void {
+    const { open } = this.snap.state;
+    if (!open) return;
+    for (const call of callsOf(open)) {
+      if (call.status !== 'offered' || this.attempted.has(call.id) || !this.options.tools[call.name]) continue;
+      this.attempted.add(call.id);
+      void this.runClientTool(call);
+    }
+  }
+
+  private async runClientTool(call: Call): Promise<void> {
+    const thread = this.snap.id!;
+    const here = this.decidedHere.has(call.id) || (this.sentHere && !call.approval);
+    if (!here) await sleep(strangerDelay_ms);
+    if (this.callNow(call.id)?.status !== 'offered') return; // another tab did it
+    try {
+      await this.api.claim(thread, call.id, this.options.client);
+    } catch (error) {
+      if (error instanceof Refused) this.dispatch({ type: 'claim', tool_use_id: call.id, mine: false });
+      else this.attempted.delete(call.id); // not reached: the next load tries again
+      return;
+    }
+    this.dispatch({ type: 'claim', tool_use_id: call.id, mine: true });
+    const outcome = await this.execute(call);
+    await this.report(call, outcome);
+  }
+
+  private async execute(call: Call): Promise<{ result: unknown } | { error: string }> {
+    try {
+      return { result: await this.options.tools[call.name]!(call.input) };
+    } catch (error) {
+      return { error: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  private async report(call: Call, outcome: { result: unknown } | { error: string }): Promise<void> {
+    const thread = this.snap.id!;
+    for (let n = 0; n < 5; n++) {
+      try {
+        const channel = this.channel();
+        if (channel.ready()) await channel.result(thread, { callId: call.id, name: call.name, outcome });
+        else await this.api.result(thread, call.id, outcome);
+        this.dispatch('error' in outcome ? { type: 'tool_error', tool_use_id: call.id, message: outcome.error } : { type: 'tool_output', tool_use_id: call.id, output: outcome.result });
+        return;
+      } catch (error) {
+        if (error instanceof Refused) return; // decided without us; the stream says how
+        await sleep(500 * 2 ** n);
+      }
+    }
+  }
+
+  private callNow(id: string): Call | undefined {
+    const { open, messages } = this.snap.state;
+    return open?.calls[id] ?? messages.at(-1)?.calls[id];
+  }
+
+  private asked = new Set<string>();
+
+  /*
+   * The typed dialect says that a gated call did not happen, not why; the native
+   * form asks without the server's sentence. The record knows both.
+   */
+  private async learnOutcomes(): Promise<void> {
+    const { open } = this.snap.state;
+    for (const { approval, status } of open ? callsOf(open) : []) {
+      if (!approval) continue;
+      const wants = (approval.status === 'pending' && !approval.ask) || (status === 'denied' && !approval.decidedBy);
+      const key = `${approval.id}:${approval.status}`;
+      if (!wants || approval.sending || this.asked.has(key)) continue;
+      this.asked.add(key);
+      const record = await this.api.approval(approval.id).catch(() => null);
+      if (record) this.dispatch({ type: 'approval', record });
+    }
+  }
+}
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-';
+
+/** 22 characters of 6 random bits: as many as the server's own ids. */
+export function newId(prefix: string): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(22));
+  return `${prefix}_${Array.from(bytes, (b) => alphabet[b & 63]).join('')}`;
+}
