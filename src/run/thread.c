@@ -252,7 +252,7 @@ static void submit(struct thread *t)
     bool ok = fill_rows(t, &count);
     t->append = (struct store_append){
         .log = { t->owner, t->id }, .expected = t->batch_from - 1, .facts = t->rows, .fact_count = count,
-        .state = str_c(fold_state(&t->fold)), .title = t->exists ? STR_NONE : t->title,
+        .state = str_c(fold_state(&t->fold)), .title = t->retitled || !t->exists ? t->title : STR_NONE,
         .request_id = t->request_id, .run = t->request_run,
         .approvals = t->approvals, .approval_count = t->approval_count,
         .tools = t->counts, .tool_count = t->count_count, .done = on_append,
@@ -266,6 +266,7 @@ static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
     t->approval_count = t->count_count = 0;
+    t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
 }
