@@ -62,15 +62,19 @@ struct model_error {
 };
 
 /* Parts come one after another: a new text, reasoning or call closes the one
- * before it. Adapters whose wire interleaves parallel calls hold the later ones back. */
+ * before it. Adapters whose wire interleaves parallel calls hold the later ones back.
+ * An empty delta opens a part too: a reasoning part may consist of nothing but opaque
+ * JSON (a thought the provider keeps to itself) and is then nothing to show. */
 struct model_sink {
     void (*text)(struct model_sink *s, struct str delta);
     void (*reasoning)(struct model_sink *s, struct str delta);
-    /* JSON to keep with the part that is open now (or, with none open, a new reasoning part). */
+    /* JSON to keep with the part that is open now (or, with none open, a new reasoning part). At most
+     * one for each part: text or reasoning that comes after it belongs to a new part. */
     void (*opaque)(struct model_sink *s, struct str json);
-    void (*call)(struct model_sink *s, struct str provider_id, struct str name);     /* a call begins */
+    void (*call)(struct model_sink *s, struct str provider_id, struct str name);     /* a call begins; STR_NONE: the provider gave it no id */
     void (*input)(struct model_sink *s, struct str delta);                           /* JSON text of the open call */
-    void (*call_end)(struct model_sink *s);        /* the open call is complete; without this it is never run */
+    /* The open call is complete; without this it is never run, also not when STOP_CALLS follows (half an input): it gets an error result. */
+    void (*call_end)(struct model_sink *s);
     void (*usage)(struct model_sink *s, int64_t input_tokens, int64_t output_tokens);  /* totals; a later one replaces */
     /* Exactly one of these two ends it. */
     void (*done)(struct model_sink *s, enum model_stop stop);

@@ -240,7 +240,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     job->runner = x;
     exec_out_init(&x->out, tool->output_max);
     x->out.progress = on_progress;
-    tail_init(&x->err);
+    tail_init(&x->err, TAIL_MAX);
     pace_init(&x->pace, tool->loop, job);
     loop_timer_init(tool->loop, &x->clock, on_clock);
     loop_timer_set(&x->clock, t->timeout_ms);

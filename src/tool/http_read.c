@@ -48,7 +48,7 @@ const char *http_header_read(struct arena *a, struct str name, struct str value,
             return NULL;
         }
     /* libcurl sends no header at all for "Name:", and an empty one for "Name;" */
-    return arena_printf(a, STR_FMT "%s " STR_FMT, STR_ARG(name), v.len ? ":" : ";", STR_ARG(v)).ptr;
+    return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(name), v.len ? ": " : ";", STR_ARG(v)).ptr;
 }
 
 static enum err read_headers(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)

@@ -25,9 +25,10 @@ void text_clean(struct buf *out, struct str s, size_t max)
 
 /* --- tail ---------------------------------------------------------------------- */
 
-void tail_init(struct tail *t)
+void tail_init(struct tail *t, size_t max)
 {
-    buf_init(&t->buf, 4 * TAIL_MAX);
+    buf_init(&t->buf, 4 * max);
+    t->max = max;
     t->cut = false;
 }
 
@@ -35,13 +36,13 @@ void tail_done(struct tail *t) { buf_done(&t->buf); }
 
 void tail_add(struct tail *t, struct str bytes)
 {
-    if (bytes.len > TAIL_MAX) {
-        bytes = str_from(bytes, bytes.len - TAIL_MAX);
+    if (bytes.len > t->max) {
+        bytes = str_from(bytes, bytes.len - t->max);
         t->cut = true;
     }
     buf_str(&t->buf, bytes);
-    if (t->buf.len > 2 * TAIL_MAX) {
-        buf_eat(&t->buf, t->buf.len - TAIL_MAX);
+    if (t->buf.len > 2 * t->max) {
+        buf_eat(&t->buf, t->buf.len - t->max);
         t->cut = true;
     }
 }
@@ -49,12 +50,12 @@ void tail_add(struct tail *t, struct str bytes)
 void tail_text(const struct tail *t, struct buf *out)
 {
     struct str s = buf_view(&t->buf);
-    bool       cut = t->cut || s.len > TAIL_MAX;
+    bool       cut = t->cut || s.len > t->max;
 
-    if (s.len > TAIL_MAX) s = str_from(s, s.len - TAIL_MAX);
+    if (s.len > t->max) s = str_from(s, s.len - t->max);
     while (cut && s.len > 0 && ((unsigned char)*s.ptr & 0xC0) == 0x80) s = str_from(s, 1);
     if (cut) buf_lit(out, "…");
-    text_clean(out, str_trim(s), TAIL_MAX);
+    text_clean(out, str_trim(s), t->max);
 }
 
 /* --- pace ------------------------------------------------------------------------ */

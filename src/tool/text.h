@@ -9,10 +9,10 @@
  * other than newline and tab are left out. At most `max` bytes of `s`. */
 void text_clean(struct buf *out, struct str s, size_t max);
 
-/* The last TAIL_MAX bytes of a stream: stderr, for the card. */
+/* The last bytes of a stream: stderr, for the card (TAIL_MAX) or the log. */
 #define TAIL_MAX (8 * 1024)
-struct tail { struct buf buf; bool cut; };
-void       tail_init(struct tail *t);
+struct tail { struct buf buf; size_t max; bool cut; };
+void       tail_init(struct tail *t, size_t max);
 void       tail_done(struct tail *t);
 void       tail_add(struct tail *t, struct str bytes);
 void       tail_text(const struct tail *t, struct buf *out);     /* cleaned, with a mark when it was cut */

@@ -5,6 +5,7 @@
  */
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -48,6 +49,39 @@ static void start_service(void)
     REQUIRE(port > 0);
     unsetenv("http_proxy");
     unsetenv("all_proxy");
+}
+
+/* What the service says at `path`; the body only. */
+static void service_get(const char *path, struct buf *out)
+{
+    char               piece[4096];
+    ssize_t            n;
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int                fd = socket(AF_INET, SOCK_STREAM, 0);
+    REQUIRE(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
+    n = snprintf(piece, sizeof piece, "%s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    REQUIRE(write(fd, piece, (size_t)n) == n);
+    shutdown(fd, SHUT_WR);
+    while ((n = read(fd, piece, sizeof piece)) > 0) buf_add(out, piece, (size_t)n);
+    close(fd);
+    ptrdiff_t head = str_find(buf_view(out), STR("\r\n\r\n"));
+    REQUIRE(head > 0);
+    buf_eat(out, (size_t)head + 4);
+}
+
+static int64_t service_stat(const char *name)
+{
+    struct buf   b;
+    struct arena a;
+    struct jv   *v = NULL;
+    buf_init(&b, 0);
+    arena_init(&a, 0);
+    service_get("GET /stats", &b);
+    REQUIRE(json_parse(&a, buf_view(&b), &v, NULL) == OK);
+    int64_t n = jv_int_at(v, name, -1);
+    arena_done(&a);
+    buf_done(&b);
+    return n;
 }
 
 /* --- one run ------------------------------------------------------------------------------- */
@@ -274,10 +308,13 @@ TEST(upstream_cancel_from_inside_a_delta_closes_the_transfer)
         trial_open(&t);
         t.model = make(&t, providers[p], "sc-pace-10000-1000", NULL);
         t.cancel_at = 5;
+        int64_t before = service_stat("cancelled");
         ask_text(&t, "hi");
         CHECK(t.deltas == 5);
         uv_run(&t.loop.uv, UV_RUN_NOWAIT);
         CHECK(upstream_active(t.up) == 0);
+        usleep(50000);                              /* the service hears of it at once, not when the process ends */
+        CHECK(service_stat("cancelled") == before + 1);
         trial_close(&t);
     }
 }
@@ -343,6 +380,86 @@ TEST(upstream_results_are_accepted_by_a_service_that_checks_them)
         second_turn(&t, p == 2, p == 0);
         CHECK(!t.trace.failed);
         CHECK(str_find(buf_view(&t.trace.text), STR("The user declined.")) >= 0);
+        trial_close(&t);
+    }
+}
+
+static void again(struct trial *t)
+{
+    t->trace.over = t->trace.failed = false;
+    buf_clear(&t->trace.text);
+}
+
+TEST(upstream_a_connection_is_used_again_after_an_answer)
+{
+    for (size_t p = 0; p < 3; p++) {
+        struct trial t;
+        trial_open(&t);
+        t.model = make(&t, providers[p], "m", NULL);
+        int64_t before = service_stat("open");
+        for (int i = 0; i < 20; i++) {
+            ask_text(&t, "hi");
+            CHECK(!t.trace.failed);
+            again(&t);
+            for (int k = 0; k < 50 && upstream_active(t.up); k++) usleep(1000), uv_run(&t.loop.uv, UV_RUN_NOWAIT);
+        }
+        CHECK(service_stat("open") <= before + 8);      /* at most one for each CURLM */
+        trial_close(&t);
+    }
+}
+
+TEST(upstream_a_large_conversation_arrives_whole)
+{
+    static char text[3000001];
+    struct trial t;
+    memset(text, 'x', sizeof text - 1);
+    for (size_t p = 0; p < 3; p++) {
+        trial_open(&t);
+        t.model = make(&t, providers[p], "m", &(struct model_config){ .first_byte_ms = 5000 });
+        ask_text(&t, text);
+        CHECK(!t.trace.failed && t.trace.text.len == strlen(text) + strlen("You said: "));
+        trial_close(&t);
+    }
+}
+
+TEST(upstream_keys_go_into_the_header_of_the_provider)
+{
+    static const char *const want[] = { "\"sk-secret\"", "\"Bearer sk-secret\"", "\"sk-secret\"" };
+    for (size_t p = 0; p < 3; p++) {
+        struct trial t;
+        struct buf   b;
+        trial_open(&t);
+        buf_init(&b, 0);
+        service_get("DELETE /requests", &b);
+        buf_clear(&b);
+        t.model = make(&t, providers[p], "m", NULL);
+        ask_text(&t, "hi");
+        service_get("GET /requests", &b);
+        CHECK(str_find(buf_view(&b), str_c(want[p])) > 0);
+        buf_done(&b);
+        trial_close(&t);
+    }
+}
+
+TEST(upstream_lack_of_memory_fails_the_run_and_nothing_else)
+{
+    for (long n = 0; n < 40; n++) {
+        struct trial t;
+        trial_open(&t);
+        t.model = make(&t, providers[n % 3], "m", &(struct model_config){ .retries = -1 });
+        struct msg_part part = { .type = PART_TEXT, .text = STR("{{think}}{{call pay {\"a\":1}}}") };
+        struct msg      msg = { MSG_USER, &part, 1 };
+        struct model_request q = { .msgs = &msg, .msg_count = 1 };
+        buf_room(&t.trace.out, 4096);
+        buf_room(&t.trace.text, 4096);
+        mem_fail_at(n);
+        t.run = t.model->ops->start(t.model, &q, &t.watch);
+        if (t.run) {
+            loop_timer_set(&t.patience, PATIENCE_MS);
+            loop_run(&t.loop);
+        }
+        mem_fail_at(-1);
+        CHECK(!t.hung && (!t.run || t.trace.over));
         trial_close(&t);
     }
 }

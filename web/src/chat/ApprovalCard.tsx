@@ -4,7 +4,7 @@
  * complete and with nothing hidden in them. A click that lands as the card
  * appears is not taken: it was meant for what stood there before.
  */
-import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { isObject, type Call } from '../protocol';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
@@ -22,7 +22,7 @@ export function ApprovalCard({ call }: { call: Call }) {
   const title = useId();
   const busy = approval.sending !== undefined;
   const decide = (confirmed: boolean) => {
-    if (armed.current) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+    if (armed) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
   };
   const keys = (e: KeyboardEvent) => {
     if (!e.altKey || busy) return;
@@ -32,7 +32,7 @@ export function ApprovalCard({ call }: { call: Call }) {
     e.preventDefault();
   };
   return (
-    <section className="ask" aria-labelledby={title} data-approval={approval.id} data-call={call.id} data-tool={call.name} onKeyDown={keys}>
+    <section className="ask" aria-labelledby={title} data-approval={approval.id} data-call={call.id} data-tool={call.name} data-armed={armed} onKeyDown={keys}>
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
         <span>{approval.ask ?? `Run ${humanName(call.name)}?`}</span>
@@ -73,10 +73,10 @@ export function ApprovalCard({ call }: { call: Call }) {
   );
 }
 
-function useArmed() {
-  const armed = useRef(false);
+function useArmed(): boolean {
+  const [armed, setArmed] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => (armed.current = true), guard_ms);
+    const timer = setTimeout(() => setArmed(true), guard_ms);
     return () => clearTimeout(timer);
   }, []);
   return armed;
@@ -191,7 +191,7 @@ export function ApproveAll({ calls }: { calls: Call[] }) {
         ))}
       </ul>
       <div className="ask-buttons">
-        <button type="button" className="button ask-yes" onClick={() => armed.current && calls.forEach((c) => chat.decide(c.approval!.id, true))}>
+        <button type="button" className="button ask-yes" onClick={() => armed && calls.forEach((c) => chat.decide(c.approval!.id, true))}>
           Approve {calls.length} requests
         </button>
         <button type="button" className="button outline" onClick={() => setOpen(false)}>

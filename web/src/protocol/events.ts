@@ -106,7 +106,7 @@ export type TypedEvent =
       data?: unknown;
       tool_use_id?: string;
     }
-  | { type: 'tool_complete'; tool: string; index: number; tool_use_id?: string; ok?: boolean }
+  | { type: 'tool_complete'; tool: string; index: number; tool_use_id?: string; ok?: boolean; outcome?: string }
   | { type: 'complete'; payload: ResponsePayload }
   | { type: 'error'; message: string; code?: string; retryable?: boolean }
   | { type: 'cancelled' }

@@ -71,12 +71,12 @@ export function fromUI(ui: UIMessage): Message {
   const empty: Message = { ...newMessage(ui.id, ui.role === 'user' ? 'user' : 'assistant'), status: 'done' };
   const m = (ui.parts ?? []).reduce(addPart, empty);
   const meta = isObject(ui.metadata) ? ui.metadata : {};
-  const at = Date.parse(typeof meta.created_at === 'string' ? meta.created_at : typeof meta.createdAt === 'string' ? meta.createdAt : '');
+  const at = Date.parse(typeof meta.createdAt === 'string' ? meta.createdAt : '');
   return {
     ...m,
     ...(Number.isNaN(at) ? {} : { at }),
-    ...(meta.stopped === true || meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
-    ...(typeof meta.error === 'string' ? { status: 'failed' as const, error: { message: meta.error, retryable: true } } : {}),
+    ...(meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
+    ...(isObject(meta.error) ? { status: 'failed' as const, error: { message: String(meta.error.message ?? 'It failed.'), code: String(meta.error.code ?? ''), retryable: meta.error.retryable !== false } } : {}),
   };
 }
 

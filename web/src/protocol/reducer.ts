@@ -11,7 +11,7 @@
 import { finished, onCall, started, statusOfError, withCall, withRecord } from './calls';
 import type { ResponsePayload, ThreadEvent, ToolHistoryEntry } from './events';
 import { parseMarkers, scanMarkers, type Segment } from './marker';
-import { callsOf, newMessage, settled, type Call, type Message, type Part, type Payload, type ThreadState } from './state';
+import { callsOf, newMessage, settled, type Call, type CallStatus, type Message, type Part, type Payload, type ThreadState } from './state';
 
 export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
   switch (e.type) {
@@ -204,8 +204,9 @@ function outcomeTold(m: Message, e: Of<'tool_complete'>): Message {
   const id = e.tool_use_id ?? lastRunning(m, e.tool) ?? `#${e.index}`;
   return withCall(m, id, e.tool, (c) => {
     if (settled.has(c.status)) return { ...c, index: e.index };
-    // Not ok at a gate is a "no" of some kind; the tool history or the approval's record says which.
-    const status = e.ok === false ? (c.status === 'asking' ? 'denied' : 'failed') : 'done';
+    // Without a named outcome, "not ok" at a gate is a "no" of some kind; the approval's record says which.
+    const guess = e.ok === false ? (c.status === 'asking' ? 'denied' : 'failed') : 'done';
+    const status = settled.has(e.outcome as CallStatus) ? (e.outcome as CallStatus) : guess;
     return { ...finished(c, status, e.at), index: e.index };
   });
 }

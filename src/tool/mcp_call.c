@@ -1,0 +1,437 @@
+/* mcp_call.c -- one tools/call, with the questions a server may ask in the middle of it.
+ *
+ *   start ──▶ tools/call ──▶ result ──▶ finish
+ *               ▲   │ input_required (modern): ask, then the same call again with the answers
+ *               └───┘ elicitation/create (legacy): ask, then answer that request
+ *
+ * Questions are asked one at a time. Everything ends in end(), which only notes the
+ * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
+ */
+#include "base/clock.h"
+#include "tool/mcp_int.h"
+#include "tool/schema.h"
+
+#define ROUNDS_MAX    10
+#define QUESTIONS_MAX 16
+#define VALUE_MAX     (4u << 20)
+
+struct question {
+    struct list node;
+    struct buf  id;            /* legacy: the server's request id, raw */
+    struct buf  key;           /* modern: its name in inputRequests */
+    struct buf  message, schema;
+    bool        asked;
+};
+
+struct mcp_call {
+    struct list         node;          /* in m->calls while the server is there */
+    struct mcp         *m;
+    struct mcp_tool    *tool;
+    struct tool_job    *job;
+    struct mcp_request *q;             /* NULL: none under way */
+    struct pace         pace;
+    struct loop_dirty   dirty;
+    uint64_t            until_ms;      /* total cap */
+    struct list         questions;
+    size_t              question_count;
+    bool                modern_round;  /* the questions are from an input_required */
+    unsigned            rounds;
+    struct buf          responses;     /* members of inputResponses */
+    struct buf          request_state; /* as JSON string, raw */
+    bool                retried, ended;
+    bool                waiting;       /* for a fresh list of tools, to be sent again */
+    enum tool_outcome   outcome;
+    struct mcp_said     said;
+};
+
+static void send_call(struct mcp_call *c);
+
+/* --- ending ------------------------------------------------------------------------------------- */
+
+static void end(struct mcp_call *c, enum tool_outcome outcome)
+{
+    if (c->ended) return;
+    c->ended = true;
+    c->outcome = outcome;
+    loop_mark(c->m->host.loop, &c->dirty);
+}
+
+static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence, struct str more)
+{
+    if (c->ended) return;
+    buf_clear(&c->said.text);
+    buf_lit(&c->said.text, sentence);
+    text_clean(&c->said.text, more, 2000);
+    c->said.has_value = false;
+    end(c, outcome);
+}
+
+static void free_question(struct question *q)
+{
+    list_remove(&q->node);
+    buf_done(&q->id);
+    buf_done(&q->key);
+    buf_done(&q->message);
+    buf_done(&q->schema);
+    mem_free(q);
+}
+
+/* A server that still waits for an answer gets one: an unanswered request stalls it. */
+static void drop_questions(struct mcp_call *c)
+{
+    while (!list_empty(&c->questions)) {
+        struct question *q = LIST_ITEM(c->questions.next, struct question, node);
+        if (q->id.len && c->m->state != MCP_DOWN && c->m->state != MCP_STOPPING)
+            mcp_answer(c->m, buf_view(&q->id), STR("{\"action\":\"cancel\"}"));
+        free_question(q);
+    }
+    c->question_count = 0;
+}
+
+static void pace_closed(struct pace *p)
+{
+    struct mcp_call *c = LIST_ITEM(p, struct mcp_call, pace);
+    buf_done(&c->responses);
+    buf_done(&c->request_state);
+    buf_done(&c->said.text);
+    buf_done(&c->said.value);
+    mem_free(c);
+}
+
+static void tell_end(struct loop_dirty *d)
+{
+    struct mcp_call   *c = LIST_ITEM(d, struct mcp_call, dirty);
+    struct tool_result r = { .outcome = c->outcome, .value = STR_NONE, .note = STR_NONE };
+
+    pace_flush(&c->pace);
+    drop_questions(c);
+    list_remove(&c->node);
+    r.text = c->said.text.err ? STR("There was not enough memory for its answer.") : buf_view(&c->said.text);
+    if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
+    else if (c->said.value.err) r.note = STR("Its answer is too long to be shown in full.");
+    c->job->runner = NULL;
+    c->job->finish(c->job, &r);
+    pace_close(&c->pace, pace_closed);
+}
+
+/* --- questions ----------------------------------------------------------------------------------------- */
+
+static void pause_clock(struct mcp_call *c)
+{
+    if (c->q) c->q->deadline_ms = 0;
+    mcp_rearm(c->m);
+}
+
+static void restart_clock(struct mcp_call *c)
+{
+    uint64_t next = clock_mono_ms() + c->m->call_ms;
+    if (c->q) c->q->deadline_ms = next < c->until_ms ? next : c->until_ms;
+    mcp_rearm(c->m);
+}
+
+static void ask_next(struct mcp_call *c)
+{
+    struct question *q;
+    if (list_empty(&c->questions) || c->ended) return;
+    q = LIST_ITEM(c->questions.next, struct question, node);
+    if (q->asked) return;
+    q->asked = true;
+    c->job->ask(c->job, buf_view(&q->message), buf_view(&q->schema));
+}
+
+static bool add_question(struct mcp_call *c, struct str id, struct str key, const struct jv *params)
+{
+    struct question *q;
+    const struct jv *schema = jv_get(params, "requestedSchema");
+
+    if (c->question_count == QUESTIONS_MAX || !(q = mem_alloc(sizeof *q))) return false;
+    buf_init(&q->id, 1024);
+    buf_init(&q->key, 1024);
+    buf_init(&q->message, 16 * 1024);
+    buf_init(&q->schema, 64 * 1024);
+    buf_str(&q->id, id);
+    buf_str(&q->key, key);
+    /* A person must see who asks: the words are the server's, not ours. */
+    buf_printf(&q->message, "The server " STR_FMT " asks: ", STR_ARG(c->m->alias));
+    text_clean(&q->message, jv_str_at(params, "message"), 8000);
+    buf_str(&q->schema, jv_is(schema, JSON_OBJECT) ? schema->raw : STR("{\"type\":\"object\"}"));
+    list_add(&c->questions, &q->node);
+    if (q->id.err || q->key.err || q->message.err || q->schema.err) {
+        free_question(q);
+        return false;
+    }
+    c->question_count++;
+    return true;
+}
+
+/* Over stdio, or on the common stream, nothing says which call it is for: the newest one that is under way. */
+static struct mcp_call *call_for(struct mcp *m, struct mcp_request *q)
+{
+    if (q && str_is(str_c(q->method), "tools/call")) return q->ctx;
+    for (struct list *n = m->calls.prev; n != &m->calls; n = n->prev) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        if (c->q && !c->ended) return c;
+    }
+    return NULL;
+}
+
+bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params)
+{
+    struct mcp_call *c = call_for(m, q);
+
+    if (!c || c->ended || !add_question(c, id, STR_NONE, params)) return false;
+    pause_clock(c);
+    ask_next(c);
+    return true;
+}
+
+/* {"action":"accept","content":{...}} | {"action":"decline"} */
+static void write_action(struct buf *b, bool accepted, struct str content)
+{
+    if (!accepted) buf_lit(b, "{\"action\":\"decline\"}");
+    else {
+        buf_lit(b, "{\"action\":\"accept\",\"content\":");
+        buf_str(b, content.len ? content : STR("{}"));
+        buf_chr(b, '}');
+    }
+}
+
+static void answer_modern(struct mcp_call *c, struct question *q, bool accepted, struct str content)
+{
+    struct jsonw w;
+    jsonw_init(&w, &c->responses);
+    if (c->responses.len) buf_chr(&c->responses, ',');
+    jw_str(&w, buf_view(&q->key));
+    buf_chr(&c->responses, ':');
+    write_action(&c->responses, accepted, content);
+}
+
+static void answer_legacy(struct mcp_call *c, struct question *q, bool accepted, struct str content)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    write_action(&b, accepted, content);
+    if (!b.err) mcp_answer(c->m, buf_view(&q->id), buf_view(&b));
+    buf_done(&b);
+}
+
+static void on_answer(struct tool_job *job, bool accepted, struct str content)
+{
+    struct mcp_call *c = job->runner;
+    struct question *q;
+    bool             modern;
+
+    if (!c || c->ended || list_empty(&c->questions)) return;
+    q = LIST_ITEM(c->questions.next, struct question, node);
+    modern = q->key.len > 0;
+    if (modern) answer_modern(c, q, accepted, content);
+    else answer_legacy(c, q, accepted, content);
+    free_question(q);
+    c->question_count--;
+    if (!list_empty(&c->questions)) ask_next(c);
+    else if (modern) send_call(c);
+    else restart_clock(c);
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------- */
+
+static void input_required(struct mcp_call *c, const struct jv *result)
+{
+    const struct jv *requests = jv_get(result, "inputRequests"), *state = jv_get(result, "requestState");
+
+    if (++c->rounds > ROUNDS_MAX) {
+        end_with(c, TOOL_UNKNOWN, "It keeps asking for input and was given up. Whether it had an effect is not known.", STR_NONE);
+        return;
+    }
+    buf_clear(&c->responses);
+    buf_clear(&c->request_state);
+    if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
+    JV_EACH(r, requests) {
+        if (!str_is(jv_str_at(r, "method"), "elicitation/create") || !add_question(c, STR_NONE, r->key, jv_get(r, "params"))) {
+            end_with(c, TOOL_FAILED, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
+            return;
+        }
+    }
+    if (list_empty(&c->questions)) send_call(c);       /* it only wanted its state back */
+    else ask_next(c);
+}
+
+static bool fits(struct mcp_call *c, const struct jv *result, struct buf *why)
+{
+    const struct jv *structured = jv_get(result, "structuredContent");
+    if (!c->tool->output_schema || jv_true(jv_get(result, "isError"))) return true;
+    if (!structured) {
+        buf_lit(why, "there is no structured content");
+        return false;
+    }
+    return schema_check(c->tool->output_schema, structured, why) == OK;
+}
+
+static void completed(struct mcp_call *c, const struct jv *result)
+{
+    struct buf why;
+
+    buf_init(&why, 2000);
+    buf_clear(&c->said.text);
+    mcp_result_read(result, &c->said);
+    if (!fits(c, result, &why)) end_with(c, TOOL_FAILED, "Its answer does not fit what it promises: ", buf_view(&why));
+    else end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
+    buf_done(&why);
+}
+
+static void refused(struct mcp_call *c, const struct mcp_reply *r)
+{
+    switch (r->code) {
+    case MCP_HEADER_MISMATCH:
+        if (!c->retried) {             /* our idea of the tool is old: once more, with a fresh list */
+            c->retried = c->waiting = true;
+            mcp_list(c->m);
+            return;
+        }
+        break;
+    case MCP_BAD_PARAMS:
+        if (c->m->state == MCP_READY) mcp_list(c->m);
+        break;
+    case MCP_NO_CAPABILITY:
+        end_with(c, TOOL_FAILED, "The server wants something of this client that it cannot do: ",
+                 jv_get(r->data, "requiredCapabilities") ? jv_get(r->data, "requiredCapabilities")->raw : r->message);
+        return;
+    default: break;
+    }
+    end_with(c, TOOL_FAILED, "The server refused: ", r->message.len ? r->message : STR("no reason given"));
+}
+
+static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
+{
+    struct mcp_call *c = q->ctx;
+    struct str       type;
+
+    c->q = NULL;
+    if (c->ended) return;
+    if (r->lost && r->unsent) end_with(c, TOOL_FAILED, "The server could not be reached: ", str_c(r->lost));
+    else if (r->lost) {
+        end_with(c, TOOL_UNKNOWN, "There is no answer, ", str_c(r->lost));
+        buf_lit(&c->said.text, ". Whether it had an effect is not known.");
+    } else if (r->http && !r->code) {
+        end_with(c, TOOL_FAILED, "The server answered with ", r->message);
+    } else if (!r->result) refused(c, r);
+    else {
+        type = jv_str_at(r->result, "resultType");
+        if (!type.ptr || str_is(type, "complete")) completed(c, r->result);
+        else if (str_is(type, "input_required")) input_required(c, r->result);
+        else end_with(c, TOOL_FAILED, "It answered with a kind of result that is not known here: ", type);
+    }
+}
+
+void mcp_call_progress(struct mcp_request *q, const struct jv *params)
+{
+    struct mcp_call     *c = q->ctx;
+    struct tool_progress p = { STR_NONE, jv_str_at(params, "message"), -1, STR_NONE };
+    double               done, total;
+
+    if (!str_is(str_c(q->method), "tools/call") || c->ended) return;
+    if (jv_f64(jv_get(params, "progress"), &done) && jv_f64(jv_get(params, "total"), &total) && total > 0 && done >= 0)
+        p.progress = done > total ? 1 : done / total;
+    if (list_empty(&c->questions)) restart_clock(c);
+    pace_tell(&c->pace, &p);
+}
+
+/* --- starting ---------------------------------------------------------------------------------------------- */
+
+static void write_params(struct mcp_call *c, struct buf *b)
+{
+    struct jsonw w;
+    jsonw_init(&w, b);
+    buf_lit(b, "\"name\":");
+    jw_str(&w, c->tool->name);
+    buf_lit(b, ",\"arguments\":");
+    buf_str(b, c->job->input);
+    if (c->responses.len) buf_printf(b, ",\"inputResponses\":{" STR_FMT "}", STR_ARG(buf_view(&c->responses)));
+    if (c->request_state.len) buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
+}
+
+static void send_call(struct mcp_call *c)
+{
+    struct mcp     *m = c->m;
+    struct mcp_send s = { .method = "tools/call", .timeout_ms = m->call_ms, .progress = true, .done = on_reply, .ctx = c };
+    struct buf      b;
+
+    if (m->state != MCP_READY && m->state != MCP_LISTING) {
+        end_with(c, TOOL_FAILED, "The server is not connected: ", buf_view(&m->trouble));
+        return;
+    }
+    buf_init(&b, 0);
+    write_params(c, &b);
+    s.params = buf_view(&b);
+    if (m->transport == &mcp_http && m->era == ERA_MODERN) s.extra = mcp_call_headers(c->tool, c->job->args);
+    if (!b.err) c->q = mcp_request(m, &s);
+    else curl_slist_free_all(s.extra);
+    if (!c->q) end_with(c, TOOL_FAILED, "There is not enough memory for this call.", STR_NONE);
+    buf_done(&b);
+}
+
+static enum err start(struct tool *t, struct tool_job *job)
+{
+    struct mcp_tool *tool = t->ctx;
+    struct mcp_call *c;
+
+    if (!tool->m) return ERR_GONE;
+    if (!(c = mem_alloc(sizeof *c))) return ERR_NOMEM;
+    c->m = tool->m;
+    c->tool = tool;
+    c->job = job;
+    c->dirty.flush = tell_end;
+    c->until_ms = clock_mono_ms() + MCP_CALL_MAX_MS;
+    list_init(&c->questions);
+    list_add(&c->m->calls, &c->node);
+    buf_init(&c->responses, 1 << 20);
+    buf_init(&c->request_state, 1 << 20);
+    buf_init(&c->said.text, 0);
+    buf_init(&c->said.value, VALUE_MAX);
+    pace_init(&c->pace, c->m->host.loop, job);
+    job->runner = c;
+    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list(c->m);
+    send_call(c);
+    return OK;
+}
+
+static void cancel(struct tool_job *job)
+{
+    struct mcp_call *c = job->runner;
+    if (!c || c->ended) return;
+    if (c->q) mcp_cancel(c->q, "user");
+    c->q = NULL;
+    end_with(c, TOOL_CANCELLED, "It was cancelled.", STR_NONE);
+}
+
+void mcp_calls_listed(struct mcp *m)
+{
+    LIST_EACH(n, &m->calls) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        struct mcp_tool *fresh = c->waiting ? mcp_find_tool(m, c->tool->name) : NULL;
+        if (!c->waiting) continue;
+        c->waiting = false;
+        if (fresh) c->tool = fresh;
+        send_call(c);
+    }
+}
+
+void mcp_calls_down(struct mcp *m)
+{
+    LIST_EACH(n, &m->calls) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        if (c->waiting) end_with(c, TOOL_FAILED, "The server is not connected: ", buf_view(&m->trouble));
+    }
+}
+
+void mcp_calls_done(struct mcp *m)
+{
+    while (!list_empty(&m->calls)) {
+        struct mcp_call *c = LIST_ITEM(m->calls.next, struct mcp_call, node);
+        end_with(c, TOOL_UNKNOWN, "The server was stopped. Whether it had an effect is not known.", STR_NONE);
+        loop_undirty(&c->dirty);
+        tell_end(&c->dirty);
+    }
+}
+
+const struct tool_ops mcp_ops = { .start = start, .cancel = cancel, .answer = on_answer };

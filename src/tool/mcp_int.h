@@ -1,0 +1,175 @@
+/* mcp_int.h -- the inside of the MCP client. Private to mcp*.c and its tests.
+ *
+ *   mcp.c         the server's life: opening, eras, requests and their clocks, dispatch
+ *   mcp_list.c    tools/list into the registry
+ *   mcp_call.c    tools/call, elicitation
+ *   mcp_result.c  a result's content as text and value (pure)
+ *   mcp_header.c  x-mcp-header (pure)
+ *   mcp_stdio.c, mcp_http.c   the two transports
+ *   mcp_read.c    configuration
+ *
+ * A request is pending from mcp_request() until its done() was called, exactly
+ * once: with a result, an error of the server's, or `lost`. It is freed after that.
+ */
+#ifndef PARLEY_MCP_INT_H
+#define PARLEY_MCP_INT_H
+
+#include "base/jsonw.h"
+#include "tool/egress.h"
+#include "tool/mcp.h"
+#include "tool/text.h"
+
+#define MCP_MODERN "2026-07-28"
+#define MCP_LEGACY "2025-11-25"
+
+enum mcp_code {
+    MCP_NO_METHOD = -32601, MCP_BAD_PARAMS = -32602,
+    MCP_HEADER_MISMATCH = -32020, MCP_NO_CAPABILITY = -32021, MCP_BAD_VERSION = -32022, MCP_URL_WANTED = -32042,
+};
+
+#define MCP_PROBE_MS    3000
+#define MCP_OPEN_MS     15000
+#define MCP_LIST_MS     30000
+#define MCP_CALL_MAX_MS (30 * 60 * 1000)
+#define MCP_MESSAGE_MAX (16u << 20)
+#define MCP_BACKOFF_MAX 60000
+
+enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
+enum mcp_state { MCP_DOWN, MCP_OPENING, MCP_LISTING, MCP_READY, MCP_AUTH, MCP_STOPPING };
+
+struct mcp_reply {
+    const struct jv *result;       /* NULL: none */
+    int64_t          code;         /* of a JSON-RPC error; 0: none */
+    struct str       message;
+    const struct jv *data;
+    long             http;         /* status, when the answer was only that */
+    const char      *lost;         /* no answer: why. The fate of the request is not known ... */
+    bool             unsent;       /* ... unless it never left */
+};
+
+struct mcp_request {
+    struct list   node;
+    struct mcp   *m;
+    int64_t       id;
+    const char   *method;
+    uint64_t      deadline_ms;     /* 0: none */
+    void        (*done)(struct mcp_request *q, const struct mcp_reply *r);
+    void         *ctx;
+    void         *exchange;        /* the transport's */
+};
+
+/* How bytes get there and back. */
+struct mcp_transport {
+    enum err (*open)(struct mcp *m);
+    /* q NULL: a notification or an answer. `extra`: header lines for HTTP, taken. */
+    void (*send)(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra);
+    void (*release)(struct mcp *m, struct mcp_request *q);    /* q is over, whatever comes for it is not wanted */
+    void (*opened)(struct mcp *m);                            /* the legacy opening is complete */
+    void (*close)(struct mcp *m);                             /* ends with mcp_transport_closed */
+    void (*free)(struct mcp *m);
+};
+
+struct mcp_param { struct str pointer, header; };             /* x-mcp-header: where the argument is, what it is called */
+
+struct mcp_tool {                  /* in the registry's arena; tool->ctx */
+    struct mcp       *m;           /* NULL: the server is gone */
+    struct tool      *tool;
+    struct str        name;        /* the server's */
+    struct str        definition;  /* as received; a changed one is a new tool */
+    const struct jv  *output_schema;
+    struct mcp_param *params;
+    size_t            param_count;
+    bool              listed, seen;
+};
+
+struct mcp {
+    struct mcp_host   host;
+    struct arena      config;      /* lives as long as the struct */
+    struct str        alias;
+    const struct mcp_transport *transport;
+    void             *link;        /* the transport's */
+    const struct jv  *confirm;
+    bool              trust;
+    uint64_t          call_ms;
+    enum mcp_era      pinned, era;
+    enum mcp_state    state;
+    bool              settled;     /* nothing to wait for */
+    bool              listed;      /* the tools of this connection are known */
+    bool              list_again, list_changes, listening;
+    char              version[32];
+    int64_t           next_id;
+    struct list       requests, calls;
+    struct loop_timer tick;        /* deadlines and restarts */
+    uint64_t          restart_ms;  /* 0: not waiting */
+    uint64_t          listen_ms;   /* when to listen for changes again; 0: not waiting */
+    unsigned          failures, listen_failures;
+    uint64_t          list_expires_ms;
+    struct buf        trouble;     /* the last failure, for people */
+    struct arena      arena;       /* of the message being read */
+    struct arena      pages;       /* of the list being fetched */
+    struct mcp_tool **tools;
+    size_t            tool_count, tool_cap;
+    const struct jv **found;       /* definitions of the list being fetched; in `pages` */
+    size_t            found_count, found_cap, page_count;
+    struct str        cursor;
+    void            (*on_closed)(struct mcp *m);
+};
+
+/* --- mcp.c */
+struct mcp_send {
+    const char        *method;
+    struct str         params;     /* members of "params" without the braces: "\"name\":\"x\"" */
+    struct curl_slist *extra;      /* taken */
+    uint64_t           timeout_ms; /* 0: none */
+    bool               progress;   /* ask for progress notices */
+    void             (*done)(struct mcp_request *q, const struct mcp_reply *r);
+    void              *ctx;
+};
+struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s);     /* NULL: no memory; nothing was sent */
+void mcp_notify(struct mcp *m, const char *method, struct str params);
+void mcp_answer(struct mcp *m, struct str id, struct str result);            /* raw id, raw result */
+void mcp_refuse(struct mcp *m, struct str id, int code, const char *message);
+void mcp_cancel(struct mcp_request *q, const char *reason);                  /* tells the server; q is gone, done() is not called */
+void mcp_rearm(struct mcp *m);                                               /* after changing a deadline */
+void mcp_tick(struct loop_timer *t);
+void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r);
+/* A whole message came; `q` is the request whose stream it came on, NULL: none. */
+void mcp_receive(struct mcp *m, struct str text, struct mcp_request *q);
+void mcp_lost(struct mcp *m, const char *why);                               /* the connection is gone; starts again later */
+void mcp_auth(struct mcp *m, struct str challenge);
+void mcp_transport_closed(struct mcp *m);
+void mcp_changed(struct mcp *m);
+bool mcp_chosen_version(struct mcp *m, const struct jv *data);               /* after MCP_BAD_VERSION: true: ask again */
+
+/* --- mcp_list.c */
+void mcp_list(struct mcp *m);
+void mcp_listen(struct mcp *m);
+void mcp_list_done(struct mcp *m);                                           /* forget the tools */
+struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name);              /* a listed one, by the server's name */
+
+/* --- mcp_call.c */
+extern const struct tool_ops mcp_ops;
+void mcp_calls_listed(struct mcp *m);                                        /* the list is fresh */
+void mcp_calls_down(struct mcp *m);                                          /* the server is away */
+void mcp_calls_done(struct mcp *m);                                          /* every call ends now */
+void mcp_call_progress(struct mcp_request *q, const struct jv *params);
+/* A server asks a person; false: no call is there to ask for. */
+bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params);
+
+/* --- mcp_result.c, pure */
+struct mcp_said { struct buf text, value; bool has_value, is_error; };
+void mcp_result_read(const struct jv *result, struct mcp_said *out);         /* buffers initialised by the caller */
+
+/* --- mcp_header.c, pure */
+/* The headers of a tool's schema; false and a reason when the tool must not be listed. */
+bool mcp_params_read(struct arena *a, const struct jv *schema, struct mcp_param **out, size_t *count, const char **why);
+/* A value as a header may carry it; plain or wrapped in base64. */
+void mcp_header_value(struct buf *out, struct str value);
+struct curl_slist *mcp_call_headers(const struct mcp_tool *t, const struct jv *args);
+
+/* --- transports */
+extern const struct mcp_transport mcp_stdio, mcp_http;
+enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, struct buf *why);
+enum err mcp_http_read(struct mcp *m, const struct jv *entry, struct buf *why);
+
+#endif

@@ -1,0 +1,105 @@
+/* mcp_read.c -- one entry of "mcpServers". Strict about what we understand, silent about what other clients added. */
+#include "base/log.h"
+#include "tool/mcp_int.h"
+#include "tool/policy.h"
+
+#define CALL_MS 60000
+
+static enum err bad(struct buf *why, const char *sentence)
+{
+    buf_lit(why, sentence);
+    return ERR_TYPE;
+}
+
+/* The alias is half of every tool's name. */
+static bool good_alias(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ' ')) return false;
+    }
+    return s.len > 0 && s.len <= 40;
+}
+
+static const char *bad_policy(const struct jv *policy)
+{
+    struct tool t = { 0 };
+    const char *why = NULL;
+    return policy_read(&t, policy, &why) == OK ? NULL : why;
+}
+
+static enum err check_confirm(const struct jv *confirm, struct buf *why)
+{
+    const char *sentence = NULL;
+
+    if (!confirm) return OK;
+    if (!jv_is(confirm, JSON_OBJECT) || jv_get(confirm, "when")) sentence = bad_policy(confirm);
+    else JV_EACH(item, confirm) if (!sentence) sentence = bad_policy(item);
+    if (!sentence) return OK;
+    buf_printf(why, "\"confirm\": %s", sentence);
+    return ERR_TYPE;
+}
+
+static enum err read_common(struct mcp *m, const struct jv *entry, struct buf *why)
+{
+    const struct jv *trust = jv_get(entry, "trust_annotations"), *timeout = jv_get(entry, "timeout");
+    struct str       era = jv_str_at(entry, "era");
+    int64_t          seconds = 0;
+
+    if (trust && !jv_is(trust, JSON_BOOL)) return bad(why, "\"trust_annotations\" must be true or false");
+    m->trust = jv_true(trust);
+    m->confirm = jv_get(entry, "confirm");
+    m->call_ms = CALL_MS;
+    /* Other clients count in milliseconds; nobody waits longer than half an hour in silence. */
+    if (timeout && (!jv_int(timeout, &seconds) || seconds < 1)) return bad(why, "\"timeout\" must be a number of seconds");
+    if (seconds > 0) m->call_ms = (uint64_t)(seconds > 1800 ? 1800 : seconds) * 1000;
+    if (str_is(era, "legacy")) m->pinned = ERA_LEGACY;
+    else if (str_is(era, "modern")) m->pinned = ERA_MODERN;
+    else if (jv_get(entry, "era")) return bad(why, "\"era\" must be \"legacy\" or \"modern\"");
+    return check_confirm(m->confirm, why);
+}
+
+static enum err read_transport(struct mcp *m, const struct jv *entry, struct str base, struct buf *why)
+{
+    bool command = jv_get(entry, "command"), url = jv_get(entry, "url");
+
+    if (command == url) return bad(why, "it must have either a \"command\" or a \"url\"");
+    if (str_is(jv_str_at(entry, "type"), "sse")) return bad(why, "the transport \"sse\" of 2024 is not supported; streamable HTTP is");
+    return command ? mcp_stdio_read(m, entry, base, why) : mcp_http_read(m, entry, why);
+}
+
+static void undo(struct mcp *m)
+{
+    if (m->transport && m->link) m->transport->free(m);
+    arena_done(&m->config);
+    mem_free(m);
+}
+
+enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alias, const struct jv *entry,
+                  struct str base, struct buf *why)
+{
+    struct mcp *m;
+    enum err    e;
+
+    if (!good_alias(alias)) return bad(why, "its name must be 1 to 40 letters, digits, dots, dashes or underscores");
+    if (!jv_is(entry, JSON_OBJECT)) return bad(why, "it must be an object with a \"command\" or a \"url\"");
+    if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
+    m->host = *host;
+    arena_init(&m->config, 0);
+    arena_init(&m->arena, 0);
+    arena_init(&m->pages, 0);
+    buf_init(&m->trouble, 4096);
+    list_init(&m->requests);
+    list_init(&m->calls);
+    m->alias = arena_dup(&m->config, alias);
+    e = m->alias.ptr ? read_common(m, entry, why) : ERR_NOMEM;
+    if (e == OK) e = read_transport(m, entry, base, why);
+    if (e != OK) {
+        undo(m);
+        return e;
+    }
+    m->era = m->pinned;
+    loop_timer_init(host->loop, &m->tick, mcp_tick);
+    *out = m;
+    return OK;
+}

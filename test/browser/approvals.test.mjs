@@ -1,0 +1,192 @@
+// Deciding: once, by the right click, from anywhere, after anything.
+import { test, equal, ok } from './lib/test.mjs';
+
+const payment = 'Send 50 dollars to Hanako';
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a double click on Approve pays once`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { mode });
+    await tab.send(payment);
+    await tab.card();
+    await tab.$('.ask-yes').dblclick();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(server.ledger().length, 1, 'payments');
+  });
+
+  test(`${mode}: a reload while it waits brings the buttons back`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { mode });
+    await tab.send(payment);
+    await tab.card();
+    await tab.page.reload();
+    await tab.approve();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(server.ledger().length, 1, 'payments');
+    equal(await tab.$('article.assistant').count(), 1, 'one answer');
+  });
+
+  test(`${mode}: a server restart while it waits changes nothing`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { mode });
+    await tab.send(payment);
+    await tab.card();
+    await server.restart('SIGKILL');
+    await tab.approve();
+    await tab.$('.tool[data-status="done"]').waitFor({ timeout: 20_000 });
+    await tab.idle();
+    equal(server.ledger().length, 1, 'payments');
+  });
+
+  test(`${mode}: decided in one tab, the other one shows it`, async (t) => {
+    const server = await t.server();
+    const one = await t.tab(server, { mode });
+    await one.send(payment);
+    await one.card();
+    const two = await t.tab(server, { mode, path: `/t/${await one.thread()}` });
+    await two.card();
+    await one.approve();
+    await two.$('.tool[data-tool="process_payment"][data-status="done"]').waitFor();
+    await two.page.waitForFunction(() => !document.querySelector('.msg .ask'));
+    await one.idle();
+    await two.idle();
+    equal(await two.words(), await one.words(), 'the same words in both');
+    equal(server.ledger().length, 1, 'payments');
+  });
+
+  test(`${mode}: music approved with two tabs open plays in exactly one`, async (t) => {
+    const server = await t.server();
+    const one = await t.tab(server, { mode });
+    await one.send('Change the BGM to track 1');
+    await one.card();
+    const two = await t.tab(server, { mode, path: `/t/${await one.thread()}` });
+    await two.card();
+    await one.approve();
+    await one.$('.tool[data-status="done"]').waitFor();
+    await two.$('.tool[data-status="done"]').waitFor();
+    await one.idle();
+    await two.idle();
+    equal([await one.$('.bgm').count(), await two.$('.bgm').count()], [1, 0], 'players');
+  });
+}
+
+test('a click that lands as the card appears does not approve', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.page.evaluate(() => {
+    new MutationObserver((_, me) => {
+      const yes = document.querySelector('.ask-yes');
+      if (!yes) return;
+      me.disconnect();
+      yes.click();
+      yes.click();
+    }).observe(document.body, { subtree: true, childList: true });
+  });
+  await tab.send(payment);
+  await tab.card();
+  equal((await server.json('/v1/approvals?status=pending')).approvals.length, 1, 'still waiting');
+  equal(server.ledger().length, 0, 'payments');
+});
+
+test('a reason goes with the no, and stays in the record', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.send(payment);
+  await tab.card();
+  await tab.page.getByRole('button', { name: 'Deny with a reason…' }).click();
+  await tab.page.getByLabel('Why not?').fill('too much');
+  await tab.page.keyboard.press('Enter');
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  ok((await tab.$('.record').innerText()).includes('too much'), 'the reason in the record');
+  const [record] = (await server.json('/v1/approvals')).approvals;
+  equal([record.status, record.reason], ['denied', 'too much']);
+});
+
+test('decided by somebody else between look and click: the button says who', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server, { mode: 'direct' });
+  await tab.send(payment);
+  await tab.card();
+  const [waiting] = (await server.json('/v1/approvals?status=pending')).approvals;
+  // The page is kept from hearing of it, so that the click is late.
+  await tab.page.route('**/events*', (r) => r.abort());
+  await tab.page.evaluate(() => document.querySelector('.ask-yes').focus());
+  await server.json(`/v1/approvals/${waiting.id}`, { body: { confirmed: false } });
+  if (await tab.$('.ask-yes').count()) await tab.$('.ask-yes').click().catch(() => {});
+  await tab.$('.tool[data-status="denied"]').waitFor({ timeout: 20_000 });
+  equal(server.ledger().length, 0, 'payments');
+});
+
+test('a click on a dead socket goes over HTTP, and says so', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server, { mode: 'bidi' });
+  await tab.page.routeWebSocket(/\/live/, (ws) => ws.close()); // from the next socket on
+  await tab.send(payment);
+  await tab.card();
+  await tab.page.evaluate(() => undefined);
+  // The socket dies under the page.
+  const proxy = await t.proxy(server);
+  const dead = await t.tab(proxy, { mode: 'bidi', path: `/t/${await tab.thread()}` });
+  await dead.card();
+  await dead.page.routeWebSocket(/\/live/, (ws) => ws.close({ code: 1011 }));
+  proxy.pull();
+  proxy.plug();
+  await dead.$('.ask-yes').click();
+  await dead.page.getByText('went over HTTP').waitFor();
+  await dead.$('.tool[data-status="done"]').waitFor();
+  equal(server.ledger().length, 1, 'payments');
+});
+
+test('two gates at once: each alone, or all after seeing what that covers', async (t) => {
+  const calls = [5, 6].map((amount) => ({ name: 'process_payment', arguments: { amount, currency: 'USD', recipient: 'Ken' } }));
+  const model = await t.model([{ calls }, 'Both are done.']);
+  const server = await t.server({ model: model.config, demo: { token_ms: 0, tools: true } });
+  const tab = await t.tab(server, { mode: 'sse' });
+  await tab.send('pay twice');
+  await tab.page.waitForFunction(() => document.querySelectorAll('.msg .ask[data-armed="true"]').length === 2);
+  await tab.page.getByRole('button', { name: 'Approve all…' }).click();
+  equal(await tab.$('.ask-all li').count(), 2, 'what it covers');
+  await tab.page.getByRole('button', { name: 'Approve 2 requests' }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  await tab.idle();
+  equal(server.ledger().length, 2, 'payments');
+});
+
+test('what waits is in the inbox, on the badge, in the title and in the list', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.send(payment);
+  await tab.card();
+  await tab.$('.badge').waitFor();
+  equal(await tab.$('.badge').innerText(), '1', 'badge');
+  await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
+  await tab.$('.mark-wait').waitFor();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+  await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
+  await tab.$('dialog .ask').getByRole('button', { name: 'Approve' }).click();
+  await tab.page.getByText('Nothing waits for you.').waitFor();
+  await tab.page.waitForFunction(() => !document.title.startsWith('('));
+  equal(server.ledger().length, 1, 'payments');
+});
+
+test('Enter in the composer never approves', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.send(payment);
+  await tab.card();
+  await tab.$('.composer textarea').focus();
+  await tab.page.keyboard.press('Enter');
+  await tab.page.keyboard.press('Enter');
+  equal((await server.json('/v1/approvals?status=pending')).approvals.length, 1, 'still waiting');
+});
+
+test('hidden characters in an argument are made visible', async (t) => {
+  const model = await t.model([{ calls: [{ name: 'process_payment', arguments: { amount: 5, currency: 'USD', recipient: 'Han\u202eoka\u200b' } }] }]);
+  const tab = await t.tab(await t.server({ model: model.config, demo: { token_ms: 0, tools: true } }));
+  await tab.send('pay');
+  await tab.card();
+  equal(await tab.$('.hidden-char').count(), 2, 'marked characters');
+  ok((await tab.$('.ask').innerText()).includes('U+202E'), 'by name');
+});

@@ -1,0 +1,111 @@
+// The cable is pulled, the server restarts: no word is lost, none is told twice.
+import { squeeze } from './lib/page.mjs';
+import { test, equal, ok } from './lib/test.mjs';
+
+/* Words and numbers only: Markdown's marks are drawn, not written. */
+const bare = (s) => squeeze(s.replace(/[^\p{L}\p{N}\s]/gu, ' '));
+
+async function stored(server, thread) {
+  const { messages } = await server.json(`/v1/threads/${thread}`);
+  return bare(messages.at(-1).parts.filter((p) => p.type === 'text').map((p) => p.text).join(' '));
+}
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: lost in the middle of an answer and back, without a lost or doubled word`, async (t) => {
+    const server = await t.server({ demo: { token_ms: 8 } });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.send('Tell me a long story');
+    for (let n = 0; n < 3; n++) {
+      const before = (await tab.words()).length;
+      await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .md')?.innerText.length > l + 120, before);
+      proxy.pull();
+      proxy.plug();
+    }
+    await tab.idle();
+    equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
+    equal(await tab.$('.failure').count(), 0, 'errors shown');
+  });
+
+  test(`${mode}: away through the whole answer, the finished answer is there`, async (t) => {
+    const server = await t.server({ demo: { token_ms: 2 } });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.send('Tell me a long story');
+    await tab.$('article.assistant .growing').waitFor();
+    const thread = await tab.thread();
+    proxy.pull();
+    await tab.page.getByText('No connection.').waitFor();
+    while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
+    proxy.plug();
+    await tab.page.getByRole('button', { name: 'Try now' }).click();
+    await tab.idle();
+    await tab.page.waitForFunction(() => !document.querySelector('.banner'));
+    equal(bare(await tab.words()), await stored(server, thread), 'the words');
+  });
+
+  test(`${mode}: the server restarts in the middle of an answer`, async (t) => {
+    const server = await t.server({ demo: { token_ms: 15 } });
+    const tab = await t.tab(server, { mode });
+    await tab.send('Tell me a long story');
+    await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 150);
+    await server.restart('SIGTERM');
+    await tab.page.waitForFunction(() => document.querySelector('.round.stop'), null, { timeout: 20_000 });
+    await tab.page.waitForFunction(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'), null, { timeout: 30_000 });
+    equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
+    equal(await tab.$('article.user').count(), 1, 'questions');
+  });
+
+  test(`${mode}: a message written without a connection goes out once when it is back`, async (t) => {
+    const server = await t.server();
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    proxy.pull();
+    await tab.send('What is the weather in Paris?');
+    await tab.page.getByText('Not sent yet').waitFor();
+    proxy.plug();
+    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2, null, { timeout: 20_000 });
+    await tab.idle();
+    const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
+    equal(messages.filter((m) => m.role === 'user').length, 2, 'questions');
+    equal(await tab.$('article.user').count(), 2, 'bubbles');
+  });
+
+  test(`${mode}: a reload in the middle of an answer goes on with it`, async (t) => {
+    const server = await t.server({ demo: { token_ms: 10 } });
+    const tab = await t.tab(server, { mode });
+    await tab.send('Tell me a long story');
+    await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 150);
+    await tab.page.reload();
+    await tab.$('article.assistant[aria-busy="true"]').waitFor();
+    await tab.idle();
+    equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
+  });
+
+  test(`${mode}: a second tab follows the same answer live`, async (t) => {
+    const server = await t.server({ demo: { token_ms: 10 } });
+    const one = await t.tab(server, { mode });
+    await one.ask('What is the weather in Tokyo?');
+    const two = await t.tab(server, { mode, path: `/t/${await one.thread()}` });
+    await two.$('.tool').waitFor();
+    await one.send('Tell me a long story');
+    await two.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Tell me a long story');
+    await two.$('.turn:last-child article.assistant[aria-busy="true"]').waitFor();
+    await one.idle();
+    await two.idle();
+    equal(await two.words(), await one.words(), 'the same words in both');
+    equal(await two.$('article.user').count(), 2, 'questions');
+  });
+}
+
+test('when no socket can be opened, the page goes on over HTTP and says so', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.page.routeWebSocket(/\/live/, (ws) => ws.close({ code: 1011 }));
+  await tab.send('What is the weather in Tokyo?');
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.idle();
+  ok(/HTTP/.test(await tab.$('.notices').innerText()), 'it says so');
+  equal(await tab.$('article.user').count(), 1, 'questions');
+});

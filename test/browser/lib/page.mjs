@@ -1,0 +1,110 @@
+// A browser tab as a person uses it. Waits for what is to be seen, never for time.
+import { chromium } from 'playwright-core';
+
+const args = '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --autoplay-policy=no-user-gesture-required'.split(' ');
+
+let browser;
+
+export async function launch() {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args });
+}
+
+export async function quit() {
+  await browser?.close();
+}
+
+export class Tab {
+  /** `context` shares cookies and storage with another tab. */
+  static async open(url, { mode = 'bidi', path = '/', context, theme, ...options } = {}) {
+    const tab = new Tab();
+    tab.url = url;
+    tab.errors = [];
+    tab.context = context ?? (await browser.newContext({ viewport: { width: 1200, height: 800 }, locale: 'en-GB', ...options }));
+    if (!context) {
+      await tab.context.addInitScript(
+        ([m, t]) => {
+          if (window !== top) return; // artifacts have no storage
+          localStorage.setItem('parley.mode', localStorage.getItem('parley.mode') ?? m);
+          if (t) localStorage.setItem('parley.theme', t);
+        },
+        [mode, theme],
+      );
+    }
+    tab.page = await tab.context.newPage();
+    tab.page.setDefaultTimeout(10_000);
+    tab.page.on('pageerror', (e) => tab.errors.push(e.message));
+    tab.page.on('console', (m) => m.type() === 'error' && !/Failed to load resource|WebSocket connection|net::ERR/.test(m.text()) && tab.errors.push(m.text()));
+    tab.requests = [];
+    tab.page.on('request', (r) => tab.requests.push(r.url()));
+    await tab.page.goto(url + path);
+    await tab.page.waitForSelector('.composer');
+    return tab;
+  }
+
+  async close() {
+    await this.context.close();
+  }
+
+  $(selector) {
+    return this.page.locator(selector);
+  }
+
+  async send(text) {
+    await this.$('.composer textarea').fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Until the turn is over: nothing streams, nothing is being sent. */
+  async idle() {
+    await this.page.waitForFunction(() => !document.querySelector('.round.stop, .thinking, [aria-busy="true"]'));
+  }
+
+  async ask(text) {
+    await this.send(text);
+    await this.page.waitForFunction((t) => [...document.querySelectorAll('article.user .bubble')].at(-1)?.textContent === t, text);
+    await this.page.waitForFunction(() => document.querySelector('.round.stop, .ask, .failure') || document.querySelector('.turn:last-child article.assistant:not([aria-busy="true"])'));
+    await this.idle();
+  }
+
+  /** The approval card, ready for a click (it takes none while it is new). */
+  async card() {
+    const card = this.$('.msg .ask[data-armed="true"]').first();
+    await card.waitFor();
+    return card;
+  }
+
+  async approve() {
+    await this.card();
+    await this.$('.msg .ask .ask-yes').first().click();
+  }
+
+  async deny() {
+    await this.card();
+    await this.$('.msg .ask').first().getByRole('button', { name: 'Deny', exact: true }).click();
+  }
+
+  /** What the last answer says, as one line of words. */
+  async words() {
+    const texts = await this.$('.turn:last-child article.assistant .md').allInnerTexts();
+    return squeeze(texts.join(' '));
+  }
+
+  async lastTool() {
+    return this.$('.tool').last();
+  }
+
+  async thread() {
+    await this.page.waitForFunction(() => location.pathname.startsWith('/t/'));
+    return new URL(this.page.url()).pathname.slice(3);
+  }
+
+  /** Every bubble of the person has words in it. */
+  async noEmptyYou() {
+    const texts = await this.$('article.user').allInnerTexts();
+    return texts.every((t) => t.replace(/^You/, '').trim() !== '');
+  }
+}
+
+export function squeeze(text) {
+  return text.replace(/\s+/g, ' ').trim();
+}

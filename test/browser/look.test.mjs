@@ -1,0 +1,149 @@
+// Accessibility, widths, themes, keyboard; and the pictures for the documentation.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test, equal, ok } from './lib/test.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const screens = join(import.meta.dirname, '../../docs/screens');
+mkdirSync(screens, { recursive: true });
+
+async function serious(tab) {
+  // Through the driver, not as a script of the page: its policy forbids that, as it should.
+  await tab.page.evaluate(axe);
+  const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`);
+}
+
+async function shot(tab, name) {
+  await tab.page.evaluate(() => document.fonts.ready);
+  await tab.page.screenshot({ path: join(screens, `${name}.png`), animations: 'disabled' });
+}
+
+for (const theme of ['light', 'dark']) {
+  test(`axe finds nothing serious, ${theme}`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { theme, colorScheme: theme });
+    equal(await serious(tab), [], 'empty');
+    await shot(tab, `empty-${theme}`);
+    await tab.ask('Find articles about CRISPR');
+    await tab.$('.tool-head').click();
+    equal(await serious(tab), [], 'tool');
+    await tab.$('.tool-head').click();
+    await shot(tab, `tool-${theme}`);
+    await tab.send('Send 50 dollars to Hanako');
+    await tab.card();
+    equal(await serious(tab), [], 'approval');
+    await shot(tab, `approval-${theme}`);
+    await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
+    equal(await serious(tab), [], 'inbox');
+    await tab.page.keyboard.press('Escape');
+    await tab.deny();
+    await tab.$('.tool[data-status="denied"]').waitFor();
+    await tab.ask('Propose a schema');
+    equal(await serious(tab), [], 'actions');
+    await shot(tab, `actions-${theme}`);
+    await tab.ask('Simulate a model error');
+    equal(await serious(tab), [], 'failure');
+    await tab.page.getByRole('button', { name: 'Settings' }).click();
+    await tab.page.getByText('Show the raw events').click();
+    equal(await serious(tab), [], 'settings and raw events');
+  });
+}
+
+test('pictures of a running tool, an artifact, a phone', async (t) => {
+  const server = await t.server({ demo: { token_ms: 10 } });
+  const tab = await t.tab(server);
+  await tab.send('Find articles about CRISPR');
+  await tab.$('.tool[data-status="running"] .bar[aria-valuenow]').waitFor();
+  await shot(tab, 'running');
+  await tab.idle();
+  await tab.ask('Build me a todo app');
+  await tab.$('.artifact iframe').waitFor();
+  await tab.page.frames().find((f) => f.url().endsWith('/frame.html'))?.waitForSelector('input, button');
+  await shot(tab, 'artifact');
+  const phone = await t.tab(server, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+  await phone.$('.composer textarea').fill('Send 50 dollars to Hanako');
+  await phone.$('.round').click();
+  await phone.card();
+  await shot(phone, 'phone-approval');
+});
+
+test('at 320 px nothing is cut off and nothing scrolls sideways', async (t) => {
+  const tab = await t.tab(await t.server(), { viewport: { width: 320, height: 640 } });
+  const fits = async (where) => ok(await tab.page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth && [...document.querySelectorAll('main button, main article, main textarea')].every((e) => e.getBoundingClientRect().right <= innerWidth + 1)), `${where} fits`);
+  await fits('empty');
+  await tab.ask('Find articles about CRISPR');
+  await tab.$('.tool-head').click();
+  await fits('tool');
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.card();
+  await fits('approval');
+  await tab.deny();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  await tab.ask('Propose a schema');
+  await fits('actions');
+  await tab.page.getByRole('button', { name: 'Conversations' }).click();
+  await tab.$('.side-wrap.open .side').waitFor(); // the list as a drawer
+  await tab.$('.row a').first().click();
+});
+
+test('a dark page is dark from its first paint', async (t) => {
+  const tab = await t.tab(await t.server(), { theme: 'dark', colorScheme: 'light' });
+  await tab.page.route('**/assets/*.js', () => {}); // the page's own script never comes
+  await tab.page.goto(tab.url, { waitUntil: 'commit' });
+  await tab.page.waitForFunction(() => document.documentElement.dataset.theme === 'dark');
+  await tab.page.unroute('**/assets/*.js');
+  await tab.page.goto(tab.url);
+  await tab.page.waitForSelector('.composer');
+});
+
+test('everything without a mouse: ask, decide, copy, switch', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  const { keyboard } = tab.page;
+  await keyboard.press('/');
+  await keyboard.type('Send 50 dollars to Hanako');
+  await keyboard.press('Enter');
+  await tab.card();
+  // Backwards from the composer: the last thing in the card comes first.
+  const reach = async (name) => {
+    for (let n = 0; n < 30; n++) {
+      await keyboard.press('Shift+Tab');
+      if ((await tab.page.evaluate(() => document.activeElement?.textContent)) === name) return;
+    }
+    throw new Error(`${name} cannot be reached`);
+  };
+  await reach('Approve');
+  ok(await tab.page.evaluate(() => document.activeElement.matches(':focus-visible')), 'the focus is seen');
+  await keyboard.press('Enter');
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.idle();
+  await keyboard.press('Alt+ArrowUp');
+  ok(await tab.page.evaluate(() => document.activeElement?.matches('article')), 'from message to message');
+  await keyboard.press('?');
+  await tab.page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  await keyboard.press('Escape');
+  await keyboard.press('Control+Shift+O');
+  await tab.$('.starter').first().waitFor();
+  await keyboard.press('Control+k');
+  await tab.page.waitForFunction(() => document.activeElement?.matches('input[type=search]'));
+  equal(server.ledger().length, 1, 'payments');
+});
+
+test('screen readers hear boundaries, not tokens', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.page.evaluate(() => {
+    window.heard = [];
+    for (const el of document.querySelectorAll('main > .sr[aria-live]')) new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
+  });
+  await tab.ask('Find articles about CRISPR');
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.card();
+  const heard = await tab.page.evaluate(() => window.heard);
+  ok(heard.some((h) => h.startsWith('Answer complete')), `complete: ${heard}`);
+  ok(heard.some((h) => h.startsWith('Tool search_articles')), 'tools');
+  ok(heard.some((h) => h.startsWith('Approval needed: Send 50 USD')), 'approvals');
+  ok(heard.length < 14, `few words (${heard.length})`);
+  equal(await tab.$('[role="log"]').getAttribute('aria-live'), 'off', 'the log is not live');
+});

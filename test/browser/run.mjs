@@ -1,0 +1,42 @@
+// node test/browser/run.mjs [part of a name]: every test of this folder in a real browser against the real server.
+// Ends with "N passed, N failed"; exits 1 when a test failed.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { launch, quit } from './lib/page.mjs';
+import { Report } from './lib/report.mjs';
+import { Test, tests } from './lib/test.mjs';
+
+const wanted = process.argv[2] ?? '';
+const folder = import.meta.dirname;
+for (const file of readdirSync(folder).filter((n) => n.endsWith('.test.mjs')).sort()) await import(join(folder, file));
+
+const report = new Report();
+let passed = 0;
+let failed = 0;
+await launch();
+for (const { name, body } of tests.filter((t) => t.name.includes(wanted))) {
+  const test = new Test(name, report);
+  const start = performance.now();
+  try {
+    await withDeadline(body(test), 90_000);
+    await test.check();
+    passed++;
+    console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL  ${name}\n      ${String(error.stack ?? error).split('\n').slice(0, 12).join('\n      ')}`);
+    await test.autopsy();
+  } finally {
+    await test.done();
+  }
+}
+await quit();
+report.print();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
+
+function withDeadline(promise, ms) {
+  let timer;
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`not finished within ${ms} ms`)), ms)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,178 @@
+// Every state a conversation can be in, as a person sees it.
+import { test, equal, ok } from './lib/test.mjs';
+
+test('an empty page welcomes with four starters, and a starter starts', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.$('.starter').first().waitFor();
+  equal(await tab.$('.starter').count(), 4, 'starters');
+  await tab.$('.starter').first().click();
+  await tab.$('article.user .bubble').waitFor();
+  await tab.idle();
+  equal(await tab.$('.starter').count(), 0, 'starters after the first message');
+});
+
+test('sent, thinking, streaming, done: each is shown', async (t) => {
+  const model = await t.model(['One two three four five six seven eight nine ten eleven twelve.'], { pause_ms: 40 });
+  const tab = await t.tab(await t.server({ model: model.config }));
+  const sent = Date.now();
+  await tab.send('count');
+  await tab.$('article.user .bubble').waitFor();
+  await tab.$('.thinking').waitFor();
+  t.report.figure('from Enter to something visible', Date.now() - sent, 400); // with the driver's own round trips in it
+  await tab.$('article.assistant[aria-busy="true"] .growing').waitFor();
+  ok(await tab.$('.round.stop').isVisible(), 'the button stops while an answer streams');
+  await tab.idle();
+  equal(await tab.words(), 'One two three four five six seven eight nine ten eleven twelve.', 'the answer');
+  const user = await tab.$('.bubble').boundingBox();
+  const answer = await tab.$('.said').boundingBox();
+  ok(user.x > answer.x + 200, 'the person is on the right');
+});
+
+test('a tool: intent, amber card with bar and stage, then folded card in the text, chips', async (t) => {
+  const tab = await t.tab(await t.server());
+  // Everything that was ever on the screen, since the steps are fast.
+  await tab.page.evaluate(() => {
+    window.seen = new Set();
+    new MutationObserver(() => {
+      document.querySelectorAll('.intent, .tool-summary').forEach((e) => window.seen.add(e.textContent));
+      document.querySelectorAll('.tool').forEach((e) => window.seen.add(e.dataset.status));
+      document.querySelectorAll('.bar[aria-valuenow]').forEach((e) => window.seen.add(`bar ${e.getAttribute('aria-valuenow')}`));
+      if (/\[\[tool/.test(document.body.innerText)) window.seen.add('MARKER');
+    }).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+  await tab.ask('Find articles about CRISPR');
+  const seen = await tab.page.evaluate(() => [...window.seen]);
+  ok(seen.some((s) => s.startsWith("I'll search")), `the intent was shown: ${seen}`);
+  ok(seen.includes('running'), 'the card ran');
+  ok(seen.some((s) => s.startsWith('bar ')), 'the bar moved');
+  ok(!seen.includes('MARKER'), 'no marker was ever visible');
+  const card = tab.$('.tool[data-tool="search_articles"]');
+  equal(await card.getAttribute('data-status'), 'done');
+  ok(/ms|s/.test(await card.locator('.tool-ms').innerText()), 'a duration');
+  equal(await card.locator('.tool-body').isVisible(), false, 'folded at first');
+  await card.locator('.tool-head').click();
+  ok((await card.locator('.tool-body').innerText()).includes('CRISPR'), 'input');
+  ok(await card.getByText('Output', { exact: true }).isVisible(), 'output');
+  equal(await tab.$('.intent').count(), 0, 'the intent does not stay behind');
+  // The card stands where the call happened.
+  const order = await tab.$('.said > *').evaluateAll((all) => all.map((e) => e.className.split(' ')[0]));
+  equal(order.slice(0, 3), ['text', 'tools', 'text'], 'text, card, text');
+});
+
+test('chips stand under the last answer only, and a click sends', async (t) => {
+  const model = await t.model([{ text: 'Shall I?', calls: [{ name: 'suggest_replies', arguments: { replies: [{ label: 'Yes, proceed', value: 'yes' }, { label: 'No', value: 'no' }] } }] }, 'Good.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('hello');
+  await tab.$('.chip').first().waitFor();
+  await tab.$('.chip').first().click();
+  await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'yes');
+  await tab.idle();
+  equal(await tab.$('.chip').count(), 0, 'old chips are gone');
+});
+
+test('actions: three styles, a server action runs once, a client action leaves', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.ask('Propose a schema');
+  await tab.$('.actions .button').first().waitFor();
+  ok((await tab.$('.custom').innerText()).includes('schema'), 'the proposal is shown');
+  ok(await tab.$('.act-primary').isVisible(), 'a primary action');
+  ok(await tab.$('.act-secondary').isVisible(), 'a secondary action');
+  const requests = [];
+  tab.page.on('request', (r) => r.url().endsWith('/actions') && requests.push(r));
+  await tab.$('.act-primary').dblclick();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-tool="apply_schema"], .ask').length > 0);
+  equal(requests.length, 1, 'a double click acts once');
+});
+
+test('a client action closes the conversation', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('Propose a schema');
+  await tab.$('.act-secondary').click();
+  await tab.$('.starter').first().waitFor();
+  equal(new URL(tab.page.url()).pathname, '/');
+});
+
+test('an artifact runs its own script in a frame without an origin', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('Build me a todo app');
+  await tab.$('.artifact iframe').waitFor();
+  const frame = tab.page.frames().find((f) => f.url().endsWith('/frame.html'));
+  await frame.waitForSelector('input, button');
+  equal(await frame.evaluate(() => window.origin), 'null', 'its origin');
+  equal(await frame.evaluate(() => fetch('/v1/threads').then(() => 'reached', () => 'blocked')), 'blocked', 'a request from inside');
+  await tab.$('.tabs button', { hasText: 'Code' }).last().click();
+  ok((await tab.$('.artifact .code').innerText()).includes('<'), 'its code');
+});
+
+test('an image is shown', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('Generate an image of a sunset over mountains');
+  const image = tab.$('.picture img');
+  await image.waitFor();
+  ok(await image.evaluate((i) => i.complete && i.naturalWidth > 0), 'it loaded');
+});
+
+test('many calls in a row fold into one line', async (t) => {
+  const calls = ['Tokyo', 'Paris', 'Lima', 'Oslo'].map((city) => ({ name: 'get_weather', arguments: { city } }));
+  const model = await t.model([{ calls }, 'All four.']);
+  const tab = await t.tab(await t.server({ model: model.config, demo: { token_ms: 0, tools: true } }));
+  await tab.ask('weather everywhere');
+  await tab.$('.tool.fold').waitFor();
+  ok((await tab.$('.tool.fold').innerText()).includes('Used 4 tools'), 'one line');
+  await tab.$('.tool.fold .tool-head').click();
+  equal(await tab.$('.tool[data-tool="get_weather"]').count(), 4, 'cards inside');
+});
+
+test('an error keeps what was said and offers another try', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('Simulate a model error');
+  await tab.$('.failure').waitFor();
+  ok((await tab.words()).length > 0, 'the words before it');
+  await tab.page.reload();
+  await tab.$('.failure').waitFor();
+  await tab.$('.failure').getByRole('button', { name: 'Try again' }).click();
+  await tab.page.waitForFunction(() => document.querySelector('.round.stop') || document.querySelector('.failure'));
+  await tab.idle();
+  equal(await tab.$('article.user').count(), 1, 'one question');
+});
+
+test('stop, by click and by Escape, keeps the partial answer and stops the server', async (t) => {
+  const server = await t.server({ demo: { token_ms: 20 } });
+  for (const [mode, how] of [['bidi', 'click'], ['sse', 'escape'], ['direct', 'click']]) {
+    const tab = await t.tab(server, { mode });
+    await tab.send('Tell me a long story');
+    await tab.$('article.assistant .growing').waitFor();
+    if (how === 'click') await tab.$('.round.stop').click();
+    else await tab.page.keyboard.press('Escape');
+    await tab.$('.ending').waitFor();
+    await tab.idle();
+    ok((await tab.words()).length > 0, 'the part is kept');
+    equal((await server.json(`/v1/threads/${await tab.thread()}`)).state, 'idle', `${mode}: the server stopped`);
+    await tab.page.reload();
+    await tab.$('.ending').waitFor();
+  }
+});
+
+test('an outcome nobody knows is said plainly and settled by a person', async (t) => {
+  const model = await t.model([{ calls: [{ name: 'slow_pay', arguments: { amount: 5 } }] }, 'I see.']);
+  const tools = { slow_pay: { description: 'Pays slowly', exec: { command: ['sleep', '60'] }, input_schema: { type: 'object', properties: { amount: { type: 'number' } } }, confirm: 'never', timeout: 90 } };
+  const server = await t.server({ model: model.config, tools });
+  const tab = await t.tab(server);
+  await tab.send('pay slowly');
+  await tab.$('.tool[data-status="running"]').waitFor();
+  await server.restart('SIGKILL');
+  await tab.$('.unknown').waitFor({ timeout: 20_000 });
+  await tab.$('.unknown').getByRole('button', { name: 'It did not happen' }).click();
+  await tab.page.waitForFunction(() => !document.querySelector('.unknown'));
+});
+
+test('the raw events are shown to developers', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Show the raw events').click();
+  await tab.page.keyboard.press('Escape');
+  await tab.ask('What is the weather in Tokyo?');
+  ok((await tab.$('.dev li').count()) > 5, 'events are listed');
+  ok(/get_weather/.test(await tab.$('.dev ol').innerText()), 'with their content');
+});

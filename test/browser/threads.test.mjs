@@ -1,0 +1,143 @@
+// The list, the addresses, drafts, editing: the page around a conversation.
+import { test, equal, ok } from './lib/test.mjs';
+
+test('a conversation has an address: reload, back and forward work', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('What is the weather in Tokyo?');
+  const first = await tab.thread();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+  await tab.$('.starter').first().waitFor();
+  await tab.ask('What is the weather in Paris?');
+  await tab.page.goBack();
+  await tab.page.goBack();
+  await tab.page.waitForFunction((id) => location.pathname === `/t/${id}`, first);
+  await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
+  equal(await tab.$('.bubble').count(), 1, 'bubbles');
+});
+
+test('rename, search, delete, undo', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server);
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+  await tab.ask('What is the weather in Paris?');
+  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+  const row = tab.$('.row', { hasText: 'Tokyo' });
+  await row.hover();
+  await row.getByRole('button', { name: /Rename/ }).click();
+  await tab.$('.rename').fill('Rain or shine');
+  await tab.page.keyboard.press('Enter');
+  await tab.$('.row', { hasText: 'Rain or shine' }).waitFor();
+  await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.some((x) => x.title === 'Rain or shine'));
+  await tab.page.getByRole('searchbox', { name: 'Search conversations' }).fill('rain');
+  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+  await tab.page.getByRole('searchbox', { name: 'Search conversations' }).fill('');
+  const doomed = tab.$('.row', { hasText: 'Rain or shine' });
+  await doomed.hover();
+  await doomed.getByRole('button', { name: /Delete/ }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+  await tab.page.getByRole('button', { name: 'Undo' }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+  equal((await server.json('/v1/threads')).threads.length, 2, 'threads at the server');
+  await doomed.hover();
+  await doomed.getByRole('button', { name: /Delete/ }).click();
+  await tab.page.goto(`${server.url}/`); // leaving ends the undo time
+  await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
+});
+
+test('an address that does not exist says so', async (t) => {
+  const tab = await t.tab(await t.server(), { path: '/t/t_nobody' });
+  await tab.page.getByText('This conversation is not here').waitFor();
+});
+
+test('drafts are kept per conversation, over reload and switch', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('What is the weather in Tokyo?');
+  const box = tab.$('.composer textarea');
+  await box.fill('half a thou');
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value === '');
+  await box.fill('another');
+  await tab.$('.row').first().locator('a').click();
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value === 'half a thou');
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'half a thou');
+});
+
+test('Enter that confirms a composition does not send', async (t) => {
+  const tab = await t.tab(await t.server());
+  const box = tab.$('.composer textarea');
+  await box.fill('にほん');
+  await box.evaluate((el) => el.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, isComposing: true })));
+  equal(await box.inputValue(), 'にほん', 'the text');
+  equal(await tab.$('article').count(), 0, 'messages');
+});
+
+test('a message written during an answer waits behind it and can be taken back', async (t) => {
+  const model = await t.model(['word '.repeat(60), 'Second answer.', 'Third answer.'], { pause_ms: 15 });
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.send('first');
+  await tab.$('.growing').waitFor();
+  await tab.send('second');
+  await tab.send('third');
+  equal(await tab.$('.queue li').count(), 2, 'waiting');
+  await tab.page.getByRole('button', { name: 'Take back: third' }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
+  await tab.page.waitForFunction(() => document.body.innerText.includes('Second answer.'));
+  await tab.idle();
+  equal(await tab.$('.bubble').allInnerTexts(), ['first', 'second']);
+});
+
+test('edit an earlier question and ask again', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server, { mode: 'sse' });
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.ask('What is the weather in Paris?');
+  await tab.$('article.user').first().hover();
+  await tab.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
+  await tab.page.getByRole('textbox', { name: 'Edit your message' }).fill('What is the weather in Lima?');
+  await tab.page.keyboard.press('Enter');
+  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'));
+  await tab.idle();
+  ok((await tab.words()).includes('Lima'), 'the new answer');
+  await tab.page.reload();
+  await tab.$('article.user').first().waitFor();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'after a reload');
+});
+
+test('answer again replaces the answer, and warns when a tool already did something', async (t) => {
+  const server = await t.server();
+  const tab = await t.tab(server, { mode: 'sse' });
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.approve();
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.idle();
+  await tab.page.getByRole('button', { name: 'Answer again' }).click();
+  ok((await tab.$('.retry-warning').innerText()).includes('process_payment already ran'), 'the warning');
+  equal(server.ledger().length, 1, 'payments');
+});
+
+test('copy gives the answer as Markdown', async (t) => {
+  const model = await t.model(['Use **this**:\n\n```js\nconst a = 1;\n```']);
+  const tab = await t.tab(await t.server({ model: model.config }), { permissions: ['clipboard-read', 'clipboard-write'] });
+  await tab.ask('code');
+  await tab.page.getByRole('button', { name: 'Copy answer' }).click();
+  equal(await tab.page.evaluate(() => navigator.clipboard.readText()), 'Use **this**:\n\n```js\nconst a = 1;\n```');
+  await tab.page.getByRole('button', { name: 'Copy code, js' }).click();
+  equal(await tab.page.evaluate(() => navigator.clipboard.readText()), 'const a = 1;');
+});
+
+test('what a model writes is text: no HTML, no script links, no foreign pictures, no forged cards', async (t) => {
+  const evil = '<img src=x onerror="window.hacked=1"> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://evil.example/x.png) [[tool:0]] end';
+  const model = await t.model([evil]);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('attack');
+  await tab.page.waitForFunction(() => document.body.innerText.includes('end'));
+  equal(await tab.page.evaluate(() => window.hacked), undefined, 'nothing ran');
+  equal(await tab.$('.md img, .md script').count(), 0, 'elements made from text');
+  equal(await tab.$('.md a[href^="javascript"]').count(), 0, 'script links');
+  equal(await tab.$('.tool').count(), 0, 'cards');
+  ok((await tab.words()).includes('[[tool:0]]'), 'shown as written');
+});

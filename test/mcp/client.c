@@ -1,0 +1,337 @@
+/* client.c -- parley's MCP client on a command line, for test/mcp/run.mjs and the conformance suite.
+ *
+ *   mcp-client URL
+ *       one scenario of the conformance suite: MCP_CONFORMANCE_SCENARIO says which
+ *   mcp-client ENTRY [list | state | wait MS | call NAME ARGS | cancel NAME ARGS AFTER_MS | decline NAME ARGS] ...
+ *       ENTRY is an mcpServers entry as JSON; the commands are done one after another
+ *
+ * What happens is printed as JSON lines. Questions are answered with their defaults.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "tool/keeper.h"
+#include "tool/mcp.h"
+
+static struct loop      loop;
+static struct registry  registry;
+static struct children *children;
+static struct curl_pool pool;
+static struct mcp      *server;
+static bool             stopped, pool_gone;
+
+/* --- output ----------------------------------------------------------------------- */
+
+static void print(const char *key, struct str json)
+{
+    printf("{\"%s\":" STR_FMT "}\n", key, STR_ARG(json));
+    fflush(stdout);
+}
+
+static void print_str(const char *key, struct str text)
+{
+    struct buf   b;
+    struct jsonw w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_str(&w, text);
+    print(key, buf_view(&b));
+    buf_done(&b);
+}
+
+static void changed(struct mcp *m, void *ctx)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    mcp_state_text(m, &b);
+    print_str("state", buf_view(&b));
+    buf_done(&b);
+}
+
+/* --- turning the loop ---------------------------------------------------------------- */
+
+static void tick(uv_timer_t *t) { *(bool *)t->data = true; }
+static void tick_gone(uv_handle_t *t) { *(bool *)t->data = true; }
+
+static bool turn(bool (*until)(void), unsigned ms)
+{
+    uv_timer_t t;
+    bool       late = false, gone = false;
+
+    uv_update_time(&loop.uv);
+    uv_timer_init(&loop.uv, &t);
+    t.data = &late;
+    uv_timer_start(&t, tick, ms, 0);
+    while (!late && !(until && until())) uv_run(&loop.uv, UV_RUN_ONCE);
+    t.data = &gone;
+    uv_close((uv_handle_t *)&t, tick_gone);
+    while (!gone) uv_run(&loop.uv, UV_RUN_NOWAIT);
+    return !late;
+}
+
+static bool is_settled(void) { return mcp_settled(server); }
+
+/* --- calls ------------------------------------------------------------------------------ */
+
+struct call { struct tool_job job; struct arena arena; bool over, decline, ok; struct loop_post answer; };
+static struct call *current;
+static bool is_over(void) { return current->over; }
+
+static void on_progress(struct tool_job *j, const struct tool_progress *p)
+{
+    printf("{\"progress\":%g,\"message\":\"" STR_FMT "\"}\n", p->progress, STR_ARG(p->message));
+    fflush(stdout);
+}
+
+static void on_finish(struct tool_job *j, const struct tool_result *r)
+{
+    static const char *const names[] = { "done", "failed", "cancelled", "unknown" };
+    struct call *c = LIST_ITEM(j, struct call, job);
+    struct buf   b;
+    struct jsonw w;
+
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "outcome", names[r->outcome]);
+    jw_kstr(&w, "text", r->text);
+    if (r->value.ptr) jw_kraw(&w, "value", r->value);
+    jw_end_obj(&w);
+    print("result", buf_view(&b));
+    buf_done(&b);
+    c->ok = r->outcome == TOOL_DONE;
+    c->over = true;
+}
+
+/* A value for a property: its default, else something of its type. */
+static void example(struct jsonw *w, const struct jv *p)
+{
+    struct str       type = jv_str_at(p, "type");
+    const struct jv *options = jv_get(p, "enum");
+
+    if (jv_get(p, "default")) jw_raw(w, jv_get(p, "default")->raw);
+    else if (options && options->child) jw_raw(w, options->child->raw);
+    else if (str_is(type, "integer")) jw_int(w, 1);
+    else if (str_is(type, "number")) jw_f64(w, 1.5);
+    else if (str_is(type, "boolean")) jw_bool(w, true);
+    else if (str_is(type, "array")) jw_raw(w, STR("[]"));
+    else if (str_is(type, "object")) jw_raw(w, STR("{}"));
+    else jw_strz(w, "test");
+}
+
+static struct str example_object(struct arena *a, const struct jv *schema)
+{
+    struct buf   b;
+    struct jsonw w;
+    struct str   out;
+
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    JV_EACH(p, jv_get(schema, "properties")) {
+        jw_key_str(&w, p->key);
+        example(&w, p);
+    }
+    jw_end_obj(&w);
+    out = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return out;
+}
+
+static struct str pending_schema;
+
+static void give_answer(struct loop_post *p)
+{
+    struct call *c = LIST_ITEM(p, struct call, answer);
+    struct jv   *schema = NULL;
+    if (c->over) return;
+    must(json_parse(&c->arena, pending_schema, &schema, NULL) == OK);
+    c->job.tool->ops->answer(&c->job, !c->decline, c->decline ? STR_NONE : example_object(&c->arena, schema));
+}
+
+static void on_ask(struct tool_job *j, struct str message, struct str schema)
+{
+    struct call *c = LIST_ITEM(j, struct call, job);
+    print_str("ask", message);
+    pending_schema = arena_dup(&c->arena, schema);
+    c->answer = (struct loop_post){ .run = give_answer };
+    loop_post(&loop, &c->answer);
+}
+
+static bool call(struct tool *t, struct str args, unsigned cancel_after_ms, bool decline)
+{
+    struct call c = { .decline = decline };
+    struct jv  *v = NULL;
+
+    arena_init(&c.arena, 0);
+    if (json_parse(&c.arena, args, &v, NULL) != OK) return false;
+    c.job = (struct tool_job){ .tool = t, .call_id = STR("call-test"), .input = args, .args = v, .payload = STR_NONE,
+                               .progress = on_progress, .finish = on_finish, .ask = on_ask };
+    current = &c;
+    if (t->ops->start(t, &c.job) != OK) return false;
+    if (cancel_after_ms) {
+        turn(is_over, cancel_after_ms);
+        if (!c.over) t->ops->cancel(&c.job);
+    }
+    turn(is_over, 60000);
+    arena_done(&c.arena);
+    return c.ok;
+}
+
+static struct tool *find(struct str name)
+{
+    struct str   full = arena_printf(&registry.arena, "test__" STR_FMT, STR_ARG(name));
+    struct tool *t = registry_find(&registry, full);
+    if (!t) print_str("no_such_tool", name);
+    return t;
+}
+
+/* --- the conformance suite -------------------------------------------------------------------- */
+
+static bool call_every_tool(void)
+{
+    size_t       n = registry.count;
+    struct tool *all[256];
+
+    if (n > 256) n = 256;
+    memcpy(all, registry.tools, n * sizeof *all);
+    for (size_t i = 0; i < n; i++) call(all[i], example_object(&registry.arena, all[i]->schema), 0, false);
+    return true;
+}
+
+static bool calls_of_context(void)
+{
+    const char *text = getenv("MCP_CONFORMANCE_CONTEXT");
+    struct jv  *v = NULL;
+
+    if (!text || json_parse(&registry.arena, str_c(text), &v, NULL) != OK) return false;
+    JV_EACH(c, jv_get(v, "toolCalls")) {
+        struct tool *t = find(jv_str_at(c, "name"));
+        if (t) call(t, jv_get(c, "arguments")->raw, 0, false);
+    }
+    return true;
+}
+
+static bool echo_schema(void)
+{
+    struct tool *t = find(STR("json_schema_2020_12_tool")), *echo = find(STR("json_schema_echo"));
+    return t && echo && call(echo, arena_printf(&registry.arena, "{\"schema\":" STR_FMT "}", STR_ARG(t->schema_text)), 0, false);
+}
+
+static bool scenario(const char *name)
+{
+    struct tool *t;
+
+    if (strcmp(name, "tools_call") == 0) return (t = find(STR("add_numbers"))) && call(t, STR("{\"a\":2,\"b\":3}"), 0, false);
+    if (strcmp(name, "http-custom-headers") == 0) return calls_of_context();
+    if (strcmp(name, "json-schema-2020-12-preservation") == 0) return echo_schema();
+    if (strcmp(name, "initialize") == 0 || strcmp(name, "json-schema-ref-no-deref") == 0 || strcmp(name, "request-metadata") == 0) return true;
+    return call_every_tool();
+}
+
+static int conformance(void)
+{
+    const char *name = getenv("MCP_CONFORMANCE_SCENARIO");
+    turn(is_settled, 20000);
+    if (!mcp_ready(server)) return 1;
+    return scenario(name ? name : "") ? 0 : 1;
+}
+
+/* --- commands ------------------------------------------------------------------------------------- */
+
+static void list(void)
+{
+    struct buf   b;
+    struct jsonw w;
+
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    for (size_t i = 0; i < registry.count; i++) {
+        struct tool *t = registry.tools[i];
+        jw_obj(&w);
+        jw_kstr(&w, "name", t->name);
+        jw_kstr(&w, "wire", t->wire_name);
+        jw_kraw(&w, "confirm", t->confirm_text);
+        jw_kstr(&w, "risk", t->risk);
+        jw_kbool(&w, "idempotent", t->idempotent);
+        jw_kstr(&w, "source", t->source);
+        jw_kraw(&w, "schema", t->schema_text);
+        jw_end_obj(&w);
+    }
+    jw_end_arr(&w);
+    print("tools", buf_view(&b));
+    buf_done(&b);
+}
+
+static int commands(int argc, char **argv)
+{
+    turn(is_settled, 20000);
+    for (int i = 2; i < argc; i++) {
+        struct tool *t = NULL;
+        if (strcmp(argv[i], "list") == 0) list();
+        else if (strcmp(argv[i], "state") == 0) changed(server, NULL);
+        else if (strcmp(argv[i], "wait") == 0 && i + 1 < argc) turn(NULL, (unsigned)atoi(argv[++i]));
+        else if (i + 2 < argc && (t = find(str_c(argv[i + 1])))) {
+            bool cancel = strcmp(argv[i], "cancel") == 0;
+            call(t, str_c(argv[i + 2]), cancel && i + 3 < argc ? (unsigned)atoi(argv[i + 3]) : 0, strcmp(argv[i], "decline") == 0);
+            i += cancel ? 3 : 2;
+        } else return 2;
+    }
+    return 0;
+}
+
+/* --- main --------------------------------------------------------------------------------------------- */
+
+static void on_stopped(struct mcp *m) { stopped = true; }
+static void on_pool(struct curl_pool *p) { pool_gone = true; }
+static bool is_stopped(void) { return stopped; }
+static bool is_pool_gone(void) { return pool_gone; }
+
+static struct str entry_of_url(const char *url)
+{
+    const char *version = getenv("MCP_CONFORMANCE_PROTOCOL_VERSION");
+    const char *era = !version ? "" : strcmp(version, "2026-07-28") >= 0 ? ",\"era\":\"modern\"" : ",\"era\":\"legacy\"";
+    return arena_printf(&registry.arena, "{\"url\":\"%s\"%s}", url, era);
+}
+
+int main(int argc, char **argv)
+{
+    char            root[] = "/tmp/parley-mcp-XXXXXX";
+    struct mcp_host host = { .loop = &loop, .registry = &registry, .pool = &pool, .changed = changed };
+    struct jv      *entry = NULL;
+    struct buf      why;
+    bool            suite;
+    int             status;
+
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);
+    if (argc < 2 || !mkdtemp(root)) return 2;
+    log_level(LOG_WARN);
+    registry_init(&registry);
+    must(loop_init(&loop) == OK && curl_pool_init(&pool, &loop, 1) == OK && children_start(&children, &loop, root) == OK);
+    host.children = children;
+    suite = argv[1][0] != '{';
+    must(json_parse(&registry.arena, suite ? entry_of_url(argv[1]) : str_c(argv[1]), &entry, NULL) == OK);
+    buf_init(&why, 0);
+    if (mcp_read(&server, &host, STR("test"), entry, STR_NONE, &why) != OK) {
+        print_str("error", buf_view(&why));
+        return 2;
+    }
+    mcp_start(server);
+    status = suite ? conformance() : commands(argc, argv);
+    mcp_stop(server, on_stopped);
+    turn(is_stopped, 10000);
+    curl_pool_close(&pool, on_pool);
+    turn(is_pool_gone, 5000);
+    children_stop(children);
+    registry_done(&registry);
+    loop_done(&loop);
+    buf_done(&why);
+    rmdir(root);
+    return status;
+}
