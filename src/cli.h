@@ -7,6 +7,8 @@
 
 int cli_serve(int argc, char **argv);     /* serve.c */
 int cli_check(int argc, char **argv);     /* check.c */
+int cli_models(int argc, char **argv);    /* models.c */
+int cli_tools(int argc, char **argv);     /* tools.c */
 
 /* Reads --config, --listen, --store (those in `allowed`, e.g. "cls"). False: said why on stderr. */
 bool cli_flags(int argc, char **argv, const char *allowed, struct config_flags *out);

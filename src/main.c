@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "tool/keeper.h"
 
 static const char HELP[] =
     "parley: one program between people and a language model.\n"
@@ -11,6 +12,12 @@ static const char HELP[] =
     "                             serve the doors and the page (default http://127.0.0.1:8000)\n"
     "  parley check [--config FILE]\n"
     "                             check a configuration and explain what it means\n"
+    "  parley models [--config FILE] [--check]\n"
+    "                             list the models; --check asks each for one token\n"
+    "  parley tools [--config FILE]\n"
+    "                             list every tool: where it comes from, its policy, its schema\n"
+    "  parley tools call NAME '{...}' [--config FILE]\n"
+    "                             run one here, asking first when its policy says so\n"
     "  parley --version           print the version\n"
     "  parley --help              print this\n"
     "\n"
@@ -22,7 +29,9 @@ struct command_line { const char *name; int (*run)(int argc, char **argv); };
 
 int main(int argc, char **argv)
 {
-    static const struct command_line COMMANDS[] = { { "serve", cli_serve }, { "check", cli_check } };
+    static const struct command_line COMMANDS[] = {
+        { "serve", cli_serve }, { "check", cli_check }, { "models", cli_models }, { "tools", cli_tools } };
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
         if (strcmp(name, COMMANDS[i].name) == 0) return COMMANDS[i].run(argc - 2, argv + 2);

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "kit.h"
 #include "net/app.h"
 #include "run/metrics.h"
-#include "tool/demo.h"
 
 #define DRAIN_MS 4500            /* the promise is 5 s */
 #define TELL_MS  300             /* streams get this long to take their last words */
@@ -24,16 +24,13 @@ struct serve {
     struct arena      arena;
     struct loop       loop;
     struct store     *store;
-    struct registry   registry;
+    struct kit        kit;
     struct hub       *hub;
     struct app        app;
     struct server    *server;
     uv_signal_t       term, intr;
     struct loop_timer deadline, tell;
     struct store_list counts;
-    struct model     *demo;
-    struct hub_page  *pages;
-    struct hub_action *actions;
     bool              draining, closing;
 };
 
@@ -45,50 +42,12 @@ static int fail(const char *what, struct str why)
 
 /* --- building ------------------------------------------------------------------------------------ */
 
-static struct model *model_of(struct serve *s, const struct config_models *list)
-{
-    (void)list;
-    if (!s->demo) s->demo = model_demo_new(&s->loop, s->config.demo_token_ms);
-    return s->demo;
-}
-
-static bool make_page(struct serve *s, const struct config_page *in, struct hub_page *out)
-{
-    *out = (struct hub_page){ .name = in->name, .system = in->system, .all_tools = in->all_tools, .tools = in->tools,
-                              .tool_count = in->tool_count, .model = model_of(s, &in->models) };
-    out->payloads = arena_array(&s->arena, in->payload_count + 1, sizeof *out->payloads);
-    for (size_t i = 0; out->payloads && i < in->payload_count; i++)
-        out->payloads[out->payload_count++] = (struct hub_payload){ in->payloads[i].type, in->payloads[i].schema };
-    return out->model && out->payloads;
-}
-
-static bool make_pages(struct serve *s)
-{
-    const struct config *c = &s->config;
-    s->pages = arena_array(&s->arena, c->page_count, sizeof *s->pages);
-    s->actions = arena_array(&s->arena, c->action_count + 1, sizeof *s->actions);
-    if (!s->pages || !s->actions) return false;
-    for (size_t i = 0; i < c->page_count; i++)
-        if (!make_page(s, &c->pages[i], &s->pages[i])) return false;
-    for (size_t i = 0; i < c->action_count; i++) s->actions[i] = (struct hub_action){ c->actions[i].name, c->actions[i].tool };
-    return true;
-}
-
-static enum err make_tools(struct serve *s)
-{
-    registry_init(&s->registry);
-    enum err e = reply_tools_add(&s->registry);
-    if (!e && s->config.demo_tools) e = demo_tools_add(&s->registry, &s->loop, s->config.demo_ledger, s->config.demo_token_ms ? DEMO_STAGE_MS : 0);
-    for (size_t i = 0; i < s->registry.count; i++) s->registry.tools[i]->expires_s = s->config.expires_s;
-    return e;
-}
-
 static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
 {
     struct serve *s = LIST_ITEM(l, struct serve, counts);
     (void)next;
     for (size_t i = 0; !e && i < count; i++) {
-        struct tool *t = registry_find(&s->registry, rows[i].tool);
+        struct tool *t = registry_find(&s->kit.registry, rows[i].tool);
         if (!t) continue;
         t->runs += rows[i].runs;
         t->failed += rows[i].failed;
@@ -98,10 +57,10 @@ static void on_counts(struct store_list *l, enum err e, const struct store_row *
 static bool make_hub(struct serve *s)
 {
     const struct config *c = &s->config;
-    if (!make_pages(s)) return false;
+    if (!kit_pages(&s->kit)) return false;
     s->hub = hub_new(&(struct hub_setup){
-        .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = s->pages, .page_count = c->page_count,
-        .actions = s->actions, .action_count = c->action_count, .max_iterations = c->max_iterations, .hold = c->hold,
+        .loop = &s->loop, .store = s->store, .registry = &s->kit.registry, .pages = s->kit.pages, .page_count = s->kit.page_count,
+        .actions = s->kit.actions, .action_count = s->kit.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
         .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
         .client_timeout_ms = 60 * 1000 });
     return s->hub != NULL;
@@ -110,7 +69,7 @@ static bool make_hub(struct serve *s)
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
-    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->registry, .local = { STR("local"), ~0u },
+    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .local = { STR("local"), ~0u },
                            .hosts = c->hosts.list, .host_count = c->hosts.count,
                            .origins = c->origins.list, .origin_count = c->origins.count };
     struct server_setup setup = { .loop = &s->loop, .limits = c->limits, .routes = app_routes, .guard = guard_check, .app = &s->app };
@@ -175,21 +134,31 @@ static void announce(const struct serve *s)
            v6 ? "]" : "", server_port(s->server));
     config_explain_model(&s->config, stdout);
     printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store), STR_ARG(store_promise(s->store)));
+    struct buf lacks;
+    buf_init(&lacks, 4096);
+    kit_isolation(&s->kit, &lacks);
+    for (struct str rest = buf_view(&lacks), line; lacks.len && str_split(&rest, '\n', &line);)
+        if (line.len) printf("  note   " STR_FMT "\n", STR_ARG(line));
+    buf_done(&lacks);
     for (size_t i = 0; i < s->config.warnings.count; i++) printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
     fflush(stdout);
 }
 
+static void on_freed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+
+/* Runs while nothing else does any more: what is closed here needs the loop to turn. */
 static void take_apart(struct serve *s)
 {
     if (s->server) server_free(s->server);
     if (s->store) store_close(s->store);
-    if (s->hub) hub_free(s->hub);
-    if (s->demo) s->demo->ops->free(s->demo);
+    if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
+    hub_free(s->hub);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
-    registry_done(&s->registry);
+    kit_free(&s->kit, on_freed, s);
+    loop_run(&s->loop);
     metrics_done();
     loop_done(&s->loop);
     arena_done(&s->arena);
@@ -204,7 +173,9 @@ static int run(struct serve *s)
     if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;
-    if (make_tools(s) || !make_hub(s)) return fail("cannot start", STR("out of memory"));
+    if (!kit_models(&s->kit, &s->config, &s->loop, &why)) return fail("cannot use the model", why);
+    if (!kit_tools(&s->kit, &why)) return fail("cannot use the tools", why);
+    if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (make_server(s, &why)) return fail("cannot listen", why);
     s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
     store_list(s->store, &s->counts);

@@ -69,7 +69,7 @@ struct encoder {
     uint64_t     status_seq;     /* the head for which "Thinking..." was told */
     uint64_t     progress_told;
     unsigned     index;          /* outcomes told in this run */
-    struct marker_weave weave;
+    struct marker_weave weave, weave_before;   /* now; and at the last fact, for words that are lost */
     const struct framing *framing;   /* NULL: server-sent events */
     void        *ctx;
     struct {                     /* the AI SDK's own memory */

@@ -149,13 +149,17 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
         if (e->units || e->skip) {
             e->skip = 0;
             e->units = 0;
+            e->weave = e->weave_before;
             e->d->reset(e, t);
             if (e->rewound) { e->rewound = false; return; }
         }
         e->units = 0;
     } else e->d->fact(e, t, f);
     e->seq = f->seq;
-    if (!is_quiet(f)) e->units = 0;
+    if (is_quiet(f)) return;               /* may stand in the middle of a step */
+    e->units = 0;
+    e->skip = 0;                           /* a place lies in one fact; what is left of it must not eat the next */
+    e->weave_before = e->weave;
 }
 
 static bool is_other_run(const struct encoder *e, const struct fact *f)

@@ -26,10 +26,12 @@ struct thread {
     struct fold        fold;               /* includes what is being appended right now */
     uint64_t           committed;
     struct str         title;
+    bool               retitled;           /* the batch gives the title its first words */
     bool               loading, loaded, exists;
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
     bool               deleted;
+    bool               counted;            /* among the hub's runs */
 
     struct list        queue;              /* commands not looked at yet */
     struct list        parked;             /* messages that wait until the run is over */

@@ -45,6 +45,7 @@ void hub_free(struct hub *h)
 const struct hub_setup *hub_setup(const struct hub *h) { return &h->setup; }
 bool hub_draining(const struct hub *h) { return h->draining; }
 unsigned hub_runs(const struct hub *h) { return h->runs; }
+unsigned hub_jobs(const struct hub *h) { return h->jobs; }
 
 const struct hub_page *hub_page(const struct hub *h, struct str name)
 {

@@ -252,7 +252,7 @@ static void submit(struct thread *t)
     bool ok = fill_rows(t, &count);
     t->append = (struct store_append){
         .log = { t->owner, t->id }, .expected = t->batch_from - 1, .facts = t->rows, .fact_count = count,
-        .state = str_c(fold_state(&t->fold)), .title = t->exists ? STR_NONE : t->title,
+        .state = str_c(fold_state(&t->fold)), .title = t->retitled || !t->exists ? t->title : STR_NONE,
         .request_id = t->request_id, .run = t->request_run,
         .approvals = t->approvals, .approval_count = t->approval_count,
         .tools = t->counts, .tool_count = t->count_count, .done = on_append,
@@ -266,6 +266,7 @@ static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
     t->approval_count = t->count_count = 0;
+    t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
 }
@@ -363,11 +364,13 @@ static enum err resume_fresh(struct thread *t)
     return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
 }
 
-static void count_run(struct thread *t, bool was)
+/* A run that was read from the log counts as one that began here. */
+static void count_run(struct thread *t)
 {
     bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (was && !now) t->hub->runs--;
-    if (!was && now) t->hub->runs++;
+    if (t->counted && !now) t->hub->runs--;
+    if (!t->counted && now) t->hub->runs++;
+    t->counted = now;
 }
 
 /* --- the pump -------------------------------------------------------------------------------------- */
@@ -418,10 +421,9 @@ static enum err gather(struct thread *t)
 void thread_pump(struct thread *t)
 {
     while (t->loaded && !t->inflight && !t->stalled) {
-        bool     was = run_live(t->fold.run) && !run_waiting(t->fold.run);
         bool     had = !list_empty(&t->queue);
         enum err e = gather(t);
-        count_run(t, was);
+        count_run(t);
         if (e) { fail_batch(t, e); return; }
         if (t->batch_from) { submit(t); return; }
         work_start_jobs(t);
@@ -481,6 +483,14 @@ static void answer_exists(struct thread *t, struct command *c)
     c->answer.id = arena_dup(&c->arena, t->append.found_thread);
 }
 
+/* The model was hung up for a stop that could not be saved: the words so far are
+ * lost, and the step begins anew when the log has been read again. */
+static void drop_cut_step(struct thread *t)
+{
+    bool done = t->step_done && list_linked(&t->step_done->node);
+    if (t->step.active && !t->model && !done) step_clear(&t->step);
+}
+
 /* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
 static void fail_batch(struct thread *t, enum err e)
 {
@@ -493,11 +503,11 @@ static void fail_batch(struct thread *t, enum err e)
         else if (c->answer.status < 400) command_answer(t, c, 503, "store_unavailable", sentence(e));
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
-    bool was = run_live(t->fold.run) && !run_waiting(t->fold.run);
     work_drop_unstarted(t);
+    drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);
-    count_run(t, was);
+    count_run(t);
     t->committed = 0;
     t->loaded = false;
     clear_batch(t);

@@ -163,7 +163,7 @@ test('what waits is in the inbox, on the badge, in the title and in the list', a
   equal(await tab.$('.badge').innerText(), '1', 'badge');
   await tab.page.waitForFunction(() => document.title.startsWith('(1) '));
   await tab.$('.mark-wait').waitFor();
-  await tab.page.getByRole('button', { name: 'New conversation' }).click();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
   await tab.$('dialog .ask').getByRole('button', { name: 'Approve' }).click();
   await tab.page.getByText('Nothing waits for you.').waitFor();

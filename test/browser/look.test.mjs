@@ -84,7 +84,7 @@ test('at 320 px nothing is cut off and nothing scrolls sideways', async (t) => {
   await tab.ask('Propose a schema');
   await fits('actions');
   await tab.page.getByRole('button', { name: 'Conversations' }).click();
-  ok(await tab.$('.side').isVisible(), 'the list as a drawer');
+  await tab.$('.side-wrap.open .side').waitFor(); // the list as a drawer
   await tab.$('.row a').first().click();
 });
 
@@ -127,7 +127,7 @@ test('everything without a mouse: ask, decide, copy, switch', async (t) => {
   await keyboard.press('Control+Shift+O');
   await tab.$('.starter').first().waitFor();
   await keyboard.press('Control+k');
-  ok(await tab.page.evaluate(() => document.activeElement?.matches('input[type=search]')), 'search has the focus');
+  await tab.page.waitForFunction(() => document.activeElement?.matches('input[type=search]'));
   equal(server.ledger().length, 1, 'payments');
 });
 

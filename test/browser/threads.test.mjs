@@ -5,7 +5,7 @@ test('a conversation has an address: reload, back and forward work', async (t) =
   const tab = await t.tab(await t.server());
   await tab.ask('What is the weather in Tokyo?');
   const first = await tab.thread();
-  await tab.page.getByRole('button', { name: 'New conversation' }).click();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.$('.starter').first().waitFor();
   await tab.ask('What is the weather in Paris?');
   await tab.page.goBack();
@@ -21,7 +21,7 @@ test('rename, search, delete, undo', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);
   await tab.ask('What is the weather in Tokyo?');
-  await tab.page.getByRole('button', { name: 'New conversation' }).click();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.ask('What is the weather in Paris?');
   await tab.page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
   const row = tab.$('.row', { hasText: 'Tokyo' });
@@ -57,7 +57,7 @@ test('drafts are kept per conversation, over reload and switch', async (t) => {
   await tab.ask('What is the weather in Tokyo?');
   const box = tab.$('.composer textarea');
   await box.fill('half a thou');
-  await tab.page.getByRole('button', { name: 'New conversation' }).click();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value === '');
   await box.fill('another');
   await tab.$('.row').first().locator('a').click();

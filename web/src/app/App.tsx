@@ -114,7 +114,7 @@ export function App() {
   });
 
   // Until the server has named it, a conversation is called by its first question.
-  const title = snap.title ?? (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
+  const title = snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
   useTitle(lists.inbox.length, title);
   useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
 

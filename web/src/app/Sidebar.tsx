@@ -80,7 +80,7 @@ function dayOf(at: number, now: number): string {
 
 function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; now: number; current: boolean; waiting: boolean; onOpen: (id: string | null) => void }) {
   const [editing, setEditing] = useState(false);
-  const title = thread.title || 'New conversation';
+  const title = thread.title || 'Untitled';
   if (editing) return <RenameBox thread={thread} title={title} onDone={() => setEditing(false)} />;
   return (
     <li className={current ? 'row current' : 'row'} data-thread={thread.id}>

@@ -4,7 +4,7 @@
  * amber bar along the top fills. Results that are meant to be seen (an
  * artifact, a picture) stand below the card and stay when it is folded.
  */
-import { memo, useId, useState } from 'react';
+import { memo, useEffect, useId, useState } from 'react';
 import type { Call } from '../protocol';
 import { ApprovalCard, ApprovalRecordLine } from './ApprovalCard';
 import { useNow } from './context';
@@ -15,9 +15,10 @@ import { UnknownCard } from './UnknownCard';
 import { duration, stateIcon, summaryOf, wordOf } from './words';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
+  const announcing = useAnnouncing(call);
   if (call.status === 'asking') return <ApprovalCard call={call} />;
   if (call.status === 'unknown') return <UnknownCard call={call} />;
-  if (call.status === 'preparing' && call.intent) return <IntentLine call={call} />;
+  if (announcing || (call.status === 'preparing' && call.intent)) return <IntentLine call={call} />;
   return (
     <>
       <ToolCard call={call} />
@@ -25,6 +26,20 @@ export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
     </>
   );
 });
+
+/* Intent and start come in the same millisecond; a person needs a moment to read what is about to happen. */
+const announced_ms = 450;
+
+function useAnnouncing(call: Call): boolean {
+  const fresh = () => !!call.intent && !call.approval && call.startedAt !== undefined && Date.now() - call.startedAt < announced_ms;
+  const [on, setOn] = useState(fresh);
+  useEffect(() => {
+    if (!on) return;
+    const timer = setTimeout(() => setOn(false), announced_ms);
+    return () => clearTimeout(timer);
+  }, [on]);
+  return on;
+}
 
 function IntentLine({ call }: { call: Call }) {
   return (

@@ -70,8 +70,8 @@ export class Api {
     return this.json('GET', `/v1/threads/${id}`, undefined, { signal });
   }
 
-  createThread(): Promise<{ id: string }> {
-    return this.json('POST', '/v1/threads', {});
+  createThread(title: string): Promise<{ id: string }> {
+    return this.json('POST', '/v1/threads', { title });
   }
 
   rename(id: string, title: string): Promise<unknown> {

@@ -147,7 +147,8 @@ export class Link {
     this.cursor = `${thread.seq}.0`;
     this.host.loaded(thread, list.approvals);
     this.ok();
-    return thread.state === 'running' ? { do: 'attach' } : { do: 'follow' };
+    // The socket replays the run under way by itself.
+    return thread.state === 'running' && this.host.channel().mode !== 'bidi' ? { do: 'attach' } : { do: 'follow' };
   }
 
   private async attach(signal: AbortSignal): Promise<Step> {

@@ -1,14 +1,17 @@
 /* live.ts -- BIDI mode: one WebSocket per thread, many turns.
  *
  * The socket is opened by `follow` and lives as long as that. Frames are
- * `{"id":"41.17","event":{…}}` (subprotocol parley.json.v1), so every frame
- * names the point to resume from. Control frames (`hello`, `ack`, `error`,
- * `pong`) are bare. What a socket that is down cannot take is thrown as
- * `SocketDown`; the session then goes by HTTP and says so.
+ * `{"id":"41.17","event":{…}}` (subprotocol parley.json.v1); control frames
+ * (`hello`, `ack`, `error`, `pong`) are bare. What a socket that is down cannot
+ * take is thrown as `SocketDown`; the session then goes by HTTP and says so.
+ *
+ * `hello` names the point from which the server tells: the beginning of the run
+ * under way, which the reducer takes as a replay, or the end of the thread. If
+ * that is behind the point we had reached, something was missed that the socket
+ * will not tell, and the thread is looked at as a whole (`gap`).
  */
 import { decodeChunk, isObject, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
-import type { HttpChannel } from './http';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class SocketDown extends Error {}
@@ -32,7 +35,6 @@ export class LiveChannel implements Channel {
 
   constructor(
     private readonly api: Api,
-    private readonly http: HttpChannel,
     private readonly log: WireLog,
     /** Fields of `hello`: gates and client calls that wait. */
     private readonly onHello: (hello: Record<string, unknown>) => void,
@@ -61,9 +63,9 @@ export class LiveChannel implements Channel {
     }
   }
 
-  /* Whole-message replay of the run under way: the socket has none of its own from before the cursor. */
-  attach(thread: string, signal: AbortSignal): Promise<Deliveries | null> {
-    return this.http.attach(thread, signal);
+  /* Never asked for: the socket begins with the run under way. */
+  attach(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   async send(_thread: string, m: OutgoingMessage): Promise<null> {
@@ -139,9 +141,9 @@ export class LiveChannel implements Channel {
     this.log.add('in', 'live', id ? frame.event : frame, id);
     if (frame.type === 'hello') {
       this.greeted = this.socket === socket;
-      socket.send(JSON.stringify({ type: 'resume', version: '1.0', after: cursor }));
       this.onHello(frame);
-      queue.put({ events: [] }); // connected
+      const gap = typeof frame.after === 'string' && later(frame.after, cursor);
+      queue.put({ events: [], ...(gap ? { gap } : {}) }); // connected
     } else if (frame.done === true) queue.put({ events: [], done: true });
     else if ('event' in frame) queue.put({ events: decodeChunk(frame.event), ...(id ? { cursor: id } : {}) });
     else this.control(frame, queue);
@@ -194,6 +196,13 @@ export class LiveChannel implements Channel {
     this.greeted = false;
     new Set(this.waiting.values()).forEach((w) => w.reject(why));
   }
+}
+
+/** Whether cursor `a` ("seq.offset") is behind `b` in the thread. */
+export function later(a: string, b: string): boolean {
+  const [x = 0, p = 0] = a.split('.').map(Number);
+  const [y = 0, q = 0] = b.split('.').map(Number);
+  return x > y || (x === y && p > q);
 }
 
 function liveError(e: Refused): ThreadEvent {

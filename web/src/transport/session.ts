@@ -121,7 +121,7 @@ export class Session implements LinkHost {
 
   private makeChannels(): void {
     const http = new HttpChannel(this.mode === 'direct' ? 'direct' : 'sse', this.api, this.options.log);
-    this.channels = { http, live: new LiveChannel(this.api, http, this.options.log, (hello) => this.hello(hello)) };
+    this.channels = { http, live: new LiveChannel(this.api, this.options.log, (hello) => this.hello(hello)) };
   }
 
   /* ---- LinkHost ---- */
@@ -142,6 +142,7 @@ export class Session implements LinkHost {
     if (foreign && this.channel().mode !== 'bidi') return true; // somebody else began a turn: load it with its question
     const restarting = d.events.some((e) => e.type === 'error' && /restarting/i.test(e.message));
     const events = restarting ? d.events.filter((e) => e.type !== 'error') : d.events;
+    if (d.gap) void this.refresh();
     if (events.length) this.dispatch(...events);
     if (d.done) this.dispatch({ type: 'turn_end' });
     if (foreign) void this.refresh();
@@ -260,7 +261,7 @@ export class Session implements LinkHost {
 
   private async transmit(m: OutgoingMessage): Promise<void> {
     try {
-      const thread = await this.ensureThread();
+      const thread = await this.ensureThread(m.text);
       const live = this.channels.live;
       if (this.channel() === live && (live.ready() || (await this.socketUp()))) {
         await live.send(thread, m); // accepted when its answer starts
@@ -293,10 +294,10 @@ export class Session implements LinkHost {
     void this.transmit(next);
   }
 
-  private async ensureThread(): Promise<string> {
+  private async ensureThread(text: string): Promise<string> {
     if (this.snap.id && this.link) return this.snap.id;
     // The socket cannot name a thread that does not exist; the HTTP doors make it on first use.
-    const id = this.snap.id ?? (this.mode === 'bidi' ? (await this.api.createThread()).id : newId('t'));
+    const id = this.snap.id ?? (this.mode === 'bidi' ? (await this.api.createThread(text.trim().slice(0, 80))).id : newId('t'));
     this.set({ id, loaded: true });
     this.link = new Link(this, id, '0.0');
     if (this.mode === 'bidi') this.link.start(); // over HTTP its first step is the message itself

@@ -15,6 +15,8 @@ export interface Delivery {
   cursor?: string;
   /** The turn is over ([DONE]). */
   done?: boolean;
+  /** Something was missed that will not be told: look at the whole thread. */
+  gap?: boolean;
 }
 
 export interface OutgoingMessage {
@@ -49,7 +51,7 @@ export interface Channel {
   readonly mode: Mode;
   /** Follows the thread from `cursor` until the signal fires. Throws when the connection is lost. */
   follow(thread: string, cursor: string, signal: AbortSignal): Deliveries;
-  /** Replays and follows the run under way, or `null` if there is none. */
+  /** Replays and follows the run under way, or `null` if there is none (or `follow` does that by itself). */
   attach(thread: string, signal: AbortSignal): Promise<Deliveries | null>;
   /** `null`: accepted, and what follows comes through `follow`. */
   send(thread: string, message: OutgoingMessage, signal: AbortSignal): Promise<Deliveries | null>;

@@ -1,0 +1,280 @@
+/* kit.c -- see kit.h. */
+#include "kit.h"
+
+#include "base/jsonw.h"
+#include "tool/demo.h"
+#include "tool/exec.h"
+#include "tool/http.h"
+#include "tool/policy.h"
+
+#define THINKING_TOKENS 4096      /* "thinking": true */
+
+static bool no_memory(struct str *why)
+{
+    *why = STR("out of memory");
+    return false;
+}
+
+/* --- models ------------------------------------------------------------------------------------ */
+
+/* "thinking" as people write it, in the provider's own words. */
+static struct str thinking(struct arena *a, struct str provider, const struct jv *v)
+{
+    int64_t budget = THINKING_TOKENS;
+    if (!v || v->type == JSON_OBJECT || v->type == JSON_STRING) return v ? v->raw : STR_NONE;
+    bool on = v->type == JSON_NUMBER ? jv_int(v, &budget) && budget > 0 : jv_true(v);
+    if (str_is(provider, "anthropic"))
+        return on ? arena_printf(a, "{\"type\":\"enabled\",\"budget_tokens\":%lld}", (long long)budget) : STR("{\"type\":\"disabled\"}");
+    if (str_is(provider, "gemini"))
+        return arena_printf(a, "{\"includeThoughts\":%s,\"thinkingBudget\":%lld}", on ? "true" : "false", on ? (long long)budget : 0);
+    return on ? STR("\"medium\"") : STR("\"minimal\"");
+}
+
+/* The headers as the object the adapters take. */
+static const struct jv *headers(struct arena *a, const struct config_model *m)
+{
+    struct jv *object = arena_new(a, struct jv), **tail;
+    if (!object || !m->header_count) return NULL;
+    object->type = JSON_OBJECT;
+    tail = &object->child;
+    for (size_t i = 0; i < m->header_count; i++) {
+        struct jv *v = arena_new(a, struct jv);
+        if (!v) return NULL;
+        v->type = JSON_STRING;
+        v->key = m->headers[i].name;
+        v->str = m->headers[i].value;
+        object->count++;
+        *tail = v;
+        tail = &v->next;
+    }
+    return object;
+}
+
+static bool make_model(struct kit *k, struct kit_model *m, struct str *why)
+{
+    const struct config_model *c = m->config;
+    if (str_is(c->provider, "demo")) {
+        m->model = model_demo_new(k->loop, k->config->demo_token_ms);
+        return m->model ? true : no_memory(why);
+    }
+    if (!k->upstream && !(k->upstream = upstream_new(k->loop))) return no_memory(why);
+    if (secret_set(&m->key, c->api_key) != OK) return no_memory(why);
+    m->remote = (struct model_config){
+        .name = c->name, .provider = c->provider, .model = c->model, .api_key = &m->key, .base_url = c->base_url,
+        .max_tokens = c->max_tokens, .thinking = thinking(&k->arena, c->provider, c->thinking), .headers = headers(&k->arena, c),
+        .version = c->version, .bearer = str_is(c->auth, "bearer"), .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
+        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries ? (int)c->retries : -1 };
+    m->model = model_remote_new(k->upstream, &m->remote, why);
+    return m->model != NULL;
+}
+
+bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct str *why)
+{
+    *k = (struct kit){ .config = c, .loop = l };
+    arena_init(&k->arena, 0);
+    registry_init(&k->registry);
+    k->models = arena_array(&k->arena, c->model_count + 1, sizeof *k->models);
+    k->lists = arena_array(&k->arena, c->page_count + 1, sizeof *k->lists);
+    if (!k->models || !k->lists) return no_memory(why);
+    for (size_t i = 0; i < c->model_count; i++) {
+        k->models[k->model_count].config = &c->models[i];
+        if (!make_model(k, &k->models[k->model_count++], why)) return false;
+    }
+    return true;
+}
+
+static struct model *find_model(struct kit *k, const struct config_model *c)
+{
+    for (size_t i = 0; i < k->model_count; i++)
+        if (k->models[i].config == c) return k->models[i].model;
+    return NULL;
+}
+
+/* One model, or a list that looks like one. */
+static struct model *model_list(struct kit *k, const struct config_models *list)
+{
+    struct model **m = arena_array(&k->arena, list->count, sizeof *m);
+    if (!m) return NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (!(m[i] = find_model(k, list->list[i]))) return NULL;
+    if (list->count == 1) return m[0];
+    struct model *f = model_fallback_new(STR("fallback"), m, list->count);
+    if (f) k->lists[k->list_count++] = f;
+    return f;
+}
+
+/* --- tools ---------------------------------------------------------------------------------------- */
+
+static struct str config_dir(struct kit *k)
+{
+    struct str path = k->config->path;
+    for (size_t i = path.len; i-- > 0;)
+        if (path.ptr[i] == '/') return arena_dup(&k->arena, str_cut(path, i ? i : 1));
+    return STR_NONE;
+}
+
+static bool need_children(struct kit *k, struct str *why)
+{
+    struct str store = k->config->store;
+    if (k->children) return true;
+    if (str_starts(store, STR("sqlite:"))) store = str_from(store, 7);
+    struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store));
+    if (!root.ptr) return no_memory(why);
+    if (children_start(&k->children, k->loop, root.ptr) == OK) return true;
+    *why = arena_printf(&k->arena, "the process that runs tools could not be started (work directory " STR_FMT ")", STR_ARG(root));
+    return false;
+}
+
+static bool need_pool(struct kit *k, struct str *why)
+{
+    if (k->pool_open) return true;
+    k->pool_open = curl_pool_init(&k->pool, k->loop, 1) == OK;
+    return k->pool_open ? true : no_memory(why);
+}
+
+static enum err read_runner(struct kit *k, const struct config_tool *c, struct tool *t, struct buf *why)
+{
+    switch (c->runner) {
+    case RUNNER_EXEC: return exec_tool_read(&k->registry, t, c->run, k->children, k->loop, config_dir(k), why);
+    case RUNNER_HTTP: return http_tool_read(&k->registry, t, c->run, &k->pool, k->loop, why);
+    case RUNNER_CLIENT:
+        t->where = TOOL_CLIENT;
+        t->source = STR("client");
+        return OK;
+    }
+    return ERR_TYPE;
+}
+
+static void fill_tool(const struct config_tool *c, struct tool *t)
+{
+    t->description = c->description;
+    t->schema_text = c->input_schema ? c->input_schema->raw : STR("{\"type\":\"object\"}");
+    t->risk = c->risk.len ? c->risk : STR("low");
+    t->intent = c->intent;
+    t->ask = c->ask;
+    t->idempotent = c->idempotent;
+    t->timeout_ms = c->timeout_ms;
+    t->expires_s = c->expires_s;
+    t->confirm = c->runner == RUNNER_CLIENT ? CONFIRM_NEVER : CONFIRM_ALWAYS;
+    t->confirm_text = c->runner == RUNNER_CLIENT ? STR("\"never\"") : STR("\"always\"");
+}
+
+static bool add_tool(struct kit *k, const struct config_tool *c, struct str *why)
+{
+    struct tool *t = registry_tool(&k->registry, c->name);
+    struct buf   text;
+    const char  *policy = NULL;
+    enum err     e = OK;
+    if (!t) return no_memory(why);
+    if (c->runner == RUNNER_EXEC && !need_children(k, why)) return false;
+    if (c->runner == RUNNER_HTTP && !need_pool(k, why)) return false;
+    fill_tool(c, t);
+    buf_init(&text, 4096);
+    if (c->confirm && (e = policy_read(t, c->confirm, &policy))) buf_lit(&text, policy ? policy : "\"confirm\" is wrong");
+    if (!e) e = read_runner(k, c, t, &text);
+    if (!e && (e = registry_add(&k->registry, t))) buf_lit(&text, e == ERR_EXISTS ? "the name is taken" : "\"input_schema\" is not a JSON schema");
+    if (e) *why = arena_printf(&k->arena, "tool " STR_FMT ": " STR_FMT, STR_ARG(c->name), STR_ARG(buf_view(&text)));
+    buf_done(&text);
+    return e == OK;
+}
+
+static bool add_mcp(struct kit *k, const struct config_mcp *c, struct str *why)
+{
+    struct buf text;
+    if (!need_pool(k, why) || (!c->http && !need_children(k, why))) return false;
+    struct mcp_host *host = arena_new(&k->arena, struct mcp_host);
+    if (!host) return no_memory(why);
+    *host = (struct mcp_host){ .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool };
+    buf_init(&text, 4096);
+    enum err e = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text);
+    if (e) *why = arena_printf(&k->arena, "mcpServers." STR_FMT ": " STR_FMT, STR_ARG(c->name), STR_ARG(buf_view(&text)));
+    else mcp_start(k->mcp[k->mcp_count++]);
+    buf_done(&text);
+    return e == OK;
+}
+
+static bool add_demo(struct kit *k)
+{
+    const struct config *c = k->config;
+    if (reply_tools_add(&k->registry) != OK) return false;
+    if (c->demo_tools && demo_tools_add(&k->registry, k->loop, c->demo_ledger, c->demo_token_ms ? DEMO_STAGE_MS : 0) != OK) return false;
+    for (size_t i = 0; i < k->registry.count; i++) k->registry.tools[i]->expires_s = c->expires_s;
+    return true;
+}
+
+bool kit_tools(struct kit *k, struct str *why)
+{
+    const struct config *c = k->config;
+    k->mcp = arena_array(&k->arena, c->mcp_count + 1, sizeof(struct mcp *));
+    if (!k->mcp || !add_demo(k)) return no_memory(why);
+    for (size_t i = 0; i < c->tool_count; i++)
+        if (!add_tool(k, &c->tools[i], why)) return false;
+    for (size_t i = 0; i < c->mcp_count; i++)
+        if (!add_mcp(k, &c->mcp[i], why)) return false;
+    return true;
+}
+
+void kit_isolation(const struct kit *k, struct buf *out)
+{
+    if (k->children) sandbox_report(children_caps(k->children), out);
+}
+
+/* --- pages ------------------------------------------------------------------------------------------ */
+
+static bool make_page(struct kit *k, const struct config_page *in, struct hub_page *out)
+{
+    *out = (struct hub_page){ .name = in->name, .system = in->system, .all_tools = in->all_tools, .tools = in->tools,
+                              .tool_count = in->tool_count, .model = model_list(k, &in->models) };
+    out->payloads = arena_array(&k->arena, in->payload_count + 1, sizeof *out->payloads);
+    for (size_t i = 0; out->payloads && i < in->payload_count; i++)
+        out->payloads[out->payload_count++] = (struct hub_payload){ in->payloads[i].type, in->payloads[i].schema };
+    return out->model && out->payloads;
+}
+
+bool kit_pages(struct kit *k)
+{
+    const struct config *c = k->config;
+    k->pages = arena_array(&k->arena, c->page_count, sizeof *k->pages);
+    k->actions = arena_array(&k->arena, c->action_count + 1, sizeof *k->actions);
+    if (!k->pages || !k->actions) return false;
+    for (size_t i = 0; i < c->page_count; i++)
+        if (!make_page(k, &c->pages[i], &k->pages[k->page_count++])) return false;
+    for (size_t i = 0; i < c->action_count; i++)
+        k->actions[k->action_count++] = (struct hub_action){ c->actions[i].name, c->actions[i].tool };
+    return true;
+}
+
+/* --- the end ----------------------------------------------------------------------------------------- */
+
+/* What the loop must still turn for is gone; the rest follows at once. */
+static void closed_one(struct kit *k)
+{
+    if (--k->closing) return;
+    for (size_t i = 0; i < k->list_count; i++) k->lists[i]->ops->free(k->lists[i]);
+    for (size_t i = 0; i < k->model_count; i++) {
+        if (k->models[i].model) k->models[i].model->ops->free(k->models[i].model);
+        secret_done(&k->models[i].key);
+    }
+    if (k->children) children_stop(k->children);
+    registry_done(&k->registry);
+    arena_done(&k->arena);
+    k->done(k->done_ctx);
+}
+
+static struct kit *the_kit;       /* mcp_stop and curl_pool_close tell only of themselves; there is one kit in a program */
+
+static void mcp_closed(struct mcp *m) { (void)m; closed_one(the_kit); }
+static void pool_closed(struct curl_pool *p) { closed_one(LIST_ITEM(p, struct kit, pool)); }
+static void upstream_closed(void *ctx) { closed_one(ctx); }
+
+void kit_free(struct kit *k, void (*done)(void *ctx), void *ctx)
+{
+    the_kit = k;
+    k->done = done;
+    k->done_ctx = ctx;
+    k->closing = 1 + (unsigned)k->mcp_count + k->pool_open + (k->upstream != NULL);
+    for (size_t i = 0; i < k->mcp_count; i++) mcp_stop(k->mcp[i], mcp_closed);
+    if (k->pool_open) curl_pool_close(&k->pool, pool_closed);
+    if (k->upstream) upstream_free(k->upstream, upstream_closed, k);
+    closed_one(k);
+}

@@ -1,0 +1,71 @@
+/* models.c -- `parley models`: what is configured, and does it answer? */
+#include <string.h>
+
+#include "cli.h"
+#include "kit.h"
+
+struct checking {
+    struct loop   loop;
+    struct config config;
+    struct kit    kit;
+    size_t        waiting, failed;
+};
+struct check { struct checking *all; const struct kit_model *model; };
+
+static void list_model(const struct kit_model *m)
+{
+    const struct config_model *c = m->config;
+    printf(STR_FMT "\t" STR_FMT, STR_ARG(c->name), STR_ARG(c->provider));
+    if (c->model.len) printf("\t" STR_FMT, STR_ARG(c->model));
+    struct str url = c->base_url.len ? c->base_url : model_provider_url(c->provider);
+    if (url.len) printf("\t" STR_FMT, STR_ARG(url));
+    if (!str_is(c->provider, "demo")) printf("\t%s", c->api_key.len ? "key set" : "no key");
+    printf("\n");
+}
+
+static void on_checked(void *ctx, bool ok, struct str sentence)
+{
+    struct check *k = ctx;
+    printf(STR_FMT ": %s" STR_FMT "\n", STR_ARG(k->model->config->name), ok ? "ok. " : "", STR_ARG(sentence));
+    k->all->failed += !ok;
+    if (!--k->all->waiting) loop_stop(&k->all->loop);
+}
+
+static void check_all(struct checking *a)
+{
+    struct check *list = arena_array(&a->kit.arena, a->kit.model_count + 1, sizeof *list);
+    for (size_t i = 0; list && i < a->kit.model_count; i++) {
+        struct kit_model *m = &a->kit.models[i];
+        if (str_is(m->config->provider, "demo")) { printf("demo: ok. It is compiled in.\n"); continue; }
+        list[i] = (struct check){ a, m };
+        if (model_check(a->kit.upstream, &m->remote, on_checked, &list[i])) a->waiting++;
+        else a->failed++;
+    }
+    if (a->waiting) loop_run(&a->loop);
+}
+
+static void on_freed(void *ctx) { loop_stop(ctx); }
+
+int cli_models(int argc, char **argv)
+{
+    static struct checking a;
+    struct config_flags    flags;
+    struct config_error    e = { 0 };
+    struct str             why;
+    bool                   check = argc > 0 && strcmp(argv[argc - 1], "--check") == 0;
+    if (!cli_flags(argc - check, argv, "c", &flags)) return 2;
+    if (config_load_flags(&a.config, &flags, &e)) { config_error_print(&e, stderr); return 1; }
+    if (loop_init(&a.loop) || !kit_models(&a.kit, &a.config, &a.loop, &why)) {
+        fprintf(stderr, "parley: " STR_FMT "\n", STR_ARG(why));
+        return 1;
+    }
+    if (check) check_all(&a);
+    else
+        for (size_t i = 0; i < a.kit.model_count; i++) list_model(&a.kit.models[i]);
+    if (!check) printf("In use: " STR_FMT "\n", STR_ARG(a.config.model_why));
+    kit_free(&a.kit, on_freed, &a.loop);
+    loop_run(&a.loop);
+    loop_done(&a.loop);
+    config_done(&a.config);
+    return a.failed ? 1 : 0;
+}

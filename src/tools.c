@@ -1,0 +1,205 @@
+/* tools.c -- `parley tools`: every tool there is, and running one by hand.
+ *
+ * Tool output is untrusted: what is printed has its control characters made
+ * visible, so that it cannot move the cursor or colour the terminal.
+ */
+#include <string.h>
+
+#include "base/id.h"
+#include "base/utf8.h"
+#include "cli.h"
+#include "kit.h"
+#include "run/intent.h"
+#include "tool/policy.h"
+#include "tool/schema.h"
+
+#define MCP_WAIT_MS 20000        /* servers may take this long to list their tools */
+
+struct bench {
+    struct loop       loop;
+    struct config     config;
+    struct kit        kit;
+    struct loop_timer poll;
+    unsigned          waited_ms;
+    struct tool_job   job;
+    enum tool_outcome outcome;
+    bool              finished;
+};
+
+/* C0, DEL and C1 controls become '.', except newline and tab. */
+static void print_safe(FILE *out, struct str s)
+{
+    while (s.len) {
+        uint32_t cp;
+        unsigned n = utf8_decode(s, &cp);
+        bool     bad = (cp < ' ' && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x202a && cp <= 0x202e)
+                || (cp >= 0x2066 && cp <= 0x2069);
+        if (bad) fputc('.', out);
+        else fwrite(s.ptr, 1, n, out);
+        s = str_from(s, n);
+    }
+}
+
+/* --- waiting for MCP servers -------------------------------------------------------------------- */
+
+static bool all_settled(const struct bench *b)
+{
+    for (size_t i = 0; i < b->kit.mcp_count; i++)
+        if (!mcp_settled(b->kit.mcp[i])) return false;
+    return true;
+}
+
+static void on_poll(struct loop_timer *t)
+{
+    struct bench *b = LIST_ITEM(t, struct bench, poll);
+    b->waited_ms += 50;
+    if (all_settled(b) || b->waited_ms >= MCP_WAIT_MS) loop_stop(&b->loop);
+    else loop_timer_set(t, 50);
+}
+
+static void wait_for_servers(struct bench *b)
+{
+    if (all_settled(b)) return;
+    loop_timer_set(&b->poll, 50);
+    loop_run(&b->loop);
+}
+
+/* --- listing --------------------------------------------------------------------------------------- */
+
+static void list_tool(const struct tool *t)
+{
+    printf(STR_FMT "  (" STR_FMT "%s)\n  ", STR_ARG(t->name), STR_ARG(t->source), t->where == TOOL_CLIENT ? ", runs in the browser" : "");
+    print_safe(stdout, t->description);
+    printf("\n  confirm " STR_FMT ", risk " STR_FMT "%s, timeout %u s\n  input " STR_FMT "\n", STR_ARG(t->confirm_text), STR_ARG(t->risk),
+           t->idempotent ? ", idempotent" : "", t->timeout_ms / 1000, STR_ARG(t->schema_text));
+}
+
+static int list(struct bench *b)
+{
+    struct buf text;
+    for (size_t i = 0; i < b->kit.registry.count; i++)
+        if (!b->kit.registry.tools[i]->reply) list_tool(b->kit.registry.tools[i]);
+    buf_init(&text, 0);
+    for (size_t i = 0; i < b->kit.mcp_count; i++) {
+        buf_clear(&text);
+        mcp_state_text(b->kit.mcp[i], &text);
+        printf("MCP server " STR_FMT ": " STR_FMT "\n", STR_ARG(mcp_alias(b->kit.mcp[i])), STR_ARG(buf_view(&text)));
+    }
+    buf_clear(&text);
+    kit_isolation(&b->kit, &text);
+    if (text.len) printf("Isolation: " STR_FMT "\n", STR_ARG(buf_view(&text)));
+    buf_done(&text);
+    return 0;
+}
+
+/* --- calling ---------------------------------------------------------------------------------------- */
+
+static void on_progress(struct tool_job *j, const struct tool_progress *p)
+{
+    (void)j;
+    if (p->progress >= 0) fprintf(stderr, "%3d%% ", (int)(p->progress * 100));
+    print_safe(stderr, p->stage);
+    fputs(p->stage.len ? ": " : "", stderr);
+    print_safe(stderr, p->message);
+    fputc('\n', stderr);
+}
+
+static void on_finish(struct tool_job *j, const struct tool_result *r)
+{
+    static const char *const WORDS[] = { "", "failed: ", "cancelled: ", "outcome unknown: " };
+    struct bench            *b = LIST_ITEM(j, struct bench, job);
+    b->finished = true;
+    b->outcome = r->outcome;
+    fputs(WORDS[r->outcome], r->outcome == TOOL_DONE ? stdout : stderr);
+    print_safe(r->outcome == TOOL_DONE ? stdout : stderr, r->value.len && r->outcome == TOOL_DONE ? r->value : r->text);
+    fputc('\n', r->outcome == TOOL_DONE ? stdout : stderr);
+    if (r->note.len) { fputs("stderr: ", stderr); print_safe(stderr, r->note); fputc('\n', stderr); }
+    loop_stop(&b->loop);
+}
+
+static bool ask(const char *question)
+{
+    char line[16] = "";
+    fprintf(stderr, "%s [yes/no] ", question);
+    return fgets(line, sizeof line, stdin) && strcmp(line, "yes\n") == 0;
+}
+
+static void on_ask(struct tool_job *j, struct str message, struct str schema)
+{
+    char line[4096] = "";
+    print_safe(stderr, message);
+    fputs("\nIt wants an answer of this form: ", stderr);
+    print_safe(stderr, schema);
+    fputs("\nJSON (empty: decline): ", stderr);
+    bool yes = fgets(line, sizeof line, stdin) && line[0] == '{';
+    j->tool->ops->answer(j, yes, yes ? str_trim(str_c(line)) : STR_NONE);
+}
+
+/* The policy is obeyed here too: a person is asked, and only "yes" is a yes. */
+static bool allowed(const struct tool *t, const struct jv *args)
+{
+    struct buf b;
+    if (!policy_asks(t, args)) return true;
+    buf_init(&b, 0);
+    intent_ask(&b, t->name, t->ask, args);
+    print_safe(stderr, buf_view(&b));
+    buf_done(&b);
+    fputs("\n  ", stderr);
+    print_safe(stderr, args->raw);
+    fputc('\n', stderr);
+    return ask("Run it?");
+}
+
+static int complain(const char *what, struct str detail)
+{
+    fprintf(stderr, "parley: %s", what);
+    print_safe(stderr, detail);
+    fputc('\n', stderr);
+    return 1;
+}
+
+static int call(struct bench *b, const char *name, const char *input)
+{
+    struct tool *t = registry_find(&b->kit.registry, str_c(name));
+    struct jv   *args;
+    struct buf   why;
+    if (!t) return complain("there is no tool named ", str_c(name));
+    if (!t->ops) return complain("this tool runs in the browser: ", t->name);
+    if (json_parse(&b->kit.arena, str_c(input), &args, NULL) != OK || args->type != JSON_OBJECT)
+        return complain("the input must be a JSON object: ", str_c(input));
+    buf_init(&why, 4096);
+    if (schema_check(t->schema, args, &why) != OK) return complain("the input does not fit the schema: ", buf_view(&why));
+    buf_done(&why);
+    if (!allowed(t, args)) return complain("not run.", STR(""));
+    b->job = (struct tool_job){ .tool = t, .call_id = id_new(&b->kit.arena, "call-"), .thread = STR("cli"), .owner = STR("local"),
+                                .input = str_c(input), .args = args, .progress = on_progress, .finish = on_finish, .ask = on_ask };
+    if (t->ops->start(t, &b->job) != OK) return complain("it could not be started: ", t->name);
+    if (!b->finished) loop_run(&b->loop);
+    return b->outcome == TOOL_DONE ? 0 : 1;
+}
+
+static void on_freed(void *ctx) { loop_stop(ctx); }
+
+int cli_tools(int argc, char **argv)
+{
+    static struct bench b;
+    struct config_flags flags;
+    struct config_error e = { 0 };
+    struct str          why = STR("out of memory");
+    bool                calls = argc > 0 && strcmp(argv[0], "call") == 0;
+    int                 skip = calls ? 3 : 0;
+    if (calls && argc < 3) { fprintf(stderr, "parley: tools call needs a name and a JSON object.\n"); return 2; }
+    if (!cli_flags(argc - skip, argv + skip, "c", &flags)) return 2;
+    if (config_load_flags(&b.config, &flags, &e)) { config_error_print(&e, stderr); return 1; }
+    if (loop_init(&b.loop) || !kit_models(&b.kit, &b.config, &b.loop, &why) || !kit_tools(&b.kit, &why))
+        return complain("", why);
+    loop_timer_init(&b.loop, &b.poll, on_poll);
+    wait_for_servers(&b);
+    int status = calls ? call(&b, argv[1], argv[2]) : list(&b);
+    loop_timer_close(&b.poll, NULL);
+    kit_free(&b.kit, on_freed, &b.loop);
+    loop_run(&b.loop);
+    loop_done(&b.loop);
+    config_done(&b.config);
+    return status;
+}

@@ -1,0 +1,113 @@
+// Configurations: `parley check` explains good ones and refuses bad ones with file,
+// line and reason; `parley serve` refuses the same and what only a start can show.
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { ROOT, check, parley, same, skip, test } from './lib.mjs';
+
+function file(t, text) {
+    const at = path.join(t.folder(), 'parley.json');
+    fs.writeFileSync(at, typeof text === 'string' ? text : JSON.stringify(text));
+    return at;
+}
+
+const BAD = [
+    ['a missing brace', '{\n  "listen": "127.0.0.1:0"\n', 3, /brace|'\}'|ended|end of/i],
+    ['an unknown key', '{\n  "log": "info",\n  "lisen": "127.0.0.1:0"\n}', 3, /"?listen"?/],
+    ['an unknown key deep inside', '{\n  "demo": {\n    "token_mss": 3\n  }\n}', 3, /token_ms/],
+    ['a wrong type', '{\n  "max_iterations": "five"\n}', 2, /max_iterations/],
+    ['a number out of range', '{\n  "listen": "127.0.0.1:99999"\n}', 2, /listen|port/i],
+    ['an action without its tool', '{\n  "actions": { "go": { } }\n}', 2, /tool/],
+    ['a public address without auth', '{\n  "listen": "0.0.0.0:8000"\n}', 2, /auth/],
+    ['a wildcard origin', '{\n  "origins": ["*"]\n}', 2, /origin|wildcard|\*/i],
+];
+
+for (const [what, text, line, reason] of BAD) {
+    test(`${what} in a configuration is refused with file, line and reason`, async (t) => {
+        const at = file(t, text);
+        for (const command of ['check', 'serve']) {
+            const r = await parley([command, '--config', at, ...(command === 'serve' ? ['--store', path.join(path.dirname(at), 'x.db')] : [])], { cwd: path.dirname(at) });
+            same(r.code, 1, `${command}: ${r.err}${r.out}`);
+            const said = r.err + r.out;
+            check(said.includes(at), `${command} names the file: ${said}`);
+            check(new RegExp(`[:, ](line )?${line}\\b`).test(said), `${command} names line ${line}: ${said}`);
+            check(reason.test(said), `${command} says why: ${said}`);
+        }
+    });
+}
+
+test('every mistake is told at once', async (t) => {
+    const r = await parley(['check', '--config', file(t, '{\n "logg": "info",\n "max_iterations": true\n}')]);
+    check(/logg/.test(r.err + r.out) && /max_iterations/.test(r.err + r.out), r.err + r.out);
+});
+
+test('a configuration that cannot be read is refused by its name', async (t) => {
+    const dir = t.folder();
+    for (const [name, make] of [['absent.json', () => {}], ['folder', (p) => fs.mkdirSync(p)]]) {
+        const at = path.join(dir, name);
+        make(at);
+        for (const command of ['check', 'serve']) {
+            const r = await parley([command, '--config', at]);
+            same(r.code, 1, `${command} ${name}: ${r.err}`);
+            check((r.err + r.out).includes(at), `names it: ${r.err}`);
+        }
+    }
+});
+
+test('a configuration without permission is refused by its name', async (t) => {
+    if (process.getuid() === 0) skip('root may read everything');
+    const at = file(t, {});
+    fs.chmodSync(at, 0);
+    const r = await parley(['check', '--config', at]);
+    same(r.code, 1);
+    check(/permission/i.test(r.err + r.out), r.err);
+});
+
+test('the example configuration is good, and check explains it', async (t) => {
+    const r = await parley(['check', '--config', path.join(ROOT, 'parley.json')], { cwd: t.folder() });
+    same([r.code, r.err], [0, '']);
+    check(/127\.0\.0\.1:8000/.test(r.out) && /demo/.test(r.out) && /parley\.db/.test(r.out), r.out);
+    same((await parley(['check'], { cwd: t.folder() })).code, 0, 'no file at all');
+});
+
+test('a port in use is told, and exit is 1', async (t) => {
+    const other = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((yes) => other.on('listening', yes));
+    t.defer(() => other.close());
+    const dir = t.folder(), { port } = other.address();
+    const r = await parley(['serve', '--listen', `127.0.0.1:${port}`, '--store', path.join(dir, 'x.db')], { cwd: dir });
+    same(r.code, 1, r.err);
+    check(/in use/.test(r.err) && r.err.includes(String(port)), `says so: ${r.err}`);
+});
+
+test('a store that cannot be written is told, and exit is 1', async (t) => {
+    const dir = t.folder();
+    fs.mkdirSync(path.join(dir, 'folder.db'));
+    fs.writeFileSync(path.join(dir, 'text.db'), 'this is not a database, but long enough to be looked at as if it were one\n'.repeat(20));
+    const stores = [path.join(dir, 'a/b/c/x.db'), path.join(dir, 'folder.db'), path.join(dir, 'text.db'), '/proc/parley.db', 'mysql://somewhere/x'];
+    for (const store of stores) {
+        const r = await parley(['serve', '--listen', '127.0.0.1:0', '--store', store], { cwd: dir });
+        same(r.code, 1, `${store}: ${r.err}`);
+        check(r.err.includes(store.replace(/^mysql:\/\//, '')) || r.err.includes(path.dirname(store)), `names it: ${r.err}`);
+    }
+});
+
+test('a store that another server has open is told, and exit is 1', async (t) => {
+    const server = await t.serve();
+    const r = await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: server.dir });
+    same(r.code, 1, r.err);
+    check(r.err.includes(server.db), r.err);
+    same((await server.get('/readyz')).status, 200, 'the first goes on');
+});
+
+test('the command line helps', async (t) => {
+    const v = await parley(['--version']);
+    same([v.code, /^parley \d+\.\d+\.\d+\n$/.test(v.out)], [0, true]);
+    const h = await parley(['--help']);
+    check(h.code === 0 && /serve/.test(h.out) && /check/.test(h.out), h.out);
+    for (const args of [['serv'], ['serve', '--confg', 'x'], ['check', '--config'], ['serve', '--listen']]) {
+        const r = await parley(args, { cwd: t.folder() });
+        same([args.join(' '), r.code], [args.join(' '), 2]);
+        check(r.err.length > 10, 'says why');
+    }
+});

@@ -1,0 +1,121 @@
+// SIGTERM drains: no new runs, streams told, exit 0 within 5 s; what was cut goes
+// on at the next start, and nothing that was told is lost.
+import { check, same, settled, sound, test, told, within } from './lib.mjs';
+
+const RESTARTING = 'The server is restarting; reconnect to continue.';
+const SLOW = { config: { demo: { token_ms: 20 } } };
+
+async function timed(server) {
+    const start = Date.now();
+    same(await server.term(), 0, 'the exit status');
+    const ms = Date.now() - start;
+    check(ms < 5000, `within 5 s: ${ms} ms`);
+}
+
+test('SIGTERM ends an idle server with 0', async (t) => timed(await t.serve()));
+
+test('SIGTERM tells every stream, each in its own form', async (t) => {
+    const server = await t.serve(SLOW);
+    const typed = await server.say('Tell me a long story');
+    const seed = await server.open('POST', '/functions/v1/chat', { message: 'Tell me a long story' });
+    const events = await server.events(typed.thread, '0.0');
+    const idle = await server.events((await server.post('/v1/threads', {})).json.id, '0.0');
+    await typed.must('text_delta');
+    await seed.must((e) => e.data?.choices);
+    await timed(server);
+    for (const s of [typed, events, idle]) {
+        same((await s.read()).events.at(-1).data, { type: 'status', message: RESTARTING });
+        same(s.broken, false, 'a proper end');
+    }
+    same((await seed.read()).types().slice(-2), ['error', '[DONE]']);
+    same(seed.events.at(-2).data, { type: 'error', error: RESTARTING, code: 'restarting' });
+});
+
+test('a run cut by SIGTERM goes on at the next start, and a follower is told to begin the step again', async (t) => {
+    const server = await t.serve(SLOW);
+    const s = await server.say('Tell me a long story');
+    for (let i = 0; i < 5; i++) await s.must('text_delta');
+    await timed(server);
+    await s.read();
+    const next = await t.serve({ dir: server.dir });
+    const f = await next.events(s.thread, s.lastId);
+    const end = await f.must('complete');
+    await f.close();
+    same(f.types()[0], 'step_reset', 'the first event');
+    same(f.of('step_reset')[0].message, '', 'the text before the step');
+    same(f.words, end.data.payload.message, 'the step from its start');
+    same((await next.get(`/v1/threads/${s.thread}`)).json.state, 'idle');
+    same((await next.get('/readyz')).json.runs, 0, 'the runs that are counted');
+    sound(await next.turn('hello', { thread_id: s.thread }));
+});
+
+test('words before a finished tool are not told again after a restart', async (t) => {
+    const server = await t.serve(SLOW);
+    const s = await server.say('Find articles about CRISPR');
+    await s.must('tool_complete');
+    await s.must('text_delta');
+    await s.must('text_delta');
+    await timed(server);
+    await s.read();
+    const next = await t.serve({ dir: server.dir });
+    const f = await next.events(s.thread, s.lastId);
+    const end = await f.must('complete');
+    await f.close();
+    const [reset] = f.of('step_reset');
+    check(reset, 'a reset, because words were lost');
+    same(reset.message, 'Let me search for that...\n\n[[tool:0]]', 'what stays');
+    same(reset.message + f.words, end.data.payload.message);
+    same(f.of('tool_start').length, 0, 'the search is not run again');
+});
+
+test('a tool that runs at SIGTERM may end, and its outcome is kept', async (t) => {
+    const server = await t.serve(SLOW);
+    const s = await server.say('Find articles about CRISPR');
+    await s.must('tool_start');
+    await timed(server);
+    const next = await t.serve({ dir: server.dir });
+    await settled(next, s.thread);
+    const f = await next.events(s.thread, '0.0');
+    await f.must('complete');
+    await f.close();
+    same(f.of('tool_start').length, 1);
+    same(f.payload.tool_history.map((h) => h.ok), [true]);
+});
+
+test('while it drains, new work is refused and health is still told', async (t) => {
+    const server = await t.serve(SLOW);
+    const s = await server.say('Find articles about CRISPR');
+    await s.must('tool_start');
+    server.child.kill('SIGTERM');
+    const r = await server.post('/v1/chat/stream', { message: 'hello' }).catch((e) => ({ refused: e.message }));
+    check(r.refused || [503, 200].includes(r.status), `refused: ${JSON.stringify(r)}`);
+    if (r.status === 503) same(r.json.error.code, 'restarting');
+    check(r.status !== 200, 'no new run');
+    same(await within(server.gone, 'the end'), 0);
+});
+
+test('two conversations, a gate and a story survive a restart as they were', async (t) => {
+    const server = await t.serve();
+    const a = sound(await server.turn('Tell me a long story')), b = sound(await server.turn('Send 50 dollars to Hanako'));
+    const before = await Promise.all([a, b].map((s) => server.get(`/v1/threads/${s.thread}`)));
+    await timed(server);
+    const next = await t.serve({ dir: server.dir });
+    const after = await Promise.all([a, b].map((s) => next.get(`/v1/threads/${s.thread}`)));
+    same(after.map((r) => r.text), before.map((r) => r.text));
+    const f = await next.events(a.thread, '0.0');
+    await f.must('complete');
+    same(told(f.events), told(a.events));
+    await f.close();
+});
+
+test('a kept connection does not hold up the end', async (t) => {
+    const server = await t.serve();
+    const { default: net } = await import('node:net');
+    const socket = net.connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await new Promise((yes) => socket.on('connect', yes));
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await new Promise((yes) => socket.once('data', yes));
+    await timed(server);
+    socket.destroy();
+});

@@ -1,0 +1,135 @@
+// Store trouble: the file locked by another process, the disk full. New work gets
+// 503 store_unavailable, reading goes on, and it heals by itself.
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { check, same, settled, skip, sound, test, told, until } from './lib.mjs';
+
+// Another program that can hold the database: lock.take(), lock.free().
+async function locker(t, db) {
+    const child = spawn('python3', ['-u', '-c', `
+import sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=10)
+print("ready")
+for line in sys.stdin:
+    c.execute(line)
+    print(line.strip())
+`, db], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.defer(() => child.kill('SIGKILL'));
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (d) => { out += d; });
+    const said = (word) => until(() => { if (child.exitCode !== null) throw new Error('the locker ended'); return out.endsWith(word + '\n'); }, word);
+    const tell = (word) => { child.stdin.write(word + '\n'); return said(word); };
+    await said('ready');
+    return { take: () => tell('BEGIN EXCLUSIVE'), free: () => tell('ROLLBACK') };
+}
+
+const python = () => { if (spawnSync('python3', ['-c', 'import sqlite3']).status !== 0) skip('no python3 with sqlite3'); };
+
+async function refused(server, body = { message: 'hello' }) {
+    const r = await server.post('/v1/chat/stream', body);
+    same([r.status, r.json?.error?.code], [503, 'store_unavailable'], 'new work');
+    check(/Nothing was lost/.test(r.json.error.message), r.json.error.message);
+}
+
+test('while another program holds the file, new work is refused, reading goes on, and it heals', async (t) => {
+    python();
+    const server = await t.serve(), lock = await locker(t, server.db);
+    const s = sound(await server.turn('Find articles about CRISPR'));
+    await lock.take();
+    await refused(server);
+    await refused(server, { message: 'hello', thread_id: s.thread });
+    const shown = await server.get(`/v1/threads/${s.thread}`);
+    same([shown.status, shown.json.messages.length], [200, 2], 'reading');
+    same((await server.get('/v1/threads')).json.threads.length, 1);
+    const f = await server.events(s.thread, '0.0');
+    await f.must('complete');
+    await f.close();
+    same(told(f.events), told(s.events));
+    const ready = await server.get('/readyz');
+    same([ready.status, ready.json.ready, typeof ready.json.problem], [503, false, 'string']);
+    await lock.free();
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals by itself');
+    sound(await server.turn('hello', { thread_id: s.thread }));
+    check(server.log.some((l) => l.event === 'store.unavailable') && server.log.some((l) => l.event === 'store.healed'), 'the log says so');
+}, { timeout_ms: 90000 });
+
+test('a run that is going when the file is locked goes on when it is free, and loses nothing', async (t) => {
+    python();
+    const server = await t.serve({ config: { demo: { token_ms: 20 } } }), lock = await locker(t, server.db);
+    const s = await server.say('Find articles about CRISPR');
+    await s.must('text_delta');
+    await lock.take();
+    await until(async () => (await server.get('/readyz')).status === 503, 'trouble to be seen');
+    await lock.free();
+    sound(await s.read());
+    same(s.of('tool_start').length, 1);
+    same(s.of('tool_complete').map((c) => c.ok), [true]);
+    same((await settled(server, s.thread)).state, 'idle');
+}, { timeout_ms: 90000 });
+
+test('a stop that could not be saved is refused, and the run is neither lost nor stuck', async (t) => {
+    python();
+    const server = await t.serve({ config: { demo: { token_ms: 10 } } }), lock = await locker(t, server.db);
+    const s = await server.say('Tell me a long story');
+    await s.must('text_delta');
+    await lock.take();
+    const r = await server.post(`/v1/threads/${s.thread}/stop`);
+    same([r.status, r.json.error.code], [503, 'store_unavailable']);
+    await lock.free();
+    await settled(server, s.thread, 30000);
+    await s.read();
+    check(['complete', 'cancelled'].includes(s.types().at(-1)), `it ends: ${s.types().slice(-3)}`);
+    const text = s.events.reduce((a, e) => (e.data.type === 'step_reset' ? e.data.message : e.data.type === 'text_delta' ? a + e.data.text : a), '');
+    if (s.payload) same(text, s.payload.message);
+    sound(await server.turn('hello', { thread_id: s.thread }));
+}, { timeout_ms: 90000 });
+
+test('an approval that could not be saved pays nothing, and pays once when it is given again', async (t) => {
+    python();
+    const server = await t.serve(), lock = await locker(t, server.db);
+    const s = await server.turn('Send 50 dollars to Hanako');
+    await lock.take();
+    const r = await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true });
+    same([r.status, r.json.error.code], [503, 'store_unavailable']);
+    same(server.ledger(), []);
+    await lock.free();
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals');
+    same(server.ledger(), [], 'not by itself');
+    same((await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true })).status, 200);
+    await settled(server, s.thread);
+    same(server.ledger().length, 1);
+}, { timeout_ms: 90000 });
+
+test('a request_id refused while the file was locked may be used again', async (t) => {
+    python();
+    const server = await t.serve(), lock = await locker(t, server.db);
+    await lock.take();
+    await refused(server, { message: 'hello', request_id: 'r-1' });
+    await lock.free();
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals');
+    sound(await server.turn('hello', { request_id: 'r-1' }));
+    same((await server.get('/v1/threads')).json.threads.length, 1);
+}, { timeout_ms: 90000 });
+
+test('a full disk refuses new work, keeps what there is, and heals when there is room', async (t) => {
+    if (process.getuid() !== 0) skip('needs root for a small file system');
+    const dir = t.folder(), disk = path.join(dir, 'disk');
+    fs.mkdirSync(disk);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status !== 0) skip('tmpfs cannot be mounted here');
+    t.defer(() => { spawnSync('umount', ['-l', disk]); });
+    const server = await t.serve({ dir, store: path.join(disk, 'x.db') });
+    const s = sound(await server.turn('Find articles about CRISPR'));
+    const ballast = path.join(disk, 'ballast');
+    const fd = fs.openSync(ballast, 'w');
+    try { for (;;) fs.writeSync(fd, Buffer.alloc(4096)); } catch (e) { same(e.code, 'ENOSPC'); } finally { fs.closeSync(fd); }
+    // The write-ahead log may have room left; a few messages fill it.
+    const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(20000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the disk to be full');
+    same([r.status, r.json.error.code], [503, 'store_unavailable']);
+    check(/disk is full/.test(r.json.error.message), r.json.error.message);
+    same((await server.get(`/v1/threads/${s.thread}`)).status, 200, 'reading goes on');
+    fs.rmSync(ballast);
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals by itself');
+    await settled(server, s.thread);
+    sound(await server.turn('hello', { thread_id: s.thread }));
+}, { timeout_ms: 90000 });
