@@ -5,7 +5,7 @@ B     ?= build
 MESON  = meson setup
 NINJA  = ninja --quiet
 
-.PHONY: help setup run build test unit layers asan fmt clean
+.PHONY: help setup run build test unit layers asan bench fmt clean
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ asan: setup ## the whole suite under AddressSanitizer and UBSan
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
+
+bench: setup ## speed beside nginx, Node and the AI SDK, in under 4 minutes; LONG=1 takes longer
+	@bench/run
 
 fmt: ## format the C code
 	@clang-format -i $$(git ls-files 'src/*.[ch]' 'test/*.[ch]')
