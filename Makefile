@@ -2,10 +2,8 @@
 # runs scripts/setup, which is silent and instant when nothing is missing.
 
 B     ?= build
-MESON  = meson setup
-NINJA  = ninja --quiet
 
-.PHONY: help setup run build test unit layers asan fuzz fmt clean
+.PHONY: help setup run build test unit conformance layers asan fuzz fmt clean
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -31,6 +29,10 @@ asan: setup ## the whole suite under AddressSanitizer and UBSan
 
 fuzz: setup ## every parser on random input; make fuzz S=600 T=json for longer, for one
 	@scripts/fuzz $(or $(S),60) $(T)
+
+conformance: setup ## the MCP client against real servers and the conformance suite (needs npm)
+	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@node test/mcp/run.mjs
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers

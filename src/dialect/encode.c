@@ -158,6 +158,7 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
     e->seq = f->seq;
     if (is_quiet(f)) return;               /* may stand in the middle of a step */
     e->units = 0;
+    e->skip = 0;                           /* a place lies in one fact; what is left of it must not eat the next */
     e->weave_before = e->weave;
 }
 

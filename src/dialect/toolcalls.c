@@ -53,11 +53,13 @@ static void part_end(struct encoder *e, const struct part *p)
 
 /* --- facts ---------------------------------------------------------------------------------- */
 
+/* Places are the typed door's too, whose stream is how a client of this door
+ * reconnects: a start is one unit there, so this line is none of its own. */
 static void status_update(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
     struct buf   text;
-    if (!event_begin(e, &w, "status_update")) return;
+    if (!event_begin_live(e, &w, "status_update")) return;
     buf_init(&text, 1024);
     if (f->text.len) buf_str(&text, f->text);
     else buf_printf(&text, "Running " STR_FMT "...", STR_ARG(c->tool));
@@ -88,7 +90,7 @@ static void told_artifact(struct encoder *e, const struct fact *f, const struct 
     arena_init(&a, 0);
     bool is = call_ok(c) && f->value.ptr && json_parse(&a, f->value, &v, NULL) == OK && jv_is(jv_get(v, "content"), JSON_STRING)
            && jv_is(jv_get(v, "id"), JSON_STRING) && jv_is(jv_get(v, "type"), JSON_STRING);
-    if (is && event_begin(e, &w, "artifact_complete")) {
+    if (is && event_begin_live(e, &w, "artifact_complete")) {
         jw_kstr(&w, "toolName", c->tool);
         jw_key(&w, "artifact");
         jw_jv(&w, v);
@@ -102,6 +104,7 @@ static void told_result(struct encoder *e, const struct fact *f, const struct ca
 {
     struct jsonw w;
     told_artifact(e, f, c);
+    event_leave_out(e);                /* an outcome and its marker are two units on the typed door */
     if (!event_begin(e, &w, "tool_result")) return;
     jw_kstr(&w, "toolName", c->tool);
     jw_kstr(&w, "toolCallId", c->id);
@@ -143,7 +146,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
     bool silent = event_silent(e);
-    if (f->seq < thread_committed(t) && e->gate_told != f->seq) return;
+    if (f->seq < thread_committed(t) && e->gate_told != f->seq) { event_leave_out(e); return; }
     done(e);
     if (silent) return;
     e->gate_told = f->seq;

@@ -10,6 +10,12 @@ static const char POLICY[] =
     "font-src 'self'; frame-src 'self' blob:; media-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
+/* Artifacts are pages that a model wrote. Their frame may run its own inline script and
+ * nothing else: no origin, nothing loaded, nothing sent. */
+static const char FRAME_POLICY[] =
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
 static const char NO_PAGE[] =
     "<!doctype html><meta charset=utf-8><title>parley</title><p>parley is running. This build has no page inside; "
     "<code>make build</code> makes one. The doors are open: <code>curl -N localhost:8000/v1/chat/stream -d "
@@ -32,7 +38,8 @@ static bool takes_gzip(const struct request *q) { return str_find(request_header
 static void send_file(struct request *q, const struct web_file *f)
 {
     bool hashed = str_starts(str_c(f->path), STR("/assets/"));
-    conn_header(q->conn, "Content-Security-Policy", str_c(POLICY));
+    bool framed = strcmp(f->path, "/frame.html") == 0;
+    conn_header(q->conn, "Content-Security-Policy", str_c(framed ? FRAME_POLICY : POLICY));
     conn_header(q->conn, "Cache-Control", hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
     conn_header(q->conn, "ETag", str_c(f->etag));
     conn_header(q->conn, "Vary", STR("Accept-Encoding"));

@@ -153,13 +153,14 @@ static void title_from(struct thread *t, struct str text)
     struct str s = str_trim(text);
     char       copy[TITLE_CHARS * 4 + 1];
     size_t     n = utf8_take(s, TITLE_CHARS);
-    if (t->exists || t->title.len) return;
+    if (t->title.len) return;
     for (size_t i = 0; i < n; i++) copy[i] = (unsigned char)s.ptr[i] < ' ' ? ' ' : s.ptr[i];
     char *kept = mem_alloc(n + 1);
     if (!kept) return;
     memcpy(kept, copy, n);
     mem_free((char *)(uintptr_t)t->title.ptr);
     t->title = str_n(kept, n);
+    t->retitled = true;
 }
 
 static enum err begin_run(struct thread *t, struct command *c, struct fact *f)

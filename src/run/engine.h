@@ -26,6 +26,7 @@ struct thread {
     struct fold        fold;               /* includes what is being appended right now */
     uint64_t           committed;
     struct str         title;
+    bool               retitled;           /* the batch gives the title its first words */
     bool               loading, loaded, exists;
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
@@ -73,6 +74,7 @@ struct hub {
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */
     struct loop_timer  retry;              /* stalled threads try again */
+    unsigned           open_timers;        /* while it is freed */
     bool               expiry_busy, expiry_again;
     struct store_list  list;               /* recovery, then expiry */
     unsigned           jobs;

@@ -124,3 +124,21 @@ test('a slow reader gets fewer and larger deltas, and all of the text', async (t
     sound(await s.read());
     check(s.of('text_delta').length < 4000, `few deltas: ${s.of('text_delta').length}`);
 }, { timeout_ms: 90000 });
+
+test('a client of the tool-calling door reconnects on the thread\'s stream at any of its places', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 1 } } });
+    const s = await (await server.open('POST', '/functions/v1/chat', { message: 'Build me a todo app' })).read();
+    const content = (list) => list.filter((e) => e.data?.choices).map((e) => e.data.choices[0].delta.content).join('');
+    const has = (list, type) => list.some((e) => e.data?.type === type);
+    for (const [i, e] of s.events.entries()) {
+        if (!e.id || e.data.type === 'done') continue;
+        const before = s.events.slice(0, i + 1), f = await server.events(s.thread, e.id);
+        await f.must('complete');
+        await f.close();
+        const kinds = (type, was) => same(f.of(type).length, has(before, was) ? 0 : 1, `${type} after ${e.id} (${e.data.type ?? 'content'})`);
+        kinds('intent_confirmation', 'intent_confirmation');
+        kinds('tool_start', 'tool_call_start');
+        kinds('tool_complete', 'tool_result');
+        same(f.words.replace(/\n*\[\[tool:0\]\]\n*/, '').trim(), content(s.events.slice(i + 1)).trim(), `the words after ${e.id}`);
+    }
+});

@@ -1,0 +1,192 @@
+// run.mjs -- parley's MCP client against real servers and the conformance suite.
+// Needs the packages of package.json (installed here when npm can) and build-test/mcp-client.
+// `node run.mjs WORD` runs the tests whose name contains WORD. Last line: N passed, N failed.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const bin = process.env.PARLEY_BIN ? dirname(process.env.PARLEY_BIN) : join(here, "../../build-test");
+const client = join(bin, "mcp-client");
+const modules = join(here, "node_modules");
+const everything = join(modules, "@modelcontextprotocol/server-everything/dist/index.js");
+const modern = join(here, "modern.mjs");
+
+function skipAll(why) {
+    console.log(`skipped: MCP servers and conformance: ${why}`);
+    console.log("0 passed, 0 failed, 1 skipped");
+    process.exit(0);
+}
+if (!existsSync(client)) skipAll(`${client} is not built`);
+if (!existsSync(everything)) {
+    const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: here, encoding: "utf8", timeout: 300000 });
+    if (npm.status !== 0) skipAll("the packages cannot be installed");
+}
+
+// --- the client on a command line ----------------------------------------------------
+function run(entry, ...commands) {
+    return new Promise((done) => {
+        const p = spawn(client, [JSON.stringify(entry), ...commands.map(String)], { stdio: ["ignore", "pipe", "pipe"] });
+        const timer = setTimeout(() => p.kill("SIGKILL"), 60000);
+        let out = "", err = "";
+        p.stdout.on("data", (d) => (out += d));
+        p.stderr.on("data", (d) => (err += d));
+        p.on("close", (status) => {
+            clearTimeout(timer);
+            const lines = out.split("\n").filter(Boolean).map((l) => JSON.parse(l));
+            done({
+                status, err, lines,
+                results: lines.filter((l) => l.result).map((l) => l.result),
+                progress: lines.filter((l) => "progress" in l).map((l) => l.progress),
+                asks: lines.filter((l) => l.ask).map((l) => l.ask),
+                states: lines.filter((l) => l.state).map((l) => l.state),
+                tools: lines.findLast((l) => l.tools)?.tools ?? [],
+            });
+        });
+    });
+}
+
+async function listening(args, env, find) {
+    const p = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const port = await new Promise((ok, no) => {
+        let seen = "";
+        const look = (d) => { seen += d; const m = find(seen); if (m) ok(m); };
+        p.stdout.on("data", look);
+        p.stderr.on("data", look);
+        p.on("exit", () => no(new Error(`the server ended: ${seen}`)));
+        setTimeout(() => no(new Error("the server did not come up")), 15000);
+    });
+    return { port, stop: () => p.kill() };
+}
+
+// --- tests ------------------------------------------------------------------------------
+const tests = [];
+const test = (name, body) => tests.push({ name, body });
+const must = (cond, what) => { if (!cond) throw new Error(what); };
+const same = (got, want) => must(JSON.stringify(got) === JSON.stringify(want), `got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+
+async function legacy(entry) {
+    const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "trigger-long-running-operation", '{"duration":1,"steps":4}',
+        "cancel", "trigger-long-running-operation", '{"duration":20,"steps":20}', 300, "call", "get-tiny-image", "{}",
+        "call", "get-structured-content", '{"location":"New York"}', "call", "trigger-elicitation-request", "{}",
+        "decline", "trigger-elicitation-request", "{}", "call", "get-sum", '{"a":"x"}');
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
+    must(r.states[0].startsWith("ready (2025-11-25"), `state: ${r.states[0]}`);
+    must(r.tools.length >= 10 && r.tools.every((t) => t.name.startsWith("test__")), "tools");
+    must(!r.tools.some((t) => t.name.includes("simulate-research-query")), "a task-only tool is listed");
+    must(r.tools.every((t) => t.confirm === "always"), "a tool does not ask by default");
+    const [echo, slow, cancelled, image, structured, accepted, declined, wrong] = r.results;
+    same(echo, { outcome: "done", text: "Echo: hi" });
+    same(slow.outcome, "done");
+    same(r.progress, [0.25, 0.5, 0.75, 1]);
+    same(cancelled.outcome, "cancelled");
+    must(image.text.includes("[image image/png, ") && image.value.content.some((c) => c.type === "image"), "image");
+    must(typeof structured.value.temperature === "number", "structured content");
+    same(r.asks.length, 2);
+    must(r.asks[0].startsWith("The server test asks: "), "who asks");
+    must(accepted.text.includes("User provided") && declined.text.toLowerCase().includes("decline"), `elicitation: ${declined.text}`);
+    same(wrong.outcome, "failed");
+}
+
+async function newEra(entry) {
+    const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "slow", '{"steps":3}', "cancel", "slow", '{"steps":100}', 300,
+        "call", "pay", '{"amount":5}', "decline", "pay", '{"amount":5}', "call", "weather", "{}", "call", "fail", "{}",
+        "call", "grow", "{}", "wait", 500, "list", "call", "fruit", "{}");
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
+    must(r.states[0].startsWith("ready (2026-07-28"), `state: ${r.states[0]}`);
+    const [echo, slow, cancelled, paid, refused, weather, fail, , fruit] = r.results;
+    same(echo, { outcome: "done", text: "Echo: hi" });
+    same(slow.outcome, "done");
+    must(r.progress.length >= 3, "progress");
+    same(cancelled.outcome, "cancelled");
+    same(paid.text, 'accept {"sure":true} with state');
+    same(refused.text, "decline null with state");
+    same(weather.value, { t: 21 });
+    same(fail, { outcome: "failed", text: "no luck" });
+    must(r.tools.some((t) => t.name === "test__fruit"), "the new tool is not listed");
+    same(fruit.text, "fruit");
+}
+
+test("server-everything over stdio", () => legacy({ command: process.execPath, args: [everything, "stdio"] }));
+test("server-everything over HTTP", async () => {
+    const PORT = String(20000 + Math.floor(Math.random() * 20000));
+    const s = await listening([everything, "streamableHttp"], { PORT }, (t) => t.includes("listening on port") && PORT);
+    try { await legacy({ url: `http://127.0.0.1:${s.port}/mcp` }); } finally { s.stop(); }
+});
+test("a server of the new era over stdio", () => newEra({ command: process.execPath, args: [modern, "stdio"] }));
+test("a server of the new era over HTTP", async () => {
+    const s = await listening([modern, "http"], {}, (t) => /^(\d+)\n/.exec(t)?.[1]);
+    try { await newEra({ url: `http://localhost:${s.port}/mcp` }); } finally { s.stop(); }
+});
+test("annotations of a trusted server may lower, of any other only raise", async () => {
+    const entry = { command: process.execPath, args: [modern, "stdio"] };
+    const find = (r, name) => r.tools.find((t) => t.name === `test__${name}`);
+    let r = await run({ ...entry, trust_annotations: true }, "list");
+    same(find(r, "weather").confirm, "never");
+    same(find(r, "weather").idempotent, true);
+    same(find(r, "echo").confirm, "always");
+    r = await run({ ...entry, confirm: { echo: "never" } }, "list");
+    same(find(r, "echo").confirm, "never");
+    same(find(r, "weather").confirm, "always");
+});
+test("the example's entry of mcpServers works, without the download", async () => {
+    const entry = JSON.parse(readFileSync(join(here, "../../examples/tools.json"), "utf8")).mcpServers.everything;
+    same(entry.args[1], "@modelcontextprotocol/server-everything@2026.8.31");
+    const r = await run({ ...entry, command: process.execPath, args: [everything, ...entry.args.slice(2)] }, "list", "call", "echo", '{"message":"hi"}');
+    same(r.results, [{ outcome: "done", text: "Echo: hi" }]);
+    same(r.tools.find((t) => t.name === "test__echo").confirm, "never");
+    same(r.tools.find((t) => t.name === "test__get-env").confirm, "always");
+});
+test("a server that dies is started again", async () => {
+    const script = `
+        const fs = require("fs"), lines = require("readline").createInterface({ input: process.stdin });
+        const say = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+        lines.on("line", (l) => { const m = JSON.parse(l);
+            if (m.method === "server/discover") console.log(JSON.stringify({ jsonrpc: "2.0", id: m.id, error: { code: -32601, message: "?" } }));
+            if (m.method === "initialize") say(m.id, { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } });
+            if (m.method === "tools/list") say(m.id, { tools: [{ name: "die", inputSchema: { type: "object" } }, { name: "live", inputSchema: { type: "object" } }] });
+            if (m.method === "tools/call" && m.params.name === "die") process.exit(3);
+            if (m.method === "tools/call") say(m.id, { content: [{ type: "text", text: "alive" }] }); });`;
+    const r = await run({ command: process.execPath, args: ["-e", script] }, "call", "die", "{}", "call", "live", "{}", "wait", 2000, "call", "live", "{}");
+    same(r.results.map((x) => x.outcome), ["unknown", "failed", "done"]);
+    must(r.states.some((s) => s.includes("exit status 3")), "the reason is not told");
+});
+
+const suite = [["initialize", "2025-11-25"], ["tools_call", "2025-11-25"], ["elicitation-sep1034-client-defaults", "2025-11-25"], ["sse-retry", "2025-11-25"],
+    ["tools_call", "2026-07-28"], ["request-metadata", "2026-07-28"], ["sep-2322-client-request-state", "2026-07-28"], ["http-standard-headers", "2026-07-28"],
+    ["http-custom-headers", "2026-07-28"], ["http-invalid-tool-headers", "2026-07-28"], ["json-schema-ref-no-deref", "2026-07-28"],
+    ["json-schema-2020-12-preservation", "2026-07-28"]];
+for (const [scenario, version] of suite) test(`conformance ${scenario} ${version}`, () => new Promise((ok, no) => {
+    // The suite wants Node 22, which comes as a package; alpha releases leave result files behind.
+    const cwd = mkdtempSync(join(tmpdir(), "parley-conformance-"));
+    const p = spawn(join(modules, ".bin/conformance"), ["client", "--command", client, "--scenario", scenario, "--spec-version", version, "-o", cwd],
+        { cwd, env: { ...process.env, PATH: `${join(modules, ".bin")}:${process.env.PATH}` }, stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    const timer = setTimeout(() => p.kill("SIGKILL"), 45000);
+    p.stdout.on("data", (d) => (out += d));
+    p.stderr.on("data", (d) => (out += d));
+    p.on("exit", (status) => {
+        clearTimeout(timer);
+        rmSync(cwd, { recursive: true, force: true });
+        if (status === 0) ok();
+        else no(new Error(out.split("\n").filter((l) => /Failed|Error|FAIL|❌/.test(l)).join("\n") || `status ${status}`));
+    });
+}));
+
+let passed = 0, failed = 0;
+for (const t of tests) {
+    if (process.argv[2] && !t.name.includes(process.argv[2])) continue;
+    const began = Date.now();
+    try {
+        await t.body();
+        passed++;
+        if (process.env.VERBOSE) console.log(`${t.name}: ${Date.now() - began} ms`);
+    } catch (e) {
+        failed++;
+        console.log(`FAILED ${t.name}\n  ${e.message}`);
+    }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed || !passed ? 1 : 0);
