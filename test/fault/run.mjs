@@ -1,0 +1,2 @@
+// run.mjs -- what the server must survive. For now: being killed.
+import './kill.mjs';
