@@ -1,2 +1,0 @@
-// run.mjs -- what the server must survive. For now: being killed.
-import './kill.mjs';
