@@ -14,6 +14,7 @@
 
 #define BAD_JSON_MAX 3
 #define ITEM_ROOM    2048
+#define FRAME_ROOM   512          /* of that, for the frames' own bytes */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
 
@@ -170,11 +171,15 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
 {
     struct encoder before = l->enc;
     struct buf    *item = frames_begin();
-    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len);
+    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
     if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
-    if (frames_send(&l->source, out, end, &l->sent)) return true;
-    l->enc = before;
-    return false;
+    bool whole = frames_send(&l->source, out, end, &l->sent);
+    if (!whole) {
+        before.horizon = l->enc.horizon;
+        l->enc = before;
+    }
+    l->enc.again = !whole;
+    return whole;
 }
 
 static enum pull pull(struct source *s, struct buf *out, size_t room)

@@ -74,6 +74,7 @@ struct hub {
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */
     struct loop_timer  retry;              /* stalled threads try again */
+    unsigned           open_timers;        /* while it is freed */
     bool               expiry_busy, expiry_again;
     struct store_list  list;               /* recovery, then expiry */
     unsigned           jobs;
