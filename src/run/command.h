@@ -59,7 +59,7 @@ struct command {
 
     struct str        text, message_id, page, replaces;   /* MESSAGE */
     struct str        files;                               /* JSON list of {mediaType,url,filename?} */
-    struct str        of; bool from_end;                   /* RETRY: run id, or STR_NONE for the last */
+    struct str        of;                                  /* RETRY: run id, or STR_NONE for the last */
     struct str        action; struct str data;             /* ACTION */
     struct str        id;                                  /* DECIDE: confirmation id; RESULT, CLAIM: call id; SETTLE: either; EXPIRE */
     bool              confirmed;                           /* DECIDE */
