@@ -79,6 +79,12 @@ struct command {
     struct store_list lookup;
 };
 
+/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->answer. For carriers of
+ * several answers, which are taken all or none. */
+bool command_refused(struct thread *t, struct command *c);
+/* The tab that claimed offered calls with this `claim_owner` has left. */
+void command_unclaim(struct thread *t, const void *claim_owner);
+
 /* A zeroed command with its arena ready. Freed by command_free, normally at the end of `done`. */
 struct command *command_new(enum command_kind kind);
 void            command_free(struct command *c);
