@@ -61,6 +61,16 @@ void ask_submit(struct ask *k, struct command *c)
     hub_submit(k->app->hub, c);
 }
 
+void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why)
+{
+    log_line(LOG_SECURITY, "answer.refused", "why", why, "thread", log_str(thread), "by", log_str(by), "via", via, "id", log_str(id), NULL);
+}
+
+bool is_suspicious(const struct refusal *r)
+{
+    return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
+}
+
 void json_reply(struct conn *c, int status, struct buf *body)
 {
     if (body->err) conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");

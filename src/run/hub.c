@@ -31,20 +31,28 @@ struct hub *hub_new(const struct hub_setup *s)
     return h;
 }
 
-static void free_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct hub, expiry)); }
+/* libuv does not say in which order the two are closed. */
+static void closed_one(struct hub *h)
+{
+    if (!--h->open_timers) mem_free(h);
+}
+static void expiry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, expiry)); }
+static void retry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, retry)); }
 
 void hub_free(struct hub *h)
 {
     struct thread *t;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
-    loop_timer_close(&h->retry, NULL);
-    loop_timer_close(&h->expiry, free_closed);
+    h->open_timers = 2;
+    loop_timer_close(&h->retry, retry_closed);
+    loop_timer_close(&h->expiry, expiry_closed);
 }
 
 const struct hub_setup *hub_setup(const struct hub *h) { return &h->setup; }
 bool hub_draining(const struct hub *h) { return h->draining; }
 unsigned hub_runs(const struct hub *h) { return h->runs; }
+unsigned hub_jobs(const struct hub *h) { return h->jobs; }
 
 const struct hub_page *hub_page(const struct hub *h, struct str name)
 {
@@ -142,6 +150,16 @@ void hub_submit(struct hub *h, struct command *c)
     c->ctx = h;
     c->lookup = (struct store_list){ .kind = STORE_REQUEST, .owner = c->log.owner, .id = c->request_id, .limit = 1, .done = on_request };
     store_list(h->setup.store, &c->lookup);
+}
+
+void hub_submit_all(struct hub *h, struct command **list, size_t count)
+{
+    struct thread *t = find_or_add(h, list[0]->log);
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (t) thread_queue(t, list[i]);
+        else to_thread(h, list[i]);
+    }
+    to_thread(h, list[count - 1]);
 }
 
 /* --- expiry --------------------------------------------------------------------------------------- */

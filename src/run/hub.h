@@ -38,9 +38,11 @@ void hub_free(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void hub_recover(struct hub *h);
 void hub_submit(struct hub *h, struct command *c);
+/* Several commands on one thread, without request ids: they stand in the log together. */
+void hub_submit_all(struct hub *h, struct command **list, size_t count);
 
 /* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
- * and see hub_draining. `done` when every running tool has its outcome, or after hub_park. */
+ * and see hub_draining. `done` when every running tool has its outcome. */
 void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx);
 bool hub_draining(const struct hub *h);
 
@@ -48,6 +50,7 @@ const struct hub_setup *hub_setup(const struct hub *h);
 const struct hub_page  *hub_page(const struct hub *h, struct str name);   /* STR_NONE: default; NULL: unknown */
 struct thread *hub_find(const struct hub *h, struct log_name log);        /* in memory only */
 unsigned hub_runs(const struct hub *h);
+unsigned hub_jobs(const struct hub *h);          /* tools running on the server right now */
 /* A thread's log was removed: forget it. */
 void hub_forget(struct hub *h, struct log_name log);
 

@@ -318,6 +318,7 @@ static enum err add_asked(struct thread *t, struct call *c)
 static enum err add_finish(struct thread *t, const struct next *n)
 {
     struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
+    if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
     if (n->call->started) f.ms = clock_wall_ms() - n->call->started->at_ms;
     if (n->outcome == WORD_UNKNOWN)
         log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
@@ -437,11 +438,16 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
-void thread_post(struct thread *t, struct command *c)
+void thread_queue(struct thread *t, struct command *c)
 {
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
+}
+
+void thread_post(struct thread *t, struct command *c)
+{
+    thread_queue(t, c);
     thread_pump(t);
 }
 
@@ -495,6 +501,21 @@ static void drop_cut_step(struct thread *t)
     if (t->step.active && !t->model && !done) step_clear(&t->step);
 }
 
+/* The fold is about to go: an answer may not point into it. */
+static void detach_answer(struct command *c)
+{
+    c->answer.run = arena_dup(&c->arena, c->answer.run);
+    c->answer.id = arena_dup(&c->arena, c->answer.id);
+    c->answer.call = NULL;
+}
+
+static void refuse_batch(struct thread *t, struct command *c, enum err e)
+{
+    if (c->answer.status >= 400) { detach_answer(c); return; }
+    c->answer = (struct answer){ 0 };
+    command_answer(t, c, 503, "store_unavailable", sentence(e));
+}
+
 /* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
 static void fail_batch(struct thread *t, enum err e)
 {
@@ -504,7 +525,7 @@ static void fail_batch(struct thread *t, enum err e)
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE || e == ERR_CONFLICT) { list_remove(n); list_add(&back, n); }
         else if (e == ERR_EXISTS && c->request_id.ptr) answer_exists(t, c);
-        else if (c->answer.status < 400) command_answer(t, c, 503, "store_unavailable", sentence(e));
+        else refuse_batch(t, c, e);
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
     work_drop_unstarted(t);

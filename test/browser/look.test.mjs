@@ -138,10 +138,10 @@ test('screen readers hear boundaries, not tokens', async (t) => {
     for (const el of document.querySelectorAll('main > .sr[aria-live]')) new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
   });
   await tab.ask('Find articles about CRISPR');
+  await tab.page.waitForFunction(() => window.heard.some((h) => h.startsWith('Answer complete')));
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
   const heard = await tab.page.evaluate(() => window.heard);
-  ok(heard.some((h) => h.startsWith('Answer complete')), `complete: ${heard}`);
   ok(heard.some((h) => h.startsWith('Tool search_articles')), 'tools');
   ok(heard.some((h) => h.startsWith('Approval needed: Send 50 USD')), 'approvals');
   ok(heard.length < 14, `few words (${heard.length})`);

@@ -9,7 +9,6 @@ test('a conversation has an address: reload, back and forward work', async (t) =
   await tab.$('.starter').first().waitFor();
   await tab.ask('What is the weather in Paris?');
   await tab.page.goBack();
-  await tab.page.goBack();
   await tab.page.waitForFunction((id) => location.pathname === `/t/${id}`, first);
   await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
   await tab.page.reload();

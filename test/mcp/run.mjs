@@ -3,6 +3,7 @@
 // `node run.mjs WORD` runs the tests whose name contains WORD. Last line: N passed, N failed.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,6 +62,21 @@ async function listening(args, env, find) {
     return { port, stop: () => p.kill() };
 }
 
+// This server cannot choose a port by itself, and says that it listens before it does.
+const freePort = () => new Promise((ok) => {
+    const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => ok(port)); });
+});
+async function reachable(port) {
+    for (let i = 0; i < 100; i++) {
+        const there = await new Promise((ok) => {
+            const c = connect(Number(port), "127.0.0.1", () => { c.destroy(); ok(true); });
+            c.on("error", () => ok(false));
+        });
+        if (there) return;
+        await new Promise((ok) => setTimeout(ok, 50));
+    }
+}
+
 // --- tests ------------------------------------------------------------------------------
 const tests = [];
 const test = (name, body) => tests.push({ name, body });
@@ -72,7 +88,7 @@ async function legacy(entry) {
         "cancel", "trigger-long-running-operation", '{"duration":20,"steps":20}', 300, "call", "get-tiny-image", "{}",
         "call", "get-structured-content", '{"location":"New York"}', "call", "trigger-elicitation-request", "{}",
         "decline", "trigger-elicitation-request", "{}", "call", "get-sum", '{"a":"x"}');
-    same(r.status, 0);
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
     must(r.states[0].startsWith("ready (2025-11-25"), `state: ${r.states[0]}`);
     must(r.tools.length >= 10 && r.tools.every((t) => t.name.startsWith("test__")), "tools");
     must(!r.tools.some((t) => t.name.includes("simulate-research-query")), "a task-only tool is listed");
@@ -94,7 +110,7 @@ async function newEra(entry) {
     const r = await run(entry, "list", "call", "echo", '{"message":"hi"}', "call", "slow", '{"steps":3}', "cancel", "slow", '{"steps":100}', 300,
         "call", "pay", '{"amount":5}', "decline", "pay", '{"amount":5}', "call", "weather", "{}", "call", "fail", "{}",
         "call", "grow", "{}", "wait", 500, "list", "call", "fruit", "{}");
-    same(r.status, 0);
+    must(r.status === 0, `status ${r.status}\n${JSON.stringify(r.lines).slice(0, 2000)}\n${r.err.slice(0, 2000)}`);
     must(r.states[0].startsWith("ready (2026-07-28"), `state: ${r.states[0]}`);
     const [echo, slow, cancelled, paid, refused, weather, fail, , fruit] = r.results;
     same(echo, { outcome: "done", text: "Echo: hi" });
@@ -111,8 +127,9 @@ async function newEra(entry) {
 
 test("server-everything over stdio", () => legacy({ command: process.execPath, args: [everything, "stdio"] }));
 test("server-everything over HTTP", async () => {
-    const PORT = String(20000 + Math.floor(Math.random() * 20000));
+    const PORT = String(await freePort());
     const s = await listening([everything, "streamableHttp"], { PORT }, (t) => t.includes("listening on port") && PORT);
+    await reachable(PORT);
     try { await legacy({ url: `http://127.0.0.1:${s.port}/mcp` }); } finally { s.stop(); }
 });
 test("a server of the new era over stdio", () => newEra({ command: process.execPath, args: [modern, "stdio"] }));

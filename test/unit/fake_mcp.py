@@ -1,0 +1,123 @@
+"""fake_mcp.py MODE -- a server for test_mcp.c that misbehaves in one way at a time."""
+import json
+import sys
+import time
+
+mode = sys.argv[1]
+notes = []
+
+
+def say(**m):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **m}) + "\n")
+    sys.stdout.flush()
+
+
+def tool(name, **more):
+    return {"name": name, "description": more.pop("description", name), "inputSchema": {"type": "object"}, **more}
+
+
+def text(t, **more):
+    return {"content": [{"type": "text", "text": t}], **more}
+
+
+def read():
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    return json.loads(line)
+
+
+def answer_to(id):
+    """Waits for the client's answer to a request of ours."""
+    while True:
+        m = read()
+        if m.get("id") == id and "method" not in m:
+            return m
+
+
+lists = 0
+
+
+def list_tools(m):
+    global lists
+    lists += 1
+    cursor = m.get("params", {}).get("cursor")
+    if mode == "pages":
+        n = int(cursor or 0)
+        more = {"nextCursor": str(n + 1)} if n < 4 else {}
+        return {"tools": [tool(f"t{n}")], **more}
+    if mode == "endless":
+        return {"tools": [tool("t")], "nextCursor": "again"}
+    if mode == "changing":
+        return {"tools": [tool("same"), tool("other", description=f"version {lists}")] + ([tool("late")] if lists > 1 else [])}
+    if mode == "odd-tools":
+        return {"tools": [tool("good"), {"name": "no-schema"}, {"name": "", "inputSchema": {"type": "object"}}, {"inputSchema": {}}, 7,
+                          tool("good", description="again"), {"name": "list-schema", "inputSchema": []},
+                          tool("destroy", annotations={"destructiveHint": True}), tool("a.b c")]}
+    return {"tools": [tool("go")]}
+
+
+def call(m):
+    id, name = m["id"], m["params"]["name"]
+    if mode == "silent-call":
+        return
+    if mode == "late":
+        time.sleep(0.3)
+    if mode == "ask-all":
+        out = []
+        for method in ("ping", "roots/list", "sampling/createMessage", "nonsense/x"):
+            say(id=f"s-{method}", method=method, params={})
+            a = answer_to(f"s-{method}")
+            out.append("ok" if "result" in a else str(a["error"]["code"]))
+        say(id="s-url", method="elicitation/create", params={"mode": "url", "url": "https://x", "message": "m"})
+        out.append(str(answer_to("s-url")["error"]["code"]))
+        return say(id=id, result=text(" ".join(out)))
+    if mode == "two-questions":
+        for n in (1, 2):
+            say(id=n, method="elicitation/create", params={"message": f"Question {n}?", "requestedSchema": {
+                "type": "object", "properties": {"n": {"type": "integer"}}}})
+        got = [answer_to(1)["result"], answer_to(2)["result"]]
+        return say(id=id, result=text(json.dumps(got)))
+    if mode == "error":
+        return say(id=id, error={"code": -32603, "message": "out of \u001b[31mpaper"})
+    if mode == "strange-result":
+        return say(id=id, result={"resultType": "mystery"})
+    if mode == "other-ids":
+        say(id=9999, result=text("not yours"))
+        say(id=str(id), result=text("another type"))
+        say(id=None, result=text("nobody's"))
+        say(method="notifications/progress", params={"progressToken": "777", "progress": 1})
+        say(method="notifications/unknown")
+        return say(id=id, result=text("yours"))
+    if mode == "changing":
+        say(method="notifications/tools/list_changed")
+    say(id=id, result=text(" ".join(notes) or "done"))
+
+
+if mode == "noise":
+    for i in range(30):
+        print("this is not JSON", flush=True)
+if mode == "endless-line":
+    chunk = "x" * 1000000
+    for i in range(18):
+        sys.stdout.write(chunk)
+    sys.stdout.flush()
+    time.sleep(30)
+
+while True:
+    m = read()
+    method = m.get("method")
+    if method == "server/discover":
+        if mode == "silent":
+            continue
+        say(id=m["id"], error={"code": -32601, "message": "no"})
+    elif method == "initialize":
+        version = "1999-01-01" if mode == "old" else "2024-11-05"
+        say(id=m["id"], result={"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "f", "version": "1"}})
+    elif method == "tools/list":
+        say(id=m["id"], result=list_tools(m))
+    elif method == "tools/call":
+        call(m)
+    elif method == "notifications/cancelled":
+        notes.append("cancelled")
+        mode = "after"

@@ -1,0 +1,527 @@
+/* test_mcp.c -- the MCP client against servers that behave oddly. Real servers and the conformance suite: test/mcp. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "httpd.h"
+#include "test.h"
+#include "tool/mcp_int.h"
+#include "toolrun.h"
+
+/* --- pure parts ------------------------------------------------------------------------- */
+
+static void said(const char *json, bool error, const char *text, const char *value)
+{
+    struct arena    a;
+    struct jv      *v;
+    struct mcp_said s = { 0 };
+
+    arena_init(&a, 0);
+    buf_init(&s.text, 0);
+    buf_init(&s.value, 0);
+    REQUIRE(json_parse(&a, str_c(json), &v, NULL) == OK);
+    mcp_result_read(v, &s);
+    CHECK(s.is_error == error);
+    CHECK_STR(buf_view(&s.text), text);
+    CHECK(s.has_value == (value != NULL));
+    if (value) CHECK_STR(buf_view(&s.value), value);
+    buf_done(&s.text);
+    buf_done(&s.value);
+    arena_done(&a);
+}
+
+TEST(content_of_every_kind_has_words_for_the_model)
+{
+    said("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\\u001b[2J\"}]}", false, "a\nb[2J", NULL);
+    said("{\"content\":[],\"structuredContent\":{\"t\":1}}", false, "{\"t\":1}", "{\"t\":1}");
+    said("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"structuredContent\":[1],\"isError\":true}", true, "x", "[1]");
+    said("{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}]}", false, "[image image/png, 3 bytes]",
+         "{\"content\":[{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}]}");
+    said("{\"content\":[{\"type\":\"audio\",\"data\":\"AA==\",\"mimeType\":\"audio/wav\"}]}", false, "[audio audio/wav, 1 bytes]",
+         "{\"content\":[{\"type\":\"audio\",\"data\":\"AA==\",\"mimeType\":\"audio/wav\"}]}");
+    said("{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x:y\",\"text\":\"words\"}}]}", false, "words",
+         "{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x:y\",\"text\":\"words\"}}]}");
+    said("{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x:y\",\"blob\":\"AAA=\",\"mimeType\":\"a/b\"}}]}", false,
+         "[resource a/b, 2 bytes] x:y", "{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"x:y\",\"blob\":\"AAA=\",\"mimeType\":\"a/b\"}}]}");
+    said("{\"content\":[{\"type\":\"resource_link\",\"uri\":\"x:y\",\"name\":\"N\"}]}", false, "[link N] x:y",
+         "{\"content\":[{\"type\":\"resource_link\",\"uri\":\"x:y\",\"name\":\"N\"}]}");
+    said("{\"content\":[{\"type\":\"hologram\",\"x\":1}]}", false, "{\"type\":\"hologram\",\"x\":1}", "{\"content\":[{\"type\":\"hologram\",\"x\":1}]}");
+    said("{\"content\":\"no list\"}", false, "", NULL);
+    said("{}", false, "", NULL);
+}
+
+static size_t params(const char *json, const char **why)
+{
+    struct arena      a;
+    struct jv        *v;
+    struct mcp_param *p;
+    size_t            n = 0;
+
+    arena_init(&a, 0);
+    *why = NULL;
+    REQUIRE(json_parse(&a, str_c(json), &v, NULL) == OK);
+    if (!mcp_params_read(&a, v, &p, &n, why)) n = 99;
+    arena_done(&a);
+    return n;
+}
+
+TEST(header_annotations_count_only_where_their_place_is_certain)
+{
+    const char *why;
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\"},\"b\":{\"type\":\"object\",\"properties\":{\"c\":{\"type\":\"integer\",\"x-mcp-header\":\"C\"}}}}}", &why) == 2);
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"\"}}}", &why) == 99);
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A B\"}}}", &why) == 99);
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"number\",\"x-mcp-header\":\"A\"}}}", &why) == 99);
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\"},\"b\":{\"type\":\"string\",\"x-mcp-header\":\"a\"}}}", &why) == 99);
+    CHECK(params("{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"x-mcp-header\":\"A\"}}}}", &why) == 99);
+    CHECK(params("{\"anyOf\":[{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\"}}}]}", &why) == 99);
+    CHECK(params("{\"$defs\":{\"d\":{\"type\":\"string\",\"x-mcp-header\":\"A\"}}}", &why) == 99);
+    CHECK(params("{\"properties\":{\"x-mcp-header\":{\"type\":\"string\"}}}", &why) == 0);
+    CHECK(params("{\"type\":\"object\"}", &why) == 0);
+}
+
+static void header(const char *value, const char *want)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    mcp_header_value(&b, str_c(value));
+    CHECK_STR(buf_view(&b), want);
+    buf_done(&b);
+}
+
+TEST(header_values_that_no_header_can_hold_are_wrapped)
+{
+    header("us-west1", "us-west1");
+    header("", "");
+    header("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?=");
+    header(" padded ", "=?base64?IHBhZGRlZCA=?=");
+    header("a\nb", "=?base64?YQpi?=");
+    header("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?=");
+}
+
+/* --- servers over stdio --------------------------------------------------------------------- */
+
+static struct toolrun *T;
+static struct mcp     *M;
+static bool            stopped;
+
+static void on_stopped(struct mcp *m) { stopped = true; }
+
+static bool open_entry(const char *json)
+{
+    struct mcp_host host = { &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
+    struct jv      *v;
+    struct buf      why;
+    bool            ok;
+
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_c(json)), &v, NULL) == OK);
+    ok = mcp_read(&M, &host, STR("s"), v, STR_NONE, &why) == OK;
+    if (!ok) printf("  " STR_FMT "\n", STR_ARG(buf_view(&why)));
+    buf_done(&why);
+    if (!ok) return false;
+    mcp_start(M);
+    for (int i = 0; i < 1000 && !mcp_settled(M); i++) toolrun_turn(T, 10);
+    return true;
+}
+
+static void begin(const char *mode, const char *more)
+{
+    char json[400];
+    T = toolrun_new();
+    snprintf(json, sizeof json, "{\"command\":\"python3\",\"args\":[\"test/unit/fake_mcp.py\",\"%s\"]%s}", mode, more);
+    REQUIRE(access("test/unit/fake_mcp.py", R_OK) == 0);      /* run from the project's folder */
+    REQUIRE(open_entry(json));
+}
+
+static void end(void)
+{
+    stopped = false;
+    mcp_stop(M, on_stopped);
+    toolrun_wait(T, &stopped, 8000);
+    CHECK(stopped);
+    toolrun_free(T);
+}
+
+static void state_has(const char *part)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    mcp_state_text(M, &b);
+    if (!str_has(buf_view(&b), part)) test_check_str(__FILE__, __LINE__, buf_view(&b), str_c(part));
+    buf_done(&b);
+}
+
+static struct tool *tool(const char *name)
+{
+    struct tool *t = registry_find(&T->reg, str_c(name));
+    REQUIRE(t != NULL);
+    return t;
+}
+
+static void call_gives(enum tool_outcome outcome, const char *text)
+{
+    struct ran r;
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome == outcome);
+    CHECK_STR(r.text, text);
+    ran_done(&r);
+}
+
+TEST(every_page_of_a_list_is_fetched)
+{
+    begin("pages", "");
+    state_has("ready (2024-11-05, 5 tools)");
+    CHECK(registry_find(&T->reg, STR("s__t0")) && registry_find(&T->reg, STR("s__t4")));
+    end();
+}
+
+TEST(a_list_without_end_is_given_up)
+{
+    begin("endless", "");
+    CHECK(!mcp_ready(M));
+    state_has("does not end");
+    end();
+}
+
+TEST(a_server_that_is_silent_when_asked_for_its_era_is_an_old_one)
+{
+    begin("silent", "");
+    state_has("ready (2024-11-05, 1 tools)");
+    call_gives(TOOL_DONE, "cancelled");       /* the question was withdrawn */
+    end();
+}
+
+TEST(a_version_that_nobody_speaks_is_told)
+{
+    begin("old", "");
+    CHECK(!mcp_ready(M));
+    state_has("1999-01-01");
+    end();
+}
+
+TEST(a_server_that_writes_noise_is_ended)
+{
+    begin("noise", "");
+    CHECK(!mcp_ready(M));
+    state_has("not JSON");
+    end();
+    begin("endless-line", "");
+    CHECK(!mcp_ready(M));
+    state_has("lines without end");
+    end();
+}
+
+TEST(a_program_that_is_not_there_is_told)
+{
+    T = toolrun_new();
+    REQUIRE(open_entry("{\"command\":\"no-such-program-here\"}"));
+    CHECK(!mcp_ready(M));
+    state_has("no-such-program-here is not installed");
+    end();
+}
+
+TEST(only_usable_tools_are_listed_and_annotations_only_raise)
+{
+    begin("odd-tools", ",\"confirm\":\"never\"");
+    state_has("3 tools");
+    CHECK_STR(tool("s__good")->description, "good");
+    CHECK(tool("s__good")->confirm == CONFIRM_NEVER);
+    CHECK(tool("s__destroy")->confirm == CONFIRM_ALWAYS);
+    CHECK_STR(tool("s__a.b c")->wire_name, "s__a_b_c");
+    end();
+}
+
+TEST(a_changed_definition_has_another_digest_and_an_unchanged_one_is_not_touched)
+{
+    struct ran   r;
+    struct tool *same, *other;
+    uint64_t     before;
+
+    begin("changing", "");
+    same = tool("s__same");
+    other = tool("s__other");
+    before = other->digest;
+    ran_run(T, &r, same, "{}");
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    for (int i = 0; i < 100 && !registry_find(&T->reg, STR("s__late")); i++) toolrun_turn(T, 10);
+    CHECK(tool("s__same") == same);
+    CHECK(tool("s__other") != other && tool("s__other")->digest != before);
+    CHECK(registry_find(&T->reg, STR("s__late")));
+    end();
+}
+
+TEST(a_call_that_gets_no_answer_is_unknown_and_cancelled)
+{
+    struct ran r;
+    begin("silent-call", ",\"timeout\":1");
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms >= 900 && r.ms < 3000);
+    CHECK(str_has(r.text, "Whether it had an effect is not known"));
+    ran_done(&r);
+    call_gives(TOOL_DONE, "cancelled");       /* the server was told */
+    end();
+}
+
+TEST(what_a_server_asks_is_always_answered)
+{
+    begin("ask-all", "");
+    call_gives(TOOL_DONE, "ok -32601 -32601 -32601 -32602");
+    end();
+}
+
+static void answer_number(struct ran *r)
+{
+    char text[32];
+    CHECK(str_has(r->question, r->asked == 1 ? "The server s asks: Question 1?" : "The server s asks: Question 2?"));
+    CHECK(str_has(r->schema, "\"integer\""));
+    snprintf(text, sizeof text, "{\"n\":%u}", r->asked);
+    r->job.tool->ops->answer(&r->job, r->asked == 1, r->asked == 1 ? str_c(text) : STR_NONE);
+}
+
+TEST(questions_are_put_one_at_a_time)
+{
+    struct ran r = { .on_ask = answer_number };
+    begin("two-questions", "");
+    ran_start(T, &r, tool("s__go"), "{}");
+    ran_wait(T, &r, 5000);
+    CHECK(r.asked == 2);
+    CHECK_STR(r.text, "[{\"action\": \"accept\", \"content\": {\"n\": 1}}, {\"action\": \"decline\"}]");
+    ran_done(&r);
+    end();
+}
+
+TEST(no_clock_runs_while_a_person_thinks)
+{
+    struct ran r = { 0 };
+    begin("two-questions", ",\"timeout\":1");
+    ran_start(T, &r, tool("s__go"), "{}");
+    toolrun_turn(T, 1600);
+    CHECK(!r.over && r.asked == 1);
+    r.job.tool->ops->answer(&r.job, true, STR("{\"n\":1}"));
+    toolrun_turn(T, 50);
+    r.job.tool->ops->answer(&r.job, true, STR("{\"n\":2}"));
+    ran_wait(T, &r, 3000);
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    end();
+}
+
+TEST(a_cancelled_call_answers_its_open_question)
+{
+    struct ran r = { 0 };
+    begin("two-questions", "");
+    ran_start(T, &r, tool("s__go"), "{}");
+    for (int i = 0; i < 100 && !r.asked; i++) toolrun_turn(T, 10);
+    r.job.tool->ops->cancel(&r.job);
+    CHECK(!r.over);                              /* never from inside cancel */
+    ran_wait(T, &r, 1000);
+    CHECK(r.outcome == TOOL_CANCELLED);
+    ran_done(&r);
+    end();
+}
+
+TEST(errors_and_strange_results_are_failures_in_clean_words)
+{
+    begin("error", "");
+    call_gives(TOOL_FAILED, "The server refused: out of [31mpaper");
+    end();
+    begin("strange-result", "");
+    call_gives(TOOL_FAILED, "It answered with a kind of result that is not known here: mystery");
+    end();
+}
+
+TEST(answers_of_others_are_not_taken)
+{
+    begin("other-ids", "");
+    call_gives(TOOL_DONE, "yours");
+    end();
+}
+
+TEST(a_call_under_way_when_the_server_is_stopped_is_unknown)
+{
+    struct ran   r = { 0 };
+    struct tool *t;
+
+    begin("silent-call", "");
+    t = tool("s__go");
+    ran_start(T, &r, t, "{}");
+    toolrun_turn(T, 50);
+    stopped = false;
+    mcp_stop(M, on_stopped);
+    CHECK(r.over && r.outcome == TOOL_UNKNOWN);
+    toolrun_wait(T, &stopped, 8000);
+    CHECK(!registry_find(&T->reg, STR("s__go")));
+    CHECK(t->ops->start(t, &r.job) == ERR_GONE);
+    ran_done(&r);
+    toolrun_free(T);
+}
+
+/* --- servers over HTTP ----------------------------------------------------------------------- */
+
+static struct httpd H;
+static const char  *http_mode;
+static unsigned     opened, calls;
+
+static void reply(struct httpd_conn *c, struct str body, const char *more, const char *result)
+{
+    struct arena a;
+    struct jv   *v;
+    char         json[1000];
+
+    arena_init(&a, 0);
+    REQUIRE(json_parse(&a, body, &v, NULL) == OK);
+    snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", STR_ARG(jv_get(v, "id")->raw), result);
+    httpd_json(c, 200, more, json);
+    arena_done(&a);
+}
+
+static void on_call(struct httpd_conn *c, struct str body)
+{
+    calls++;
+    if (strcmp(http_mode, "cut") == 0)
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
+    else if (strcmp(http_mode, "gone") == 0 && calls == 1) httpd_json(c, 404, "", "{}");
+    else if (strcmp(http_mode, "redirect") == 0) httpd_json(c, 307, "Location: http://127.0.0.1:1/\r\n", "");
+    else if (strcmp(http_mode, "500") == 0) httpd_json(c, 500, "", "oops");
+    else reply(c, body, "", "{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}");
+}
+
+static void serve(struct httpd *h, struct httpd_conn *c, struct str head, struct str body)
+{
+    if (strcmp(http_mode, "auth") == 0) httpd_json(c, 401, "WWW-Authenticate: Bearer scope=\"pay\"\r\n", "");
+    else if (str_starts(head, STR("GET"))) httpd_json(c, 405, "", "");
+    else if (str_starts(head, STR("DELETE"))) httpd_json(c, 200, "", "");
+    else if (str_has(body, "server/discover")) httpd_json(c, 400, "", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"no\"}}");
+    else if (str_has(body, "\"initialize\"")) {
+        opened++;
+        CHECK(!httpd_header(head, "mcp-session-id").ptr);
+        reply(c, body, "Mcp-Session-Id: abc\r\n", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"h\",\"version\":\"1\"}}");
+    } else {
+        CHECK_STR(httpd_header(head, "mcp-session-id"), "abc");
+        CHECK_STR(httpd_header(head, "mcp-protocol-version"), "2025-06-18");
+        CHECK_STR(httpd_header(head, "accept"), "application/json, text/event-stream");
+        CHECK_STR(httpd_header(head, "x-key"), "k");
+        if (str_has(body, "tools/list")) reply(c, body, "", "{\"tools\":[{\"name\":\"go\",\"inputSchema\":{\"type\":\"object\"}}]}");
+        else if (str_has(body, "tools/call")) on_call(c, body);
+        else httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
+    }
+}
+
+static void begin_http(const char *mode)
+{
+    char json[200];
+    T = toolrun_new();
+    http_mode = mode;
+    opened = calls = 0;
+    httpd_open(&H, &T->loop, serve);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/mcp\",\"headers\":{\"X-Key\":\"k\"}}", H.port);
+    REQUIRE(open_entry(json));
+}
+
+static void end_http(void)
+{
+    stopped = false;
+    mcp_stop(M, on_stopped);
+    toolrun_wait(T, &stopped, 8000);
+    CHECK(stopped);
+    httpd_close(&H);
+    toolrun_free(T);
+}
+
+TEST(a_legacy_session_is_opened_used_and_ended)
+{
+    begin_http("plain");
+    state_has("ready (2025-06-18, 1 tools)");
+    call_gives(TOOL_DONE, "paid");
+    end_http();
+}
+
+TEST(a_server_that_wants_credentials_is_not_asked_again_and_again)
+{
+    unsigned n;
+    begin_http("auth");
+    CHECK(!mcp_ready(M));
+    state_has("authorization needed: Bearer scope=\"pay\"");
+    n = H.requests;
+    toolrun_turn(T, 1500);
+    CHECK(H.requests == n);
+    end_http();
+}
+
+TEST(a_stream_that_breaks_off_is_unknown_and_the_call_is_not_repeated)
+{
+    struct ran r;
+    begin_http("cut");
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    toolrun_turn(T, 300);
+    CHECK(calls == 1);
+    end_http();
+}
+
+TEST(a_session_that_is_gone_is_opened_anew_without_repeating_the_call)
+{
+    struct ran r;
+    begin_http("gone");
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    for (int i = 0; i < 300 && !mcp_ready(M); i++) toolrun_turn(T, 10);
+    CHECK(opened == 2 && calls == 1);
+    call_gives(TOOL_DONE, "paid");
+    end_http();
+}
+
+TEST(http_errors_and_redirects_of_a_server_are_failures)
+{
+    struct ran r;
+    begin_http("500");
+    call_gives(TOOL_FAILED, "The server answered with status 500");
+    end_http();
+    begin_http("redirect");
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome != TOOL_DONE && calls == 1);
+    ran_done(&r);
+    end_http();
+}
+
+/* --- configuration ------------------------------------------------------------------------------ */
+
+static void refused(const char *json, const char *because)
+{
+    struct mcp_host host = { &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
+    struct jv      *v;
+    struct mcp     *m;
+    struct buf      why;
+
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, str_c(json), &v, NULL) == OK);
+    CHECK(mcp_read(&m, &host, STR("s"), v, STR_NONE, &why) != OK);
+    if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    buf_done(&why);
+}
+
+TEST(a_wrong_entry_of_mcp_servers_is_told_in_a_sentence)
+{
+    T = toolrun_new();
+    unsetenv("PARLEY_NOT_SET");
+    refused("[]", "must be an object");
+    refused("{}", "either a \"command\" or a \"url\"");
+    refused("{\"command\":\"x\",\"url\":\"https://x\"}", "either a \"command\" or a \"url\"");
+    refused("{\"command\":7}", "must be a text");
+    refused("{\"command\":\"x\",\"args\":\"y\"}", "\"args\" a list");
+    refused("{\"command\":\"x\",\"args\":[1]}", "list of texts");
+    refused("{\"command\":\"x\",\"env\":{\"A\":\"env:PARLEY_NOT_SET\"}}", "PARLEY_NOT_SET is not set");
+    refused("{\"url\":\"http://example.com/mcp\"}", "plain http is for servers on this machine only");
+    refused("{\"url\":\"gopher://x\"}", "begins with https");
+    refused("{\"url\":\"https://x\",\"type\":\"sse\"}", "not supported");
+    refused("{\"url\":\"https://x\",\"headers\":{\"A\":\"env:PARLEY_NOT_SET\"}}", "PARLEY_NOT_SET is not set");
+    refused("{\"url\":\"https://x\",\"era\":\"new\"}", "\"era\" must be");
+    refused("{\"url\":\"https://x\",\"confirm\":\"sometimes\"}", "\"confirm\":");
+    refused("{\"url\":\"https://x\",\"confirm\":{\"echo\":\"sometimes\"}}", "\"confirm\":");
+    refused("{\"url\":\"https://x\",\"trust_annotations\":\"yes\"}", "true or false");
+    refused("{\"url\":\"https://x\",\"timeout\":0}", "number of seconds");
+    toolrun_free(T);
+}
