@@ -1,4 +1,4 @@
-/* test_step_signatures.c -- the open step: what belongs to which part. */
+/* test_step_opaque.c -- which part of the open step a provider's opaque JSON belongs to. */
 #include "test.h"
 
 #include "run/step.h"
