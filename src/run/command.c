@@ -79,7 +79,7 @@ static enum err stop_run(struct thread *t, const struct command *c)
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;
-    if (t->step.active && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
+    if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
     return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
 }
 

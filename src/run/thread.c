@@ -149,16 +149,21 @@ void thread_retitle(struct thread *t, struct str title)
     t->title = str_n(copy, title.len);
 }
 
-/* Everybody who waits is told that the thread cannot be read. */
-static void refuse_all(struct thread *t, int status, const char *code, const char *message)
+/* Everybody in the list is told why nothing will come of it. */
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message)
 {
-    LIST_EACH(n, &t->queue) {
+    LIST_EACH(n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE) continue;
         list_remove(n);
         command_answer(t, c, status, code, message);
         c->done(c, &c->answer);
     }
+}
+
+void thread_drain(struct thread *t)
+{
+    refuse_all(t, &t->parked, 503, "restarting", "The server is restarting; try again in a moment.");
 }
 
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
@@ -175,7 +180,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
         fold_done(&t->fold);
         fold_init(&t->fold);
-        refuse_all(t, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+        refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
         hub_stalled(t->hub, t);
         return;
     }
@@ -525,6 +530,7 @@ static void fail_batch(struct thread *t, enum err e)
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
     work_drop_unstarted(t);
+    t->step_closed = false;
     drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);
