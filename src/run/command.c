@@ -392,7 +392,7 @@ bool command_refused(struct thread *t, struct command *c)
 static bool handle_claim(struct thread *t, struct command *c)
 {
     struct call *call = fold_call(&t->fold, c->id);
-    uint64_t     now = clock_mono_ms();
+    int64_t      now = clock_wall_ms();
     if (!call || !call->client) return refuse(t, c, 404, "unknown_call", "There is no such call here.");
     if (call->state != CALL_STARTED) return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
     if (call->claimed_by.ptr && call->claimed_until_ms > now && !str_eq(call->claimed_by, c->client))
