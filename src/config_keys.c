@@ -110,6 +110,7 @@ static const struct row ROWS[] = {
 
     { "approvals", K_OBJECT, "", "How questions to people behave." },
     { "approvals.on_new_message", K_WORD, "supersede", "A new message while a question waits: \"supersede\" cancels the question, \"hold\" refuses the message.", .words = "supersede|hold" },
+    { "approvals.who", K_WORD, "owner", "Who may decide: \"owner\", whose conversation it is, or \"approver\", who has that role, for everybody.", .words = "owner|approver" },
     { "approvals.expires", K_SECONDS, "86400", "How long a question waits; 0: for ever.", 0, 3660 * DAY, AT(KEEP_UNSIGNED, expires_s) },
 
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
@@ -124,11 +125,16 @@ static const struct row ROWS[] = {
     { "limits.idle_seconds", K_SECONDS, "60", "A connection without a request is closed after.", 0.01, DAY, AT(KEEP_MS, limits.idle_ms) },
     { "limits.write_seconds", K_SECONDS, "30", "A peer that takes none of the bytes waiting for it is closed after.", 0.01, DAY, AT(KEEP_MS, limits.write_ms) },
     { "limits.runs", K_COUNT, "2000", "Turns running at once in the whole process.", 1, MANY, AT(KEEP_UNSIGNED, runs_max) },
+    { "limits.per_principal", K_OBJECT, "", "What one principal may use; 429 beyond it." },
+    { "limits.per_principal.requests_per_minute", K_COUNT, "(1200 with auth, else no limit)", "Requests and socket messages; a minute's worth may come at once. 0: no limit.", 0, MANY },
+    { "limits.per_principal.runs", K_COUNT, "(50 with auth, else no limit)", "Turns running at once. 0: no limit.", 0, MANY },
+    { "limits.per_principal.tokens_per_day", K_COUNT, "(no limit)", "Tokens in and out per UTC day, as the models count them. 0: no limit.", 0, 1e15 },
     { "limits.tool_output", K_BYTES, "65536", "How much of a tool's result the model is told.", 256, 64 * MIB, AT(KEEP_SIZE, tool_output_max) },
     { "limits.threads_in_memory", K_COUNT, "10000", "Idle conversations kept in memory; further ones are read from the store when asked for.", 1, MANY, AT(KEEP_UNSIGNED, threads_in_memory) },
 
     { "origins", K_TEXTS, "", "Browser origins that may use the server, beside its own." },
     { "hosts", K_TEXTS, "", "Host names that the server answers to, beside the loopback names and the listen host." },
+    { "proxies", K_TEXTS, "", "Addresses of proxies whose X-Forwarded-Proto is believed, beside loopback." },
     { "cors", K_TEXTS, "", "Origins whose pages may read the answers (CORS headers)." },
 
     { "tools", K_OBJECT, "", "Tools by name; each has exactly one of exec, http and client." },
@@ -189,6 +195,7 @@ static const struct row ROWS[] = {
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },
     { "auth.jwt.issuer", K_TEXT, "", "The token's iss." },
     { "auth.jwt.audience", K_TEXT, "", "The token's aud." },
+    { "auth.jwt.roles_claim", K_TEXT, "roles", "The claim with the roles: its name, or a JSON pointer." },
     { "auth.jwt.keys_file", K_TEXT, "", "File with the keys (JWKS, PEM, or the HS256 secret)." },
     { "auth.jwt.jwks_url", K_TEXT, "", "Address of the keys." },
     { "auth.jwt.algorithms", K_TEXTS, "[\"RS256\",\"ES256\"]", "Of HS256, RS256, ES256." },

@@ -214,7 +214,10 @@ static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP) metrics_tokens(f->input_tokens, f->output_tokens);
+    if (f->kind == FACT_STEP) {
+        metrics_tokens(f->input_tokens, f->output_tokens);
+        quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
+    }
     if (!c) return OK;
     if (f->kind == FACT_FINISHED) {
         enum err e = count_tool(t, c);
@@ -374,9 +377,10 @@ static enum err resume_fresh(struct thread *t)
 static void count_run(struct thread *t)
 {
     bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (t->counted && !now) t->hub->runs--;
-    if (!t->counted && now) t->hub->runs++;
+    if (t->counted == now) return;
     t->counted = now;
+    t->hub->runs += now ? 1u : -1u;
+    quota_run(t->hub->setup.quota, t->owner, now ? 1 : -1);
 }
 
 /* --- the pump -------------------------------------------------------------------------------------- */
