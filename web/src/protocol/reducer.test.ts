@@ -312,6 +312,13 @@ test('while a run goes on, the message being told here is kept', () => {
   expect(textOf(s.open!)).toBe('Wor');
 });
 
+test('loading a thread does not forget a message that is on its way', () => {
+  const sent = run([{ type: 'user_message', id: 'u9', text: 'Hello?', send: 'sending', at: 7 }]);
+  const s = hydrate(sent, { ...stored, state: 'idle', pending: [], messages: [] });
+  expect(s.messages.map((m) => m.id)).toEqual(['u9']);
+  expect(s.waitingSince).toBe(7);
+});
+
 /* ---- recorded conversations ---- */
 
 const wire = join(new URL('.', import.meta.url).pathname, '../../../test/wire/typed');

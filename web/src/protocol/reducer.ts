@@ -232,7 +232,8 @@ function addSegment(m: Message, s: Segment): Message {
   if (s.type === 'marker') return placeMarker(m, s.index);
   const last = m.parts.at(-1);
   if (last?.type === 'text') return addText(m, last.id, s.text);
-  return s.text.trim() ? addText(m, `t${m.parts.length}`, s.text) : m;
+  // The blank lines that set off a marker belong to neither side.
+  return addText(m, `t${m.parts.length}`, s.text.trimStart());
 }
 
 /* The card usually stands already, since the call started before its outcome. */
