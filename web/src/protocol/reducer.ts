@@ -386,10 +386,15 @@ function close(s: ThreadState, status: Message['status'], at?: number, error?: M
   return { ...base, open: null, messages: empty ? s.messages : [...s.messages, message] };
 }
 
+/* What is cut off stays reachable, under the question it began with. */
 function cutFrom(s: ThreadState, id: string): ThreadState {
-  const at = s.messages.findIndex((m) => m.id === id);
-  if (s.open?.id === id) return { ...s, open: null };
-  return at < 0 ? s : { ...s, messages: s.messages.slice(0, at), open: null };
+  const all = s.open ? [...s.messages, s.open] : s.messages;
+  const at = all.findIndex((m) => m.id === id);
+  if (at < 0) return s;
+  const question = all.slice(0, at + 1).findLast((m) => m.role === 'user');
+  const from = question ? all.indexOf(question) : at;
+  const versions = question ? { ...s.versions, [question.id]: [...(s.versions[question.id] ?? []), all.slice(from)] } : s.versions;
+  return { ...s, messages: all.slice(0, at), open: null, versions };
 }
 
 /* ---- approvals ------------------------------------------------------------ */
