@@ -6,10 +6,17 @@
  *   - every model call is a step; words never follow a tool outcome in one step;
  *   - a stream that waits for somebody ends: finish-step, finish, [DONE];
  *   - a confirmation (adk) stands in a step without its original call;
- *   - a turn does not end on a bare completed tool step: an empty text closes it.
+ *   - a turn does not end on a bare completed tool step: an empty text closes it;
+ *   - no stream is empty: it opens with start, and ends with an outcome, words or a question.
  *
  *   turn:  start ( start-step ... finish-step )* finish | abort | error  [DONE]
  * A turn that was finished at a gate begins again with the same message id.
+ *
+ * Two things are kept apart. What the log tells (in_turn, in_step) is the same for
+ * every reader and is what places count. What this stream's client has seen
+ * (shown_turn, shown_step) may be less: a replay, or an answer that came before the
+ * question could be told, passes over gates that are over as one message, without
+ * the finish and the second start. Such chunks are counted and left out.
  */
 #include "base/clock.h"
 #include "dialect/dialect.h"
@@ -19,12 +26,22 @@
 
 #define CONFIRMATION "adk_request_confirmation"
 
-/* --- small chunks ------------------------------------------------------------------------ */
+/* --- turns and steps ----------------------------------------------------------------------- */
 
-static void plain(struct encoder *e, const char *type)
+/* A chunk that counts; false: write nothing. */
+static bool chunk(struct encoder *e, struct jsonw *w, const char *type)
+{
+    if (!e->ai.hidden) return event_begin(e, w, type);
+    event_leave_out(e);
+    return false;
+}
+
+/* One without members, when the client is to see it. */
+static void edge(struct encoder *e, const char *type, bool shown)
 {
     struct jsonw w;
-    if (event_begin(e, &w, type)) event_end(e, &w);
+    if (!shown) event_leave_out(e);
+    else if (event_begin(e, &w, type)) event_end(e, &w);
 }
 
 static void start_turn(struct encoder *e, const struct run *r)
@@ -32,6 +49,8 @@ static void start_turn(struct encoder *e, const struct run *r)
     struct jsonw w;
     if (e->ai.in_turn || !r) return;
     e->ai.in_turn = true;
+    if (e->ai.shown_turn) { event_leave_out(e); return; }
+    e->ai.shown_turn = true;
     if (!event_begin(e, &w, "start")) return;
     jw_kstr(&w, "messageId", r->id);
     event_end(e, &w);
@@ -39,7 +58,7 @@ static void start_turn(struct encoder *e, const struct run *r)
 
 static void note_step(struct encoder *e)
 {
-    must(!e->ai.in_step);
+    must(e->ai.in_turn && !e->ai.in_step);
     e->ai.in_step = true;
     e->ai.outcome_in_step = e->ai.asked_in_step = false;
 }
@@ -47,21 +66,34 @@ static void note_step(struct encoder *e)
 static void start_step(struct encoder *e)
 {
     note_step(e);
-    plain(e, "start-step");
+    edge(e, "start-step", !e->ai.hidden);
+    if (!e->ai.hidden) e->ai.shown_step = true;
+}
+
+/* In a step whose beginning was left out or lies before this stream: it is opened now, without counting. */
+static void show_step(struct encoder *e)
+{
+    struct jsonw w;
+    if (!e->ai.in_step || e->ai.shown_step || e->ai.hidden) return;
+    e->ai.shown_step = true;
+    if (event_begin_live(e, &w, "start-step")) event_end(e, &w);
 }
 
 static void finish_step(struct encoder *e)
 {
     if (!e->ai.in_step) return;
     e->ai.in_step = false;
-    plain(e, "finish-step");
+    edge(e, "finish-step", e->ai.shown_step);
+    e->ai.shown_step = false;
 }
 
 static void finish_turn(struct encoder *e, const char *reason)
 {
     struct jsonw w;
-    must(!e->ai.in_step);
+    must(!e->ai.in_step && !e->ai.shown_step);
     e->ai.in_turn = false;
+    if (e->ai.hidden) { event_leave_out(e); return; }
+    e->ai.shown_turn = false;
     if (!event_begin(e, &w, "finish")) return;
     jw_kstrz(&w, "finishReason", reason);
     event_end(e, &w);
@@ -75,15 +107,46 @@ static void end_of_turn(struct encoder *e)
     else event_raw(e, STR("[DONE]"));
 }
 
-/* --- the step being spoken ----------------------------------------------------------------- */
-
-static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
-
-static void begin_step(struct encoder *e)
+/* A stream of one run opens with start, wherever in the run it begins. */
+static void open_stream(struct encoder *e, const struct thread *t)
 {
     struct jsonw w;
+    (void)t;
+    if (e->mode != STREAM_RUN || e->ai.shown_turn || !event_begin_live(e, &w, "start")) return;
+    e->ai.shown_turn = true;
+    jw_kstr(&w, "messageId", e->run);
+    event_end(e, &w);
+}
+
+/* --- the step being spoken ----------------------------------------------------------------- */
+
+/* The input is shown while it grows only where no gate can come, and not in the adk form, where the call is announced later. */
+static bool is_streamed(const struct encoder *e, const struct part *p)
+{
+    return p->type != STEP_CALL || (p->shown && e->ai.native);
+}
+
+/* A step that begins with a call which is told by its facts is opened by them. */
+static void begin_step(struct encoder *e, const struct part *first)
+{
+    struct jsonw w;
+    if (!first || !is_streamed(e, first)) return;
     note_step(e);
+    e->ai.shown_step = true;
     if (event_begin_at(e, &w, "start-step")) event_end(e, &w);
+}
+
+/* Words, or an input that is shown, after such a call: the step is opened by them. It carries the
+ * place before them, so that a client cut between the two is told too much and not too little. */
+static void ensure_step(struct encoder *e)
+{
+    struct jsonw w;
+    if (!e->ai.in_step) note_step(e);
+    if (e->ai.shown_step) return;
+    e->ai.shown_step = true;
+    e->units--;
+    if (event_begin_at(e, &w, "start-step")) event_end(e, &w);
+    e->units++;
 }
 
 static void text_edge(struct encoder *e, const struct part *p, const char *text, const char *reasoning)
@@ -96,13 +159,12 @@ static void text_edge(struct encoder *e, const struct part *p, const char *text,
     event_end(e, &w);
 }
 
-/* The input is shown while it grows only where no gate can come, and not in the adk form, where the call is announced later. */
-static bool is_streamed(const struct encoder *e, const struct part *p) { return p->shown && e->ai.native; }
-
 static void begin_call(struct encoder *e, const struct part *p)
 {
     struct jsonw w;
-    if (!is_streamed(e, p) || !event_begin_at(e, &w, "tool-input-start")) return;
+    if (!is_streamed(e, p)) return;
+    ensure_step(e);
+    if (!event_begin_at(e, &w, "tool-input-start")) return;
     jw_kstr(&w, "toolCallId", p->call);
     jw_kstr(&w, "toolName", p->tool);
     if (!p->client) jw_kbool(&w, "providerExecuted", true);
@@ -112,7 +174,8 @@ static void begin_call(struct encoder *e, const struct part *p)
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type == STEP_CALL) { begin_call(e, p); return; }
-    must(!e->ai.outcome_in_step);
+    ensure_step(e);
+    must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
     e->ai.texts++;
     text_edge(e, p, "text-start", "reasoning-start");
 }
@@ -122,7 +185,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
     struct jsonw w;
     char         id[24];
     (void)last;
-    if (p->type == STEP_CALL && !is_streamed(e, p)) return b.len;
+    if (!is_streamed(e, p)) return b.len;
     static const char *const TYPES[] = { "text-delta", "reasoning-delta", "tool-input-delta" };
     e->units += b.len;
     if (event_begin_at(e, &w, TYPES[p->type])) {
@@ -147,18 +210,20 @@ static void part_end(struct encoder *e, const struct part *p)
 
 /* --- calls ------------------------------------------------------------------------------------- */
 
+static bool known(const struct encoder *e, const struct fact *f) { return f && f->seq <= e->horizon; }
+
 /* On every chunk of a server-run tool, except where a native approval must stay answerable;
  * and on a client's call that is over, so that no browser acts on it again. */
 static bool provider_executed(const struct encoder *e, const struct call *c)
 {
-    if (c->client) return c->finished != NULL;
+    if (c->client) return known(e, c->finished);
     return !(e->ai.native && c->asked);
 }
 
 static void say_intent(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!c->intent.len || !event_begin(e, &w, "data-intent")) return;
+    if (!c->intent.len || !chunk(e, &w, "data-intent")) return;
     jw_key(&w, "data");
     jw_obj(&w);
     jw_kstr(&w, "toolCallId", c->id);
@@ -172,7 +237,7 @@ static void say_intent(struct encoder *e, const struct call *c)
 static void announce(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!event_begin(e, &w, "tool-input-available")) return;
+    if (!chunk(e, &w, "tool-input-available")) return;
     jw_kstr(&w, "toolCallId", c->id);
     jw_kstr(&w, "toolName", c->tool);
     payload_input(&w, "input", c);
@@ -180,67 +245,84 @@ static void announce(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
+/* A question that was answered before this stream could ask it, or in the past of a replay. */
+static bool is_past(const struct encoder *e, const struct call *c)
+{
+    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN);
+}
+
 static void ask_native(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
+    if (!e->ai.in_step) start_step(e);
+    show_step(e);
     say_intent(e, c);
     announce(e, c);
-    /* There is no chunk for "it was granted": once decided, a replay leaves the question out. */
-    if (c->decided && e->quiet_gates) { event_leave_out(e); return; }
-    if (!event_begin(e, &w, "tool-approval-request")) return;
-    jw_kstr(&w, "approvalId", c->asked->id);
-    jw_kstr(&w, "toolCallId", c->id);
-    event_end(e, &w);
+    e->ai.hidden = is_past(e, c);      /* there is no chunk for "it was granted": the question itself is left out */
+    if (chunk(e, &w, "tool-approval-request")) {
+        jw_kstr(&w, "approvalId", c->asked->id);
+        jw_kstr(&w, "toolCallId", c->id);
+        event_end(e, &w);
+    }
+    e->ai.hidden = false;
 }
 
 static void ask_adk(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (c->decided && e->quiet_gates) return;          /* a replay: only what came of it is shown */
-    if (!e->ai.asked_in_step) {
-        finish_step(e);
-        start_step(e);
-        e->ai.asked_in_step = true;
-    }
+    if (!e->ai.asked_in_step) finish_step(e);
+    e->ai.hidden = is_past(e, c);
+    if (!e->ai.in_step) start_step(e);
+    e->ai.asked_in_step = true;
+    show_step(e);
     say_intent(e, c);
-    if (event_begin(e, &w, "tool-input-start")) {
+    if (chunk(e, &w, "tool-input-start")) {
         jw_kstr(&w, "toolCallId", c->asked->id);
         jw_kstrz(&w, "toolName", CONFIRMATION);
         event_end(e, &w);
     }
-    if (event_begin(e, &w, "tool-input-available")) {
+    if (chunk(e, &w, "tool-input-available")) {
         jw_kstr(&w, "toolCallId", c->asked->id);
         jw_kstrz(&w, "toolName", CONFIRMATION);
         uimessage_confirmation_input(&w, "input", c);
         event_end(e, &w);
     }
+    e->ai.hidden = false;
+}
+
+/* A question in the middle of a call's work: for pages that know it. */
+static void ask_in_between(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    if (!chunk(e, &w, "data-question")) return;
+    jw_key(&w, "data");
+    jw_obj(&w);
+    jw_kstr(&w, "id", f->id);
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstr(&w, "message", f->ask);
+    jw_kraw(&w, "schema", f->schema);
+    jw_end_obj(&w);
+    jw_kbool(&w, "transient", true);
+    event_end(e, &w);
 }
 
 static void told_asked(struct encoder *e, const struct fact *f, const struct call *c)
 {
-    struct jsonw w;
-    if (f->schema.ptr) {          /* a question in the middle of a call: for pages that know it */
-        if (!event_begin(e, &w, "data-question")) return;
-        jw_key(&w, "data");
-        jw_obj(&w);
-        jw_kstr(&w, "id", f->id);
-        jw_kstr(&w, "toolCallId", c->id);
-        jw_kstr(&w, "message", f->ask);
-        jw_kraw(&w, "schema", f->schema);
-        jw_end_obj(&w);
-        jw_kbool(&w, "transient", true);
-        event_end(e, &w);
-    } else if (e->ai.native) ask_native(e, c);
+    if (f->schema.ptr) ask_in_between(e, f, c);
+    else if (e->ai.native) ask_native(e, c);
     else ask_adk(e, c);
 }
 
-/* The adk form shows the call only now, in a step of its own. */
+/* The adk form shows the call only now, and never in the step of its confirmation. */
 static void announce_adk(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
     if (e->ai.asked_in_step) finish_step(e);
     if (!e->ai.in_step) start_step(e);
-    if (event_begin(e, &w, "tool-input-start")) {
+    must(!e->ai.asked_in_step);
+    show_step(e);
+    if (!c->asked) say_intent(e, c);
+    if (chunk(e, &w, "tool-input-start")) {
         jw_kstr(&w, "toolCallId", c->id);
         jw_kstr(&w, "toolName", c->tool);
         if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
@@ -249,21 +331,25 @@ static void announce_adk(struct encoder *e, const struct call *c)
     announce(e, c);
 }
 
+static void announce_native(struct encoder *e, const struct call *c)
+{
+    if (!e->ai.in_step) start_step(e);        /* a server action: its call is a step of its own */
+    show_step(e);
+    say_intent(e, c);
+    announce(e, c);
+}
+
 static void told_started(struct encoder *e, const struct call *c)
 {
-    if (!c->asked) {
-        if (!e->ai.in_step) start_step(e);        /* a server action: its call is a step of its own */
-        say_intent(e, c);
-        if (e->ai.native) announce(e, c);
-        else announce_adk(e, c);
-    } else if (!e->ai.native) announce_adk(e, c);
-    else if (c->client) announce(e, c);           /* native: the part is there; this lets the browser run it */
+    if (!e->ai.native) announce_adk(e, c);
+    else if (!c->asked) announce_native(e, c);
+    else if (c->client) announce(e, c);           /* the part is there; this lets the browser run it */
 }
 
 static void outcome_output(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!event_begin(e, &w, "tool-output-available")) return;
+    if (!chunk(e, &w, "tool-output-available")) return;
     jw_kstr(&w, "toolCallId", c->id);
     payload_output(&w, "output", c);
     if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
@@ -274,7 +360,7 @@ static void outcome_error(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
     struct arena a;
-    if (!event_begin(e, &w, "tool-output-error")) return;
+    if (!chunk(e, &w, "tool-output-error")) return;
     arena_init(&a, 0);
     jw_kstr(&w, "toolCallId", c->id);
     jw_kstrz(&w, "errorText", call_error_text(&a, c));
@@ -287,8 +373,10 @@ static void outcome_error(struct encoder *e, const struct call *c)
 static void outcome_bad(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
+    if (e->ai.asked_in_step) finish_step(e);
     if (!e->ai.in_step) start_step(e);
-    if (!event_begin(e, &w, "tool-input-error")) return;
+    show_step(e);
+    if (!chunk(e, &w, "tool-input-error")) return;
     jw_kstr(&w, "toolCallId", c->id);
     jw_kstr(&w, "toolName", c->tool);
     if (c->args) jw_kraw(&w, "input", c->input);
@@ -301,7 +389,7 @@ static void outcome_bad(struct encoder *e, const struct call *c)
 static void outcome_denied(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!event_begin(e, &w, "tool-output-denied")) return;
+    if (!chunk(e, &w, "tool-output-denied")) return;
     jw_kstr(&w, "toolCallId", c->id);
     event_end(e, &w);
 }
@@ -319,36 +407,52 @@ static bool step_is_over(const struct fold *f, const struct call *c, uint64_t se
 
 static bool is_superseded(const struct run *r) { return r->ended && str_is(r->ended->code, "superseded"); }
 
-static void told_finished(struct encoder *e, const struct fold *fold, const struct fact *f, const struct call *c)
+/* Stopped while it waited for a person or a browser: the turn ends with abort and nothing else. */
+static bool ends_unseen(const struct call *c, const struct fact *f)
 {
-    if (c->gate == GATE_REPLY || is_superseded(c->run)) return;
-    /* Stopped at its gate: nothing was announced in the adk form, and the turn ends with abort. */
-    if (f->outcome == WORD_CANCELLED && !c->started) { if (c->asked) return; outcome_bad(e, c); }
-    else if (c->gate == GATE_BAD) outcome_bad(e, c);
-    else {
-        if (!e->ai.native && c->asked && !c->started) announce_adk(e, c);
-        if (f->outcome == WORD_DONE) outcome_output(e, c);
-        else if (f->outcome == WORD_DENIED && e->ai.native) outcome_denied(e, c);
-        else outcome_error(e, c);
-    }
-    e->ai.outcome_in_step = true;
+    return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL);
+}
+
+static void outcome(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    if (!e->ai.native && c->asked && !c->started) announce_adk(e, c);
+    if (f->outcome == WORD_DONE) outcome_output(e, c);
+    else if (f->outcome == WORD_DENIED && e->ai.native) outcome_denied(e, c);
+    else outcome_error(e, c);
+}
+
+static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f, const struct call *c)
+{
+    if (c->gate == GATE_REPLY || is_superseded(c->run) || ends_unseen(c, f)) return;
+    start_turn(e, r);
+    if (c->gate == GATE_BAD || (f->outcome == WORD_CANCELLED && !c->started)) outcome_bad(e, c);
+    else outcome(e, f, c);
+    e->ai.outcome_in_step |= e->ai.in_step && !e->ai.asked_in_step;
     if (step_is_over(fold, c, f->seq)) finish_step(e);
 }
 
 /* --- ends ------------------------------------------------------------------------------------------ */
 
-static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
+/* Something happened after this fact that the gate had waited for. */
+static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
-    const struct run *r = fold_run_at(thread_fold(t), f->seq);
-    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool silent = event_silent(e);
-    bool past = f->seq < thread_committed(t) && e->gate_told != f->seq;
-    if (past && e->quiet_gates && !silent) return;     /* a replay goes on as one message */
-    if (past && e->mode == STREAM_RUN && !silent) return;
-    if (!silent) e->gate_told = f->seq;
+    for (uint64_t s = seq + 1; s <= e->horizon; s++) {
+        enum fact_kind k = f->facts[s - 1]->kind;
+        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_CREATED) return true;
+    }
+    return false;
+}
+
+/* The run waits for somebody: the turn is over until the answer. A gate that is over when it is
+ * told is passed, where the stream goes on as one message. */
+static void at_gate(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f)
+{
+    if (!r || !run_waited_at(fold, r, f->seq)) return;
     finish_step(e);
+    e->ai.hidden = (e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq);
     finish_turn(e, "tool-calls");
-    end_of_turn(e);
+    if (!e->ai.hidden) end_of_turn(e);
+    e->ai.hidden = false;
 }
 
 static void payload_part(struct encoder *e, const struct run *r)
@@ -382,40 +486,70 @@ static void close_steps(struct encoder *e, const struct run *r, bool payload)
         start_step(e);
         empty_text(e);
     }
+    show_step(e);
+    must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
     if (payload) payload_part(e, r);
     finish_step(e);
 }
 
-static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
+/* The turn is cut off: nothing is left open, nothing is finished. */
+static void drop_turn(struct encoder *e)
+{
+    e->ai.in_step = e->ai.in_turn = e->ai.shown_step = e->ai.shown_turn = false;
+}
+
+static void told_error(struct encoder *e, struct str text)
 {
     struct jsonw w;
-    bool         payload = r->replies.ptr || r->actions.ptr || r->custom.ptr;
-    switch (f->outcome) {
-    case WORD_ERROR:
-        e->ai.in_step = e->ai.in_turn = false;
-        if (event_begin(e, &w, "error")) {
-            jw_kstr(&w, "errorText", f->text);
-            event_end(e, &w);
-        }
-        break;
-    case WORD_CANCELLED:
-        if (is_superseded(r)) { e->ai.in_step = e->ai.in_turn = false; break; }
-        if (e->ai.in_turn) close_steps(e, r, false);
-        e->ai.in_turn = false;
-        plain(e, "abort");
-        break;
-    default:
-        close_steps(e, r, payload);
-        finish_turn(e, str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : "stop");
+    drop_turn(e);
+    if (!event_begin(e, &w, "error")) return;
+    jw_kstr(&w, "errorText", text);
+    event_end(e, &w);
+}
+
+static void told_abort(struct encoder *e, const struct run *r)
+{
+    if (e->ai.in_turn) close_steps(e, r, false);
+    drop_turn(e);
+    edge(e, "abort", true);
+}
+
+static const char *finish_reason(const struct run *r)
+{
+    return str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : "stop";
+}
+
+static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
+{
+    if (is_superseded(r)) {          /* nothing more is shown of it */
+        drop_turn(e);
+        if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
+        return;
+    }
+    if (f->outcome == WORD_ERROR) told_error(e, f->text);
+    else if (f->outcome == WORD_CANCELLED) told_abort(e, r);
+    else {
+        start_turn(e, r);
+        close_steps(e, r, r->replies.ptr || r->actions.ptr || r->custom.ptr);
+        finish_turn(e, finish_reason(r));
     }
     end_of_turn(e);
 }
 
+/* A stream that was opened has said start; a thread's begins anew. */
 static void begin_run(struct encoder *e, const struct run *r)
 {
-    e->ai.in_step = e->ai.in_turn = false;
+    bool shown = e->ai.shown_turn && e->mode == STREAM_RUN;
+    drop_turn(e);
+    e->ai.shown_turn = shown;
     e->ai.texts = 0;
     start_turn(e, r);
+}
+
+/* An answer opens the turn again; what was withdrawn or stopped does not. */
+static void told_decided(struct encoder *e, const struct run *r, const struct fact *f)
+{
+    if (r && !is_superseded(r) && f->outcome != WORD_CANCELLED) start_turn(e, r);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
@@ -430,16 +564,12 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ASKED:
         if (c) told_asked(e, f, c);
         break;
-    case FACT_DECIDED:
-        if (r && !is_superseded(r) && (f->outcome == WORD_APPROVED || f->outcome == WORD_DENIED || f->outcome == WORD_EXPIRED)) start_turn(e, r);
-        return;
+    case FACT_DECIDED: told_decided(e, r, f); return;
     case FACT_STARTED:
         if (c) told_started(e, c);
         break;
     case FACT_FINISHED:
-        if (!c) return;
-        if (c->gate != GATE_REPLY && !is_superseded(c->run) && f->outcome != WORD_CANCELLED) start_turn(e, r);
-        told_finished(e, fold, f, c);
+        if (c) told_finished(e, fold, r, f, c);
         break;
     case FACT_ENDED:
         if (r) told_end(e, r, f);
@@ -452,7 +582,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_SETTLED:
     case FACT_KIND_COUNT: return;
     }
-    at_gate(e, t, f);
+    at_gate(e, fold, r, f);
 }
 
 /* --- the head ---------------------------------------------------------------------------------------- */
@@ -478,15 +608,31 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
+/* Everything is told and the run still waits: an answer that moved nothing (a result kept for later). No
+ * stream may hang on a person. */
+static void end_at_gate(struct encoder *e, const struct thread *t, const struct run *r)
+{
+    struct jsonw w;
+    if (e->mode != STREAM_RUN || event_silent(e) || !run_waited_at(thread_fold(t), r, e->horizon)) return;
+    if (event_begin_live(e, &w, "finish")) {
+        jw_kstrz(&w, "finishReason", "tool-calls");
+        event_end(e, &w);
+    }
+    e->ended = true;
+}
+
 static void head(struct encoder *e, const struct thread *t)
 {
     const struct run *r = thread_fold(t)->run;
-    if (!run_live(r) || !e->ai.in_turn || e->progress_told == thread_progress_no(t)) return;
-    for (size_t i = 0; i < r->call_count; i++) {
-        const struct call *c = r->calls[i];
-        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
+    if (!run_live(r)) return;
+    if (e->ai.shown_turn && e->progress_told != thread_progress_no(t)) {
+        for (size_t i = 0; i < r->call_count; i++) {
+            const struct call *c = r->calls[i];
+            if (c->state == CALL_STARTED && known(e, c->started) && c->progress_no > e->progress_told) progress(e, c);
+        }
+        e->progress_told = thread_progress_no(t);
     }
-    e->progress_told = thread_progress_no(t);
+    if (e->seq == thread_committed(t)) end_at_gate(e, t, r);
 }
 
 /* The words of the lost step cannot be taken back in this dialect: the message is told again from its start. */

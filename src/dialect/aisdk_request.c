@@ -3,7 +3,7 @@
 
 #include "base/jsonw.h"
 
-#define CONFIRMATION_PART "tool-adk_request_confirmation"
+#define CONFIRMATION "adk_request_confirmation"
 
 static bool refuse(struct refusal *why, int status, const char *code, const char *message)
 {
@@ -49,8 +49,9 @@ static struct str tool_of(const struct jv *part)
 static void add_confirmation(const struct jv *p, struct ai_answer *x)
 {
     const struct jv *original = jv_get(jv_get(p, "input"), "originalFunctionCall");
+    struct str       state = jv_str_at(p, "state");
     x->id = jv_str_at(p, "toolCallId");
-    x->kind = str_is(jv_str_at(p, "state"), "output-available") ? AI_CONFIRM : AI_RESERVED;
+    x->kind = str_is(state, "output-available") || str_is(state, "output-error") ? AI_CONFIRM : AI_RESERVED;
     x->answer = jv_get(p, "output");
     x->tool = jv_str_at(original, "name");
     x->input = jv_get(original, "args");
@@ -85,7 +86,7 @@ static bool add_answers(const struct jv *message, struct ai_request *q, struct r
         struct ai_answer x = { 0 };
         if (!jv_is(p, JSON_OBJECT) || !tool_of(p).ptr) continue;
         bool is = true;
-        if (str_is(jv_str_at(p, "type"), CONFIRMATION_PART)) add_confirmation(p, &x);
+        if (str_is(tool_of(p), CONFIRMATION)) add_confirmation(p, &x);
         else is = add_tool_part(p, &x);
         if (!is || !x.id.len) continue;
         if (q->answer_count == AI_ANSWERS_MAX) return refuse(why, 413, "too_long", "This message carries too many answers.");
@@ -169,19 +170,20 @@ static bool check_result(const struct fold *f, struct ai_answer *x, struct arena
 {
     const struct call *c = fold_call(f, x->id);
     if (!c) return no_such(why, true);
-    if (c->finished) return true;                       /* the client's copy of what we told it */
-    if (c->client) { x->taken = true; return true; }
+    x->taken = c->client;
+    x->over = x->shown = c->finished != NULL || c->early != NULL;
+    if (c->client || c->finished) return true;          /* else: the client's copy of what we told it */
     struct str s = arena_printf(a, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
                                 STR_ARG(c->asked ? c->asked->id : STR("(it has none)")));
     return refuse(why, 403, "not_client_tool", s.ptr ? s.ptr : "The server runs this tool itself.");
 }
 
-/* Decided long ago and shown as such: history, unless it contradicts the log. */
 static bool check_decision(const struct fold *f, struct ai_answer *x, struct refusal *why)
 {
     const struct call *c = fold_confirmation(f, x->id);
     if (!c) return no_such(why, false);
     x->taken = true;
+    x->over = c->decided != NULL && !c->question;
     return true;
 }
 
@@ -191,30 +193,24 @@ static bool check_reserved(const struct fold *f, const struct ai_answer *x, stru
     return refuse(why, 403, "reserved_name", "Only the server asks for confirmations.");
 }
 
-/* An answer whose call shows its outcome in the same message. */
+/* A decision whose call shows its outcome in the same message. */
 static void note_shown(const struct fold *f, struct ai_request *q)
 {
     for (size_t i = 0; i < q->answer_count; i++) {
-        const struct call *c = q->answers[i].taken ? fold_confirmation(f, q->answers[i].id) : NULL;
+        const struct call *c = q->answers[i].kind == AI_RESULT ? NULL : fold_confirmation(f, q->answers[i].id);
         for (size_t j = 0; c && j < q->answer_count; j++)
             if (q->answers[j].kind == AI_RESULT && str_eq(q->answers[j].id, c->id)) q->answers[i].shown = true;
     }
 }
 
-/* In the adk form an answered confirmation stays in the message for ever: of an older
- * gate of the run it is history as long as another answer is new. */
-static void drop_history(const struct fold *f, struct ai_request *q)
+/* Answers stay in the message for ever. What was answered before and shows its outcome is history as
+ * long as another answer is new. */
+static void drop_history(struct ai_request *q)
 {
-    size_t fresh = 0;
-    for (size_t i = 0; i < q->answer_count; i++) {
-        const struct call *c = fold_confirmation(f, q->answers[i].id);
-        fresh += q->answers[i].taken && !(c && c->decided && q->answers[i].kind != AI_RESULT);
-    }
-    for (size_t i = 0; fresh && i < q->answer_count; i++) {
-        struct ai_answer  *x = &q->answers[i];
-        const struct call *c = x->kind == AI_RESULT ? NULL : fold_confirmation(f, x->id);
-        if (x->taken && c && c->decided) x->taken = false;
-    }
+    bool fresh = false;
+    for (size_t i = 0; i < q->answer_count; i++) fresh |= q->answers[i].taken && !q->answers[i].over;
+    for (size_t i = 0; fresh && i < q->answer_count; i++)
+        if (q->answers[i].over && q->answers[i].shown) q->answers[i].taken = false;
 }
 
 bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a, struct refusal *why)
@@ -227,7 +223,7 @@ bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a, struc
         if (!ok) return false;
     }
     note_shown(f, q);
-    drop_history(f, q);
+    drop_history(q);
     for (size_t i = 0; i < q->answer_count; i++) taken += q->answers[i].taken;
     return taken ? true : refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
 }

@@ -22,6 +22,7 @@ struct ai_answer {
     const struct jv *answer;         /* AI_DECIDE: the approval object; AI_CONFIRM: the output */
     struct str       value, error;   /* AI_RESULT */
     bool             taken;          /* by ai_check: this one is to be applied */
+    bool             over;           /* was answered before: applying it is a duplicate, or is refused */
     bool             shown;          /* the message shows the outcome already */
 };
 

@@ -26,8 +26,9 @@ struct encoder;
 struct dialect {
     /* Called once, before the first event of this stream (not when replaying a known run). */
     void   (*open)(struct encoder *e, const struct thread *t);
-    /* Beginnings and ends of steps and parts count one unit each, whether an event comes of them or not: use event_at(). */
-    void   (*step_begin)(struct encoder *e);
+    /* Beginnings and ends of steps and parts count one unit each, whether an event comes of them or not: use
+     * event_begin_at(). `first` is the step's first part; NULL: it has none. */
+    void   (*step_begin)(struct encoder *e, const struct part *first);
     void   (*part_begin)(struct encoder *e, const struct part *p);
     /* Takes bytes of a part; returns how many. `last`: the part ends with them. Silent passes must take all. */
     size_t (*bytes)(struct encoder *e, const struct part *p, struct str bytes, bool last);
@@ -58,6 +59,8 @@ struct encoder {
     struct buf  *out;            /* NULL while passing silently */
     uint64_t     seq, units;     /* the place */
     uint64_t     skip;           /* units still to be passed silently */
+    uint64_t     horizon;        /* facts up to here are known while this item is encoded */
+    bool         again;          /* the item was cut: it is encoded once more and must come out the same, so the horizon stays */
     bool         quiet;          /* this piece is one of them */
     enum stream_mode mode;
     struct str   run;            /* STREAM_RUN: whose; owned by the caller */
@@ -74,9 +77,11 @@ struct encoder {
     void        *ctx;
     struct {                     /* the AI SDK's own memory */
         bool     native;         /* approval form */
-        bool     in_step, in_turn;   /* between start-step and finish-step, start and finish */
+        bool     in_turn, in_step;   /* between start and finish, start-step and finish-step, as the log has it */
         bool     outcome_in_step;    /* a tool outcome was told in this step: no words may follow in it */
         bool     asked_in_step;      /* adk: this step holds confirmations */
+        bool     shown_turn, shown_step;   /* the same as this stream's client has it */
+        bool     hidden;         /* a gate that is over is being passed: counted, not shown */
         unsigned texts;          /* names the text parts */
     } ai;
 };

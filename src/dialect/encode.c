@@ -106,12 +106,12 @@ static void pass_bytes(struct encoder *e, const struct piece *p, size_t room)
 }
 
 /* One unit without bytes: the beginning of the step, or of a part, or the end of one. */
-static void pass_edge(struct encoder *e, const struct piece *p)
+static void pass_edge(struct encoder *e, const struct piece *p, const struct part *first)
 {
     e->units++;
     e->quiet = e->skip > 0;
     if (e->skip) e->skip--;
-    if (!p) e->d->step_begin(e);
+    if (!p) e->d->step_begin(e, first);
     else if (p->what == PIECE_BEGIN) e->d->part_begin(e, p->part);
     else e->d->part_end(e, p->part);
     e->quiet = false;
@@ -119,7 +119,7 @@ static void pass_edge(struct encoder *e, const struct piece *p)
 
 void encode_part_end(struct encoder *e, const struct part *p)
 {
-    pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p });
+    pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p }, NULL);
 }
 
 /* One piece of a step; false when there is none at this place (yet). */
@@ -128,13 +128,13 @@ static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
     uint64_t before = e->units;
     if (e->units == 0) {
         if (parts.open && !parts.count) return false;
-        pass_edge(e, NULL);
+        pass_edge(e, NULL, parts.count ? &parts.at[0] : NULL);
         return true;
     }
     struct piece p = parts_at(parts, e->units - 1);
     if (p.what == PIECE_NONE) return false;
     if (p.what == PIECE_BYTES) pass_bytes(e, &p, room);
-    else pass_edge(e, &p);
+    else pass_edge(e, &p, NULL);
     return e->units != before;
 }
 
@@ -188,6 +188,7 @@ void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint6
     const struct run *r = replayed_run(e, thread_fold(t), seq + (units ? 1 : 0));
     uint64_t          head = thread_committed(t);
     e->out = NULL;
+    e->horizon = head;
     e->seq = r && r->first->seq <= seq ? r->first->seq - 1 : seq;
     if (e->seq > head) e->seq = head;
     while (e->seq < seq && e->seq < head && !e->ended) pass_next(e, t, ROOM_ALL);
@@ -201,7 +202,9 @@ static enum encoded at_head(struct encoder *e, const struct thread *t, size_t ro
     if (s->active && pass_piece(e, (struct parts){ s->parts, s->count, true }, room)) return ENCODED_ITEM;
     size_t before = e->out->len;
     e->d->head(e, t);
-    return e->out->len != before ? ENCODED_ITEM : ENCODED_NOTHING;
+    /* What is no fact cannot be encoded a second time: a report that does not fit is left out. */
+    if (e->out->len - before > room && !e->ended) buf_truncate(e->out, before);
+    return e->ended || e->out->len != before ? ENCODED_ITEM : ENCODED_NOTHING;
 }
 
 static enum encoded finish_stream(struct encoder *e)
@@ -214,15 +217,15 @@ enum encoded encode_next(struct encoder *e, const struct thread *t, struct buf *
 {
     enum encoded r = ENCODED_ITEM;
     e->out = out;
+    if (!e->again) e->horizon = thread_committed(t);
     if (!e->opened) {
         e->opened = true;
         e->d->open(e, t);
     }
     if (e->ended) r = finish_stream(e);
-    else if (e->seq < thread_committed(t)) {
-        pass_next(e, t, room);
-        if (e->ended) r = finish_stream(e);
-    } else r = at_head(e, t, room);
+    else if (e->seq < e->horizon) pass_next(e, t, room);
+    else r = at_head(e, t, room);
+    if (r != ENCODED_END && e->ended) r = finish_stream(e);
     e->out = NULL;
     return r;
 }

@@ -6,7 +6,7 @@
 #include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
-static void begin_step(struct encoder *e) { (void)e; }
+static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
 static void part_begin(struct encoder *e, const struct part *p) { (void)e; (void)p; }
 
 static void content(struct encoder *e, struct str text)
@@ -146,7 +146,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
     bool silent = event_silent(e);
-    if (f->seq < thread_committed(t) && e->gate_told != f->seq) { event_leave_out(e); return; }
+    if (f->seq < e->horizon && e->gate_told != f->seq) { event_leave_out(e); return; }
     done(e);
     if (silent) return;
     e->gate_told = f->seq;

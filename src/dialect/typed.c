@@ -22,7 +22,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 /* --- the open step ------------------------------------------------------------------------ */
 
-static void begin_step(struct encoder *e) { (void)e; }
+static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
 
 static void part_begin(struct encoder *e, const struct part *p)
 {
@@ -154,7 +154,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
 {
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool past = f->seq < thread_committed(t) && e->gate_told != f->seq;
+    bool past = f->seq < e->horizon && e->gate_told != f->seq;
     if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
         event_leave_out(e);
         return;

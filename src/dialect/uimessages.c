@@ -53,16 +53,18 @@ static void begin_part(struct jsonw *w, struct str tool, struct str id, const ch
     jw_kstrz(w, "state", state);
 }
 
+/* Only where the SDK's own validation wants it: on the question, on what was granted and has an
+ * outcome, on what was denied. */
 static void write_approval(struct jsonw *w, const struct call *c)
 {
-    if (!c->asked) return;
+    const struct fact *d = c->decided;
+    bool yes = d && d->outcome == WORD_APPROVED, no = d && d->outcome == WORD_DENIED;
+    if (c->state != CALL_ASKED && !no && !(yes && c->finished)) return;
     jw_key(w, "approval");
     jw_obj(w);
     jw_kstr(w, "id", c->asked->id);
-    if (c->decided && (c->decided->outcome == WORD_APPROVED || c->decided->outcome == WORD_DENIED)) {
-        jw_kbool(w, "approved", c->decided->outcome == WORD_APPROVED);
-        if (c->decided->reason.len) jw_kstr(w, "reason", c->decided->reason);
-    }
+    if (yes || no) jw_kbool(w, "approved", yes);
+    if ((yes || no) && d->reason.len) jw_kstr(w, "reason", d->reason);
     jw_end_obj(w);
 }
 
@@ -143,17 +145,34 @@ static void write_user(struct jsonw *w, const struct fact *f)
     arena_done(&a);
 }
 
-static void write_step(struct jsonw *w, const struct fold *fold, const struct fact *f, enum approval_form form)
+static void step_start(struct jsonw *w)
 {
     jw_obj(w);
     jw_kstrz(w, "type", "step-start");
     jw_end_obj(w);
-    for (size_t i = 0; i < f->parts_count; i++) {
-        const struct part *p = &f->parts[i];
-        const struct call *c = p->type == STEP_CALL ? fold_call(fold, p->call) : NULL;
-        if (p->type == STEP_TEXT && p->text.len) text_part(w, "text", p->text);
-        if (p->type == STEP_REASONING && p->text.len) text_part(w, "reasoning", p->text);
-        if (c && c->gate != GATE_REPLY) uimessage_tool(w, c, form);
+}
+
+static void write_part(struct jsonw *w, const struct part *p, const struct call *c, enum approval_form form)
+{
+    if (p->type == STEP_TEXT && p->text.len) text_part(w, "text", p->text);
+    if (p->type == STEP_REASONING && p->text.len) text_part(w, "reasoning", p->text);
+    if (c && c->gate != GATE_REPLY) uimessage_tool(w, c, form);
+}
+
+/* In the adk form the questions stand in a step of their own, after what needed none: as they were streamed. */
+static void write_step(struct jsonw *w, const struct fold *fold, const struct fact *f, enum approval_form form)
+{
+    for (int questions = 0; questions < 2; questions++) {
+        bool begun = false;
+        for (size_t i = 0; i < f->parts_count; i++) {
+            const struct part *p = &f->parts[i];
+            const struct call *c = p->type == STEP_CALL ? fold_call(fold, p->call) : NULL;
+            bool question = form == FORM_ADK && c && c->state == CALL_ASKED;
+            if (question != (questions == 1) || (c && c->gate == GATE_REPLY)) continue;
+            if (!begun) step_start(w);
+            begun = true;
+            write_part(w, p, c, form);
+        }
     }
 }
 

@@ -45,6 +45,10 @@ struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct
 /* {"error":{"code","message","run_id"?}} */
 void answer_error(struct conn *c, const struct answer *a);
 void refusal_error(struct conn *c, const struct refusal *r);
+/* The security event of an answer that nobody honest would send. `why` is the code it is refused with. */
+void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why);
+/* Is this refusal one of those? */
+bool is_suspicious(const struct refusal *r);
 /* A whole JSON answer; takes the buffer. */
 void json_reply(struct conn *c, int status, struct buf *body);
 /* A command from a request: owner set. Answers 503 itself and returns NULL without memory. */

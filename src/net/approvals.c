@@ -104,13 +104,16 @@ static void on_where(struct store_list *l, enum err e, const struct store_row *r
     struct listing *k = LIST_ITEM(l, struct listing, list);
     (void)next;
     if (!k->conn) { listing_free(k); return; }
+    struct command *c = k->command;
     if (e || !count) {
         if (e) unavailable(k->conn);
-        else unknown(k->conn);
+        else {
+            log_refused(c->by, "rest", STR_NONE, c->id, "unknown_confirmation");
+            unknown(k->conn);
+        }
         listing_free(k);
         return;
     }
-    struct command *c = k->command;
     struct ask     *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
     c->log.thread = arena_dup(&c->arena, rows[0].thread);
     if (a) { k->command = NULL; ask_submit(a, c); }
@@ -153,6 +156,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
 
 static void refused(struct request *q, struct command *c, const struct refusal *why)
 {
+    if (is_suspicious(why)) log_refused(c->by, "rest", STR_NONE, c->id, why->code);
     refusal_error(q->conn, why);
     command_free(c);
 }

@@ -1,4 +1,5 @@
 /* ask.c -- a request that waits for a command's answer, and the answers' common forms. */
+#include "base/log.h"
 #include "net/app.h"
 
 struct str owner_of(const struct request *q) { return ((const struct principal *)q->principal)->name; }
@@ -47,6 +48,16 @@ void ask_submit(struct ask *k, struct command *c)
     c->ctx = k;
     c->done = on_answer;
     hub_submit(k->app->hub, c);
+}
+
+void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why)
+{
+    log_line(LOG_SECURITY, "answer.refused", "why", why, "thread", log_str(thread), "by", log_str(by), "via", via, "id", log_str(id), NULL);
+}
+
+bool is_suspicious(const struct refusal *r)
+{
+    return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
 }
 
 void json_reply(struct conn *c, int status, struct buf *body)

@@ -24,8 +24,8 @@ static void refuse(struct chat_turn *t, int status, const char *code, const char
 
 static void refuse_now(struct chat_turn *t, const struct refusal *why)
 {
-    if (why->status == 403 || why->status == 404)
-        log_line(LOG_SECURITY, "answer.refused", "why", why->code, "by", log_str(t->log.owner), "thread", log_str(t->log.thread), NULL);
+    struct str id = t->request && t->request->answer_count ? t->request->answers[0].id : STR_NONE;
+    if (is_suspicious(why)) log_refused(t->log.owner, t->holder->via.ptr, t->log.thread, id, why->code);
     refuse(t, why->status, why->code, why->message);
     finish(t);
 }
@@ -109,59 +109,113 @@ static void submit_run(struct chat_turn *t)
 
 /* --- answers ------------------------------------------------------------------------------------------ */
 
-/* The stream begins at the first fact that the answers made; where all were given before, at the decision,
- * or behind the outcome when the client shows it already. */
+static const struct ai_answer *answer_of(const struct chat_turn *t, const struct command *c)
+{
+    for (size_t i = 0; i < t->request->answer_count; i++) {
+        const struct ai_answer *x = &t->request->answers[i];
+        if (x->taken && str_eq(x->id, c->id) && (x->kind == AI_RESULT) == (c->kind == CMD_RESULT)) return x;
+    }
+    return NULL;
+}
+
+/* The stream begins with the first thing the client does not show: facts that these answers made, or
+ * what came of earlier ones. Where all of it is shown, only the words after it follow. */
 static void note_place(struct chat_turn *t, const struct command *c, const struct answer *a)
 {
-    uint64_t seq = a->seq;
-    for (size_t i = 0; a->duplicate && i < t->request->answer_count; i++) {
-        const struct ai_answer *x = &t->request->answers[i];
-        if (x->shown && str_eq(x->id, c->id) && a->call && a->call->finished) seq = a->call->finished->seq + 1;
+    const struct ai_answer *x = answer_of(t, c);
+    const struct fact      *end = a->call ? a->call->finished : NULL;
+    t->fresh |= !a->duplicate;
+    if (a->duplicate && x && x->shown && end) {
+        if (end->seq + 1 > t->after) t->after = end->seq + 1;
+    } else if (!t->first || a->seq < t->first) t->first = a->seq;
+}
+
+/* All was said before and nothing came of it yet: a stream would have nothing to tell. */
+static bool is_empty(const struct chat_turn *t)
+{
+    const struct thread *at = t->result.thread;
+    const struct run    *r = thread_fold(at)->run;
+    return !t->first && t->after > thread_committed(at) && (!run_live(r) || run_waiting(r));
+}
+
+static void all_answered(struct chat_turn *t)
+{
+    struct chat_result *r = &t->result;
+    if (r->status < 400 && is_empty(t)) refuse(t, 409, "nothing_to_continue", "There is nothing to continue here.");
+    else if (r->status < 400) {
+        r->continuation = true;
+        r->duplicate = !t->fresh;
+        r->seq = (t->first ? t->first : t->after) - 1;
     }
-    if (!a->duplicate && !t->fresh) { t->fresh = true; t->first = 0; }
-    if (a->duplicate && t->fresh) return;
-    if (!t->first || seq < t->first) t->first = seq;
+    finish(t);
 }
 
 static void on_answered(struct command *c, const struct answer *a)
 {
     struct chat_turn *t = c->ctx;
+    struct arena     *keep = &t->holder->arena;
     if (a->status >= 400 && t->result.status < 400) {
-        struct str m = arena_dup(&t->holder->arena, str_c(a->message));
+        struct str m = arena_dup(keep, str_c(a->message));
         refuse(t, a->status, a->code, m.ptr ? m.ptr : a->code);
     } else if (a->status < 400) {
         note_place(t, c, a);
-        if (t->result.status < 400)
-            t->result = (struct chat_result){ .status = 200, .thread = a->thread, .run = arena_dup(&t->holder->arena, a->run), .continuation = true };
+        if (!t->result.status)
+            t->result = (struct chat_result){ .status = 200, .thread = a->thread, .run = arena_dup(keep, a->run), .id = arena_dup(keep, c->id) };
     }
     command_free(c);
-    if (--t->waiting) return;
-    if (t->first) t->result.seq = t->first - 1;
-    finish(t);
+    if (--t->waiting == 0) all_answered(t);
 }
 
-static void submit_answers(struct chat_turn *t, const struct fold *f)
+/* A command for each answer that is to be applied; false: one cannot be, `why` says so. */
+static bool build_answers(struct chat_turn *t, struct command **list, size_t *n, struct refusal *why)
+{
+    for (size_t i = 0; i < t->request->answer_count; i++) {
+        if (!t->request->answers[i].taken) continue;
+        struct command *c = new_command(t, CMD_DECIDE, on_answered);
+        if (!c) return false;
+        list[(*n)++] = c;
+        if (!ai_command(c, &t->request->answers[i], why)) return false;
+    }
+    return true;
+}
+
+/* All or none: what is refused now refuses the rest. */
+static bool any_refused(struct chat_turn *t, struct thread *at, struct command **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!command_refused(at, list[i])) continue;
+        const struct answer *a = &list[i]->answer;
+        struct str           m = arena_dup(&t->holder->arena, str_c(a->message));
+        refuse(t, a->status, a->code, m.ptr ? m.ptr : a->code);
+        return true;
+    }
+    return false;
+}
+
+static void drop_answers(struct command **list, size_t n)
+{
+    while (n) command_free(list[--n]);
+}
+
+static void submit_answers(struct chat_turn *t, struct thread *at)
 {
     struct command *list[AI_ANSWERS_MAX];
     size_t          n = 0;
     struct refusal  why = { 503, "out_of_memory", "The server is out of memory; try again in a moment." };
-    bool            ok = ai_check(f, t->request, &t->holder->arena, &why);
-    for (size_t i = 0; ok && i < t->request->answer_count; i++) {
-        if (!t->request->answers[i].taken) continue;
-        struct command *c = new_command(t, CMD_DECIDE, on_answered);
-        if (!c) { ok = false; break; }
-        list[n++] = c;
-        ok = ai_command(c, &t->request->answers[i], &why);
-    }
-    if (!ok) {
+    if (!ai_check(thread_fold(at), t->request, &t->holder->arena, &why) || !build_answers(t, list, &n, &why)) {
         struct str m = arena_dup(&t->holder->arena, str_c(why.message));     /* it may live in one of these */
         why.message = m.ptr ? m.ptr : "refused";
-        while (n) command_free(list[--n]);
+        drop_answers(list, n);
         refuse_now(t, &why);
         return;
     }
+    if (any_refused(t, at, list, n)) {
+        drop_answers(list, n);
+        finish(t);
+        return;
+    }
     t->waiting = n;
-    for (size_t i = 0; i < n; i++) hub_submit(t->app->hub, list[i]);
+    hub_submit_all(t->app->hub, list, n);
 }
 
 static void on_loaded(struct command *c, const struct answer *a)
@@ -173,7 +227,7 @@ static void on_loaded(struct command *c, const struct answer *a)
     } else if (a->status >= 400) {
         refuse(t, a->status, a->code, a->message);
         finish(t);
-    } else submit_answers(t, thread_fold(a->thread));
+    } else submit_answers(t, a->thread);
     command_free(c);
 }
 

@@ -14,6 +14,8 @@ struct chat_result {
     struct str     run;
     uint64_t       seq;              /* follow after this fact */
     bool           continuation, replay;
+    bool           duplicate;        /* every answer was given before */
+    struct str     id;               /* the first answer's confirmation or call */
 };
 struct chat_turn {
     struct app     *app;
@@ -26,7 +28,7 @@ struct chat_turn {
     struct log_name log;
     struct chat_result result;
     size_t          waiting;
-    uint64_t        first;
+    uint64_t        first, after;    /* where the answers begin that are to be told; behind those that are shown */
     bool            fresh;
     struct store_list lookup;
 };

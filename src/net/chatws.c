@@ -8,7 +8,8 @@
 
 #define REQUESTS_MAX   64           /* streams at once on one socket */
 #define REQUEST_ID_CAP 200
-#define ITEM_ROOM      2048
+#define ITEM_ROOM      4096         /* what a source is promised */
+#define FRAME_ROOM     2048         /* of that, for what stands around a chunk: the request id may be escaped */
 
 struct chatws;
 struct stream {
@@ -146,17 +147,20 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     uint64_t       sequence = s->sequence;
     struct buf    *item = frames_begin();
     enum encoded   r = s->finished || !t ? ENCODED_END : s->enc.seq > thread_committed(t) ? ENCODED_NOTHING
-                     : encode_next(&s->enc, t, item, end - out->len);
+                     : encode_next(&s->enc, t, item, end - out->len - FRAME_ROOM);
     bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
     if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
     if (!frames_send(&s->ws->source, out, end, &s->sent)) {
+        before.horizon = s->enc.horizon;
         s->enc = before;
+        s->enc.again = true;
         s->sequence = sequence;
         s->ws->cut = s;               /* nobody else may speak before this text is whole */
         return ITEM_CUT;
     }
     s->ws->cut = NULL;
+    s->enc.again = false;
     if (restart || r == ENCODED_END) { stream_free(s); return ITEM_SENT; }
     s->waiting = r == ENCODED_NOTHING;
     return s->waiting ? ITEM_NONE : ITEM_SENT;

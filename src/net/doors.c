@@ -76,6 +76,7 @@ static void on_where(struct store_list *l, enum err e, const struct store_row *r
         w->command->log.thread = arena_dup(&w->command->arena, rows[0].thread);
         ask_submit(k, w->command);
     } else {
+        if (!e) log_refused(w->command->by, w->command->via.ptr, STR_NONE, w->command->id, "unknown_confirmation");
         if (k->conn && !e) conn_error(k->conn, 404, "unknown_confirmation", "There is no such request here.");
         else if (k->conn) conn_error(k->conn, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
         command_free(w->command);
@@ -108,6 +109,7 @@ static void chat_door(struct server *s, struct request *q, const struct dialect 
     if (!k) { command_free(c); return; }
     k->dialect = d;
     if (!request_chat(c, q->body, &k->reasoning, &why)) {
+        if (is_suspicious(&why)) log_refused(c->by, via, c->log.thread, c->id, why.code);
         refusal_error(q->conn, &why);
         command_free(c);
         mem_free(k);

@@ -48,11 +48,14 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
         struct str rest = str_from(buf_view(&scratch), w->sent);
         buf_str(out, str_cut(rest, left));
         if (rest.len > left) {
+            before.horizon = w->enc.horizon;
             w->enc = before;
+            w->enc.again = true;
             w->sent += left;
             return PULL_MORE;
         }
         w->sent = 0;
+        w->enc.again = false;
         if (r == ENCODED_END) return PULL_END;
         if (r == ENCODED_NOTHING) return PULL_WAIT;
     }
@@ -71,7 +74,7 @@ void follow_place(struct encoder *e, const struct thread *t, const struct follow
     e->ai.native = s->native;
     encoder_seek(e, t, s->seq, s->units);
     e->opened = s->replay;
-    if (s->continuation) e->ai.in_turn = e->ai.in_step = false;     /* a new stream, whatever the one before it saw */
+    if (s->continuation) e->ai.shown_turn = e->ai.shown_step = false;     /* a new stream, whatever the one before it saw */
 }
 
 static struct follow *follow_new(struct thread *t, const struct follow_start *s)

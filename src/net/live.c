@@ -14,6 +14,7 @@
 
 #define BAD_JSON_MAX 3
 #define ITEM_ROOM    2048
+#define FRAME_ROOM   512          /* of that, for the frames' own bytes */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
 
@@ -29,6 +30,8 @@ struct live {
     unsigned          bad_json, pending;
     size_t            sent;           /* of the item at the cursor */
     uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
+    bool              resume;         /* asked for while an item was half out: begins after it */
+    uint64_t          resume_seq, resume_units;
     struct str        owner, thread;  /* in arena */
     struct arena      arena;
 };
@@ -170,11 +173,28 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
 {
     struct encoder before = l->enc;
     struct buf    *item = frames_begin();
-    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len);
+    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
     if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
-    if (frames_send(&l->source, out, end, &l->sent)) return true;
-    l->enc = before;
-    return false;
+    bool whole = frames_send(&l->source, out, end, &l->sent);
+    if (!whole) {
+        before.horizon = l->enc.horizon;
+        l->enc = before;
+    }
+    l->enc.again = !whole;
+    return whole;
+}
+
+static void place(struct live *l, uint64_t seq, uint64_t units, bool quiet_gates)
+{
+    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = quiet_gates };
+    follow_place(&l->enc, l->follower.thread, &(struct follow_start){ .native = l->native, .seq = seq, .units = units });
+    source_wake(&l->source);
+}
+
+static void begin_resume(struct live *l)
+{
+    l->resume = false;
+    place(l, l->resume_seq, l->resume_units, false);
 }
 
 static enum pull pull(struct source *s, struct buf *out, size_t room)
@@ -185,6 +205,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     enum encoded   r;
     if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
     while (l->sent || end - out->len >= ITEM_ROOM) {
+        if (l->resume && !l->sent) begin_resume(l);
         if (!pull_item(l, out, end, &r)) return PULL_MORE;
         if (r == ENCODED_END) return PULL_WAIT;
         if (r != ENCODED_NOTHING) continue;
@@ -214,7 +235,13 @@ static void release(struct live *l)
     mem_free(l);
 }
 
-static void source_gone(struct source *s) { thread_unfollow(&LIST_ITEM(s, struct live, source)->follower); }
+/* What this tab had claimed is free for another. */
+static void source_gone(struct source *s)
+{
+    struct live *l = LIST_ITEM(s, struct live, source);
+    if (l->follower.thread) command_unclaim(l->follower.thread, l);
+    thread_unfollow(&l->follower);
+}
 
 static void peer_gone(struct ws_peer *p)
 {
@@ -225,26 +252,29 @@ static void peer_gone(struct ws_peer *p)
 
 /* --- joining a thread ------------------------------------------------------------------------------ */
 
+static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_gates)
+{
+    l->follower.counts = true;
+    thread_follow(t, &l->follower);
+    l->approvals_seq = thread_committed(t);
+    place(l, after, 0, quiet_gates);
+}
+
 /* A run that is under way is told from its beginning; otherwise only what comes. */
-static void join(struct live *l, struct thread *t)
+static void greet(struct live *l, struct thread *t)
 {
     const struct run *r = thread_fold(t)->run;
     bool              running = run_live(r) && !run_waiting(r);
     uint64_t          after = running ? r->first->seq - 1 : thread_committed(t);
-    l->follower.counts = true;
-    thread_follow(t, &l->follower);
-    l->approvals_seq = thread_committed(t);
-    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = running };
-    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = after });
+    join(l, t, after, running);
     send_hello(l, after);
-    source_wake(&l->source);
 }
 
 static void on_join(struct command *c, const struct answer *a)
 {
     struct live *l = c->ctx;
     l->pending--;
-    if (l->conn && a->status < 400) join(l, a->thread);
+    if (l->conn && a->status < 400) greet(l, a->thread);
     else if (l->conn && a->status == 404 && l->creating) send_hello(l, 0);
     else if (l->conn) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
     release(l);
@@ -269,12 +299,10 @@ static void live_submit(struct live *l, struct command *c)
     hub_submit(l->app->hub, c);
 }
 
-/* A thread that was named but is not there yet is joined once its first message made it. */
+/* A thread that was named in hello but is not there yet is joined once its first message made it. */
 static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 {
-    if (l->follower.thread || !t || !l->conn) return;
-    join(l, t);
-    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = seq });
+    if (!l->follower.thread && t && l->conn) join(l, t, seq, false);
 }
 
 /* --- messages up -------------------------------------------------------------------------------------- */
@@ -289,7 +317,7 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
     if (r->status >= 400) send_error(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
-        if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->run, "recorded", false);
+        if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
     }
     release(l);
     mem_free(t);
@@ -299,7 +327,7 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 static void up_message(struct live *l, struct arena *a, const struct jv *m)
 {
     struct turn *t = mem_alloc(sizeof *t);
-    struct str   text = jv_str_at(m, "text"), answer = jv_str_at(m, "answer_id");
+    struct str   text = jv_str_at(m, "text"), answer = jv_str_at(m, "answer_id"), request = jv_str_at(m, "request_id");
     struct jv   *body = NULL;
     struct buf   b;
     if (!t) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return; }
@@ -307,7 +335,13 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     if (text.ptr) {
         buf_lit(&b, "{\"messages\":[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"");
         jw_escape(&b, text);
-        buf_lit(&b, "\"}]}]}");
+        buf_lit(&b, "\"}]}]");
+        if (request.len) {
+            buf_lit(&b, ",\"request_id\":\"");
+            jw_escape(&b, request);
+            buf_chr(&b, '"');
+        }
+        buf_chr(&b, '}');
     } else buf_str(&b, m->raw);
     struct str raw = arena_dup(a, buf_view(&b));
     buf_done(&b);
@@ -348,6 +382,7 @@ static bool copy_tree(struct command *c, const struct jv *v, const struct jv **o
 
 static void refuse(struct live *l, struct command *c, const struct refusal *why)
 {
+    if (is_suspicious(why)) log_refused(l->owner, "live", l->thread, c->id, why->code);
     send_error(l, why->code, why->message, c->id);
     command_free(c);
 }
@@ -412,10 +447,11 @@ static void up_resume(struct live *l, const struct jv *m)
         send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
         return;
     }
-    if (!t || l->sent) return;          /* in the middle of a frame: it has what it asks for */
-    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l };
-    follow_place(&l->enc, t, &(struct follow_start){ .native = l->native, .seq = seq, .units = units });
-    source_wake(&l->source);
+    if (!t) return;                     /* nothing was said yet */
+    l->resume_seq = seq;
+    l->resume_units = units;
+    if (l->sent) l->resume = true;      /* a frame is half out */
+    else begin_resume(l);
 }
 
 static void up_ping(struct live *l, const struct jv *m)

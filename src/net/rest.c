@@ -103,6 +103,7 @@ static void submit(struct server *s, struct request *q, struct command *c,
 
 static void refused(struct request *q, struct command *c, const struct refusal *why)
 {
+    if (is_suspicious(why)) log_refused(c->by, "rest", c->log.thread, c->id, why->code);
     refusal_error(q->conn, why);
     command_free(c);
 }

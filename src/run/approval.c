@@ -59,6 +59,25 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     return f->id.ptr && f->digest.ptr && f->ask.ptr ? OK : ERR_NOMEM;
 }
 
+/* What the model is told of a call that a person, the clock or the next message refused. */
+struct str approval_refusal(struct arena *a, const struct call *c)
+{
+    struct buf   b;
+    struct jsonw w;
+    if (c->decided->outcome == WORD_EXPIRED) return STR("{\"error\":\"Approval request timed out\"}");
+    if (c->decided->outcome != WORD_DENIED) return STR("{\"error\":\"Not decided; the user continued\"}");
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "error", "User denied execution");
+    jw_kbool(&w, "denied", true);
+    if (c->decided->reason.len) jw_kstr(&w, "reason", c->decided->reason);
+    jw_end_obj(&w);
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s.ptr ? s : STR("{\"error\":\"User denied execution\",\"denied\":true}");
+}
+
 /* --- the list ----------------------------------------------------------------------------- */
 
 const char *approval_status(const struct call *c)

@@ -199,13 +199,15 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* After an error the run goes on where it failed, so that no tool is run again; an answer that was
+ * merely unwanted is made anew from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
     if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = c->from_end && old->ended && old->ended->outcome == WORD_ERROR };
+    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
     return true;
@@ -246,6 +248,7 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
 {
     enum word was = call->decided->outcome;
     c->answer.call = call;
+    if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the conversation went on.");
     if ((was == WORD_APPROVED) != c->confirmed)
@@ -262,28 +265,6 @@ static bool echo_differs(const struct command *c, const struct call *call)
     return c->echo_args && !jv_equal(c->echo_args, call->args);
 }
 
-static struct str denial_text(struct arena *a, struct str reason)
-{
-    struct buf   b;
-    struct jsonw w;
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
-    jw_kstrz(&w, "error", "User denied execution");
-    jw_kbool(&w, "denied", true);
-    if (reason.len) jw_kstr(&w, "reason", reason);
-    jw_end_obj(&w);
-    struct str s = arena_dup(a, buf_view(&b));
-    buf_done(&b);
-    return s;
-}
-
-static enum err expire_gate(struct thread *t, struct call *call)
-{
-    enum err e = decide_gate(t, call, NULL, WORD_EXPIRED);
-    return e ? e : finish_call(t, call, WORD_EXPIRED, STR("{\"error\":\"Approval request timed out\"}"));
-}
-
 static bool tool_is_gone(const struct thread *t, const struct call *call)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, call->tool);
@@ -291,12 +272,6 @@ static bool tool_is_gone(const struct thread *t, const struct call *call)
     char digest[24];
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)tool->digest);
     return call->asked->note.len && !str_is(call->asked->note, digest);
-}
-
-static enum err deny(struct thread *t, struct command *c, struct call *call)
-{
-    enum err e = decide_gate(t, call, c, WORD_DENIED);
-    return e ? e : finish_call(t, call, WORD_DENIED, denial_text(&c->arena, c->reason));
 }
 
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
@@ -310,41 +285,52 @@ static bool answer_question(struct thread *t, struct command *c, struct call *ca
     return true;
 }
 
-static bool handle_decide(struct thread *t, struct command *c, enum err *e)
+/* Refuses what no state of the gate can make right. */
+static bool is_forged(struct thread *t, struct command *c, const struct call *call)
 {
-    struct call *call = fold_confirmation(&t->fold, c->id);
     if (!call) {
         suspicious(t, c, "unknown_confirmation");
         return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     }
     c->answer.call = call;
     c->answer.id = call->id;
-    if (echo_differs(c, call)) {
-        suspicious(t, c, "args_mismatch");
-        return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
-    }
+    if (!echo_differs(c, call)) return false;
+    suspicious(t, c, "args_mismatch");
+    return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
+}
+
+static bool handle_decide(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_confirmation(&t->fold, c->id);
+    if (is_forged(t, c, call)) return true;
     if (call->question && str_eq(call->question->id, c->id)) return answer_question(t, c, call, e);
     if (call->decided) return answered_before(t, c, call);
-    if (call->asked->expires_ms && call->asked->expires_ms <= clock_wall_ms()) {
-        *e = expire_gate(t, call);
-        return refuse(t, c, 409, "expired", "This request expired before it was answered.");
-    }
     uint64_t seq = t->fold.count + 1;
     if (tool_is_gone(t, call)) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
             *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
         return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
     }
-    *e = c->confirmed ? decide_gate(t, call, c, WORD_APPROVED) : deny(t, c, call);
+    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
 }
 
-static bool same_result(const struct command *c, const struct fact *f)
+/* The same value, however it was spelled. */
+static bool same_value(struct command *c, struct str was)
+{
+    struct jv *a, *b;
+    struct str copy = arena_dup(&c->arena, was);
+    if (str_eq(c->value, was)) return true;
+    return was.ptr && copy.ptr && json_parse(&c->arena, c->value, &a, NULL) == OK && json_parse(&c->arena, copy, &b, NULL) == OK
+        && jv_equal(a, b);
+}
+
+static bool same_result(struct command *c, const struct fact *f)
 {
     bool failed = c->error.ptr != NULL;
-    if (failed != (f->outcome == WORD_FAILED)) return false;
-    return failed ? str_eq(c->error, f->text) : str_eq(c->value, f->value);
+    if (f->outcome != (failed ? WORD_FAILED : WORD_DONE)) return false;
+    return failed ? str_eq(c->error, f->text) : same_value(c, f->value);
 }
 
 static struct str result_text(struct command *c)
@@ -355,28 +341,36 @@ static struct str result_text(struct command *c)
     return c->value;
 }
 
-static bool handle_result(struct thread *t, struct command *c, enum err *e)
+static bool is_foreign_result(struct thread *t, struct command *c, const struct call *call)
 {
-    struct call *call = fold_call(&t->fold, c->id);
     if (!call) {
         suspicious(t, c, "unknown_call");
         return refuse(t, c, 404, "unknown_call", "There is no such call here.");
     }
     c->answer.call = call;
     c->answer.run = call->run->id;
-    if (!call->client) {
-        suspicious(t, c, "not_client_tool");
-        struct str m = arena_printf(&c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
-                                    STR_ARG(call->asked ? call->asked->id : STR("(it has none)")));
-        return refuse(t, c, 403, "not_client_tool", m.ptr ? m.ptr : "The server runs this tool itself.");
-    }
+    if (call->client) return false;
+    suspicious(t, c, "not_client_tool");
+    struct str m = arena_printf(&c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
+                                STR_ARG(call->asked ? call->asked->id : STR("(it has none)")));
+    return refuse(t, c, 403, "not_client_tool", m.ptr ? m.ptr : "The server runs this tool itself.");
+}
+
+/* A call takes one result. True: this one is the second. */
+static bool is_second_result(struct thread *t, struct command *c, const struct call *call)
+{
     const struct fact *before = call->finished ? call->finished : call->early;
-    if (before) {
-        if (!same_result(c, before)) return refuse(t, c, 409, "late_result", "This call already has its outcome.");
-        accepted(t, c, call->run->id, before->seq);
-        c->answer.duplicate = true;
-        return true;
-    }
+    if (!before) return false;
+    if (!same_result(c, before)) return refuse(t, c, 409, "late_result", "This call already has its outcome.");
+    accepted(t, c, call->run->id, before->seq);
+    c->answer.duplicate = true;
+    return true;
+}
+
+static bool handle_result(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_call(&t->fold, c->id);
+    if (is_foreign_result(t, c, call) || is_second_result(t, c, call)) return true;
     struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT, .call = call->id,
                       .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE, .text = result_text(c), .value = c->value };
     if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
@@ -384,6 +378,15 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
     return true;
+}
+
+bool command_refused(struct thread *t, struct command *c)
+{
+    struct call *call = c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
+    c->answer = (struct answer){ 0 };
+    if (c->kind == CMD_RESULT) (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
+    else if (!is_forged(t, c, call) && call->decided) answered_before(t, c, call);
+    return c->answer.status >= 400;
 }
 
 static bool handle_claim(struct thread *t, struct command *c)
@@ -399,6 +402,16 @@ static bool handle_claim(struct thread *t, struct command *c)
     call->claim_owner = c->claim_owner;
     accepted(t, c, call->run->id, 0);
     return true;
+}
+
+void command_unclaim(struct thread *t, const void *claim_owner)
+{
+    for (size_t i = 0; i < t->fold.call_count; i++) {
+        struct call *c = t->fold.calls[i];
+        if (c->claim_owner != claim_owner) continue;
+        c->claim_owner = NULL;
+        c->claimed_by = STR_NONE;
+    }
 }
 
 static bool handle_settle(struct thread *t, struct command *c, enum err *e)
@@ -432,30 +445,54 @@ static bool handle_stop(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
-/* --- from inside --------------------------------------------------------------------------- */
+/* --- the clock ------------------------------------------------------------------------------- */
 
-/* Nobody looks: the outcome is shown at the next visit and told to the model with the next message. */
-static enum err end_unwatched(struct thread *t)
+static bool all_finished(const struct run *r)
+{
+    for (size_t i = 0; i < r->call_count; i++)
+        if (r->calls[i]->state != CALL_FINISHED) return false;
+    return true;
+}
+
+/* Nobody looks, or the person goes on: the outcome is shown at the next visit and told to the model
+ * with the next message. */
+static enum err end_expired(struct thread *t)
 {
     const struct run *r = t->fold.run;
-    for (size_t i = 0; i < r->call_count; i++)
-        if (r->calls[i]->state != CALL_FINISHED) return OK;
-    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("expired") };
-    return t->watching || !run_live(r) ? OK : thread_add(t, &f);
+    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("expired"),
+                      .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    return thread_add(t, &f);
 }
 
-static void handle_expire(struct thread *t, struct command *c, enum err *e)
+static bool is_overdue(const struct thread *t, const struct call *c, int64_t now)
 {
-    struct call *call = fold_confirmation(&t->fold, c->id);
-    int64_t      now = clock_wall_ms();
-    if (!call) call = fold_call(&t->fold, c->id);
-    if (!call || !run_live(call->run)) return;
-    if (call->state == CALL_ASKED && call->asked->expires_ms && call->asked->expires_ms <= now) {
-        if (!(*e = expire_gate(t, call))) *e = end_unwatched(t);
-    } else if (call->state == CALL_STARTED && call->client && call->started->at_ms + t->hub->setup.client_timeout_ms <= now) {
-        *e = finish_call(t, call, WORD_FAILED, STR("No browser answered in time."));
-    }
+    if (c->state == CALL_ASKED) return c->asked->expires_ms && c->asked->expires_ms <= now;
+    return c->state == CALL_STARTED && c->client && c->started->at_ms + t->hub->setup.client_timeout_ms <= now;
 }
+
+/* Lets everything expire that is overdue: all verdicts first, then the outcomes. */
+static enum err expire_due(struct thread *t, bool going_on)
+{
+    struct run *r = t->fold.run;
+    int64_t     now = clock_wall_ms();
+    enum err    e = OK;
+    bool        gates = false;
+    if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return OK;
+    for (size_t i = 0; i < r->call_count && !e; i++) {
+        if (r->calls[i]->state != CALL_ASKED || !is_overdue(t, r->calls[i], now)) continue;
+        e = decide_gate(t, r->calls[i], NULL, WORD_EXPIRED);
+        gates = true;
+    }
+    for (size_t i = 0; i < r->call_count && !e; i++) {
+        struct call *c = r->calls[i];
+        if (c->state == CALL_REFUSED) e = finish_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
+        else if (is_overdue(t, c, now)) e = finish_call(t, c, WORD_FAILED, STR("No browser answered in time."));
+    }
+    if (e || !gates || !all_finished(r)) return e;
+    return t->watching && !going_on ? OK : end_expired(t);
+}
+
+/* --- from inside --------------------------------------------------------------------------- */
 
 static void handle_step_done(struct thread *t, enum err *e)
 {
@@ -494,6 +531,8 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
 {
     if (!t->exists && !c->create && c->kind < CMD_EXPIRE)
         return refuse(t, c, 404, "unknown_thread", "There is no such conversation.");
+    bool going_on = c->kind == CMD_MESSAGE || c->kind == CMD_RETRY || c->kind == CMD_ACTION;
+    if (c->kind <= CMD_EXPIRE && (*e = expire_due(t, going_on))) return true;
     switch (c->kind) {
     case CMD_CREATE: return handle_create(t, c, e);
     case CMD_MESSAGE: return handle_message(t, c, e);
@@ -506,7 +545,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_DELETE: return handle_stop(t, c, e);
     case CMD_SETTLE: return handle_settle(t, c, e);
     case CMD_FOLLOW: accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count); return true;
-    case CMD_EXPIRE: handle_expire(t, c, e); return true;
+    case CMD_EXPIRE: return true;                    /* has been done by now */
     case CMD_STEP_DONE: handle_step_done(t, e); return true;
     case CMD_TOOL_DONE: handle_tool_done(t, c, e); return true;
     case CMD_TOOL_ASKS: handle_tool_asks(t, c, e); return true;

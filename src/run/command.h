@@ -59,7 +59,7 @@ struct command {
 
     struct str        text, message_id, page, replaces;   /* MESSAGE */
     struct str        files;                               /* JSON list of {mediaType,url,filename?} */
-    struct str        of; bool from_end;                   /* RETRY: run id, or STR_NONE for the last */
+    struct str        of;                                  /* RETRY: run id, or STR_NONE for the last */
     struct str        action; struct str data;             /* ACTION */
     struct str        id;                                  /* DECIDE: confirmation id; RESULT, CLAIM: call id; SETTLE: either; EXPIRE */
     bool              confirmed;                           /* DECIDE */
@@ -78,6 +78,12 @@ struct command {
     void             *job;
     struct store_list lookup;
 };
+
+/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->answer. For carriers of
+ * several answers, which are taken all or none. */
+bool command_refused(struct thread *t, struct command *c);
+/* The tab that claimed offered calls with this `claim_owner` has left. */
+void command_unclaim(struct thread *t, const void *claim_owner);
 
 /* A zeroed command with its arena ready. Freed by command_free, normally at the end of `done`. */
 struct command *command_new(enum command_kind kind);

@@ -85,6 +85,7 @@ struct thread *thread_new(struct hub *h, struct log_name log);
 void thread_free(struct thread *t);
 void thread_load(struct thread *t);
 void thread_post(struct thread *t, struct command *c);      /* into the mailbox, then pump */
+void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
 void thread_pump(struct thread *t);
 void thread_wake(struct thread *t);
 bool thread_idle(const struct thread *t);
@@ -118,6 +119,8 @@ struct str approval_id(struct arena *a, const struct call *c);              /* o
 struct str approval_digest(struct arena *a, const struct call *c);          /* sha256 of name and canonical arguments, hex */
 /* The fact that asks. */
 MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a);
+/* The result of a call whose gate ended in anything but a yes. */
+struct str approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 const char *approval_status(const struct call *c);

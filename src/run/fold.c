@@ -173,7 +173,7 @@ static void apply_decided(struct call *c, const struct fact *a)
 {
     if (c->question && str_eq(c->question->id, a->id)) { c->question = NULL; return; }
     c->decided = a;
-    if (a->outcome == WORD_APPROVED) c->state = CALL_GRANTED;
+    c->state = a->outcome == WORD_APPROVED ? CALL_GRANTED : CALL_REFUSED;
 }
 
 /* A server action is a step the person made: one call, no words. */
@@ -273,7 +273,7 @@ bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
         const struct call *c = f->calls[i];
         if (c->run != r || c->step_seq > seq || by(c->finished, seq)) continue;
         bool asked = by(c->asked, seq) && !by(c->decided, seq);
-        bool offered = c->client && by(c->started, seq);
+        bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);   /* else its result is there */
         if (!asked && !offered) return false;
         any = true;
     }
@@ -316,6 +316,7 @@ static struct next decide_call(struct call *c, bool (*idempotent)(void *, const 
         must(!"gate");
         break;
     case CALL_GRANTED: return (struct next){ .kind = NEXT_START, .call = c };
+    case CALL_REFUSED: return finish(c, c->decided->outcome, STR_NONE);     /* whoever appends it says why */
     case CALL_STARTED:
         if (c->job || c->client) break;
         if (idempotent(ctx, c)) return (struct next){ .kind = NEXT_RERUN, .call = c };

@@ -9,7 +9,7 @@
  * no thread of execution, no stack and no timer, only its place in the log.
  *
  *   call:  PROPOSED -(policy)-> ASKED -yes-> GRANTED -> STARTED -> FINISHED
- *              |                  \_ no, clock, moved on _________/
+ *              |                  \_ no, clock, moved on -> REFUSED _/
  *              \_ free ____________________________ STARTED
  *   run:   THINKING (the model is to speak) <-> CALLS (its calls are open) -> ENDED
  *
@@ -21,7 +21,7 @@
 
 #include "run/fact.h"
 
-enum call_state { CALL_PROPOSED, CALL_ASKED, CALL_GRANTED, CALL_STARTED, CALL_FINISHED };
+enum call_state { CALL_PROPOSED, CALL_ASKED, CALL_GRANTED, CALL_REFUSED, CALL_STARTED, CALL_FINISHED };
 
 struct run;
 struct call {

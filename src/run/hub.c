@@ -152,6 +152,16 @@ void hub_submit(struct hub *h, struct command *c)
     store_list(h->setup.store, &c->lookup);
 }
 
+void hub_submit_all(struct hub *h, struct command **list, size_t count)
+{
+    struct thread *t = find_or_add(h, list[0]->log);
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (t) thread_queue(t, list[i]);
+        else to_thread(h, list[i]);
+    }
+    to_thread(h, list[count - 1]);
+}
+
 /* --- expiry --------------------------------------------------------------------------------------- */
 
 static void ask_next_due(struct hub *h)

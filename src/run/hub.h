@@ -36,6 +36,8 @@ void hub_free(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void hub_recover(struct hub *h);
 void hub_submit(struct hub *h, struct command *c);
+/* Several commands on one thread, without request ids: they stand in the log together. */
+void hub_submit_all(struct hub *h, struct command **list, size_t count);
 
 /* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
  * and see hub_draining. `done` when every running tool has its outcome. */

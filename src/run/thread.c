@@ -315,6 +315,7 @@ static enum err add_asked(struct thread *t, struct call *c)
 static enum err add_finish(struct thread *t, const struct next *n)
 {
     struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
+    if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
     if (n->call->started) f.ms = clock_wall_ms() - n->call->started->at_ms;
     if (n->outcome == WORD_UNKNOWN)
         log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
@@ -433,11 +434,16 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
-void thread_post(struct thread *t, struct command *c)
+void thread_queue(struct thread *t, struct command *c)
 {
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
+}
+
+void thread_post(struct thread *t, struct command *c)
+{
+    thread_queue(t, c);
     thread_pump(t);
 }
 

@@ -3,6 +3,7 @@
 // `node run.mjs WORD` runs the tests whose name contains WORD. Last line: N passed, N failed.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,6 +62,21 @@ async function listening(args, env, find) {
     return { port, stop: () => p.kill() };
 }
 
+// This server cannot choose a port by itself, and says that it listens before it does.
+const freePort = () => new Promise((ok) => {
+    const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => ok(port)); });
+});
+async function reachable(port) {
+    for (let i = 0; i < 100; i++) {
+        const there = await new Promise((ok) => {
+            const c = connect(Number(port), "127.0.0.1", () => { c.destroy(); ok(true); });
+            c.on("error", () => ok(false));
+        });
+        if (there) return;
+        await new Promise((ok) => setTimeout(ok, 50));
+    }
+}
+
 // --- tests ------------------------------------------------------------------------------
 const tests = [];
 const test = (name, body) => tests.push({ name, body });
@@ -111,8 +127,9 @@ async function newEra(entry) {
 
 test("server-everything over stdio", () => legacy({ command: process.execPath, args: [everything, "stdio"] }));
 test("server-everything over HTTP", async () => {
-    const PORT = String(20000 + Math.floor(Math.random() * 20000));
+    const PORT = String(await freePort());
     const s = await listening([everything, "streamableHttp"], { PORT }, (t) => t.includes("listening on port") && PORT);
+    await reachable(PORT);
     try { await legacy({ url: `http://127.0.0.1:${s.port}/mcp` }); } finally { s.stop(); }
 });
 test("a server of the new era over stdio", () => newEra({ command: process.execPath, args: [modern, "stdio"] }));

@@ -80,6 +80,30 @@ TEST(a_tools_directory_is_its_own_and_is_gone_afterwards)
     end();
 }
 
+/* As parley serve has it: the store's own path, relative. */
+TEST(a_relative_root_works_and_what_a_dead_keeper_left_is_removed)
+{
+    struct children *c, *other;
+    struct loop      l;
+    struct stat      st;
+    char             here[1000], stale[300];
+    struct timespec  old[2] = { { 1000, 0 }, { 1000, 0 } };
+
+    REQUIRE(getcwd(here, sizeof here) && chdir(test_dir()) == 0 && loop_init(&l) == OK);
+    REQUIRE(mkdir("rel.work", 0700) == 0 && mkdir("rel.work/k-stale1", 0700) == 0 && mkdir("rel.work/k-stale1/1", 0700) == 0);
+    REQUIRE(utimensat(AT_FDCWD, "rel.work/k-stale1", old, 0) == 0);
+    REQUIRE(children_start(&c, &l, "rel.work") == OK);
+    REQUIRE(children_start(&other, &l, "rel.work") == OK);
+    snprintf(stale, sizeof stale, "%s/rel.work/k-stale1", test_dir());
+    CHECK(stat(stale, &st) != 0);
+    children_stop(c);
+    CHECK(stat("rel.work", &st) == 0);
+    children_stop(other);
+    CHECK(stat("rel.work", &st) != 0);
+    loop_done(&l);
+    REQUIRE(chdir(here) == 0);
+}
+
 TEST(a_tool_does_not_read_what_is_not_for_it)
 {
     char       script[1000], path[300];
