@@ -217,7 +217,10 @@ static void tell_metrics(struct thread *t, const struct fact *f)
 {
     const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP) metrics_tokens(f->input_tokens, f->output_tokens);
+    if (f->kind == FACT_STEP) {
+        metrics_tokens(f->input_tokens, f->output_tokens);
+        quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
+    }
     if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool)) metrics_tool(c->tool, word_name(f->outcome));
 }
 
@@ -383,9 +386,10 @@ static enum err resume_fresh(struct thread *t)
 static void count_run(struct thread *t)
 {
     bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (t->counted && !now) t->hub->runs--;
-    if (!t->counted && now) t->hub->runs++;
+    if (t->counted == now) return;
     t->counted = now;
+    t->hub->runs += now ? 1u : -1u;
+    quota_run(t->hub->setup.quota, t->owner, now ? 1 : -1);
 }
 
 /* --- the pump -------------------------------------------------------------------------------------- */

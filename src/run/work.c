@@ -5,6 +5,7 @@
  * call that is `started` without a job was left behind by a process that died.
  */
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -356,6 +357,7 @@ static void finish_job(struct job *j, const struct tool_result *r)
 {
     struct arena *a = &j->done->arena;
     if (j->finished) return;
+    fault_hit("run.after_tool");
     j->finished = true;
     loop_timer_stop(&j->timer);
     j->result = *r;
@@ -444,7 +446,9 @@ static void start_job(struct job *j)
     struct tool *tool = j->tool.tool;
     j->started = true;
     if (tool && tool->timeout_ms) loop_timer_set(&j->timer, tool->timeout_ms);
+    fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
+    fault_hit("run.in_tool");
     if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
 }
 
