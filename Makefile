@@ -3,7 +3,7 @@
 
 B     ?= build
 
-.PHONY: help setup run build test unit conformance layers asan fuzz fmt clean
+.PHONY: help setup run build test unit conformance layers asan fuzz faults bench fmt clean
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ conformance: setup ## the MCP client against real servers and the conformance su
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
+
+bench: setup ## speed beside nginx, Node and the AI SDK, in under 4 minutes; LONG=1 takes longer
+	@bench/run
 
 fmt: ## format the C code
 	@clang-format -i $$(git ls-files 'src/*.[ch]' 'test/*.[ch]')

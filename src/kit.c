@@ -7,8 +7,6 @@
 #include "tool/http.h"
 #include "tool/policy.h"
 
-#define THINKING_TOKENS 4096      /* "thinking": true */
-
 static bool no_memory(struct str *why)
 {
     *why = STR("out of memory");
@@ -17,37 +15,11 @@ static bool no_memory(struct str *why)
 
 /* --- models ------------------------------------------------------------------------------------ */
 
-/* "thinking" as people write it, in the provider's own words. */
-static struct str thinking(struct arena *a, struct str provider, const struct jv *v)
+static const struct model_header *headers(struct arena *a, const struct config_model *m)
 {
-    int64_t budget = THINKING_TOKENS;
-    if (!v || v->type == JSON_OBJECT || v->type == JSON_STRING) return v ? v->raw : STR_NONE;
-    bool on = v->type == JSON_NUMBER ? jv_int(v, &budget) && budget > 0 : jv_true(v);
-    if (str_is(provider, "anthropic"))
-        return on ? arena_printf(a, "{\"type\":\"enabled\",\"budget_tokens\":%lld}", (long long)budget) : STR("{\"type\":\"disabled\"}");
-    if (str_is(provider, "gemini"))
-        return arena_printf(a, "{\"includeThoughts\":%s,\"thinkingBudget\":%lld}", on ? "true" : "false", on ? (long long)budget : 0);
-    return on ? STR("\"medium\"") : STR("\"minimal\"");
-}
-
-/* The headers as the object the adapters take. */
-static const struct jv *headers(struct arena *a, const struct config_model *m)
-{
-    struct jv *object = arena_new(a, struct jv), **tail;
-    if (!object || !m->header_count) return NULL;
-    object->type = JSON_OBJECT;
-    tail = &object->child;
-    for (size_t i = 0; i < m->header_count; i++) {
-        struct jv *v = arena_new(a, struct jv);
-        if (!v) return NULL;
-        v->type = JSON_STRING;
-        v->key = m->headers[i].name;
-        v->str = m->headers[i].value;
-        object->count++;
-        *tail = v;
-        tail = &v->next;
-    }
-    return object;
+    struct model_header *list = arena_array(a, m->header_count + 1, sizeof *list);
+    for (size_t i = 0; list && i < m->header_count; i++) list[i] = (struct model_header){ m->headers[i].name, m->headers[i].value };
+    return list;
 }
 
 static bool make_model(struct kit *k, struct kit_model *m, struct str *why)
@@ -58,12 +30,13 @@ static bool make_model(struct kit *k, struct kit_model *m, struct str *why)
         return m->model ? true : no_memory(why);
     }
     if (!k->upstream && !(k->upstream = upstream_new(k->loop))) return no_memory(why);
-    if (secret_set(&m->key, c->api_key) != OK) return no_memory(why);
+    const struct model_header *list = headers(&k->arena, c);
+    if (!list) return no_memory(why);
     m->remote = (struct model_config){
-        .name = c->name, .provider = c->provider, .model = c->model, .api_key = &m->key, .base_url = c->base_url,
-        .max_tokens = c->max_tokens, .thinking = thinking(&k->arena, c->provider, c->thinking), .headers = headers(&k->arena, c),
-        .version = c->version, .bearer = str_is(c->auth, "bearer"), .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
-        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries ? (int)c->retries : -1 };
+        .name = c->name, .provider = c->provider, .model = c->model, .api_key = c->api_key, .base_url = c->base_url,
+        .version = c->version, .bearer = str_is(c->auth, "bearer"), .max_tokens = c->max_tokens, .thinking = c->thinking,
+        .headers = list, .header_count = c->header_count, .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
+        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries };
     m->model = model_remote_new(k->upstream, &m->remote, why);
     return m->model != NULL;
 }
@@ -253,7 +226,6 @@ static void closed_one(struct kit *k)
     for (size_t i = 0; i < k->list_count; i++) k->lists[i]->ops->free(k->lists[i]);
     for (size_t i = 0; i < k->model_count; i++) {
         if (k->models[i].model) k->models[i].model->ops->free(k->models[i].model);
-        secret_done(&k->models[i].key);
     }
     if (k->children) children_stop(k->children);
     registry_done(&k->registry);

@@ -6,7 +6,6 @@
 #ifndef PARLEY_KIT_H
 #define PARLEY_KIT_H
 
-#include "base/secret.h"
 #include "config.h"
 #include "loop/curl.h"
 #include "model/provider.h"
@@ -17,7 +16,6 @@
 
 struct kit_model {
     const struct config_model *config;
-    struct secret              key;
     struct model_config        remote;      /* provider other than "demo" */
     struct model              *model;
 };

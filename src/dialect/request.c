@@ -127,6 +127,10 @@ static bool fill_action(struct command *c, const struct jv *v, struct refusal *w
     c->data = data && data->type != JSON_NULL ? data->raw : STR_NONE;
     if (str_is(name->str, "approve")) return decide_action(c, data, true, why);
     if (str_is(name->str, "deny")) return decide_action(c, data, false, why);
+    if (str_is(name->str, "retry")) {
+        c->kind = CMD_RETRY;
+        c->of = jv_str_at(data, "run_id");
+    }
     return true;
 }
 

@@ -12,6 +12,7 @@
 #define VERSION        "2026-10-21"
 #define VERSION_OLD    "2023-06-01"   /* the last one that takes sampling parameters */
 #define MAX_TOKENS     8192           /* must be sent; every current model takes it */
+#define BUDGET_MIN     1024           /* of thinking tokens, says the service */
 
 /* --- request ----------------------------------------------------------------------- */
 
@@ -214,6 +215,34 @@ static void write_tools(struct jsonw *w, const struct model_config *c, const str
     jw_end_obj(w);
 }
 
+/* The budget counts against max_tokens, so it is added to them. */
+static int64_t budget(const struct model_config *c)
+{
+    int64_t n = 0;
+    if (!jv_int(c->thinking, &n) || n <= 0) return 0;
+    return n < BUDGET_MIN ? BUDGET_MIN : n;
+}
+
+static void write_thinking(struct jsonw *w, const struct model_config *c)
+{
+    const struct jv *t = c->thinking;
+    if (!t) return;
+    jw_key(w, "thinking");
+    if (t->type == JSON_OBJECT) {
+        jw_jv(w, t);
+        return;
+    }
+    jw_obj(w);
+    jw_kstrz(w, "type", wire_thinking_off(t) ? "disabled" : budget(c) ? "enabled" : "adaptive");
+    if (budget(c)) jw_kint(w, "budget_tokens", budget(c));
+    jw_end_obj(w);
+    if (t->type != JSON_STRING) return;
+    jw_key(w, "output_config");
+    jw_obj(w);
+    jw_kstr(w, "effort", t->str);
+    jw_end_obj(w);
+}
+
 static void body(struct buf *out, const struct model_config *c, const struct model_request *q)
 {
     /* What this file writes itself; and, but for the old version, what the service answers 400 to. */
@@ -224,9 +253,9 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "model", c->model);
-    jw_kint(&w, "max_tokens", c->max_tokens > 0 ? c->max_tokens : MAX_TOKENS);
+    jw_kint(&w, "max_tokens", (c->max_tokens > 0 ? c->max_tokens : MAX_TOKENS) + budget(c));
     jw_kbool(&w, "stream", true);
-    if (c->thinking.len) jw_kraw(&w, "thinking", c->thinking);
+    write_thinking(&w, c);
     wire_extra(&w, c->extra, old ? taken + 3 : taken);
     write_tools(&w, c, q);
     if (q->system.len) {

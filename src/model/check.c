@@ -84,8 +84,8 @@ struct model_check *model_check(struct upstream *up, const struct model_config *
     k->ctx = ctx;
     buf_init(&k->sentence, 0);
     quick.max_tokens = TOKENS;
-    quick.thinking = STR_NONE;              /* its budget would not fit into so few tokens */
-    quick.retries = -1;
+    quick.thinking = NULL;              /* its budget would not fit into so few tokens */
+    quick.retries = 0;
     quick.connect_ms = CONNECT_MS;
     quick.first_byte_ms = quick.idle_ms = quick.total_ms = ANSWER_MS;
     k->model = model_remote_new(up, &quick, &why);

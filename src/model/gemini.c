@@ -232,15 +232,34 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
                                          : STR("{\"functionCallingConfig\":{\"mode\":\"AUTO\"}}"));
 }
 
+static void write_thinking(struct jsonw *w, const struct jv *t)
+{
+    int64_t n;
+    jw_key(w, "thinkingConfig");
+    if (t->type == JSON_OBJECT) {
+        jw_jv(w, t);
+        return;
+    }
+    jw_obj(w);
+    if (wire_thinking_off(t)) {
+        jw_kint(w, "thinkingBudget", 0);
+    } else {
+        jw_kbool(w, "includeThoughts", true);
+        if (jv_int(t, &n)) jw_kint(w, "thinkingBudget", n);
+        if (t->type == JSON_STRING) jw_kstr(w, "thinkingLevel", t->str);
+    }
+    jw_end_obj(w);
+}
+
 static void write_settings(struct jsonw *w, const struct model_config *c)
 {
     static const char *const taken[] = { "maxOutputTokens", "thinkingConfig", NULL };
     const struct jv *extra = jv_get(c->extra, "generationConfig");
-    if (c->max_tokens <= 0 && !c->thinking.len && !extra) return;
+    if (c->max_tokens <= 0 && !c->thinking && !extra) return;
     jw_key(w, "generationConfig");
     jw_obj(w);
     if (c->max_tokens > 0) jw_kint(w, "maxOutputTokens", c->max_tokens);
-    if (c->thinking.len) jw_kraw(w, "thinkingConfig", c->thinking);
+    if (c->thinking) write_thinking(w, c->thinking);
     wire_extra(w, extra, taken);
     jw_end_obj(w);
 }

@@ -212,7 +212,8 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     jw_kbool(&w, "stream", true);
     jw_kraw(&w, "stream_options", STR("{\"include_usage\":true}"));
     if (c->max_tokens > 0) jw_kint(&w, is_openai(c) ? "max_completion_tokens" : "max_tokens", c->max_tokens);
-    if (c->thinking.len) jw_kraw(&w, "reasoning_effort", c->thinking);
+    if (wire_effort(c->thinking).len) jw_kstr(&w, "reasoning_effort", wire_effort(c->thinking));
+    wire_extra(&w, c->thinking, taken);
     if (is_openai(c) && q->thread.len) jw_kstr(&w, "prompt_cache_key", q->thread);
     wire_extra(&w, c->extra, taken);
     write_tools(&w, q);

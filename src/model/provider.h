@@ -1,46 +1,51 @@
 /* provider.h -- models behind a network: how one is configured, made and checked.
  *
  *     struct upstream *up = upstream_new(&loop);
- *     struct model_config c = { .name = STR("main"), .provider = STR("anthropic"),
- *                               .model = STR("..."), .api_key = &key };
+ *     struct model_config c = { MODEL_DEFAULTS, .name = STR("main"), .provider = STR("anthropic"),
+ *                               .model = STR("..."), .api_key = key };
  *     struct model *m = model_remote_new(up, &c, &why);
  *
  * Providers: "anthropic", "gemini", "openai" (everything that speaks chat
  * completions: llama.cpp, vLLM, Ollama, Mistral, Groq ...). The configuration is
- * copied; what is 0 or STR_NONE takes its default.
+ * copied. Secrets in it are copied into the request headers only, which are wiped when the model is freed.
  */
 #ifndef PARLEY_PROVIDER_H
 #define PARLEY_PROVIDER_H
 
-#include "base/secret.h"
+#include "base/json.h"
 #include "model/model.h"
 
 struct upstream;             /* model/upstream.h: the connections, one per loop */
 
+struct model_header { struct str name, value; };
+
 struct model_config {
-    struct str name;                   /* how the configuration calls it; default: the model */
+    struct str name;                   /* how the configuration calls it; STR_NONE: the model */
     struct str provider;
     struct str model;                  /* required */
-    const struct secret *api_key;      /* NULL or empty: none is sent (local servers) */
-    struct str base_url;               /* default: the vendor's. anthropic: ".../v1/messages" is appended ("/v1" not
+    struct str api_key;                /* secret; STR_NONE: none is sent (local servers) */
+    struct str base_url;               /* STR_NONE: the vendor's. anthropic: "/v1/messages" is appended ("/v1" not
                                           twice); openai: "/chat/completions"; gemini: "/models/..." */
-    int64_t    max_tokens;             /* default: anthropic 8192 (it must be sent), others: the provider's own */
-    struct str thinking;               /* raw JSON. anthropic: the `thinking` object; gemini: `thinkingConfig`;
-                                          openai: a string, sent as reasoning_effort */
-    const struct jv *headers;          /* object of strings, sent as they are; one of the same name as ours replaces it */
-    const struct jv *extra;            /* object; its members are added to the request body (temperature ...) */
-    struct str version;                /* anthropic-version; default 2026-10-21 */
-    bool       bearer;                 /* anthropic: key as Authorization: Bearer instead of x-api-key */
+    struct str version;                /* anthropic-version; STR_NONE: 2026-10-21 */
+    bool       bearer;                 /* anthropic, gemini: the key as Authorization: Bearer */
+    int64_t    max_tokens;             /* 0: anthropic 8192 (it must be sent), others: the provider's own */
+    /* NULL: not said. true, false; a number: a budget of tokens (0: off); a string: the effort ("low" ...); an
+     * object, the provider's own: anthropic's `thinking`, gemini's `thinkingConfig`, for openai members of the body. */
+    const struct jv *thinking;
+    const struct model_header *headers; size_t header_count;   /* one of the same name as ours replaces it */
+    const struct jv *extra;            /* NULL, or an object; its members are added to the request body (temperature ...) */
     bool       no_cache_marks;         /* anthropic: no cache_control */
     bool       replay_reasoning;       /* openai: reasoning_content on assistant messages (DeepSeek tool turns) */
-    unsigned   connect_ms;             /* 10,000 */
-    unsigned   first_byte_ms;          /* 120,000: until the response's headers */
-    unsigned   idle_ms;                /* 120,000 between two reads; comments and pings count as life */
-    unsigned   total_ms;               /* 1,800,000 */
-    unsigned   wait_max_ms;            /* 60,000: a longer wait asked for by the provider is not slept but told */
-    int        retries;                /* 0: the default (2); negative: none */
-    size_t     response_max;           /* 64 MiB: bytes of one answer */
+    unsigned   connect_ms;             /* these four: 0 takes the default */
+    unsigned   first_byte_ms;          /* until the response's headers */
+    unsigned   idle_ms;                /* between two reads; comments and pings count as life */
+    unsigned   total_ms;
+    unsigned   wait_max_ms;            /* a longer wait asked for by the provider is not slept but told */
+    unsigned   retries;                /* further attempts; 0: none */
+    size_t     response_max;           /* bytes of one answer; 0: 64 MiB */
 };
+#define MODEL_DEFAULTS .connect_ms = 10000, .first_byte_ms = 120000, .idle_ms = 120000, .total_ms = 1800000, \
+                       .wait_max_ms = 60000, .retries = 2, .response_max = 64u << 20
 
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);

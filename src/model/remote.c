@@ -14,6 +14,7 @@
  */
 #include "base/id.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/utf8.h"
 #include "model/upstream.h"
 #include "model/wire.h"
@@ -25,7 +26,7 @@ struct remote {
     struct model        model;
     struct upstream    *up;
     const struct wire  *wire;
-    struct model_config config;     /* its texts live in `arena`; api_key is not kept: it is in the headers */
+    struct model_config config;     /* its texts live in `arena`; key and headers are not kept: they are in `headers` */
     struct arena        arena;
     struct str          url, host;
     struct curl_slist  *headers;
@@ -121,7 +122,7 @@ static int64_t back_off(unsigned attempt)
 static bool may_repeat(const struct model_run *r)
 {
     const struct trouble *t = &r->trouble;
-    return t->again && !r->reader.dec.parts.spoke && r->body.len && (int)r->attempt <= r->m->config.retries
+    return t->again && !r->reader.dec.parts.spoke && r->body.len && r->attempt <= r->m->config.retries
         && t->after_ms <= (int64_t)r->m->config.wait_max_ms;
 }
 
@@ -374,70 +375,41 @@ static bool add_header(struct remote *m, struct str name, const char *prefix, st
     return ok;
 }
 
-static bool is_given(const struct jv *headers, const char *name)
+static bool own_header(struct remote *m, const struct model_config *c, const char *name, const char *prefix, struct str value)
 {
-    if (jv_is(headers, JSON_OBJECT))
-        JV_EACH(h, headers) if (str_eq_nocase(h->key, str_c(name))) return true;
-    return false;
-}
-
-static bool own_header(struct remote *m, const struct jv *given, const char *name, const char *prefix, struct str value)
-{
-    return is_given(given, name) || add_header(m, str_c(name), prefix, value);
+    for (size_t i = 0; i < c->header_count; i++)
+        if (str_eq_nocase(c->headers[i].name, str_c(name))) return true;
+    return add_header(m, str_c(name), prefix, value);
 }
 
 static bool add_headers(struct remote *m, const struct model_config *c)
 {
-    const char *name, *prefix;
+    const char        *name, *prefix;
     const struct wire *w = m->wire;
     bool ok = headers_add(&m->headers, "Expect:")          /* no "100-continue": it costs a round trip */
-           && own_header(m, c->headers, "Content-Type", "", STR("application/json"))
-           && own_header(m, c->headers, "Accept", "", STR("text/event-stream"))
-           && own_header(m, c->headers, "User-Agent", "parley/", STR(PARLEY_VERSION));
-    if (w->version_header) ok = ok && own_header(m, c->headers, w->version_header, "", c->version.len ? c->version : str_c(w->version));
+           && own_header(m, c, "Content-Type", "", STR("application/json"))
+           && own_header(m, c, "Accept", "", STR("text/event-stream"))
+           && own_header(m, c, "User-Agent", "parley/", STR(PARLEY_VERSION));
+    if (w->version_header) ok = ok && own_header(m, c, w->version_header, "", c->version.len ? c->version : str_c(w->version));
     w->key_header(c, &name, &prefix);
-    if (c->api_key && secret_is_set(c->api_key)) ok = ok && own_header(m, c->headers, name, prefix, secret_view(c->api_key));
-    if (jv_is(c->headers, JSON_OBJECT)) JV_EACH(h, c->headers) ok = ok && add_header(m, h->key, "", h->str);
+    if (c->api_key.len) ok = ok && own_header(m, c, name, prefix, c->api_key);
+    for (size_t i = 0; i < c->header_count; i++) ok = ok && add_header(m, c->headers[i].name, "", c->headers[i].value);
     return ok;
-}
-
-static const char *check_headers(const struct jv *headers)
-{
-    if (!headers) return NULL;
-    if (headers->type != JSON_OBJECT) return "\"headers\" must be an object of strings.";
-    JV_EACH(h, headers) {
-        if (h->type != JSON_STRING) return "\"headers\" must be an object of strings.";
-        if (!id_valid(h->key, 128) || !is_plain(h->str)) return "A header has a name or value that cannot be sent.";
-    }
-    return NULL;
-}
-
-static const char *check_thinking(const struct model_config *c, const struct wire *w)
-{
-    struct arena a;
-    struct jv   *v = NULL;
-    if (!c->thinking.len) return NULL;
-    arena_init(&a, 0);
-    enum json_type want = w == &wire_openai ? JSON_STRING : JSON_OBJECT;
-    bool ok = json_parse(&a, c->thinking, &v, NULL) == OK && v->type == want;
-    arena_done(&a);
-    if (ok) return NULL;
-    return want == JSON_STRING ? "\"thinking\" must be a string for this provider, such as \"low\" or \"high\"."
-                               : "\"thinking\" must be an object for this provider.";
 }
 
 static const char *check_config(const struct model_config *c, const struct wire *w)
 {
-    const char *why;
     if (!w) return "The provider is not known; known are anthropic, gemini and openai.";
     if (!c->model.len) return "The model has no name (\"model\").";
     if (!is_plain(c->model) || !is_plain(c->base_url) || !is_plain(c->version)) return "The model's name, version or base_url has a character that cannot be sent.";
     if (c->base_url.len && !str_starts(c->base_url, STR("http://")) && !str_starts(c->base_url, STR("https://")))
         return "base_url must begin with http:// or https://.";
-    if (c->api_key && !is_plain(secret_view(c->api_key))) return "The API key has a character that cannot be sent, such as a line break.";
+    if (!is_plain(c->api_key)) return "The API key has a character that cannot be sent, such as a line break.";
     if (c->extra && c->extra->type != JSON_OBJECT) return "\"extra\" must be an object.";
-    if ((why = check_headers(c->headers))) return why;
-    return check_thinking(c, w);
+    if (jv_is(c->thinking, JSON_NULL) || jv_is(c->thinking, JSON_ARRAY)) return "\"thinking\" must be true, false, a number of tokens, a word or an object.";
+    for (size_t i = 0; i < c->header_count; i++)
+        if (!id_valid(c->headers[i].name, 128) || !is_plain(c->headers[i].value)) return "A header has a name or value that cannot be sent.";
+    return NULL;
 }
 
 static void fill_defaults(struct model_config *c)
@@ -446,27 +418,31 @@ static void fill_defaults(struct model_config *c)
     if (!c->first_byte_ms) c->first_byte_ms = 120000;
     if (!c->idle_ms) c->idle_ms = 120000;
     if (!c->total_ms) c->total_ms = 1800000;
-    if (!c->wait_max_ms) c->wait_max_ms = 60000;
-    if (!c->retries) c->retries = 2;
     if (!c->response_max) c->response_max = 64u << 20;
+}
+
+static const struct jv *copy_tree(struct arena *a, const struct jv *v)
+{
+    struct jv *copy = NULL;
+    if (v && json_parse(a, arena_dup(a, v->raw), &copy, NULL) != OK) a->failed = true;
+    return copy;
 }
 
 static void copy_config(struct remote *m, const struct model_config *c)
 {
     struct model_config *to = &m->config;
     struct arena        *a = &m->arena;
-    struct jv           *extra = NULL;
     *to = *c;
     to->name = arena_dup(a, c->name.len ? c->name : c->model);
     to->provider = str_c(m->wire->provider);
     to->model = arena_dup(a, c->model);
     to->base_url = arena_dup(a, c->base_url);
-    to->thinking = arena_dup(a, c->thinking);
+    to->thinking = copy_tree(a, c->thinking);
+    to->extra = copy_tree(a, c->extra);
     to->version = arena_dup(a, c->version);
-    to->api_key = NULL;
+    to->api_key = STR_NONE;
     to->headers = NULL;
-    to->extra = NULL;
-    if (c->extra && json_parse(a, arena_dup(a, c->extra->raw), &extra, NULL) == OK) to->extra = extra;
+    to->header_count = 0;
     fill_defaults(to);
 }
 

@@ -165,6 +165,23 @@ void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *take
     }
 }
 
+bool wire_thinking_off(const struct jv *thinking)
+{
+    int64_t n;
+    return (jv_is(thinking, JSON_BOOL) && !thinking->boolean) || (jv_int(thinking, &n) && n <= 0);
+}
+
+/* The steps between budgets are ours: there is no rule for them. */
+struct str wire_effort(const struct jv *thinking)
+{
+    int64_t n;
+    if (!thinking || thinking->type == JSON_OBJECT) return STR_NONE;
+    if (wire_thinking_off(thinking)) return STR("none");
+    if (thinking->type == JSON_STRING) return thinking->str;
+    if (jv_int(thinking, &n)) return n < 4096 ? STR("low") : n < 16384 ? STR("medium") : STR("high");
+    return STR("medium");
+}
+
 static void write_without(struct jsonw *w, const struct jv *v, const char *key)
 {
     if (v->type == JSON_OBJECT) {

@@ -76,6 +76,9 @@ int  wire_status(const struct jv *v);
 struct str wire_object(struct str text);
 /* The members of `extra`, except those named in `taken` (ends with NULL). */
 void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken);
+/* Thinking as one word, for wires that take an effort; STR_NONE when it is an object or was not said. */
+struct str wire_effort(const struct jv *thinking);
+bool wire_thinking_off(const struct jv *thinking);             /* false or 0 */
 void wire_without(struct buf *out, const struct jv *v, const char *key);   /* the tree, less all members of that name */
 bool wire_is_image(struct str media_type);                     /* png, jpeg, gif, webp */
 /* An id as strict providers take it: other characters than [A-Za-z0-9_-] become '_'. */

@@ -79,7 +79,7 @@ static enum err stop_run(struct thread *t, const struct command *c)
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;
-    if (t->step.active && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
+    if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
     return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
 }
 
@@ -108,6 +108,25 @@ static const char *pending_list(struct thread *t, struct command *c)
     return s.ptr ? s.ptr : "A decision is waiting; answer it first.";
 }
 
+/* Has this principal used up what is his? */
+static bool over_quota(struct thread *t, struct command *c)
+{
+    unsigned           retry_s = 0;
+    enum quota_verdict v = quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s);
+    if (v == QUOTA_FINE) return false;
+    log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why", v == QUOTA_RUNS ? "runs" : "tokens", NULL);
+    c->answer.retry_s = retry_s;
+    if (v == QUOTA_RUNS) return refuse(t, c, 429, "too_many_runs", "You have as many answers being written as you may have at once; wait for one to end.");
+    return refuse(t, c, 429, "tokens_used_up", "You have used up your tokens of today.");
+}
+
+/* Where only approvers may decide, the person whose conversation it is may not (unless he is one). */
+static bool not_approver(struct thread *t, struct command *c)
+{
+    suspicious(t, c, "not_approver");
+    return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
+}
+
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
 
 /* May a new run begin now? Busy threads and waiting gates are two different things. */
@@ -123,6 +142,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
         if (t->hub->setup.hold) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
+        if (over_quota(t, c)) return ADMIT_NO;
         *e = supersede(t);
         return ADMIT_YES;
     }
@@ -135,6 +155,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
         return ADMIT_LATER;
     }
+    if (over_quota(t, c)) return ADMIT_NO;
     if (t->hub->runs >= t->hub->setup.runs_max)
         return refuse(t, c, 503, "too_many_runs", "The server has as many runs as it may have; try again in a moment."), ADMIT_NO;
     return ADMIT_YES;
@@ -199,13 +220,15 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* After an error the run goes on where it failed, so that no tool is run again; an answer that was
+ * merely unwanted is made anew from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
     if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = c->from_end && old->ended && old->ended->outcome == WORD_ERROR };
+    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
     return true;
@@ -290,6 +313,7 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
         suspicious(t, c, "unknown_confirmation");
         return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     }
+    if (!c->may_decide) return not_approver(t, c);
     c->answer.call = call;
     c->answer.id = call->id;
     if (!echo_differs(c, call)) return false;
@@ -420,6 +444,7 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
         call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
+    if (!c->may_decide) return not_approver(t, c);
     c->answer.call = call;
     if (call->settled) return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
     if (!call->finished || call->finished->outcome != WORD_UNKNOWN)

@@ -138,7 +138,7 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     bool other = false;
     for (size_t i = 0; i < r->call_count; i++) other |= r->calls[i]->gate != GATE_REPLY;
     r->replied = r->call_count > 0 && !other;
-    r->no_more_calls = r->call_count == 0;
+    r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit");   /* the closing answer is the last one, whatever it asks for */
     if (other) r->iterations++;
     r->phase = RUN_CALLS;
     return OK;

@@ -31,15 +31,22 @@ struct hub *hub_new(const struct hub_setup *s)
     return h;
 }
 
-static void free_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct hub, expiry)); }
+/* libuv does not say in which order the two are closed. */
+static void closed_one(struct hub *h)
+{
+    if (!--h->open_timers) mem_free(h);
+}
+static void expiry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, expiry)); }
+static void retry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, retry)); }
 
 void hub_free(struct hub *h)
 {
     struct thread *t;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
-    loop_timer_close(&h->retry, NULL);
-    loop_timer_close(&h->expiry, free_closed);
+    h->open_timers = 2;
+    loop_timer_close(&h->retry, retry_closed);
+    loop_timer_close(&h->expiry, expiry_closed);
 }
 
 const struct hub_setup *hub_setup(const struct hub *h) { return &h->setup; }
@@ -285,6 +292,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
     h->drained_ctx = ctx;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {
         work_hang_up(t);
+        thread_drain(t);
         thread_wake(t);
     }
     check_drained(h);

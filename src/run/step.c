@@ -45,8 +45,7 @@ static struct part *add_part(struct open_step *s, enum part_type type)
         s->cap = cap;
     }
     struct part *p = &s->parts[s->count++];
-    *p = (struct part){ .type = type, .text = { s->bytes.ptr + s->bytes.len, 0 } };
-    if (!s->bytes.ptr) p->text.ptr = "";
+    *p = (struct part){ .type = type, .text = { buf_view(&s->bytes).ptr + s->bytes.len, 0 } };
     return p;
 }
 
@@ -62,9 +61,10 @@ static void point_parts(struct open_step *s)
 enum err step_text(struct open_step *s, enum part_type type, struct str delta)
 {
     struct part *p = open_part(s);
-    if (delta.len == 0) return OK;
+    if (delta.len == 0 && type != STEP_REASONING) return OK;
     if (!p || p->type != type) p = add_part(s, type);
     if (!p) return ERR_NOMEM;
+    if (delta.len == 0) return OK;        /* a thought of which only the opaque JSON will come */
     const char *before = s->bytes.ptr;
     buf_str(&s->bytes, delta);
     if (s->bytes.err) return s->bytes.err;
@@ -79,7 +79,9 @@ enum err step_opaque(struct open_step *s, struct str json)
     if (!p || p->complete) p = add_part(s, STEP_REASONING);
     if (!p) return ERR_NOMEM;
     p->opaque = arena_dup(&s->arena, json);
-    return p->opaque.ptr ? OK : ERR_NOMEM;
+    if (!p->opaque.ptr) return ERR_NOMEM;
+    if (p->type != STEP_CALL) p->complete = true;       /* one for each part: a signature must not move to other text */
+    return OK;
 }
 
 struct part *step_call(struct open_step *s, struct str call, struct str provider_id, struct str tool)

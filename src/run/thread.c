@@ -149,16 +149,21 @@ void thread_retitle(struct thread *t, struct str title)
     t->title = str_n(copy, title.len);
 }
 
-/* Everybody who waits is told that the thread cannot be read. */
-static void refuse_all(struct thread *t, int status, const char *code, const char *message)
+/* Everybody in the list is told why nothing will come of it. */
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message)
 {
-    LIST_EACH(n, &t->queue) {
+    LIST_EACH(n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE) continue;
         list_remove(n);
         command_answer(t, c, status, code, message);
         c->done(c, &c->answer);
     }
+}
+
+void thread_drain(struct thread *t)
+{
+    refuse_all(t, &t->parked, 503, "restarting", "The server is restarting; try again in a moment.");
 }
 
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
@@ -175,7 +180,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
         fold_done(&t->fold);
         fold_init(&t->fold);
-        refuse_all(t, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+        refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
         hub_stalled(t->hub, t);
         return;
     }
@@ -209,7 +214,10 @@ static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP) metrics_tokens(f->input_tokens, f->output_tokens);
+    if (f->kind == FACT_STEP) {
+        metrics_tokens(f->input_tokens, f->output_tokens);
+        quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
+    }
     if (!c) return OK;
     if (f->kind == FACT_FINISHED) {
         enum err e = count_tool(t, c);
@@ -369,9 +377,10 @@ static enum err resume_fresh(struct thread *t)
 static void count_run(struct thread *t)
 {
     bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (t->counted && !now) t->hub->runs--;
-    if (!t->counted && now) t->hub->runs++;
+    if (t->counted == now) return;
     t->counted = now;
+    t->hub->runs += now ? 1u : -1u;
+    quota_run(t->hub->setup.quota, t->owner, now ? 1 : -1);
 }
 
 /* --- the pump -------------------------------------------------------------------------------------- */
@@ -497,6 +506,21 @@ static void drop_cut_step(struct thread *t)
     if (t->step.active && !t->model && !done) step_clear(&t->step);
 }
 
+/* The fold is about to go: an answer may not point into it. */
+static void detach_answer(struct command *c)
+{
+    c->answer.run = arena_dup(&c->arena, c->answer.run);
+    c->answer.id = arena_dup(&c->arena, c->answer.id);
+    c->answer.call = NULL;
+}
+
+static void refuse_batch(struct thread *t, struct command *c, enum err e)
+{
+    if (c->answer.status >= 400) { detach_answer(c); return; }
+    c->answer = (struct answer){ 0 };
+    command_answer(t, c, 503, "store_unavailable", sentence(e));
+}
+
 /* Nothing of the batch happened. Outside commands learn why, inside ones are kept. */
 static void fail_batch(struct thread *t, enum err e)
 {
@@ -506,10 +530,11 @@ static void fail_batch(struct thread *t, enum err e)
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE || e == ERR_CONFLICT) { list_remove(n); list_add(&back, n); }
         else if (e == ERR_EXISTS && c->request_id.ptr) answer_exists(t, c);
-        else if (c->answer.status < 400) command_answer(t, c, 503, "store_unavailable", sentence(e));
+        else refuse_batch(t, c, e);
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
     work_drop_unstarted(t);
+    t->step_closed = false;
     drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);

@@ -28,6 +28,7 @@
 #define RESTART_MS      1000
 #define DRAIN_MS        1000      /* for what is still in the pipes of a dead child */
 #define READ_CHUNK      (64 * 1024)
+#define ROOT_MAX        300       /* the keeper adds to it */
 
 struct packet {                   /* waits for room in the socket */
     struct list node;
@@ -38,7 +39,7 @@ struct packet {                   /* waits for room in the socket */
 
 struct children {
     struct loop        *loop;
-    char                root[PATH_MAX];
+    char                root[2 * PATH_MAX];
     struct sandbox_caps caps;
     pid_t               keeper;
     int                 socket;   /* -1: the keeper is gone */
@@ -320,6 +321,18 @@ static enum err wait_ready(struct children *c)
     return in.msg.kind == KEEPER_READY ? OK : ERR_IO;
 }
 
+/* Absolute: tools start in other directories. */
+static bool set_root(struct children *c, const char *root)
+{
+    char here[PATH_MAX];
+    int  n;
+
+    if (root[0] == '/') n = snprintf(c->root, sizeof c->root, "%s", root);
+    else if (getcwd(here, sizeof here)) n = snprintf(c->root, sizeof c->root, "%s/%s", here, root);
+    else return false;
+    return n < ROOT_MAX;
+}
+
 enum err children_start(struct children **out, struct loop *l, const char *root)
 {
     struct children *c = mem_alloc(sizeof *c);
@@ -331,7 +344,7 @@ enum err children_start(struct children **out, struct loop *l, const char *root)
     c->socket = -1;
     list_init(&c->waiting);
     list_init(&c->living);
-    if (snprintf(c->root, sizeof c->root, "%s", root) >= (int)sizeof c->root) goto undo;
+    if (!set_root(c, root)) goto undo;
     if ((e = open_keeper(c)) != OK) goto undo;
     if ((e = wait_ready(c)) != OK) goto undo;
     if ((e = watch_keeper(c)) != OK) goto undo;

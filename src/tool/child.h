@@ -23,8 +23,9 @@
 struct children;
 
 /* Starts the keeper and waits for its greeting (start-up only: this blocks).
- * `root`: where work directories are made, e.g. DATA/work; it must not be
- * writable by others. ERR_IO, ERR_TIMEOUT, ERR_NOMEM. */
+ * `root`: where work directories are made, e.g. DATA/work (at most 300 bytes, may be
+ * relative, is made and removed; several programs may share one; what a killed one left there is
+ * removed). It must not be writable by others. ERR_IO, ERR_TIMEOUT, ERR_RANGE, ERR_NOMEM. */
 MUST_CHECK enum err children_start(struct children **out, struct loop *l, const char *root);
 /* Everything is killed. No child may be left unless the process ends now;
  * waits up to 2 s for the keeper. `c` is freed on the loop, later. */

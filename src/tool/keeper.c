@@ -6,19 +6,23 @@
  */
 #include "tool/keeper.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARGS_MAX  256
@@ -28,7 +32,7 @@ struct slot { uint64_t id; pid_t pid; };  /* pid 0: free */
 
 struct keeper {
     struct sandbox_caps caps;
-    const char         *root;             /* work directories are made here */
+    char                root[400];        /* work directories are made here: one folder per keeper, in the one we were given */
     struct slot         slots[MINDERS_MAX];
     unsigned            used;             /* slots below this one have been used */
     char               *argv[ARGS_MAX + 1], *envp[ARGS_MAX + 3];
@@ -192,6 +196,41 @@ static void reap(void)
             }
 }
 
+/* --- the folder of work directories ------------------------------------------------------- */
+
+#define STALE_S 10         /* a folder just made may not be locked yet */
+
+/* A folder nobody holds a lock on is of a keeper that is no more. */
+static void remove_stale(const char *parent)
+{
+    DIR           *d = opendir(parent);
+    struct dirent *e;
+    struct stat    st;
+    char           path[400];
+
+    while (d && (e = readdir(d))) {
+        if (strncmp(e->d_name, "k-", 2) != 0) continue;
+        if (snprintf(path, sizeof path, "%s/%s", parent, e->d_name) >= (int)sizeof path) continue;
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > STALE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
+        close(fd);
+    }
+    if (d) closedir(d);
+}
+
+/* The lock lives in the open descriptor, which the minders share: it is free when the last of them has cleaned up. */
+static bool make_root(const char *parent)
+{
+    if (mkdir(parent, 0711) && errno != EEXIST) return false;
+    remove_stale(parent);
+    if (snprintf(self.root, sizeof self.root, "%s/k-XXXXXX", parent) >= (int)sizeof self.root || !mkdtemp(self.root)) return false;
+    int fd = open(self.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) return false;
+    /* The uids of calls must be able to pass through to their own directory, and see nothing else here. */
+    return chmod(parent, 0711) == 0 && chmod(self.root, 0711) == 0;
+}
+
 static int open_signals(void)
 {
     sigset_t set;
@@ -220,12 +259,9 @@ int keeper_main(int argc, char **argv)
     struct signalfd_siginfo s;
 
     must(keeper_is(argc, argv));
-    self.root = argv[2];
     prctl(PR_SET_NAME, "parley-keeper", 0, 0, 0);
-    /* The dynamic uids must be able to pass through to their own directory, and see nothing else here. */
-    if (mkdir(self.root, 0711) && errno != EEXIST) return 1;
-    (void)chmod(self.root, 0711);
-    sandbox_probe(&self.caps);            /* before SIGCHLD is blocked: it waits for its own children */
+    if (!make_root(argv[2])) return 1;
+    sandbox_probe(&self.caps, self.root);            /* before SIGCHLD is blocked: it waits for its own children */
     p[1].fd = open_signals();
     send_ready();
     for (bool more = true; more;) {
@@ -235,5 +271,6 @@ int keeper_main(int argc, char **argv)
     }
     while (waitpid(-1, NULL, 0) > 0) {}   /* the minders clean up; then nothing is left */
     rmdir(self.root);
+    rmdir(argv[2]);                       /* stays while another keeper uses it */
     return 0;
 }

@@ -36,19 +36,6 @@ static bool can_clone(unsigned long flags)
     return pid > 0 && waitpid((pid_t)pid, &status, 0) == pid && status == 0;
 }
 
-static bool can_change_uid(void)
-{
-    int   status;
-    pid_t pid;
-
-    if (geteuid() != 0) return false;
-    pid = fork();
-    if (pid == 0)
-        _exit(setgroups(0, NULL) || setresgid(SANDBOX_UID_FIRST, SANDBOX_UID_FIRST, SANDBOX_UID_FIRST)
-              || setresuid(SANDBOX_UID_FIRST, SANDBOX_UID_FIRST, SANDBOX_UID_FIRST));
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 /* Since 5.14 RLIMIT_NPROC is counted per user namespace; before, one user's tools would share it with all he runs. */
 static bool nproc_per_namespace(void)
 {
@@ -58,14 +45,28 @@ static bool nproc_per_namespace(void)
     return major > 5 || (major == 5 && minor >= 14);
 }
 
-void sandbox_probe(struct sandbox_caps *caps)
+static int change_uid(uint32_t uid, bool may_read);
+
+/* And would that uid get to its work directory? */
+static bool can_change_uid(const char *work_root, bool may_read)
+{
+    int   status;
+    pid_t pid;
+
+    if (geteuid() != 0) return false;
+    pid = fork();
+    if (pid == 0) _exit(change_uid(SANDBOX_UID_FIRST, may_read) || chdir(work_root));
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+void sandbox_probe(struct sandbox_caps *caps, const char *work_root)
 {
     uint32_t action = SECCOMP_RET_ERRNO;
 
     *caps = (struct sandbox_caps){ 0 };
     caps->landlock = landlock_version();
     caps->seccomp = seccomp_known_arch() && syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
-    caps->own_uid = can_change_uid();
+    caps->own_uid = can_change_uid(work_root, caps->landlock && caps->seccomp);
     if (can_clone(CLONE_NEWPID)) caps->pidns = PIDNS_ROOT;
     else if (geteuid() != 0 && can_clone(CLONE_NEWPID | CLONE_NEWUSER)) caps->pidns = PIDNS_USER;
     caps->nproc = caps->own_uid || (caps->pidns == PIDNS_USER && nproc_per_namespace());
@@ -110,11 +111,19 @@ static void drop_bounding(int keep)
         if (c != keep) (void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0);   /* fails without CAP_SETPCAP: then there is little to drop */
 }
 
+/* Containers often lack the first; within landlock the second opens no more than the first. */
+static int reading_capability(void)
+{
+    if (prctl(PR_CAPBSET_READ, CAP_DAC_READ_SEARCH, 0, 0, 0) == 1) return CAP_DAC_READ_SEARCH;
+    if (prctl(PR_CAPBSET_READ, CAP_DAC_OVERRIDE, 0, 0, 0) == 1) return CAP_DAC_OVERRIDE;
+    return -1;
+}
+
 /* Root's tools become somebody else, who may still read what root may (within
  * landlock): people who run as root have their scripts in /root. */
 static int change_uid(uint32_t uid, bool may_read)
 {
-    int keep = may_read && prctl(PR_CAPBSET_READ, CAP_DAC_READ_SEARCH, 0, 0, 0) == 1 ? CAP_DAC_READ_SEARCH : -1;
+    int keep = may_read ? reading_capability() : -1;
 
     drop_bounding(keep);
     if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)) return -1;

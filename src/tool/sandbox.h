@@ -51,8 +51,9 @@ struct sandbox_spec {
 #define SANDBOX_UID_FIRST 61184          /* systemd's range for such uids: nothing else uses it */
 #define SANDBOX_UID_COUNT 4336
 
-/* Tries each means in a child of its own. Takes a few milliseconds. */
-void sandbox_probe(struct sandbox_caps *caps);
+/* Tries each means in a child of its own. Takes a few milliseconds. `work_root`:
+ * where work directories are made; a uid that could not get there is of no use. */
+void sandbox_probe(struct sandbox_caps *caps, const char *work_root);
 
 /* Which isolations are missing, one sentence per line, for printing at start; empty when none is. */
 void sandbox_report(const struct sandbox_caps *caps, struct buf *out);

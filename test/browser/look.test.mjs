@@ -52,12 +52,16 @@ for (const theme of ['light', 'dark']) {
 }
 
 test('pictures of a running tool, an artifact, a phone', async (t) => {
+  const progress = JSON.stringify({ progress: 0.6, stage: 'reading', message: 'Reading 9 of 15 articles...' });
+  const archive = { description: 'A slow archive', exec: { command: ['sh', '-c', `echo '${progress}'; sleep 60`] }, input_schema: { type: 'object' }, confirm: 'never', timeout: 90 };
+  const model = await t.model([{ text: 'Let me look that up in the archive.', calls: [{ name: 'search_archive', arguments: { query: 'CRISPR' } }] }]);
+  const slow = await t.tab(await t.server({ model: model.config, tools: { search_archive: archive } }));
+  await slow.send('What does the archive say about CRISPR?');
+  await slow.$('.tool[data-status="running"] .bar[aria-valuenow="60"]').waitFor();
+  await slow.page.getByText('Reading 9 of 15').waitFor();
+  await shot(slow, 'running');
   const server = await t.server({ demo: { token_ms: 10 } });
   const tab = await t.tab(server);
-  await tab.send('Find articles about CRISPR');
-  await tab.$('.tool[data-status="running"] .bar[aria-valuenow]').waitFor();
-  await shot(tab, 'running');
-  await tab.idle();
   await tab.ask('Build me a todo app');
   await tab.$('.artifact iframe').waitFor();
   await tab.page.frames().find((f) => f.url().endsWith('/frame.html'))?.waitForSelector('input, button');
@@ -138,10 +142,10 @@ test('screen readers hear boundaries, not tokens', async (t) => {
     for (const el of document.querySelectorAll('main > .sr[aria-live]')) new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
   });
   await tab.ask('Find articles about CRISPR');
+  await tab.page.waitForFunction(() => window.heard.some((h) => h.startsWith('Answer complete')));
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
   const heard = await tab.page.evaluate(() => window.heard);
-  ok(heard.some((h) => h.startsWith('Answer complete')), `complete: ${heard}`);
   ok(heard.some((h) => h.startsWith('Tool search_articles')), 'tools');
   ok(heard.some((h) => h.startsWith('Approval needed: Send 50 USD')), 'approvals');
   ok(heard.length < 14, `few words (${heard.length})`);

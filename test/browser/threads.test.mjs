@@ -9,7 +9,6 @@ test('a conversation has an address: reload, back and forward work', async (t) =
   await tab.$('.starter').first().waitFor();
   await tab.ask('What is the weather in Paris?');
   await tab.page.goBack();
-  await tab.page.goBack();
   await tab.page.waitForFunction((id) => location.pathname === `/t/${id}`, first);
   await tab.page.waitForFunction(() => document.querySelector('.bubble')?.textContent.includes('Tokyo'));
   await tab.page.reload();
@@ -102,6 +101,10 @@ test('edit an earlier question and ask again', async (t) => {
   await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'));
   await tab.idle();
   ok((await tab.words()).includes('Lima'), 'the new answer');
+  await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?'], 'the old version');
+  await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
   await tab.page.reload();
   await tab.$('article.user').first().waitFor();
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'after a reload');

@@ -3,6 +3,7 @@
 // `node run.mjs WORD` runs the tests whose name contains WORD. Last line: N passed, N failed.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,13 +53,29 @@ async function listening(args, env, find) {
     const p = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     const port = await new Promise((ok, no) => {
         let seen = "";
-        const look = (d) => { seen += d; const m = find(seen); if (m) ok(m); };
+        const late = setTimeout(() => { p.kill(); no(new Error("the server did not come up")); }, 15000);
+        const look = (d) => { seen += d; const m = find(seen); if (m) { clearTimeout(late); ok(m); } };
         p.stdout.on("data", look);
         p.stderr.on("data", look);
         p.on("exit", () => no(new Error(`the server ended: ${seen}`)));
-        setTimeout(() => no(new Error("the server did not come up")), 15000);
     });
+    process.on("exit", () => p.kill());
     return { port, stop: () => p.kill() };
+}
+
+// This server cannot choose a port by itself, and says that it listens before it does.
+const freePort = () => new Promise((ok) => {
+    const s = createServer().listen(0, "127.0.0.1", () => { const { port } = s.address(); s.close(() => ok(port)); });
+});
+async function reachable(port) {
+    for (let i = 0; i < 100; i++) {
+        const there = await new Promise((ok) => {
+            const c = connect(Number(port), "127.0.0.1", () => { c.destroy(); ok(true); });
+            c.on("error", () => ok(false));
+        });
+        if (there) return;
+        await new Promise((ok) => setTimeout(ok, 50));
+    }
 }
 
 // --- tests ------------------------------------------------------------------------------
@@ -111,8 +128,9 @@ async function newEra(entry) {
 
 test("server-everything over stdio", () => legacy({ command: process.execPath, args: [everything, "stdio"] }));
 test("server-everything over HTTP", async () => {
-    const PORT = String(20000 + Math.floor(Math.random() * 20000));
+    const PORT = String(await freePort());
     const s = await listening([everything, "streamableHttp"], { PORT }, (t) => t.includes("listening on port") && PORT);
+    await reachable(PORT);
     try { await legacy({ url: `http://127.0.0.1:${s.port}/mcp` }); } finally { s.stop(); }
 });
 test("a server of the new era over stdio", () => newEra({ command: process.execPath, args: [modern, "stdio"] }));

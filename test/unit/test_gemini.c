@@ -78,6 +78,17 @@ TEST(gemini_errors_in_the_stream)
 
 /* --- requests ----------------------------------------------------------------------- */
 
+static struct arena thinking_arena;
+
+static const struct jv *thinking(const char *json)
+{
+    struct jv *v = NULL;
+    arena_done(&thinking_arena);
+    arena_init(&thinking_arena, 0);
+    REQUIRE(json_parse(&thinking_arena, str_c(json), &v, NULL) == OK);
+    return v;
+}
+
 TEST(gemini_request_with_signatures_and_results)
 {
     struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") } };
@@ -93,7 +104,7 @@ TEST(gemini_request_with_signatures_and_results)
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true };
     struct buf out;
     buf_init(&out, 0);
-    wire_gemini.body(&out, &(struct model_config){ .model = STR("m"), .max_tokens = 7, .thinking = STR("{\"includeThoughts\":true}") }, &q);
+    wire_gemini.body(&out, &(struct model_config){ .model = STR("m"), .max_tokens = 7, .thinking = thinking("{\"includeThoughts\":true}") }, &q);
     CHECK_STR(buf_view(&out),
         "{\"systemInstruction\":{\"role\":\"user\",\"parts\":[{\"text\":\"Be kind\"}]},\"contents\":["
         "{\"role\":\"user\",\"parts\":[{\"text\":\"Pay\"},{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"aWs=\"}}]},"
@@ -105,6 +116,23 @@ TEST(gemini_request_with_signatures_and_results)
         "\"tools\":[{\"functionDeclarations\":[{\"name\":\"pay\",\"description\":\"Send\",\"parametersJsonSchema\":{\"type\":\"object\"}}]}],"
         "\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"NONE\"}},\"generationConfig\":{\"maxOutputTokens\":7,\"thinkingConfig\":{\"includeThoughts\":true}}}");
     buf_done(&out);
+}
+
+TEST(gemini_thinking_in_its_forms)
+{
+    static const char *const rows[][2] = { { "true", "{\"includeThoughts\":true}" }, { "false", "{\"thinkingBudget\":0}" },
+        { "500", "{\"includeThoughts\":true,\"thinkingBudget\":500}" }, { "\"low\"", "{\"includeThoughts\":true,\"thinkingLevel\":\"low\"}" },
+        { "{\"x\":1}", "{\"x\":1}" } };
+    for (size_t i = 0; i < 5; i++) {
+        struct buf out;
+        char       want[200];
+        buf_init(&out, 0);
+        wire_gemini.body(&out, &(struct model_config){ .model = STR("m"), .thinking = thinking(rows[i][0]) }, &(struct model_request){ 0 });
+        snprintf(want, sizeof want, "{\"contents\":[],\"generationConfig\":{\"thinkingConfig\":%s}}", rows[i][1]);
+        CHECK_STR(buf_view(&out), want);
+        buf_done(&out);
+    }
+    arena_done(&thinking_arena);
 }
 
 TEST(gemini_addresses)

@@ -167,21 +167,19 @@ static void base_url(char *out, size_t size, const char *provider)
 
 static struct model *make(struct trial *t, const char *provider, const char *model, const struct model_config *tweak)
 {
-    static struct secret key;
     char                 url[100];
     struct str           why = STR("");
-    struct model_config  c = tweak ? *tweak : (struct model_config){ 0 };
-    REQUIRE(secret_set(&key, STR("sk-secret")) == OK);
+    struct model_config  c = tweak ? *tweak : (struct model_config){ .retries = 2 };
     base_url(url, sizeof url, provider);
     c.provider = str_c(provider);
     c.model = str_c(model);
-    c.api_key = &key;
+    c.api_key = STR("sk-secret");
+    c.wait_max_ms = 60000;
     if (!c.base_url.len) c.base_url = str_c(url);
     if (!c.idle_ms) c.idle_ms = 400;
     if (!c.first_byte_ms) c.first_byte_ms = 400;
     struct model *m = model_remote_new(t->up, &c, &why);
     if (!m) printf("    " STR_FMT "\n", STR_ARG(why));
-    secret_done(&key);
     return m;
 }
 
@@ -250,7 +248,7 @@ static void expect(const struct expectation *x, const char *provider)
     struct trial t;
     char         model[64];
     /* The waits between attempts would make this test long; where the service names none, one retry is enough. */
-    struct model_config tweak = { .retries = str_ends(str_c(x->scenario), STR("-once")) || strstr(x->scenario, "429") || strstr(x->scenario, "5") ? 2 : -1 };
+    struct model_config tweak = { .retries = str_ends(str_c(x->scenario), STR("-once")) || strstr(x->scenario, "429") || strstr(x->scenario, "5") ? 2 : 0 };
     snprintf(model, sizeof model, "sc-%s", x->scenario);
     trial_open(&t);
     t.model = make(&t, provider, model, &tweak);
@@ -446,7 +444,7 @@ TEST(upstream_lack_of_memory_fails_the_run_and_nothing_else)
     for (long n = 0; n < 40; n++) {
         struct trial t;
         trial_open(&t);
-        t.model = make(&t, providers[n % 3], "m", &(struct model_config){ .retries = -1 });
+        t.model = make(&t, providers[n % 3], "m", &(struct model_config){ .retries = 0 });
         struct msg_part part = { .type = PART_TEXT, .text = STR("{{think}}{{call pay {\"a\":1}}}") };
         struct msg      msg = { MSG_USER, &part, 1 };
         struct model_request q = { .msgs = &msg, .msg_count = 1 };
@@ -480,7 +478,7 @@ TEST(upstream_a_service_that_is_not_there_is_told_as_such)
 {
     struct trial t;
     trial_open(&t);
-    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = STR("http://127.0.0.1:1/v1"), .retries = -1 });
+    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = STR("http://127.0.0.1:1/v1"), .retries = 0 });
     ask_text(&t, "hi");
     CHECK_STR(str_c(t.message), "There is no connection to 127.0.0.1:1. Trying again helps once it can be reached.");
     trial_close(&t);
@@ -492,7 +490,7 @@ TEST(upstream_a_service_without_tls_is_told_as_such)
     char         url[64];
     trial_open(&t);
     snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", port);
-    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = str_c(url), .retries = -1 });
+    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = str_c(url), .retries = 0 });
     ask_text(&t, "hi");
     CHECK(!strcmp(t.trace.code, "model_tls") && !t.trace.retryable);
     trial_close(&t);
@@ -503,7 +501,7 @@ TEST(upstream_the_next_model_is_asked_when_the_first_fails_before_a_word)
     struct trial  t;
     struct model *list[3];
     trial_open(&t);
-    struct model_config quick = { .retries = -1 };
+    struct model_config quick = { .retries = 0 };
     list[0] = make(&t, "anthropic", "sc-401", &quick);
     list[1] = make(&t, "gemini", "sc-500", &quick);
     list[2] = make(&t, "openai", "m", &quick);
@@ -551,20 +549,17 @@ static void on_checked(void *ctx, bool ok, struct str sentence)
 
 static void check_one(const char *provider, const char *model, const char *url)
 {
-    struct trial  t;
-    struct secret key = { 0 };
-    char          own[100];
+    struct trial t;
+    char         own[100];
     trial_open(&t);
     base_url(own, sizeof own, provider);
-    REQUIRE(secret_set(&key, STR("sk-secret")) == OK);
-    struct model_config c = { .provider = str_c(provider), .model = str_c(model), .base_url = str_c(url ? url : own), .api_key = &key };
+    struct model_config c = { .provider = str_c(provider), .model = str_c(model), .base_url = str_c(url ? url : own), .api_key = STR("sk-secret") };
     memset(&checked, 0, sizeof checked);
     REQUIRE(model_check(t.up, &c, on_checked, &t.loop));
     CHECK(!checked.told);
     loop_timer_set(&t.patience, PATIENCE_MS);
     loop_run(&t.loop);
     CHECK(checked.told && !strstr(checked.sentence, "sk-secret"));
-    secret_done(&key);
     trial_close(&t);
 }
 

@@ -45,8 +45,8 @@ export class Tab {
     await this.context.close();
   }
 
-  $(selector) {
-    return this.page.locator(selector);
+  $(selector, options) {
+    return this.page.locator(selector, options);
   }
 
   async send(text) {
@@ -96,6 +96,20 @@ export class Tab {
   async thread() {
     await this.page.waitForFunction(() => location.pathname.startsWith('/t/'));
     return new URL(this.page.url()).pathname.slice(3);
+  }
+
+  /** How long the page's tasks took during `during`, in ms of its own processor time: a busy machine must not count. */
+  async tasks(during) {
+    const cdp = await this.context.newCDPSession(this.page);
+    const events = [];
+    cdp.on('Tracing.dataCollected', (d) => events.push(...d.value));
+    await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', '__metadata'], excludedCategories: ['*'] } });
+    await during();
+    const complete = new Promise((done) => cdp.once('Tracing.tracingComplete', done));
+    await cdp.send('Tracing.end');
+    await complete;
+    const main = events.filter((e) => e.name === 'thread_name' && e.args?.name === 'CrRendererMain').map((e) => `${e.pid}.${e.tid}`);
+    return events.filter((e) => e.name === 'RunTask' && e.tdur !== undefined && main.includes(`${e.pid}.${e.tid}`)).map((e) => e.tdur / 1000);
   }
 
   /** Every bubble of the person has words in it. */

@@ -15,7 +15,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { keep, refresh, sessionFor, startPage, useLists } from './store';
+import { keep, sessionFor, signedIn, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -186,13 +186,13 @@ export function App() {
           </Suspense>
         )}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
-        {over === 'settings' && <Settings onClose={() => setOver(null)} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} messages={state.messages} title={title} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {(lists.signIn || snap.connection.state === 'signin') && (
           <SignIn
             onDone={() => {
               session.nudge();
-              void refresh();
+              signedIn();
             }}
           />
         )}
@@ -238,11 +238,4 @@ function useReadMarks(id: string | null, updatedAt: string | undefined): void {
   useEffect(() => {
     if (id && updatedAt && !document.hidden) markRead(id, updatedAt);
   }, [id, updatedAt]);
-}
-
-export function exportMarkdown(session: Session): string {
-  return session
-    .get()
-    .state.messages.map((m) => `**${m.role === 'user' ? 'You' : 'Assistant'}**\n\n${textOf(m)}`)
-    .join('\n\n---\n\n');
 }

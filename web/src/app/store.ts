@@ -96,6 +96,12 @@ export async function refresh(): Promise<void> {
   }
 }
 
+/** A key was given: ask again with it. */
+export function signedIn(): void {
+  set({ signIn: false });
+  void refresh();
+}
+
 /* Pages loaded earlier by scrolling stay, as long as they are behind the first page. */
 function isOlder(t: ThreadInfo, page: ThreadInfo[]): boolean {
   const end = page.at(-1);
@@ -154,9 +160,16 @@ async function destroy(id: string, leaving = false): Promise<void> {
 
 /* ---- the page's life ---- */
 
+const dozeAfter_ms = 30_000;
+
 export function startPage(current: () => Session | null): void {
+  let dozing: ReturnType<typeof setTimeout> | undefined;
   const back = () => {
-    if (document.hidden) return;
+    clearTimeout(dozing);
+    if (document.hidden) {
+      dozing = setTimeout(() => current()?.doze(), dozeAfter_ms);
+      return;
+    }
     current()?.nudge();
     refreshSoon();
   };

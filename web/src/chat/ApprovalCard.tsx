@@ -141,6 +141,7 @@ const verdict = { approved: 'Approved', denied: 'Denied', expired: 'Nobody answe
 
 /** What stays of the card after the decision: who, when, from where, and the arguments. */
 export function ApprovalRecordLine({ call }: { call: Call }) {
+  const chat = useChat();
   const [open, setOpen] = useState(false);
   const a = call.approval!;
   const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${a.decidedBy}` : '';
@@ -155,6 +156,14 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
           {a.reason && `: “${a.reason}”`}
         </span>
       </button>
+      {a.status === 'expired' && (
+        <p className="record-again">
+          It was not run.{' '}
+          <button type="button" className="link" onClick={() => chat.send('Please ask me again.')}>
+            Ask me again
+          </button>
+        </p>
+      )}
       {open && (
         <div className="record-body">
           {a.ask && <p>{a.ask}</p>}

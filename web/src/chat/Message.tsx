@@ -3,10 +3,10 @@
  * Memoised: a finished message is drawn once. Its tools stand in the text where
  * they happened.
  */
-import { memo, useEffect, useRef, useState } from 'react';
+import { memo, useContext, useEffect, useRef, useState } from 'react';
 import { callsOf, textOf, type Call, type Message, type Part } from '../protocol';
 import { ApproveAll } from './ApprovalCard';
-import { useChat, useNow } from './context';
+import { useChat, useNow, VersionContext } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { Markdown } from './markdown/Markdown';
@@ -40,6 +40,7 @@ function UserMessage({ message }: { message: Message }) {
           {text}
         </div>
       )}
+      {!editing && <Versions id={message.id} />}
       {!editing && <SendState message={message} />}
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
@@ -50,6 +51,26 @@ function UserMessage({ message }: { message: Message }) {
         </div>
       )}
     </article>
+  );
+}
+
+function Versions({ id }: { id: string }) {
+  const versions = useContext(VersionContext);
+  const now = versions.of(id);
+  if (!now) return null;
+  const step = (by: number, label: string, name: 'back' | 'next') => (
+    <button type="button" className="quiet" aria-label={label} disabled={now.index + by < 0 || now.index + by >= now.total} onClick={() => versions.show(id, now.index + by)}>
+      <Icon name={name} size={16} />
+    </button>
+  );
+  return (
+    <div className="versions" role="group" aria-label="Versions of this question">
+      {step(-1, 'Earlier version', 'back')}
+      <span>
+        {now.index + 1} / {now.total}
+      </span>
+      {step(1, 'Later version', 'next')}
+    </div>
   );
 }
 

@@ -98,7 +98,7 @@ function Schema({ data }: { data: unknown }) {
               <tr>
                 <th>Column</th>
                 <th>Type</th>
-                <th>Notes</th>
+                {t.columns.some((c) => c.notes) && <th>Notes</th>}
               </tr>
             </thead>
             <tbody>
@@ -108,7 +108,7 @@ function Schema({ data }: { data: unknown }) {
                     <code>{c.name}</code>
                   </td>
                   <td>{c.type}</td>
-                  <td>{c.notes}</td>
+                  {t.columns.some((x) => x.notes) && <td>{c.notes}</td>}
                 </tr>
               ))}
             </tbody>

@@ -15,10 +15,9 @@ import { UnknownCard } from './UnknownCard';
 import { duration, stateIcon, summaryOf, wordOf } from './words';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
-  const announcing = useAnnouncing(call);
   if (call.status === 'asking') return <ApprovalCard call={call} />;
   if (call.status === 'unknown') return <UnknownCard call={call} />;
-  if (announcing || (call.status === 'preparing' && call.intent)) return <IntentLine call={call} />;
+  if (call.status === 'preparing' && call.intent) return <IntentLine call={call} />;
   return (
     <>
       <ToolCard call={call} />
@@ -27,18 +26,19 @@ export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
   );
 });
 
-/* Intent and start come in the same millisecond; a person needs a moment to read what is about to happen. */
-const announced_ms = 450;
+/* Intent and start often come in the same millisecond; a person needs a moment to read what is about to happen. */
+const announced_ms = 600;
 
 function useAnnouncing(call: Call): boolean {
-  const fresh = () => !!call.intent && !call.approval && call.startedAt !== undefined && Date.now() - call.startedAt < announced_ms;
-  const [on, setOn] = useState(fresh);
+  const until = call.intent && !call.approval && call.startedAt ? call.startedAt + announced_ms : 0;
+  const [, again] = useState(0);
   useEffect(() => {
-    if (!on) return;
-    const timer = setTimeout(() => setOn(false), announced_ms);
+    const rest = until - Date.now();
+    if (rest <= 0) return;
+    const timer = setTimeout(() => again((n) => n + 1), rest + 1);
     return () => clearTimeout(timer);
-  }, [on]);
-  return on;
+  }, [until]);
+  return Date.now() < until;
 }
 
 function IntentLine({ call }: { call: Call }) {
@@ -55,6 +55,7 @@ const busy = new Set(['preparing', 'queued', 'running', 'offered']);
 function ToolCard({ call }: { call: Call }) {
   const [open, setOpen] = useState(false);
   const body = useId();
+  const announcing = useAnnouncing(call);
   const running = busy.has(call.status);
   return (
     <section className="tool" data-status={call.status} data-call={call.id} data-tool={call.name} aria-label={`Tool ${call.name}, ${wordOf(call)}`}>
@@ -62,7 +63,7 @@ function ToolCard({ call }: { call: Call }) {
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
         <code className="tool-name">{call.name || 'tool'}</code>
-        <span className="tool-summary">{summaryOf(call)}</span>
+        <span className="tool-summary">{announcing ? call.intent : summaryOf(call)}</span>
         <State call={call} />
         <Icon name="chevron" size={16} />
       </button>

@@ -7,6 +7,7 @@
  */
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Message, ThreadState } from '../protocol';
+import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
 import { MessageView, Thinking } from './Message';
 import { useStick } from './useStick';
@@ -30,13 +31,15 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
   }, [sent, toEnd]);
   const [shown, setShown] = useState(firstShown);
   useEffect(() => setShown(firstShown), [thread]);
-  const all = state.messages;
+  const versions = useVersions(thread, state);
+  const all = versions.messages;
   const from = Math.max(0, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
-  const idle = !state.open && !waiting;
-  const told = state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
-  const tail = tailOf(state, waiting);
+  const idle = !state.open && !waiting && !versions.old;
+  const told = !versions.old && state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
+  const tail = versions.old ? <OldVersion onLeave={versions.leave} /> : tailOf(state, waiting);
   return (
+    <VersionContext value={versions.switcher}>
     <div className="scroller" ref={stick.scroller} tabIndex={-1}>
       <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
         {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
@@ -54,7 +57,39 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
         </button>
       )}
     </div>
+    </VersionContext>
   );
+}
+
+function OldVersion({ onLeave }: { onLeave: () => void }) {
+  return (
+    <p className="ending old-version">
+      You are reading an earlier version.{' '}
+      <button type="button" className="link" onClick={onLeave}>
+        Go to the newest
+      </button>
+    </p>
+  );
+}
+
+/* Which version of an edited conversation is on the screen; the newest one unless the reader chose another. */
+function useVersions(thread: string | null, state: ThreadState) {
+  const [view, setView] = useState<{ id: string; index: number } | null>(null);
+  useEffect(() => setView(null), [thread, state.versions]);
+  const old = view ? state.versions[view.id]?.[view.index] : undefined;
+  const at = view ? state.messages.findIndex((m) => m.id === view.id) : -1;
+  const messages = useMemo(() => (old && at >= 0 ? [...state.messages.slice(0, at), ...old] : state.messages), [old, at, state.messages]);
+  const switcher = useMemo<VersionSwitcher>(
+    () => ({
+      of: (id) => {
+        const total = (state.versions[id]?.length ?? 0) + 1;
+        return total === 1 ? null : { index: view?.id === id ? view.index : total - 1, total };
+      },
+      show: (id, index) => setView(index === (state.versions[id]?.length ?? 0) ? null : { id, index }),
+    }),
+    [state.versions, view],
+  );
+  return { messages, switcher, old: old !== undefined && at >= 0, leave: () => setView(null) };
 }
 
 interface TurnProps {

@@ -55,7 +55,9 @@ function lostEnd(before: ThreadState, stored: Message[]): Message[] {
 }
 
 function settle(before: ThreadState, thread: StoredThread, messages: Message[]): ThreadState {
-  const quiet = { ...before, statusText: null, waitingSince: null, stopping: false };
+  // A message of ours that the server has not seen yet is still waiting for its first word.
+  const inFlight = messages.some((m) => m.role === 'user' && m.send === 'sending');
+  const quiet = inFlight ? before : { ...before, statusText: null, waitingSince: null, stopping: false };
   if (thread.state === 'running') {
     const open = before.open && !before.open.id.startsWith('local-') ? before.open : null;
     return { ...before, messages: open ? messages.filter((m) => m.id !== open.id) : messages, open };

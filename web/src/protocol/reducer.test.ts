@@ -312,6 +312,27 @@ test('while a run goes on, the message being told here is kept', () => {
   expect(textOf(s.open!)).toBe('Wor');
 });
 
+test('loading a thread does not forget a message that is on its way', () => {
+  const sent = run([{ type: 'user_message', id: 'u9', text: 'Hello?', send: 'sending', at: 7 }]);
+  const s = hydrate(sent, { ...stored, state: 'idle', pending: [], messages: [] });
+  expect(s.messages.map((m) => m.id)).toEqual(['u9']);
+  expect(s.waitingSince).toBe(7);
+});
+
+test('an edited question leaves its old version reachable', () => {
+  const done = run(search);
+  const s = reduceAll(done, [{ type: 'cut_from', id: 'u1' }, { type: 'user_message', id: 'u1', text: 'Find articles about sleep', send: 'sending' }]);
+  expect(s.messages.map(textOf)).toEqual(['Find articles about sleep']);
+  expect(s.versions.u1![0]!.map((m) => m.role)).toEqual(['user', 'assistant']);
+});
+
+test('an answer set aside is kept with its question', () => {
+  const done = run(search);
+  const s = reduce(done, { type: 'cut_from', id: done.messages[1]!.id });
+  expect(s.messages).toHaveLength(1);
+  expect(s.versions.u1![0]).toEqual(done.messages);
+});
+
 /* ---- recorded conversations ---- */
 
 const wire = join(new URL('.', import.meta.url).pathname, '../../../test/wire/typed');

@@ -232,7 +232,8 @@ function addSegment(m: Message, s: Segment): Message {
   if (s.type === 'marker') return placeMarker(m, s.index);
   const last = m.parts.at(-1);
   if (last?.type === 'text') return addText(m, last.id, s.text);
-  return s.text.trim() ? addText(m, `t${m.parts.length}`, s.text) : m;
+  // The blank lines that set off a marker belong to neither side.
+  return addText(m, `t${m.parts.length}`, s.text.trimStart());
 }
 
 /* The card usually stands already, since the call started before its outcome. */
@@ -385,10 +386,15 @@ function close(s: ThreadState, status: Message['status'], at?: number, error?: M
   return { ...base, open: null, messages: empty ? s.messages : [...s.messages, message] };
 }
 
+/* What is cut off stays reachable, under the question it began with. */
 function cutFrom(s: ThreadState, id: string): ThreadState {
-  const at = s.messages.findIndex((m) => m.id === id);
-  if (s.open?.id === id) return { ...s, open: null };
-  return at < 0 ? s : { ...s, messages: s.messages.slice(0, at), open: null };
+  const all = s.open ? [...s.messages, s.open] : s.messages;
+  const at = all.findIndex((m) => m.id === id);
+  if (at < 0) return s;
+  const question = all.slice(0, at + 1).findLast((m) => m.role === 'user');
+  const from = question ? all.indexOf(question) : at;
+  const versions = question ? { ...s.versions, [question.id]: [...(s.versions[question.id] ?? []), all.slice(from)] } : s.versions;
+  return { ...s, messages: all.slice(0, at), open: null, versions };
 }
 
 /* ---- approvals ------------------------------------------------------------ */

@@ -107,6 +107,8 @@ export interface ThreadState {
   waitingSince: number | null;
   stopping: boolean;
   serial: number;
+  /** What was set aside by editing a question or answering it anew, by the question's id, oldest first. */
+  versions: Record<string, Message[][]>;
 }
 
 export const emptyThread: ThreadState = {
@@ -116,6 +118,7 @@ export const emptyThread: ThreadState = {
   waitingSince: null,
   stopping: false,
   serial: 0,
+  versions: {},
 };
 
 export function newMessage(id: string, role: Message['role'], at?: number): Message {

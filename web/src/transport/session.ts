@@ -103,9 +103,22 @@ export class Session implements LinkHost {
     this.link = null;
   }
 
+  /** The page, the network or the key came back. */
   nudge(): void {
+    if (this.snap.connection.state === 'signin') this.set({ connection: { state: 'connecting' } });
     this.channels.live.probe();
     this.link?.nudge();
+    this.open(); // it may have dozed
+  }
+
+  /**
+   * The page is out of sight and nothing is under way: a browser has six HTTP
+   * connections to a server for all its tabs, and a sleeping one must not keep
+   * one of them. (A socket is not counted.)
+   */
+  doze(): void {
+    const resting = this.channel().mode !== 'bidi' && !this.snap.state.open && !this.awaitsFirstWord() && this.outbox.length === 0;
+    if (resting) this.close();
   }
 
   setMode(mode: Mode): void {

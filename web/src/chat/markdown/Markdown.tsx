@@ -44,7 +44,11 @@ const BlockView = memo(function BlockView({ type, src, open }: BlockProps): Reac
     case 'rule':
       return <hr />;
     case 'paragraph':
-      return <p dir="auto">{inline(src, open)}</p>;
+      return (
+        <p dir="auto" className={open ? 'caret' : undefined}>
+          {inline(src, open)}
+        </p>
+      );
   }
 });
 
@@ -59,7 +63,7 @@ function Heading({ src, open }: { src: string; open: boolean }) {
   const level = m?.[1]?.length ?? 1;
   const Tag = `h${Math.min(6, level + 2)}` as 'h3';
   return (
-    <Tag dir="auto" data-level={level}>
+    <Tag dir="auto" data-level={level} className={open ? 'caret' : undefined}>
       {inline(m?.[2] ?? src, open)}
     </Tag>
   );
@@ -78,7 +82,7 @@ const Item = memo(function Item({ src, loose, open }: { src: string; loose: bool
   const [first, ...rest] = blocks;
   const tight = !loose && first?.type === 'paragraph';
   return (
-    <li dir="auto" className={task ? 'task' : undefined}>
+    <li dir="auto" className={task ? 'task' : open && tight && rest.length === 0 ? 'caret' : undefined}>
       {task && <input type="checkbox" checked={task[1] !== ' '} readOnly disabled aria-label={task[1] !== ' ' ? 'done' : 'open'} />}
       {tight ? inline(first.src, open && rest.length === 0) : first && <BlockView {...first} open={open && rest.length === 0} />}
       {rest.map((b, i) => (

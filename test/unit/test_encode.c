@@ -1,0 +1,330 @@
+/* Encoders: a seek to every place gives the tail, slices of any size the same words,
+ * and what was streamed is what the payload says. */
+#include "dialect/dialect.h"
+#include "dialect/payload.h"
+#include "tale.h"
+
+#define ROOM 65536
+
+static struct encoder encoder(const struct dialect *d, enum stream_mode mode, const char *run)
+{
+    return (struct encoder){ .d = d, .mode = mode, .run = run ? str_c(run) : STR_NONE };
+}
+
+/* Everything from `seq`.`units` on, as bytes of the wire. */
+static void tell_from(struct buf *out, struct tale *t, struct encoder *e, uint64_t seq, uint64_t units, size_t room)
+{
+    enum encoded r;
+    struct buf   one;
+    buf_init(&one, 0);
+    encoder_seek(e, &t->thread, seq, units);
+    e->opened = true;
+    for (int guard = 0; guard < 100000; guard++) {
+        buf_clear(&one);
+        r = encode_next(e, &t->thread, &one, room);
+        buf_str(out, buf_view(&one));
+        if (r != ENCODED_ITEM) break;
+    }
+    CHECK(r != ENCODED_ITEM);
+    buf_done(&one);
+}
+
+static struct str tell(struct arena *a, struct tale *t, const struct dialect *d, enum stream_mode mode, const char *run,
+                       uint64_t seq, uint64_t units, size_t room)
+{
+    struct encoder e = encoder(d, mode, run);
+    struct buf     b;
+    buf_init(&b, 0);
+    tell_from(&b, t, &e, seq, units, room);
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+/* The value of "text" (or "content") of every delta, one after the other. */
+static struct str words_of(struct arena *a, struct str wire)
+{
+    struct buf b;
+    struct str block;
+    buf_init(&b, 0);
+    while (str_split(&wire, '\n', &block)) {
+        struct jv *v;
+        if (!str_starts(block, STR("data: {"))) continue;
+        REQUIRE(json_parse(a, arena_dup(a, str_from(block, 6)), &v, NULL) == OK);
+        if (str_is(jv_str_at(v, "type"), "text_delta")) buf_str(&b, jv_str_at(v, "text"));
+        if (str_is(jv_str_at(v, "type"), "step_reset")) { buf_clear(&b); buf_str(&b, jv_str_at(v, "message")); }
+        const struct jv *delta = jv_get(jv_at(jv_get(v, "choices"), 0), "delta");
+        if (delta) buf_str(&b, jv_str_at(delta, "content"));
+    }
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+static struct str message_of(struct arena *a, struct tale *t, const char *run)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    payload_message(&b, tale_fold(t), fold_run(tale_fold(t), str_c(run)), tale_fold(t)->count);
+    struct str s = arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+/* Two runs: words, a gate beside a free call, a question answered, a reply tool, a second run. */
+static void a_long_tale(struct tale *t)
+{
+    tale_init(t);
+    tale_fact(t, (struct fact){ .kind = FACT_CREATED });
+    tale_message(t, "run_1", "Pay and tell");
+    tale_step(t, "run_1", "calls", 4, words("Let me [[tool:7]] see.\n"), words("\n\nTwo things."),
+              call("call-1", "pay", "{\"amount\":50}", GATE_ASK), call("call-2", "weather", "{}", GATE_FREE));
+    tale_started(t, "call-2");
+    tale_asked(t, "call-1");
+    tale_finished(t, "call-2", WORD_DONE, "warm");
+    tale_fact(t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-9") });
+    tale_decided(t, "call-1", WORD_APPROVED);
+    tale_started(t, "call-1");
+    tale_finished(t, "call-1", WORD_DONE, "paid");
+    tale_step(t, "run_1", "end", 2, words("\n花子さん got 50.\n\n"), call("call-3", "suggest_replies", "{\"replies\":[{\"label\":\"a\",\"value\":\"b\"}]}", GATE_REPLY));
+    tale_finished(t, "call-3", WORD_DONE, "Shown.");
+    tale_ended(t, "run_1", WORD_COMPLETE);
+    tale_message(t, "run_2", "Thanks");
+    tale_step(t, "run_2", "end", 1, words("You are welcome."));
+    tale_ended(t, "run_2", WORD_COMPLETE);
+}
+
+/* From each id in `wire`, the rest must come again, byte for byte. */
+static size_t resumes_at_every_id(struct tale *t, const struct dialect *d, enum stream_mode mode, const char *run, struct str wire)
+{
+    size_t      n = 0;
+    const char *end = wire.ptr + wire.len;
+    for (ptrdiff_t at; (at = str_find(wire, STR("id: "))) >= 0;) {
+        uint64_t   seq, units;
+        struct str line = str_from(wire, (size_t)at + 4);
+        struct str id = str_cut(line, (size_t)str_find(line, STR("\n")));
+        REQUIRE(place_parse(id, &seq, &units));
+        wire = str_from(line, (size_t)str_find(line, STR("\n\n")) + 2);
+        struct arena a;
+        arena_init(&a, 0);
+        struct str got = tell(&a, t, d, mode, run, seq, units, ROOM);
+        struct str want = str_n(wire.ptr, (size_t)(end - wire.ptr));
+        if (!str_eq(got, want)) {
+            char why[64];
+            snprintf(why, sizeof why, "the tail after " STR_FMT, STR_ARG(id));
+            CHECK_STR(got, arena_printf(&a, STR_FMT, STR_ARG(want)).ptr);
+            test_failed(__FILE__, __LINE__, why);
+        }
+        arena_done(&a);
+        n++;
+    }
+    return n;
+}
+
+TEST(a_seek_to_every_place_gives_the_tail)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    a_long_tale(&t);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_THREAD, NULL, tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM)) >= 15);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_1", tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, ROOM)) >= 10);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_2", tell(&a, &t, &dialect_typed, STREAM_RUN, "run_2", 13, 0, ROOM)) >= 2);
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(what_is_streamed_is_what_the_payload_says)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    a_long_tale(&t);
+    struct str run = tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, ROOM);
+    CHECK(str_eq(words_of(&a, run), message_of(&a, &t, "run_1")));
+    CHECK_STR(message_of(&a, &t, "run_1"),
+              "Let me [\\[tool:7]] see.\n\nTwo things.\n\n[[tool:0]]\n\n[[tool:1]]\n\n花子さん got 50.\n\n");
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(words_cut_to_any_room_are_the_same_words)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    a_long_tale(&t);
+    struct str want = message_of(&a, &t, "run_1");
+    for (size_t room = 0; room < 900; room += 7)
+        CHECK(str_eq(words_of(&a, tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, room)), want));
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_cut_at_every_byte_of_a_step_goes_on_with_the_next)
+{
+    struct tale  t;
+    struct arena a;
+    static const char TEXT[] = "Plain words with no markers in them.";
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "end", 1, words(TEXT));
+    for (size_t n = 0; n <= strlen(TEXT); n++) {        /* one for the step's beginning, one for the part's */
+        struct str got = words_of(&a, tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 1, 2 + n, ROOM));
+        CHECK_STR(got, TEXT + n);
+    }
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_place_taken_in_the_open_step_is_right_when_it_is_committed)
+{
+    static const char TEXT[] = "Some [[tool:1]] words\n\nthat come 花 bit by bit. [[too";
+    struct tale       t;
+    struct arena      a;
+    arena_init(&a, 0);
+    for (size_t first = 1; first < strlen(TEXT); first++) {
+        struct encoder e = encoder(&dialect_typed, STREAM_THREAD, NULL);
+        struct buf     told;
+        if ((TEXT[first] & 0xC0) == 0x80) continue;      /* models send whole characters */
+        buf_init(&told, 0);
+        tale_init(&t);
+        tale_message(&t, "run_1", "hello");
+        step_begin(&t.thread.step);
+        REQUIRE(step_text(&t.thread.step, STEP_TEXT, str_n(TEXT, first)) == OK);
+        tell_from(&told, &t, &e, 0, 0, ROOM);
+        uint64_t seq = e.seq, units = e.units;
+        step_clear(&t.thread.step);
+        tale_step(&t, "run_1", "end", 1, words(TEXT));
+        tale_ended(&t, "run_1", WORD_COMPLETE);
+        struct encoder again = encoder(&dialect_typed, STREAM_THREAD, NULL);     /* a reconnect, and the one that stayed */
+        struct buf     rest = { 0 };
+        size_t         so_far = told.len;
+        tell_from(&rest, &t, &again, seq, units, ROOM);
+        for (struct buf b = { 0 }; encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false); buf_clear(&b)) buf_str(&told, buf_view(&b));
+        struct str after = str_from(buf_view(&told), so_far);
+        CHECK(str_eq(words_of(&a, after), words_of(&a, buf_view(&rest))));
+        CHECK(str_eq(words_of(&a, buf_view(&told)), message_of(&a, &t, "run_1")));
+        buf_done(&rest);
+        buf_done(&told);
+        tale_done(&t);
+    }
+    arena_done(&a);
+}
+
+TEST(a_cursor_into_lost_words_is_told_to_begin_the_step_again)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 2, words("Before."), call("call-1", "x", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "ok");
+    tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
+    tale_step(&t, "run_1", "end", 1, words("After."));
+    struct str lost = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 4, 9, ROOM);
+    CHECK(str_find(lost, STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}")) >= 0);
+    CHECK_STR(words_of(&a, lost), "Before.\n\n[[tool:0]]\n\nAfter.");
+    struct str whole = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 4, 0, ROOM);
+    CHECK(str_find(whole, STR("step_reset")) < 0);           /* nothing of the step was told: nothing to take back */
+    CHECK_STR(words_of(&a, whole), "\n\nAfter.");
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_stream_that_lives_through_a_lost_step_weaves_as_if_it_had_not_been)
+{
+    struct tale    t;
+    struct arena   a;
+    struct buf     told = { 0 };
+    struct encoder e = encoder(&dialect_typed, STREAM_THREAD, NULL);
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    step_begin(&t.thread.step);
+    REQUIRE(step_text(&t.thread.step, STEP_TEXT, STR("Lost words")) == OK);
+    tell_from(&told, &t, &e, 0, 0, ROOM);
+    step_clear(&t.thread.step);
+    tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
+    tale_step(&t, "run_1", "end", 1, words("Found words"));
+    for (struct buf b = { 0 }; encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false); buf_clear(&b)) buf_str(&told, buf_view(&b));
+    CHECK_STR(words_of(&a, buf_view(&told)), "Found words");
+    buf_done(&told);
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_place_beyond_its_fact_does_not_eat_the_next)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    a_long_tale(&t);
+    struct str got = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 3, 99, ROOM);     /* fact 4 is a start: one unit */
+    CHECK(str_find(got, STR("tool_confirmation")) >= 0);
+    CHECK(str_find(got, STR("tool_start")) > str_find(got, STR("tool_confirmation")));   /* only the later one */
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_stream_of_a_run_ends_at_its_gate_and_a_replay_passes_over_it)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
+    tale_asked(&t, "call-1");
+    struct str wire = tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 0, 0, ROOM);
+    CHECK(str_find(wire, STR("\"awaiting\":[\"confirmation-call-1\"]")) >= 0);
+    CHECK(str_find(tell(&a, &t, &dialect_toolcalls, STREAM_RUN, "run_1", 0, 0, ROOM), STR("{\"type\":\"done\"}\n\ndata: [DONE]")) >= 0);
+    tale_decided(&t, "call-1", WORD_APPROVED);
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    tale_step(&t, "run_1", "end", 1, words("Paid."));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    wire = tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 0, 0, ROOM);
+    CHECK(str_find(wire, STR("awaiting")) < 0);
+    CHECK(str_find(wire, STR("\"type\":\"complete\"")) >= 0);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_1", wire) >= 6);
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(the_two_doors_give_the_same_places_to_the_same_facts)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    a_long_tale(&t);
+    struct str wire = tell(&a, &t, &dialect_toolcalls, STREAM_RUN, "run_1", 1, 0, ROOM), line;
+    while (str_split(&wire, '\n', &line)) {
+        uint64_t seq, units;
+        if (!str_starts(line, STR("id: "))) continue;
+        REQUIRE(place_parse(str_from(line, 4), &seq, &units));
+        struct str typed = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, seq, units, ROOM), event;
+        REQUIRE(str_split(&wire, '\n', &event));
+        /* Whatever was told here as started or over is not told again there. */
+        bool start = str_find(event, STR("tool_call_start")) >= 0, over = str_find(event, STR("tool_result")) >= 0;
+        bool first = str_find(event, STR("call-2")) >= 0;
+        if (start && first) CHECK(str_find(typed, STR("\"type\":\"tool_start\",\"tool\":\"weather\"")) < 0);
+        if (over && first) CHECK(str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"weather\"")) < 0 && str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"pay\"")) >= 0);
+    }
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_place_is_two_numbers)
+{
+    static const char *const GOOD[] = { "0.0", "41.17", "18446744073709551615.0" };
+    static const char *const BAD[] = { "", ".", "x", "1.x", "-1.0", "1.2.3", "01.0", "18446744073709551616.0", " 1.0" };
+    uint64_t seq, units;
+    for (size_t i = 0; i < 3; i++) CHECK(place_parse(str_c(GOOD[i]), &seq, &units));
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) CHECK(!place_parse(str_c(BAD[i]), &seq, &units));
+    CHECK(place_parse(STR("41.17"), &seq, &units) && seq == 41 && units == 17);
+    CHECK(place_parse(STR("41"), &seq, &units) && seq == 41 && units == 0);
+}

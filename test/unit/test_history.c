@@ -1,0 +1,196 @@
+/* What the model is told: built from facts only, every call with its result, branches cut away. */
+#include "run/history.h"
+#include "tale.h"
+
+static struct str same_name(void *ctx, struct str tool)
+{
+    (void)ctx;
+    return str_is(tool, "browser.search") ? STR("browser_search") : tool;
+}
+
+static void render_part(struct buf *b, const struct msg_part *p)
+{
+    switch (p->type) {
+    case PART_TEXT: buf_printf(b, " '" STR_FMT "'", STR_ARG(p->text)); break;
+    case PART_REASONING: buf_printf(b, " (" STR_FMT ")", STR_ARG(p->text)); break;
+    case PART_CALL: buf_printf(b, " " STR_FMT "=" STR_FMT STR_FMT, STR_ARG(p->id), STR_ARG(p->name), STR_ARG(p->input)); break;
+    case PART_RESULT: buf_printf(b, " " STR_FMT "%s'" STR_FMT "'", STR_ARG(p->id), p->is_error ? "!" : ":", STR_ARG(p->text)); break;
+    case PART_FILE: buf_printf(b, " <" STR_FMT " " STR_FMT STR_FMT ">", STR_ARG(p->media_type), STR_ARG(p->url), STR_ARG(p->text)); break;
+    }
+    if (p->opaque.ptr) buf_printf(b, "+" STR_FMT, STR_ARG(p->opaque));
+}
+
+/* "user 'hello'; assistant 'hi';" */
+static struct str told_to(struct arena *a, struct tale *t, const char *provider, size_t text_max)
+{
+    static const char *const ROLES[] = { [MSG_USER] = "user", [MSG_ASSISTANT] = "assistant", [MSG_TOOLS] = "tools" };
+    struct history_names     names = { same_name, NULL };
+    struct msg              *msgs;
+    size_t                   count;
+    struct buf               b;
+    REQUIRE(history_build(a, tale_fold(t), str_c(provider), text_max, &names, &msgs, &count) == OK);
+    buf_init(&b, 0);
+    for (size_t i = 0; i < count; i++) {
+        buf_lit(&b, ROLES[msgs[i].role]);
+        for (size_t k = 0; k < msgs[i].count; k++) render_part(&b, &msgs[i].parts[k]);
+        buf_lit(&b, "; ");
+    }
+    struct str s = arena_dup(a, str_trim(buf_view(&b)));
+    buf_done(&b);
+    return s;
+}
+
+#define TELLS(t, provider, max, want)                                \
+    do {                                                             \
+        struct arena arena_;                                         \
+        arena_init(&arena_, 0);                                      \
+        CHECK_STR(told_to(&arena_, (t), (provider), (max)), (want)); \
+        arena_done(&arena_);                                         \
+    } while (0)
+
+TEST(a_turn_with_a_tool_is_told_in_order)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "Find CRISPR");
+    tale_step(&t, "run_1", "calls", 2, words("Let me look."), call("call-1", "browser.search", "{\"query\":\"CRISPR\"}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "found 5");
+    tale_step(&t, "run_1", "end", 1, words("Five."));
+    TELLS(&t, "demo", 1000, "user 'Find CRISPR'; assistant 'Let me look.' p-1=browser_search{\"query\":\"CRISPR\"}; tools p-1:'found 5'; assistant 'Five.';");
+    TELLS(&t, "other", 1000, "user 'Find CRISPR'; assistant 'Let me look.' call-1=browser_search{\"query\":\"CRISPR\"}; tools call-1:'found 5'; assistant 'Five.';");
+    tale_done(&t);
+}
+
+TEST(every_call_has_a_result_even_when_nobody_decided)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
+    tale_asked(&t, "call-1");
+    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'Not decided; the user continued.';");
+    tale_decided(&t, "call-1", WORD_DENIED);
+    tale_finished(&t, "call-1", WORD_DENIED, "{\"error\":\"User denied execution\"}");
+    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'{\"error\":\"User denied execution\"}';");
+    tale_done(&t);
+}
+
+TEST(an_unknown_outcome_is_told_and_so_is_how_it_was_settled)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
+    tale_finished(&t, "call-1", WORD_UNKNOWN, "Nobody knows.");
+    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'Nobody knows.';");
+    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE, .note = STR("I looked.") });
+    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1:'The outcome was unknown at first. The person checked: it did happen. I looked.';");
+    tale_done(&t);
+}
+
+TEST(an_edited_message_hides_what_came_from_the_old_one)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_1"), .id = STR("m_1"), .text = STR("first") });
+    tale_step(&t, "run_1", "end", 1, words("one"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_2"), .id = STR("m_2"), .text = STR("second") });
+    tale_step(&t, "run_2", "end", 1, words("two"));
+    tale_ended(&t, "run_2", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_3"), .id = STR("m_3"), .replaces = STR("m_2"), .text = STR("better") });
+    TELLS(&t, "demo", 1000, "user 'first'; assistant 'one'; user 'better';");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_4"), .id = STR("m_4"), .replaces = STR("m_1"), .text = STR("anew") });
+    TELLS(&t, "demo", 1000, "user 'anew';");
+    tale_done(&t);
+}
+
+TEST(a_retry_hides_the_old_answer_and_one_from_the_end_keeps_it)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "end", 1, words("old"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_2"), .of = STR("run_1") });
+    TELLS(&t, "demo", 1000, "user 'hello';");
+    tale_step(&t, "run_2", "end", 1, words("new"));
+    tale_ended(&t, "run_2", WORD_ERROR);
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_3"), .of = STR("run_2"), .from_end = true });
+    TELLS(&t, "demo", 1000, "user 'hello'; assistant 'new';");
+    tale_done(&t);
+}
+
+TEST(a_step_cut_by_an_error_is_not_told_one_that_was_stopped_is)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "error", 1, words("half a"));
+    tale_ended(&t, "run_1", WORD_ERROR);
+    TELLS(&t, "demo", 1000, "user 'hello';");
+    tale_message(&t, "run_2", "again");
+    tale_step(&t, "run_2", "cancelled", 2, words("I was say"), call("call-1", "pay", "{", GATE_BAD));
+    tale_ended(&t, "run_2", WORD_CANCELLED);
+    TELLS(&t, "demo", 1000, "user 'hello'; user 'again'; assistant 'I was say';");
+    tale_done(&t);
+}
+
+TEST(reasoning_and_opaque_parts_go_back_to_their_own_provider_only)
+{
+    struct tale t;
+    struct part think = { .type = STEP_REASONING, .text = STR("hm"), .opaque = STR("{\"sig\":1}"), .complete = true };
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "end", 2, think, words("Hi."));
+    TELLS(&t, "demo", 1000, "user 'hello'; assistant (hm)+{\"sig\":1} 'Hi.';");
+    TELLS(&t, "other", 1000, "user 'hello'; assistant 'Hi.';");
+    tale_done(&t);
+}
+
+TEST(a_long_result_is_cut_on_a_character_and_says_so)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "x", "{}", GATE_FREE));
+    tale_finished(&t, "call-1", WORD_DONE, "\xe8\x8a\xb1\xe5\xad\x90");
+    TELLS(&t, "demo", 4, "user 'hello'; assistant p-1=x{}; tools p-1:'\xe8\x8a\xb1\n[cut: 3 of 6 bytes shown]';");
+    TELLS(&t, "demo", 6, "user 'hello'; assistant p-1=x{}; tools p-1:'\xe8\x8a\xb1\xe5\xad\x90';");
+    tale_done(&t);
+}
+
+TEST(an_action_is_told_as_a_button_the_person_pressed)
+{
+    struct tale t;
+    struct part p = call("call-1", "apply_schema", "{\"schema_id\":1}", GATE_FREE);
+    tale_init(&t);
+    p.provider_id = STR_NONE;
+    tale_fact(&t, (struct fact){ .kind = FACT_ACTION, .run = STR("run_1"), .action = STR("apply_schema"), .parts = &p, .parts_count = 1 });
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "applied");
+    TELLS(&t, "demo", 1000, "user '(The person pressed the button \"apply_schema\".)'; assistant call-1=apply_schema{\"schema_id\":1}; tools call-1:'applied';");
+    tale_done(&t);
+}
+
+TEST(files_of_a_message_are_told_before_its_words)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_1"), .text = STR("what is this?"),
+                                 .files = STR("[{\"mediaType\":\"image/png\",\"url\":\"data:image/png;base64,AAAA\"},{\"url\":\"https://x/y.pdf\",\"mediaType\":\"application/pdf\"}]") });
+    TELLS(&t, "demo", 1000, "user <image/png AAAA> <application/pdf https://x/y.pdf> 'what is this?';");
+    tale_done(&t);
+}
+
+TEST(a_call_whose_input_is_no_object_is_told_as_an_empty_one)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "x", "{\"a\":", GATE_BAD));
+    tale_finished(&t, "call-1", WORD_FAILED, "The input is not valid JSON.");
+    TELLS(&t, "demo", 1000, "user 'hello'; assistant p-1=x{}; tools p-1!'The input is not valid JSON.';");
+    tale_done(&t);
+}
