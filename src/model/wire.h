@@ -26,7 +26,13 @@ struct decoder {
     int64_t         input_tokens, output_tokens;
     union {
         struct { uint64_t id_hash; bool began, any_block; int64_t cached, fresh; } anthropic;
-        struct { int64_t last_key; bool refused, any_call; struct buf ids; } openai;      /* ids: hashes of the calls so far */
+        struct {
+            int64_t last_key;
+            bool refused, any_call;
+            struct buf ids;             /* hashes of the calls so far */
+            struct buf mould;           /* the last chunk that was only text, without that text */
+            size_t hole;                /* where in it the text stood */
+        } openai;
         struct { struct gemini_args *args; } gemini;
     } u;
 };
