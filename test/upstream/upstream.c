@@ -399,12 +399,13 @@ static bool start_pace(struct client *c, struct str word)
 
 /* --- requests ---------------------------------------------------------------------------------- */
 
+/* The last one counts: some wires join a question that failed with the next one. */
 static bool word_after(struct str text, struct str mark, struct str *word)
 {
-    ptrdiff_t at = str_find(text, mark);
-    size_t    n = 0;
-    if (at < 0) return false;
-    text = str_from(text, (size_t)at + mark.len);
+    size_t n = 0;
+    bool   found = false;
+    for (ptrdiff_t at; (at = str_find(text, mark)) >= 0; found = true) text = str_from(text, (size_t)at + mark.len);
+    if (!found) return false;
     while (n < text.len && (strchr("-_", text.ptr[n]) || (text.ptr[n] >= '0' && text.ptr[n] <= '9') || (text.ptr[n] >= 'a' && text.ptr[n] <= 'z'))) n++;
     *word = str_cut(text, n);
     return n > 0;
