@@ -157,7 +157,7 @@ static void write_result(struct jsonw *w, const struct msg_part *p)
     jw_obj(w);
     jw_kstrz(w, "role", "tool");
     jw_kstr(w, "tool_call_id", p->id);
-    if (p->is_error && !str_starts(p->text, STR("Error"))) {
+    if (p->is_error && !str_starts(p->text, STR("Error")) && !wire_says_error(p->text)) {
         struct buf text;
         buf_init(&text, 0);
         buf_lit(&text, "Error: ");
