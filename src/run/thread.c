@@ -198,6 +198,7 @@ static enum err count_tool(struct thread *t, const struct call *c)
     metrics_tool(tool->name, word_name(f->outcome));
     if (!ran || t->count_count == BATCH_APPROVALS) return OK;
     bool bad = f->outcome != WORD_DONE;
+    if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts))) return ERR_NOMEM;
     t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, bad };
     tool->runs++;
     tool->failed += bad;
@@ -266,6 +267,8 @@ static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
     t->approval_count = t->count_count = 0;
+    t->approvals = NULL;
+    t->counts = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
