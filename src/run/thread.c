@@ -436,8 +436,16 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
+/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such without asking
+ * the store first; if the log is not empty, the append says so (ERR_CONFLICT) and the message waits for the reading. */
+static bool looks_new(const struct thread *t, const struct command *c)
+{
+    return c->kind == CMD_MESSAGE && c->create && !t->loading && !t->stalled && list_empty(&t->queue);
+}
+
 void thread_post(struct thread *t, struct command *c)
 {
+    if (looks_new(t, c)) t->loaded = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
