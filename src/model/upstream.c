@@ -20,7 +20,6 @@
 
 #define MULTIS        8
 #define READ_SIZE     2048          /* libcurl's buffer per transfer; one event of a stream is far smaller */
-#define IDLE_CONNS    16            /* kept for reuse, per CURLM */
 #define TICK_MIN_MS   20            /* deadlines are not finer than this */
 #define DRAIN_MS      1000
 #define DRAIN_MAX     65536
@@ -547,7 +546,6 @@ static bool multi_init(struct multi *m, struct upstream *up)
     curl_multi_setopt(m->curl, CURLMOPT_SOCKETDATA, m);
     curl_multi_setopt(m->curl, CURLMOPT_TIMERFUNCTION, on_set_timer);
     curl_multi_setopt(m->curl, CURLMOPT_TIMERDATA, m);
-    curl_multi_setopt(m->curl, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNS);
     return true;
 }
 
