@@ -9,6 +9,8 @@ const screens = join(import.meta.dirname, '../../docs/screens');
 mkdirSync(screens, { recursive: true });
 
 async function serious(tab) {
+  // Something that fades in has no contrast yet.
+  await tab.page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect?.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => {}))));
   // Through the driver, not as a script of the page: its policy forbids that, as it should.
   await tab.page.evaluate(axe);
   const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
