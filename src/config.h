@@ -30,7 +30,9 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "net/auth.h"
 #include "net/conn.h"
+#include "run/quota.h"
 
 /* --- errors -------------------------------------------------------------------- */
 
@@ -117,23 +119,6 @@ struct config_mcp {
     unsigned         timeout_ms; /* of one call, restarted by each progress notice */
 };                               /* entries with "disabled": true are checked and left out */
 
-enum config_role { ROLE_USER = 1, ROLE_APPROVER = 2, ROLE_ADMIN = 4 };
-enum config_alg  { ALG_HS256 = 1, ALG_RS256 = 2, ALG_ES256 = 4 };
-
-struct config_key {
-    uint8_t    sha256[32];       /* of the bearer key */
-    struct str principal;
-    unsigned   roles;            /* of enum config_role; ROLE_USER when not said */
-};
-
-struct config_auth {
-    struct config_key *keys; size_t key_count;
-    bool       jwt;              /* the members below are set */
-    struct str issuer, audience, keys_file, jwks_url;   /* exactly one of the last two */
-    unsigned   algorithms;       /* of enum config_alg */
-    unsigned   cookie_s;
-};
-
 struct config_strs { struct str *list; size_t count; };
 
 struct config {
@@ -164,17 +149,20 @@ struct config {
     struct config_mcp    *mcp;     size_t mcp_count;
 
     bool           hold;         /* approvals.on_new_message: "hold"; false: "supersede" */
+    bool           approvers;    /* approvals.who: "approver"; false: "owner" */
     unsigned       expires_s;    /* approvals.expires: of a tool that does not say; 0: never */
 
     struct net_limits limits;
     unsigned       runs_max;           /* at once, in the whole process */
+    struct quota_limits each;          /* limits.per_principal */
     size_t         tool_output_max;    /* bytes of a result that the model is told */
     unsigned       threads_in_memory;  /* idle threads beyond this are forgotten and read again when asked for */
 
     struct config_strs origins;  /* browser origins beside our own, as browsers send them: "https://example.org" */
     struct config_strs hosts;    /* Host names beside the loopback names and the listen host; no port, lower case */
     struct config_strs cors;     /* origins that get CORS headers */
-    struct config_auth auth;
+    struct config_strs proxies;  /* addresses whose X-Forwarded-Proto is believed, beside loopback */
+    struct auth_setup  auth;
 
     struct config_strs warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;     /* private: what config_done wipes */

@@ -3,6 +3,8 @@
  * Keys stand in the file as their SHA-256 only: whoever reads the file cannot use
  * them. Everything here is refused when in doubt; a wildcard is never meant.
  */
+#include <uv.h>
+
 #include "config_private.h"
 
 /* --- bearer keys -------------------------------------------------------------------- */
@@ -44,11 +46,19 @@ static unsigned read_bits(struct config_build *b, const struct jv *list, const s
     return all;
 }
 
+/* It is part of the name of every log, and stands in log lines. */
+static bool principal_fits(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f) return false;
+    return name.len <= PRINCIPAL_MAX;
+}
+
 static void read_bearer(struct config_build *b, const struct jv *v)
 {
     static const struct bit ROLES[] = { { "user", ROLE_USER }, { "approver", ROLE_APPROVER }, { "admin", ROLE_ADMIN }, { NULL, 0 } };
-    struct config_auth *a = &b->c->auth;
-    struct config_key   k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
+    struct auth_setup *a = &b->c->auth;
+    struct auth_key k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
 
     if (!read_digest(jv_str_at(v, "sha256"), k.sha256)) {
         cfg_bad(b, jv_get(v, "sha256") ? jv_get(v, "sha256") : v,
@@ -56,6 +66,7 @@ static void read_bearer(struct config_build *b, const struct jv *v)
         return;
     }
     if (k.principal.len == 0) cfg_bad(b, v, "a key needs \"principal\": the name of the person or program it belongs to");
+    if (!principal_fits(k.principal)) cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters", PRINCIPAL_MAX);
     if (jv_get(v, "roles")) k.roles = read_bits(b, jv_get(v, "roles"), ROLES, "roles user, approver, admin");
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {
@@ -69,7 +80,7 @@ static void read_bearer(struct config_build *b, const struct jv *v)
 
 static void read_key_source(struct config_build *b, const struct jv *jwt)
 {
-    struct config_auth *a = &b->c->auth;
+    struct auth_setup *a = &b->c->auth;
     const struct jv    *url = jv_get(jwt, "jwks_url");
 
     a->keys_file = jv_str_at(jwt, "keys_file");
@@ -87,13 +98,14 @@ static void read_key_source(struct config_build *b, const struct jv *jwt)
 static void read_jwt(struct config_build *b, const struct jv *jwt)
 {
     static const struct bit ALGS[] = { { "HS256", ALG_HS256 }, { "RS256", ALG_RS256 }, { "ES256", ALG_ES256 }, { NULL, 0 } };
-    struct config_auth *a = &b->c->auth;
+    struct auth_setup *a = &b->c->auth;
     const struct jv    *algs = jv_get(jwt, "algorithms");
 
     if (!jv_is(jwt, JSON_OBJECT)) return;
     a->jwt = true;
     a->issuer = jv_str_at(jwt, "issuer");
     a->audience = jv_str_at(jwt, "audience");
+    a->roles_claim = jv_get(jwt, "roles_claim") ? jv_str_at(jwt, "roles_claim") : STR("roles");
     a->algorithms = algs ? read_bits(b, algs, ALGS, "algorithms HS256, RS256, ES256") : ALG_RS256 | ALG_ES256;
     if (a->issuer.len == 0) cfg_bad(b, jwt, "\"jwt\" needs \"issuer\": the tokens' iss");
     if (a->audience.len == 0) cfg_bad(b, jwt, "\"jwt\" needs \"audience\": the tokens' aud; without it tokens for other services would be taken");
@@ -103,6 +115,33 @@ static void read_jwt(struct config_build *b, const struct jv *jwt)
     /* The classic confusion: a public RSA key taken as an HMAC secret. */
     if ((a->algorithms & ALG_HS256) && (a->algorithms & (ALG_RS256 | ALG_ES256)))
         cfg_bad(b, algs, "HS256 cannot be mixed with RS256 or ES256: a public key would be taken for a secret; choose one kind");
+}
+
+/* Nobody needs a guard against himself: without sign-in there are limits only when the file says so. */
+static int64_t limit_of(const struct config_build *b, const char *key, int64_t with_auth)
+{
+    const struct jv *v = jv_get(jv_get(jv_get(b->root, "limits"), "per_principal"), key);
+    return jv_int_at(jv_get(jv_get(b->root, "limits"), "per_principal"), key, v || !config_has_auth(b->c) ? 0 : with_auth);
+}
+
+static void read_each(struct config_build *b)
+{
+    b->c->each = (struct quota_limits){ .requests_per_minute = (unsigned)limit_of(b, "requests_per_minute", 1200),
+                                        .runs = (unsigned)limit_of(b, "runs", 50),
+                                        .tokens_per_day = limit_of(b, "tokens_per_day", 0) };
+}
+
+/* Questions that nobody may answer would be a mistake found too late. */
+static void check_approvers(struct config_build *b)
+{
+    const struct auth_setup *a = &b->c->auth;
+    const struct jv         *who = jv_get(jv_get(b->root, "approvals"), "who");
+    bool                     any = a->jwt;
+
+    if (!b->c->approvers) return;
+    for (size_t i = 0; i < a->key_count; i++) any |= (a->keys[i].roles & ROLE_APPROVER) != 0;
+    if (!config_has_auth(b->c)) cfg_bad(b, who, "\"approver\" needs \"auth\": without it nobody has a role");
+    else if (!any) cfg_bad(b, who, "nobody under \"auth\" has the role approver, so nothing could ever be approved");
 }
 
 void cfg_read_auth(struct config_build *b)
@@ -117,6 +156,9 @@ void cfg_read_auth(struct config_build *b)
     read_jwt(b, jv_get(auth, "jwt"));
     if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
         cfg_bad(b, auth, "\"auth\" lets nobody in; add \"keys\" or \"jwt\", or take it out");
+    b->c->approvers = str_is(jv_str_at(jv_get(b->root, "approvals"), "who"), "approver");
+    check_approvers(b);
+    read_each(b);
 }
 
 /* --- origins and hosts -------------------------------------------------------------------- */
@@ -151,6 +193,17 @@ static const char *host_fault(struct str h)
     return NULL;
 }
 
+static const char *address_fault(struct str a)
+{
+    struct sockaddr_in6 six;
+    struct sockaddr_in  four;
+    char                z[64] = "";
+
+    if (a.len < sizeof z) memcpy(z, a.ptr, a.len);
+    if (uv_ip4_addr(z, 0, &four) == 0 || uv_ip6_addr(z, 0, &six) == 0) return NULL;
+    return "must be an address such as 10.0.0.7 or fd00::7, without a port or a mask";
+}
+
 static struct config_strs read_list(struct config_build *b, const char *key, const char *(*fault)(struct str))
 {
     const struct jv *list = jv_get(b->root, key);
@@ -167,4 +220,5 @@ void cfg_read_origins(struct config_build *b)
     b->c->origins = read_list(b, "origins", origin_fault);
     b->c->cors = read_list(b, "cors", origin_fault);
     b->c->hosts = read_list(b, "hosts", host_fault);
+    b->c->proxies = read_list(b, "proxies", address_fault);
 }

@@ -18,6 +18,8 @@ static const char HELP[] =
     "                             list every tool: where it comes from, its policy, its schema\n"
     "  parley tools call NAME '{...}' [--config FILE]\n"
     "                             run one here, asking first when its policy says so\n"
+    "  parley key [NAME [ROLE...]]\n"
+    "                             make a bearer key; prints it once, and the line for the configuration\n"
     "  parley --version           print the version\n"
     "  parley --help              print this\n"
     "\n"
@@ -30,7 +32,7 @@ struct command_line { const char *name; int (*run)(int argc, char **argv); };
 int main(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve }, { "check", cli_check }, { "models", cli_models }, { "tools", cli_tools } };
+        { "serve", cli_serve }, { "check", cli_check }, { "models", cli_models }, { "tools", cli_tools }, { "key", cli_key } };
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -26,6 +26,8 @@ struct serve {
     struct store     *store;
     struct kit        kit;
     struct hub       *hub;
+    struct auth      *auth;
+    struct quota      quota;
     struct app        app;
     struct server    *server;
     uv_signal_t       term, intr;
@@ -62,16 +64,25 @@ static bool make_hub(struct serve *s)
         .loop = &s->loop, .store = s->store, .registry = &s->kit.registry, .pages = s->kit.pages, .page_count = s->kit.page_count,
         .actions = s->kit.actions, .action_count = s->kit.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
         .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
-        .client_timeout_ms = 60 * 1000 });
+        .client_timeout_ms = 60 * 1000, .quota = &s->quota });
     return s->hub != NULL;
+}
+
+/* The host we listen on as it stands in Host; an address that means "all of them" is nobody's name. */
+static struct str own_host(struct serve *s)
+{
+    struct str h = s->config.host;
+    if (str_is(h, "0.0.0.0") || str_is(h, "::")) return STR_NONE;
+    return str_find(h, STR(":")) < 0 ? h : arena_printf(&s->arena, "[" STR_FMT "]", STR_ARG(h));
 }
 
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
-    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .local = { STR("local"), ~0u },
-                           .hosts = c->hosts.list, .host_count = c->hosts.count,
-                           .origins = c->origins.list, .origin_count = c->origins.count };
+    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .local = { STR("local"), ROLE_ANY, 0 },
+                           .auth = s->auth, .quota = &s->quota, .approvers_only = c->approvers, .host = own_host(s),
+                           .hosts = { c->hosts.list, c->hosts.count }, .origins = { c->origins.list, c->origins.count },
+                           .cors = { c->cors.list, c->cors.count }, .proxies = { c->proxies.list, c->proxies.count } };
     struct server_setup setup = { .loop = &s->loop, .limits = c->limits, .routes = app_routes, .guard = guard_check, .app = &s->app };
     enum err e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
     s->app.server = s->server;
@@ -152,7 +163,9 @@ static void take_apart(struct serve *s)
     if (s->server) server_free(s->server);
     if (s->store) store_close(s->store);
     if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
+    auth_free(s->auth);
     hub_free(s->hub);
+    quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
     loop_timer_close(&s->deadline, NULL);
@@ -175,7 +188,9 @@ static int run(struct serve *s)
     s->loop.on_turn = seen_turn;
     if (!kit_models(&s->kit, &s->config, &s->loop, &why)) return fail("cannot use the model", why);
     if (!kit_tools(&s->kit, &why)) return fail("cannot use the tools", why);
+    quota_init(&s->quota, &s->config.each);
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
+    if (auth_new(&s->loop, &s->config.auth, &s->arena, &s->auth, &why)) return fail("cannot check who comes in", why);
     if (make_server(s, &why)) return fail("cannot listen", why);
     s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
     store_list(s->store, &s->counts);

@@ -31,7 +31,10 @@ static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct post, hold)->
 static void on_turn(struct chat_turn *turn, const struct chat_result *r)
 {
     struct post *p = LIST_ITEM(turn, struct post, turn);
-    if (p->conn && r->status >= 400) sentence(p->conn, r->status, r->code, r->message);
+    if (p->conn && r->status >= 400) {
+        retry_after(p->conn, r->retry_s);
+        sentence(p->conn, r->status, r->code, r->message);
+    }
     else if (p->conn)
         stream(p->conn, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = p->native,
                                                            .continuation = r->continuation, .replay = r->replay });
@@ -61,7 +64,8 @@ static void post(struct server *s, struct request *q, bool native)
     p->conn = q->conn;
     p->hold.cancelled = client_left;
     p->native = is_native(q, native);
-    p->turn = (struct chat_turn){ .app = app_of(s), .owner = owner_of(q), .via = STR("chat"), .interrupts = true, .done = on_turn };
+    p->turn = (struct chat_turn){ .app = app_of(s), .owner = owner_of(q), .via = STR("chat"), .interrupts = true,
+                                  .may_decide = may_decide(app_of(s), q->principal), .done = on_turn };
     conn_hold(q->conn, &p->hold);
     chat_start(&p->turn, body, STR_NONE);
 }

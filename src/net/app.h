@@ -6,13 +6,11 @@
 
 #include "base/jsonw.h"
 #include "dialect/request.h"
+#include "net/auth.h"
 #include "net/conn.h"
 #include "run/hub.h"
 
-struct principal {
-    struct str name;
-    unsigned   roles;
-};
+struct strs { const struct str *list; size_t count; };
 
 struct app {
     struct hub      *hub;
@@ -20,12 +18,39 @@ struct app {
     struct registry *registry;
     struct server   *server;
     struct principal local;          /* who everybody is while no auth is configured */
-    struct str      *hosts;   size_t host_count;      /* allowed Host names, lower case, without port */
-    struct str      *origins; size_t origin_count;    /* allowed origins beside our own */
+    struct auth     *auth;           /* NULL, or nothing configured in it: everybody is `local` */
+    struct quota    *quota;
+    bool             approvers_only; /* who has no role approver decides nothing; who has, everybody's */
+    struct str       host;           /* the one we listen on, as it stands in Host */
+    struct strs      hosts;          /* further Host names, lower case, without port */
+    struct strs      origins;        /* allowed origins beside our own */
+    struct strs      cors;           /* those that may read the answers, too */
+    struct strs      proxies;        /* addresses that are believed about X-Forwarded-Proto */
+};
+
+/* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
+enum access {
+    EVERYBODY  = 8,                  /* no principal is needed, and none is looked for */
+    SAYS_LATER = 16,                 /* a WebSocket whose first message may say who it is */
 };
 
 static inline struct app *app_of(struct server *s) { return server_app(s); }
 struct str owner_of(const struct request *q);
+/* May he decide what waits for a decision (his own, unless only approvers may)? */
+bool may_decide(const struct app *a, const struct principal *p);
+/* One more message of a socket: false when he sends too many; *retry_s then. */
+bool may_send(struct app *a, struct str who, unsigned *retry_s);
+
+/* --- identify.c --- */
+enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDENTITY_FOREIGN };
+/* Sets q->principal when it is known, and how long its streams may last. *why: for the log. */
+enum identity identify(struct app *a, struct request *q, const char **why);
+struct str identify_bearer(const struct request *q);                /* STR_NONE: there is none */
+bool identify_https(const struct app *a, const struct request *q);  /* as a proxy we believe says */
+void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
+void identify_forget(struct app *a, struct request *q);             /* ends the request's session */
+void identify_until(struct conn *c, const struct principal *p);     /* its streams end when his proof does */
+void identify_failed(const struct conn *c, const char *why, struct str path);
 
 /* A command in flight for a connection that waits for its answer. If the client
  * leaves, the command goes on and its answer is dropped. */
@@ -44,6 +69,7 @@ struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct
 
 /* {"error":{"code","message","run_id"?}} */
 void answer_error(struct conn *c, const struct answer *a);
+void retry_after(struct conn *c, unsigned seconds);      /* the header; 0: none */
 void refusal_error(struct conn *c, const struct refusal *r);
 /* The security event of an answer that nobody honest would send. `why` is the code it is refused with. */
 void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why);
@@ -77,6 +103,9 @@ void rest_approvals(struct server *s, struct request *q);       /* approvals.c *
 void rest_approval(struct server *s, struct request *q);
 void rest_decide(struct server *s, struct request *q);
 void rest_settle(struct server *s, struct request *q);
+void session_begin(struct server *s, struct request *q);        /* signin.c */
+void session_show(struct server *s, struct request *q);
+void session_end(struct server *s, struct request *q);
 void ops_tools(struct server *s, struct request *q);            /* ops.c */
 void ops_health(struct server *s, struct request *q);
 void ops_ready(struct server *s, struct request *q);

@@ -1,5 +1,9 @@
 /* approvals.c -- /v1/approvals: list, show, decide, settle. The inbox of everything
- * that waits, and the record of everything that was decided. */
+ * that waits, and the record of everything that was decided.
+ *
+ * Everybody sees his own. Where only approvers decide, an approver sees and decides
+ * everybody's; an administrator sees them. Then each says its owner. A decision goes to the owner's thread and
+ * records who made it. */
 #include "base/clock.h"
 #include "net/app.h"
 
@@ -46,28 +50,63 @@ static void unavailable(struct conn *c)
     conn_error(c, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
 }
 
+/* Other people's, too. */
+static void look_everywhere(struct listing *k, bool everywhere)
+{
+    if (everywhere) k->list.owner = STR_NONE;
+}
+
+static bool sees_all(const struct app *a, const struct principal *p)
+{
+    return (p->roles & ROLE_ADMIN) || (a->approvers_only && (p->roles & ROLE_APPROVER));
+}
+
 static void unknown(struct conn *c) { conn_error(c, 404, "unknown_confirmation", "There is no such request here."); }
 
 /* --- showing ------------------------------------------------------------------------------------ */
 
+/* The row as it was stored; with its owner in front when it may be somebody else's. */
+static void write_row(struct buf *out, const struct store_list *l, const struct store_row *row)
+{
+    struct str   body = row->approval.body;
+    struct jsonw w;
+    if (l->owner.ptr || !str_starts(body, STR("{\""))) { buf_str(out, body); return; }
+    buf_lit(out, "{\"owner\":");
+    jsonw_init(&w, out);
+    jw_str(&w, row->owner);
+    buf_chr(out, ',');
+    buf_str(out, str_from(body, 1));
+}
+
 static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
-    struct buf      b;
+    struct buf      b, row;
     struct jsonw    w;
     (void)next;
     if (!k->conn) { listing_free(k); return; }
     if (e) unavailable(k->conn);
-    else if (k->one && count) conn_reply(k->conn, 200, "application/json", rows[0].approval.body);
+    else if (k->one && count) {
+        buf_init(&b, 0);
+        write_row(&b, l, &rows[0]);
+        json_reply(k->conn, 200, &b);
+    }
     else if (k->one) unknown(k->conn);
     else {
         buf_init(&b, 0);
+        buf_init(&row, 0);
         jsonw_init(&w, &b);
         jw_obj(&w);
         jw_key(&w, "approvals");
         jw_arr(&w);
         for (size_t i = 0; i < count; i++)      /* an offered client tool that nobody was asked about is no approval */
-            if (str_is(l->status, "offered") || !str_is(rows[i].approval.status, "offered")) jw_raw(&w, rows[i].approval.body);
+            if (str_is(l->status, "offered") || !str_is(rows[i].approval.status, "offered")) {
+                buf_clear(&row);
+                write_row(&row, l, &rows[i]);
+                if (row.err) b.err = row.err;
+                jw_raw(&w, buf_view(&row));
+            }
+        buf_done(&row);
         jw_end_arr(&w);
         jw_end_obj(&w);
         json_reply(k->conn, 200, &b);
@@ -82,6 +121,7 @@ void rest_approvals(struct server *s, struct request *q)
     k->list.status = arena_dup(&k->arena, request_query(q, "status"));
     k->list.thread = arena_dup(&k->arena, request_query(q, "thread"));
     k->list.limit = 500;
+    look_everywhere(k, sees_all(k->app, q->principal));
     k->list.done = on_list;
     listing_send(k);
 }
@@ -91,6 +131,7 @@ void rest_approval(struct server *s, struct request *q)
     struct listing *k = listing_new(s, q);
     if (!k) return;
     k->one = true;
+    look_everywhere(k, sees_all(k->app, q->principal));
     k->list.id = arena_dup(&k->arena, q->param[0]);
     k->list.limit = 1;
     k->list.done = on_list;
@@ -116,6 +157,7 @@ static void on_where(struct store_list *l, enum err e, const struct store_row *r
     }
     struct ask     *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
     c->log.thread = arena_dup(&c->arena, rows[0].thread);
+    c->log.owner = arena_dup(&c->arena, rows[0].owner);
     if (a) { k->command = NULL; ask_submit(a, c); }
     listing_free(k);
 }
@@ -128,6 +170,7 @@ static void find_and_submit(struct server *s, struct request *q, struct command 
     k->command = c;
     k->answered = answered;
     k->list.id = c->id;
+    look_everywhere(k, k->app->approvers_only && (q->principal->roles & ROLE_APPROVER));
     k->list.limit = 1;
     k->list.done = on_where;
     listing_send(k);

@@ -1,8 +1,18 @@
 /* ask.c -- a request that waits for a command's answer, and the answers' common forms. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/app.h"
 
-struct str owner_of(const struct request *q) { return ((const struct principal *)q->principal)->name; }
+struct str owner_of(const struct request *q) { return q->principal->name; }
+
+bool may_decide(const struct app *a, const struct principal *p) { return !a->approvers_only || (p->roles & ROLE_APPROVER); }
+
+bool may_send(struct app *a, struct str who, unsigned *retry_s)
+{
+    if (quota_request(a->quota, who, clock_mono_ms(), retry_s)) return true;
+    log_line(LOG_SECURITY, "request.limited", "by", log_str(who), "path", "(socket)", NULL);
+    return false;
+}
 
 struct command *command_for(struct request *q, enum command_kind kind, const char *via)
 {
@@ -11,6 +21,7 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
         c->log.owner = arena_dup(&c->arena, owner_of(q));
         c->by = c->log.owner;
         c->via = str_c(via);
+        c->may_decide = may_decide(app_of(conn_server(q->conn)), q->principal);
     }
     if (c && c->log.owner.ptr) return c;
     command_free(c);
@@ -67,10 +78,18 @@ void json_reply(struct conn *c, int status, struct buf *body)
     buf_done(body);
 }
 
+void retry_after(struct conn *c, unsigned seconds)
+{
+    char text[12];
+    snprintf(text, sizeof text, "%u", seconds);
+    if (seconds) conn_header(c, "Retry-After", str_c(text));
+}
+
 void answer_error(struct conn *c, const struct answer *a)
 {
     struct buf   b;
     struct jsonw w;
+    retry_after(c, a->retry_s);
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);

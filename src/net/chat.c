@@ -43,6 +43,7 @@ static struct command *new_command(struct chat_turn *t, enum command_kind kind,
     c->log.owner = c->by = arena_dup(&c->arena, t->log.owner);
     c->log.thread = arena_dup(&c->arena, t->log.thread);
     c->via = arena_dup(&c->arena, t->holder->via);
+    c->may_decide = t->may_decide;
     c->ctx = t;
     c->done = done;
     if (!c->arena.failed) return c;
@@ -75,6 +76,7 @@ static void on_run(struct command *c, const struct answer *a)
     if (a->status >= 400) {
         struct str m = arena_dup(&t->holder->arena, str_c(a->message));
         refuse(t, a->status, a->code, m.ptr ? m.ptr : a->code);
+        t->result.retry_s = a->retry_s;
     } else if (!a->thread) {
         t->result.run = arena_dup(&t->holder->arena, a->run);
         t->log.thread = arena_dup(&t->holder->arena, a->id);

@@ -16,11 +16,13 @@ struct chat_result {
     bool           continuation, replay;
     bool           duplicate;        /* every answer was given before */
     struct str     id;               /* the first answer's confirmation or call */
+    unsigned       retry_s;          /* with 429 */
 };
 struct chat_turn {
     struct app     *app;
     struct str      owner, via;      /* borrowed for the call of chat_start only */
     bool            interrupts;      /* a new message replaces a run that streams */
+    bool            may_decide;
     void          (*done)(struct chat_turn *t, const struct chat_result *r);     /* once; may come from inside chat_start */
     /* private */
     struct command *holder;          /* its arena keeps the request */

@@ -29,7 +29,7 @@ struct chatws {
     struct ws_peer peer;
     struct app    *app;
     struct conn   *conn;
-    bool           native;
+    bool           native, may_decide;
     struct list    streams;
     struct stream *cut;               /* in the middle of a text */
     size_t         count, pending;
@@ -199,6 +199,8 @@ static struct stream *find(struct chatws *c, struct str id)
 
 static struct stream *stream_new(struct chatws *c, struct str id)
 {
+    unsigned retry_s;
+    if (!may_send(c->app, c->owner, &retry_s)) { reply(c, "error", id, "Too many requests; try again in a moment."); return NULL; }
     if (!id.len || id.len > REQUEST_ID_CAP || find(c, id)) { reply(c, "error", id, "\"requestId\" is missing, too long or in use."); return NULL; }
     struct stream *s = c->count < REQUESTS_MAX ? mem_alloc(sizeof *s) : NULL;
     if (!s) { reply(c, "error", id, "Too many requests at once on this socket."); return NULL; }
@@ -228,7 +230,8 @@ static void up_send(struct chatws *c, const struct jv *m)
     struct stream *s = stream_new(c, jv_str_at(m, "requestId"));
     if (!s) return;
     c->pending++;
-    s->turn = (struct chat_turn){ .app = c->app, .owner = c->owner, .via = STR("ws"), .interrupts = true, .done = on_turn };
+    s->turn = (struct chat_turn){ .app = c->app, .owner = c->owner, .via = STR("ws"), .interrupts = true, .may_decide = c->may_decide,
+                                  .done = on_turn };
     chat_start(&s->turn, m, STR_NONE);
 }
 
@@ -313,6 +316,7 @@ void door_chat_ws(struct server *s, struct request *q)
     c->conn = q->conn;
     c->native = !str_is(request_query(q, "approval"), "adk");
     c->owner = arena_dup(&c->arena, owner_of(q));
+    c->may_decide = may_decide(c->app, q->principal);
     c->source = (struct source){ .pull = pull, .gone = source_gone };
     c->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
     if (conn_upgrade(q->conn, STR_NONE, &c->source, &c->peer)) return;

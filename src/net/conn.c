@@ -140,6 +140,7 @@ static void route_request(struct conn *c)
     struct request *q = &c->exchange->request;
     struct route_match m = route_find(s->routes, q);
 
+    q->access = m.route ? m.route->access : 0;
     if (s->guard && !s->guard(s, q)) return;
     if (m.route) m.route->run(s, q);
     else if (!m.allow.len) conn_error(c, 404, "not_found", "There is nothing at this address.");
@@ -343,6 +344,12 @@ void conn_begin(struct conn *c)
 }
 
 /* --- small questions --------------------------------------------------------------------------- */
+
+void conn_until(struct conn *c, uint64_t in_ms)
+{
+    c->until_ms = in_ms ? conn_now(c) + in_ms : 0;
+    deadline_update(c);
+}
 
 bool conn_is_loopback(const struct conn *c) { return c->loopback; }
 

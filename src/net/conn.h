@@ -32,6 +32,7 @@
 #define CONN_OUT_MAX (64 * 1024)
 
 struct conn;
+struct principal;
 struct server;
 
 struct net_limits {
@@ -58,7 +59,8 @@ struct request {
     struct arena  *arena;                 /* see "How long things live" */
     struct conn   *conn;
     uint64_t       began_ns;
-    void          *principal;             /* set by the guard; see guard.h */
+    unsigned       access;                /* the route's; 0 when there is none */
+    const struct principal *principal;    /* set by the guard; NULL where the door asks itself, or lets everybody in */
 };
 struct str request_header(const struct request *q, const char *name);            /* STR_NONE: absent */
 struct str request_query(const struct request *q, const char *name);             /* decoded into q->arena; STR_NONE: absent */
@@ -119,6 +121,9 @@ void conn_ws_send(struct conn *c, struct str text);
 struct conn_hold { void (*cancelled)(struct conn_hold *h); };
 void conn_hold(struct conn *c, struct conn_hold *h);
 
+/* A stream or a WebSocket must end in so many ms (to within a second), because the proof of who its reader is ends then:
+ * a stream is cut off, a WebSocket closed with 4401. 0: it need not. Counts from the latest request. */
+void conn_until(struct conn *c, uint64_t in_ms);
 bool conn_is_loopback(const struct conn *c);
 struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
 struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
@@ -127,7 +132,7 @@ struct server  *conn_server(const struct conn *c);
 /* --- the server ------------------------------------------------------------------ */
 
 typedef void (*handler)(struct server *s, struct request *q);
-struct route { const char *method, *pattern; handler run; };   /* "/v1/threads/{}/events"; {} is one segment; a last "*" takes the rest */
+struct route { const char *method, *pattern; handler run; unsigned access; };   /* access: the guard's business; "/v1/threads/{}/events"; {} is one segment; a last "*" takes the rest */
 
 struct server_setup {
     struct loop        *loop;

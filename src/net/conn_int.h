@@ -98,6 +98,7 @@ struct conn {
     struct buf        in;          /* see rule 2 */
     uint64_t          since_ms;    /* when the state that has a deadline began */
     uint64_t          sent_ms;     /* last time the socket took bytes */
+    uint64_t          until_ms;    /* conn_until; 0: no end */
     uint32_t          heartbeat_ms;
     uint32_t          due;         /* the wheel's tick at which this is looked at */
     uint32_t          in_at;       /* of `in`: used up to here */

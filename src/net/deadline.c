@@ -38,11 +38,15 @@ static uint64_t state_deadline(const struct conn *c)
     return NEVER;
 }
 
+/* See conn_until. A request that is being answered is never cut short: it was asked in time. */
+static bool may_end(const struct conn *c) { return c->until_ms && (c->state == CONN_STREAM || c->state == CONN_WS); }
+
 /* A blocked socket is looked at four times per write_ms, because libuv does not
  * tell when a part of the queue went. */
 static uint64_t deadline_of(const struct conn *c)
 {
     uint64_t d = state_deadline(c);
+    if (may_end(c)) d = min_u64(d, c->until_ms);
     if (c->blocked) d = min_u64(d, uv_now(&c->server->loop->uv) + c->server->limits.write_ms / 4);
     return d;
 }
@@ -90,6 +94,11 @@ static void check(struct conn *c)
     uint64_t now = conn_now(c);
 
     if (c->blocked && peer_stuck(c, now)) { conn_kill(c); return; }
+    if (may_end(c) && now >= c->until_ms) {
+        c->until_ms = 0;
+        if (c->state == CONN_STREAM) { conn_kill(c); return; }
+        wsconn_close(c, WS_UNAUTHORIZED, STR("signed out"));
+    }
     check_state(c, now);
 }
 

@@ -11,12 +11,17 @@
 #include "net/chat.h"
 #include "net/follow.h"
 #include "net/frames.h"
+#include "net/ws.h"
 
 #define BAD_JSON_MAX 3
 #define ITEM_ROOM    2048
 #define FRAME_ROOM   512          /* of that, for the frames' own bytes */
+#define AUTH_MS      5000            /* a socket that nobody knows may stay silent so long */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
+
+/* A socket that came in without saying who it is: its first message must. */
+struct knock { struct loop_timer timer; struct live *live; };
 
 struct live {
     struct source     source;
@@ -26,7 +31,8 @@ struct live {
     struct conn      *conn;           /* NULL: gone; freed when nothing is under way any more */
     struct encoder    enc;
     enum framing_kind frames;
-    bool              native, creating;
+    bool              native, creating, may_decide;
+    struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
     size_t            sent;           /* of the item at the cursor */
     uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
@@ -203,6 +209,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     struct thread *t = l->follower.thread;
     size_t         end = out->len + room;
     enum encoded   r;
+    if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
     if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
     while (l->sent || end - out->len >= ITEM_ROOM) {
         if (l->resume && !l->sent) begin_resume(l);
@@ -243,9 +250,18 @@ static void source_gone(struct source *s)
     thread_unfollow(&l->follower);
 }
 
+static void knock_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct knock, timer)); }
+
+static void knock_end(struct live *l)
+{
+    if (l->knock) loop_timer_close(&l->knock->timer, knock_closed);
+    l->knock = NULL;
+}
+
 static void peer_gone(struct ws_peer *p)
 {
     struct live *l = LIST_ITEM(p, struct live, peer);
+    knock_end(l);
     l->conn = NULL;
     release(l);
 }
@@ -287,6 +303,7 @@ static struct command *live_command(struct live *l, enum command_kind kind, void
     if (!c) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return NULL; }
     c->log = (struct log_name){ l->owner, l->thread };
     c->by = l->owner;
+    c->may_decide = l->may_decide;
     c->via = STR("live");
     c->ctx = l;
     c->done = done;
@@ -354,7 +371,8 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     size_t n = answer.len <= REQUEST_ID_MAX ? answer.len : 0;
     if (n) memcpy(t->answer_buf, answer.ptr, n);
     t->answer_id = str_n(t->answer_buf, n);
-    t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .done = on_turn };
+    t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
+                                  .done = on_turn };
     l->pending++;
     chat_start(&t->chat, body, l->thread);
 }
@@ -472,8 +490,18 @@ static bool type_is(struct str type, const char *name)
     return true;
 }
 
+/* Counts towards what this principal may send; a ping does not. */
+static bool too_fast(struct live *l, struct str type)
+{
+    unsigned retry_s;
+    if (type_is(type, "ping") || may_send(l->app, l->owner, &retry_s)) return false;
+    send_error(l, "rate_limited", "Too many messages; try again in a moment.", STR_NONE);
+    return true;
+}
+
 static void dispatch(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
+    if (too_fast(l, type)) return;
     if (type_is(type, "message")) up_message(l, a, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
     else if (type_is(type, "approval")) up_approval(l, m);
@@ -481,9 +509,38 @@ static void dispatch(struct live *l, struct arena *a, struct str type, const str
     else if (type_is(type, "interrupt")) up_interrupt(l, m);
     else if (type_is(type, "resume")) up_resume(l, m);
     else if (type_is(type, "ping")) up_ping(l, m);
-    else if (type_is(type, "auth")) return;            /* nobody has to prove anything here */
+    else if (type_is(type, "auth")) return;            /* it is known already */
     else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
     else send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
+}
+
+static void join_thread(struct live *l);
+
+static void unauthorized(struct live *l, const char *why)
+{
+    identify_failed(l->conn, why, STR("/live"));
+    knock_end(l);
+    conn_ws_close(l->conn, WS_UNAUTHORIZED, "sign in");
+}
+
+static void on_silence(struct loop_timer *t) { unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message"); }
+
+/* The first message of a socket that is not known: {"type":"auth","token":...} and nothing else. */
+static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
+{
+    struct principal p;
+    const char      *why = "the first message does not say who it is";
+    if (!type_is(type, "auth") || auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why) != AUTH_GOOD) {
+        unauthorized(l, why);
+        return;
+    }
+    knock_end(l);
+    if (!(p.roles & ROLE_USER)) { conn_ws_close(l->conn, 1008, "your role has no conversations"); return; }
+    l->owner = arena_dup(&l->arena, p.name);
+    l->may_decide = may_decide(l->app, &p);
+    identify_until(l->conn, &p);
+    if (l->owner.ptr) join_thread(l);
+    else conn_ws_close(l->conn, 1013, "out of memory");
 }
 
 static void on_message(struct ws_peer *p, struct str text, bool binary)
@@ -491,6 +548,7 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     struct live *l = LIST_ITEM(p, struct live, peer);
     struct arena a;
     struct jv   *m;
+    if (binary && l->knock) { unauthorized(l, "the first message does not say who it is"); return; }
     if (binary) { send_error(l, "unsupported", "Audio is not built yet.", STR_NONE); return; }
     arena_init(&a, 0);
     if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
@@ -498,7 +556,9 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
         const struct jv *data = jv_get(m, "data");       /* flat or nested: both are in use */
-        dispatch(l, &a, jv_str_at(m, "type"), jv_is(data, JSON_OBJECT) ? data : m);
+        if (!jv_is(data, JSON_OBJECT)) data = m;
+        if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
+        else dispatch(l, &a, jv_str_at(m, "type"), data);
     }
     arena_done(&a);
 }
@@ -511,6 +571,25 @@ static bool offers(const struct request *q, const char *protocol)
     while (str_split(&list, ',', &item))
         if (str_is(str_trim(item), protocol)) return true;
     return false;
+}
+
+static void join_thread(struct live *l)
+{
+    if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
+    struct command *c = live_command(l, CMD_FOLLOW, on_join);
+    if (c) live_submit(l, c);
+    else conn_ws_close(l->conn, 1013, "out of memory");
+}
+
+static bool wait_for_auth(struct live *l)
+{
+    struct knock *k = mem_alloc(sizeof *k);
+    if (!k) return false;
+    k->live = l;
+    loop_timer_init(hub_setup(l->app->hub)->loop, &k->timer, on_silence);
+    loop_timer_set(&k->timer, AUTH_MS);
+    l->knock = k;
+    return true;
 }
 
 void door_live(struct server *s, struct request *q)
@@ -529,7 +608,10 @@ void door_live(struct server *s, struct request *q)
     l->frames = offers(q, "parley.json.v1") ? FRAMES_JSON : FRAMES_SSE;
     if (l->frames == FRAMES_JSON) protocol = STR("parley.json.v1");
     else if (offers(q, "parley.sse.v1")) protocol = STR("parley.sse.v1");
-    l->owner = arena_dup(&l->arena, owner_of(q));
+    if (q->principal) {
+        l->owner = arena_dup(&l->arena, owner_of(q));
+        l->may_decide = may_decide(l->app, q->principal);
+    }
     l->creating = !thread.len;
     l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");
     if (!conn_upgrade(q->conn, protocol, &l->source, &l->peer)) {
@@ -537,8 +619,6 @@ void door_live(struct server *s, struct request *q)
         release(l);
         return;
     }
-    if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
-    struct command *c = live_command(l, CMD_FOLLOW, on_join);
-    if (c) live_submit(l, c);
-    else conn_ws_close(l->conn, 1013, "out of memory");
+    if (q->principal) join_thread(l);
+    else if (!wait_for_auth(l)) conn_ws_close(l->conn, 1013, "out of memory");
 }

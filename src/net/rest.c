@@ -22,7 +22,8 @@ struct listing { struct store_list list; struct conn_hold hold; struct conn *con
 
 static void listing_left(struct conn_hold *h) { LIST_ITEM(h, struct listing, hold)->conn = NULL; }
 
-static void write_threads(struct buf *b, const struct store_row *rows, size_t count, struct str next)
+/* `owners`: they are of several people. */
+static void write_threads(struct buf *b, const struct store_row *rows, size_t count, struct str next, bool owners)
 {
     struct jsonw w;
     jsonw_init(&w, b);
@@ -33,6 +34,7 @@ static void write_threads(struct buf *b, const struct store_row *rows, size_t co
         jw_obj(&w);
         jw_kstr(&w, "id", rows[i].thread);
         jw_kstr(&w, "title", rows[i].title);
+        if (owners) jw_kstr(&w, "owner", rows[i].owner);
         write_time(&w, "created_at", rows[i].created_ms);
         write_time(&w, "updated_at", rows[i].updated_ms);
         jw_kstr(&w, "state", rows[i].state);
@@ -52,7 +54,7 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
     else if (k->conn) {
         struct buf b;
         buf_init(&b, 0);
-        write_threads(&b, rows, count, next);
+        write_threads(&b, rows, count, next, !l->owner.ptr);
         json_reply(k->conn, 200, &b);
     }
     arena_done(&k->arena);
@@ -63,6 +65,11 @@ void rest_threads(struct server *s, struct request *q)
 {
     uint64_t        limit = LIST_DEFAULT;
     struct str      text = request_query(q, "limit"), before = request_query(q, "before"), search = request_query(q, "search");
+    bool            all = str_is(request_query(q, "all"), "true");
+    if (!(q->principal->roles & (all ? ROLE_ADMIN : ROLE_USER))) {
+        conn_error(q->conn, 403, "forbidden", all ? "Only an administrator sees everybody's conversations." : "You have no conversations; ?all=true lists everybody's.");
+        return;
+    }
     struct listing *k = mem_alloc(sizeof *k);
     if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
         mem_free(k);
@@ -75,6 +82,7 @@ void rest_threads(struct server *s, struct request *q)
     k->hold.cancelled = listing_left;
     k->list = (struct store_list){ .kind = STORE_THREADS, .owner = arena_dup(&k->arena, owner_of(q)), .limit = (unsigned)limit,
                                    .before = arena_dup(&k->arena, before), .search = arena_dup(&k->arena, search), .done = on_threads };
+    if (all) k->list.owner = STR_NONE;
     conn_hold(q->conn, &k->hold);
     store_list(app_of(s)->store, &k->list);
 }

@@ -1,4 +1,6 @@
-/* routes.c -- every door, in one table. */
+/* routes.c -- every door, in one table, and who may come in there: principal.h has the roles, app.h the rest.
+ * Nothing said: a user. The page itself is for everybody, it has no secrets; so are the two that a
+ * load balancer asks. Metrics tell of everybody, so they are the administrator's. */
 #include "net/app.h"
 
 const struct route app_routes[] = {
@@ -9,8 +11,8 @@ const struct route app_routes[] = {
     { "GET", "/api/chat/{}/stream", door_chat_resume },
     { "POST", "/stream", door_stream },
     { "GET", "/stream/{}/stream", door_stream_resume },
-    { "GET", "/live", door_live },
-    { "GET", "/v1/threads", rest_threads },
+    { "GET", "/live", door_live, ROLE_USER | SAYS_LATER },
+    { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },
     { "PATCH", "/v1/threads/{}", rest_thread_edit },
@@ -20,15 +22,18 @@ const struct route app_routes[] = {
     { "POST", "/v1/threads/{}/actions", rest_action },
     { "POST", "/v1/threads/{}/results/{}", rest_result },
     { "POST", "/v1/threads/{}/results/{}/claim", rest_claim },
-    { "GET", "/v1/approvals", rest_approvals },
-    { "GET", "/v1/approvals/{}", rest_approval },
-    { "POST", "/v1/approvals/{}", rest_decide },
-    { "POST", "/v1/approvals/{}/settle", rest_settle },
-    { "GET", "/v1/tools", ops_tools },
-    { "GET", "/healthz", ops_health },
-    { "GET", "/readyz", ops_ready },
-    { "GET", "/metrics", ops_metrics },
-    { "GET", "/", web_page },
-    { "GET", "/*", web_page },
-    { NULL, NULL, NULL },
+    { "GET", "/v1/approvals", rest_approvals, ROLE_ANY },
+    { "GET", "/v1/approvals/{}", rest_approval, ROLE_ANY },
+    { "POST", "/v1/approvals/{}", rest_decide, ROLE_USER | ROLE_APPROVER },
+    { "POST", "/v1/approvals/{}/settle", rest_settle, ROLE_USER | ROLE_APPROVER },
+    { "POST", "/v1/session", session_begin, EVERYBODY },
+    { "GET", "/v1/session", session_show, ROLE_ANY },
+    { "DELETE", "/v1/session", session_end, EVERYBODY },
+    { "GET", "/v1/tools", ops_tools, ROLE_ANY },
+    { "GET", "/healthz", ops_health, EVERYBODY },
+    { "GET", "/readyz", ops_ready, EVERYBODY },
+    { "GET", "/metrics", ops_metrics, ROLE_ADMIN },
+    { "GET", "/", web_page, EVERYBODY },
+    { "GET", "/*", web_page, EVERYBODY },
+    { NULL, NULL, NULL, 0 },
 };

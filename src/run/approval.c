@@ -84,6 +84,7 @@ const char *approval_status(const struct call *c)
 {
     if (c->question) return "pending";
     if (c->settled) return c->settled->outcome == WORD_DONE ? "done" : "failed";
+    if (c->decided && c->decided->outcome == WORD_CANCELLED) return "cancelled";      /* also when its tool was gone */
     if (c->finished) return word_name(c->finished->outcome);
     if (c->state == CALL_STARTED) return c->client ? "offered" : "running";
     if (c->state == CALL_ASKED) return "pending";

@@ -79,7 +79,7 @@ static enum err stop_run(struct thread *t, const struct command *c)
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;
-    if (t->step.active && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
+    if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
     return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
 }
 
@@ -108,6 +108,25 @@ static const char *pending_list(struct thread *t, struct command *c)
     return s.ptr ? s.ptr : "A decision is waiting; answer it first.";
 }
 
+/* Has this principal used up what is his? */
+static bool over_quota(struct thread *t, struct command *c)
+{
+    unsigned           retry_s = 0;
+    enum quota_verdict v = quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s);
+    if (v == QUOTA_FINE) return false;
+    log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why", v == QUOTA_RUNS ? "runs" : "tokens", NULL);
+    c->answer.retry_s = retry_s;
+    if (v == QUOTA_RUNS) return refuse(t, c, 429, "too_many_runs", "You have as many answers being written as you may have at once; wait for one to end.");
+    return refuse(t, c, 429, "tokens_used_up", "You have used up your tokens of today.");
+}
+
+/* Where only approvers may decide, the person whose conversation it is may not (unless he is one). */
+static bool not_approver(struct thread *t, struct command *c)
+{
+    suspicious(t, c, "not_approver");
+    return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
+}
+
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
 
 /* May a new run begin now? Busy threads and waiting gates are two different things. */
@@ -123,6 +142,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
         if (t->hub->setup.hold) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
+        if (over_quota(t, c)) return ADMIT_NO;
         *e = supersede(t);
         return ADMIT_YES;
     }
@@ -135,6 +155,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
         return ADMIT_LATER;
     }
+    if (over_quota(t, c)) return ADMIT_NO;
     if (t->hub->runs >= t->hub->setup.runs_max)
         return refuse(t, c, 503, "too_many_runs", "The server has as many runs as it may have; try again in a moment."), ADMIT_NO;
     return ADMIT_YES;
@@ -292,6 +313,7 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
         suspicious(t, c, "unknown_confirmation");
         return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     }
+    if (!c->may_decide) return not_approver(t, c);
     c->answer.call = call;
     c->answer.id = call->id;
     if (!echo_differs(c, call)) return false;
@@ -392,7 +414,7 @@ bool command_refused(struct thread *t, struct command *c)
 static bool handle_claim(struct thread *t, struct command *c)
 {
     struct call *call = fold_call(&t->fold, c->id);
-    uint64_t     now = clock_mono_ms();
+    int64_t      now = clock_wall_ms();
     if (!call || !call->client) return refuse(t, c, 404, "unknown_call", "There is no such call here.");
     if (call->state != CALL_STARTED) return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
     if (call->claimed_by.ptr && call->claimed_until_ms > now && !str_eq(call->claimed_by, c->client))
@@ -422,6 +444,7 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
         call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
+    if (!c->may_decide) return not_approver(t, c);
     c->answer.call = call;
     if (call->settled) return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
     if (!call->finished || call->finished->outcome != WORD_UNKNOWN)

@@ -45,6 +45,7 @@ struct answer {
     struct str  id;              /* the confirmation or call it was about */
     uint64_t    seq;             /* the first fact it appended (follow from seq - 1), or of the run found */
     bool        duplicate;
+    unsigned    retry_s;         /* with 429: not before so many seconds */
     const struct call *call;     /* CMD_DECIDE, CMD_RESULT, CMD_SETTLE */
 };
 
@@ -54,6 +55,7 @@ struct command {
     struct log_name   log;
     bool              create;      /* make the thread when it is not there */
     struct str        by, via;     /* who, and by which door: "rest", "typed", "chat", "live" ... */
+    bool              may_decide;  /* DECIDE, SETTLE: the configuration lets `by` do that */
     struct str        request_id;
     enum when_busy    when_busy;
 

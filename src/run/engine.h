@@ -48,6 +48,7 @@ struct thread {
     struct str         request_id, request_run;    /* claimed by this batch */
 
     struct open_step   step;
+    bool               step_closed;        /* its fact is in the append under way */
     struct model_run  *model;
     struct model      *model_of;
     struct model_sink  sink;
@@ -88,6 +89,7 @@ void thread_post(struct thread *t, struct command *c);      /* into the mailbox,
 void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
 void thread_pump(struct thread *t);
 void thread_wake(struct thread *t);
+void thread_drain(struct thread *t);                         /* what waits for its turn will not get it here */
 bool thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
 MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);

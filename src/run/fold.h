@@ -42,7 +42,7 @@ struct call {
     bool               rerun;        /* recovery decided to start it again */
     uint64_t           progress_no;  /* grows with every progress report of the thread */
     struct str         stage, message, progress_data; double progress;
-    struct str         claimed_by; uint64_t claimed_until_ms; void *claim_owner;
+    struct str         claimed_by; int64_t claimed_until_ms; void *claim_owner;
 };
 
 enum run_phase { RUN_THINKING, RUN_CALLS, RUN_ENDED };

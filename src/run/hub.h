@@ -5,6 +5,7 @@
 #define PARLEY_HUB_H
 
 #include "model/model.h"
+#include "run/quota.h"
 #include "run/thread.h"
 #include "tool/registry.h"
 
@@ -28,6 +29,7 @@ struct hub_setup {               /* all borrowed: outlives the hub */
     bool             hold;               /* a waiting gate refuses new messages instead of being superseded */
     size_t           tool_text_max;
     unsigned         runs_max, threads_max;
+    struct quota    *quota;              /* what one principal may use; NULL: no limits */
     unsigned         client_timeout_ms;  /* 60 s: how long an offered client tool may take */
 };
 

@@ -5,6 +5,7 @@
  * call that is `started` without a job was left behind by a process that died.
  */
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -84,7 +85,6 @@ void work_judge(struct thread *t, struct part *p)
     if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return; }
     arena_init(&a, 0);
     buf_init(&why, 2048);
-    if (!str_trim(p->text).len) p->text = STR("{}");
     if (json_parse(&a, p->text, &args, NULL) != OK) bad(t, p, STR("The input is not valid JSON."));
     else judge(t, p, tool, args, &why);
     p->at_ms = clock_wall_ms();
@@ -180,7 +180,7 @@ static void on_call_end(struct model_sink *s)
     struct part   *p = step_last(&t->step);
     if (!p || p->type != STEP_CALL || p->complete) return;
     if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
-    else if (!p->text.len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
+    else if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
     else work_judge(t, p);
     step_close_part(&t->step);
     thread_wake(t);
@@ -248,6 +248,7 @@ enum err work_model(struct thread *t)
     struct model        *m = page_of(t)->model;
     if (!t->step_done && !(t->step_done = command_new(CMD_STEP_DONE))) return ERR_NOMEM;
     step_begin(&t->step);
+    t->step_closed = false;
     t->closing = t->fold.run->iterations >= t->hub->setup.max_iterations;
     t->step_failed = false;
     t->input_tokens = t->output_tokens = 0;
@@ -282,6 +283,7 @@ enum err work_step_fact(struct thread *t, const char *stop)
             bad(t, p, STR("The answer was cut off or refused; the call was not run."));
         if (!cut) p->complete = true;
     }
+    t->step_closed = true;
     return thread_add(t, &f);
 }
 
@@ -355,6 +357,7 @@ static void finish_job(struct job *j, const struct tool_result *r)
 {
     struct arena *a = &j->done->arena;
     if (j->finished) return;
+    fault_hit("run.after_tool");
     j->finished = true;
     loop_timer_stop(&j->timer);
     j->result = *r;
@@ -443,7 +446,9 @@ static void start_job(struct job *j)
     struct tool *tool = j->tool.tool;
     j->started = true;
     if (tool && tool->timeout_ms) loop_timer_set(&j->timer, tool->timeout_ms);
+    fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
+    fault_hit("run.in_tool");
     if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
 }
 

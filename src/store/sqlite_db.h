@@ -70,7 +70,7 @@ enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_HEALED };
 
 extern const char *const db_write_sql[], *const db_read_sql[];
 #define DB_WRITE_SQL_COUNT 19
-#define DB_READ_SQL_COUNT 8                                       /* of the fixed ones; the approvals' come after them */
+#define DB_READ_SQL_COUNT 9                                       /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends and edits); afterwards every job has its result. */
 void db_commit(struct db *d, struct list *batch);

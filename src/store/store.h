@@ -100,7 +100,7 @@ void store_read(struct store *s, struct store_read *r);
 /* --- lists ----------------------------------------------------------------- */
 
 enum store_list_kind {
-    STORE_THREADS,        /* of `owner`, newest change first; `before` pages */
+    STORE_THREADS,        /* of `owner`, newest change first (STR_NONE: everybody's, newest made first); `before` pages */
     STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given;
                            * `before` pages */
     STORE_DUE,            /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first */

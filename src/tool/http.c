@@ -69,7 +69,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (x->cancelled) return 0;
     if (x->kind == KIND_UNKNOWN) look_at_head(x);
     x->heard += n;
-    if (x->kind == KIND_EVENTS) e = x->heard > x->tool->output_max ? ERR_FULL : events_feed(&x->events, str_n(p, n));
+    if (x->kind == KIND_EVENTS) e = x->heard > x->tool->response_max ? ERR_FULL : events_feed(&x->events, str_n(p, n));
     else {
         buf_add(&x->body, p, n);
         e = x->body.err;
@@ -111,7 +111,7 @@ static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf
         buf_printf(text, STR_FMT " is a private address, and this tool may not connect to it.", STR_ARG(x->tool->host));
         return TOOL_FAILED;
     }
-    if (x->too_long) buf_printf(text, "It answered with more than %zu bytes.", x->tool->output_max);
+    if (x->too_long) buf_printf(text, "It answered with more than %zu bytes.", x->tool->response_max);
     else if (code == CURLE_OPERATION_TIMEDOUT)
         buf_printf(text, "It did not answer within %u s.", (x->job->tool->timeout_ms + 999) / 1000);
     else if (x->check.sent) buf_printf(text, "The connection ended before its answer (%s).", curl_easy_strerror(code));
@@ -275,9 +275,9 @@ static enum err start(struct tool *t, struct tool_job *job)
         return ERR_NOMEM;
     }
     set_up(x, x->transfer.easy);
-    buf_init(&x->body, tool->output_max);
-    events_init(&x->events, tool->output_max, on_event);
-    exec_out_init(&x->said, tool->output_max);
+    buf_init(&x->body, tool->response_max);
+    events_init(&x->events, tool->response_max, on_event);
+    exec_out_init(&x->said, tool->response_max);
     x->said.progress = on_progress;
     pace_init(&x->pace, tool->loop, job);
     x->transfer.done = on_done;

@@ -243,7 +243,7 @@ TEST(config_says_which_key_was_meant)
     CHECK(refused("{\"limits\":{\"conections\":5}}", 1, "did you mean \"connections\""));
     CHECK(refused("{\"token_ms\": 5}", 1, "did you mean \"demo.token_ms\""));
     CHECK(refused("{\"limits.body\": 5000}", 1, "did you mean \"limits.body\""));
-    CHECK(refused("{\"approvals\":{\"colour\":1}}", 1, "on_new_message, expires"));
+    CHECK(refused("{\"approvals\":{\"colour\":1}}", 1, "on_new_message, who, expires"));
     CHECK(refused("{\"model\":{\"provider\":\"demo\",\"modle\":\"x\"}}", 1, "did you mean \"model\""));
     CHECK(refused("{\"*\":1}", 1, "unknown key"));
 }

@@ -245,7 +245,7 @@ TEST(an_http_tool_that_fails_says_how)
     call(&r, "/never", "", 300);
     CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 2000 && str_has(r.text, "did not answer within"));
     ran_done(&r);
-    call(&r, "/flood", ",\"limits\":{\"output\":1000}", 5000);
+    call(&r, "/flood", ",\"response_max\":1000", 5000);
     CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "more than 1000 bytes"));
     ran_done(&r);
     end();
@@ -358,7 +358,7 @@ TEST(a_wrong_http_configuration_is_told_in_a_sentence)
     refused("{\"url\":\"http://x\",\"allow\":[\"10.0.0.0/33\"]}", "neither a host");
     refused("{\"url\":\"http://x\",\"allow\":\"all\"}", "must be a list");
     refused("{\"url\":\"http://x\",\"allow\":[\"*\"]}", "neither a host");
-    refused("{\"url\":\"http://x\",\"limits\":{\"output\":1}}", "at least 256");
+    refused("{\"url\":\"http://x\",\"response_max\":1}", "at least 256");
     refused("{\"url\":\"http://x\",\"retries\":3}", "no option called retries");
     end();
 }

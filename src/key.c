@@ -1,0 +1,68 @@
+/* key.c -- `parley key [NAME [ROLE...]]`: makes a bearer key.
+ *
+ * The key is printed once and kept nowhere; the configuration gets its SHA-256, with which nobody can come in.
+ */
+#include <string.h>
+
+#include "base/id.h"
+#include "base/jsonw.h"
+#include "base/secret.h"
+#include "cli.h"
+
+#define KEY_BYTES 32
+
+/* "pk_" lets a scanner of logs and repositories know it for what it is. */
+static bool make_key(char out[80], char hex[65])
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char     bytes[KEY_BYTES * 8 / 6 + 1];
+
+    id_bytes(bytes, sizeof bytes);
+    memcpy(out, "pk_", 3);
+    for (size_t i = 0; i < sizeof bytes; i++) out[3 + i] = letters[bytes[i] & 63];
+    out[3 + sizeof bytes] = '\0';
+    secret_wipe(bytes, sizeof bytes);
+    return auth_key_digest(str_c(out), hex);
+}
+
+static bool known_role(const char *word)
+{
+    return strcmp(word, "user") == 0 || strcmp(word, "approver") == 0 || strcmp(word, "admin") == 0;
+}
+
+static void write_entry(struct buf *b, const char *hex, const char *name, int role_count, char **roles)
+{
+    struct jsonw w;
+
+    jsonw_init(&w, b);
+    jw_obj(&w);
+    jw_kstrz(&w, "sha256", hex);
+    jw_kstrz(&w, "principal", name);
+    jw_key(&w, "roles");
+    jw_arr(&w);
+    if (role_count < 1) jw_strz(&w, "user");
+    for (int i = 0; i < role_count; i++) jw_strz(&w, roles[i]);
+    jw_end_arr(&w);
+    jw_end_obj(&w);
+}
+
+int cli_key(int argc, char **argv)
+{
+    char       key[80], hex[65];
+    struct buf b;
+
+    for (int i = 0; i < argc; i++) {
+        if (argv[i][0] != '-' && (i == 0 || known_role(argv[i]))) continue;
+        fprintf(stderr, "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n", argv[i]);
+        return 2;
+    }
+    if (!make_key(key, hex)) { fprintf(stderr, "parley: out of memory.\n"); return 1; }
+    buf_init(&b, 0);
+    write_entry(&b, hex, argc ? argv[0] : "somebody", argc - 1, argv + 1);
+    buf_chr(&b, '\0');
+    if (b.err) { fprintf(stderr, "parley: out of memory.\n"); buf_done(&b); return 1; }
+    printf("%s\n\nThis key is shown once; hand it over and keep no copy. In the configuration, under \"auth\": {\"keys\": [...]}:\n\n  %s\n", key, b.ptr);
+    buf_done(&b);
+    secret_wipe(key, sizeof key);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* principal.h -- somebody who may come in, and as what.
+ *
+ *   user      has conversations of his own
+ *   approver  decides what waits for a decision, everybody's, when the configuration says so (approvals.who)
+ *   admin     sees all lists and the metrics; that alone lets nobody decide or read a conversation
+ */
+#ifndef PARLEY_PRINCIPAL_H
+#define PARLEY_PRINCIPAL_H
+
+#include "base/str.h"
+
+enum role { ROLE_USER = 1, ROLE_APPROVER = 2, ROLE_ADMIN = 4, ROLE_ANY = 7 };
+
+#define PRINCIPAL_MAX 128            /* bytes of a name: it is part of the name of every log */
+
+struct principal {
+    struct str name;
+    unsigned   roles;                /* of enum role */
+    int64_t    until_s;              /* wall clock: the end of what he proved himself with; 0: none */
+};
+
+#endif
