@@ -4,10 +4,14 @@ import { test, equal, ok } from './lib/test.mjs';
 function story(words) {
   const out = [];
   for (let n = 0, p = 0; n < words; p++) {
-    if (p % 9 === 0) out.push(`## Part ${p / 9 + 1}`), (n += 3);
-    else if (p % 9 === 4) out.push('```js\n' + Array.from({ length: 12 }, (_, i) => `const value${i} = compute(${i}, "text"); // ${p}`).join('\n') + '\n```'), (n += 60);
-    else if (p % 9 === 6) out.push(Array.from({ length: 8 }, (_, i) => `- item **${i}** of the list in part ${p}, with \`code\` in it`).join('\n')), (n += 90);
-    else out.push(Array.from({ length: 80 }, (_, i) => `word${(n + i) % 97}`).join(' ') + '.'), (n += 80);
+    if (p % 9 === 0) (out.push(`## Part ${p / 9 + 1}`), (n += 3));
+    else if (p % 9 === 4)
+      (out.push('```js\n' + Array.from({ length: 12 }, (_, i) => `const value${i} = compute(${i}, "text"); // ${p}`).join('\n') + '\n```'),
+        (n += 60));
+    else if (p % 9 === 6)
+      (out.push(Array.from({ length: 8 }, (_, i) => `- item **${i}** of the list in part ${p}, with \`code\` in it`).join('\n')),
+        (n += 90));
+    else (out.push(Array.from({ length: 80 }, (_, i) => `word${(n + i) % 97}`).join(' ') + '.'), (n += 80));
   }
   return out.join('\n\n');
 }
@@ -34,23 +38,32 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
   await tab.send('two');
   await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 3000);
   const top = () => tab.page.evaluate(() => document.querySelector('.scroller').scrollTop);
-  ok(await tab.page.evaluate(() => {
-    const s = document.querySelector('.scroller');
-    return s.scrollHeight - s.scrollTop - s.clientHeight < 70;
-  }), 'it follows at first');
+  ok(
+    await tab.page.evaluate(() => {
+      const s = document.querySelector('.scroller');
+      return s.scrollHeight - s.scrollTop - s.clientHeight < 70;
+    }),
+    'it follows at first',
+  );
   await tab.page.mouse.move(700, 400);
   await tab.page.mouse.wheel(0, -400);
   await tab.page.getByRole('button', { name: /latest|New text/ }).waitFor();
-  const place = await tab.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.scroller').scrollTop)))));
+  const place = await tab.page.evaluate(
+    () =>
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.scroller').scrollTop)))),
+  );
   const length = (await tab.words()).length;
   await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .said').innerText.length > l + 1500, length);
   equal(await top(), place, 'the place');
   await tab.page.getByRole('button', { name: 'New text below' }).click();
   await tab.idle();
-  ok(await tab.page.evaluate(() => {
-    const s = document.querySelector('.scroller');
-    return s.scrollHeight - s.scrollTop - s.clientHeight < 2;
-  }), 'at the end again');
+  ok(
+    await tab.page.evaluate(() => {
+      const s = document.querySelector('.scroller');
+      return s.scrollHeight - s.scrollTop - s.clientHeight < 2;
+    }),
+    'at the end again',
+  );
 });
 
 test('opening a card does not move what is read', async (t) => {
@@ -67,16 +80,26 @@ test('a thread of 1,000 messages opens at its end, quickly', async (t) => {
   const model = await t.model(['A short answer with **one** bold word.']);
   const server = await t.server({ model: model.config });
   const { id } = await server.json('/v1/threads', { body: {} });
-  for (let n = 0; n < 500; n++) await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: `Question ${n}` }) })).text();
+  for (let n = 0; n < 500; n++)
+    await (
+      await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: `Question ${n}` }) })
+    ).text();
   const tab = await t.tab(server);
   const start = Date.now();
   await tab.page.goto(`${server.url}/t/${id}`);
   await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Question 499');
   t.report.figure('opening a thread of 1,000 messages', Date.now() - start, 2500);
-  const rest = await tab.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
-    const s = document.querySelector('.scroller');
-    done(s.scrollHeight - s.scrollTop - s.clientHeight);
-  }))));
+  const rest = await tab.page.evaluate(
+    () =>
+      new Promise((done) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            const s = document.querySelector('.scroller');
+            done(s.scrollHeight - s.scrollTop - s.clientHeight);
+          }),
+        ),
+      ),
+  );
   ok(rest < 70, `at its end: ${rest} px below, pinned ${await tab.$('.column').getAttribute('data-pinned')}`);
 });
 
