@@ -12,11 +12,11 @@
  */
 #include "model/upstream.h"
 
-#include <curl/curl.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #include "base/id.h"
+#include "loop/curl.h"
 
 #define MULTIS        8
 #define READ_SIZE     2048          /* libcurl's buffer per transfer; one event of a stream is far smaller */
@@ -54,7 +54,7 @@ struct transfer {
     void                      *ctx;
     struct transfer_head       head;
     uint64_t                   began_ms, last_ms, drain_until;
-    unsigned                   first_byte_ms, idle_ms, total_ms, answered_ms;
+    unsigned                   first_byte_ms, idle_ms, total_ms;
     struct buf                 body;
     size_t                     received, response_max;
     enum transfer_end          end;         /* why we stopped it ourselves; T_OK: we did not */
@@ -144,7 +144,6 @@ static void note_answer(struct transfer *t)
     if (status < 200) return;
     t->began = true;
     t->last_ms = now_ms(t->up);
-    t->answered_ms = (unsigned)(t->last_ms - t->began_ms);
     t->head.status = (int)status;
 }
 
@@ -229,9 +228,18 @@ static void finish(struct transfer *t, enum transfer_end end)
     free_transfer(t);
 }
 
+/* A proxy that would not open the tunnel looks to libcurl like a connection that broke. */
+static bool proxy_refused(const struct transfer *t)
+{
+    long status = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status >= 300;
+}
+
 static enum transfer_end meaning(const struct transfer *t, CURLcode code)
 {
     if (t->end != T_OK) return t->end;
+    if (code != CURLE_OK && proxy_refused(t)) return T_PROXY;
     switch (code) {
     case CURLE_OK:                      return T_OK;
     case CURLE_COULDNT_RESOLVE_HOST:    return T_NAME;
@@ -321,9 +329,6 @@ static void configure(struct transfer *t, const struct transfer_request *q)
 {
     CURL *c = t->easy;
     curl_easy_setopt(c, CURLOPT_PRIVATE, t);
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
@@ -349,7 +354,7 @@ struct transfer *transfer_start(struct upstream *up, const struct transfer_reque
     t->up = up;
     t->ops = ops;
     t->ctx = ctx;
-    t->easy = curl_easy_init();
+    t->easy = curl_easy_new(true);
     if (!t->easy || curl_easy_setopt(t->easy, CURLOPT_URL, q->url) != CURLE_OK) {
         if (t->easy) curl_easy_cleanup(t->easy);
         mem_free(t);
@@ -390,7 +395,6 @@ void transfer_drain(struct transfer *t)
 }
 
 const struct transfer_head *transfer_head(const struct transfer *t) { return &t->head; }
-unsigned transfer_first_byte_ms(const struct transfer *t) { return t->answered_ms; }
 
 void transfer_take_body(struct transfer *t, struct buf *out)
 {
