@@ -156,6 +156,16 @@ struct str wire_object(struct str text)
     return ok ? text : STR("{}");
 }
 
+bool wire_says_error(struct str text)
+{
+    struct arena a;
+    struct jv   *v = NULL;
+    arena_init(&a, 0);
+    bool says = json_parse(&a, text, &v, NULL) == OK && jv_is(v, JSON_OBJECT) && jv_get(v, "error");
+    arena_done(&a);
+    return says;
+}
+
 void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken)
 {
     if (!jv_is(extra, JSON_OBJECT)) return;

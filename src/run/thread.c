@@ -194,36 +194,45 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
 
 /* --- the batch ----------------------------------------------------------------------------- */
 
-static enum err count_tool(struct thread *t, const struct call *c)
+/* A call that ran: it counts in the store's list, in the same transaction. */
+static void count_tool(struct thread *t, const struct call *c)
 {
-    const struct fact *f = c->finished;
-    struct tool       *tool = registry_find(t->hub->setup.registry, c->tool);
-    bool               ran = c->started != NULL && f->outcome != WORD_CANCELLED;
-    if (!tool || c->gate == GATE_REPLY) return OK;
-    metrics_tool(tool->name, word_name(f->outcome));
-    if (!ran || t->count_count == BATCH_APPROVALS) return OK;
-    bool bad = f->outcome != WORD_DONE;
-    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, bad };
-    tool->runs++;
-    tool->failed += bad;
-    return OK;
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
+    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return;
+    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
 }
 
-/* What a fact changes outside the log: list rows, counters, expiry. */
+/* What a fact changes outside the log, committed together with it. */
 static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
+    if (!c) return OK;
+    if (f->kind == FACT_FINISHED) count_tool(t, c);
+    return approval_row(t, c);
+}
+
+/* The same for what is only kept in memory: after the commit, because a batch that fails is made again. */
+static void tell_metrics(struct thread *t, const struct fact *f)
+{
+    const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
     if (f->kind == FACT_STEP) {
         metrics_tokens(f->input_tokens, f->output_tokens);
         quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
     }
-    if (!c) return OK;
-    if (f->kind == FACT_FINISHED) {
-        enum err e = count_tool(t, c);
-        if (e) return e;
+    if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool)) metrics_tool(c->tool, word_name(f->outcome));
+}
+
+static void tell_counts(struct thread *t)
+{
+    for (uint64_t s = t->batch_from; s <= t->committed; s++) tell_metrics(t, t->fold.facts[s - 1]);
+    for (size_t i = 0; i < t->count_count; i++) {
+        struct tool *tool = registry_find(t->hub->setup.registry, t->counts[i].tool);
+        if (!tool) continue;
+        tool->runs += t->counts[i].runs;
+        tool->failed += t->counts[i].failed;
     }
-    return approval_row(t, c);
 }
 
 enum err thread_add(struct thread *t, struct fact *f)
@@ -472,6 +481,7 @@ static void on_append(struct store_append *a, enum err e)
         stopped |= k == FACT_STOP;
     }
     if (closed && !t->model) step_clear(&t->step);
+    tell_counts(t);
     clear_batch(t);
     thread_wake(t);
     work_start_jobs(t);

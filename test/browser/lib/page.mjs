@@ -33,7 +33,7 @@ export class Tab {
     tab.page = await tab.context.newPage();
     tab.page.setDefaultTimeout(10_000);
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
-    tab.page.on('console', (m) => m.type() === 'error' && !/Failed to load resource|WebSocket connection|net::ERR/.test(m.text()) && tab.errors.push(m.text()));
+    tab.page.on('console', (m) => m.type() === 'error' && !/Failed to load resource|WebSocket connection|net::ERR|Blocked autofocusing/.test(m.text()) && tab.errors.push(m.text()));
     tab.requests = [];
     tab.page.on('request', (r) => tab.requests.push(r.url()));
     await tab.page.goto(url + path);

@@ -45,7 +45,7 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
         {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
         {turns.map((turn, i) => {
           const last = i === turns.length - 1;
-          return <Turn key={turn[0]!.id} messages={turn} open={last ? told : null} last={last} idle={idle} fresh={last && sent > 0} tail={last ? tail : null} />;
+          return <Turn key={turn[0]!.key ?? turn[0]!.id} messages={turn} open={last ? told : null} last={last} idle={idle} fresh={last && sent > 0} tail={last ? tail : null} />;
         })}
         {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
         {turns.length === 0 && tail}
@@ -112,7 +112,7 @@ const Turn = memo(function Turn({ messages, open, last, idle, fresh, tail }: Tur
   return (
     <section className={fresh ? 'turn fresh' : 'turn'}>
       {all.map((m, i) => (
-        <MessageView key={m.id} message={m} last={last && i === all.length - 1 && (idle || m.status === 'parked')} />
+        <MessageView key={m.key ?? m.id} message={m} last={last && i === all.length - 1 && (idle || m.status === 'parked')} />
       ))}
       {tail}
     </section>

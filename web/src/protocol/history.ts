@@ -36,12 +36,39 @@ export interface StoredThread {
 export function hydrate(before: ThreadState, thread: StoredThread, records: ApprovalRecord[] = []): ThreadState {
   const known = new Map(before.messages.map((m) => [m.id, m]));
   if (before.open) known.set(before.open.id, before.open);
+  const renamed = renamedQuestions(before.messages, thread.messages);
+  renamed.forEach((ours, id) => known.set(id, { ...ours, id, key: ours.key ?? ours.id }));
   const all = [...thread.pending.map((p) => ({ ...p, status: 'pending' })), ...records];
   const messages = thread.messages
     .map((ui) => withRecords(merge(fromUI(ui), known.get(ui.id)), all))
     .filter((m) => m.role === 'assistant' || m.parts.length > 0); // no empty "You"
-  const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !messages.some((x) => x.id === m.id));
-  return settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
+  const arrived = new Set([...messages.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
+  const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !arrived.has(m.id));
+  const state = settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
+  return renamed.size ? { ...state, versions: renameVersions(before.versions, renamed) } : state;
+}
+
+/* An edited question keeps its id on our side and gets a new one in the log: the same words in the same place are the same question. */
+function renamedQuestions(ours: Message[], stored: UIMessage[]): Map<string, Message> {
+  const ids = new Set(ours.map((m) => m.id));
+  const out = new Map<string, Message>();
+  stored.forEach((ui, i) => {
+    const mine = ours[i];
+    if (ui.role !== 'user' || ids.has(ui.id) || mine?.role !== 'user') return;
+    if (!stored.some((x) => x.id === mine.id) && textOf(fromUI(ui)) === textOf(mine)) out.set(ui.id, mine);
+  });
+  return out;
+}
+
+function renameVersions(versions: ThreadState['versions'], renamed: Map<string, Message>): ThreadState['versions'] {
+  const out = { ...versions };
+  for (const [id, mine] of renamed) {
+    const kept = out[mine.id];
+    if (!kept) continue;
+    delete out[mine.id];
+    out[id] = kept;
+  }
+  return out;
 }
 
 /* An answer that failed or was stopped before it had a word may be no message to the server; the person saw it, it stays. */
@@ -178,6 +205,7 @@ function merge(stored: Message, ours: Message | undefined): Message {
     ...stored,
     calls,
     at: stored.at ?? ours.at,
+    ...(ours.key ? { key: ours.key } : {}),
     ...(keepsEnd && stored.status === 'done' ? { status: ours.status, error: ours.error } : {}),
     ...(stored.payload ? {} : { payload: ours.payload }),
     ...(ours.usage ? { usage: ours.usage } : {}),

@@ -324,6 +324,10 @@ test('an edited question leaves its old version reachable', () => {
   const s = reduceAll(done, [{ type: 'cut_from', id: 'u1' }, { type: 'user_message', id: 'u1', text: 'Find articles about sleep', send: 'sending' }]);
   expect(s.messages.map(textOf)).toEqual(['Find articles about sleep']);
   expect(s.versions.u1![0]!.map((m) => m.role)).toEqual(['user', 'assistant']);
+  // The server knows the new question by another id.
+  const later = hydrate(s, { ...stored, state: 'idle', pending: [], messages: [{ id: 'm7', role: 'user', parts: [{ type: 'text', text: 'Find articles about sleep' }] }] });
+  expect(later.messages).toMatchObject([{ id: 'm7', key: 'u1' }]);
+  expect(later.versions.m7).toHaveLength(1);
 });
 
 test('an answer set aside is kept with its question', () => {

@@ -391,10 +391,11 @@ function cutFrom(s: ThreadState, id: string): ThreadState {
   const all = s.open ? [...s.messages, s.open] : s.messages;
   const at = all.findIndex((m) => m.id === id);
   if (at < 0) return s;
+  const rest = { ...s, messages: all.slice(0, at), open: null };
   const question = all.slice(0, at + 1).findLast((m) => m.role === 'user');
-  const from = question ? all.indexOf(question) : at;
-  const versions = question ? { ...s.versions, [question.id]: [...(s.versions[question.id] ?? []), all.slice(from)] } : s.versions;
-  return { ...s, messages: all.slice(0, at), open: null, versions };
+  if (!question) return rest;
+  const earlier = s.versions[question.id] ?? [];
+  return { ...rest, versions: { ...s.versions, [question.id]: [...earlier, all.slice(all.indexOf(question))] } };
 }
 
 /* ---- approvals ------------------------------------------------------------ */

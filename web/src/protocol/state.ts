@@ -80,6 +80,8 @@ export type MessageStatus = 'open' | 'parked' | 'done' | 'stopped' | 'failed';
 
 export interface Message {
   id: string;
+  /** What it is called on the screen, if the server gave it another id later: nothing is drawn anew for that. */
+  key?: string;
   role: 'user' | 'assistant';
   parts: Part[];
   calls: Record<string, Call>;
