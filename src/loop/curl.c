@@ -11,9 +11,12 @@
  */
 #include "loop/curl.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+
+#define IDLE_CONNS 16L            /* kept for reuse, per CURLM; libcurl's default grows with the transfers and does not shrink */
 
 struct watch {                    /* one socket libcurl wants to hear about */
     uv_poll_t          poll;
@@ -195,6 +198,7 @@ static enum err multi_init(struct curl_pool *p, struct curl_multi *m)
     curl_multi_setopt(m->handle, CURLMOPT_SOCKETDATA, m);
     curl_multi_setopt(m->handle, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(m->handle, CURLMOPT_TIMERDATA, m);
+    curl_multi_setopt(m->handle, CURLMOPT_MAXCONNECTS, IDLE_CONNS);
     return OK;
 }
 
@@ -205,6 +209,7 @@ enum err curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)
     if (multis == 0 || multis > CURL_MULTIS_MAX) return ERR_RANGE;
     if (!global && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return ERR_NOMEM;
     global = true;
+    signal(SIGPIPE, SIG_IGN);                 /* OpenSSL writes without MSG_NOSIGNAL */
     *p = (struct curl_pool){ .loop = l, .dirty.flush = flush };
     list_init(&p->starting);
     list_init(&p->ending);

@@ -13,7 +13,8 @@
  * may free them, or start another transfer with them). So every call below may
  * be made from anywhere, also from inside a write callback.
  *
- * Several CURLM handles serve one pool: libcurl walks lists per handle, and 8
+ * Several CURLM handles serve one pool: libcurl walks lists per handle (removing a
+ * transfer walks its handle's connections), and 8
  * of them relay 1.7 times as many streams as one. Few transfers stay together
  * on the first handle, where they find each other's connections.
  */
