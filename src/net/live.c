@@ -209,6 +209,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     struct thread *t = l->follower.thread;
     size_t         end = out->len + room;
     enum encoded   r;
+    if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
     if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
     while (l->sent || end - out->len >= ITEM_ROOM) {
         if (l->resume && !l->sent) begin_resume(l);

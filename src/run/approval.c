@@ -147,7 +147,8 @@ static struct store_approval *slot(struct thread *t, struct str id)
 {
     for (size_t i = 0; i < t->approval_count; i++)
         if (str_eq(t->approvals[i].id, id)) return &t->approvals[i];
-    return t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
+    if (!t->approvals) t->approvals = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->approvals);
+    return t->approvals && t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
 }
 
 static int64_t due(const struct thread *t, const struct call *c, const struct fact *asked)
@@ -163,7 +164,7 @@ enum err approval_row(struct thread *t, const struct call *c)
     if (!is_listed(c)) return OK;
     struct str id = asked ? asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
     struct store_approval *row = slot(t, id);
-    if (!row) return ERR_FULL;
+    if (!row) return t->approvals ? ERR_FULL : ERR_NOMEM;
     buf_init(&body, 0);
     write_row(&body, t, c, asked, id);
     *row = (struct store_approval){ .id = id, .call = c->id, .tool = c->tool, .status = str_c(approval_status(c)),
