@@ -112,6 +112,7 @@ static struct command *command(enum command_kind kind, struct said *x)
     c->by = STR("ann");
     c->via = STR("rest");
     c->create = kind == CMD_MESSAGE;
+    c->may_decide = true;
     c->done = heard;
     c->ctx = x;
     return c;
