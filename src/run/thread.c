@@ -199,7 +199,7 @@ static void count_tool(struct thread *t, const struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
-    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return;
+    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS / 2) return;
     t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
 }
 
@@ -282,6 +282,7 @@ static void submit(struct thread *t)
 static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
+    t->approvals = NULL;
     t->approval_count = t->count_count = 0;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
@@ -478,7 +479,7 @@ static void on_append(struct store_append *a, enum err e)
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
         closed |= k == FACT_STEP || k == FACT_ENDED;
-        stopped |= k == FACT_STOP;
+        stopped |= k == FACT_STOP || k == FACT_ENDED;       /* a superseded run may leave a tool behind that asks */
     }
     if (closed && !t->model) step_clear(&t->step);
     tell_counts(t);
