@@ -12,6 +12,7 @@
 #include "loop/curl.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
 
@@ -245,6 +246,16 @@ void curl_pool_close(struct curl_pool *p, void (*on_closed)(struct curl_pool *p)
     loop_mark(p->loop, &p->dirty);
 }
 
+/* The same variables as the curl program, which the library alone does not read: without them a company's
+ * own CA could only be added to the whole system. */
+static void trust(CURL *e)
+{
+    const char *file = getenv("CURL_CA_BUNDLE"), *dir = getenv("SSL_CERT_DIR");
+    if (!file || !*file) file = getenv("SSL_CERT_FILE");
+    if (file && *file) curl_easy_setopt(e, CURLOPT_CAINFO, file);
+    if (dir && *dir) curl_easy_setopt(e, CURLOPT_CAPATH, dir);
+}
+
 CURL *curl_easy_new(bool env_proxy)
 {
     CURL *e = curl_easy_init();
@@ -261,5 +272,6 @@ CURL *curl_easy_new(bool env_proxy)
     /* Without this libcurl waits a second for "100 Continue" before larger bodies. */
     curl_easy_setopt(e, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
     if (!env_proxy) curl_easy_setopt(e, CURLOPT_PROXY, "");
+    trust(e);
     return e;
 }

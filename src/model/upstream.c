@@ -41,7 +41,7 @@ struct transfer {
     void                      *ctx;
     struct transfer_head       head;
     uint64_t                   began_ms, last_ms, drain_until;
-    unsigned                   first_byte_ms, idle_ms, total_ms, answered_ms;
+    unsigned                   first_byte_ms, idle_ms, total_ms;
     struct buf                 body;
     size_t                     received, response_max;
     enum transfer_end          end;         /* why we stopped it ourselves; T_OK: we did not */
@@ -125,7 +125,6 @@ static void note_answer(struct transfer *t)
     if (status < 200) return;
     t->began = true;
     t->last_ms = now_ms(t->up);
-    t->answered_ms = (unsigned)(t->last_ms - t->began_ms);
     t->head.status = (int)status;
 }
 
@@ -181,9 +180,18 @@ static enum transfer_end missed(const struct transfer *t, uint64_t now)
     return t->began ? T_IDLE_TIMEOUT : T_FIRST_BYTE_TIMEOUT;
 }
 
+/* A proxy that would not open the tunnel looks to libcurl like a connection that broke. */
+static bool proxy_refused(const struct transfer *t)
+{
+    long status = 0;
+    curl_easy_getinfo(t->job.easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    return status >= 300;
+}
+
 static enum transfer_end meaning(const struct transfer *t, CURLcode code)
 {
     if (t->end != T_OK) return t->end;
+    if (code != CURLE_OK && proxy_refused(t)) return T_PROXY;
     switch (code) {
     case CURLE_OK:                      return T_OK;
     case CURLE_COULDNT_RESOLVE_HOST:    return T_NAME;
@@ -283,7 +291,6 @@ void transfer_drain(struct transfer *t)
 }
 
 const struct transfer_head *transfer_head(const struct transfer *t) { return &t->head; }
-unsigned transfer_first_byte_ms(const struct transfer *t) { return t->answered_ms; }
 
 void transfer_take_body(struct transfer *t, struct buf *out)
 {

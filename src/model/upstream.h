@@ -74,7 +74,6 @@ void transfer_cancel(struct transfer *t);
 /* No more callbacks, but the rest of the answer is read (briefly) so that the connection can be used again. */
 void transfer_drain(struct transfer *t);
 const struct transfer_head *transfer_head(const struct transfer *t);
-unsigned transfer_first_byte_ms(const struct transfer *t);
 
 /* A pause on the same loop, e.g. between two attempts; embed. */
 struct upstream_wait {

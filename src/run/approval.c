@@ -180,7 +180,7 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
 {
     struct store_approval *row = slot(t, r->id);
     struct buf             body;
-    if (!row) return ERR_FULL;
+    if (!row) return t->approvals ? ERR_FULL : ERR_NOMEM;
     buf_init(&body, 0);
     write_row(&body, t, c, r);
     *row = (struct store_approval){ .id = r->id, .call = c->id, .tool = c->tool, .status = str_c(r->status),

@@ -220,14 +220,15 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
 }
 
 /* After an error the run goes on where it failed, so that no tool is run again; an answer that was
- * merely unwanted is made anew from the question. */
+ * merely unwanted, or after which the conversation went on, is made anew from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
     if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = old->ended && old->ended->outcome == WORD_ERROR };
+    struct fact f = { .kind = FACT_RETRY, .of = old->id,
+                      .from_end = old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
     return true;

@@ -43,8 +43,8 @@ struct thread {
     uint64_t           batch_from;         /* first seq of the batch; 0: nothing in it */
     struct arena       batch;
     struct store_fact *rows; size_t row_cap;
-    struct store_approval *approvals; size_t approval_count;    /* in `batch`, when there are any */
-    struct store_tool_count counts[BATCH_APPROVALS / 2]; size_t count_count;
+    struct store_approval *approvals; size_t approval_count;      /* in the batch's arena, for the few batches that have any */
+    struct store_tool_count *counts; size_t count_count;
     struct str         request_id, request_run;    /* claimed by this batch */
 
     struct open_step   step;

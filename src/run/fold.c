@@ -149,7 +149,8 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     bool other = false;
     for (size_t i = 0; i < r->call_count; i++) other |= r->calls[i]->gate != GATE_REPLY;
     r->replied = r->call_count > 0 && !other;
-    r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit");   /* the closing answer is the last one, whatever it asks for */
+    /* The closing answer and a refusal are the last ones, whatever they ask for. */
+    r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit") || str_is(a->stop, "refusal");
     if (other) r->iterations++;
     r->phase = RUN_CALLS;
     return OK;

@@ -112,6 +112,7 @@ static struct command *command(enum command_kind kind, struct said *x)
     c->by = STR("ann");
     c->via = STR("rest");
     c->create = kind == CMD_MESSAGE;
+    c->may_decide = true;
     c->done = heard;
     c->ctx = x;
     return c;
@@ -271,22 +272,33 @@ TEST(a_model_that_never_stops_calling_is_closed_at_the_limit)
     stage_down(&s);
 }
 
-TEST(calls_cut_off_or_refused_are_not_run)
+TEST(a_call_at_the_length_limit_is_not_run_and_the_model_is_told)
 {
-    static const enum model_stop HOW[] = { STOP_LENGTH, STOP_REFUSAL };
-    for (int i = 0; i < 2; i++) {
-        struct stage s;
-        stage_up(&s);
-        say(&s, "hello");
-        UNTIL(s.speaking);
-        calls(&s, "work", "{}");
-        stops(&s, HOW[i]);
-        UNTIL(s.asked == 2);
-        CHECK(!s.job);
-        stops(&s, STOP_END);
-        UNTIL(idle(&s));
-        stage_down(&s);
-    }
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_LENGTH);
+    UNTIL(s.asked == 2);
+    CHECK(!s.job);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(a_refusal_is_the_last_word_and_its_calls_are_not_run)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_REFUSAL);
+    UNTIL(idle(&s));
+    CHECK(s.asked == 1 && !s.job);
+    CHECK_STR(story(&s), "message step:refusal finished:failed ended:complete");
+    stage_down(&s);
 }
 
 TEST(a_call_whose_end_was_not_seen_is_not_run)

@@ -131,14 +131,25 @@ export function App() {
         </div>
         <main className="main">
           <header className="top">
-            <button type="button" className="quiet menu" aria-label="Conversations" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
+            <button
+              type="button"
+              className="quiet menu"
+              aria-label="Conversations"
+              aria-expanded={drawer}
+              onClick={() => setDrawer(!drawer)}
+            >
               <Icon name="menu" />
             </button>
             <h1 className="top-title" dir="auto">
               {title}
             </h1>
             <BgmIndicator />
-            <button type="button" className="quiet inbox-button" aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'} onClick={() => setOver('inbox')}>
+            <button
+              type="button"
+              className="quiet inbox-button"
+              aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'}
+              onClick={() => setOver('inbox')}
+            >
               <Icon name="inbox" />
               {lists.inbox.length > 0 && <span className="badge">{lists.inbox.length}</span>}
             </button>

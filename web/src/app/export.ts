@@ -2,7 +2,15 @@
 import type { Message, Part } from '../protocol';
 
 export function toMarkdown(messages: Message[]): string {
-  return messages.map((m) => `## ${m.role === 'user' ? 'You' : 'Assistant'}\n\n${m.parts.map((p) => partText(m, p)).filter(Boolean).join('\n\n')}`).join('\n\n');
+  return messages
+    .map(
+      (m) =>
+        `## ${m.role === 'user' ? 'You' : 'Assistant'}\n\n${m.parts
+          .map((p) => partText(m, p))
+          .filter(Boolean)
+          .join('\n\n')}`,
+    )
+    .join('\n\n');
 }
 
 function partText(m: Message, p: Part): string {
@@ -17,7 +25,12 @@ export function saveMarkdown(messages: Message[], title: string | null): void {
   const url = URL.createObjectURL(new Blob([`# ${title ?? 'Conversation'}\n\n${toMarkdown(messages)}\n`], { type: 'text/markdown' }));
   const a = document.createElement('a');
   a.href = url;
-  a.download = `${(title ?? 'conversation').replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60).trim() || 'conversation'}.md`;
+  a.download = `${
+    (title ?? 'conversation')
+      .replace(/[^\p{L}\p{N} -]/gu, '')
+      .slice(0, 60)
+      .trim() || 'conversation'
+  }.md`;
   a.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

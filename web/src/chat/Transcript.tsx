@@ -40,23 +40,33 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
   const tail = versions.old ? <OldVersion onLeave={versions.leave} /> : tailOf(state, waiting);
   return (
     <VersionContext value={versions.switcher}>
-    <div className="scroller" ref={stick.scroller} tabIndex={-1}>
-      <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
-        {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
-        {turns.map((turn, i) => {
-          const last = i === turns.length - 1;
-          return <Turn key={turn[0]!.key ?? turn[0]!.id} messages={turn} open={last ? told : null} last={last} idle={idle} fresh={last && sent > 0} tail={last ? tail : null} />;
-        })}
-        {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
-        {turns.length === 0 && tail}
+      <div className="scroller" ref={stick.scroller} tabIndex={-1}>
+        <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
+          {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
+          {turns.map((turn, i) => {
+            const last = i === turns.length - 1;
+            return (
+              <Turn
+                key={turn[0]!.key ?? turn[0]!.id}
+                messages={turn}
+                open={last ? told : null}
+                last={last}
+                idle={idle}
+                fresh={last && sent > 0}
+                tail={last ? tail : null}
+              />
+            );
+          })}
+          {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
+          {turns.length === 0 && tail}
+        </div>
+        {!stick.pinned && (
+          <button type="button" className="jump" onClick={toEnd}>
+            <Icon name="down" size={16} />
+            {stick.news ? 'New text below' : 'Jump to latest'}
+          </button>
+        )}
       </div>
-      {!stick.pinned && (
-        <button type="button" className="jump" onClick={toEnd}>
-          <Icon name="down" size={16} />
-          {stick.news ? 'New text below' : 'Jump to latest'}
-        </button>
-      )}
-    </div>
     </VersionContext>
   );
 }
@@ -122,7 +132,8 @@ const Turn = memo(function Turn({ messages, open, last, idle, fresh, tail }: Tur
 /* The bubble for the time when there is nothing to read and no card that moves. */
 function tailOf(state: ThreadState, waiting: boolean): React.ReactNode {
   const { open } = state;
-  const silent = waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
+  const silent =
+    waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
   const running = open ? Object.values(open.calls).some((c) => c.status === 'running') : false;
   return silent && !running ? <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} /> : null;
 }

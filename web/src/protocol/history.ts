@@ -105,7 +105,16 @@ export function fromUI(ui: UIMessage): Message {
     ...m,
     ...(Number.isNaN(at) ? {} : { at }),
     ...(meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
-    ...(isObject(meta.error) ? { status: 'failed' as const, error: { message: String(meta.error.message ?? 'It failed.'), code: String(meta.error.code ?? ''), retryable: meta.error.retryable !== false } } : {}),
+    ...(isObject(meta.error)
+      ? {
+          status: 'failed' as const,
+          error: {
+            message: String(meta.error.message ?? 'It failed.'),
+            code: String(meta.error.code ?? ''),
+            retryable: meta.error.retryable !== false,
+          },
+        }
+      : {}),
   };
 }
 
@@ -114,9 +123,17 @@ function addPart(m: Message, p: UIPart, n: number): Message {
     case 'text':
       return typeof p.text === 'string' && p.text ? { ...m, parts: [...m.parts, { type: 'text', id: `h${n}`, text: p.text }] } : m;
     case 'reasoning':
-      return typeof p.text === 'string' && p.text ? { ...m, parts: [...m.parts, { type: 'reasoning', id: `h${n}`, text: p.text, done: true }] } : m;
+      return typeof p.text === 'string' && p.text
+        ? { ...m, parts: [...m.parts, { type: 'reasoning', id: `h${n}`, text: p.text, done: true }] }
+        : m;
     case 'file':
-      return { ...m, parts: [...m.parts, { type: 'file', url: String(p.url), mediaType: String(p.mediaType), filename: p.filename as string | undefined }] };
+      return {
+        ...m,
+        parts: [
+          ...m.parts,
+          { type: 'file', url: String(p.url), mediaType: String(p.mediaType), filename: p.filename as string | undefined },
+        ],
+      };
     case 'data-payload':
       return isObject(p.data) ? { ...m, payload: payloadOf(p.data as Partial<ResponsePayload>) } : m;
     default:
@@ -151,7 +168,13 @@ function addConfirmation(m: Message, p: UIPart): Message {
   const o = p.input.originalFunctionCall;
   const answer = isObject(p.output) ? p.output : undefined;
   const status = answer ? (answer.confirmed === true ? 'approved' : 'denied') : 'pending';
-  const call: Call = { id: o.id, name: o.name, input: o.args, status: answer ? (answer.confirmed === true ? 'queued' : 'denied') : 'asking', updates: 0 };
+  const call: Call = {
+    id: o.id,
+    name: o.name,
+    input: o.args,
+    status: answer ? (answer.confirmed === true ? 'queued' : 'denied') : 'asking',
+    updates: 0,
+  };
   return put(
     m,
     withRecord(call, {
@@ -174,7 +197,14 @@ function callOf(id: string, name: string, p: UIPart): Call {
     ...(p.state === 'input-available' && p.providerExecuted !== true ? { where: 'client' as const } : {}),
   };
   if (!isObject(p.approval) || typeof p.approval.id !== 'string') return full;
-  const verdict = p.approval.approved === true ? 'approved' : p.approval.approved === false ? 'denied' : call.status === 'asking' ? 'pending' : 'approved';
+  const verdict =
+    p.approval.approved === true
+      ? 'approved'
+      : p.approval.approved === false
+        ? 'denied'
+        : call.status === 'asking'
+          ? 'pending'
+          : 'approved';
   return withRecord(full, { id: p.approval.id, status: verdict, reason: typeof p.approval.reason === 'string' ? p.approval.reason : null });
 }
 
@@ -212,7 +242,13 @@ function merge(stored: Message, ours: Message | undefined): Message {
     ...(ours.runId ? { runId: ours.runId } : {}),
   };
   if (!same(merged, ours)) return merged;
-  const kept = { ...ours, calls: merged.calls, status: merged.status, payload: merged.payload, send: stored.role === 'user' ? ('sent' as const) : undefined };
+  const kept = {
+    ...ours,
+    calls: merged.calls,
+    status: merged.status,
+    payload: merged.payload,
+    send: stored.role === 'user' ? ('sent' as const) : undefined,
+  };
   return alike(kept, ours) ? ours : kept;
 }
 

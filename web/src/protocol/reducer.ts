@@ -80,7 +80,12 @@ function intoOpen(s: ThreadState, e: OpenEvent): ThreadState {
   const after = applyToMessage(before, e);
   if (after === before) return opened;
   const open: Message = wakes(e) && after.status === 'parked' ? { ...after, status: 'open' } : after;
-  return { ...opened, open, statusText: statusAfter(opened.statusText, e), waitingSince: speaks(e) ? null : (opened.waitingSince ?? e.at ?? null) };
+  return {
+    ...opened,
+    open,
+    statusText: statusAfter(opened.statusText, e),
+    waitingSince: speaks(e) ? null : (opened.waitingSince ?? e.at ?? null),
+  };
 }
 
 /* Events that mean the run goes on after a gate. */
@@ -125,7 +130,9 @@ function applyToMessage(m: Message, e: OpenEvent): Message {
     case 'tool_input':
       return withCall(m, e.tool_use_id, e.tool, (c) => (settled.has(c.status) ? c : { ...c, inputText: (c.inputText ?? '') + e.text }));
     case 'tool_announced':
-      return withCall(m, e.tool_use_id, e.tool, (c) => (settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: 'queued' }));
+      return withCall(m, e.tool_use_id, e.tool, (c) =>
+        settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: 'queued' },
+      );
     case 'tool_confirmation':
       return ask(m, e);
     case 'tool_start':
@@ -155,7 +162,8 @@ function late(c: Call): boolean {
 }
 
 function begin(c: Call, e: Of<'tool_start'>): Call {
-  if (e.where === 'client') return settled.has(c.status) ? c : { ...started(c, undefined), input: e.input, where: 'client', status: 'offered' };
+  if (e.where === 'client')
+    return settled.has(c.status) ? c : { ...started(c, undefined), input: e.input, where: 'client', status: 'offered' };
   return settled.has(c.status) ? c : started({ ...c, input: e.input ?? c.input, inputText: undefined }, e.at);
 }
 
@@ -289,9 +297,7 @@ function startMessage(s: ThreadState, id: string | undefined, at?: number): Thre
   const base = open ? close(s, open.status === 'parked' ? 'done' : 'stopped', at) : s;
   const known = id ? base.messages.find((m) => m.id === id) : undefined;
   const serial = base.serial + 1;
-  const message = known
-    ? { ...known, status: 'open' as const, error: undefined }
-    : newMessage(id ?? `local-${serial}`, 'assistant', at);
+  const message = known ? { ...known, status: 'open' as const, error: undefined } : newMessage(id ?? `local-${serial}`, 'assistant', at);
   const messages = known ? base.messages.filter((m) => m !== known) : base.messages;
   return { ...base, messages, open: message, serial, waitingSince: base.waitingSince ?? at ?? null };
 }
@@ -323,7 +329,12 @@ function complete(s: ThreadState, payload: ResponsePayload, at?: number): Thread
   // The payload is the authority: a gap or a lost delta shows as a difference.
   if (open.raw !== payload.message) open = rebuild({ ...open, raw: payload.message }, payload.message);
   open = (payload.tool_history ?? []).reduce((m, entry, n) => fromHistory(m, entry, n, at), open);
-  open = { ...open, payload: mergePayload(open.payload, payload), ...(payload.usage ? { usage: payload.usage } : {}), ...(payload.run_id ? { runId: payload.run_id } : {}) };
+  open = {
+    ...open,
+    payload: mergePayload(open.payload, payload),
+    ...(payload.usage ? { usage: payload.usage } : {}),
+    ...(payload.run_id ? { runId: payload.run_id } : {}),
+  };
   if (payload.awaiting?.length) {
     return { ...opened, open: { ...open, status: 'parked' }, statusText: null, waitingSince: null, stopping: false };
   }

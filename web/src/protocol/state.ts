@@ -128,9 +128,7 @@ export function newMessage(id: string, role: Message['role'], at?: number): Mess
 }
 
 export function textOf(message: Message): string {
-  return message.parts
-    .flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : []))
-    .join('\n\n');
+  return message.parts.flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : [])).join('\n\n');
 }
 
 /** A run is being told right now (not: it waits for a person). */
