@@ -14,7 +14,7 @@
 #include "run/hub.h"
 #include "run/metrics.h"
 
-#define BATCH_APPROVALS 32       /* list rows one append may carry */
+#define BATCH_APPROVALS 64       /* list rows one append may carry */
 #define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
 
@@ -105,7 +105,7 @@ void work_hang_up(struct thread *t);                        /* cancels it; the o
 /* A job for a call whose `started` fact is in the batch; nothing runs yet. */
 MUST_CHECK enum err work_job(struct thread *t, struct call *c);
 void work_start_jobs(struct thread *t);                     /* after the commit */
-void work_cancel_jobs(struct thread *t);
+void work_cancel_jobs(struct thread *t);                    /* those of calls that are over or being stopped */
 void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
 void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
@@ -125,7 +125,6 @@ MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact 
 struct str approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
-const char *approval_status(const struct call *c);
 
 /* --- hub.c --- */
 void hub_idle(struct hub *h, struct thread *t);      /* it became idle: may be forgotten */

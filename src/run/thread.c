@@ -490,7 +490,7 @@ static void on_append(struct store_append *a, enum err e)
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
         closed |= k == FACT_STEP || k == FACT_ENDED;
-        stopped |= k == FACT_STOP;
+        stopped |= k == FACT_STOP || k == FACT_ENDED;       /* a superseded run may leave a tool behind that asks */
     }
     if (closed && !t->model) step_clear(&t->step);
     tell_counts(t);

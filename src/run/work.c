@@ -15,7 +15,7 @@
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define STEP_PARTS_MAX  BATCH_APPROVALS   /* each call may need a list row in one append */
+#define STEP_PARTS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
 #define CANCEL_GRACE_MS 10000    /* a tool that was told to stop must report within this */
 
 /* --- judging a call ------------------------------------------------------------------ */
@@ -450,7 +450,7 @@ static void start_job(struct job *j)
 {
     struct tool *tool = j->tool.tool;
     j->started = true;
-    if (tool && tool->timeout_ms) loop_timer_set(&j->timer, tool->timeout_ms);
+    if (tool && tool->timeout_ms && !tool->own_clock) loop_timer_set(&j->timer, tool->timeout_ms);
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
     fault_hit("run.in_tool");
@@ -472,11 +472,19 @@ void work_start_jobs(struct thread *t)
     }
 }
 
+/* Wanted are those whose call is open in a run that is not being stopped. */
+static bool is_wanted(const struct thread *t, const struct job *j)
+{
+    const struct call *c = fold_call(&t->fold, j->tool.call_id);
+    return c && c->state != CALL_FINISHED && !c->run->stopping;
+}
+
 void work_cancel_jobs(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
-        if (j->started && !j->finished && j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
+        if (!j->started || j->finished || is_wanted(t, j)) continue;
+        if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
     }
 }
 
