@@ -1,11 +1,12 @@
 /* jkeys.c -- which keys the open objects have so far.
  *
- * Keys are kept as pointers to where they stand in the text, with a keyed hash
+ * Keys are kept as pointers to where they stand in the text, with a hash
  * of what they mean: "a" and "\u0061" are one key. Both stores are stacks, for
  * objects end in the reverse order of their beginning, and a depth names one
  * open object. The first 32 keys stand in the reader itself, so that ordinary
- * messages allocate nothing; the others go to the heap, with an index, so that
- * an object of 100000 keys is not compared key by key.
+ * messages allocate nothing; the others go to the heap, with an index by keyed hash, so that
+ * an object of 100000 keys is not compared key by key. Those in the reader leave it
+ * last, so while it has room the heap is empty.
  *
  * The index needs no tombstones: entries leave it last in, first out, so no
  * entry that is still there was ever placed by stepping over one that has left.
@@ -114,12 +115,28 @@ static bool same(const char *a, const char *b)
     }
 }
 
-static enum err hash_escaped(struct str raw, uint64_t *hash)
+/* For the keys in the reader: quick, and no matter when somebody makes many alike, for they are few. */
+static uint64_t quick_hash(struct str s)
+{
+    uint64_t head = 0, tail = 0;
+    size_t   n = s.len < sizeof head ? s.len : sizeof head;
+    if (n) {
+        memcpy(&head, s.ptr, n);
+        memcpy(&tail, s.ptr + s.len - n, n);
+    }
+    return ((head ^ s.len) * 0x9E3779B97F4A7C15u ^ tail) * 0xD6E8FEB86659FD93u >> 32;
+}
+
+static enum err hash_key(struct str raw, bool escaped, uint64_t (*hash)(struct str), uint64_t *out)
 {
     char  small[SHORT_MAX];
-    char *text = raw.len <= sizeof small ? small : mem_alloc(raw.len);
-    if (!text) return ERR_NOMEM;
-    *hash = str_hash(str_n(text, jkeys_unescape(raw, text)));
+    char *text = small;
+    if (!escaped) {
+        *out = hash(raw);
+        return OK;
+    }
+    if (raw.len > sizeof small && !(text = mem_alloc(raw.len))) return ERR_NOMEM;
+    *out = hash(str_n(text, jkeys_unescape(raw, text)));
     if (text != small) mem_free(text);
     return OK;
 }
@@ -201,11 +218,12 @@ static bool in_reader(const struct json *r, const struct entry *e)
 enum err jkeys_add(struct json *r, struct str raw, bool escaped)
 {
     struct entry e = { .at = raw.ptr, .depth = r->depth };
-    if (!escaped) e.hash = str_hash(raw);
-    else if (hash_escaped(raw, &e.hash) != OK) return ERR_NOMEM;
-
-    if (in_reader(r, &e) || on_heap(r->keys, &e)) return ERR_EXISTS;
-    if (r->key_count == INLINE_MAX) return push(r, e);
+    if (hash_key(raw, escaped, quick_hash, &e.hash) != OK) return ERR_NOMEM;
+    if (in_reader(r, &e)) return ERR_EXISTS;
+    if (r->key_count == INLINE_MAX) {
+        if (hash_key(raw, escaped, str_hash, &e.hash) != OK) return ERR_NOMEM;
+        return on_heap(r->keys, &e) ? ERR_EXISTS : push(r, e);
+    }
     r->key_at[r->key_count] = e.at;
     r->key_hash[r->key_count] = (uint32_t)e.hash;
     r->key_depth[r->key_count++] = (uint8_t)e.depth;

@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 
 #define LINE_MAX_LEN 65536     /* a longer one is a mistake of the caller */
-#define SLOTS        8
+#define SLOTS        16
 #define SLOT_MAX     512
 
 static atomic_int least_level = LOG_INFO;

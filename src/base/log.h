@@ -17,7 +17,7 @@ void log_level(enum log_level least);      /* default LOG_INFO; LOG_SECURITY is 
 /* Pairs of (const char *key, const char *value), ended by NULL. */
 void log_line(enum log_level l, const char *event, ...) __attribute__((sentinel));
 /* A struct str as a C string for the call above: a copy in a small rotating
- * buffer (8 slots, cut at 512 bytes on a character boundary). */
+ * buffer (16 slots, cut at 512 bytes on a character boundary). */
 const char *log_str(struct str s);
 const char *log_int(int64_t v);
 

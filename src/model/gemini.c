@@ -103,11 +103,12 @@ static void write_response(struct jsonw *w, const struct msg_part *p)
     struct jv   *v = NULL;
     arena_init(&a, 0);
     jw_key(w, "response");
-    if (!p->is_error && json_parse(&a, p->text, &v, NULL) == OK && v->type == JSON_OBJECT) {
+    bool plain = p->is_error && !wire_says_error(p->text);
+    if (!plain && json_parse(&a, p->text, &v, NULL) == OK && v->type == JSON_OBJECT) {
         jw_raw(w, v->raw);
     } else {
         jw_obj(w);
-        if (p->is_error) jw_kstr(w, "error", p->text);
+        if (plain) jw_kstr(w, "error", p->text);
         else if (v && v->type == JSON_ARRAY) jw_kraw(w, "results", v->raw);
         else if (v) jw_kraw(w, "result", v->raw);
         else jw_kstr(w, "result", p->text);

@@ -9,6 +9,8 @@
  */
 #include "model/wire.h"
 
+#define MOULD_MAX 1024          /* kept per answer being read */
+
 /* --- request ---------------------------------------------------------------------- */
 
 static void url(struct buf *out, struct str base, struct str model)
@@ -155,7 +157,7 @@ static void write_result(struct jsonw *w, const struct msg_part *p)
     jw_obj(w);
     jw_kstrz(w, "role", "tool");
     jw_kstr(w, "tool_call_id", p->id);
-    if (p->is_error && !str_starts(p->text, STR("Error"))) {
+    if (p->is_error && !str_starts(p->text, STR("Error")) && !wire_says_error(p->text)) {
         struct buf text;
         buf_init(&text, 0);
         buf_lit(&text, "Error: ");
@@ -272,6 +274,7 @@ static void read_error(struct trouble *t, const struct jv *v)
 struct chunk {
     struct str content, content_list, reasoning, reasoning_content, refusal, finish, calls;
     struct str usage, groq, error, object;
+    struct str spelled;                /* content as it stands between its quotes */
 };
 
 static struct str string_or_none(struct json *r)
@@ -284,7 +287,11 @@ static struct str string_or_none(struct json *r)
 static void read_content(struct json *r, struct chunk *c)
 {
     if (json_peek(r) == JSON_ARRAY) c->content_list = json_raw(r);
-    else c->content = string_or_none(r);
+    else {
+        const char *quote = r->at;
+        c->content = string_or_none(r);
+        if (c->content.len && !r->err) c->spelled = str_n(quote + 1, (size_t)(r->at - quote - 2));
+    }
 }
 
 static void read_delta(struct json *r, struct chunk *c)
@@ -496,9 +503,50 @@ static void error_chunk(struct decoder *d, struct str data)
     if (v) read_error(&d->trouble, v);
 }
 
+/* --- the mould ---
+ *
+ * Nearly all chunks of an answer are the same text around another piece of content. Such a text was read
+ * strictly once; with another JSON string in the same place it means the same, so only that string is read. */
+
+static bool only_text(const struct chunk *c)
+{
+    return c->spelled.ptr && !c->reasoning.ptr && !c->reasoning_content.ptr && !c->refusal.ptr && !c->finish.ptr
+        && !c->calls.ptr && !c->usage.ptr && !c->groq.ptr && !c->error.ptr;
+}
+
+static void keep_mould(struct decoder *d, const struct chunk *c, struct str data)
+{
+    struct buf *m = &d->u.openai.mould;
+    if (!only_text(c) || data.len - c->spelled.len > MOULD_MAX) return;
+    size_t hole = (size_t)(c->spelled.ptr - data.ptr);
+    buf_clear(m);
+    buf_str(m, str_cut(data, hole));
+    buf_str(m, str_from(data, hole + c->spelled.len));
+    d->u.openai.hole = hole;
+    if (m->err) buf_clear(m);
+}
+
+/* The content of a chunk that fits the mould; STR_NONE: it does not. */
+static struct str cast(struct decoder *d, struct str data)
+{
+    struct str  mould = buf_view(&d->u.openai.mould);
+    size_t      hole = d->u.openai.hole, tail = mould.len - hole;
+    struct json r;
+    if (!mould.len || data.len < mould.len) return STR_NONE;
+    if (memcmp(data.ptr, mould.ptr, hole) || memcmp(data.ptr + data.len - tail, mould.ptr + hole, tail)) return STR_NONE;
+    json_init(&r, str_n(data.ptr + hole - 1, data.len - mould.len + 2), d->scratch);       /* with its quotes */
+    struct str text = json_string(&r);
+    return json_end(&r) == OK ? text : STR_NONE;
+}
+
 static void event(struct decoder *d, struct str name, struct str data)
 {
     struct chunk c = { 0 };
+    struct str   text = name.len || d->stopped ? STR_NONE : cast(d, data);
+    if (text.ptr) {
+        parts_say(&d->parts, PK_TEXT, text);
+        return;
+    }
     if (str_is(name, "error")) {
         error_chunk(d, data);
         return;
@@ -511,14 +559,18 @@ static void event(struct decoder *d, struct str name, struct str data)
         decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
-    if (c.error.ptr || str_is(c.object, "error")) error_chunk(d, data);
-    else if (!d->stopped) tell_chunk(d, &c);
-    else if (c.usage.ptr) take_usage(d, tree(d, c.usage));      /* after the finish only the counts matter */
+    if (c.error.ptr || str_is(c.object, "error")) {
+        error_chunk(d, data);
+    } else if (!d->stopped) {
+        keep_mould(d, &c, data);
+        tell_chunk(d, &c);
+    } else if (c.usage.ptr) take_usage(d, tree(d, c.usage));      /* after the finish only the counts matter */
 }
 
 static void done(struct decoder *d)
 {
     buf_done(&d->u.openai.ids);
+    buf_done(&d->u.openai.mould);
 }
 
 const struct wire wire_openai = {

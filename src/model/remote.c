@@ -12,6 +12,7 @@
  * `busy` counts the frames that still use it: a sink may cancel from inside any of its
  * functions, and the memory goes when the last frame has left.
  */
+#include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -41,7 +42,9 @@ struct model_run {
     struct buf           body;          /* the request, between two attempts; else it is with the transfer */
     struct buf           error_body;
     struct trouble       trouble;       /* of the attempt that ended */
-    unsigned             attempt, busy;
+    uint64_t             began_ms;      /* the attempt */
+    unsigned             attempt, busy, first_byte_ms;
+    int                  status;        /* 0: no answer yet */
     size_t               received;
     bool                 over;          /* cancelled, or its end was told */
     bool                 reading, stripped, forgot;
@@ -72,12 +75,16 @@ static void end(struct model_run *r)
 
 /* --- how it ends ------------------------------------------------------------------------------ */
 
-static void note(const struct model_run *r, const char *event, int64_t wait_ms)
+/* Every attempt is one line, however it ended. A NULL ends the list early. */
+static void note(const struct model_run *r, enum log_level level, const char *event, int64_t wait_ms)
 {
     const struct trouble *t = &r->trouble;
-    log_line(LOG_WARN, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider, "why", fail_code(t->kind),
-             "status", log_int(t->status), "word", t->word, "request", t->request_id, "attempt", log_int(r->attempt),
-             "bytes", log_int((int64_t)r->received), "wait_ms", log_int(wait_ms), NULL);
+    const struct decoder *d = &r->reader.dec;
+    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider, "attempt", log_int(r->attempt),
+             "status", log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms", log_int(r->first_byte_ms),
+             "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes", log_int((int64_t)r->received),
+             "input_tokens", log_int(d->input_tokens), "output_tokens", log_int(d->output_tokens),
+             t->kind == FAIL_NONE ? NULL : "why", fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms), NULL);
 }
 
 static void tell_failure(struct model_run *r)
@@ -86,7 +93,7 @@ static void tell_failure(struct model_run *r)
     struct model_error e = { .code = fail_code(r->trouble.kind), .retryable = fail_retryable(r->trouble.kind) };
     struct buf         sentence;
 
-    note(r, "model.failed", -1);
+    note(r, LOG_WARN, "model.failed", -1);
     buf_init(&sentence, 0);
     fail_sentence(&sentence, &r->trouble, r->m->config.model, r->m->host);
     e.message = sentence.err ? STR("The server is short of memory. Trying again later will help.") : buf_view(&sentence);
@@ -100,6 +107,7 @@ static void tell_done(struct model_run *r)
     struct model_sink *sink = r->sink;
     enum model_stop    stop = r->reader.dec.stop;
     struct transfer   *t = r->transfer;
+    note(r, LOG_INFO, "model.answered", -1);
     r->transfer = NULL;
     end(r);
     if (t) transfer_drain(t);            /* its last bytes are on the way; then the connection is free again */
@@ -128,7 +136,7 @@ static bool may_repeat(const struct model_run *r)
 
 static void repeat_later(struct model_run *r, int64_t wait)
 {
-    note(r, "model.retry", wait);
+    note(r, LOG_WARN, "model.retry", wait);
     upstream_wait(r->m->up, &r->wait, (uint64_t)wait, on_wait_over);
 }
 
@@ -196,6 +204,8 @@ static void settle(struct model_run *r)
 
 static void take_head(struct model_run *r, const struct transfer_head *h)
 {
+    r->status = h->status;
+    if (h->status) r->first_byte_ms = (unsigned)(clock_mono_ms() - r->began_ms);
     memcpy(r->trouble.request_id, h->request_id, sizeof h->request_id);
     r->reading = is_stream(h);
 }
@@ -281,6 +291,9 @@ static bool send_request(struct model_run *r)
     struct transfer_request q = { .url = r->m->url.ptr, .headers = r->m->headers, .connect_ms = c->connect_ms,
         .first_byte_ms = c->first_byte_ms, .idle_ms = c->idle_ms, .total_ms = c->total_ms, .response_max = c->response_max };
     r->attempt++;
+    r->began_ms = clock_mono_ms();
+    r->first_byte_ms = 0;
+    r->status = 0;
     r->received = 0;
     r->reading = false;
     buf_clear(&r->error_body);
@@ -337,6 +350,7 @@ static struct model_run *start(struct model *model, const struct model_request *
 
 static void cancel(struct model_run *r)
 {
+    if (r->transfer) note(r, LOG_INFO, "model.cancelled", -1);
     end(r);
     release(r);
 }

@@ -12,7 +12,7 @@
 #include "model/fail.h"
 #include "model/parts.h"
 #include "model/provider.h"
-#include "model/sse_in.h"
+#include "base/sse_in.h"
 
 /* A response being read. The shared part is what remote.c looks at. */
 struct decoder {
@@ -26,7 +26,13 @@ struct decoder {
     int64_t         input_tokens, output_tokens;
     union {
         struct { uint64_t id_hash; bool began, any_block; int64_t cached, fresh; } anthropic;
-        struct { int64_t last_key; bool refused, any_call; struct buf ids; } openai;      /* ids: hashes of the calls so far */
+        struct {
+            int64_t last_key;
+            bool refused, any_call;
+            struct buf ids;             /* hashes of the calls so far */
+            struct buf mould;           /* the last chunk that was only text, without that text */
+            size_t hole;                /* where in it the text stood */
+        } openai;
         struct { struct gemini_args *args; } gemini;
     } u;
 };
@@ -74,6 +80,8 @@ void decoder_stop(struct decoder *d, enum model_stop stop);    /* calls win over
 int  wire_status(const struct jv *v);
 /* The text if it is one JSON object, else {}: a history may hold what a model once spelled wrong. */
 struct str wire_object(struct str text);
+/* An error that already says so: {"error":...}. It is sent as it is, whatever the wire does with others. */
+bool wire_says_error(struct str text);
 /* The members of `extra`, except those named in `taken` (ends with NULL). */
 void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken);
 /* Thinking as one word, for wires that take an effort; STR_NONE when it is an object or was not said. */

@@ -186,7 +186,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
-    const struct fact *d = a->call ? a->call->decided : NULL;
+    const struct fact *d = a->call ? call_verdict(a->call, c->id) : NULL;
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);

@@ -14,9 +14,9 @@ struct chat_result {
     struct str     run;
     uint64_t       seq;              /* follow after this fact */
     bool           continuation, replay;
-    unsigned       retry_s;          /* with 429 */
     bool           duplicate;        /* every answer was given before */
     struct str     id;               /* the first answer's confirmation or call */
+    unsigned       retry_s;          /* with 429 */
 };
 struct chat_turn {
     struct app     *app;

@@ -330,7 +330,10 @@ static void each_conn(struct server *s, void (*run)(struct conn *c))
 static void drain_conn(struct conn *c)
 {
     if (c->state == CONN_IDLE && out_clear(c)) conn_doom(c);
-    else if (c->state == CONN_WS) wsconn_drain(c);
+    else if (c->state == CONN_WS) {
+        wsconn_drain(c);
+        conn_mark(c);           /* its source may have a last word, or close at once */
+    }
 }
 
 void server_drain(struct server *s)

@@ -292,6 +292,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
     h->drained_ctx = ctx;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {
         work_hang_up(t);
+        thread_drain(t);
         thread_wake(t);
     }
     check_drained(h);

@@ -149,16 +149,21 @@ void thread_retitle(struct thread *t, struct str title)
     t->title = str_n(copy, title.len);
 }
 
-/* Everybody who waits is told that the thread cannot be read. */
-static void refuse_all(struct thread *t, int status, const char *code, const char *message)
+/* Everybody in the list is told why nothing will come of it. */
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message)
 {
-    LIST_EACH(n, &t->queue) {
+    LIST_EACH(n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE) continue;
         list_remove(n);
         command_answer(t, c, status, code, message);
         c->done(c, &c->answer);
     }
+}
+
+void thread_drain(struct thread *t)
+{
+    refuse_all(t, &t->parked, 503, "restarting", "The server is restarting; try again in a moment.");
 }
 
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
@@ -175,7 +180,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
         fold_done(&t->fold);
         fold_init(&t->fold);
-        refuse_all(t, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+        refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
         hub_stalled(t->hub, t);
         return;
     }
@@ -189,36 +194,47 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
 
 /* --- the batch ----------------------------------------------------------------------------- */
 
+/* A call that ran: it counts in the store's list, in the same transaction. */
 static enum err count_tool(struct thread *t, const struct call *c)
 {
-    const struct fact *f = c->finished;
-    struct tool       *tool = registry_find(t->hub->setup.registry, c->tool);
-    bool               ran = c->started != NULL && f->outcome != WORD_CANCELLED;
-    if (!tool || c->gate == GATE_REPLY) return OK;
-    metrics_tool(tool->name, word_name(f->outcome));
-    if (!ran || t->count_count == BATCH_APPROVALS) return OK;
-    bool bad = f->outcome != WORD_DONE;
-    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, bad };
-    tool->runs++;
-    tool->failed += bad;
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
+    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return OK;
+    if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts))) return ERR_NOMEM;
+    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
     return OK;
 }
 
-/* What a fact changes outside the log: list rows, counters, expiry. */
+/* What a fact changes outside the log, committed together with it. */
 static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
+    if (!c) return OK;
+    enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
+    return e ? e : approval_row(t, c);
+}
+
+/* The same for what is only kept in memory: after the commit, because a batch that fails is made again. */
+static void tell_metrics(struct thread *t, const struct fact *f)
+{
+    const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
     if (f->kind == FACT_STEP) {
         metrics_tokens(f->input_tokens, f->output_tokens);
         quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
     }
-    if (!c) return OK;
-    if (f->kind == FACT_FINISHED) {
-        enum err e = count_tool(t, c);
-        if (e) return e;
+    if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool)) metrics_tool(c->tool, word_name(f->outcome));
+}
+
+static void tell_counts(struct thread *t)
+{
+    for (uint64_t s = t->batch_from; s <= t->committed; s++) tell_metrics(t, t->fold.facts[s - 1]);
+    for (size_t i = 0; i < t->count_count; i++) {
+        struct tool *tool = registry_find(t->hub->setup.registry, t->counts[i].tool);
+        if (!tool) continue;
+        tool->runs += t->counts[i].runs;
+        tool->failed += t->counts[i].failed;
     }
-    return approval_row(t, c);
 }
 
 enum err thread_add(struct thread *t, struct fact *f)
@@ -269,6 +285,8 @@ static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
     t->approval_count = t->count_count = 0;
+    t->approvals = NULL;
+    t->counts = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
@@ -438,8 +456,16 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
+/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such without asking
+ * the store first; if the log is not empty, the append says so (ERR_CONFLICT) and the message waits for the reading. */
+static bool looks_new(const struct thread *t, const struct command *c)
+{
+    return c->kind == CMD_MESSAGE && c->create && !t->loading && !t->stalled && list_empty(&t->queue);
+}
+
 void thread_queue(struct thread *t, struct command *c)
 {
+    if (looks_new(t, c)) t->loaded = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
@@ -464,9 +490,10 @@ static void on_append(struct store_append *a, enum err e)
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
         closed |= k == FACT_STEP || k == FACT_ENDED;
-        stopped |= k == FACT_STOP;
+        stopped |= k == FACT_STOP || k == FACT_ENDED;       /* a superseded run may leave a tool behind that asks */
     }
     if (closed && !t->model) step_clear(&t->step);
+    tell_counts(t);
     clear_batch(t);
     thread_wake(t);
     work_start_jobs(t);
@@ -529,6 +556,7 @@ static void fail_batch(struct thread *t, enum err e)
     }
     while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
     work_drop_unstarted(t);
+    t->step_closed = false;
     drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);

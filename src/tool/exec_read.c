@@ -150,8 +150,8 @@ static enum err read_paths(struct reader *r, const struct jv *v)
 static enum err read_limits(struct reader *r, const struct jv *v)
 {
     struct { const char *name; uint64_t value; uint64_t min; } all[] = {
-        { "output", MIB, 256 },            { "memory", 1024ull * MIB, 4 * MIB }, { "processes", 64, 1 },
-        { "files", 256, 8 },               { "file_size", 256ull * MIB, 1 },
+        { "output", MIB, 256 },            { "memory", 1024ull * MIB, MIB }, { "processes", 64, 1 },
+        { "files", 256, 4 },               { "file_size", 256ull * MIB, 1 },
     };
     enum { COUNT = sizeof all / sizeof *all };
 

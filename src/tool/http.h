@@ -1,7 +1,7 @@
 /* http.h -- a tool that is an HTTP endpoint: arguments as a JSON body, the answer as JSON or as events.
  *
  *     "http": {"url":"https://billing.example/pay", "method":"POST", "headers":{"Authorization":"Bearer env:PAY_KEY"},
- *              "allow":["10.0.0.0/8"], "limits":{"output":1048576}}
+ *              "allow":["10.0.0.0/8"], "response_max":1048576}
  *
  * Sent: the arguments, Content-Type application/json, Idempotency-Key with the
  * call id, Accept for both kinds of answer. `headers` may hold "env:NAME".

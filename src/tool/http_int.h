@@ -12,7 +12,7 @@ struct http_tool {               /* in the registry's arena */
     struct str         host;
     struct curl_slist *headers;
     struct egress      egress;
-    size_t             output_max;
+    size_t             response_max;
 };
 
 extern const struct tool_ops http_ops;

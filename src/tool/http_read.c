@@ -3,7 +3,7 @@
 #include "tool/http_int.h"
 #include "tool/text.h"
 
-#define OUTPUT_DEFAULT (1024 * 1024)
+#define RESPONSE_DEFAULT (1024 * 1024)
 
 static enum err bad(struct buf *why, const char *sentence)
 {
@@ -89,20 +89,17 @@ static enum err read_method(struct arena *a, struct http_tool *x, const struct j
     return bad(why, "\"method\" must be POST, PUT or PATCH");
 }
 
-static enum err read_limits(struct http_tool *x, const struct jv *v, struct buf *why)
+static enum err read_max(struct http_tool *x, const struct jv *v, struct buf *why)
 {
-    int64_t n = OUTPUT_DEFAULT;
-    if (v && !jv_is(v, JSON_OBJECT)) return bad(why, "\"limits\" must be an object");
-    JV_EACH(item, v)
-        if (!str_is(item->key, "output") || !jv_int(item, &n) || n < 256)
-            return bad(why, "\"limits\" of \"http\" has one member, \"output\": the bytes of an answer, at least 256");
-    x->output_max = (size_t)n;
+    int64_t n = RESPONSE_DEFAULT;
+    if (v && (!jv_int(v, &n) || n < 256)) return bad(why, "\"response_max\" must be a whole number of bytes, at least 256");
+    x->response_max = (size_t)n;
     return OK;
 }
 
 static enum err read_members(struct arena *a, struct http_tool *x, const struct jv *http, struct buf *why)
 {
-    static const char *const known[] = { "url", "method", "headers", "allow", "limits", NULL };
+    static const char *const known[] = { "url", "method", "headers", "allow", "response_max", NULL };
     enum err e;
 
     if (!jv_is(http, JSON_OBJECT)) return bad(why, "\"http\" must be an object with a \"url\"");
@@ -117,7 +114,7 @@ static enum err read_members(struct arena *a, struct http_tool *x, const struct 
     if ((e = read_method(a, x, jv_get(http, "method"), why)) != OK) return e;
     if ((e = read_headers(a, x, jv_get(http, "headers"), why)) != OK) return e;
     if ((e = egress_read(a, &x->egress, jv_get(http, "allow"), why)) != OK) return e;
-    return read_limits(x, jv_get(http, "limits"), why);
+    return read_max(x, jv_get(http, "response_max"), why);
 }
 
 enum err http_tool_read(struct registry *r, struct tool *t, const struct jv *http, struct curl_pool *pool,

@@ -18,7 +18,7 @@ static bool good_alias(struct str s)
         char c = s.ptr[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ' ')) return false;
     }
-    return s.len > 0 && s.len <= 40;
+    return s.len > 0 && s.len <= 64;
 }
 
 static const char *bad_policy(const struct jv *policy)
@@ -44,15 +44,15 @@ static enum err read_common(struct mcp *m, const struct jv *entry, struct buf *w
 {
     const struct jv *trust = jv_get(entry, "trust_annotations"), *timeout = jv_get(entry, "timeout");
     struct str       era = jv_str_at(entry, "era");
-    int64_t          seconds = 0;
+    double           seconds = 0;
 
     if (trust && !jv_is(trust, JSON_BOOL)) return bad(why, "\"trust_annotations\" must be true or false");
     m->trust = jv_true(trust);
     m->confirm = jv_get(entry, "confirm");
     m->call_ms = CALL_MS;
+    if (timeout && (!jv_f64(timeout, &seconds) || seconds <= 0)) return bad(why, "\"timeout\" must be a number of seconds");
     /* Other clients count in milliseconds; nobody waits longer than half an hour in silence. */
-    if (timeout && (!jv_int(timeout, &seconds) || seconds < 1)) return bad(why, "\"timeout\" must be a number of seconds");
-    if (seconds > 0) m->call_ms = (uint64_t)(seconds > 1800 ? 1800 : seconds) * 1000;
+    if (seconds > 0) m->call_ms = (uint64_t)((seconds > 1800 ? 1800 : seconds) * 1000);
     if (str_is(era, "legacy")) m->pinned = ERA_LEGACY;
     else if (str_is(era, "modern")) m->pinned = ERA_MODERN;
     else if (jv_get(entry, "era")) return bad(why, "\"era\" must be \"legacy\" or \"modern\"");
@@ -81,7 +81,7 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     struct mcp *m;
     enum err    e;
 
-    if (!good_alias(alias)) return bad(why, "its name must be 1 to 40 letters, digits, dots, dashes or underscores");
+    if (!good_alias(alias)) return bad(why, "its name must be 1 to 64 letters, digits, dots, dashes or underscores");
     if (!jv_is(entry, JSON_OBJECT)) return bad(why, "it must be an object with a \"command\" or a \"url\"");
     if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
     m->host = *host;

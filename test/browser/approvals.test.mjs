@@ -114,7 +114,11 @@ test('decided by somebody else between look and click: the button says who', asy
   await tab.page.route('**/events*', (r) => r.abort());
   await tab.page.evaluate(() => document.querySelector('.ask-yes').focus());
   await server.json(`/v1/approvals/${waiting.id}`, { body: { confirmed: false } });
-  if (await tab.$('.ask-yes').count()) await tab.$('.ask-yes').click().catch(() => {});
+  if (await tab.$('.ask-yes').count())
+    await tab
+      .$('.ask-yes')
+      .click()
+      .catch(() => {});
   await tab.$('.tool[data-status="denied"]').waitFor({ timeout: 20_000 });
   equal(server.ledger().length, 0, 'payments');
 });
@@ -183,7 +187,9 @@ test('Enter in the composer never approves', async (t) => {
 });
 
 test('hidden characters in an argument are made visible', async (t) => {
-  const model = await t.model([{ calls: [{ name: 'process_payment', arguments: { amount: 5, currency: 'USD', recipient: 'Han\u202eoka\u200b' } }] }]);
+  const model = await t.model([
+    { calls: [{ name: 'process_payment', arguments: { amount: 5, currency: 'USD', recipient: 'Han\u202eoka\u200b' } }] },
+  ]);
   const tab = await t.tab(await t.server({ model: model.config, demo: { token_ms: 0, tools: true } }));
   await tab.send('pay');
   await tab.card();

@@ -7,7 +7,13 @@ const bare = (s) => squeeze(s.replace(/[^\p{L}\p{N}\s]/gu, ' '));
 
 async function stored(server, thread) {
   const { messages } = await server.json(`/v1/threads/${thread}`);
-  return bare(messages.at(-1).parts.filter((p) => p.type === 'text').map((p) => p.text).join(' '));
+  return bare(
+    messages
+      .at(-1)
+      .parts.filter((p) => p.type === 'text')
+      .map((p) => p.text)
+      .join(' '),
+  );
 }
 
 for (const mode of ['direct', 'sse', 'bidi']) {

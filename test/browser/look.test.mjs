@@ -9,10 +9,27 @@ const screens = join(import.meta.dirname, '../../docs/screens');
 mkdirSync(screens, { recursive: true });
 
 async function serious(tab) {
+  // Something that fades in has no contrast yet.
+  await tab.page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((a) => a.effect?.getTiming().iterations !== Infinity)
+        .map((a) => a.finished.catch(() => {})),
+    ),
+  );
   // Through the driver, not as a script of the page: its policy forbids that, as it should.
   await tab.page.evaluate(axe);
   const { violations } = await tab.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return violations.filter((v) => v.impact === 'serious' || v.impact === 'critical').map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`);
+  return violations
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .slice(0, 3)
+          .map((n) => n.target.join(' '))
+          .join(', ')}`,
+    );
 }
 
 async function shot(tab, name) {
@@ -52,15 +69,30 @@ for (const theme of ['light', 'dark']) {
 }
 
 test('pictures of a running tool, an artifact, a phone', async (t) => {
+  const progress = JSON.stringify({ progress: 0.6, stage: 'reading', message: 'Reading 9 of 15 articles...' });
+  const archive = {
+    description: 'A slow archive',
+    exec: { command: ['sh', '-c', `echo '${progress}'; sleep 60`] },
+    input_schema: { type: 'object' },
+    confirm: 'never',
+    timeout: 90,
+  };
+  const model = await t.model([
+    { text: 'Let me look that up in the archive.', calls: [{ name: 'search_archive', arguments: { query: 'CRISPR' } }] },
+  ]);
+  const slow = await t.tab(await t.server({ model: model.config, tools: { search_archive: archive } }));
+  await slow.send('What does the archive say about CRISPR?');
+  await slow.$('.tool[data-status="running"] .bar[aria-valuenow="60"]').waitFor();
+  await slow.page.getByText('Reading 9 of 15').waitFor();
+  await shot(slow, 'running');
   const server = await t.server({ demo: { token_ms: 10 } });
   const tab = await t.tab(server);
-  await tab.send('Find articles about CRISPR');
-  await tab.$('.tool[data-status="running"] .bar[aria-valuenow]').waitFor();
-  await shot(tab, 'running');
-  await tab.idle();
   await tab.ask('Build me a todo app');
   await tab.$('.artifact iframe').waitFor();
-  await tab.page.frames().find((f) => f.url().endsWith('/frame.html'))?.waitForSelector('input, button');
+  await tab.page
+    .frames()
+    .find((f) => f.url().endsWith('/frame.html'))
+    ?.waitForSelector('input, button');
   await shot(tab, 'artifact');
   const phone = await t.tab(server, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
   await phone.$('.composer textarea').fill('Send 50 dollars to Hanako');
@@ -71,7 +103,17 @@ test('pictures of a running tool, an artifact, a phone', async (t) => {
 
 test('at 320 px nothing is cut off and nothing scrolls sideways', async (t) => {
   const tab = await t.tab(await t.server(), { viewport: { width: 320, height: 640 } });
-  const fits = async (where) => ok(await tab.page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth && [...document.querySelectorAll('main button, main article, main textarea')].every((e) => e.getBoundingClientRect().right <= innerWidth + 1)), `${where} fits`);
+  const fits = async (where) =>
+    ok(
+      await tab.page.evaluate(
+        () =>
+          document.scrollingElement.scrollWidth <= innerWidth &&
+          [...document.querySelectorAll('main button, main article, main textarea')].every(
+            (e) => e.getBoundingClientRect().right <= innerWidth + 1,
+          ),
+      ),
+      `${where} fits`,
+    );
   await fits('empty');
   await tab.ask('Find articles about CRISPR');
   await tab.$('.tool-head').click();
@@ -135,15 +177,22 @@ test('screen readers hear boundaries, not tokens', async (t) => {
   const tab = await t.tab(await t.server());
   await tab.page.evaluate(() => {
     window.heard = [];
-    for (const el of document.querySelectorAll('main > .sr[aria-live]')) new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
+    for (const el of document.querySelectorAll('main > .sr[aria-live]'))
+      new MutationObserver(() => window.heard.push(el.textContent)).observe(el, { childList: true, characterData: true, subtree: true });
   });
   await tab.ask('Find articles about CRISPR');
   await tab.page.waitForFunction(() => window.heard.some((h) => h.startsWith('Answer complete')));
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
   const heard = await tab.page.evaluate(() => window.heard);
-  ok(heard.some((h) => h.startsWith('Tool search_articles')), 'tools');
-  ok(heard.some((h) => h.startsWith('Approval needed: Send 50 USD')), 'approvals');
+  ok(
+    heard.some((h) => h.startsWith('Tool search_articles')),
+    'tools',
+  );
+  ok(
+    heard.some((h) => h.startsWith('Approval needed: Send 50 USD')),
+    'approvals',
+  );
   ok(heard.length < 14, `few words (${heard.length})`);
   equal(await tab.$('[role="log"]').getAttribute('aria-live'), 'off', 'the log is not live');
 });

@@ -63,7 +63,9 @@ for (const mode of modes) {
     await tab.send('Where am I?');
     await tab.approve();
     await tab.$('.tool[data-tool="get_location"][data-status="done"]').waitFor();
-    await tab.page.waitForFunction(() => /35\.6|139\.7/.test([...document.querySelectorAll('.turn:last-child .text')].at(-1)?.textContent ?? ''));
+    await tab.page.waitForFunction(() =>
+      /35\.6|139\.7/.test([...document.querySelectorAll('.turn:last-child .text')].at(-1)?.textContent ?? ''),
+    );
     await tab.idle();
   });
 
@@ -96,7 +98,10 @@ test('a conversation begun in one mode goes on in the others', async (t) => {
   const tab = await t.tab(server, { mode: 'direct' });
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
-  for (const [mode, prompt] of [['SSE', 'Send 20 euros to Ken'], ['BIDI', 'Send 30 dollars to Yuki']]) {
+  for (const [mode, prompt] of [
+    ['SSE', 'Send 20 euros to Ken'],
+    ['BIDI', 'Send 30 dollars to Yuki'],
+  ]) {
     await tab.page.getByRole('button', { name: 'Settings' }).click();
     await tab.page.getByRole('radio', { name: mode }).check();
     await tab.page.keyboard.press('Escape');

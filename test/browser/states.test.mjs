@@ -15,7 +15,9 @@ test('sent, thinking, streaming, done: each is shown', async (t) => {
   const model = await t.model(['One two three four five six seven eight nine ten eleven twelve.'], { pause_ms: 40 });
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.page.evaluate(() => {
-    document.querySelector('.composer textarea').addEventListener('keydown', (e) => e.key === 'Enter' && (window.pressed = performance.now()), true);
+    document
+      .querySelector('.composer textarea')
+      .addEventListener('keydown', (e) => e.key === 'Enter' && (window.pressed = performance.now()), true);
     new MutationObserver(() => {
       if (document.querySelector('.bubble') && document.querySelector('.thinking')) window.visible ??= performance.now();
     }).observe(document.body, { subtree: true, childList: true });
@@ -46,9 +48,15 @@ test('a tool: intent, amber card with bar and stage, then folded card in the tex
   });
   await tab.ask('Find articles about CRISPR');
   const seen = await tab.page.evaluate(() => [...window.seen]);
-  ok(seen.some((s) => s.startsWith("I'll search")), `the intent was shown: ${seen}`);
+  ok(
+    seen.some((s) => s.startsWith("I'll search")),
+    `the intent was shown: ${seen}`,
+  );
   ok(seen.includes('running'), 'the card ran');
-  ok(seen.some((s) => s.startsWith('bar ')), 'the bar moved');
+  ok(
+    seen.some((s) => s.startsWith('bar ')),
+    'the bar moved',
+  );
   ok(!seen.includes('MARKER'), 'no marker was ever visible');
   const card = tab.$('.tool[data-tool="search_articles"]');
   equal(await card.getAttribute('data-status'), 'done');
@@ -64,7 +72,23 @@ test('a tool: intent, amber card with bar and stage, then folded card in the tex
 });
 
 test('chips stand under the last answer only, and a click sends', async (t) => {
-  const model = await t.model([{ text: 'Shall I?', calls: [{ name: 'suggest_replies', arguments: { replies: [{ label: 'Yes, proceed', value: 'yes' }, { label: 'No', value: 'no' }] } }] }, 'Good.']);
+  const model = await t.model([
+    {
+      text: 'Shall I?',
+      calls: [
+        {
+          name: 'suggest_replies',
+          arguments: {
+            replies: [
+              { label: 'Yes, proceed', value: 'yes' },
+              { label: 'No', value: 'no' },
+            ],
+          },
+        },
+      ],
+    },
+    'Good.',
+  ]);
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.ask('hello');
   await tab.$('.chip').first().waitFor();
@@ -104,7 +128,17 @@ test('an artifact runs its own script in a frame without an origin', async (t) =
   const frame = tab.page.frames().find((f) => f.url().endsWith('/frame.html'));
   await frame.waitForSelector('input, button');
   equal(await frame.evaluate(() => window.origin), 'null', 'its origin');
-  equal(await frame.evaluate(() => fetch('/v1/threads').then(() => 'reached', () => 'blocked')), 'blocked', 'a request from inside');
+  equal(
+    await frame.evaluate(() =>
+      fetch('/v1/threads').then(
+        () => 'reached',
+        () => 'blocked',
+      ),
+    ),
+    'blocked',
+    'a request from inside',
+  );
+  tab.errors.length = 0; // the browser reports what it blocked
   await tab.$('.tabs button', { hasText: 'Code' }).last().click();
   ok((await tab.$('.artifact .code').innerText()).includes('<'), 'its code');
 });
@@ -143,7 +177,11 @@ test('an error keeps what was said and offers another try', async (t) => {
 
 test('stop, by click and by Escape, keeps the partial answer and stops the server', async (t) => {
   const server = await t.server({ demo: { token_ms: 20 } });
-  for (const [mode, how] of [['bidi', 'click'], ['sse', 'escape'], ['direct', 'click']]) {
+  for (const [mode, how] of [
+    ['bidi', 'click'],
+    ['sse', 'escape'],
+    ['direct', 'click'],
+  ]) {
     const tab = await t.tab(server, { mode });
     await tab.send('Tell me a long story');
     await tab.$('article.assistant .growing').waitFor();
@@ -160,7 +198,15 @@ test('stop, by click and by Escape, keeps the partial answer and stops the serve
 
 test('an outcome nobody knows is said plainly and settled by a person', async (t) => {
   const model = await t.model([{ calls: [{ name: 'slow_pay', arguments: { amount: 5 } }] }, 'I see.']);
-  const tools = { slow_pay: { description: 'Pays slowly', exec: { command: ['sleep', '60'] }, input_schema: { type: 'object', properties: { amount: { type: 'number' } } }, confirm: 'never', timeout: 90 } };
+  const tools = {
+    slow_pay: {
+      description: 'Pays slowly',
+      exec: { command: ['sleep', '60'] },
+      input_schema: { type: 'object', properties: { amount: { type: 'number' } } },
+      confirm: 'never',
+      timeout: 90,
+    },
+  };
   const server = await t.server({ model: model.config, tools });
   const tab = await t.tab(server);
   await tab.send('pay slowly');

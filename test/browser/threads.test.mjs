@@ -1,4 +1,5 @@
 // The list, the addresses, drafts, editing: the page around a conversation.
+import { createHash } from 'node:crypto';
 import { test, equal, ok } from './lib/test.mjs';
 
 test('a conversation has an address: reload, back and forward work', async (t) => {
@@ -46,6 +47,35 @@ test('rename, search, delete, undo', async (t) => {
   await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
 });
 
+for (const mode of ['sse', 'bidi']) {
+  test(`${mode}: a server with keys asks for one, keeps what was written, and goes on`, async (t) => {
+    const sha256 = createHash('sha256').update('open sesame').digest('hex');
+    const server = await t.server({ auth: { keys: [{ sha256, principal: 'ada', roles: ['user', 'approver'] }] } });
+    const tab = await t.tab(server, { mode });
+    const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.waitFor();
+    await dialog.getByLabel('Access key').fill('wrong');
+    await tab.page.keyboard.press('Enter');
+    await tab.page.waitForFunction(() => document.querySelector('dialog input')?.value === ''); // asked again
+    await dialog.getByLabel('Access key').fill('open sesame');
+    await tab.page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await tab.send('Send 50 dollars to Hanako');
+    await tab.approve();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(server.ledger().length, 1, 'payments');
+    // The key is forgotten (another tab, a new day); the draft is not.
+    await tab.$('.composer textarea').fill('half a thought');
+    await tab.page.evaluate(() => sessionStorage.clear());
+    await tab.page.reload();
+    await dialog.getByLabel('Access key').fill('open sesame');
+    await tab.page.keyboard.press('Enter');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
+  });
+}
+
 test('an address that does not exist says so', async (t) => {
   const tab = await t.tab(await t.server(), { path: '/t/t_nobody' });
   await tab.page.getByText('This conversation is not here').waitFor();
@@ -69,7 +99,9 @@ test('Enter that confirms a composition does not send', async (t) => {
   const tab = await t.tab(await t.server());
   const box = tab.$('.composer textarea');
   await box.fill('にほん');
-  await box.evaluate((el) => el.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, isComposing: true })));
+  await box.evaluate((el) =>
+    el.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, isComposing: true })),
+  );
   equal(await box.inputValue(), 'にほん', 'the text');
   equal(await tab.$('article').count(), 0, 'messages');
 });
@@ -98,9 +130,15 @@ test('edit an earlier question and ask again', async (t) => {
   await tab.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
   await tab.page.getByRole('textbox', { name: 'Edit your message' }).fill('What is the weather in Lima?');
   await tab.page.keyboard.press('Enter');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'));
+  await tab.page.waitForFunction(
+    () => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'),
+  );
   await tab.idle();
   ok((await tab.words()).includes('Lima'), 'the new answer');
+  await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?'], 'the old version');
+  await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
   await tab.page.reload();
   await tab.$('article.user').first().waitFor();
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'after a reload');
@@ -129,7 +167,8 @@ test('copy gives the answer as Markdown', async (t) => {
 });
 
 test('what a model writes is text: no HTML, no script links, no foreign pictures, no forged cards', async (t) => {
-  const evil = '<img src=x onerror="window.hacked=1"> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://evil.example/x.png) [[tool:0]] end';
+  const evil =
+    '<img src=x onerror="window.hacked=1"> <script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://evil.example/x.png) [[tool:0]] end';
   const model = await t.model([evil]);
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.ask('attack');

@@ -176,7 +176,7 @@ await first.close();
 
 const pick = random(SEED), todo = [];
 for (let i = 0; i < KILLS; i++) { const ms = pick() * searchMs; todo.push([`search killed after ${ms.toFixed(1)} ms`, (t) => search(t, { ms }, slow)]); }
-for (let i = 0; i < KILLS / 4; i++) { const ms = pick() * payMs * 1.5; todo.push([`payment killed ${ms.toFixed(1)} ms after the yes`, (t) => payment(t, { ms })]); }
+for (let i = 0; i < KILLS / 4; i++) { const ms = pick() * Math.max(payMs * 3, 10); todo.push([`payment killed ${ms.toFixed(1)} ms after the yes`, (t) => payment(t, { ms })]); }
 for (const point of POINTS)
     for (let n = 1; n <= 5; n++) {
         const fault = `${point}:${n}`;

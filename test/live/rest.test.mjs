@@ -1,5 +1,5 @@
 // Threads over REST, tools, health, readiness, metrics.
-import { check, same, settled, sound, test, until } from './lib.mjs';
+import { check, same, settled, sound, test, told, until } from './lib.mjs';
 
 const ID = /^t_[A-Za-z0-9_-]{22}$/;
 
@@ -171,4 +171,22 @@ test('the intent is told within 2 ms of the call being complete', async (t) => {
     const fast = Math.max(...bound.filter(([le]) => le <= 0.002).map(([, v]) => v));
     same(m.parley_intent_seconds_count, 20);
     check(fast >= 19, `within 2 ms: ${fast} of 20`);        // one may meet a busy machine
+});
+
+test('conversations that are not kept in memory are read again when somebody comes', async (t) => {
+    const server = await t.serve({ config: { limits: { threads_in_memory: 1 } } });
+    const all = [];
+    for (let i = 0; i < 6; i++) all.push(await server.turn(i % 2 ? 'Send 50 dollars to Hanako' : 'Find articles about CRISPR'));
+    for (const s of all) {
+        const f = await server.events(s.thread, '0.0');
+        await f.must('complete');
+        await f.close();
+        same(told(f.events), told(s.events));
+    }
+    for (const [i, s] of all.entries()) {
+        if (i % 2) same((await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true })).status, 200);
+        else sound(await server.turn('hello', { thread_id: s.thread }));
+    }
+    for (const s of all) same((await settled(server, s.thread)).state, 'idle');
+    same(server.ledger().length, 3);
 });

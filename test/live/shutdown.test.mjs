@@ -1,6 +1,6 @@
 // SIGTERM drains: no new runs, streams told, exit 0 within 5 s; what was cut goes
 // on at the next start, and nothing that was told is lost.
-import { check, same, settled, sound, test, told, within } from './lib.mjs';
+import { check, same, settled, sound, test, told, until, within } from './lib.mjs';
 
 const RESTARTING = 'The server is restarting; reconnect to continue.';
 const SLOW = { config: { demo: { token_ms: 20 } } };
@@ -118,4 +118,16 @@ test('a kept connection does not hold up the end', async (t) => {
     await new Promise((yes) => socket.once('data', yes));
     await timed(server);
     socket.destroy();
+});
+
+test('a message that waits for its turn is told that it will not come', async (t) => {
+    const server = await t.serve(SLOW);
+    const s = await server.say('Tell me a long story');
+    await s.must('text_delta');
+    const queued = server.post('/v1/chat/stream', { message: 'hello', thread_id: s.thread, when_busy: 'queue' });
+    await until(async () => (await server.metrics()).parley_connections >= 3, 'the second message to be there');
+    server.child.kill('SIGTERM');
+    const r = await queued;
+    same([r.status, r.json.error.code], [503, 'restarting']);
+    same(await within(server.gone, 'the end'), 0);
 });

@@ -58,7 +58,7 @@ test('a run that is going when the file is locked goes on when it is free, and l
     python();
     const server = await t.serve({ config: { demo: { token_ms: 20 } } }), lock = await locker(t, server.db);
     const s = await server.say('Find articles about CRISPR');
-    await s.must('text_delta');
+    await s.must('tool_start');
     await lock.take();
     await until(async () => (await server.get('/readyz')).status === 503, 'trouble to be seen');
     await lock.free();
@@ -66,6 +66,9 @@ test('a run that is going when the file is locked goes on when it is free, and l
     same(s.of('tool_start').length, 1);
     same(s.of('tool_complete').map((c) => c.ok), [true]);
     same((await settled(server, s.thread)).state, 'idle');
+    const m = await server.metrics();
+    same((await server.get('/v1/tools')).json.tools.find((x) => x.name === 'search_articles').runs, 1, 'how often it ran');
+    same([m['parley_tool_runs_total{tool="search_articles",outcome="done"}'], m['parley_runs_total{outcome="complete"}']], [1, 1], 'what is counted');
 }, { timeout_ms: 90000 });
 
 test('a stop that could not be saved is refused, and the run is neither lost nor stuck', async (t) => {

@@ -53,12 +53,13 @@ async function listening(args, env, find) {
     const p = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     const port = await new Promise((ok, no) => {
         let seen = "";
-        const look = (d) => { seen += d; const m = find(seen); if (m) ok(m); };
+        const late = setTimeout(() => { p.kill(); no(new Error("the server did not come up")); }, 15000);
+        const look = (d) => { seen += d; const m = find(seen); if (m) { clearTimeout(late); ok(m); } };
         p.stdout.on("data", look);
         p.stderr.on("data", look);
         p.on("exit", () => no(new Error(`the server ended: ${seen}`)));
-        setTimeout(() => no(new Error("the server did not come up")), 15000);
     });
+    process.on("exit", () => p.kill());
     return { port, stop: () => p.kill() };
 }
 

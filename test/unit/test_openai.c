@@ -22,6 +22,18 @@ TEST(openai_text_usage_and_ends)
     TELLS(": keep-alive\n\n:\n\ndata: {\"choices\":[],\"id\":\"\",\"prompt_filter_results\":[]}\n\n" DELTA("{\"content\":\"x\"}") FINISH("stop") "data: [DONE]", "text \"x\"\ndone end\n");
 }
 
+TEST(openai_a_chunk_shaped_like_the_one_before_means_what_it_says)
+{
+#define SAY(text) DELTA("{\"content\":" text "}")
+    TELLS(SAY("\"a\"") SAY("\"\"") SAY("\"\\u00e9\\\"\"") SAY("\"b\"") FINISH("stop") DONE, "text \"a\"\ntext \"é\\\"\"\ntext \"b\"\ndone end\n");
+    TELLS(SAY("\"a\"") SAY("\"b\",\"refusal\":\"no\"") FINISH("stop") DONE, "text \"a\"\ntext \"b\"\ntext \"no\"\ndone refusal\n");
+    TELLS(SAY("\"a\"") SAY("\"b\",\"content\":\"c\"") FINISH("stop") DONE, "text \"a\"\nfailed model_protocol\n");
+    TELLS(SAY("\"a\"") SAY("\"b\\\"") FINISH("stop") DONE, "text \"a\"\nfailed model_protocol\n");
+    TELLS(SAY("\"a\"") SAY("\"\xff\"") FINISH("stop") DONE, "text \"a\"\nfailed model_protocol\n");
+    TELLS(SAY("\"a\"") FINISH("stop") SAY("\"late\"") DONE, "text \"a\"\ndone end\n");
+    TELLS(SAY("\"a\"") "event: error\n" SAY("\"b\"") DONE, "text \"a\"\nfailed model_error\n");
+}
+
 TEST(openai_refusals)
 {
     TELLS(DELTA("{\"refusal\":\"I can't\"}") FINISH("stop") DONE, "text \"I can't\"\ndone refusal\n");

@@ -11,7 +11,8 @@
  * What is answered is chosen by {{scenario:WORD}} in the last user message, else by a
  * model called "sc-WORD", else the conversation is played: {{call NAME {json}}} in the message makes a
  * call (several: parallel calls), {{think}} a signed thought, results are
- * repeated in words. Bodies the real service would refuse get its 400. The words are in the table `faults`;
+ * repeated in words. {{then:WORD}} is the scenario of the request that brings the results; {{again}} calls
+ * get_weather in every answer as long as calls are allowed. Bodies the real service would refuse get its 400. The words are in the table `faults`;
  * a word with "-once" fails every first, third ... time it is asked for. "pace-N-US": N tokens, one every US microseconds.
  */
 #include <stdio.h>
@@ -251,7 +252,7 @@ static void f_cut_early(struct client *c)
     send_bytes(c, STR("4000\r\ndata: {\"ty"), true);
 }
 
-static struct str payment(void) { return STR("{\"amount\":50,\"recipient\":\"Alice\"}"); }
+static struct str payment(void) { return STR("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"Alice\"}"); }
 
 static void f_half(struct client *c)          /* half an input, and then an end as if all were well */
 {
@@ -355,6 +356,7 @@ static void play(struct client *c, const struct asked *q)
     else buf_printf(&line, "You said: " STR_FMT, STR_ARG(q->text));
     speak_text(&c->speaker, buf_view(&line));
     if (!q->has_results) play_calls(c, q->text, &called);
+    if (q->may_call && str_find(q->question, STR("{{again}}")) >= 0) play_calls(c, STR("{{call get_weather {\"city\":\"Oslo\"}}}"), &called);
     speak_end(&c->speaker, called ? S_CALLS : S_END);
     flush(c);
     send_last(c);
@@ -397,12 +399,13 @@ static bool start_pace(struct client *c, struct str word)
 
 /* --- requests ---------------------------------------------------------------------------------- */
 
+/* The last one counts: some wires join a question that failed with the next one. */
 static bool word_after(struct str text, struct str mark, struct str *word)
 {
-    ptrdiff_t at = str_find(text, mark);
-    size_t    n = 0;
-    if (at < 0) return false;
-    text = str_from(text, (size_t)at + mark.len);
+    size_t n = 0;
+    bool   found = false;
+    for (ptrdiff_t at; (at = str_find(text, mark)) >= 0; found = true) text = str_from(text, (size_t)at + mark.len);
+    if (!found) return false;
     while (n < text.len && (strchr("-_", text.ptr[n]) || (text.ptr[n] >= '0' && text.ptr[n] <= '9') || (text.ptr[n] >= 'a' && text.ptr[n] <= 'z'))) n++;
     *word = str_cut(text, n);
     return n > 0;
@@ -435,7 +438,9 @@ static void answer_model(struct client *c, struct str path, struct str body)
     if (json_parse(&a, body, &v, NULL) != OK) error_answer(c, 400, "Bad", "invalid_json", "", "");
     else {
         wire_asked(c->wire, v, &a, &q);
-        if (!word_after(q.text, STR("{{scenario:"), &word) && !word_after(path, STR("/sc-"), &word)) word_after(jv_str_at(v, "model"), STR("sc-"), &word);
+        if (q.has_results) word_after(q.question, STR("{{then:"), &word);
+        else word_after(q.text, STR("{{scenario:"), &word);
+        if (!word.len && !word_after(path, STR("/sc-"), &word)) word_after(jv_str_at(v, "model"), STR("sc-"), &word);
         no = wire_refuses(c->wire, v);
         if (str_is(word, "signature") && str_find(body, STR("thoughtSignature")) >= 0) no = "Corrupted thought signature.";
         if (no) {

@@ -41,17 +41,33 @@ static void read_message(enum wire w, const struct jv *m, struct buf *text, stru
     }
 }
 
+static bool may_call(enum wire w, const struct jv *body)
+{
+    const struct jv *choice = jv_get(body, "tool_choice");
+    if (w == W_GEMINI) choice = jv_get(jv_get(body, "toolConfig"), "functionCallingConfig");
+    struct str word = w == W_OPENAI ? jv_str(choice) : jv_str_at(choice, w == W_GEMINI ? "mode" : "type");
+    return jv_get(body, "tools") && !str_eq_nocase(word, STR("none"));
+}
+
 void wire_asked(enum wire w, const struct jv *body, struct arena *a, struct asked *out)
 {
-    struct buf text, results;
+    struct buf text, results, question;
     buf_init(&text, 0);
     buf_init(&results, 0);
+    buf_init(&question, 0);
     *out = (struct asked){ 0 };
     JV_EACH(m, messages(w, body)) {
         bool tool = w == W_OPENAI && str_is(jv_str_at(m, "role"), "tool");     /* one message per result there */
         if (!tool || !out->has_results) buf_clear(&text), buf_clear(&results), out->has_results = false;
         read_message(w, m, &text, &results, &out->has_results);
+        if (!str_is(jv_str_at(m, "role"), "user") || !text.len) continue;
+        buf_clear(&question);
+        buf_str(&question, buf_view(&text));
     }
+    if (text.len) out->has_results = false;      /* results that a new question follows are history */
+    out->may_call = may_call(w, body);
+    out->question = arena_dup(a, buf_view(&question));
+    buf_done(&question);
     out->text = arena_dup(a, buf_view(&text));
     out->results = arena_dup(a, buf_view(&results));
     buf_done(&text);

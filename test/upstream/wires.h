@@ -14,7 +14,8 @@ enum wire { W_ANTHROPIC, W_OPENAI, W_GEMINI };
 struct asked {
     struct str text;           /* the last user message */
     struct str results;        /* what the tools said, when results come last */
-    bool       has_results;
+    struct str question;       /* the user's last words, also when results stand behind them */
+    bool       has_results, may_call;
 };
 void wire_asked(enum wire w, const struct jv *body, struct arena *a, struct asked *out);
 /* NULL, or what the real service would answer 400 to. */

@@ -13,7 +13,13 @@ const search: GeneralChatEvent[] = [
 
 test('the state of the specification, event by event', () => {
   let s = search.reduce(reduceGeneral, emptyGeneralChat);
-  expect(s).toMatchObject({ isLoading: true, streamingText: 'Let me search...', statusText: 'Running search_articles...', activeToolProgress: { toolName: 'search_articles', updates: [{ progress: 0.5 }] }, error: null });
+  expect(s).toMatchObject({
+    isLoading: true,
+    streamingText: 'Let me search...',
+    statusText: 'Running search_articles...',
+    activeToolProgress: { toolName: 'search_articles', updates: [{ progress: 0.5 }] },
+    error: null,
+  });
   s = reduceGeneral(s, { type: 'tool_complete', tool: 'search_articles', index: 0, tool_use_id: 'c1' });
   expect(s).toMatchObject({ statusText: null, activeToolProgress: null });
   s = reduceGeneral(s, { type: 'complete', payload: { message: 'Done.', suggested_values: [{ label: 'a', value: 'b' }] } });
@@ -36,8 +42,15 @@ test('a broken stream goes on where it was, without a lost or doubled word', asy
   const asked: string[] = [];
   const fetch = (async (url: string, init: RequestInit) => {
     asked.push(`${init.method} ${url}`);
-    if (asked.length === 1) return sse([['1.0', { type: 'text_delta', text: 'One ' }], ['1.4', { type: 'text_delta', text: 'two ' }]]);
-    return sse([['1.8', { type: 'text_delta', text: 'three.' }], ['2.0', { type: 'complete', payload: { message: 'One two three.' } }]]);
+    if (asked.length === 1)
+      return sse([
+        ['1.0', { type: 'text_delta', text: 'One ' }],
+        ['1.4', { type: 'text_delta', text: 'two ' }],
+      ]);
+    return sse([
+      ['1.8', { type: 'text_delta', text: 'three.' }],
+      ['2.0', { type: 'complete', payload: { message: 'One two three.' } }],
+    ]);
   }) as unknown as typeof globalThis.fetch;
   const chat = new GeneralChat({ fetch });
   await chat.sendMessage('count');
@@ -51,10 +64,23 @@ test('after a gate the same message goes on', async () => {
     bodies.push(JSON.parse(String(init.body)));
     if (bodies.length === 1)
       return sse([
-        ['1.0', { type: 'tool_confirmation', confirmation_id: 'confirmation-c1', tool: 'pay', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50?' }],
+        [
+          '1.0',
+          {
+            type: 'tool_confirmation',
+            confirmation_id: 'confirmation-c1',
+            tool: 'pay',
+            tool_use_id: 'c1',
+            input: { amount: 50 },
+            ask: 'Send 50?',
+          },
+        ],
         ['2.0', { type: 'complete', payload: { message: '', run_id: 'r', awaiting: ['confirmation-c1'] } }],
       ]);
-    return sse([['3.0', { type: 'tool_start', tool: 'pay', tool_use_id: 'c1', input: {} }], ['4.0', { type: 'complete', payload: { message: '[[tool:0]]\n\nPaid.', run_id: 'r' } }]]);
+    return sse([
+      ['3.0', { type: 'tool_start', tool: 'pay', tool_use_id: 'c1', input: {} }],
+      ['4.0', { type: 'complete', payload: { message: '[[tool:0]]\n\nPaid.', run_id: 'r' } }],
+    ]);
   }) as unknown as typeof globalThis.fetch;
   const chat = new GeneralChat({ fetch });
   await chat.sendMessage('pay');

@@ -27,7 +27,10 @@ export class Model {
     const turn = this.turns[Math.min(this.asked++, this.turns.length - 1)];
     const { text = '', calls = [] } = typeof turn === 'string' ? { text: turn } : turn;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const send = (delta, finish_reason = null) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    const send = (delta, finish_reason = null) =>
+      response.write(
+        `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+      );
     send({ role: 'assistant', content: '' });
     const words = text.match(/\s*\S+\s*/g) ?? [];
     for (let i = 0; i < words.length; i += this.pieces) {
@@ -36,7 +39,13 @@ export class Model {
       if (this.pause_ms) await new Promise((done) => setTimeout(done, this.pause_ms));
       else if (i % 200 === 0) await new Promise((done) => setImmediate(done));
     }
-    calls.forEach((c, index) => send({ tool_calls: [{ index, id: `x${this.asked}-${index}`, type: 'function', function: { name: c.name, arguments: JSON.stringify(c.arguments) } }] }));
+    calls.forEach((c, index) =>
+      send({
+        tool_calls: [
+          { index, id: `x${this.asked}-${index}`, type: 'function', function: { name: c.name, arguments: JSON.stringify(c.arguments) } },
+        ],
+      }),
+    );
     send({}, calls.length ? 'tool_calls' : 'stop');
     response.end('data: [DONE]\n\n');
   }

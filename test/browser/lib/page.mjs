@@ -1,7 +1,10 @@
 // A browser tab as a person uses it. Waits for what is to be seen, never for time.
 import { chromium } from 'playwright-core';
 
-const args = '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --autoplay-policy=no-user-gesture-required'.split(' ');
+const args =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --autoplay-policy=no-user-gesture-required'.split(
+    ' ',
+  );
 
 let browser;
 
@@ -33,7 +36,13 @@ export class Tab {
     tab.page = await tab.context.newPage();
     tab.page.setDefaultTimeout(10_000);
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
-    tab.page.on('console', (m) => m.type() === 'error' && !/Failed to load resource|WebSocket connection|net::ERR/.test(m.text()) && tab.errors.push(m.text()));
+    tab.page.on(
+      'console',
+      (m) =>
+        m.type() === 'error' &&
+        !/Failed to load resource|WebSocket connection|net::ERR|Blocked autofocusing/.test(m.text()) &&
+        tab.errors.push(m.text()),
+    );
     tab.requests = [];
     tab.page.on('request', (r) => tab.requests.push(r.url()));
     await tab.page.goto(url + path);
@@ -62,7 +71,11 @@ export class Tab {
   async ask(text) {
     await this.send(text);
     await this.page.waitForFunction((t) => [...document.querySelectorAll('article.user .bubble')].at(-1)?.textContent === t, text);
-    await this.page.waitForFunction(() => document.querySelector('.round.stop, .ask, .failure') || document.querySelector('.turn:last-child article.assistant:not([aria-busy="true"])'));
+    await this.page.waitForFunction(
+      () =>
+        document.querySelector('.round.stop, .ask, .failure') ||
+        document.querySelector('.turn:last-child article.assistant:not([aria-busy="true"])'),
+    );
     await this.idle();
   }
 
@@ -103,13 +116,18 @@ export class Tab {
     const cdp = await this.context.newCDPSession(this.page);
     const events = [];
     cdp.on('Tracing.dataCollected', (d) => events.push(...d.value));
-    await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', '__metadata'], excludedCategories: ['*'] } });
+    await cdp.send('Tracing.start', {
+      transferMode: 'ReportEvents',
+      traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', '__metadata'], excludedCategories: ['*'] },
+    });
     await during();
     const complete = new Promise((done) => cdp.once('Tracing.tracingComplete', done));
     await cdp.send('Tracing.end');
     await complete;
     const main = events.filter((e) => e.name === 'thread_name' && e.args?.name === 'CrRendererMain').map((e) => `${e.pid}.${e.tid}`);
-    return events.filter((e) => e.name === 'RunTask' && e.tdur !== undefined && main.includes(`${e.pid}.${e.tid}`)).map((e) => e.tdur / 1000);
+    return events
+      .filter((e) => e.name === 'RunTask' && e.tdur !== undefined && main.includes(`${e.pid}.${e.tid}`))
+      .map((e) => e.tdur / 1000);
   }
 
   /** Every bubble of the person has words in it. */

@@ -12,7 +12,10 @@ export class Proxy {
   join(client) {
     if (this.pulled) return client.destroy();
     const upstream = net.connect(this.target.port, '127.0.0.1');
-    for (const [from, to] of [[client, upstream], [upstream, client]]) {
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ]) {
       this.sockets.add(from);
       from.pipe(to);
       from.on('error', () => to.destroy());

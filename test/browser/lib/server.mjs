@@ -54,14 +54,21 @@ export class Server {
   }
 
   async json(path, init) {
-    const response = await fetch(this.url + path, init && { method: 'POST', ...init, body: JSON.stringify(init.body), headers: { 'content-type': 'application/json' } });
+    const response = await fetch(
+      this.url + path,
+      init && { method: 'POST', ...init, body: JSON.stringify(init.body), headers: { 'content-type': 'application/json' } },
+    );
     return response.json();
   }
 
   /** The payments that really happened. */
   ledger() {
     try {
-      return readFileSync(join(this.folder, 'parley.db.ledger.jsonl'), 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      return readFileSync(join(this.folder, 'parley.db.ledger.jsonl'), 'utf8')
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
     } catch {
       return [];
     }

@@ -59,7 +59,8 @@ export class Test {
     const folder = join(import.meta.dirname, '../failed');
     mkdirSync(folder, { recursive: true });
     for (const [n, tab] of this.tabs.entries()) {
-      if (!tab.page.isClosed()) await tab.page.screenshot({ path: join(folder, `${this.name.replace(/\W+/g, '-').slice(0, 80)}-${n}.png`) }).catch(() => {});
+      if (!tab.page.isClosed())
+        await tab.page.screenshot({ path: join(folder, `${this.name.replace(/\W+/g, '-').slice(0, 80)}-${n}.png`) }).catch(() => {});
     }
     for (const s of this.servers) console.log(`      server: ${s.output.trim().split('\n').slice(-4).join('\n      server: ')}`);
   }

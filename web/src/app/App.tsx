@@ -15,7 +15,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { keep, refresh, sessionFor, startPage, useLists } from './store';
+import { keep, sessionFor, signedIn, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -131,14 +131,25 @@ export function App() {
         </div>
         <main className="main">
           <header className="top">
-            <button type="button" className="quiet menu" aria-label="Conversations" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
+            <button
+              type="button"
+              className="quiet menu"
+              aria-label="Conversations"
+              aria-expanded={drawer}
+              onClick={() => setDrawer(!drawer)}
+            >
               <Icon name="menu" />
             </button>
             <h1 className="top-title" dir="auto">
               {title}
             </h1>
             <BgmIndicator />
-            <button type="button" className="quiet inbox-button" aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'} onClick={() => setOver('inbox')}>
+            <button
+              type="button"
+              className="quiet inbox-button"
+              aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'}
+              onClick={() => setOver('inbox')}
+            >
               <Icon name="inbox" />
               {lists.inbox.length > 0 && <span className="badge">{lists.inbox.length}</span>}
             </button>
@@ -186,13 +197,13 @@ export function App() {
           </Suspense>
         )}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
-        {over === 'settings' && <Settings onClose={() => setOver(null)} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} messages={state.messages} title={title} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {(lists.signIn || snap.connection.state === 'signin') && (
           <SignIn
             onDone={() => {
               session.nudge();
-              void refresh();
+              signedIn();
             }}
           />
         )}
@@ -238,11 +249,4 @@ function useReadMarks(id: string | null, updatedAt: string | undefined): void {
   useEffect(() => {
     if (id && updatedAt && !document.hidden) markRead(id, updatedAt);
   }, [id, updatedAt]);
-}
-
-export function exportMarkdown(session: Session): string {
-  return session
-    .get()
-    .state.messages.map((m) => `**${m.role === 'user' ? 'You' : 'Assistant'}**\n\n${textOf(m)}`)
-    .join('\n\n---\n\n');
 }

@@ -25,7 +25,10 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
   const [filter, setFilter] = useState('');
   const [open, setOpen] = useState<number | null>(null);
   const list = useRef<HTMLOListElement>(null);
-  const shown = useMemo(() => entries.filter((e) => !filter || summary(e).toLowerCase().includes(filter.toLowerCase()) || e.channel === filter), [entries, filter]);
+  const shown = useMemo(
+    () => entries.filter((e) => !filter || summary(e).toLowerCase().includes(filter.toLowerCase()) || e.channel === filter),
+    [entries, filter],
+  );
   useEffect(() => {
     const el = list.current;
     if (el && open === null) el.scrollTop = el.scrollHeight;

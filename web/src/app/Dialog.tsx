@@ -2,7 +2,17 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { Icon } from '../chat/icons';
 
-export function Dialog({ title, onClose, children, side = false }: { title: string; onClose: () => void; children: ReactNode; side?: boolean }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  side = false,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  side?: boolean;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const el = ref.current;

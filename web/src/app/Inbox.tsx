@@ -37,10 +37,13 @@ function Entry({ record, onOpen }: { record: ApprovalRecord; onOpen: (thread: st
         void refresh();
       });
   };
-  const decide = (confirmed: boolean) => run(() => api.decide(record.id, { confirmed, answer_id: newId('a') }).then(() => notice(confirmed ? 'Approved.' : 'Denied.')));
+  const decide = (confirmed: boolean) =>
+    run(() => api.decide(record.id, { confirmed, answer_id: newId('a') }).then(() => notice(confirmed ? 'Approved.' : 'Denied.')));
   return (
     <section className={unknown ? 'unknown' : 'ask'} aria-label={record.ask ?? record.tool} data-approval={record.id}>
-      <h3 className="ask-title">{unknown ? `It is not known whether this happened: ${humanName(record.tool)}` : (record.ask ?? humanName(record.tool))}</h3>
+      <h3 className="ask-title">
+        {unknown ? `It is not known whether this happened: ${humanName(record.tool)}` : (record.ask ?? humanName(record.tool))}
+      </h3>
       <Arguments input={record.input} />
       <p className="ask-meta">
         <code>{record.tool}</code>

@@ -86,7 +86,13 @@ export function BgmIndicator() {
   if (track === null) return null;
   const name = `BGM ${track + 1}`;
   return (
-    <button type="button" className="bgm" data-track={track} onClick={playing ? pause : play} aria-label={`${name}, ${playing ? 'playing; pause' : 'paused; play'}`}>
+    <button
+      type="button"
+      className="bgm"
+      data-track={track}
+      onClick={playing ? pause : play}
+      aria-label={`${name}, ${playing ? 'playing; pause' : 'paused; play'}`}
+    >
       <Icon name="music" size={16} />
       <span>{name}</span>
       <Icon name={playing ? 'pause' : 'play'} size={16} />
@@ -99,8 +105,8 @@ export function SignIn({ onDone }: { onDone: () => void }) {
   return (
     <Dialog title="Sign in" onClose={onDone}>
       <form
-        method="dialog"
-        onSubmit={() => {
+        onSubmit={(e) => {
+          e.preventDefault();
           setToken(key.trim() || null);
           onDone();
         }}

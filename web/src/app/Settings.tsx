@@ -1,7 +1,9 @@
 /* Settings.tsx -- how the page talks to the server, how it looks, and what tools there are. */
 import { Icon } from '../chat/icons';
+import type { Message } from '../protocol';
 import type { Mode } from '../transport/types';
 import { Dialog } from './Dialog';
+import { saveMarkdown } from './export';
 import { setPrefs, usePrefs, type Theme } from './prefs';
 import { useLists } from './store';
 
@@ -17,7 +19,7 @@ const themes: { id: Theme; name: string }[] = [
   { id: 'dark', name: 'Dark' },
 ];
 
-export function Settings({ onClose }: { onClose: () => void }) {
+export function Settings({ onClose, messages, title }: { onClose: () => void; messages: Message[]; title: string | null }) {
   const prefs = usePrefs();
   const { tools } = useLists();
   return (
@@ -54,6 +56,15 @@ export function Settings({ onClose }: { onClose: () => void }) {
           </span>
         </label>
       </fieldset>
+      {messages.length > 0 && (
+        <section className="choices" aria-label="This conversation">
+          <h3>This conversation</h3>
+          <button type="button" className="button outline" onClick={() => saveMarkdown(messages, title)}>
+            <Icon name="export" size={16} />
+            Save as Markdown
+          </button>
+        </section>
+      )}
       {tools.length > 0 && (
         <section className="toollist" aria-label="Tools">
           <h3>Tools</h3>

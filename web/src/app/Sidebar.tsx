@@ -34,7 +34,14 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
         </button>
         <label className="search">
           <Icon name="search" size={16} />
-          <input ref={searchRef} type="search" placeholder="Search" aria-label="Search conversations" value={query} onChange={(e) => setQuery(e.target.value)} />
+          <input
+            ref={searchRef}
+            type="search"
+            placeholder="Search"
+            aria-label="Search conversations"
+            value={query}
+            onChange={(e) => setQuery(e.target.value)}
+          />
         </label>
       </div>
       <ul className="threads">
@@ -43,7 +50,14 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
             <h3>{day}</h3>
             <ul>
               {threads.map((t) => (
-                <Row key={t.id} thread={t} now={now} current={t.id === current} waiting={lists.inbox.some((a) => a.thread === t.id)} onOpen={onOpen} />
+                <Row
+                  key={t.id}
+                  thread={t}
+                  now={now}
+                  current={t.id === current}
+                  waiting={lists.inbox.some((a) => a.thread === t.id)}
+                  onOpen={onOpen}
+                />
               ))}
             </ul>
           </li>
@@ -78,7 +92,19 @@ function dayOf(at: number, now: number): string {
   return 'Earlier';
 }
 
-function Row({ thread, now, current, waiting, onOpen }: { thread: ThreadInfo; now: number; current: boolean; waiting: boolean; onOpen: (id: string | null) => void }) {
+function Row({
+  thread,
+  now,
+  current,
+  waiting,
+  onOpen,
+}: {
+  thread: ThreadInfo;
+  now: number;
+  current: boolean;
+  waiting: boolean;
+  onOpen: (id: string | null) => void;
+}) {
   const [editing, setEditing] = useState(false);
   const title = thread.title || 'Untitled';
   if (editing) return <RenameBox thread={thread} title={title} onDone={() => setEditing(false)} />;

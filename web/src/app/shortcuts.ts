@@ -34,18 +34,21 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 function handle(e: KeyboardEvent, s: Shortcuts): boolean {
   const mod = e.ctrlKey || e.metaKey;
   if (e.key === 'Escape') return s.stop();
-  if (mod && !e.shiftKey && e.key.toLowerCase() === 'k') return s.search(), true;
-  if (mod && e.shiftKey && e.key.toLowerCase() === 'o') return s.fresh(), true;
+  if (mod && !e.shiftKey && e.key.toLowerCase() === 'k') return (s.search(), true);
+  if (mod && e.shiftKey && e.key.toLowerCase() === 'o') return (s.fresh(), true);
   if (mod && e.shiftKey && e.key.toLowerCase() === 'c') return copyLast(s);
   if (e.altKey && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) return step(e.key === 'ArrowUp' ? -1 : 1);
   if (typing(e) || mod || e.altKey) return false;
-  if (e.key === '/') return s.compose(), true;
-  if (e.key === '?') return s.help(), true;
+  if (e.key === '/') return (s.compose(), true);
+  if (e.key === '?') return (s.help(), true);
   return false;
 }
 
 function copyLast(s: Shortcuts): boolean {
-  const answer = s.state().messages.filter((m) => m.role === 'assistant').at(-1);
+  const answer = s
+    .state()
+    .messages.filter((m) => m.role === 'assistant')
+    .at(-1);
   if (!answer) return false;
   void copyText(textOf(answer)).then(() => s.copied());
   return true;

@@ -86,14 +86,32 @@ export function refreshSoon(): void {
 
 export async function refresh(): Promise<void> {
   try {
-    const [page, pending, unknown] = await Promise.all([api.threads(), api.approvals({ status: 'pending' }), api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] }))]);
-    const older = lists.threads.filter((t) => !page.threads.some((p) => p.id === t.id)).filter((t) => lists.next !== null || isOlder(t, page.threads));
+    const [page, pending, unknown] = await Promise.all([
+      api.threads(),
+      api.approvals({ status: 'pending' }),
+      api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] })),
+    ]);
+    const older = lists.threads
+      .filter((t) => !page.threads.some((p) => p.id === t.id))
+      .filter((t) => lists.next !== null || isOlder(t, page.threads));
     const inbox = [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
-    set({ threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads, next: lists.loaded && older.length ? lists.next : page.next, loaded: true, inbox, signIn: false });
+    set({
+      threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
+      next: lists.loaded && older.length ? lists.next : page.next,
+      loaded: true,
+      inbox,
+      signIn: false,
+    });
     if (lists.tools.length === 0) set({ tools: (await api.tools()).tools });
   } catch (error) {
     if (error instanceof Refused && error.status === 401) set({ signIn: true });
   }
+}
+
+/** A key was given: ask again with it. */
+export function signedIn(): void {
+  set({ signIn: false });
+  void refresh();
 }
 
 /* Pages loaded earlier by scrolling stay, as long as they are behind the first page. */
@@ -125,7 +143,10 @@ const doomed = new Map<string, ReturnType<typeof setTimeout>>();
 /** Takes a thread out of the list and deletes it when nobody has called it back. */
 export function remove(id: string): void {
   set({ hidden: new Set(lists.hidden).add(id) });
-  doomed.set(id, setTimeout(() => void destroy(id), undo_ms));
+  doomed.set(
+    id,
+    setTimeout(() => void destroy(id), undo_ms),
+  );
   notice('Conversation deleted.', { label: 'Undo', run: () => restore(id) }, undo_ms);
 }
 
@@ -154,9 +175,16 @@ async function destroy(id: string, leaving = false): Promise<void> {
 
 /* ---- the page's life ---- */
 
+const dozeAfter_ms = 30_000;
+
 export function startPage(current: () => Session | null): void {
+  let dozing: ReturnType<typeof setTimeout> | undefined;
   const back = () => {
-    if (document.hidden) return;
+    clearTimeout(dozing);
+    if (document.hidden) {
+      dozing = setTimeout(() => current()?.doze(), dozeAfter_ms);
+      return;
+    }
     current()?.nudge();
     refreshSoon();
   };

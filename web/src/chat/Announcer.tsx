@@ -45,14 +45,20 @@ function politeNews(was: ThreadState, now: ThreadState): string {
     if (last?.role === 'assistant' && last.status === 'done') return `Answer complete. ${textOf(last).slice(0, 600)}`;
   }
   const old = new Map(calls(was).map((c) => [c.id, c.status]));
-  const changed = calls(now).find((c) => old.get(c.id) !== c.status && c.status !== 'asking' && c.status !== 'queued' && c.status !== 'preparing');
+  const changed = calls(now).find(
+    (c) => old.get(c.id) !== c.status && c.status !== 'asking' && c.status !== 'queued' && c.status !== 'preparing',
+  );
   if (changed) return `Tool ${changed.name}: ${stateWord[changed.status]}`;
   if (!was.open && now.open?.status === 'open') return 'Answer started';
   return '';
 }
 
 function urgentNews(was: ThreadState, now: ThreadState): string {
-  const asked = new Set(calls(was).filter((c) => c.status === 'asking').map((c) => c.id));
+  const asked = new Set(
+    calls(was)
+      .filter((c) => c.status === 'asking')
+      .map((c) => c.id),
+  );
   const ask = calls(now).find((c) => c.status === 'asking' && !asked.has(c.id));
   if (ask) return `Approval needed: ${ask.approval?.ask ?? ask.name}`;
   const last = now.messages.at(-1);

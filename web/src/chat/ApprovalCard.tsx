@@ -32,7 +32,15 @@ export function ApprovalCard({ call }: { call: Call }) {
     e.preventDefault();
   };
   return (
-    <section className="ask" aria-labelledby={title} data-approval={approval.id} data-call={call.id} data-tool={call.name} data-armed={armed} onKeyDown={keys}>
+    <section
+      className="ask"
+      aria-labelledby={title}
+      data-approval={approval.id}
+      data-call={call.id}
+      data-tool={call.name}
+      data-armed={armed}
+      onKeyDown={keys}
+    >
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
         <span>{approval.ask ?? `Run ${humanName(call.name)}?`}</span>
@@ -53,7 +61,14 @@ export function ApprovalCard({ call }: { call: Call }) {
       {asksReason && (
         <label className="ask-reason">
           <span>Why not? The assistant gets to read this.</span>
-          <input type="text" value={reason} maxLength={500} autoFocus onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === 'Enter' && !e.nativeEvent.isComposing && decide(false)} />
+          <input
+            type="text"
+            value={reason}
+            maxLength={500}
+            autoFocus
+            onChange={(e) => setReason(e.target.value)}
+            onKeyDown={(e) => e.key === 'Enter' && !e.nativeEvent.isComposing && decide(false)}
+          />
         </label>
       )}
       <div className="ask-buttons">
@@ -114,7 +129,10 @@ export function Arguments({ input }: { input: unknown }) {
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>
-              <Shown text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} json={typeof value === 'object' && value !== null} />
+              <Shown
+                text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+                json={typeof value === 'object' && value !== null}
+              />
             </td>
           </tr>
         ))}
@@ -137,16 +155,29 @@ export function Shown({ text, json = false }: { text: string; json?: boolean }) 
   return json ? <pre className="wraps">{body}</pre> : <span className="arg">{text === '' ? <i className="meta">empty</i> : body}</span>;
 }
 
-const verdict = { approved: 'Approved', denied: 'Denied', expired: 'Nobody answered in time', cancelled: 'Set aside', pending: '' } as const;
+const verdict = {
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Nobody answered in time',
+  cancelled: 'Set aside',
+  pending: '',
+} as const;
 
 /** What stays of the card after the decision: who, when, from where, and the arguments. */
 export function ApprovalRecordLine({ call }: { call: Call }) {
+  const chat = useChat();
   const [open, setOpen] = useState(false);
   const a = call.approval!;
   const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${a.decidedBy}` : '';
   return (
     <div className="record" data-decision={a.status}>
-      <button type="button" className="record-line" aria-expanded={open} onClick={() => setOpen(!open)} title={a.decidedAt ? fullTime(a.decidedAt) : undefined}>
+      <button
+        type="button"
+        className="record-line"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        title={a.decidedAt ? fullTime(a.decidedAt) : undefined}
+      >
         <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : 'clock'} size={16} />
         <span>
           {verdict[a.status]}
@@ -155,6 +186,14 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
           {a.reason && `: “${a.reason}”`}
         </span>
       </button>
+      {a.status === 'expired' && (
+        <p className="record-again">
+          It was not run.{' '}
+          <button type="button" className="link" onClick={() => chat.send('Please ask me again.')}>
+            Ask me again
+          </button>
+        </p>
+      )}
       {open && (
         <div className="record-body">
           {a.ask && <p>{a.ask}</p>}

@@ -70,13 +70,29 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
         if (!stops) send();
       }}
     >
-      <textarea ref={area} value={text} rows={1} placeholder="Write a message" aria-label="Message" dir="auto" enterKeyHint={touch ? 'enter' : 'send'} onChange={(e) => change(e.target.value)} onKeyDown={keys} />
+      <textarea
+        ref={area}
+        value={text}
+        rows={1}
+        placeholder="Write a message"
+        aria-label="Message"
+        dir="auto"
+        enterKeyHint={touch ? 'enter' : 'send'}
+        onChange={(e) => change(e.target.value)}
+        onKeyDown={keys}
+      />
       {stops ? (
         <button type="button" className="round stop" onClick={onStop} disabled={stopping} aria-label="Stop the answer" title="Stop (Esc)">
           <Icon name="stop" />
         </button>
       ) : (
-        <button type="submit" className="round" disabled={text.trim() === ''} aria-label={streaming ? 'Send after this answer' : 'Send'} title="Send (Enter)">
+        <button
+          type="submit"
+          className="round"
+          disabled={text.trim() === ''}
+          aria-label={streaming ? 'Send after this answer' : 'Send'}
+          title="Send (Enter)"
+        >
           <Icon name="send" />
         </button>
       )}

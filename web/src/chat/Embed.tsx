@@ -29,7 +29,12 @@ export function artifactOf(call: Call): Artifact | null {
   }
   if (isObject(v) && isObject(v.artifact)) v = v.artifact;
   if (!isObject(v) || typeof v.content !== 'string' || typeof v.type !== 'string') return null;
-  return { id: String(v.id ?? call.id), type: v.type, title: typeof v.title === 'string' && v.title ? v.title : 'Untitled', content: v.content };
+  return {
+    id: String(v.id ?? call.id),
+    type: v.type,
+    title: typeof v.title === 'string' && v.title ? v.title : 'Untitled',
+    content: v.content,
+  };
 }
 
 export function hasEmbed(call: Call): boolean {
@@ -50,7 +55,11 @@ function Picture({ artifact }: { artifact: Artifact }) {
       <img src={url} alt={artifact.title} />
       <figcaption>
         {artifact.title}
-        <a className="quiet" href={url} download={`${artifact.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'image'}.${artifact.type === 'svg' ? 'svg' : 'png'}`}>
+        <a
+          className="quiet"
+          href={url}
+          download={`${artifact.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'image'}.${artifact.type === 'svg' ? 'svg' : 'png'}`}
+        >
           Save
         </a>
       </figcaption>
@@ -61,7 +70,9 @@ function Picture({ artifact }: { artifact: Artifact }) {
 function pictureUrl(a: Artifact): string {
   if (a.content.startsWith('data:image/')) return a.content;
   const type = a.type === 'svg' ? 'image/svg+xml' : a.type;
-  return a.type === 'svg' || a.type === 'image/svg+xml' ? `data:${type};charset=utf-8,${encodeURIComponent(a.content)}` : `data:${type};base64,${a.content}`;
+  return a.type === 'svg' || a.type === 'image/svg+xml'
+    ? `data:${type};charset=utf-8,${encodeURIComponent(a.content)}`
+    : `data:${type};base64,${a.content}`;
 }
 
 function ArtifactFrame({ artifact }: { artifact: Artifact }) {
@@ -80,7 +91,13 @@ function ArtifactFrame({ artifact }: { artifact: Artifact }) {
           </button>
         </span>
         <CopyButton text={artifact.content} label={`Copy ${artifact.title}`} />
-        <button type="button" className="quiet" aria-pressed={wide} aria-label={wide ? 'Make smaller' : 'Make larger'} onClick={() => setWide(!wide)}>
+        <button
+          type="button"
+          className="quiet"
+          aria-pressed={wide}
+          aria-label={wide ? 'Make smaller' : 'Make larger'}
+          onClick={() => setWide(!wide)}
+        >
           <Icon name="expand" size={16} />
         </button>
       </figcaption>

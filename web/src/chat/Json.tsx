@@ -7,7 +7,7 @@ const shownMax = 4000; // characters on first sight
 export const ValueBlock = memo(function ValueBlock({ label, value, name }: { label: string; value: unknown; name: string }) {
   const [all, setAll] = useState(false);
   const isText = typeof value === 'string';
-  const full = isText ? value : JSON.stringify(value, null, 2) ?? 'nothing';
+  const full = isText ? value : (JSON.stringify(value, null, 2) ?? 'nothing');
   const cut = !all && full.length > shownMax;
   const shown = cut ? full.slice(0, shownMax) : full;
   return (
@@ -37,7 +37,11 @@ function colour(json: string) {
   for (const m of json.matchAll(token)) {
     if (m.index > at) out.push(json.slice(at, m.index));
     const kind = m[2] !== undefined ? 'name' : m[1] !== undefined ? 'string' : 'number';
-    out.push(<span key={m.index} className={`tk-${kind}`}>{m[1] ?? m[0]}</span>);
+    out.push(
+      <span key={m.index} className={`tk-${kind}`}>
+        {m[1] ?? m[0]}
+      </span>,
+    );
     if (m[2]) out.push(m[2]);
     at = m.index + m[0].length;
   }

@@ -3,10 +3,10 @@
  * Memoised: a finished message is drawn once. Its tools stand in the text where
  * they happened.
  */
-import { memo, useEffect, useRef, useState } from 'react';
+import { memo, useContext, useEffect, useRef, useState } from 'react';
 import { callsOf, textOf, type Call, type Message, type Part } from '../protocol';
 import { ApproveAll } from './ApprovalCard';
-import { useChat, useNow } from './context';
+import { useChat, useNow, VersionContext } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { Markdown } from './markdown/Markdown';
@@ -40,16 +40,49 @@ function UserMessage({ message }: { message: Message }) {
           {text}
         </div>
       )}
+      {!editing && <Versions id={message.id} />}
       {!editing && <SendState message={message} />}
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
           <CopyButton text={text} label="Copy your message" />
-          <button type="button" className="quiet" aria-label="Edit your message" title="Edit and ask again" onClick={() => setEditing(true)}>
+          <button
+            type="button"
+            className="quiet"
+            aria-label="Edit your message"
+            title="Edit and ask again"
+            onClick={() => setEditing(true)}
+          >
             <Icon name="edit" size={16} />
           </button>
         </div>
       )}
     </article>
+  );
+}
+
+function Versions({ id }: { id: string }) {
+  const versions = useContext(VersionContext);
+  const now = versions.of(id);
+  if (!now) return null;
+  const step = (by: number, label: string, name: 'back' | 'next') => (
+    <button
+      type="button"
+      className="quiet"
+      aria-label={label}
+      disabled={now.index + by < 0 || now.index + by >= now.total}
+      onClick={() => versions.show(id, now.index + by)}
+    >
+      <Icon name={name} size={16} />
+    </button>
+  );
+  return (
+    <div className="versions" role="group" aria-label="Versions of this question">
+      {step(-1, 'Earlier version', 'back')}
+      <span>
+        {now.index + 1} / {now.total}
+      </span>
+      {step(1, 'Later version', 'next')}
+    </div>
   );
 }
 
@@ -122,7 +155,14 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
   const streaming = message.status === 'open';
   const waiting = callsOf(message).filter((c) => c.status === 'asking' && !c.approval?.sending);
   return (
-    <article className="msg assistant" aria-label={named('Assistant', message)} aria-busy={streaming} data-id={message.id} data-status={message.status} tabIndex={-1}>
+    <article
+      className="msg assistant"
+      aria-label={named('Assistant', message)}
+      aria-busy={streaming}
+      data-id={message.id}
+      data-status={message.status}
+      tabIndex={-1}
+    >
       <h2 className="sr">Assistant</h2>
       <span className="mark" aria-hidden="true" />
       <div className="said">
@@ -136,7 +176,8 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
   );
 }
 
-type Group = { type: 'calls'; calls: Call[]; key: string } | { type: 'part'; part: Exclude<Part, { type: 'call' }>; key: string; at: number };
+type Group =
+  { type: 'calls'; calls: Call[]; key: string } | { type: 'part'; part: Exclude<Part, { type: 'call' }>; key: string; at: number };
 
 function groupsOf(message: Message): Group[] {
   const out: Group[] = [];
@@ -157,11 +198,20 @@ function groupsOf(message: Message): Group[] {
 function Parts({ message, streaming }: { message: Message; streaming: boolean }) {
   const groups = groupsOf(message);
   return groups.map((g, i) => {
-    if (g.type === 'calls') return <div className="tools" key={g.key}><ToolGroup calls={g.calls} /></div>;
+    if (g.type === 'calls')
+      return (
+        <div className="tools" key={g.key}>
+          <ToolGroup calls={g.calls} />
+        </div>
+      );
     const growing = streaming && i === groups.length - 1;
     switch (g.part.type) {
       case 'text':
-        return <div key={g.key} className={growing ? 'text growing' : 'text'}><Markdown text={g.part.text} growing={growing} /></div>;
+        return (
+          <div key={g.key} className={growing ? 'text growing' : 'text'}>
+            <Markdown text={g.part.text} growing={growing} />
+          </div>
+        );
       case 'reasoning':
         return <Reasoning key={g.key} part={g.part} alone={growing} />;
       case 'file':
@@ -187,7 +237,8 @@ function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>
 }
 
 function FileView({ part }: { part: Extract<Part, { type: 'file' }> }) {
-  if (part.mediaType.startsWith('image/') && part.url.startsWith('data:')) return <img className="file" src={part.url} alt={part.filename ?? 'image'} />;
+  if (part.mediaType.startsWith('image/') && part.url.startsWith('data:'))
+    return <img className="file" src={part.url} alt={part.filename ?? 'image'} />;
   return <p className="meta">File: {part.filename ?? part.mediaType}</p>;
 }
 
@@ -199,7 +250,8 @@ function Ending({ message, last }: { message: Message; last: boolean }) {
     <div className="failure" role="alert">
       <Icon name="warning" />
       <p>
-        <strong>The answer failed.</strong> {message.error.message} {callsOf(message).length > 0 || textOf(message) ? 'What came before is kept.' : 'Your message is kept.'}
+        <strong>The answer failed.</strong> {message.error.message}{' '}
+        {callsOf(message).length > 0 || textOf(message) ? 'What came before is kept.' : 'Your message is kept.'}
       </p>
       {last && message.error.retryable && (
         <button type="button" className="button outline" onClick={() => chat.regenerate(message)}>
@@ -249,7 +301,13 @@ function Retry({ message }: { message: Message }) {
     );
   }
   return (
-    <button type="button" className="quiet" aria-label="Answer again" title="Answer again" onClick={() => (ran.length ? setAsks(true) : chat.regenerate(message))}>
+    <button
+      type="button"
+      className="quiet"
+      aria-label="Answer again"
+      title="Answer again"
+      onClick={() => (ran.length ? setAsks(true) : chat.regenerate(message))}
+    >
       <Icon name="retry" size={16} />
     </button>
   );

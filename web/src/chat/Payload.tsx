@@ -22,7 +22,13 @@ export function PayloadView({ payload, last }: { payload: Payload; last: boolean
       {last && values.length > 0 && (
         <div className="chips" role="group" aria-label="Suggested replies">
           {values.map((v, i) => (
-            <button key={i} type="button" className="chip" title="Click sends it, Shift+click lets you change it first" onClick={(e) => (e.shiftKey ? chat.fill(v.value) : chat.send(v.value))}>
+            <button
+              key={i}
+              type="button"
+              className="chip"
+              title="Click sends it, Shift+click lets you change it first"
+              onClick={(e) => (e.shiftKey ? chat.fill(v.value) : chat.send(v.value))}
+            >
               {v.label}
             </button>
           ))}
@@ -49,7 +55,14 @@ function ActionButton({ action }: { action: SuggestedAction }) {
   const style = action.style ?? 'secondary';
   return (
     <span className="action">
-      <button type="button" className={`button act-${style}`} data-state={p.state} aria-busy={p.state === 'busy'} aria-disabled={p.state === 'busy' || p.state === 'done'} onClick={run}>
+      <button
+        type="button"
+        className={`button act-${style}`}
+        data-state={p.state}
+        aria-busy={p.state === 'busy'}
+        aria-disabled={p.state === 'busy' || p.state === 'done'}
+        onClick={run}
+      >
         {p.state === 'done' && <Icon name="check" size={16} />}
         {style === 'warning' && p.state !== 'done' && <Icon name="warning" size={16} />}
         {action.label}
@@ -98,7 +111,7 @@ function Schema({ data }: { data: unknown }) {
               <tr>
                 <th>Column</th>
                 <th>Type</th>
-                <th>Notes</th>
+                {t.columns.some((c) => c.notes) && <th>Notes</th>}
               </tr>
             </thead>
             <tbody>
@@ -108,7 +121,7 @@ function Schema({ data }: { data: unknown }) {
                     <code>{c.name}</code>
                   </td>
                   <td>{c.type}</td>
-                  <td>{c.notes}</td>
+                  {t.columns.some((x) => x.notes) && <td>{c.notes}</td>}
                 </tr>
               ))}
             </tbody>
@@ -136,11 +149,19 @@ function tablesOf(data: unknown): { name: string; columns: Column[] }[] {
 }
 
 function columnsOf(raw: unknown): Column[] {
-  const entries: [string, unknown][] = Array.isArray(raw) ? raw.map((c) => [isObject(c) ? String(c.name ?? '') : String(c), c]) : isObject(raw) ? Object.entries(raw) : [];
+  const entries: [string, unknown][] = Array.isArray(raw)
+    ? raw.map((c) => [isObject(c) ? String(c.name ?? '') : String(c), c])
+    : isObject(raw)
+      ? Object.entries(raw)
+      : [];
   return entries.map(([name, c]) => {
     const o = isObject(c) ? c : {};
     const notes = ['description', 'notes', 'note'].map((k) => o[k]).find((x) => typeof x === 'string') as string | undefined;
-    const flags = [o.primary_key || o.primary ? 'primary key' : '', o.required || o.nullable === false ? 'required' : '', o.unique ? 'unique' : ''].filter(Boolean);
+    const flags = [
+      o.primary_key || o.primary ? 'primary key' : '',
+      o.required || o.nullable === false ? 'required' : '',
+      o.unique ? 'unique' : '',
+    ].filter(Boolean);
     return { name, type: typeof c === 'string' ? c : String(o.type ?? ''), notes: [notes, ...flags].filter(Boolean).join(', ') };
   });
 }

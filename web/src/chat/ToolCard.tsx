@@ -58,7 +58,13 @@ function ToolCard({ call }: { call: Call }) {
   const announcing = useAnnouncing(call);
   const running = busy.has(call.status);
   return (
-    <section className="tool" data-status={call.status} data-call={call.id} data-tool={call.name} aria-label={`Tool ${call.name}, ${wordOf(call)}`}>
+    <section
+      className="tool"
+      data-status={call.status}
+      data-call={call.id}
+      data-tool={call.name}
+      aria-label={`Tool ${call.name}, ${wordOf(call)}`}
+    >
       {running && <Bar call={call} />}
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
@@ -79,8 +85,16 @@ function ToolCard({ call }: { call: Call }) {
 function Bar({ call }: { call: Call }) {
   const value = call.progress?.value ?? null;
   return (
-    <div className="bar" role="progressbar" aria-label={`Progress of ${call.name}`} {...(value === null ? {} : { 'aria-valuenow': Math.round(value * 100), 'aria-valuemin': 0, 'aria-valuemax': 100 })}>
-      <div className={value === null ? 'bar-fill unknown' : 'bar-fill'} style={value === null ? undefined : { transform: `scaleX(${value})` }} />
+    <div
+      className="bar"
+      role="progressbar"
+      aria-label={`Progress of ${call.name}`}
+      {...(value === null ? {} : { 'aria-valuenow': Math.round(value * 100), 'aria-valuemin': 0, 'aria-valuemax': 100 })}
+    >
+      <div
+        className={value === null ? 'bar-fill unknown' : 'bar-fill'}
+        style={value === null ? undefined : { transform: `scaleX(${value})` }}
+      />
     </div>
   );
 }
@@ -110,7 +124,9 @@ function Details({ call }: { call: Call }) {
       <ValueBlock label="Input" value={call.input ?? call.inputText ?? {}} name={call.name} />
       {call.error !== undefined && <ValueBlock label="Error" value={call.error} name={call.name} />}
       {call.output !== undefined && <ValueBlock label="Output" value={call.output} name={call.name} />}
-      {call.output === undefined && call.error === undefined && <p className="meta">{busy.has(call.status) ? 'No output yet.' : 'There is no output.'}</p>}
+      {call.output === undefined && call.error === undefined && (
+        <p className="meta">{busy.has(call.status) ? 'No output yet.' : 'There is no output.'}</p>
+      )}
     </>
   );
 }

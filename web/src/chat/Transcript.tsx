@@ -7,6 +7,7 @@
  */
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Message, ThreadState } from '../protocol';
+import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
 import { MessageView, Thinking } from './Message';
 import { useStick } from './useStick';
@@ -30,31 +31,75 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
   }, [sent, toEnd]);
   const [shown, setShown] = useState(firstShown);
   useEffect(() => setShown(firstShown), [thread]);
-  const all = state.messages;
+  const versions = useVersions(thread, state);
+  const all = versions.messages;
   const from = Math.max(0, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
-  const idle = !state.open && !waiting;
-  const told = state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
-  const tail = tailOf(state, waiting);
+  const idle = !state.open && !waiting && !versions.old;
+  const told = !versions.old && state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
+  const tail = versions.old ? <OldVersion onLeave={versions.leave} /> : tailOf(state, waiting);
   return (
-    <div className="scroller" ref={stick.scroller} tabIndex={-1}>
-      <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
-        {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
-        {turns.map((turn, i) => {
-          const last = i === turns.length - 1;
-          return <Turn key={turn[0]!.id} messages={turn} open={last ? told : null} last={last} idle={idle} fresh={last && sent > 0} tail={last ? tail : null} />;
-        })}
-        {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
-        {turns.length === 0 && tail}
+    <VersionContext value={versions.switcher}>
+      <div className="scroller" ref={stick.scroller} tabIndex={-1}>
+        <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
+          {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
+          {turns.map((turn, i) => {
+            const last = i === turns.length - 1;
+            return (
+              <Turn
+                key={turn[0]!.key ?? turn[0]!.id}
+                messages={turn}
+                open={last ? told : null}
+                last={last}
+                idle={idle}
+                fresh={last && sent > 0}
+                tail={last ? tail : null}
+              />
+            );
+          })}
+          {turns.length === 0 && told && <MessageView message={told} last={told.status === 'parked'} />}
+          {turns.length === 0 && tail}
+        </div>
+        {!stick.pinned && (
+          <button type="button" className="jump" onClick={toEnd}>
+            <Icon name="down" size={16} />
+            {stick.news ? 'New text below' : 'Jump to latest'}
+          </button>
+        )}
       </div>
-      {!stick.pinned && (
-        <button type="button" className="jump" onClick={toEnd}>
-          <Icon name="down" size={16} />
-          {stick.news ? 'New text below' : 'Jump to latest'}
-        </button>
-      )}
-    </div>
+    </VersionContext>
   );
+}
+
+function OldVersion({ onLeave }: { onLeave: () => void }) {
+  return (
+    <p className="ending old-version">
+      You are reading an earlier version.{' '}
+      <button type="button" className="link" onClick={onLeave}>
+        Go to the newest
+      </button>
+    </p>
+  );
+}
+
+/* Which version of an edited conversation is on the screen; the newest one unless the reader chose another. */
+function useVersions(thread: string | null, state: ThreadState) {
+  const [view, setView] = useState<{ id: string; index: number } | null>(null);
+  useEffect(() => setView(null), [thread, state.versions]);
+  const old = view ? state.versions[view.id]?.[view.index] : undefined;
+  const at = view ? state.messages.findIndex((m) => m.id === view.id) : -1;
+  const messages = useMemo(() => (old && at >= 0 ? [...state.messages.slice(0, at), ...old] : state.messages), [old, at, state.messages]);
+  const switcher = useMemo<VersionSwitcher>(
+    () => ({
+      of: (id) => {
+        const total = (state.versions[id]?.length ?? 0) + 1;
+        return total === 1 ? null : { index: view?.id === id ? view.index : total - 1, total };
+      },
+      show: (id, index) => setView(index === (state.versions[id]?.length ?? 0) ? null : { id, index }),
+    }),
+    [state.versions, view],
+  );
+  return { messages, switcher, old: old !== undefined && at >= 0, leave: () => setView(null) };
 }
 
 interface TurnProps {
@@ -77,7 +122,7 @@ const Turn = memo(function Turn({ messages, open, last, idle, fresh, tail }: Tur
   return (
     <section className={fresh ? 'turn fresh' : 'turn'}>
       {all.map((m, i) => (
-        <MessageView key={m.id} message={m} last={last && i === all.length - 1 && (idle || m.status === 'parked')} />
+        <MessageView key={m.key ?? m.id} message={m} last={last && i === all.length - 1 && (idle || m.status === 'parked')} />
       ))}
       {tail}
     </section>
@@ -87,7 +132,8 @@ const Turn = memo(function Turn({ messages, open, last, idle, fresh, tail }: Tur
 /* The bubble for the time when there is nothing to read and no card that moves. */
 function tailOf(state: ThreadState, waiting: boolean): React.ReactNode {
   const { open } = state;
-  const silent = waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
+  const silent =
+    waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
   const running = open ? Object.values(open.calls).some((c) => c.status === 'running') : false;
   return silent && !running ? <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} /> : null;
 }

@@ -25,7 +25,8 @@ export function UnknownCard({ call }: { call: Call }) {
         <span>It is not known whether this happened</span>
       </h3>
       <p>
-        <code>{call.name}</code> was started, then the server stopped before it heard the outcome. It was not run again. Please check on the other side, then say what you found.
+        <code>{call.name}</code> was started, then the server stopped before it heard the outcome. It was not run again. Please check on the
+        other side, then say what you found.
       </p>
       <Arguments input={call.input} />
       {state !== 'idle' && state !== 'busy' && (

@@ -24,6 +24,14 @@ export function useChat(): ChatActions {
   return chat;
 }
 
+/** Which version of a question is shown, and how to see another. */
+export interface VersionSwitcher {
+  of(id: string): { index: number; total: number } | null;
+  show(id: string, index: number): void;
+}
+
+export const VersionContext = createContext<VersionSwitcher>({ of: () => null, show: () => undefined });
+
 /** The time, again every `every_ms` while `on`. One timer per user; cards are few. */
 export function useNow(every_ms: number, on = true): number {
   const [now, setNow] = useState(() => Date.now());

@@ -17,6 +17,8 @@ const paths = {
   check: 'M4 10.5l4 4 8-9',
   cross: 'M6 6l8 8M14 6l-8 8',
   chevron: 'M6 8l4 4 4-4',
+  back: 'M12 6l-4 4 4 4',
+  next: 'M8 6l4 4-4 4',
   copy: 'M7.5 7.5h8v8h-8zM5 12.5H4.5v-8h8V5',
   edit: 'M4 16l.8-3.2L13 4.6l2.4 2.4-8.2 8.2zM11.5 6.1l2.4 2.4',
   retry: 'M15.5 8A6 6 0 1 0 16 11.5M15.8 4v4h-4',
@@ -44,7 +46,18 @@ export type IconName = keyof typeof paths;
 
 export function Icon({ name, size = 20 }: { name: IconName; size?: number }) {
   return (
-    <svg className="icon" width={size} height={size} viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
+    <svg
+      className="icon"
+      width={size}
+      height={size}
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
       <path d={paths[name]} />
     </svg>
   );

@@ -33,7 +33,8 @@ const names: Record<number, string> = {
 };
 
 // Joiners inside emoji and of scripts that need them are ordinary; alone they hide things.
-const invisible = /(?<!\p{Extended_Pictographic}\uFE0F?)\u200d(?!\p{Extended_Pictographic})|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const invisible =
+  /(?<!\p{Extended_Pictographic}\uFE0F?)\u200d(?!\p{Extended_Pictographic})|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 export function reveal(text: string): Piece[] {
   const out: Piece[] = [];

@@ -45,7 +45,7 @@ export function useStick(thread: string | null): Stick {
     const inner = content.current;
     if (!el || !inner) return;
     let height = inner.offsetHeight;
-    let opened = 0;
+    let opened = -Infinity;
     const grown = () => {
       const byHand = performance.now() - opened < byHand_ms;
       if (byHand) {

@@ -18,7 +18,12 @@ export interface ConfirmationInput {
 }
 
 export function isConfirmationInput(v: unknown): v is ConfirmationInput {
-  return isObject(v) && isObject(v.originalFunctionCall) && typeof v.originalFunctionCall.id === 'string' && typeof v.originalFunctionCall.name === 'string';
+  return (
+    isObject(v) &&
+    isObject(v.originalFunctionCall) &&
+    typeof v.originalFunctionCall.id === 'string' &&
+    typeof v.originalFunctionCall.name === 'string'
+  );
 }
 
 type Chunk = Record<string, unknown> & { type: string };
@@ -50,7 +55,8 @@ const decoders: Record<string, Decoder> = {
   'reasoning-start': () => [],
   'reasoning-delta': (c) => [{ type: 'part_reasoning', part: str(c.id), text: str(c.delta) }],
   'reasoning-end': (c) => [{ type: 'part_reasoning', part: str(c.id), text: '', done: true }],
-  'tool-input-start': (c) => (c.toolName === confirmationTool ? [] : [{ type: 'tool_input', tool: str(c.toolName), tool_use_id: str(c.toolCallId), text: '' }]),
+  'tool-input-start': (c) =>
+    c.toolName === confirmationTool ? [] : [{ type: 'tool_input', tool: str(c.toolName), tool_use_id: str(c.toolCallId), text: '' }],
   'tool-input-delta': (c) => [{ type: 'tool_input', tool: '', tool_use_id: str(c.toolCallId), text: str(c.inputTextDelta) }],
   'tool-input-available': inputAvailable,
   'tool-input-error': (c) => [
@@ -68,7 +74,9 @@ const decoders: Record<string, Decoder> = {
   'data-status': (c) => (isObject(c.data) && typeof c.data.message === 'string' ? [{ type: 'status', message: c.data.message }] : []),
   'data-payload': (c) => (isObject(c.data) ? [{ type: 'payload', payload: c.data as Partial<ResponsePayload> }] : []),
   'data-approval': (c) =>
-    isObject(c.data) ? [{ type: 'approval', record: { id: str(c.id), status: str(c.data.status), decided_by: str(c.data.decided_by) || null } }] : [],
+    isObject(c.data)
+      ? [{ type: 'approval', record: { id: str(c.id), status: str(c.data.status), decided_by: str(c.data.decided_by) || null } }]
+      : [],
 };
 
 function other(c: Chunk): UnknownEvent[] {

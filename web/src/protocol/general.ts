@@ -5,7 +5,16 @@
  * own page on `useGeneralChat`. Texts keep their `[[tool:N]]` markers;
  * `parseMarkers` cuts them.
  */
-import type { CustomPayload, PendingApproval, ResponsePayload, SuggestedAction, SuggestedValue, ToolHistoryEntry, TypedEvent, UnknownEvent } from './events';
+import type {
+  CustomPayload,
+  PendingApproval,
+  ResponsePayload,
+  SuggestedAction,
+  SuggestedValue,
+  ToolHistoryEntry,
+  TypedEvent,
+  UnknownEvent,
+} from './events';
 
 export type ToolProgressEvent = Extract<TypedEvent, { type: 'tool_progress' }>;
 
@@ -68,15 +77,41 @@ export function reduceGeneral(s: GeneralChatState, e: GeneralChatEvent): General
     case 'intent_confirmation':
       return { ...s, intentText: e.message };
     case 'tool_confirmation':
-      return { ...s, pending: [...s.pending.filter((p) => p.id !== e.confirmation_id), { id: e.confirmation_id, tool: e.tool, tool_use_id: e.tool_use_id, input: e.input, ask: e.ask, risk: e.risk, expires_at: e.expires_at }] };
+      return {
+        ...s,
+        pending: [
+          ...s.pending.filter((p) => p.id !== e.confirmation_id),
+          {
+            id: e.confirmation_id,
+            tool: e.tool,
+            tool_use_id: e.tool_use_id,
+            input: e.input,
+            ask: e.ask,
+            risk: e.risk,
+            expires_at: e.expires_at,
+          },
+        ],
+      };
     case 'tool_start':
-      return { ...s, intentText: null, statusText: `Running ${e.tool}...`, activeToolProgress: { toolName: e.tool, updates: [] }, pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id) };
+      return {
+        ...s,
+        intentText: null,
+        statusText: `Running ${e.tool}...`,
+        activeToolProgress: { toolName: e.tool, updates: [] },
+        pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id),
+      };
     case 'tool_progress': {
       const now = s.activeToolProgress ?? { toolName: e.tool, updates: [] };
       return { ...s, activeToolProgress: { ...now, updates: [...now.updates, e] } };
     }
     case 'tool_complete':
-      return { ...s, intentText: null, statusText: null, activeToolProgress: null, pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id) };
+      return {
+        ...s,
+        intentText: null,
+        statusText: null,
+        activeToolProgress: null,
+        pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id),
+      };
     case 'step_reset':
       return { ...s, streamingText: e.message };
     case 'complete':
@@ -98,15 +133,19 @@ function begin(s: GeneralChatState): GeneralChatState {
 }
 
 function complete(s: GeneralChatState, p: ResponsePayload): GeneralChatState {
-  const quiet = end(s, {
-    content: p.message,
-    toolHistory: p.tool_history ?? [],
-    suggestedValues: p.suggested_values ?? [],
-    suggestedActions: p.suggested_actions ?? [],
-    awaiting: p.awaiting ?? [],
-    ...(p.custom_payload ? { customPayload: p.custom_payload } : {}),
-    ...(p.run_id ? { runId: p.run_id } : {}),
-  }, null);
+  const quiet = end(
+    s,
+    {
+      content: p.message,
+      toolHistory: p.tool_history ?? [],
+      suggestedValues: p.suggested_values ?? [],
+      suggestedActions: p.suggested_actions ?? [],
+      awaiting: p.awaiting ?? [],
+      ...(p.custom_payload ? { customPayload: p.custom_payload } : {}),
+      ...(p.run_id ? { runId: p.run_id } : {}),
+    },
+    null,
+  );
   return { ...quiet, pending: p.awaiting?.length ? s.pending : [] };
 }
 

@@ -36,12 +36,39 @@ export interface StoredThread {
 export function hydrate(before: ThreadState, thread: StoredThread, records: ApprovalRecord[] = []): ThreadState {
   const known = new Map(before.messages.map((m) => [m.id, m]));
   if (before.open) known.set(before.open.id, before.open);
+  const renamed = renamedQuestions(before.messages, thread.messages);
+  renamed.forEach((ours, id) => known.set(id, { ...ours, id, key: ours.key ?? ours.id }));
   const all = [...thread.pending.map((p) => ({ ...p, status: 'pending' })), ...records];
   const messages = thread.messages
     .map((ui) => withRecords(merge(fromUI(ui), known.get(ui.id)), all))
     .filter((m) => m.role === 'assistant' || m.parts.length > 0); // no empty "You"
-  const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !messages.some((x) => x.id === m.id));
-  return settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
+  const arrived = new Set([...messages.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
+  const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !arrived.has(m.id));
+  const state = settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
+  return renamed.size ? { ...state, versions: renameVersions(before.versions, renamed) } : state;
+}
+
+/* An edited question keeps its id on our side and gets a new one in the log: the same words in the same place are the same question. */
+function renamedQuestions(ours: Message[], stored: UIMessage[]): Map<string, Message> {
+  const ids = new Set(ours.map((m) => m.id));
+  const out = new Map<string, Message>();
+  stored.forEach((ui, i) => {
+    const mine = ours[i];
+    if (ui.role !== 'user' || ids.has(ui.id) || mine?.role !== 'user') return;
+    if (!stored.some((x) => x.id === mine.id) && textOf(fromUI(ui)) === textOf(mine)) out.set(ui.id, mine);
+  });
+  return out;
+}
+
+function renameVersions(versions: ThreadState['versions'], renamed: Map<string, Message>): ThreadState['versions'] {
+  const out = { ...versions };
+  for (const [id, mine] of renamed) {
+    const kept = out[mine.id];
+    if (!kept) continue;
+    delete out[mine.id];
+    out[id] = kept;
+  }
+  return out;
 }
 
 /* An answer that failed or was stopped before it had a word may be no message to the server; the person saw it, it stays. */
@@ -55,7 +82,9 @@ function lostEnd(before: ThreadState, stored: Message[]): Message[] {
 }
 
 function settle(before: ThreadState, thread: StoredThread, messages: Message[]): ThreadState {
-  const quiet = { ...before, statusText: null, waitingSince: null, stopping: false };
+  // A message of ours that the server has not seen yet is still waiting for its first word.
+  const inFlight = messages.some((m) => m.role === 'user' && m.send === 'sending');
+  const quiet = inFlight ? before : { ...before, statusText: null, waitingSince: null, stopping: false };
   if (thread.state === 'running') {
     const open = before.open && !before.open.id.startsWith('local-') ? before.open : null;
     return { ...before, messages: open ? messages.filter((m) => m.id !== open.id) : messages, open };
@@ -76,7 +105,16 @@ export function fromUI(ui: UIMessage): Message {
     ...m,
     ...(Number.isNaN(at) ? {} : { at }),
     ...(meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
-    ...(isObject(meta.error) ? { status: 'failed' as const, error: { message: String(meta.error.message ?? 'It failed.'), code: String(meta.error.code ?? ''), retryable: meta.error.retryable !== false } } : {}),
+    ...(isObject(meta.error)
+      ? {
+          status: 'failed' as const,
+          error: {
+            message: String(meta.error.message ?? 'It failed.'),
+            code: String(meta.error.code ?? ''),
+            retryable: meta.error.retryable !== false,
+          },
+        }
+      : {}),
   };
 }
 
@@ -85,9 +123,17 @@ function addPart(m: Message, p: UIPart, n: number): Message {
     case 'text':
       return typeof p.text === 'string' && p.text ? { ...m, parts: [...m.parts, { type: 'text', id: `h${n}`, text: p.text }] } : m;
     case 'reasoning':
-      return typeof p.text === 'string' && p.text ? { ...m, parts: [...m.parts, { type: 'reasoning', id: `h${n}`, text: p.text, done: true }] } : m;
+      return typeof p.text === 'string' && p.text
+        ? { ...m, parts: [...m.parts, { type: 'reasoning', id: `h${n}`, text: p.text, done: true }] }
+        : m;
     case 'file':
-      return { ...m, parts: [...m.parts, { type: 'file', url: String(p.url), mediaType: String(p.mediaType), filename: p.filename as string | undefined }] };
+      return {
+        ...m,
+        parts: [
+          ...m.parts,
+          { type: 'file', url: String(p.url), mediaType: String(p.mediaType), filename: p.filename as string | undefined },
+        ],
+      };
     case 'data-payload':
       return isObject(p.data) ? { ...m, payload: payloadOf(p.data as Partial<ResponsePayload>) } : m;
     default:
@@ -122,7 +168,13 @@ function addConfirmation(m: Message, p: UIPart): Message {
   const o = p.input.originalFunctionCall;
   const answer = isObject(p.output) ? p.output : undefined;
   const status = answer ? (answer.confirmed === true ? 'approved' : 'denied') : 'pending';
-  const call: Call = { id: o.id, name: o.name, input: o.args, status: answer ? (answer.confirmed === true ? 'queued' : 'denied') : 'asking', updates: 0 };
+  const call: Call = {
+    id: o.id,
+    name: o.name,
+    input: o.args,
+    status: answer ? (answer.confirmed === true ? 'queued' : 'denied') : 'asking',
+    updates: 0,
+  };
   return put(
     m,
     withRecord(call, {
@@ -145,7 +197,14 @@ function callOf(id: string, name: string, p: UIPart): Call {
     ...(p.state === 'input-available' && p.providerExecuted !== true ? { where: 'client' as const } : {}),
   };
   if (!isObject(p.approval) || typeof p.approval.id !== 'string') return full;
-  const verdict = p.approval.approved === true ? 'approved' : p.approval.approved === false ? 'denied' : call.status === 'asking' ? 'pending' : 'approved';
+  const verdict =
+    p.approval.approved === true
+      ? 'approved'
+      : p.approval.approved === false
+        ? 'denied'
+        : call.status === 'asking'
+          ? 'pending'
+          : 'approved';
   return withRecord(full, { id: p.approval.id, status: verdict, reason: typeof p.approval.reason === 'string' ? p.approval.reason : null });
 }
 
@@ -176,13 +235,20 @@ function merge(stored: Message, ours: Message | undefined): Message {
     ...stored,
     calls,
     at: stored.at ?? ours.at,
+    ...(ours.key ? { key: ours.key } : {}),
     ...(keepsEnd && stored.status === 'done' ? { status: ours.status, error: ours.error } : {}),
     ...(stored.payload ? {} : { payload: ours.payload }),
     ...(ours.usage ? { usage: ours.usage } : {}),
     ...(ours.runId ? { runId: ours.runId } : {}),
   };
   if (!same(merged, ours)) return merged;
-  const kept = { ...ours, calls: merged.calls, status: merged.status, payload: merged.payload, send: stored.role === 'user' ? ('sent' as const) : undefined };
+  const kept = {
+    ...ours,
+    calls: merged.calls,
+    status: merged.status,
+    payload: merged.payload,
+    send: stored.role === 'user' ? ('sent' as const) : undefined,
+  };
   return alike(kept, ours) ? ours : kept;
 }
 

@@ -14,7 +14,15 @@ const search: ThreadEvent[] = [
   { type: 'text_delta', text: 'Let me search for that...' },
   { type: 'intent_confirmation', message: "I'll search for articles about CRISPR...", tool: 'search_articles', tool_use_id: 'c1' },
   { type: 'tool_start', tool: 'search_articles', input: { query: 'CRISPR' }, tool_use_id: 'c1', at: 1000 },
-  { type: 'tool_progress', tool: 'search_articles', stage: 'searching', message: 'Found 15 articles...', progress: 0.5, data: null, tool_use_id: 'c1' },
+  {
+    type: 'tool_progress',
+    tool: 'search_articles',
+    stage: 'searching',
+    message: 'Found 15 articles...',
+    progress: 0.5,
+    data: null,
+    tool_use_id: 'c1',
+  },
   { type: 'tool_complete', tool: 'search_articles', index: 0, tool_use_id: 'c1', ok: true, at: 1412 },
   { type: 'text_delta', text: '\n\n[[tool:0]]\n\n' },
   { type: 'text_delta', text: 'I found 5 relevant articles.' },
@@ -22,7 +30,9 @@ const search: ThreadEvent[] = [
     type: 'complete',
     payload: {
       message: 'Let me search for that...\n\n[[tool:0]]\n\nI found 5 relevant articles.',
-      tool_history: [{ tool_name: 'search_articles', input: { query: 'CRISPR' }, output: 'Found 5 articles: …', tool_use_id: 'c1', ok: true, ms: 412 }],
+      tool_history: [
+        { tool_name: 'search_articles', input: { query: 'CRISPR' }, output: 'Found 5 articles: …', tool_use_id: 'c1', ok: true, ms: 412 },
+      ],
       suggested_values: [{ label: 'Yes, proceed', value: 'yes' }],
     },
   },
@@ -38,7 +48,9 @@ function last(s: ThreadState): Message {
 
 /* One delta per character: nothing may depend on how text was cut. */
 function splitDeltas(events: ThreadEvent[]): ThreadEvent[] {
-  return events.flatMap((e): ThreadEvent[] => (e.type === 'text_delta' || e.type === 'part_text' ? [...e.text].map((text) => ({ ...e, text })) : [e]));
+  return events.flatMap((e): ThreadEvent[] =>
+    e.type === 'text_delta' || e.type === 'part_text' ? [...e.text].map((text) => ({ ...e, text })) : [e],
+  );
 }
 
 test('a turn with a tool becomes text, card, text', () => {
@@ -77,7 +89,10 @@ test('the reducer does not change the state it was given', () => {
 
 test('a token leaves finished messages untouched', () => {
   const done = run(search);
-  const more = reduceAll(done, [{ type: 'user_message', id: 'u2', text: 'more', send: 'sent' }, { type: 'text_delta', text: 'a' }]);
+  const more = reduceAll(done, [
+    { type: 'user_message', id: 'u2', text: 'more', send: 'sent' },
+    { type: 'text_delta', text: 'a' },
+  ]);
   const after = reduce(more, { type: 'text_delta', text: 'b' });
   expect(after.messages).toBe(more.messages);
 });
@@ -122,14 +137,33 @@ test('step_reset puts back the text before the lost step and keeps the cards', (
 const gate: ThreadEvent[] = [
   { type: 'user_message', id: 'u1', text: 'Send 50 dollars to Hanako', send: 'sent' },
   { type: 'intent_confirmation', message: "I'll send 50 USD to Hanako...", tool: 'process_payment', tool_use_id: 'c1' },
-  { type: 'tool_confirmation', confirmation_id: 'confirmation-c1', tool: 'process_payment', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50 USD to Hanako?', risk: 'high', expires_at: '2030-01-01T00:00:00Z' },
-  { type: 'complete', payload: { message: '', awaiting: ['confirmation-c1'], suggested_actions: [{ label: 'Approve', action: 'approve', handler: 'server' }] } },
+  {
+    type: 'tool_confirmation',
+    confirmation_id: 'confirmation-c1',
+    tool: 'process_payment',
+    tool_use_id: 'c1',
+    input: { amount: 50 },
+    ask: 'Send 50 USD to Hanako?',
+    risk: 'high',
+    expires_at: '2030-01-01T00:00:00Z',
+  },
+  {
+    type: 'complete',
+    payload: {
+      message: '',
+      awaiting: ['confirmation-c1'],
+      suggested_actions: [{ label: 'Approve', action: 'approve', handler: 'server' }],
+    },
+  },
 ];
 
 test('a gate parks the message with its question', () => {
   const s = run(gate);
   expect(s.open?.status).toBe('parked');
-  expect(callsOf(s.open!)[0]).toMatchObject({ status: 'asking', approval: { status: 'pending', ask: 'Send 50 USD to Hanako?', risk: 'high' } });
+  expect(callsOf(s.open!)[0]).toMatchObject({
+    status: 'asking',
+    approval: { status: 'pending', ask: 'Send 50 USD to Hanako?', risk: 'high' },
+  });
   expect(s.open?.payload?.suggestedActions).toEqual([]);
 });
 
@@ -161,7 +195,11 @@ test('a record of the server wins over a guess', () => {
 });
 
 test('a decision that failed leaves the gate open and says why', () => {
-  const s = run([...gate, { type: 'decision', id: 'confirmation-c1', state: 'sending', confirmed: true }, { type: 'decision', id: 'confirmation-c1', state: 'failed', confirmed: true, error: 'No connection' }]);
+  const s = run([
+    ...gate,
+    { type: 'decision', id: 'confirmation-c1', state: 'sending', confirmed: true },
+    { type: 'decision', id: 'confirmation-c1', state: 'failed', confirmed: true, error: 'No connection' },
+  ]);
   expect(callsOf(last(s))[0]).toMatchObject({ status: 'asking', approval: { status: 'pending', error: 'No connection' } });
   expect(callsOf(last(s))[0]!.approval).not.toHaveProperty('sending');
 });
@@ -211,7 +249,11 @@ const adkGate = [
     type: 'tool-input-available',
     toolCallId: 'confirmation-c1',
     toolName: 'adk_request_confirmation',
-    input: { originalFunctionCall: { id: 'c1', name: 'process_payment', args: { amount: 50 } }, toolConfirmation: { hint: 'Send 50?', confirmed: false }, risk: 'high' },
+    input: {
+      originalFunctionCall: { id: 'c1', name: 'process_payment', args: { amount: 50 } },
+      toolConfirmation: { hint: 'Send 50?', confirmed: false },
+      risk: 'high',
+    },
   },
   { type: 'finish-step' },
   { type: 'finish' },
@@ -238,7 +280,13 @@ test('native and adk form end in the same card and words', () => {
   for (const s of [turns(nativeGate, nativeYes), turns(adkGate, adkYes)]) {
     expect(s.messages).toHaveLength(1);
     expect(last(s).parts.map((p) => p.type)).toEqual(['call', 'text']);
-    expect(callsOf(last(s))[0]).toMatchObject({ id: 'c1', name: 'process_payment', status: 'done', output: { receipt: 'r' }, approval: { id: 'confirmation-c1', status: 'approved' } });
+    expect(callsOf(last(s))[0]).toMatchObject({
+      id: 'c1',
+      name: 'process_payment',
+      status: 'done',
+      output: { receipt: 'r' },
+      approval: { id: 'confirmation-c1', status: 'approved' },
+    });
   }
 });
 
@@ -250,13 +298,25 @@ test('both forms wait at the gate with the arguments shown', () => {
 });
 
 test('a refusal in the adk form is a denial, not a failure', () => {
-  const no = [adkYes[0]!, adkYes[1]!, adkYes[2]!, { type: 'tool-output-error', toolCallId: 'c1', errorText: 'User denied execution' }, ...adkYes.slice(4)];
+  const no = [
+    adkYes[0]!,
+    adkYes[1]!,
+    adkYes[2]!,
+    { type: 'tool-output-error', toolCallId: 'c1', errorText: 'User denied execution' },
+    ...adkYes.slice(4),
+  ];
   expect(callsOf(last(turns(adkGate, no)))[0]!.status).toBe('denied');
 });
 
 test('a replay of the whole message while it is told doubles nothing', () => {
   const half = adkYes.slice(0, 8);
-  const s = run([...adkGate.flatMap(decodeChunk), { type: 'turn_end' }, ...half.flatMap(decodeChunk), ...[...adkGate.slice(0, -1), ...adkYes.slice(1)].flatMap(decodeChunk), { type: 'turn_end' }]);
+  const s = run([
+    ...adkGate.flatMap(decodeChunk),
+    { type: 'turn_end' },
+    ...half.flatMap(decodeChunk),
+    ...[...adkGate.slice(0, -1), ...adkYes.slice(1)].flatMap(decodeChunk),
+    { type: 'turn_end' },
+  ]);
   expect(textOf(last(s))).toBe('Paid.');
   expect(callsOf(last(s))).toHaveLength(1);
   expect(s.messages).toHaveLength(1);
@@ -267,7 +327,13 @@ test('a preliminary output is progress', () => {
     [
       { type: 'start', messageId: 'm' },
       { type: 'tool-input-available', toolCallId: 'c', toolName: 'search', input: {}, providerExecuted: true },
-      { type: 'tool-output-available', toolCallId: 'c', output: { stage: 'searching', progress: 0.5 }, preliminary: true, providerExecuted: true },
+      {
+        type: 'tool-output-available',
+        toolCallId: 'c',
+        output: { stage: 'searching', progress: 0.5 },
+        preliminary: true,
+        providerExecuted: true,
+      },
     ].flatMap(decodeChunk),
   );
   expect(callsOf(last(s))[0]).toMatchObject({ status: 'running', progress: { value: 0.5, stage: 'searching' } });
@@ -286,10 +352,29 @@ const stored: StoredThread = {
     {
       id: 'm1',
       role: 'assistant',
-      parts: [{ type: 'step-start' }, { type: 'tool-process_payment', toolCallId: 'c1', state: 'approval-requested', input: { amount: 50 }, approval: { id: 'confirmation-c1' } }],
+      parts: [
+        { type: 'step-start' },
+        {
+          type: 'tool-process_payment',
+          toolCallId: 'c1',
+          state: 'approval-requested',
+          input: { amount: 50 },
+          approval: { id: 'confirmation-c1' },
+        },
+      ],
     },
   ],
-  pending: [{ id: 'confirmation-c1', tool: 'process_payment', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50 USD?', risk: 'high', expires_at: null }],
+  pending: [
+    {
+      id: 'confirmation-c1',
+      tool: 'process_payment',
+      tool_use_id: 'c1',
+      input: { amount: 50 },
+      ask: 'Send 50 USD?',
+      risk: 'high',
+      expires_at: null,
+    },
+  ],
 };
 
 test('a reloaded page gets its buttons back, and no empty "You"', () => {
@@ -300,16 +385,58 @@ test('a reloaded page gets its buttons back, and no empty "You"', () => {
 });
 
 test('loading the same thread again keeps the identity of finished messages', () => {
-  const idle: StoredThread = { ...stored, state: 'idle', pending: [], messages: [stored.messages[0]!, { id: 'm2', role: 'assistant', parts: [{ type: 'text', text: 'Hi' }] }] };
+  const idle: StoredThread = {
+    ...stored,
+    state: 'idle',
+    pending: [],
+    messages: [stored.messages[0]!, { id: 'm2', role: 'assistant', parts: [{ type: 'text', text: 'Hi' }] }],
+  };
   const once = hydrate(emptyThread, idle);
   const twice = hydrate(once, idle);
   expect(twice.messages[1]).toBe(once.messages[1]);
 });
 
 test('while a run goes on, the message being told here is kept', () => {
-  const live = run([{ type: 'user_message', id: 'u1', text: 'Send 50', send: 'sent' }, ...decodeChunk({ type: 'start', messageId: 'm9' }), { type: 'part_text', part: 't', text: 'Wor' }]);
+  const live = run([
+    { type: 'user_message', id: 'u1', text: 'Send 50', send: 'sent' },
+    ...decodeChunk({ type: 'start', messageId: 'm9' }),
+    { type: 'part_text', part: 't', text: 'Wor' },
+  ]);
   const s = hydrate(live, { ...stored, state: 'running', pending: [], messages: [stored.messages[0]!] });
   expect(textOf(s.open!)).toBe('Wor');
+});
+
+test('loading a thread does not forget a message that is on its way', () => {
+  const sent = run([{ type: 'user_message', id: 'u9', text: 'Hello?', send: 'sending', at: 7 }]);
+  const s = hydrate(sent, { ...stored, state: 'idle', pending: [], messages: [] });
+  expect(s.messages.map((m) => m.id)).toEqual(['u9']);
+  expect(s.waitingSince).toBe(7);
+});
+
+test('an edited question leaves its old version reachable', () => {
+  const done = run(search);
+  const s = reduceAll(done, [
+    { type: 'cut_from', id: 'u1' },
+    { type: 'user_message', id: 'u1', text: 'Find articles about sleep', send: 'sending' },
+  ]);
+  expect(s.messages.map(textOf)).toEqual(['Find articles about sleep']);
+  expect(s.versions.u1![0]!.map((m) => m.role)).toEqual(['user', 'assistant']);
+  // The server knows the new question by another id.
+  const later = hydrate(s, {
+    ...stored,
+    state: 'idle',
+    pending: [],
+    messages: [{ id: 'm7', role: 'user', parts: [{ type: 'text', text: 'Find articles about sleep' }] }],
+  });
+  expect(later.messages).toMatchObject([{ id: 'm7', key: 'u1' }]);
+  expect(later.versions.m7).toHaveLength(1);
+});
+
+test('an answer set aside is kept with its question', () => {
+  const done = run(search);
+  const s = reduce(done, { type: 'cut_from', id: done.messages[1]!.id });
+  expect(s.messages).toHaveLength(1);
+  expect(s.versions.u1![0]).toEqual(done.messages);
 });
 
 /* ---- recorded conversations ---- */

@@ -80,7 +80,12 @@ function intoOpen(s: ThreadState, e: OpenEvent): ThreadState {
   const after = applyToMessage(before, e);
   if (after === before) return opened;
   const open: Message = wakes(e) && after.status === 'parked' ? { ...after, status: 'open' } : after;
-  return { ...opened, open, statusText: statusAfter(opened.statusText, e), waitingSince: speaks(e) ? null : (opened.waitingSince ?? e.at ?? null) };
+  return {
+    ...opened,
+    open,
+    statusText: statusAfter(opened.statusText, e),
+    waitingSince: speaks(e) ? null : (opened.waitingSince ?? e.at ?? null),
+  };
 }
 
 /* Events that mean the run goes on after a gate. */
@@ -125,7 +130,9 @@ function applyToMessage(m: Message, e: OpenEvent): Message {
     case 'tool_input':
       return withCall(m, e.tool_use_id, e.tool, (c) => (settled.has(c.status) ? c : { ...c, inputText: (c.inputText ?? '') + e.text }));
     case 'tool_announced':
-      return withCall(m, e.tool_use_id, e.tool, (c) => (settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: 'queued' }));
+      return withCall(m, e.tool_use_id, e.tool, (c) =>
+        settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: 'queued' },
+      );
     case 'tool_confirmation':
       return ask(m, e);
     case 'tool_start':
@@ -155,7 +162,8 @@ function late(c: Call): boolean {
 }
 
 function begin(c: Call, e: Of<'tool_start'>): Call {
-  if (e.where === 'client') return settled.has(c.status) ? c : { ...started(c, undefined), input: e.input, where: 'client', status: 'offered' };
+  if (e.where === 'client')
+    return settled.has(c.status) ? c : { ...started(c, undefined), input: e.input, where: 'client', status: 'offered' };
   return settled.has(c.status) ? c : started({ ...c, input: e.input ?? c.input, inputText: undefined }, e.at);
 }
 
@@ -232,7 +240,8 @@ function addSegment(m: Message, s: Segment): Message {
   if (s.type === 'marker') return placeMarker(m, s.index);
   const last = m.parts.at(-1);
   if (last?.type === 'text') return addText(m, last.id, s.text);
-  return s.text.trim() ? addText(m, `t${m.parts.length}`, s.text) : m;
+  // The blank lines that set off a marker belong to neither side.
+  return addText(m, `t${m.parts.length}`, s.text.trimStart());
 }
 
 /* The card usually stands already, since the call started before its outcome. */
@@ -288,9 +297,7 @@ function startMessage(s: ThreadState, id: string | undefined, at?: number): Thre
   const base = open ? close(s, open.status === 'parked' ? 'done' : 'stopped', at) : s;
   const known = id ? base.messages.find((m) => m.id === id) : undefined;
   const serial = base.serial + 1;
-  const message = known
-    ? { ...known, status: 'open' as const, error: undefined }
-    : newMessage(id ?? `local-${serial}`, 'assistant', at);
+  const message = known ? { ...known, status: 'open' as const, error: undefined } : newMessage(id ?? `local-${serial}`, 'assistant', at);
   const messages = known ? base.messages.filter((m) => m !== known) : base.messages;
   return { ...base, messages, open: message, serial, waitingSince: base.waitingSince ?? at ?? null };
 }
@@ -322,7 +329,12 @@ function complete(s: ThreadState, payload: ResponsePayload, at?: number): Thread
   // The payload is the authority: a gap or a lost delta shows as a difference.
   if (open.raw !== payload.message) open = rebuild({ ...open, raw: payload.message }, payload.message);
   open = (payload.tool_history ?? []).reduce((m, entry, n) => fromHistory(m, entry, n, at), open);
-  open = { ...open, payload: mergePayload(open.payload, payload), ...(payload.usage ? { usage: payload.usage } : {}), ...(payload.run_id ? { runId: payload.run_id } : {}) };
+  open = {
+    ...open,
+    payload: mergePayload(open.payload, payload),
+    ...(payload.usage ? { usage: payload.usage } : {}),
+    ...(payload.run_id ? { runId: payload.run_id } : {}),
+  };
   if (payload.awaiting?.length) {
     return { ...opened, open: { ...open, status: 'parked' }, statusText: null, waitingSince: null, stopping: false };
   }
@@ -385,10 +397,16 @@ function close(s: ThreadState, status: Message['status'], at?: number, error?: M
   return { ...base, open: null, messages: empty ? s.messages : [...s.messages, message] };
 }
 
+/* What is cut off stays reachable, under the question it began with. */
 function cutFrom(s: ThreadState, id: string): ThreadState {
-  const at = s.messages.findIndex((m) => m.id === id);
-  if (s.open?.id === id) return { ...s, open: null };
-  return at < 0 ? s : { ...s, messages: s.messages.slice(0, at), open: null };
+  const all = s.open ? [...s.messages, s.open] : s.messages;
+  const at = all.findIndex((m) => m.id === id);
+  if (at < 0) return s;
+  const rest = { ...s, messages: all.slice(0, at), open: null };
+  const question = all.slice(0, at + 1).findLast((m) => m.role === 'user');
+  if (!question) return rest;
+  const earlier = s.versions[question.id] ?? [];
+  return { ...rest, versions: { ...s.versions, [question.id]: [...earlier, all.slice(all.indexOf(question))] } };
 }
 
 /* ---- approvals ------------------------------------------------------------ */

@@ -80,6 +80,8 @@ export type MessageStatus = 'open' | 'parked' | 'done' | 'stopped' | 'failed';
 
 export interface Message {
   id: string;
+  /** What it is called on the screen, if the server gave it another id later: nothing is drawn anew for that. */
+  key?: string;
   role: 'user' | 'assistant';
   parts: Part[];
   calls: Record<string, Call>;
@@ -107,6 +109,8 @@ export interface ThreadState {
   waitingSince: number | null;
   stopping: boolean;
   serial: number;
+  /** What was set aside by editing a question or answering it anew, by the question's id, oldest first. */
+  versions: Record<string, Message[][]>;
 }
 
 export const emptyThread: ThreadState = {
@@ -116,6 +120,7 @@ export const emptyThread: ThreadState = {
   waitingSince: null,
   stopping: false,
   serial: 0,
+  versions: {},
 };
 
 export function newMessage(id: string, role: Message['role'], at?: number): Message {
@@ -123,9 +128,7 @@ export function newMessage(id: string, role: Message['role'], at?: number): Mess
 }
 
 export function textOf(message: Message): string {
-  return message.parts
-    .flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : []))
-    .join('\n\n');
+  return message.parts.flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : [])).join('\n\n');
 }
 
 /** A run is being told right now (not: it waits for a person). */

@@ -107,7 +107,10 @@ export class Api {
     return this.json('GET', `/v1/approvals/${id}`);
   }
 
-  decide(id: string, answer: { confirmed: boolean; reason?: string; answer_id?: string }): Promise<Partial<ApprovalRecord> & { id: string; duplicate?: boolean }> {
+  decide(
+    id: string,
+    answer: { confirmed: boolean; reason?: string; answer_id?: string },
+  ): Promise<Partial<ApprovalRecord> & { id: string; duplicate?: boolean }> {
     return this.json('POST', `/v1/approvals/${id}`, answer);
   }
 
@@ -180,6 +183,7 @@ async function refusal(response: Response): Promise<Error> {
     // a sentence
   }
   // A gateway that answers for a server that is away is "unreachable", not "refused".
-  if (response.status === 502 || response.status === 503 || response.status === 504) return new Unreachable(message || 'The server is not ready.');
+  if (response.status === 502 || response.status === 503 || response.status === 504)
+    return new Unreachable(message || 'The server is not ready.');
   return new Refused(response.status, code, message || `The server answered ${response.status}.`, body);
 }

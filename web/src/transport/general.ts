@@ -61,7 +61,10 @@ export class GeneralChat {
       return;
     }
     this.apply({ type: 'answering' });
-    await this.turn({ action: { action: action.action, ...(action.data !== undefined ? { data: action.data } : {}) }, request_id: newId('r') });
+    await this.turn({
+      action: { action: action.action, ...(action.data !== undefined ? { data: action.data } : {}) },
+      request_id: newId('r'),
+    });
   }
 
   /** Stops the run at the server; the partial answer stays. */
@@ -101,7 +104,8 @@ export class GeneralChat {
   }
 
   private request(body: object, cursor: string | null, signal: AbortSignal): Promise<Response> {
-    if (cursor !== null && this.threadId) return this.api.open('GET', `/v1/threads/${this.threadId}/events?after=${encodeURIComponent(cursor)}`, undefined, signal);
+    if (cursor !== null && this.threadId)
+      return this.api.open('GET', `/v1/threads/${this.threadId}/events?after=${encodeURIComponent(cursor)}`, undefined, signal);
     const thread = this.threadId ? { thread_id: this.threadId } : {};
     const page = this.options.page ? { page: this.options.page } : {};
     return this.api.open('POST', '/v1/chat/stream', { ...body, ...thread, ...page }, signal);

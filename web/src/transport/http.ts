@@ -62,7 +62,14 @@ export class HttpChannel implements Channel {
     await this.api.stop(thread);
   }
 
-  private async post(thread: string, message: object, trigger: string, messageId: string | undefined, requestId: string, signal: AbortSignal): Promise<Deliveries> {
+  private async post(
+    thread: string,
+    message: object,
+    trigger: string,
+    messageId: string | undefined,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<Deliveries> {
     const body = { id: thread, messages: [message], trigger, ...(messageId ? { messageId } : {}), request_id: requestId };
     this.log.add('out', this.mode, body);
     return this.chunks(await this.api.open('POST', this.door, body, signal), signal);

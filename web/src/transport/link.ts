@@ -212,7 +212,7 @@ export class Link {
   }
 
   private async refusedBy(error: Refused, step: Step): Promise<boolean> {
-    if (error.status === 401 || error.status === 403) {
+    if (error.status === 401) {
       this.host.connection({ state: 'signin' });
       await this.waitForWake(60_000);
       this.step = { do: 'sync' };

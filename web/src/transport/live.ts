@@ -83,14 +83,27 @@ export class LiveChannel implements Channel {
 
   async answer(_thread: string, a: OutgoingAnswer): Promise<null> {
     const acknowledged = this.expect(a.approvalId, a.answerId);
-    this.push({ type: 'approval', version: '1.0', id: a.approvalId, confirmed: a.confirmed, ...(a.reason ? { reason: a.reason } : {}), answer_id: a.answerId });
+    this.push({
+      type: 'approval',
+      version: '1.0',
+      id: a.approvalId,
+      confirmed: a.confirmed,
+      ...(a.reason ? { reason: a.reason } : {}),
+      answer_id: a.answerId,
+    });
     await acknowledged;
     return null;
   }
 
   async result(_thread: string, r: OutgoingResult): Promise<void> {
     const acknowledged = this.expect(r.callId);
-    this.push({ type: 'tool_result', version: '1.0', toolCallId: r.callId, toolName: r.name, ...('result' in r.outcome ? { result: r.outcome.result } : { error: r.outcome.error }) });
+    this.push({
+      type: 'tool_result',
+      version: '1.0',
+      toolCallId: r.callId,
+      toolName: r.name,
+      ...('result' in r.outcome ? { result: r.outcome.result } : { error: r.outcome.error }),
+    });
     await acknowledged;
   }
 
@@ -168,7 +181,10 @@ export class LiveChannel implements Channel {
 
   private expect(...keys: string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.settle(keys[0]!)?.reject(new SocketDown('The server did not answer on the live connection.')), ackWithin_ms);
+      const timer = setTimeout(
+        () => this.settle(keys[0]!)?.reject(new SocketDown('The server did not answer on the live connection.')),
+        ackWithin_ms,
+      );
       const forget = () => {
         clearTimeout(timer);
         keys.forEach((k) => this.waiting.delete(k));

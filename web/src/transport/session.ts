@@ -4,7 +4,20 @@
  * the person), go through the reducer, and subscribers hear of it once per
  * frame. Components hold no copy of anything that is here.
  */
-import { callsOf, emptyThread, hydrate, isObject, reduce, textOf, type ApprovalRecord, type Call, type Message, type StoredThread, type ThreadEvent, type ThreadState } from '../protocol';
+import {
+  callsOf,
+  emptyThread,
+  hydrate,
+  isObject,
+  reduce,
+  textOf,
+  type ApprovalRecord,
+  type Call,
+  type Message,
+  type StoredThread,
+  type ThreadEvent,
+  type ThreadState,
+} from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import { HttpChannel } from './http';
 import { Link, sleep, type Connection, type LinkHost } from './link';
@@ -103,9 +116,22 @@ export class Session implements LinkHost {
     this.link = null;
   }
 
+  /** The page, the network or the key came back. */
   nudge(): void {
+    if (this.snap.connection.state === 'signin') this.set({ connection: { state: 'connecting' } });
     this.channels.live.probe();
     this.link?.nudge();
+    this.open(); // it may have dozed
+  }
+
+  /**
+   * The page is out of sight and nothing is under way: a browser has six HTTP
+   * connections to a server for all its tabs, and a sleeping one must not keep
+   * one of them. (A socket is not counted.)
+   */
+  doze(): void {
+    const resting = this.channel().mode !== 'bidi' && !this.snap.state.open && !this.awaitsFirstWord() && this.outbox.length === 0;
+    if (resting) this.close();
   }
 
   setMode(mode: Mode): void {
@@ -175,7 +201,9 @@ export class Session implements LinkHost {
     if (open) return events.some((e) => e.type === 'message_start' && e.message_id && e.message_id !== open.id) && !this.awaitsAnswer();
     if (this.awaitsAnswer()) return false;
     const known = new Set(messages.map((m) => m.id));
-    return events.some((e) => (e.type === 'message_start' ? !known.has(e.message_id ?? '') : e.type !== 'approval' && e.type !== 'unknown'));
+    return events.some((e) =>
+      e.type === 'message_start' ? !known.has(e.message_id ?? '') : e.type !== 'approval' && e.type !== 'unknown',
+    );
   }
 
   private awaitsAnswer(): boolean {
@@ -256,7 +284,13 @@ export class Session implements LinkHost {
     this.sentHere = true;
     const failedHere = answer.id.startsWith('local-');
     this.dispatch({ type: 'cut_from', id: answer.id }, { type: 'send_state', id: question.id, send: 'sending' });
-    await this.transmit({ id: question.id, requestId: newId('r'), text: textOf(question), trigger: 'regenerate-message', ...(failedHere ? {} : { messageId: answer.id }) });
+    await this.transmit({
+      id: question.id,
+      requestId: newId('r'),
+      text: textOf(question),
+      trigger: 'regenerate-message',
+      ...(failedHere ? {} : { messageId: answer.id }),
+    });
   }
 
   private async transmit(m: OutgoingMessage): Promise<void> {
@@ -341,7 +375,13 @@ export class Session implements LinkHost {
     this.decidedHere.add(found.call.id);
     try {
       await this.sendAnswer(found, approvalId, confirmed, reason);
-      const record = { id: approvalId, status: confirmed ? 'approved' : 'denied', decided_by: 'you', decided_at: new Date().toISOString(), reason: reason ?? null };
+      const record = {
+        id: approvalId,
+        status: confirmed ? 'approved' : 'denied',
+        decided_by: 'you',
+        decided_at: new Date().toISOString(),
+        reason: reason ?? null,
+      };
       this.dispatch({ type: 'approval', record });
     } catch (error) {
       await this.answerFailed(approvalId, confirmed, error);
@@ -349,7 +389,12 @@ export class Session implements LinkHost {
     this.options.changed();
   }
 
-  private async sendAnswer(found: { call: Call; message: Message }, approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
+  private async sendAnswer(
+    found: { call: Call; message: Message },
+    approvalId: string,
+    confirmed: boolean,
+    reason?: string,
+  ): Promise<void> {
     const thread = this.snap.id!;
     const answerId = newId('a');
     const answer = { approvalId, confirmed, reason, answerId, call: found.call, messageId: found.message.id };
@@ -381,7 +426,12 @@ export class Session implements LinkHost {
         return;
       }
     }
-    const message = error instanceof Unreachable ? 'The server cannot be reached. Nothing was decided; try again.' : error instanceof Error ? error.message : 'It failed.';
+    const message =
+      error instanceof Unreachable
+        ? 'The server cannot be reached. Nothing was decided; try again.'
+        : error instanceof Error
+          ? error.message
+          : 'It failed.';
     this.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: message });
   }
 
@@ -472,7 +522,11 @@ export class Session implements LinkHost {
         const channel = this.channel();
         if (channel.ready()) await channel.result(thread, { callId: call.id, name: call.name, outcome });
         else await this.api.result(thread, call.id, outcome);
-        this.dispatch('error' in outcome ? { type: 'tool_error', tool_use_id: call.id, message: outcome.error } : { type: 'tool_output', tool_use_id: call.id, output: outcome.result });
+        this.dispatch(
+          'error' in outcome
+            ? { type: 'tool_error', tool_use_id: call.id, message: outcome.error }
+            : { type: 'tool_output', tool_use_id: call.id, output: outcome.result },
+        );
         return;
       } catch (error) {
         if (error instanceof Refused) return; // decided without us; the stream says how

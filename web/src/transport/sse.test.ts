@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { readSse, SseParser } from './sse';
 
-const text = ': hi\r\nid: 41.17\r\ndata: {"a":1}\r\n\r\ndata: one\ndata: two\n\nevent: x\ndata:no space\n\n: keep-alive\n\ndata: [DONE]\n\ndata: never closed';
+const text =
+  ': hi\r\nid: 41.17\r\ndata: {"a":1}\r\n\r\ndata: one\ndata: two\n\nevent: x\ndata:no space\n\n: keep-alive\n\ndata: [DONE]\n\ndata: never closed';
 const events = [
   { id: '41.17', data: '{"a":1}' },
   { id: '41.17', data: 'one\ntwo' },

@@ -24,7 +24,19 @@ export const CodeBlock = memo(function CodeBlock({ code, language, closed }: { c
         <CopyButton text={code} label={`Copy code, ${label}`} words />
       </figcaption>
       <pre className={wrap ? 'wraps' : undefined} tabIndex={0} aria-label={`Code, ${label}`}>
-        <code>{tokens ? tokens.map((t, i) => (t.kind === 'plain' ? t.text : <span key={i} className={`tk-${t.kind}`}>{t.text}</span>)) : code}</code>
+        <code>
+          {tokens
+            ? tokens.map((t, i) =>
+                t.kind === 'plain' ? (
+                  t.text
+                ) : (
+                  <span key={i} className={`tk-${t.kind}`}>
+                    {t.text}
+                  </span>
+                ),
+              )
+            : code}
+        </code>
       </pre>
     </figure>
   );

@@ -134,7 +134,11 @@ function node(n: Inline, key: number): ReactNode {
     case 'strike':
       return <s key={key}>{n.children.map(node)}</s>;
     case 'link':
-      return <SafeLink key={key} href={n.href} text={plain(n.children)} bare={n.bare}>{n.children.map(node)}</SafeLink>;
+      return (
+        <SafeLink key={key} href={n.href} text={plain(n.children)} bare={n.bare}>
+          {n.children.map(node)}
+        </SafeLink>
+      );
     case 'image':
       return <SafeImage key={key} src={n.src} alt={n.alt} />;
   }

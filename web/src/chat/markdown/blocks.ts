@@ -29,7 +29,7 @@ interface Line {
 
 function linesFrom(text: string, start: number): Line[] {
   const out: Line[] = [];
-  for (let from = start; from < text.length; ) {
+  for (let from = start; from < text.length;) {
     const nl = text.indexOf('\n', from);
     const to = nl < 0 ? text.length : nl + 1;
     out.push({ text: text.slice(from, nl < 0 ? to : nl).replace(/\r$/, ''), from, to });
@@ -42,7 +42,13 @@ const blank = (l: Line | undefined) => !l || l.text.trim() === '';
 
 function isTable(lines: Line[], i: number): boolean {
   const next = lines[i + 1];
-  return lines[i]!.text.includes('|') && !!next && next.text.includes('-') && delimiter.test(next.text) && (next.text.includes('|') || columns(lines[i]!.text) === 1);
+  return (
+    lines[i]!.text.includes('|') &&
+    !!next &&
+    next.text.includes('-') &&
+    delimiter.test(next.text) &&
+    (next.text.includes('|') || columns(lines[i]!.text) === 1)
+  );
 }
 
 export function columns(row: string): number {
@@ -50,7 +56,10 @@ export function columns(row: string): number {
 }
 
 export function splitRow(row: string): string[] {
-  const inner = row.trim().replace(/^\|/, '').replace(/(?<!\\)\|$/, '');
+  const inner = row
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '');
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
@@ -63,7 +72,7 @@ function startsBlock(lines: Line[], i: number): boolean {
 export function splitBlocks(text: string, start = 0): Block[] {
   const lines = linesFrom(text, start);
   const out: Block[] = [];
-  for (let i = 0; i < lines.length; ) {
+  for (let i = 0; i < lines.length;) {
     if (blank(lines[i])) {
       i++;
       continue;

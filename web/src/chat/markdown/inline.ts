@@ -108,7 +108,7 @@ function runLength(src: string, at: number): number {
 
 function code(r: Reader, at: number, out: Inline[]): number {
   const n = runLength(r.src, at);
-  for (let end = r.src.indexOf('`', at + n); end >= 0; ) {
+  for (let end = r.src.indexOf('`', at + n); end >= 0;) {
     const m = runLength(r.src, end);
     if (m === n) {
       out.push({ type: 'code', text: trimCode(r.src.slice(at + n, end)) });

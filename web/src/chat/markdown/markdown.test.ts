@@ -35,7 +35,17 @@ const x = 1;
 The end.`;
 
 test('blocks are recognised', () => {
-  expect(splitBlocks(document).map((b) => b.type)).toEqual(['heading', 'paragraph', 'list', 'list', 'quote', 'table', 'code', 'rule', 'paragraph']);
+  expect(splitBlocks(document).map((b) => b.type)).toEqual([
+    'heading',
+    'paragraph',
+    'list',
+    'list',
+    'quote',
+    'table',
+    'code',
+    'rule',
+    'paragraph',
+  ]);
 });
 
 test('grown character by character, the blocks are those of the whole text', () => {
@@ -66,7 +76,19 @@ test('a table has as many cells in every row', () => {
 });
 
 function flat(nodes: Inline[]): string {
-  return nodes.map((n) => (n.type === 'text' ? n.text : n.type === 'code' ? `<code ${n.text}>` : n.type === 'break' ? '<br>' : n.type === 'image' ? `<img ${n.alt}>` : `<${n.type} ${flat(n.children)}>`)).join('');
+  return nodes
+    .map((n) =>
+      n.type === 'text'
+        ? n.text
+        : n.type === 'code'
+          ? `<code ${n.text}>`
+          : n.type === 'break'
+            ? '<br>'
+            : n.type === 'image'
+              ? `<img ${n.alt}>`
+              : `<${n.type} ${flat(n.children)}>`,
+    )
+    .join('');
 }
 
 test('inline marks', () => {
@@ -96,12 +118,23 @@ test('growing text shows no raw marks', () => {
 });
 
 test('HTML is text', () => {
-  expect(parseInline('<script>alert(1)</script><img src=x onerror=y>')).toEqual([{ type: 'text', text: '<script>alert(1)</script><img src=x onerror=y>' }]);
+  expect(parseInline('<script>alert(1)</script><img src=x onerror=y>')).toEqual([
+    { type: 'text', text: '<script>alert(1)</script><img src=x onerror=y>' },
+  ]);
 });
 
 test('only addresses a person may follow are links', () => {
   expect(safeHref('https://example.org')).toBe('https://example.org/');
-  for (const bad of ['javascript:alert(1)', 'JAVASCRIPT:alert(1)', 'data:text/html,x', 'vbscript:x', '//evil', '/local', 'file:///etc/passwd']) expect(safeHref(bad)).toBeNull();
+  for (const bad of [
+    'javascript:alert(1)',
+    'JAVASCRIPT:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    '//evil',
+    '/local',
+    'file:///etc/passwd',
+  ])
+    expect(safeHref(bad)).toBeNull();
 });
 
 test('hostile nesting costs no time', () => {

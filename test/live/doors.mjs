@@ -1,0 +1,149 @@
+// doors.mjs -- the same conversation through every door: say something, see what is
+// asked, answer, hand in a browser's result. A refused answer throws {status, code}.
+import fs from 'node:fs';
+import path from 'node:path';
+import { check, settled } from './lib.mjs';
+import { Chat, Live, textOf, toolsOf } from './ai.mjs';
+
+const refused = (status, code, message) => Object.assign(new Error(`${status} ${code}: ${message}`), { status, code });
+const STATUS = { already_decided: 409, expired: 409, superseded: 409, args_mismatch: 409, late_result: 409, claimed: 409, approval_pending: 409,
+    unknown_confirmation: 404, unknown_call: 404, unknown_thread: 404, not_client_tool: 403, reserved_name: 403, malformed_answer: 422, tool_gone: 410 };
+
+// --- POST /api/chat and POST /stream ---------------------------------------------------------
+
+class PostDoor {
+    constructor(t, server, path, id) { Object.assign(this, { t, server, path, chat: new Chat(t, server, path, id) }); }
+    get thread() { return this.chat.id; }
+    say(text) { return this.chat.say(text); }
+    get asked() { return this.chat.asked; }
+    answer(id, yes, reason) { return this.chat.answer(id, yes, reason); }
+    get offered() { return toolsOf(this.chat.last).filter((p) => p.state === 'input-available' && !p.providerExecuted && p.type !== 'tool-adk_request_confirmation').map((p) => p.toolCallId); }
+    result(call, value) { return this.chat.result(call, value); }
+    get words() { return textOf(this.chat.last); }
+    async leave() { await this.chat.current?.close(); }
+    // Another browser that knows only the address of the conversation.
+    async reload() {
+        const d = new PostDoor(this.t, this.server, this.path, this.chat.id);
+        d.chat.messages = (await this.server.get(`/v1/threads/${this.chat.id}${this.path === '/stream' ? '?approval=adk' : ''}`)).json.messages;
+        return d;
+    }
+}
+
+// --- /live ----------------------------------------------------------------------------------------
+
+class LiveDoor {
+    static async open(t, server, thread) {
+        const d = new LiveDoor();
+        Object.assign(d, { t, server, live: await Live.open(t, server, { thread, json: true }) });
+        return d;
+    }
+    get thread() { return this.live.thread; }
+    say(text) { return this.live.say(text); }
+    get asked() {
+        if (this.live.last) return this.live.asked;
+        return this.live.hello.pending.map((p) => ({ id: p.id, call: p.tool_use_id, tool: p.tool, input: p.input }));
+    }
+    async outcome(id) {
+        const f = (await this.live.find((x) => x.control && x.control.for === id && ['ack', 'error'].includes(x.control.type), `the ack of ${id}`)).control;
+        if (f.type === 'error') throw refused(STATUS[f.code], f.code, f.message);
+        if (!f.duplicate) await this.live.turn();
+        return f;
+    }
+    answer(id, yes, reason) { this.live.answer(id, yes, { reason }); return this.outcome(id); }
+    get offered() { return toolsOf(this.live.last).filter((p) => p.state === 'input-available' && !p.providerExecuted && p.type !== 'tool-adk_request_confirmation').map((p) => p.toolCallId); }
+    result(call, value) { this.live.result(call, value); return this.outcome(call); }
+    get words() { return textOf(this.live.last); }
+    async leave() { this.live.drop(); }
+    reload() { return LiveDoor.open(this.t, this.server, this.live.thread); }
+}
+
+// --- POST /v1/chat/stream ------------------------------------------------------------------------------
+
+class TypedDoor {
+    constructor(t, server, thread) { Object.assign(this, { t, server, thread, streams: [] }); }
+    async read(body) {
+        const s = await this.server.open('POST', '/v1/chat/stream', { ...(this.thread && { thread_id: this.thread }), ...body });
+        if (s.status !== 200) throw refused(s.status, s.json.error.code, s.json.error.message);
+        await s.read();
+        this.thread = s.thread;
+        this.streams.push(s);
+        return s;
+    }
+    say(text) { this.streams = []; return this.read({ message: text }); }
+    get asked() {
+        if (this.pending) return this.pending.map((p) => ({ id: p.id, call: p.tool_use_id, tool: p.tool, input: p.input }));
+        return this.streams.at(-1).of('tool_confirmation').map((c) => ({ id: c.confirmation_id, call: c.tool_use_id, tool: c.tool, input: c.input }));
+    }
+    answer(id, yes, reason) { return this.read({ action: { action: yes ? 'approve' : 'deny', data: { confirmation_id: id, ...(reason && { reason }) } } }); }
+    get offered() { return this.streams.at(-1).of('tool_start').filter((e) => e.where === 'client').map((e) => e.tool_use_id); }
+    async result(call, value) {
+        const after = this.streams.at(-1).lastId;
+        const r = await this.server.post(`/v1/threads/${this.thread}/results/${call}`, { result: value });
+        if (r.status !== 200) throw refused(r.status, r.json.error.code, r.json.error.message);
+        const f = await this.server.events(this.thread, after);
+        await f.must((e) => e.data.type === 'complete');
+        await f.close();
+        this.streams.push(f);
+    }
+    get words() { return this.streams.map((s) => s.words).join(''); }
+    async leave() { await this.streams.at(-1)?.close(); }
+    async reload() {
+        const d = new TypedDoor(this.t, this.server, this.thread);
+        d.pending = (await this.server.get(`/v1/threads/${this.thread}`)).json.pending;
+        return d;
+    }
+}
+
+export const DOORS = {
+    '/api/chat': async (t, server) => new PostDoor(t, server, '/api/chat'),
+    '/stream': async (t, server) => new PostDoor(t, server, '/stream'),
+    '/live': (t, server) => LiveDoor.open(t, server),
+    typed: async (t, server) => new TypedDoor(t, server),
+};
+
+export const TOOLS = {
+    process_payment: { ask: 'Send 50 dollars to Hanako', client: false },
+    change_bgm: { ask: 'Change the BGM to track 1', client: true, result: { playing: 1 } },
+    get_location: { ask: 'Where am I?', client: true, result: { latitude: 35.6, longitude: 139.7 } },
+};
+
+// A server whose clock can be moved: t.serve(timed(t)), then later(server, ms).
+export function timed(t, options = {}) {
+    const dir = options.dir ?? t.folder(), clock = path.join(dir, 'clock');
+    if (!fs.existsSync(clock)) fs.writeFileSync(clock, '0');
+    return { ...options, dir, env: { ...options.env, PARLEY_CLOCK_FILE: clock } };
+}
+export function later(server, ms) {
+    const clock = path.join(server.dir, 'clock');
+    fs.writeFileSync(clock + '.new', String(Number(fs.readFileSync(clock, 'utf8')) + ms));
+    fs.renameSync(clock + '.new', clock);
+}
+export const DAY = 24 * 3600 * 1000;
+
+// The one question of a turn.
+export async function ask(door, tool) {
+    await door.say(TOOLS[tool].ask);
+    check(door.asked.length === 1 && door.asked[0].tool === tool, `one question about ${tool}: ${JSON.stringify(door.asked)}`);
+    return door.asked[0];
+}
+
+// After a yes: what a browser does if it is its turn, until the run is over.
+export async function finish(door, tool) {
+    if (TOOLS[tool].client) {
+        check(door.offered.length === 1, `the call is offered: ${door.offered}`);
+        await door.result(door.offered[0], TOOLS[tool].result);
+    }
+    const t = await settled(door.server, door.thread);
+    check(t.state === 'idle', `idle: ${t.state}`);
+    return t;
+}
+
+// The ledger line is the proof for a payment; for a browser's tool it is the record of the approval.
+export async function executed(server, q, tool) {
+    const a = (await server.get(`/v1/approvals/${q.id}`)).json;
+    const lines = server.ledger().filter((l) => l.call_id === q.call).length;
+    check(lines <= 1, `one line for one call: ${lines}`);
+    if (tool === 'process_payment') check((lines === 1) === (a.status === 'done'), `ledger and record agree: ${lines} ${a.status}`);
+    return a;
+}
+export { refused };

@@ -1,0 +1,221 @@
+// The seeds' conversations with a real model's wire: search, payment with approval,
+// tools of the browser. Every body that was sent is looked at.
+import { Chat } from './ai.mjs';
+import { check, same, settled, sound, test, until } from './lib.mjs';
+import { WIRES, keepsSecrets, mayCall, readBody, serveModel, soundBody, startUpstream, systemOf, toolNames } from './upstream.mjs';
+
+const SEARCH = '{{call browser_search {"query":"React 19"}}}';
+const PAY = (recipient, amount = 50) => `{{call process_payment {"amount":${amount},"currency":"USD","recipient":"${recipient}"}}}`;
+const BGM = '{{call change_bgm {"track":1}}}';
+
+// A server, the service behind it, and what must hold at the end: no body was refused, none had a flaw.
+async function pair(t, wire, more) {
+    const up = await startUpstream(t), server = await serveModel(t, up, wire, more);
+    const bodies = async () => {
+        const all = await up.requests();
+        same(up.err, '', 'bodies the real service would refuse');
+        for (const r of all) soundBody(wire, r);
+        return all.map((r) => r.body);
+    };
+    return { up, server, bodies };
+}
+
+for (const wire of WIRES) {
+    test(`${wire}: a search with a thought before it, and a second turn on top`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const s = sound(await server.turn(`{{think}} Find it ${SEARCH}`));
+        same(s.of('tool_start')[0].tool, 'browser.search', 'the tool under its own name');
+        same(s.of('intent_confirmation')[0].message, "I'll search for information about React 19...");
+        check(s.payload.message.includes('[[tool:0]]') && s.payload.message.includes('The tools said: '), s.payload.message);
+        check(s.payload.usage.input_tokens === 40 && s.payload.usage.output_tokens === 24, `usage: ${JSON.stringify(s.payload.usage)}`);
+        sound(await server.turn('And now?', { thread_id: s.thread }));
+        const [one, two, three] = await bodies(), read = readBody(wire, three);
+        check(toolNames[wire](one).includes('browser_search'), `names as the wire takes them: ${toolNames[wire](one)}`);
+        check(toolNames[wire](one).every((n) => /^[a-zA-Z0-9_-]{1,64}$/.test(n)), 'every name fits the wire');
+        same(readBody(wire, two)[1].calls.map((c) => [c.name, c.input]), [['browser_search', { query: 'React 19' }]], 'the call as it came');
+        const told = read[2].results[0].text;
+        same(wire === 'gemini' ? JSON.parse(told).result : told, s.payload.tool_history[0].output, 'the result, whole');
+        if (wire === 'anthropic') same(readBody(wire, two)[1].thoughts.length, 1, 'the thought goes back, signed');
+        if (wire === 'gemini') check(readBody(wire, two)[1].calls[0].signature, 'signed');
+        same(read.at(-1).texts.at(-1), 'And now?');
+        same(JSON.stringify(readBody(wire, three).slice(0, 2)), JSON.stringify(readBody(wire, two).slice(0, 2)), 'a history only grows');
+    });
+
+    test(`${wire}: three calls at once, one of them gated, are answered together and in order`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const s = sound(await server.turn(`${SEARCH} ${PAY('Hanako')} {{call get_weather {"city":"Tokyo"}}}`));
+        same(s.payload.awaiting.length, 1);
+        same((await bodies()).length, 1, 'the model is not asked while a gate waits');
+        const yes = await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: true });
+        same(yes.status, 200, yes.text);
+        await settled(server, s.thread);
+        const all = await bodies(), results = readBody(wire, all[1]).at(-1).results;
+        same(all.length, 2, 'requests');
+        same(results.length, 3, 'every call has its result');
+        check(results[0].text.includes('React') && results[1].text.includes('Hanako') && results[2].text.includes('Tokyo'), `in order: ${JSON.stringify(results)}`);
+        same(server.ledger().map((l) => [l.recipient, l.amount]), [['Hanako', 50]], 'the ledger');
+    });
+
+    test(`${wire}: a payment is denied through /v1/approvals, and the model is told in one form`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const s = sound(await server.turn(PAY('Hanako')));
+        same((await server.post(`/v1/approvals/${s.payload.awaiting[0]}`, { confirmed: false, reason: 'Too much.' })).status, 200);
+        const thread = await settled(server, s.thread);
+        const all = await bodies(), result = readBody(wire, all[1]).at(-1).results[0];
+        same(JSON.parse(result.text), { error: 'User denied execution', denied: true, reason: 'Too much.' }, 'what the model is told');
+        if (wire === 'anthropic') same(result.error, true, 'marked as an error');
+        same(server.ledger(), [], 'the ledger');
+        same(thread.state, 'idle');
+    });
+
+    test(`${wire}: payments approved and denied through /stream go on in the same message`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const chat = new Chat(t, server, '/stream');
+        await chat.say(`{{think}} ${PAY('Hanako')}`);
+        same(chat.asked.map((a) => [a.tool, a.input]), [['process_payment', { amount: 50, currency: 'USD', recipient: 'Hanako' }]]);
+        await chat.answer(chat.asked[0].id, true);
+        same(chat.messages.length, 2, 'one message of each');
+        await chat.say(PAY('Taro', 20));
+        await chat.answer(chat.asked[0].id, false, 'No.');
+        const all = await bodies(), last = readBody(wire, all.at(-1));
+        same(all.length, 4, 'requests');
+        same(JSON.parse(last.at(-1).results[0].text), { error: 'User denied execution', denied: true, reason: 'No.' });
+        check(last[2].results[0].text.includes('Hanako'), 'the first payment is still told');
+        same(server.ledger().map((l) => l.recipient), ['Hanako'], 'the ledger');
+    });
+
+    test(`${wire}: a gated tool of the browser runs there after the yes, and its result is told`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        for (const door of ['/api/chat', '/stream']) {
+            const chat = new Chat(t, server, door);
+            chat.onTool = async (c) => { if (c.toolName === 'change_bgm' && chat.tool(c.toolCallId).state === 'input-available') await chat.result(c.toolCallId, { changed: true, track: c.input.track }); };
+            await chat.say(BGM);
+            same(chat.asked.length, 1, `${door}: it is asked`);
+            await chat.answer(chat.asked[0].id, true);
+            const last = readBody(wire, (await bodies()).at(-1));
+            same(JSON.parse(last.at(-1).results[0].text), { changed: true, track: 1 }, `${door}: the result`);
+        }
+        const chat = new Chat(t, server, '/api/chat');
+        await chat.say(BGM);
+        await chat.answer(chat.asked[0].id, false);
+        same(JSON.parse(readBody(wire, (await bodies()).at(-1)).at(-1).results[0].text), { error: 'User denied execution', denied: true });
+    });
+
+    test(`${wire}: images of the user's messages are sent, and stay in the history`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const data = Buffer.from('a picture').toString('base64');
+        const chat = new Chat(t, server);
+        chat.messages.push({ id: 'u1', role: 'user', parts: [{ type: 'file', mediaType: 'image/png', filename: 'a.png', url: `data:image/png;base64,${data}` }, { type: 'text', text: 'What is this?' }] });
+        await chat.send();
+        await chat.say('Sure?');
+        for (const b of await bodies()) same(readBody(wire, b)[0].files, [{ type: 'image/png', data }], 'the picture');
+        same(readBody(wire, (await bodies())[0])[0].texts, ['What is this?']);
+    });
+
+    test(`${wire}: the closing call after the last round allows no tools`, async (t) => {
+        const { server, bodies } = await pair(t, wire, { config: { max_iterations: 3 } });
+        const s = sound(await server.turn('{{again}} keep going'));
+        const all = await bodies();
+        same(all.map(mayCall[wire]), [true, true, true, false], 'calls allowed');
+        same(s.of('tool_complete').length, 3, 'rounds');
+        check(s.payload.message.split('[[tool:2]]')[1].trim(), 'closing words');
+        same(toolNames[wire](all[3]), toolNames[wire](all[0]), 'the tools are still described: the history speaks of them');
+    });
+
+    test(`${wire}: a call that does not fit its schema is answered with what is wrong, and nothing runs`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const s = sound(await server.turn('{{call process_payment {"amount":"much","currency":"USD","recipient":"Hanako"}}}'));
+        same(s.of('tool_confirmation').length, 0, 'nobody is asked');
+        const result = readBody(wire, (await bodies())[1]).at(-1).results[0];
+        check(/amount/.test(result.text), `what is wrong: ${result.text}`);
+        same(server.ledger(), []);
+    });
+}
+
+test('anthropic: cache marks stand on the system prompt and the last block, never more than four', async (t) => {
+    const { server, bodies } = await pair(t, 'anthropic');
+    const s = await server.turn(SEARCH);
+    await server.turn('Go on', { thread_id: s.thread });
+    for (const b of await bodies()) {
+        same(b.system.at(-1).cache_control, { type: 'ephemeral' }, 'on the system prompt');
+        same(b.messages.at(-1).content.at(-1).cache_control, { type: 'ephemeral' }, 'on the last block');
+        check(JSON.stringify(b).split('"cache_control"').length - 1 <= 4, 'at most four');
+    }
+    const all = await bodies();
+    same(JSON.stringify(all[0].tools), JSON.stringify(all[2].tools), 'tools are spelled the same each time');
+});
+
+test('every model attempt is one line in the log: model, status, first byte, tokens; no key, no words', async (t) => {
+    for (const wire of WIRES) {
+        const { server } = await pair(t, wire, { model: { retries: 1 } });
+        await server.turn('hello, log');
+        await server.turn('{{scenario:429}} limited');
+        await server.turn('{{scenario:cut}} cut');
+        const lines = await until(() => { const l = server.log.filter((x) => x.event.startsWith('model.')); return l.length >= 4 && l; }, 'four lines');
+        same(lines.map((l) => [l.event, Number(l.status), Number(l.attempt)]), [['model.answered', 200, 1], ['model.retry', 429, 1], ['model.failed', 429, 2], ['model.failed', 200, 1]], `${wire}: attempts`);
+        for (const l of lines) {
+            same([l.provider, l.request], [wire, 'req_1'], 'who and which request');
+            check(Number(l.first_byte_ms) >= 0 && Number(l.ms) >= Number(l.first_byte_ms), `times: ${JSON.stringify(l)}`);
+        }
+        same([lines[0].input_tokens, lines[0].output_tokens].map(Number), [20, 12], 'tokens');
+        check(!server.err.includes('hello, log') && !server.err.includes('You said'), 'no words of the conversation');
+        await keepsSecrets(server);
+    }
+});
+
+test('per page model and prompt, and a list of models of which the next answers', async (t) => {
+    const up = await startUpstream(t);
+    const models = { broken: up.model('anthropic', { model: 'sc-500-no', retries: 0 }), spare: up.model('gemini'), other: up.model('openai', { model: 'other' }) };
+    const server = await serveModel(t, up, 'anthropic', { config: { models, model: ['broken', 'spare'], pages: { shop: { model: 'other', system: 'You sell.' } } } });
+    const s = sound(await server.turn(`{{think}} ${SEARCH}`));
+    check(s.payload.message.includes('The tools said'), 'the spare answers');
+    await server.turn('second', { thread_id: s.thread });
+    const first = await up.requests();
+    same(first.map((r) => (r.path.includes('/messages') ? 'anthropic' : 'gemini')), ['anthropic', 'gemini', 'anthropic', 'gemini', 'anthropic', 'gemini'], 'who was asked');
+    for (const r of first) soundBodyOf(r);
+    await up.forget();
+    const shop = sound(await server.turn('a page', { page: 'shop' }));
+    const [one] = await up.requests();
+    same([one.path, one.body.model, systemOf.openai(one.body)], ['/v1/chat/completions', 'other', 'You sell.']);
+    check(shop.payload.message.startsWith('You said'), 'it answers');
+    same(up.err, '', 'bodies the real service would refuse');
+    const lines = await until(() => { const l = server.log.filter((x) => x.event === 'model.fallback'); return l.length >= 3 && l; }, 'three lines');
+    same(lines.map((l) => [l.model, l.next]), [['fallback', 'spare'], ['fallback', 'spare'], ['fallback', 'spare']]);
+});
+
+// After a change of provider ids and signatures of the other one must not be shown.
+function soundBodyOf({ path, body }) {
+    const wire = path.includes('/messages') ? 'anthropic' : 'gemini', messages = readBody(wire, body);
+    messages.forEach((m, i) => { if (m.results.length) same(m.results.map((r) => r.id), messages[i - 1].calls.map((c) => c.id), 'results follow their calls'); });
+    if (wire === 'anthropic') check(!JSON.stringify(body).includes('c2lnLWc='), 'no foreign signatures');
+    else for (const m of messages) if (m.calls.length) same(m.calls[0].signature, 'c2lnLWc=', 'its own signature, also inside a list');
+}
+
+test('a fallback does not follow when words were told already', async (t) => {
+    const up = await startUpstream(t);
+    const models = { cut: up.model('openai', { model: 'sc-cut' }), spare: up.model('openai') };
+    const server = await serveModel(t, up, 'openai', { config: { models, model: ['cut', 'spare'] } });
+    const s = await server.turn('hello');
+    same([s.words, s.events.at(-1).data.type, s.events.at(-1).data.code], ['Half an', 'error', 'model_cut']);
+    same((await up.requests()).length, 1, 'requests');
+});
+
+test('the environment picks the provider, and serve says which and why, without the key', async (t) => {
+    const up = await startUpstream(t);
+    const env = { anthropic: ['ANTHROPIC', ''], gemini: ['GEMINI', '/v1beta'], openai: ['OPENAI', '/v1'] };
+    for (const wire of WIRES) {
+        const [name, base] = env[wire], key = 'sk-from-the-environment';
+        const server = await t.serve({ env: { [`${name}_API_KEY`]: key, [`${name}_BASE_URL`]: `http://127.0.0.1:${up.port}${base}`, [`${name}_MODEL`]: 'picked' } });
+        const line = server.out.split('\n').find((l) => l.startsWith('  model'));
+        check(line.includes(wire) && line.includes('picked') && line.includes(`because ${name}_API_KEY is set`), line);
+        const s = sound(await server.turn('hello'));
+        check(s.payload.message.startsWith('You said: hello'), s.payload.message);
+        const [r] = await up.requests();
+        check(r.key.includes(key) && (r.body.model === 'picked' || r.path.includes('/picked:')), JSON.stringify(r).slice(0, 300));
+        check(!server.out.includes(key) && !server.err.includes(key), 'the key is nowhere');
+        await up.forget();
+    }
+    const local = await t.serve({ env: { OPENAI_BASE_URL: `http://127.0.0.1:${up.port}/v1` } });
+    check(/because OPENAI_BASE_URL is set/.test(local.out), local.out);
+    same((await t.serve()).out.includes('demo'), true, 'none of them: the demo');
+});

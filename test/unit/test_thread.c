@@ -1,0 +1,507 @@
+/* A thread's mailbox, driven by hand: the model is a puppet, the tool too, the store is real
+ * but in memory. What must hold in orders of events that no clock can be made to repeat. */
+#include "base/clock.h"
+#include "run/engine.h"
+#include "test.h"
+#include "tool/policy.h"
+
+/* --- the stage ---------------------------------------------------------------------- */
+
+struct model_run { struct model_sink *sink; };
+
+struct stage {
+    struct loop       loop;
+    struct arena      arena;
+    struct store     *store;
+    struct registry   registry;
+    struct hub       *hub;
+    struct hub_page   page;
+    struct model      model;
+    struct model_run  run;         /* the model's one call */
+    bool              speaking, no_calls;
+    unsigned          asked;       /* how often the model was called */
+    struct tool_job  *job;         /* the tool's one job */
+    unsigned          cancels;
+    bool              drained;
+};
+static struct stage *on;           /* one at a time */
+
+static struct model_run *puppet_start(struct model *m, const struct model_request *q, struct model_sink *sink)
+{
+    (void)m;
+    on->run.sink = sink;
+    on->speaking = true;
+    on->asked++;
+    on->no_calls = q->no_calls;
+    return &on->run;
+}
+static void puppet_cancel(struct model_run *r) { (void)r; on->speaking = false; }
+static void puppet_free(struct model *m) { (void)m; }
+static const struct model_ops PUPPET = { .start = puppet_start, .cancel = puppet_cancel, .free = puppet_free };
+
+static enum err tool_start(struct tool *t, struct tool_job *j) { (void)t; on->job = j; return OK; }
+static void tool_cancel(struct tool_job *j) { (void)j; on->cancels++; }
+static const struct tool_ops TOOL = { .start = tool_start, .cancel = tool_cancel };
+
+static void add_tool(struct stage *s, const char *name, enum tool_where where, enum tool_confirm confirm)
+{
+    struct tool *t = registry_tool(&s->registry, str_c(name));
+    t->schema_text = STR("{\"type\":\"object\"}");
+    t->where = where;
+    t->confirm = confirm;
+    t->ops = where == TOOL_SERVER ? &TOOL : NULL;
+    t->timeout_ms = 60;
+    t->expires_s = 3600;
+    REQUIRE(registry_add(&s->registry, t) == OK);
+}
+
+static void make_hub(struct stage *s)
+{
+    s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = &s->page,
+                                          .page_count = 1, .max_iterations = 2, .tool_text_max = 1000, .runs_max = 10,
+                                          .threads_max = 100, .client_timeout_ms = 40 });
+    REQUIRE(s->hub);
+}
+
+static void stage_up(struct stage *s)
+{
+    struct str why;
+    *s = (struct stage){ .model = { .ops = &PUPPET, .provider = STR("puppet") } };
+    s->page = (struct hub_page){ .all_tools = true, .model = &s->model };
+    on = s;
+    arena_init(&s->arena, 0);
+    REQUIRE(loop_init(&s->loop) == OK);
+    REQUIRE(store_open(&s->loop, STR("sqlite::memory:"), &s->arena, &s->store, &why) == OK);
+    registry_init(&s->registry);
+    add_tool(s, "work", TOOL_SERVER, CONFIRM_NEVER);
+    add_tool(s, "pay", TOOL_SERVER, CONFIRM_ALWAYS);
+    add_tool(s, "locate", TOOL_CLIENT, CONFIRM_NEVER);
+    make_hub(s);
+}
+
+static void stage_down(struct stage *s)
+{
+    store_close(s->store);
+    hub_free(s->hub);
+    registry_done(&s->registry);
+    loop_done(&s->loop);
+    arena_done(&s->arena);
+}
+
+/* --- commands ---------------------------------------------------------------------------- */
+
+struct said { struct str run; int status; char code[32]; bool done, duplicate; };
+
+static void heard(struct command *c, const struct answer *a)
+{
+    struct said *x = c->ctx;
+    x->done = true;
+    x->status = a->status;
+    x->duplicate = a->duplicate;
+    x->run = arena_dup(&on->arena, a->run);
+    snprintf(x->code, sizeof x->code, "%s", a->code ? a->code : "");
+    command_free(c);
+}
+
+static struct command *command(enum command_kind kind, struct said *x)
+{
+    struct command *c = command_new(kind);
+    REQUIRE(c);
+    *x = (struct said){ 0 };
+    c->log = (struct log_name){ STR("ann"), STR("t_1") };
+    c->by = STR("ann");
+    c->via = STR("rest");
+    c->create = kind == CMD_MESSAGE;
+    c->may_decide = true;
+    c->done = heard;
+    c->ctx = x;
+    return c;
+}
+
+#define UNTIL(cond)                                                                          \
+    do {                                                                                     \
+        uint64_t end_ = clock_mono_ms() + 10000;                                             \
+        uv_timer_t tick_;                                                                    \
+        uv_timer_init(&on->loop.uv, &tick_);                                                 \
+        uv_timer_start(&tick_, tick, 5, 5);                                                  \
+        while (!(cond) && clock_mono_ms() < end_) uv_run(&on->loop.uv, UV_RUN_ONCE);         \
+        bool came_ = (cond);                                                                 \
+        uv_close((uv_handle_t *)&tick_, NULL);                                               \
+        uv_run(&on->loop.uv, UV_RUN_NOWAIT);                                                 \
+        if (!came_) REQUIRE(cond);                                                           \
+    } while (0)
+static void tick(uv_timer_t *t) { (void)t; }
+
+static struct said say(struct stage *s, const char *text)
+{
+    struct said     x;
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->text = str_c(text);
+    hub_submit(s->hub, c);
+    UNTIL(x.done);
+    return x;
+}
+
+static struct thread *the_thread(struct stage *s) { return hub_find(s->hub, (struct log_name){ STR("ann"), STR("t_1") }); }
+
+/* The log as words: "message step:end ended:complete". */
+static struct str story(struct stage *s)
+{
+    const struct fold *f = thread_fold(the_thread(s));
+    struct buf         b;
+    buf_init(&b, 0);
+    for (size_t i = 0; i < f->count; i++) {
+        const struct fact *x = f->facts[i];
+        buf_printf(&b, "%s%s", i ? " " : "", fact_name(x->kind));
+        if (x->kind == FACT_STEP) buf_printf(&b, ":" STR_FMT, STR_ARG(x->stop));
+        else if (x->outcome) buf_printf(&b, ":%s", word_name(x->outcome));
+    }
+    struct str r = arena_dup(&s->arena, buf_view(&b));
+    buf_done(&b);
+    return r;
+}
+
+static bool idle(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && !run_live(t->fold.run); }
+static bool waits(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && run_waiting(t->fold.run); }
+
+static void says(struct stage *s, const char *text) { s->run.sink->text(s->run.sink, str_c(text)); }
+static void calls(struct stage *s, const char *tool, const char *input)
+{
+    s->run.sink->call(s->run.sink, STR("p"), str_c(tool));
+    s->run.sink->input(s->run.sink, str_c(input));
+    s->run.sink->call_end(s->run.sink);
+}
+static void stops(struct stage *s, enum model_stop how) { s->speaking = false; s->run.sink->done(s->run.sink, how); }
+static void finishes(struct stage *s, enum tool_outcome o) { struct tool_job *j = s->job; s->job = NULL; j->finish(j, &(struct tool_result){ .outcome = o, .text = STR("ok") }); }
+
+/* --- tests -------------------------------------------------------------------------------- */
+
+TEST(a_turn_is_a_message_its_steps_and_an_end)
+{
+    struct stage s;
+    stage_up(&s);
+    CHECK(say(&s, "hello").status == 200);
+    UNTIL(s.speaking);
+    says(&s, "Let me.");
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    CHECK(thread_committed(the_thread(&s)) == 3);           /* the start was on disk before the tool ran */
+    finishes(&s, TOOL_DONE);
+    UNTIL(s.speaking);
+    says(&s, "Done.");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    CHECK_STR(story(&s), "message step:calls started finished:done step:end ended:complete");
+    CHECK(hub_runs(s.hub) == 0);
+    stage_down(&s);
+}
+
+TEST(a_stop_and_the_end_of_the_step_in_one_turn_keep_the_words_once)
+{
+    for (int stop_first = 0; stop_first < 2; stop_first++) {
+        struct stage s;
+        struct said  x;
+        stage_up(&s);
+        say(&s, "hello");
+        UNTIL(s.speaking);
+        says(&s, "Some words.");
+        struct thread *t = the_thread(&s);
+        t->inflight = true;                                 /* as while an append is under way */
+        if (stop_first) hub_submit(s.hub, command(CMD_STOP, &x));
+        stops(&s, STOP_END);
+        if (!stop_first) hub_submit(s.hub, command(CMD_STOP, &x));
+        t->inflight = false;
+        thread_pump(t);
+        UNTIL(x.done && idle(&s));
+        CHECK_STR(story(&s), stop_first ? "message stop step:cancelled ended:cancelled" : "message step:end stop ended:cancelled");
+        CHECK(hub_runs(s.hub) == 0);
+        stage_down(&s);
+    }
+}
+
+TEST(a_stop_takes_the_words_so_far_and_nothing_after_them)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    says(&s, "Half a sen");
+    hub_submit(s.hub, command(CMD_STOP, &x));
+    CHECK(!s.speaking);                                     /* hung up at once */
+    UNTIL(idle(&s));
+    CHECK_STR(story(&s), "message stop step:cancelled ended:cancelled");
+    CHECK_STR(thread_fold(the_thread(&s))->facts[2]->parts[0].text, "Half a sen");
+    stage_down(&s);
+}
+
+TEST(a_model_that_fails_ends_the_run_and_keeps_its_words)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    says(&s, "Half");
+    s.speaking = false;
+    s.run.sink->failed(s.run.sink, &(struct model_error){ "model_error", STR("It broke."), true });
+    UNTIL(idle(&s));
+    CHECK_STR(story(&s), "message step:error ended:error");
+    stage_down(&s);
+}
+
+TEST(a_model_that_never_stops_calling_is_closed_at_the_limit)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    for (int i = 0; i < 2; i++) {
+        UNTIL(s.speaking);
+        CHECK(!s.no_calls);
+        calls(&s, "work", "{}");
+        stops(&s, STOP_CALLS);
+        UNTIL(s.job);
+        finishes(&s, TOOL_DONE);
+    }
+    UNTIL(s.speaking);
+    CHECK(s.no_calls);
+    calls(&s, "work", "{}");                                /* although it was told not to */
+    stops(&s, STOP_CALLS);
+    UNTIL(idle(&s));
+    CHECK(s.asked == 3 && !s.job);
+    CHECK_STR(story(&s), "message step:calls started finished:done step:calls started finished:done step:limit finished:failed ended:complete");
+    stage_down(&s);
+}
+
+TEST(a_call_at_the_length_limit_is_not_run_and_the_model_is_told)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_LENGTH);
+    UNTIL(s.asked == 2);
+    CHECK(!s.job);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(a_refusal_is_the_last_word_and_its_calls_are_not_run)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_REFUSAL);
+    UNTIL(idle(&s));
+    CHECK(s.asked == 1 && !s.job);
+    CHECK_STR(story(&s), "message step:refusal finished:failed ended:complete");
+    stage_down(&s);
+}
+
+TEST(a_call_whose_end_was_not_seen_is_not_run)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    s.run.sink->call(s.run.sink, STR("p"), STR("work"));
+    s.run.sink->input(s.run.sink, STR("{}"));
+    stops(&s, STOP_CALLS);
+    UNTIL(s.asked == 2);
+    CHECK(!s.job);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    CHECK_STR(story(&s), "message step:calls finished:failed step:end ended:complete");
+    stage_down(&s);
+}
+
+TEST(bad_calls_get_an_error_each_and_the_model_goes_on)
+{
+    static const struct { const char *tool, *input; } BAD[] = { { "nothing", "{}" }, { "work", "[1]" }, { "work", "{\"a\":" }, { "work", "7" } };
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    for (size_t i = 0; i < 4; i++) calls(&s, BAD[i].tool, BAD[i].input);
+    stops(&s, STOP_CALLS);
+    UNTIL(s.asked == 2);
+    CHECK(!s.job);
+    CHECK_STR(story(&s), "message step:calls finished:failed finished:failed finished:failed finished:failed");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(an_input_of_blanks_is_an_empty_object_and_leaves_the_words_after_it_right)
+{
+    static char long_text[20000];
+    struct stage s;
+    memset(long_text, 'x', sizeof long_text - 1);
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    says(&s, "Before.");
+    calls(&s, "work", " \n");
+    says(&s, "After.");
+    says(&s, long_text);                                    /* the bytes of the step move */
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    const struct fact *step = thread_fold(the_thread(&s))->facts[1];
+    CHECK_STR(step->parts[0].text, "Before.");
+    CHECK_STR(str_trim(step->parts[1].text), "{}");
+    CHECK(str_starts(step->parts[2].text, STR("After.xxx")) && step->parts[2].text.len == 6 + sizeof long_text - 1);
+    finishes(&s, TOOL_DONE);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(more_calls_at_once_than_fit_end_the_run)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    for (int i = 0; i < 40 && s.speaking; i++) calls(&s, "work", "{}");
+    UNTIL(idle(&s));
+    CHECK(!s.job);
+    CHECK_STR(story(&s), "message step:error ended:error");
+    stage_down(&s);
+}
+
+TEST(a_tool_that_takes_too_long_is_told_to_stop_and_has_failed)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    UNTIL(s.cancels == 1);
+    finishes(&s, TOOL_CANCELLED);
+    UNTIL(s.speaking);
+    CHECK_STR(story(&s), "message step:calls started finished:failed");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(a_browser_that_does_not_answer_in_time_has_failed)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "locate", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.asked == 2);
+    CHECK_STR(story(&s), "message step:calls started finished:failed");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(a_queued_message_waits_and_one_that_still_waits_at_the_end_is_told)
+{
+    struct stage s;
+    struct said  a, b;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    struct command *q = command(CMD_MESSAGE, &a);
+    q->text = STR("next");
+    q->when_busy = BUSY_QUEUE;
+    hub_submit(s.hub, q);
+    CHECK(!a.done);
+    stops(&s, STOP_END);
+    UNTIL(a.done && s.speaking);
+    CHECK(a.status == 200 && s.asked == 2);
+    q = command(CMD_MESSAGE, &b);
+    q->text = STR("and another");
+    q->when_busy = BUSY_QUEUE;
+    hub_submit(s.hub, q);
+    hub_drain(s.hub, NULL, NULL);
+    UNTIL(b.done);
+    CHECK(b.status == 503 && strcmp(b.code, "restarting") == 0);
+    stage_down(&s);
+}
+
+TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
+{
+    struct stage s;
+    stage_up(&s);
+    for (unsigned i = 0; i < 5; i++) {
+        if (i == 0) say(&s, "hello");
+        else hub_recover(s.hub);
+        if (i < 4) UNTIL(s.speaking);
+        else UNTIL(the_thread(&s) && idle(&s));
+        if (i == 4) break;
+        UNTIL(!s.hub->expiry_busy);                         /* the store still has its question */
+        hub_free(s.hub);                                    /* as if the process had died here */
+        uv_run(&s.loop.uv, UV_RUN_NOWAIT);
+        s.speaking = false;
+        make_hub(&s);
+    }
+    CHECK_STR(story(&s), "message resumed resumed resumed ended:error");
+    CHECK(s.asked == 4 && hub_runs(s.hub) == 0);
+    stage_down(&s);
+}
+
+TEST(a_payment_that_was_running_when_the_process_died_is_unknown_and_not_run_again)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct command *c = command(CMD_DECIDE, &x);
+    c->id = arena_dup(&c->arena, thread_fold(the_thread(&s))->calls[0]->asked->id);
+    c->confirmed = true;
+    hub_submit(s.hub, c);
+    UNTIL(s.job && x.done);
+    finishes(&s, TOOL_UNKNOWN);
+    UNTIL(s.speaking);
+    CHECK_STR(story(&s), "message step:calls asked decided:approved started finished:unknown");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(two_answers_in_one_turn_have_one_winner)
+{
+    struct stage s;
+    struct said  yes, no;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct thread *t = the_thread(&s);
+    struct str     id = arena_dup(&s.arena, t->fold.calls[0]->asked->id);
+    t->inflight = true;
+    for (int i = 0; i < 2; i++) {
+        struct command *c = command(CMD_DECIDE, i ? &yes : &no);
+        c->id = id;
+        c->confirmed = i;
+        hub_submit(s.hub, c);
+    }
+    t->inflight = false;
+    thread_pump(t);
+    UNTIL(yes.done && no.done && s.speaking);
+    CHECK(no.status == 200 && yes.status == 409 && strcmp(yes.code, "already_decided") == 0);
+    CHECK(!s.job);
+    CHECK_STR(story(&s), "message step:calls asked decided:denied finished:denied");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
