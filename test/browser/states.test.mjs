@@ -12,7 +12,7 @@ test('an empty page welcomes with four starters, and a starter starts', async (t
 });
 
 test('sent, thinking, streaming, done: each is shown', async (t) => {
-  const model = await t.model(['One two three four five six seven eight nine ten eleven twelve.'], { pause_ms: 40 });
+  const model = await t.model(['One two three four five six seven eight nine ten eleven twelve.'], { hold: true });
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.page.evaluate(() => {
     document
@@ -27,6 +27,7 @@ test('sent, thinking, streaming, done: each is shown', async (t) => {
   t.report.figure('from Enter to bubble and "Thinking..."', await tab.page.evaluate(() => window.visible - window.pressed), 100);
   await tab.$('article.assistant[aria-busy="true"] .growing').waitFor();
   ok(await tab.$('.round.stop').isVisible(), 'the button stops while an answer streams');
+  model.release();
   await tab.idle();
   equal(await tab.words(), 'One two three four five six seven eight nine ten eleven twelve.', 'the answer');
   const user = await tab.$('.bubble').boundingBox();
