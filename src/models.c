@@ -1,6 +1,7 @@
 /* models.c -- `parley models`: what is configured, and does it answer? */
 #include <string.h>
 
+#include "base/log.h"
 #include "cli.h"
 #include "kit.h"
 
@@ -55,6 +56,7 @@ int cli_models(int argc, char **argv)
     bool                   check = argc > 0 && strcmp(argv[argc - 1], "--check") == 0;
     if (!cli_flags(argc - check, argv, "c", &flags)) return 2;
     if (config_load_flags(&a.config, &flags, &e)) { config_error_print(&e, stderr); return 1; }
+    log_level(LOG_ERROR);            /* what went wrong is said in sentences */
     if (loop_init(&a.loop) || !kit_models(&a.kit, &a.config, &a.loop, &why)) {
         fprintf(stderr, "parley: " STR_FMT "\n", STR_ARG(why));
         return 1;

@@ -33,6 +33,7 @@ struct serve {
     uv_signal_t       term, intr;
     struct loop_timer deadline, tell;
     struct store_list counts;
+    unsigned          parts;             /* that are still being taken apart */
     bool              draining, closing;
 };
 
@@ -155,7 +156,11 @@ static void announce(const struct serve *s)
     fflush(stdout);
 }
 
-static void on_freed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+static void on_freed(void *ctx)
+{
+    struct serve *s = ctx;
+    if (--s->parts == 0) loop_stop(&s->loop);
+}
 
 /* Runs while nothing else does any more: what is closed here needs the loop to turn. */
 static void take_apart(struct serve *s)
@@ -163,13 +168,14 @@ static void take_apart(struct serve *s)
     if (s->server) server_free(s->server);
     if (s->store) store_close(s->store);
     if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
-    auth_free(s->auth);
     hub_free(s->hub);
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
+    s->parts = 2;
+    auth_free(s->auth, on_freed, s);
     kit_free(&s->kit, on_freed, s);
     loop_run(&s->loop);
     metrics_done();

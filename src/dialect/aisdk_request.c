@@ -181,9 +181,10 @@ static bool check_result(const struct fold *f, struct ai_answer *x, struct arena
 static bool check_decision(const struct fold *f, struct ai_answer *x, struct refusal *why)
 {
     const struct call *c = fold_confirmation(f, x->id);
+    const struct fact *open = c ? call_gate(c) : NULL;
     if (!c) return no_such(why, false);
     x->taken = true;
-    x->over = c->decided != NULL && !c->question;
+    x->over = !open || !str_eq(open->id, x->id);
     return true;
 }
 

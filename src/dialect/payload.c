@@ -52,9 +52,8 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     jw_strz(w, text);
 }
 
-void payload_gate(struct jsonw *w, const char *id_key, const struct call *c)
+void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, const struct fact *a)
 {
-    const struct fact *a = c->question ? c->question : c->asked;
     jw_kstr(w, id_key, a->id);
     jw_kstr(w, "tool", c->tool);
     jw_kstr(w, "tool_use_id", c->id);
@@ -135,7 +134,8 @@ static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
 static const struct fact *gate_at(const struct call *c, uint64_t seq)
 {
     if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq)) return c->asked;
-    return c->question && c->question->seq <= seq ? c->question : NULL;
+    if (!c->question || c->question->seq > seq || (c->answered && c->answered->seq <= seq)) return NULL;
+    return c->question;
 }
 
 /* What the run waits for, and the buttons that answer it. */

@@ -19,7 +19,7 @@ void payload_input(struct jsonw *w, const char *key, const struct call *c);
 /* A call's output for people and cards: JSON value when there is one, else the text as a string. */
 void payload_output(struct jsonw *w, const char *key, const struct call *c);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool, tool_use_id, input, ask, risk, expires_at. */
-void payload_gate(struct jsonw *w, const char *id_key, const struct call *c);
+void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, const struct fact *asked);
 bool payload_suggestions(struct jsonw *w, const struct run *r);      /* suggested_values, suggested_actions; false: none */
 bool call_ok(const struct call *c);
 

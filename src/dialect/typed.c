@@ -82,11 +82,11 @@ static void part_end(struct encoder *e, const struct part *p)
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static void told_confirmation(struct encoder *e, const struct call *c)
+static void told_confirmation(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
     if (!event_begin(e, &w, "tool_confirmation")) return;
-    payload_gate(&w, "confirmation_id", c);
+    payload_gate(&w, "confirmation_id", c, f);
     event_end(e, &w);
 }
 
@@ -182,7 +182,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_RETRY:
     case FACT_ACTION: begin_run(e, f); return;
     case FACT_ASKED:
-        if (c) told_confirmation(e, c);
+        if (c) told_confirmation(e, f, c);
         break;
     case FACT_STARTED:
         if (c) told_start(e, c);

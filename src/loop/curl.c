@@ -11,7 +11,12 @@
  */
 #include "loop/curl.h"
 
+#include <signal.h>
+#include <stdlib.h>
+
 #include "base/arena.h"
+
+#define IDLE_CONNS 16L            /* kept for reuse, per CURLM; libcurl's default grows with the transfers and does not shrink */
 
 struct watch {                    /* one socket libcurl wants to hear about */
     uv_poll_t          poll;
@@ -193,6 +198,7 @@ static enum err multi_init(struct curl_pool *p, struct curl_multi *m)
     curl_multi_setopt(m->handle, CURLMOPT_SOCKETDATA, m);
     curl_multi_setopt(m->handle, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(m->handle, CURLMOPT_TIMERDATA, m);
+    curl_multi_setopt(m->handle, CURLMOPT_MAXCONNECTS, IDLE_CONNS);
     return OK;
 }
 
@@ -203,6 +209,7 @@ enum err curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)
     if (multis == 0 || multis > CURL_MULTIS_MAX) return ERR_RANGE;
     if (!global && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return ERR_NOMEM;
     global = true;
+    signal(SIGPIPE, SIG_IGN);                 /* OpenSSL writes without MSG_NOSIGNAL */
     *p = (struct curl_pool){ .loop = l, .dirty.flush = flush };
     list_init(&p->starting);
     list_init(&p->ending);
@@ -239,6 +246,16 @@ void curl_pool_close(struct curl_pool *p, void (*on_closed)(struct curl_pool *p)
     loop_mark(p->loop, &p->dirty);
 }
 
+/* The same variables as the curl program, which the library alone does not read: without them a company's
+ * own CA could only be added to the whole system. */
+static void trust(CURL *e)
+{
+    const char *file = getenv("CURL_CA_BUNDLE"), *dir = getenv("SSL_CERT_DIR");
+    if (!file || !*file) file = getenv("SSL_CERT_FILE");
+    if (file && *file) curl_easy_setopt(e, CURLOPT_CAINFO, file);
+    if (dir && *dir) curl_easy_setopt(e, CURLOPT_CAPATH, dir);
+}
+
 CURL *curl_easy_new(bool env_proxy)
 {
     CURL *e = curl_easy_init();
@@ -255,5 +272,6 @@ CURL *curl_easy_new(bool env_proxy)
     /* Without this libcurl waits a second for "100 Continue" before larger bodies. */
     curl_easy_setopt(e, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
     if (!env_proxy) curl_easy_setopt(e, CURLOPT_PROXY, "");
+    trust(e);
     return e;
 }

@@ -13,7 +13,8 @@
  * may free them, or start another transfer with them). So every call below may
  * be made from anywhere, also from inside a write callback.
  *
- * Several CURLM handles serve one pool: libcurl walks lists per handle, and 8
+ * Several CURLM handles serve one pool: libcurl walks lists per handle (removing a
+ * transfer walks its handle's connections), and 8
  * of them relay 1.7 times as many streams as one. Few transfers stay together
  * on the first handle, where they find each other's connections.
  */
@@ -71,7 +72,7 @@ void curl_cancel(struct curl_job *j);
 
 /* An easy handle with what every transfer of ours wants: http and https only, no
  * signals, no redirects, no proxy from the environment unless `env_proxy`,
- * TCP_NODELAY, TLS 1.2 or newer, no waiting for "100 Continue" (add an empty "Expect:" to your headers as
+ * certificates checked against the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no waiting for "100 Continue" (add an empty "Expect:" to your headers as
  * well). CURLOPT_PRIVATE is the pool's; use LIST_ITEM on the job, or the callbacks' own data pointers. NULL: no memory. */
 CURL *curl_easy_new(bool env_proxy);
 

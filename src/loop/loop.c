@@ -62,11 +62,16 @@ static void end_turn(struct loop *l)
     if (l->on_turn) l->on_turn(l->on_turn_ctx, busy);
 }
 
+static void flush_all(struct loop *l)
+{
+    for (int pass = 0; pass < FLUSH_PASSES && !list_empty(&l->dirty); pass++) flush_pass(l);
+}
+
 static void before_poll(uv_prepare_t *h)
 {
     struct loop *l = h->data;
 
-    for (int pass = 0; pass < FLUSH_PASSES && !list_empty(&l->dirty); pass++) flush_pass(l);
+    flush_all(l);
     if (!list_empty(&l->dirty)) uv_async_send(&l->async);     /* do not sleep on it */
     end_turn(l);
 }
@@ -120,6 +125,7 @@ void loop_done(struct loop *l)
 {
     uint64_t until = clock_mono_ms() + DONE_WAIT_MS;
 
+    flush_all(l);                       /* closing may have been left to the flush */
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
     while (uv_run(&l->uv, UV_RUN_NOWAIT) && clock_mono_ms() < until) uv_sleep(1);

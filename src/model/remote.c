@@ -202,11 +202,10 @@ static void settle(struct model_run *r)
     }
 }
 
-static void take_head(struct model_run *r, struct transfer *t)
+static void take_head(struct model_run *r, const struct transfer_head *h)
 {
-    const struct transfer_head *h = transfer_head(t);
     r->status = h->status;
-    r->first_byte_ms = transfer_first_byte_ms(t);
+    if (h->status) r->first_byte_ms = (unsigned)(clock_mono_ms() - r->began_ms);
     memcpy(r->trouble.request_id, h->request_id, sizeof h->request_id);
     r->reading = is_stream(h);
 }
@@ -214,7 +213,7 @@ static void take_head(struct model_run *r, struct transfer *t)
 static void on_data(void *ctx, struct transfer *t, struct str bytes)
 {
     struct model_run *r = ctx;
-    if (!r->received) take_head(r, t);
+    if (!r->received) take_head(r, transfer_head(t));
     r->received += bytes.len;
     if (!r->reading) {
         keep_error(r, bytes);
@@ -267,7 +266,7 @@ static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
     r->busy++;
     r->transfer = NULL;
     transfer_take_body(t, &r->body);
-    if (!r->received) take_head(r, t);
+    if (!r->received) take_head(r, h);
     if (r->reading && (f == FAIL_NONE || f == FAIL_CUT)) {
         reader_end(&r->reader);             /* a cut after the stop reason is no loss */
         settle(r);

@@ -1,14 +1,12 @@
-/* upstream.h -- requests to other servers on our loop: libcurl's multi interface
- * joined to libuv.
+/* upstream.h -- requests to model services on our loop: deadlines, headers that
+ * matter and cancelling, over a pool of loop/curl.h.
  *
  * One upstream per loop. A transfer is one POST and its answer. Its callbacks
  * come on the loop thread, never from inside transfer_start, and never after transfer_cancel, which
- * closes the connection at once (also from inside a callback). `done` is the last one and the
+ * closes the connection at the end of the turn (also from inside a callback). `done` is the last one and the
  * transfer is gone when it returns.
  *
- * Several CURLM share the load: removing a handle walks the list of its CURLM's
- * connections, so that one CURLM for 5,000 streams is slower than eight. Socket events
- * go straight to libcurl, one read per event; the bytes are handed on where they
+ * Socket events go straight to libcurl, one read per event; the bytes are handed on where they
  * lie. Certificates are verified, redirects are not followed, proxies come from
  * the environment, and no compression is asked for (a stream of small events
  * gains nothing from it and may be held back by it).
@@ -76,7 +74,6 @@ void transfer_cancel(struct transfer *t);
 /* No more callbacks, but the rest of the answer is read (briefly) so that the connection can be used again. */
 void transfer_drain(struct transfer *t);
 const struct transfer_head *transfer_head(const struct transfer *t);
-unsigned transfer_first_byte_ms(const struct transfer *t);
 
 /* A pause on the same loop, e.g. between two attempts; embed. */
 struct upstream_wait {

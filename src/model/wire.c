@@ -5,6 +5,8 @@
 
 #include "base/id.h"
 
+#define EVENT_MAX (16u << 20)          /* what the providers' contract allows one event */
+
 const struct wire *wire_find(struct str provider)
 {
     static const struct wire *const all[] = { &wire_anthropic, &wire_openai, &wire_gemini };
@@ -84,7 +86,8 @@ static void on_event(struct sse_in *s, struct str name, struct str data)
 void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink)
 {
     r->last = false;
-    sse_in_init(&r->sse, SSE_EVENT_MAX, on_event);
+    sse_in_init(&r->sse, EVENT_MAX, on_event);
+    r->sse.error_field = true;          /* llama.cpp builds of 2025 write one */
     decoder_init(&r->dec, w, scratch, sink);
 }
 

@@ -12,7 +12,7 @@
 #include "model/fail.h"
 #include "model/parts.h"
 #include "model/provider.h"
-#include "model/sse_in.h"
+#include "base/sse_in.h"
 
 /* A response being read. The shared part is what remote.c looks at. */
 struct decoder {

@@ -34,8 +34,7 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
     if (p->conn && r->status >= 400) {
         retry_after(p->conn, r->retry_s);
         sentence(p->conn, r->status, r->code, r->message);
-    }
-    else if (p->conn)
+    } else if (p->conn)
         stream(p->conn, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = p->native,
                                                            .continuation = r->continuation, .replay = r->replay });
     mem_free(p);

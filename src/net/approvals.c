@@ -2,8 +2,8 @@
  * that waits, and the record of everything that was decided.
  *
  * Everybody sees his own. Where only approvers decide, an approver sees and decides
- * everybody's; an administrator sees them. Then each says its owner. A decision goes to the owner's thread and
- * records who made it. */
+ * everybody's; an administrator may look at them (?all=true). Then each says its owner.
+ * A decision goes to the owner's thread and records who made it. */
 #include "base/clock.h"
 #include "net/app.h"
 
@@ -56,9 +56,14 @@ static void look_everywhere(struct listing *k, bool everywhere)
     if (everywhere) k->list.owner = STR_NONE;
 }
 
-static bool sees_all(const struct app *a, const struct principal *p)
+static bool decides_all(const struct app *a, const struct request *q)
 {
-    return (p->roles & ROLE_ADMIN) || (a->approvers_only && (p->roles & ROLE_APPROVER));
+    return a->approvers_only && (q->principal->roles & ROLE_APPROVER);
+}
+
+static bool sees_all(const struct app *a, const struct request *q)
+{
+    return decides_all(a, q) || ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
 }
 
 static void unknown(struct conn *c) { conn_error(c, 404, "unknown_confirmation", "There is no such request here."); }
@@ -90,8 +95,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         buf_init(&b, 0);
         write_row(&b, l, &rows[0]);
         json_reply(k->conn, 200, &b);
-    }
-    else if (k->one) unknown(k->conn);
+    } else if (k->one) unknown(k->conn);
     else {
         buf_init(&b, 0);
         buf_init(&row, 0);
@@ -121,7 +125,7 @@ void rest_approvals(struct server *s, struct request *q)
     k->list.status = arena_dup(&k->arena, request_query(q, "status"));
     k->list.thread = arena_dup(&k->arena, request_query(q, "thread"));
     k->list.limit = 500;
-    look_everywhere(k, sees_all(k->app, q->principal));
+    look_everywhere(k, sees_all(k->app, q));
     k->list.done = on_list;
     listing_send(k);
 }
@@ -131,7 +135,7 @@ void rest_approval(struct server *s, struct request *q)
     struct listing *k = listing_new(s, q);
     if (!k) return;
     k->one = true;
-    look_everywhere(k, sees_all(k->app, q->principal));
+    look_everywhere(k, sees_all(k->app, q));
     k->list.id = arena_dup(&k->arena, q->param[0]);
     k->list.limit = 1;
     k->list.done = on_list;
@@ -170,7 +174,7 @@ static void find_and_submit(struct server *s, struct request *q, struct command 
     k->command = c;
     k->answered = answered;
     k->list.id = c->id;
-    look_everywhere(k, k->app->approvers_only && (q->principal->roles & ROLE_APPROVER));
+    look_everywhere(k, decides_all(k->app, q));
     k->list.limit = 1;
     k->list.done = on_where;
     listing_send(k);
@@ -182,7 +186,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
-    const struct fact *d = a->call ? a->call->decided : NULL;
+    const struct fact *d = a->call ? call_verdict(a->call, c->id) : NULL;
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);

@@ -51,6 +51,8 @@ static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *wh
     return e;
 }
 
+static void no_matter(void *ctx) { (void)ctx; }
+
 enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem, struct auth **out, struct str *why)
 {
     struct auth *a = mem_alloc(sizeof *a);
@@ -63,18 +65,19 @@ enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem,
     sessions_init(&a->sessions, s->cookie_s);
     if (s->jwt && s->keys_file.ptr) e = read_keys_file(a, mem, why);
     else if (s->jwt && !(a->jwks = jwks_new(l, s->jwks_url, s->algorithms))) e = ERR_NOMEM;
-    if (e) auth_free(a);
+    if (e) auth_free(a, no_matter, NULL);
     else *out = a;
     return e;
 }
 
-void auth_free(struct auth *a)
+void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
 {
-    if (!a) return;
-    jwks_free(a->jwks);
+    if (!a) { done(ctx); return; }
+    struct jwks *jwks = a->jwks;
     jwt_keys_done(&a->file_keys);
     sessions_done(&a->sessions);
     mem_free(a);
+    jwks_free(jwks, done, ctx);
 }
 
 bool auth_on(const struct auth *a) { return a && (a->setup->key_count > 0 || a->setup->jwt); }

@@ -39,8 +39,8 @@ struct auth;
 
 /* ERR_NOMEM; anything else: the keys file cannot be used, *why (in `a`) says why. */
 MUST_CHECK enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *a, struct auth **out, struct str *why);
-/* Ends what is being fetched; the memory goes on the loop, later. NULL is fine. */
-void auth_free(struct auth *a);
+/* `done` is called when nothing of it is on the loop any more: at once, or later. NULL is fine. */
+void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx);
 
 /* Somebody must prove who they are. False also for NULL. */
 bool auth_on(const struct auth *a);

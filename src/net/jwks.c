@@ -24,6 +24,8 @@ struct jwks {
     unsigned          algorithms;
     unsigned          open;         /* handles to close before the memory may go */
     bool              busy, closing;
+    void            (*done)(void *ctx);
+    void             *ctx;
     char              url[];
 };
 
@@ -107,18 +109,24 @@ struct jwks *jwks_new(struct loop *l, struct str url, unsigned algorithms)
 
 static void gone(struct jwks *j)
 {
+    void (*done)(void *) = j->done;
+    void  *ctx = j->ctx;
+
     if (--j->open) return;
     jwt_keys_done(&j->keys);
     mem_free(j);
+    done(ctx);
 }
 
 static void pool_closed(struct curl_pool *p) { gone(LIST_ITEM(p, struct jwks, pool)); }
 static void timer_closed(struct loop_timer *t) { gone(LIST_ITEM(t, struct jwks, timer)); }
 
-void jwks_free(struct jwks *j)
+void jwks_free(struct jwks *j, void (*done)(void *ctx), void *ctx)
 {
-    if (!j) return;
+    if (!j) { done(ctx); return; }
     j->closing = true;
+    j->done = done;
+    j->ctx = ctx;
     loop_timer_close(&j->timer, timer_closed);
     curl_pool_close(&j->pool, pool_closed);
 }

@@ -13,7 +13,8 @@
 
 struct jwks;
 struct jwks *jwks_new(struct loop *l, struct str url, unsigned algorithms);     /* begins to fetch; NULL: no memory */
-void         jwks_free(struct jwks *j);                                          /* later, on the loop; NULL is fine */
+/* Ends what is being fetched; `done` is called when the memory is gone, at once for NULL. */
+void         jwks_free(struct jwks *j, void (*done)(void *ctx), void *ctx);
 const struct jwt_keys *jwks_keys(const struct jwks *j);                          /* none yet: an empty set */
 /* Newer keys are wanted. True: they are on their way. */
 bool         jwks_refresh(struct jwks *j);

@@ -116,9 +116,10 @@ static void write_lists(struct jsonw *w, const struct fold *f)
     jw_key(w, "pending");
     jw_arr(w);
     for (size_t i = 0; r && i < r->call_count; i++) {
-        if (!call_pending(r->calls[i])) continue;
+        const struct fact *gate = call_gate(r->calls[i]);
+        if (!gate) continue;
         jw_obj(w);
-        payload_gate(w, "id", r->calls[i]);
+        payload_gate(w, "id", r->calls[i], gate);
         jw_end_obj(w);
     }
     jw_end_arr(w);
@@ -383,7 +384,10 @@ static void on_answer(struct command *c, const struct answer *a)
     struct str   for_id = c->answer_id.len ? c->answer_id : c->id;
     l->pending--;
     if (a->status >= 400) send_error(l, a->code, a->message, for_id);
-    else if (c->kind == CMD_DECIDE) send_ack(l, for_id, a->call && a->call->decided ? word_name(a->call->decided->outcome) : "recorded", a->duplicate);
+    else if (c->kind == CMD_DECIDE) {
+        const struct fact *d = a->call ? call_verdict(a->call, c->id) : NULL;
+        send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
+    }
     else send_ack(l, for_id.len ? for_id : a->run, c->kind == CMD_CLAIM ? "claimed" : c->kind == CMD_STOP ? "stopped" : "recorded", a->duplicate);
     release(l);
     command_free(c);

@@ -121,9 +121,10 @@ static void write_pending(struct jsonw *w, const struct fold *f)
     jw_key(w, "pending");
     jw_arr(w);
     for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++) {
-        if (!call_pending(f->run->calls[i])) continue;
+        const struct fact *gate = call_gate(f->run->calls[i]);
+        if (!gate) continue;
         jw_obj(w);
-        payload_gate(w, "id", f->run->calls[i]);
+        payload_gate(w, "id", f->run->calls[i], gate);
         jw_end_obj(w);
     }
     jw_end_arr(w);

@@ -80,15 +80,34 @@ struct str approval_refusal(struct arena *a, const struct call *c)
 
 /* --- the list ----------------------------------------------------------------------------- */
 
-const char *approval_status(const struct call *c)
+/* A call has a row under the id of its gate, or under the id its gate would have had. A tool's
+ * question has a row of its own, unless it took that id because the call had no gate. */
+struct row { struct str id; const struct fact *asked, *decided; const char *status; };
+
+static const char *call_status(const struct call *c)
 {
-    if (c->question) return "pending";
     if (c->settled) return c->settled->outcome == WORD_DONE ? "done" : "failed";
     if (c->decided && c->decided->outcome == WORD_CANCELLED) return "cancelled";      /* also when its tool was gone */
     if (c->finished) return word_name(c->finished->outcome);
     if (c->state == CALL_STARTED) return c->client ? "offered" : "running";
-    if (c->state == CALL_ASKED) return "pending";
     return c->decided ? word_name(c->decided->outcome) : "pending";
+}
+
+static struct row call_row(struct thread *t, const struct call *c)
+{
+    struct row r = { .asked = c->asked, .decided = c->decided, .status = call_status(c) };
+    r.id = c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
+    if (!call_questioned(c, r.id)) return r;
+    r.asked = c->question;
+    r.decided = c->answered;
+    if (call_pending(c)) r.status = "pending";
+    return r;
+}
+
+static struct row question_row(const struct call *c)
+{
+    const char *status = c->answered ? word_name(c->answered->outcome) : call_pending(c) ? "pending" : "cancelled";
+    return (struct row){ c->question->id, c->question, c->answered, status };
 }
 
 static void time_or_null(struct jsonw *w, const char *key, int64_t ms)
@@ -106,13 +125,13 @@ static void text_or_null(struct jsonw *w, const char *key, struct str s)
     jw_str_or_null(w, s);
 }
 
-static void write_row(struct buf *out, const struct thread *t, const struct call *c, const struct fact *asked, struct str id)
+static void write_row(struct buf *out, const struct thread *t, const struct call *c, const struct row *r)
 {
-    const struct fact *d = c->decided;
+    const struct fact *d = r->decided, *asked = r->asked;
     struct jsonw       w;
     jsonw_init(&w, out);
     jw_obj(&w);
-    jw_kstr(&w, "id", id);
+    jw_kstr(&w, "id", r->id);
     jw_kstr(&w, "thread", t->id);
     jw_kstr(&w, "run", c->run->id);
     jw_kstr(&w, "tool", c->tool);
@@ -120,7 +139,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     jw_kraw(&w, "input", c->args ? c->input : STR("null"));
     text_or_null(&w, "ask", asked ? asked->ask : STR_NONE);
     text_or_null(&w, "risk", asked ? asked->risk : STR_NONE);
-    jw_kstrz(&w, "status", approval_status(c));
+    jw_kstrz(&w, "status", r->status);
     time_or_null(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
     time_or_null(&w, "expires_at", asked ? asked->expires_ms : 0);
     time_or_null(&w, "decided_at", d ? d->at_ms : 0);
@@ -139,7 +158,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
 static bool is_listed(const struct call *c)
 {
     bool unknown = c->finished && c->finished->outcome == WORD_UNKNOWN;
-    return c->asked || c->question || c->gates || unknown || (c->client && c->state >= CALL_STARTED);
+    return c->gates || unknown || (c->client && c->state >= CALL_STARTED);
 }
 
 /* Facts of one call in one batch replace each other's row. */
@@ -147,29 +166,37 @@ static struct store_approval *slot(struct thread *t, struct str id)
 {
     for (size_t i = 0; i < t->approval_count; i++)
         if (str_eq(t->approvals[i].id, id)) return &t->approvals[i];
-    return t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
+    if (!t->approvals) t->approvals = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->approvals);
+    return t->approvals && t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
 }
 
-static int64_t due(const struct thread *t, const struct call *c, const struct fact *asked)
+static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
     if (c->state == CALL_STARTED && c->client) return c->started->at_ms + t->hub->setup.client_timeout_ms;
-    return asked && call_pending(c) ? asked->expires_ms : 0;
+    return r->asked && r->asked == call_gate(c) ? r->asked->expires_ms : 0;
+}
+
+static enum err put_row(struct thread *t, const struct call *c, const struct row *r)
+{
+    struct store_approval *row = slot(t, r->id);
+    struct buf             body;
+    if (!row) return t->approvals ? ERR_FULL : ERR_NOMEM;
+    buf_init(&body, 0);
+    write_row(&body, t, c, r);
+    *row = (struct store_approval){ .id = r->id, .call = c->id, .tool = c->tool, .status = str_c(r->status),
+                                    .body = arena_dup(&t->batch, buf_view(&body)),
+                                    .requested_ms = r->asked ? r->asked->at_ms : c->started ? c->started->at_ms : 0,
+                                    .expires_ms = due(t, c, r) };
+    buf_done(&body);
+    return row->body.ptr && r->id.ptr ? OK : ERR_NOMEM;
 }
 
 enum err approval_row(struct thread *t, const struct call *c)
 {
-    const struct fact *asked = c->question ? c->question : c->asked;
-    struct buf         body;
     if (!is_listed(c)) return OK;
-    struct str id = asked ? asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
-    struct store_approval *row = slot(t, id);
-    if (!row) return ERR_FULL;
-    buf_init(&body, 0);
-    write_row(&body, t, c, asked, id);
-    *row = (struct store_approval){ .id = id, .call = c->id, .tool = c->tool, .status = str_c(approval_status(c)),
-                                    .body = arena_dup(&t->batch, buf_view(&body)),
-                                    .requested_ms = asked ? asked->at_ms : c->started ? c->started->at_ms : 0,
-                                    .expires_ms = due(t, c, asked) };
-    buf_done(&body);
-    return row->body.ptr && id.ptr ? OK : ERR_NOMEM;
+    struct row r = call_row(t, c);
+    enum err   e = put_row(t, c, &r);
+    if (e || !c->question || str_eq(c->question->id, r.id)) return e;
+    r = question_row(c);
+    return put_row(t, c, &r);
 }

@@ -33,8 +33,7 @@ static void suspicious(const struct thread *t, const struct command *c, const ch
 
 static enum err decide_gate(struct thread *t, struct call *call, const struct command *c, enum word verdict)
 {
-    const struct fact *asked = call->question ? call->question : call->asked;
-    struct fact        f = { .kind = FACT_DECIDED, .id = asked->id, .call = call->id, .outcome = verdict };
+    struct fact f = { .kind = FACT_DECIDED, .id = call_gate(call)->id, .call = call->id, .outcome = verdict };
     if (c) {
         f.by = c->by; f.via = c->via; f.reason = c->reason; f.payload = c->payload; f.answer_id = c->answer_id;
     }
@@ -99,9 +98,9 @@ static const char *pending_list(struct thread *t, struct command *c)
     buf_lit(&b, "A decision is waiting; answer it first: ");
     for (size_t i = 0, n = 0; i < t->fold.run->call_count; i++) {
         const struct call *call = t->fold.run->calls[i];
-        if (call->state != CALL_ASKED) continue;
+        if (!call_pending(call)) continue;
         if (n++) buf_lit(&b, ", ");
-        buf_str(&b, call->asked->id);
+        buf_str(&b, call_gate(call)->id);
     }
     struct str s = arena_dup(&c->arena, buf_view(&b));
     buf_done(&b);
@@ -221,14 +220,15 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
 }
 
 /* After an error the run goes on where it failed, so that no tool is run again; an answer that was
- * merely unwanted is made anew from the question. */
+ * merely unwanted, or after which the conversation went on, is made anew from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
     if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id, .from_end = old->ended && old->ended->outcome == WORD_ERROR };
+    struct fact f = { .kind = FACT_RETRY, .of = old->id,
+                      .from_end = old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
     return true;
@@ -265,9 +265,9 @@ static bool handle_create(struct thread *t, struct command *c, enum err *e)
 
 /* --- answers ---------------------------------------------------------------------------- */
 
-static bool answered_before(struct thread *t, struct command *c, struct call *call)
+static bool answered_before(struct thread *t, struct command *c, struct call *call, const struct fact *verdict)
 {
-    enum word was = call->decided->outcome;
+    enum word was = verdict->outcome;
     c->answer.call = call;
     if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
@@ -275,9 +275,18 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
     if ((was == WORD_APPROVED) != c->confirmed)
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved." : "This was already denied.");
-    accepted(t, c, call->run->id, call->decided->seq);
+    accepted(t, c, call->run->id, verdict->seq);
     c->answer.duplicate = true;
     return true;
+}
+
+/* Nothing is left to decide under this id: a duplicate, or too late. */
+static bool is_decided(struct thread *t, struct command *c, struct call *call)
+{
+    const struct fact *verdict = call_verdict(call, c->id);
+    if (verdict) return answered_before(t, c, call, verdict);
+    if (!call_questioned(call, c->id) || call_pending(call)) return false;
+    return refuse(t, c, 409, "superseded", "This question was withdrawn: the tool that asked it has ended.");
 }
 
 static bool echo_differs(const struct command *c, const struct call *call)
@@ -325,8 +334,8 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
     if (is_forged(t, c, call)) return true;
-    if (call->question && str_eq(call->question->id, c->id)) return answer_question(t, c, call, e);
-    if (call->decided) return answered_before(t, c, call);
+    if (is_decided(t, c, call)) return true;
+    if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
     if (tool_is_gone(t, call)) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
@@ -407,7 +416,7 @@ bool command_refused(struct thread *t, struct command *c)
     struct call *call = c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
     c->answer = (struct answer){ 0 };
     if (c->kind == CMD_RESULT) (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
-    else if (!is_forged(t, c, call) && call->decided) answered_before(t, c, call);
+    else if (!is_forged(t, c, call)) (void)is_decided(t, c, call);
     return c->answer.status >= 400;
 }
 
@@ -489,7 +498,8 @@ static enum err end_expired(struct thread *t)
 
 static bool is_overdue(const struct thread *t, const struct call *c, int64_t now)
 {
-    if (c->state == CALL_ASKED) return c->asked->expires_ms && c->asked->expires_ms <= now;
+    const struct fact *gate = call_gate(c);
+    if (gate) return gate->expires_ms && gate->expires_ms <= now;
     return c->state == CALL_STARTED && c->client && c->started->at_ms + t->hub->setup.client_timeout_ms <= now;
 }
 
@@ -502,9 +512,11 @@ static enum err expire_due(struct thread *t, bool going_on)
     bool        gates = false;
     if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return OK;
     for (size_t i = 0; i < r->call_count && !e; i++) {
-        if (r->calls[i]->state != CALL_ASKED || !is_overdue(t, r->calls[i], now)) continue;
-        e = decide_gate(t, r->calls[i], NULL, WORD_EXPIRED);
-        gates = true;
+        struct call *c = r->calls[i];
+        if (!call_pending(c) || !is_overdue(t, c, now)) continue;
+        e = decide_gate(t, c, NULL, WORD_EXPIRED);
+        if (c->state == CALL_STARTED) work_answer_job(c, false, STR_NONE);      /* the tool goes on without an answer */
+        else gates = true;
     }
     for (size_t i = 0; i < r->call_count && !e; i++) {
         struct call *c = r->calls[i];
@@ -545,9 +557,11 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
 static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
-    if (!call || call->state != CALL_STARTED || call->question) return;
+    if (!call || call->state != CALL_STARTED || call_pending(call)) return;
     struct fact f = { .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data };
-    if (!(*e = approval_fact(t, call, &f, &c->arena))) *e = thread_add(t, &f);
+    if ((*e = approval_fact(t, call, &f, &c->arena))) return;
+    if (f.expires_ms) hub_due(t->hub, f.expires_ms);
+    *e = thread_add(t, &f);
 }
 
 bool command_handle(struct thread *t, struct command *c, enum err *e)

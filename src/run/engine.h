@@ -14,7 +14,7 @@
 #include "run/hub.h"
 #include "run/metrics.h"
 
-#define BATCH_APPROVALS 32       /* list rows one append may carry */
+#define BATCH_APPROVALS 64       /* list rows one append may carry */
 #define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
 
@@ -43,8 +43,8 @@ struct thread {
     uint64_t           batch_from;         /* first seq of the batch; 0: nothing in it */
     struct arena       batch;
     struct store_fact *rows; size_t row_cap;
-    struct store_approval approvals[BATCH_APPROVALS]; size_t approval_count;
-    struct store_tool_count counts[BATCH_APPROVALS]; size_t count_count;
+    struct store_approval *approvals; size_t approval_count;      /* in the batch's arena, for the few batches that have any */
+    struct store_tool_count *counts; size_t count_count;
     struct str         request_id, request_run;    /* claimed by this batch */
 
     struct open_step   step;
@@ -105,10 +105,10 @@ void work_hang_up(struct thread *t);                        /* cancels it; the o
 /* A job for a call whose `started` fact is in the batch; nothing runs yet. */
 MUST_CHECK enum err work_job(struct thread *t, struct call *c);
 void work_start_jobs(struct thread *t);                     /* after the commit */
-void work_cancel_jobs(struct thread *t);
+void work_cancel_jobs(struct thread *t);                    /* those of calls that are over or being stopped */
 void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
-void work_answer_job(struct call *c, bool accepted, struct str content);
+void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
 /* Which gate a complete call goes through; sets part->gate, client, problem. */
 void work_judge(struct thread *t, struct part *p);
 /* The facts of a closed step, from t->step. */
@@ -125,7 +125,6 @@ MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact 
 struct str approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
-const char *approval_status(const struct call *c);
 
 /* --- hub.c --- */
 void hub_idle(struct hub *h, struct thread *t);      /* it became idle: may be forgotten */

@@ -38,7 +38,18 @@ struct call *fold_call(const struct fold *f, struct str id)
 
 static bool asked_as(const struct call *c, struct str id)
 {
-    return (c->asked && str_eq(c->asked->id, id)) || (c->question && str_eq(c->question->id, id));
+    return (c->asked && str_eq(c->asked->id, id)) || call_questioned(c, id);
+}
+
+const struct fact *call_gate(const struct call *c)
+{
+    if (c->state == CALL_ASKED) return c->asked;
+    return c->state == CALL_STARTED && !c->answered ? c->question : NULL;
+}
+
+const struct fact *call_verdict(const struct call *c, struct str confirmation_id)
+{
+    return call_questioned(c, confirmation_id) ? c->answered : c->decided;
 }
 
 struct call *fold_confirmation(const struct fold *f, struct str id)
@@ -138,7 +149,8 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     bool other = false;
     for (size_t i = 0; i < r->call_count; i++) other |= r->calls[i]->gate != GATE_REPLY;
     r->replied = r->call_count > 0 && !other;
-    r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit");   /* the closing answer is the last one, whatever it asks for */
+    /* The closing answer and a refusal are the last ones, whatever they ask for. */
+    r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit") || str_is(a->stop, "refusal");
     if (other) r->iterations++;
     r->phase = RUN_CALLS;
     return OK;
@@ -157,21 +169,24 @@ static void apply_finished(struct call *c, const struct fact *a)
 {
     c->finished = a;
     c->state = CALL_FINISHED;
-    c->question = NULL;
     if (c->gate == GATE_REPLY && a->outcome == WORD_DONE) apply_reply(c->run, c);
 }
 
 static void apply_asked(struct call *c, const struct fact *a)
 {
     c->gates++;
-    if (c->state == CALL_STARTED) { c->question = a; return; }
+    if (c->state == CALL_STARTED) {
+        c->question = a;
+        c->answered = NULL;
+        return;
+    }
     c->asked = a;
     c->state = CALL_ASKED;
 }
 
 static void apply_decided(struct call *c, const struct fact *a)
 {
-    if (c->question && str_eq(c->question->id, a->id)) { c->question = NULL; return; }
+    if (call_questioned(c, a->id)) { c->answered = a; return; }
     c->decided = a;
     c->state = a->outcome == WORD_APPROVED ? CALL_GRANTED : CALL_REFUSED;
 }
@@ -247,7 +262,7 @@ enum err fold_apply(struct fold *f, const struct fact *in)
 /* Open for a person or a browser, not for us. */
 static bool waits_outside(const struct call *c)
 {
-    return c->state == CALL_ASKED || c->question || (c->state == CALL_STARTED && c->client);
+    return call_pending(c) || (c->state == CALL_STARTED && c->client);
 }
 
 bool run_waiting(const struct run *r)

@@ -35,7 +35,8 @@ struct call {
     uint64_t           step_seq;     /* the fact that proposed it */
     const struct fact *asked, *decided, *started, *finished, *settled;
     const struct fact *early;        /* a client's result that came before the gate was decided */
-    const struct fact *question;     /* asked by the tool in the middle of its work, not yet answered */
+    const struct fact *question;     /* the last one the tool asked in the middle of its work; see call_gate */
+    const struct fact *answered;     /* the verdict on it */
     unsigned           gates;        /* how often a person was asked: names the next confirmation */
     /* Live only; not part of the log. */
     void              *job;          /* set while this process runs it */
@@ -83,7 +84,12 @@ struct run  *fold_run(const struct fold *f, struct str run_id);
 struct run  *fold_run_at(const struct fold *f, uint64_t seq);     /* the run that a fact belongs to; NULL before the first */
 static inline uint64_t fold_seq(const struct fold *f) { return f->count; }
 static inline bool run_live(const struct run *r) { return r && r->phase != RUN_ENDED; }
-static inline bool call_pending(const struct call *c) { return c->state == CALL_ASKED || c->question; }
+/* What a person is to answer now: the gate before the call, or the tool's question. NULL: nothing. */
+const struct fact *call_gate(const struct call *c);
+static inline bool call_pending(const struct call *c) { return call_gate(c) != NULL; }
+static inline bool call_questioned(const struct call *c, struct str id) { return c->question && str_eq(c->question->id, id); }
+/* How the request with this id was decided; NULL: not at all, maybe because the call ended first. */
+const struct fact *call_verdict(const struct call *c, struct str confirmation_id);
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
 bool run_waiting(const struct run *r);
 /* The same, as it was right after the fact with this seq (for encoders that replay). */

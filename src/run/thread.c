@@ -195,12 +195,14 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
 /* --- the batch ----------------------------------------------------------------------------- */
 
 /* A call that ran: it counts in the store's list, in the same transaction. */
-static void count_tool(struct thread *t, const struct call *c)
+static enum err count_tool(struct thread *t, const struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
-    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return;
+    if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return OK;
+    if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts))) return ERR_NOMEM;
     t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
+    return OK;
 }
 
 /* What a fact changes outside the log, committed together with it. */
@@ -208,8 +210,8 @@ static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (!c) return OK;
-    if (f->kind == FACT_FINISHED) count_tool(t, c);
-    return approval_row(t, c);
+    enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
+    return e ? e : approval_row(t, c);
 }
 
 /* The same for what is only kept in memory: after the commit, because a batch that fails is made again. */
@@ -283,6 +285,8 @@ static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
     t->approval_count = t->count_count = 0;
+    t->approvals = NULL;
+    t->counts = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
@@ -452,8 +456,16 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
+/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such without asking
+ * the store first; if the log is not empty, the append says so (ERR_CONFLICT) and the message waits for the reading. */
+static bool looks_new(const struct thread *t, const struct command *c)
+{
+    return c->kind == CMD_MESSAGE && c->create && !t->loading && !t->stalled && list_empty(&t->queue);
+}
+
 void thread_queue(struct thread *t, struct command *c)
 {
+    if (looks_new(t, c)) t->loaded = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
@@ -478,7 +490,7 @@ static void on_append(struct store_append *a, enum err e)
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
         closed |= k == FACT_STEP || k == FACT_ENDED;
-        stopped |= k == FACT_STOP;
+        stopped |= k == FACT_STOP || k == FACT_ENDED;       /* a superseded run may leave a tool behind that asks */
     }
     if (closed && !t->model) step_clear(&t->step);
     tell_counts(t);

@@ -15,7 +15,7 @@
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define STEP_PARTS_MAX  BATCH_APPROVALS   /* each call may need a list row in one append */
+#define STEP_PARTS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
 #define CANCEL_GRACE_MS 10000    /* a tool that was told to stop must report within this */
 
 /* --- judging a call ------------------------------------------------------------------ */
@@ -300,6 +300,8 @@ struct job {
     struct command   *done;            /* preallocated; carries the result */
     struct tool_result result;         /* in done->arena */
     struct buf        stage, message, data;
+    bool              answered, accepted;    /* a person's answer to its question, handed over after the commit */
+    struct str        content;
 };
 
 static struct job *of_job(struct tool_job *j) { return LIST_ITEM(j, struct job, tool); }
@@ -377,7 +379,10 @@ static void on_ask(struct tool_job *tj, struct str message, struct str schema)
 {
     struct job     *j = of_job(tj);
     struct command *c = command_new(CMD_TOOL_ASKS);
-    if (!c) { work_answer_job(fold_call(&j->thread->fold, tj->call_id), false, STR_NONE); return; }
+    if (!c) {
+        if (tj->tool->ops->answer) tj->tool->ops->answer(tj, false, STR_NONE);      /* nobody can be asked */
+        return;
+    }
     c->id = arena_dup(&c->arena, tj->call_id);
     c->text = arena_dup(&c->arena, message);
     c->data = arena_dup(&c->arena, schema);
@@ -445,11 +450,17 @@ static void start_job(struct job *j)
 {
     struct tool *tool = j->tool.tool;
     j->started = true;
-    if (tool && tool->timeout_ms) loop_timer_set(&j->timer, tool->timeout_ms);
+    if (tool && tool->timeout_ms && !tool->own_clock) loop_timer_set(&j->timer, tool->timeout_ms);
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
     fault_hit("run.in_tool");
     if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
+}
+
+static void hand_answer(struct job *j)
+{
+    j->answered = false;
+    if (!j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, j->accepted, j->content);
 }
 
 void work_start_jobs(struct thread *t)
@@ -457,14 +468,23 @@ void work_start_jobs(struct thread *t)
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started) start_job(j);
+        else if (j->answered) hand_answer(j);
     }
+}
+
+/* Wanted are those whose call is open in a run that is not being stopped. */
+static bool is_wanted(const struct thread *t, const struct job *j)
+{
+    const struct call *c = fold_call(&t->fold, j->tool.call_id);
+    return c && c->state != CALL_FINISHED && !c->run->stopping;
 }
 
 void work_cancel_jobs(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
-        if (j->started && !j->finished && j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
+        if (!j->started || j->finished || is_wanted(t, j)) continue;
+        if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
     }
 }
 
@@ -472,6 +492,7 @@ void work_drop_unstarted(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
+        j->answered = false;
         if (j->started) continue;
         command_free(j->done);
         job_free(j);
@@ -490,7 +511,10 @@ void work_adopt_jobs(struct thread *t)
 void work_answer_job(struct call *c, bool accepted, struct str content)
 {
     struct job *j = c ? c->job : NULL;
-    if (j && !j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, accepted, content);
+    if (!j) return;
+    j->answered = true;
+    j->accepted = accepted;
+    j->content = arena_dup(&j->arena, content);
 }
 
 void work_finished_fact(struct command *c, struct fact *f)

@@ -74,9 +74,10 @@ static void ask(struct store *s, struct lane *to, struct store_job *job, enum jo
 {
     *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
     uv_mutex_lock(&s->lock);
+    bool first = list_empty(&to->queue);
     list_add(&to->queue, &job->node);
-    uv_cond_signal(&to->wake);
     uv_mutex_unlock(&s->lock);
+    if (first) uv_cond_signal(&to->wake);      /* else it is awake, or about to be; not under the lock it would wait for */
 }
 
 /* From a worker: these jobs have their result. */

@@ -1,10 +1,13 @@
 /* sqlite_write.c -- what the writer thread does with a batch: group commit.
  *
  *     BEGIN IMMEDIATE
- *       SAVEPOINT one; append or edit; RELEASE one        for each job
+ *       append or edit                                    for each job
  *     COMMIT                                              one sync for all of them
  *
- * A job that fails is rolled back to its savepoint and does not hurt the others.
+ * A job that fails does not hurt the others. Nearly all that fail do so before they
+ * have written anything (a conflict, a request id that is taken). If one ever fails
+ * later, the whole batch is rolled back and done again with a savepoint around each job;
+ * not at once, because SQLite copies every page it changes inside a savepoint.
  * SQLite may answer a full disk by dropping the whole transaction, and COMMIT may
  * fail: then nothing of the batch is there and every job gets that error.
  */
@@ -128,7 +131,8 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     return e;
 }
 
-static enum err append(struct db *d, struct store_append *a)
+/* `wrote`: set before the first change, so that a failure without it leaves nothing to undo. */
+static enum err append(struct db *d, struct store_append *a, bool *wrote)
 {
     int64_t  id = 0;
     uint64_t seq = 0;
@@ -139,6 +143,7 @@ static enum err append(struct db *d, struct store_append *a)
     if (e && e != ERR_NOT_FOUND) return e;
     if (seq != a->expected) return ERR_CONFLICT;
     a->new_seq = seq + a->fact_count;
+    *wrote = true;
     e = move_thread(d, a, &id);
     if (!e) e = add_facts(d, a, id);
     if (!e) e = update_lists(d, a, id);
@@ -147,13 +152,14 @@ static enum err append(struct db *d, struct store_append *a)
 
 /* --- edit --------------------------------------------------------------------- */
 
-static enum err edit(struct db *d, const struct store_edit *x)
+static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 {
     int64_t  id;
     uint64_t seq;
     enum err e = find_thread(d, x->log, &id, &seq);
 
     if (e) return e;
+    *wrote = true;
     if (!x->remove) return x->title.ptr ? db_run(d, W_THREAD_TITLE, "it", id, x->title) : OK;
     e = db_run(d, W_DROP_FACTS, "i", id);
     if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
@@ -177,15 +183,28 @@ void db_doom(struct list *jobs, struct store_job *failed)
     }
 }
 
+static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
+{
+    job->tried = true;
+    job->result = job->kind == JOB_APPEND ? append(d, JOB_OF(job, struct store_append), wrote)
+                                          : edit(d, JOB_OF(job, struct store_edit), wrote);
+    return job->result;
+}
+
 /* An error here is one of the whole batch; the job's own is in its result. */
 static enum err do_one(struct db *d, struct store_job *job)
 {
+    bool wrote = false;
+    return attempt(d, job, &wrote) && wrote ? job->result : OK;
+}
+
+static enum err do_one_saved(struct db *d, struct store_job *job)
+{
+    bool     wrote;
     enum err e = db_run(d, W_SAVE, "");
 
     if (e) return e;
-    job->result = job->kind == JOB_APPEND ? append(d, JOB_OF(job, struct store_append))
-                                          : edit(d, JOB_OF(job, struct store_edit));
-    if (job->result) {
+    if (attempt(d, job, &wrote)) {
         if (sqlite3_get_autocommit(d->sql)) return job->result;     /* SQLite dropped the transaction */
         e = db_run(d, W_UNDO, "");
     }
@@ -193,7 +212,7 @@ static enum err do_one(struct db *d, struct store_job *job)
 }
 
 /* All jobs of the batch, in order; a failed append takes those with it that build on it. */
-static enum err do_all(struct db *d, struct list *batch)
+static enum err do_all(struct db *d, struct list *batch, enum err (*one)(struct db *, struct store_job *))
 {
     struct list done;
     enum err    e = OK;
@@ -203,7 +222,7 @@ static enum err do_all(struct db *d, struct list *batch)
         struct store_job *job = JOB_AT(batch->next);
         list_remove(&job->node);
         list_add(&done, &job->node);
-        if (job->result == OK) e = do_one(d, job);
+        if (job->result == OK) e = one(d, job);
         db_doom(batch, job);
     }
     while (!list_empty(&done)) {        /* back in front of what was not reached */
@@ -222,11 +241,23 @@ static void roll_back(struct db *d)
     must(db_run(d, W_ROLLBACK, "") == OK || sqlite3_get_autocommit(d->sql));
 }
 
+/* One job failed halfway: once more, so that only that one does. */
+static enum err do_again(struct db *d, struct list *batch)
+{
+    roll_back(d);
+    LIST_EACH(n, batch) {
+        if (JOB_AT(n)->tried) JOB_AT(n)->result = OK;
+        JOB_AT(n)->tried = false;
+    }
+    enum err e = db_run(d, W_BEGIN, "");
+    return e ? e : do_all(d, batch, do_one_saved);
+}
+
 void db_commit(struct db *d, struct list *batch)
 {
     enum err e = db_run(d, W_BEGIN, "");
 
-    if (!e) e = do_all(d, batch);
+    if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
     fault_hit("store.before_commit");
     if (!e) e = db_run(d, W_COMMIT, "");
     fault_hit("store.after_commit");

@@ -39,6 +39,7 @@ struct store_job {
     struct list node;
     int         kind;
     enum err    result;
+    bool        tried;         /* in this batch, so the result is its own */
     uint64_t    queued_ns;
 };
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/jsonw.h"
-#include "tool/events.h"
+#include "base/sse_in.h"
 #include "tool/exec_out.h"
 #include "tool/http_int.h"
 #include "tool/text.h"
@@ -25,7 +25,7 @@ struct http_job {
     struct curl_slist  *headers;
     struct egress_check check;
     struct buf          body;
-    struct events       events;
+    struct sse_in       events;
     struct exec_out     said;
     struct pace         pace;
     enum kind           kind;
@@ -69,7 +69,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (x->cancelled) return 0;
     if (x->kind == KIND_UNKNOWN) look_at_head(x);
     x->heard += n;
-    if (x->kind == KIND_EVENTS) e = x->heard > x->tool->response_max ? ERR_FULL : events_feed(&x->events, str_n(p, n));
+    if (x->kind == KIND_EVENTS) e = x->heard > x->tool->response_max ? ERR_FULL : sse_in_feed(&x->events, str_n(p, n));
     else {
         buf_add(&x->body, p, n);
         e = x->body.err;
@@ -80,7 +80,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 }
 
 /* One event is one line of exec_out; JSON may hold line breaks between its parts only, where a blank does as well. */
-static void on_event(struct events *e, struct str name, struct str data)
+static void on_event(struct sse_in *e, struct str name, struct str data)
 {
     struct http_job *x = LIST_ITEM(e, struct http_job, events);
     struct buf       line;
@@ -140,7 +140,7 @@ static enum tool_outcome bad_status(struct http_job *x, struct buf *text)
 
 static enum tool_outcome say_events(struct http_job *x, struct buf *text, struct buf *value)
 {
-    if (events_end(&x->events) != OK || exec_out_eof(&x->said) != OK) x->too_long = true;
+    if (sse_in_end(&x->events) != OK || exec_out_eof(&x->said) != OK) x->too_long = true;
     switch (x->said.end) {
     case EXEC_RESULT:
         text_of_value(text, buf_view(&x->said.value));
@@ -196,7 +196,7 @@ static void pace_closed(struct pace *p)
 {
     struct http_job *x = LIST_ITEM(p, struct http_job, pace);
     buf_done(&x->body);
-    events_done(&x->events);
+    sse_in_done(&x->events);
     exec_out_done(&x->said);
     curl_easy_cleanup(x->transfer.easy);
     curl_slist_free_all(x->headers);
@@ -276,7 +276,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     }
     set_up(x, x->transfer.easy);
     buf_init(&x->body, tool->response_max);
-    events_init(&x->events, tool->response_max, on_event);
+    sse_in_init(&x->events, tool->response_max, on_event);
     exec_out_init(&x->said, tool->response_max);
     x->said.progress = on_progress;
     pace_init(&x->pace, tool->loop, job);

@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "tool/events.h"
+#include "base/sse_in.h"
 #include "tool/http.h"
 #include "tool/mcp_int.h"
 
@@ -46,7 +46,7 @@ struct exchange {
     struct curl_slist  *headers;
     struct egress_check check;
     struct buf          message, body, challenge;
-    struct events       events;
+    struct sse_in       events;
     bool                is_events, head_seen, running, heard;
     bool                unwanted;     /* nobody waits for it */
     bool                over;         /* about to be freed by ended() */
@@ -60,7 +60,7 @@ static void on_done(struct curl_job *j, CURLcode code);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
-static void on_event(struct events *e, struct str name, struct str data)
+static void on_event(struct sse_in *e, struct str name, struct str data)
 {
     struct exchange *x = LIST_ITEM(e, struct exchange, events);
     if (x->unwanted || data.len == 0) return;
@@ -82,7 +82,7 @@ static struct exchange *exchange_new(struct mcp *m, enum kind kind)
     buf_init(&x->message, 0);
     buf_init(&x->body, MCP_MESSAGE_MAX);
     buf_init(&x->challenge, 2048);
-    events_init(&x->events, MCP_MESSAGE_MAX, on_event);
+    sse_in_init(&x->events, MCP_MESSAGE_MAX, on_event);
     loop_timer_init(m->host.loop, &x->wait, on_wait);
     list_add(&h->exchanges, &x->node);
     return x;
@@ -97,7 +97,7 @@ static void wait_closed(struct loop_timer *t)
     buf_done(&x->message);
     buf_done(&x->body);
     buf_done(&x->challenge);
-    events_done(&x->events);
+    sse_in_done(&x->events);
     curl_slist_free_all(x->headers);
     mem_free(x);
     if (h->closing && list_empty(&h->exchanges)) {
@@ -206,7 +206,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 
     if (x->unwanted) return 0;
     if (!x->head_seen) look_at_head(x);
-    if (x->is_events) e = events_feed(&x->events, str_n(p, n));
+    if (x->is_events) e = sse_in_feed(&x->events, str_n(p, n));
     else {
         buf_add(&x->body, p, n);
         e = x->body.err;
@@ -236,6 +236,7 @@ static void begin(struct exchange *x)
     x->head_seen = x->is_events = x->heard = false;
     x->status = 0;
     buf_clear(&x->body);
+    sse_in_again(&x->events);
     curl_easy_setopt(e, CURLOPT_URL, x->link->url);
     verb(e, x);
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, x->headers);
@@ -262,7 +263,7 @@ static bool resume(struct exchange *x)
 {
     long wait = x->events.retry_ms >= 0 ? x->events.retry_ms : RETRY_MS;
     if (x->modern || x->link->closing || x->unwanted) return false;
-    if (x->kind == POST && (!x->q || !x->events.has_id)) return false;
+    if (x->kind == POST && (!x->q || !x->events.last_id.len)) return false;
     x->resumes = x->heard ? 0 : x->resumes + 1;
     if (x->kind == POST && x->resumes > RESUMES_MAX) return false;
     /* The GET stream only waits longer when nothing came of it. */
@@ -271,7 +272,7 @@ static bool resume(struct exchange *x)
     x->headers = NULL;
     x->kind = GET;
     make_headers(x);
-    if (x->events.has_id) {
+    if (x->events.last_id.len) {
         buf_chr(&x->events.last_id, 0);
         add_header(x, "Last-Event-ID", x->events.last_id.ptr);
         buf_truncate(&x->events.last_id, x->events.last_id.len - 1);
@@ -325,7 +326,7 @@ static void bad_status(struct exchange *x)
 static void ended(struct exchange *x, CURLcode code)
 {
     if (!x->head_seen) look_at_head(x);
-    if (x->is_events && code == CURLE_OK && events_end(&x->events) != OK) code = CURLE_RECV_ERROR;
+    if (x->is_events && code == CURLE_OK && sse_in_end(&x->events) != OK) code = CURLE_RECV_ERROR;
     if (!x->unwanted && x->status < 400 && (x->is_events || x->kind == GET) && resume(x)) return;
     if (!x->unwanted && x->kind == GET && x->status >= 500 && resume(x)) return;
     x->over = true;

@@ -78,6 +78,7 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
     if (!t->description.ptr) t->description = STR("");
     t->schema_text = jv_get(copy, "inputSchema")->raw;
     t->timeout_ms = (unsigned)m->call_ms;
+    t->own_clock = true;
     t->source = arena_printf(a, "mcp:" STR_FMT, STR_ARG(m->alias));
     t->ops = &mcp_ops;
     t->ctx = x;

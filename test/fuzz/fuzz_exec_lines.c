@@ -2,7 +2,7 @@
  * as JSON lines, and as server-sent events whose data are such lines. */
 #include <stdlib.h>
 
-#include "tool/events.h"
+#include "base/sse_in.h"
 #include "tool/exec_out.h"
 #include "tool/text.h"
 
@@ -26,12 +26,12 @@ static void lines(struct str text, size_t step)
     exec_out_done(&o);
 }
 
-static void on_event(struct events *e, struct str name, struct str data) { lines(data, 1 + data.len); }
+static void on_event(struct sse_in *e, struct str name, struct str data) { lines(data, 1 + data.len); }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct events e;
+    struct sse_in e;
     struct tail   tail;
     struct buf    note;
     enum err      err = OK;
@@ -40,18 +40,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str text = str_n((const char *)data + 1, size - 1);
     size_t     step = 1 + data[0] % 61;
     lines(text, step);
-    events_init(&e, 2048, on_event);
+    sse_in_init(&e, 2048, on_event);
     tail_init(&tail, 256);
     for (struct str rest = text; rest.len && err == OK; rest = str_from(rest, step)) {
         tail_add(&tail, str_cut(rest, step));
-        err = events_feed(&e, str_cut(rest, step));
+        err = sse_in_feed(&e, str_cut(rest, step));
     }
-    if (err == OK && events_end(&e) != OK) abort();
+    if (err == OK && sse_in_end(&e) != OK) abort();
     buf_init(&note, 0);
     tail_text(&tail, &note);
     if (note.len > 3 * 256 + 8) abort();
     buf_done(&note);
     tail_done(&tail);
-    events_done(&e);
+    sse_in_done(&e);
     return 0;
 }

@@ -2,7 +2,7 @@
  * The first byte of the input is the seed of the cuts. */
 #include <stdlib.h>
 
-#include "model/sse_in.h"
+#include "base/sse_in.h"
 
 static struct buf seen;
 
@@ -20,6 +20,7 @@ static enum err parse(struct str bytes, unsigned cuts)
     struct sse_in s;
     enum err e = OK;
     sse_in_init(&s, 4096, on_event);
+    s.error_field = true;
     while (bytes.len && !e) {
         size_t n = bytes.len;                /* 0: whole */
         if (cuts) {
@@ -34,6 +35,8 @@ static enum err parse(struct str bytes, unsigned cuts)
         bytes = str_from(bytes, n);
     }
     if (!e) e = sse_in_end(&s);
+    buf_printf(&seen, "%d ", s.retry_ms);
+    buf_str(&seen, buf_view(&s.last_id));
     sse_in_done(&s);
     return e;
 }

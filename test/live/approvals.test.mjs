@@ -316,7 +316,7 @@ test('a result that comes before a no is dropped', async (t) => {
     const shown = await settled(server, thread);
     const part = shown.messages.at(-1).parts.find((p) => p.type === 'tool-get_location');
     same([part.state, part.output], ['output-denied', undefined]);
-    check(!JSON.stringify(shown.messages).includes('35.6'), 'nowhere in the conversation');
+    check(!JSON.stringify(shown.messages).includes('latitude'), 'nowhere in the conversation');      // a number might be a time
     same((await send({ result: HERE })).json.error.code, 'late_result');
 });
 

@@ -83,7 +83,7 @@ for (const [w, wire] of WIRES.entries()) {
             check(!s.of('tool_start').length && !s.of('tool_confirmation').length, `${fault}: ${s.types().join(' ')}`);
             same((await settled(server, s.thread)).pending, [], `${fault}: nothing waits`);
             if (fault === 'length') check(s.words.startsWith('Paying now'), s.words);
-            if (fault === 'refusal') check(s.words.startsWith('I will not'), s.words);
+            if (fault === 'refusal') same(s.payload.message, 'I will not\n\n[[tool:0]]', 'a refusal is the last word');
             check(/fine$/.test(sound(await server.turn('{{scenario:none}} fine', { thread_id: s.thread })).payload.message), `${fault}: it goes on`);
         }
         same(server.ledger(), []);
@@ -176,6 +176,34 @@ async function payAndRegenerate(t, server, say, fault) {
     await chat.regenerate(chat.last.id);
     return settled(server, chat.id);
 }
+
+test('regenerate of an older answer that failed begins at its question, not behind what came later', async (t) => {
+    const up = await startUpstream(t), server = await serveModel(t, up, 'openai');
+    const chat = new Chat(t, server);
+    await chat.say('{{scenario:cut-once}} first');
+    const failed = chat.last.id;
+    await chat.say('second');
+    await chat.regenerate(failed);
+    same(textOf(chat.last), 'You said: {{scenario:cut-once}} first');
+    same(readBody('openai', (await up.requests()).at(-1).body).map((m) => m.texts), [['{{scenario:cut-once}} first']], 'what the model saw');
+    await chat.say('third');
+    same(readBody('openai', (await up.requests()).at(-1).body).length, 3, 'and from there it goes on');
+    same(up.err, '');
+});
+
+test('an answer that fails twice is tried a third time from where it failed first', async (t) => {
+    const up = await startUpstream(t), server = await serveModel(t, up, 'anthropic');
+    const s = await server.turn('{{call get_weather {"city":"Oslo"}}} {{then:500}}');
+    for (let i = 0; i < 2; i++) {
+        same((await server.post(`/v1/threads/${s.thread}/actions`, { action: 'retry' })).status, 202);
+        same((await settled(server, s.thread)).messages.at(-1).metadata.error.code, 'model_error', 'fails again');
+    }
+    const bodies = (await up.requests()).slice(1).map((r) => JSON.stringify(r.body));
+    same([bodies.length, new Set(bodies).size], [3, 1], 'the same request each time');
+    same((await server.get('/v1/tools')).json.tools.find((x) => x.name === 'get_weather').runs, 1, 'executions');
+    const other = await server.post(`/v1/threads/${s.thread}/actions`, { action: 'retry', data: { run_id: 'run_none' } });
+    same(other.status, 409, other.text);
+});
 
 test('a retry of a conversation that has nothing to retry is refused', async (t) => {
     const server = await t.serve();

@@ -1,7 +1,7 @@
 // The seeds' conversations with a real model's wire: search, payment with approval,
 // tools of the browser. Every body that was sent is looked at.
 import { Chat } from './ai.mjs';
-import { check, same, settled, sound, test } from './lib.mjs';
+import { check, same, settled, sound, test, until } from './lib.mjs';
 import { WIRES, keepsSecrets, mayCall, readBody, serveModel, soundBody, startUpstream, systemOf, toolNames } from './upstream.mjs';
 
 const SEARCH = '{{call browser_search {"query":"React 19"}}}';
@@ -151,7 +151,7 @@ test('every model attempt is one line in the log: model, status, first byte, tok
         await server.turn('hello, log');
         await server.turn('{{scenario:429}} limited');
         await server.turn('{{scenario:cut}} cut');
-        const lines = server.log.filter((l) => l.event.startsWith('model.'));
+        const lines = await until(() => { const l = server.log.filter((x) => x.event.startsWith('model.')); return l.length >= 4 && l; }, 'four lines');
         same(lines.map((l) => [l.event, Number(l.status), Number(l.attempt)]), [['model.answered', 200, 1], ['model.retry', 429, 1], ['model.failed', 429, 2], ['model.failed', 200, 1]], `${wire}: attempts`);
         for (const l of lines) {
             same([l.provider, l.request], [wire, 'req_1'], 'who and which request');
@@ -179,7 +179,8 @@ test('per page model and prompt, and a list of models of which the next answers'
     same([one.path, one.body.model, systemOf.openai(one.body)], ['/v1/chat/completions', 'other', 'You sell.']);
     check(shop.payload.message.startsWith('You said'), 'it answers');
     same(up.err, '', 'bodies the real service would refuse');
-    same(server.log.filter((l) => l.event === 'model.fallback').map((l) => [l.model, l.next]), [['fallback', 'spare'], ['fallback', 'spare'], ['fallback', 'spare']]);
+    const lines = await until(() => { const l = server.log.filter((x) => x.event === 'model.fallback'); return l.length >= 3 && l; }, 'three lines');
+    same(lines.map((l) => [l.model, l.next]), [['fallback', 'spare'], ['fallback', 'spare'], ['fallback', 'spare']]);
 });
 
 // After a change of provider ids and signatures of the other one must not be shown.

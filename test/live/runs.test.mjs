@@ -43,6 +43,19 @@ test('a request_id is remembered after a restart', async (t) => {
     same(told((await next.turn('hello', { request_id: 'r-1' })).events), told(first.events));
 });
 
+test('a message to a conversation that is not in memory continues it', async (t) => {
+    const server = await t.serve();
+    const first = await server.turn('Send 50 dollars to Hanako');
+    const before = (await server.get(`/v1/threads/${first.thread}`)).json;
+    same(await server.term(), 0);
+    const next = await t.serve({ dir: server.dir });
+    sound(await next.turn('hello', { thread_id: first.thread }));
+    const after = (await next.get(`/v1/threads/${first.thread}`)).json;
+    same(after.title, before.title);
+    same((await next.get('/v1/approvals')).json.approvals.map((a) => a.status), ['cancelled'], 'the gate was seen');
+    same(await runs(next), 2);
+});
+
 test('a replay of a gated run by its request_id leaves out the complete of the past gate', async (t) => {
     const server = await t.serve();
     const first = await server.turn('Send 50 dollars to Hanako', { request_id: 'r-1' });

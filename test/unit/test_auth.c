@@ -34,9 +34,11 @@ static void up(const struct auth_setup *s)
     REQUIRE(auth_new(&loop, s, &mem, &a, &why) == OK);
 }
 
+static void gone(void *ctx) { (void)ctx; }
+
 static void down(void)
 {
-    auth_free(a);
+    auth_free(a, gone, NULL);
     loop_done(&loop);
     arena_done(&mem);
 }

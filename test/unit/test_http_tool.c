@@ -5,40 +5,8 @@
 #include "httpd.h"
 #include "test.h"
 #include "tool/egress.h"
-#include "tool/events.h"
 #include "tool/http.h"
 #include "toolrun.h"
-
-/* --- events ---------------------------------------------------------------------------- */
-
-struct heard { struct events events; struct buf all; };
-
-static void note_event(struct events *e, struct str name, struct str data)
-{
-    struct heard *h = LIST_ITEM(e, struct heard, events);
-    buf_printf(&h->all, "<" STR_FMT "|" STR_FMT ">", STR_ARG(name), STR_ARG(data));
-}
-
-TEST(events_cut_anywhere_are_the_same_events)
-{
-    static const char text[] = "\xEF\xBB\xBF: hello\r\nevent: a\r\ndata: one\r\ndata:two\r\n\r\nid: 7\rdata:\r\rretry: 500\n\n"
-                               "id: 8\n\ndata: last";
-    for (size_t step = 1; step < sizeof text; step++) {
-        struct heard h = { 0 };
-        buf_init(&h.all, 0);
-        events_init(&h.events, 100, note_event);
-        for (size_t i = 0; i < sizeof text - 1; i += step) {
-            size_t n = step < sizeof text - 1 - i ? step : sizeof text - 1 - i;
-            CHECK(events_feed(&h.events, str_n(text + i, n)) == OK);
-        }
-        CHECK(events_end(&h.events) == OK);
-        CHECK_STR(buf_view(&h.all), "<a|one\ntwo><|><|last>");
-        CHECK(h.events.has_id && h.events.retry_ms == 500);
-        CHECK_STR(buf_view(&h.events.last_id), "8");
-        events_done(&h.events);
-        buf_done(&h.all);
-    }
-}
 
 /* --- addresses ----------------------------------------------------------------------------- */
 

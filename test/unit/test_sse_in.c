@@ -1,7 +1,7 @@
 /* test_sse_in.c -- server-sent events out of bytes, cut anywhere. */
 #include "test.h"
 
-#include "model/sse_in.h"
+#include "base/sse_in.h"
 
 static struct buf seen;
 
@@ -18,6 +18,7 @@ static enum err feed(const char *text, size_t len, size_t cut, bool bytewise, si
     struct sse_in s;
     enum err e = OK;
     sse_in_init(&s, max, on_event);
+    s.error_field = true;
     buf_clear(&seen);
     if (bytewise) for (size_t i = 0; i < len && !e; i++) e = sse_in_feed(&s, str_n(text + i, 1));
     else {
@@ -107,4 +108,37 @@ TEST(events_that_lie_whole_in_a_read_allocate_nothing)
     CHECK(!s.line.ptr && !s.data.ptr);
     sse_in_done(&s);
     buf_done(&seen);
+}
+
+/* --- ids and retry -------------------------------------------------------------------------- */
+
+static const char numbered[] = "\xEF\xBB\xBF: hello\r\nevent: a\r\ndata: one\r\ndata:two\r\n\r\nid: 7\rdata:\r\rretry: 500\n\n"
+                               "id: 8\n\ndata: last";
+
+TEST(ids_count_also_without_data_and_however_they_are_cut)
+{
+    for (size_t step = 1; step < sizeof numbered; step++) {
+        struct sse_in s;
+        buf_clear(&seen);
+        sse_in_init(&s, 100, on_event);
+        for (struct str rest = str_c(numbered); rest.len; rest = str_from(rest, step)) CHECK(sse_in_feed(&s, str_cut(rest, step)) == OK);
+        CHECK(sse_in_end(&s) == OK);
+        CHECK_STR(buf_view(&s.last_id), "8");
+        CHECK(s.retry_ms == 500);
+        sse_in_done(&s);
+    }
+}
+
+TEST(an_id_of_half_an_event_is_no_place_to_go_on_from)
+{
+    struct sse_in s;
+    buf_clear(&seen);
+    sse_in_init(&s, 100, on_event);
+    CHECK(sse_in_feed(&s, STR("id: 1\ndata: a\n\nid: 2\ndata: b\nda")) == OK);
+    sse_in_again(&s);                       /* the connection was cut */
+    CHECK_STR(buf_view(&s.last_id), "1");
+    CHECK(sse_in_feed(&s, STR("id: 2\ndata: whole\n\n")) == OK);
+    CHECK_STR(buf_view(&s.last_id), "2");
+    CHECK(str_find(buf_view(&seen), STR("whole")) > 0 && str_find(buf_view(&seen), STR("|b")) < 0);
+    sse_in_done(&s);
 }

@@ -252,7 +252,7 @@ static void f_cut_early(struct client *c)
     send_bytes(c, STR("4000\r\ndata: {\"ty"), true);
 }
 
-static struct str payment(void) { return STR("{\"amount\":50,\"recipient\":\"Alice\"}"); }
+static struct str payment(void) { return STR("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"Alice\"}"); }
 
 static void f_half(struct client *c)          /* half an input, and then an end as if all were well */
 {

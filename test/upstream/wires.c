@@ -64,6 +64,7 @@ void wire_asked(enum wire w, const struct jv *body, struct arena *a, struct aske
         buf_clear(&question);
         buf_str(&question, buf_view(&text));
     }
+    if (text.len) out->has_results = false;      /* results that a new question follows are history */
     out->may_call = may_call(w, body);
     out->question = arena_dup(a, buf_view(&question));
     buf_done(&question);

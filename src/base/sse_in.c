@@ -3,21 +3,27 @@
  * `view` points into the bytes of the present read; whatever is still needed
  * when the read ends moves to `data` (finished lines) or `line` (the rest).
  */
-#include "model/sse_in.h"
+#include "base/sse_in.h"
 
-#define KEEP 1024       /* of a buffer between events; larger ones are given back */
+#define KEEP         1024       /* of a buffer between events; larger ones are given back */
+#define ID_MAX       4096       /* of an id; a longer one is as good as none, since it could not be sent back */
+#define RETRY_MAX_MS 3600000
 
 void sse_in_init(struct sse_in *s, size_t event_max, void (*event)(struct sse_in *, struct str, struct str))
 {
-    *s = (struct sse_in){ .event = event };
+    *s = (struct sse_in){ .event = event, .retry_ms = -1 };
     buf_init(&s->line, event_max + 8);      /* + "data: " */
     buf_init(&s->data, event_max);
+    buf_init(&s->id, ID_MAX);
+    buf_init(&s->last_id, ID_MAX + 1);      /* its user may add a NUL */
 }
 
 void sse_in_done(struct sse_in *s)
 {
     buf_done(&s->line);
     buf_done(&s->data);
+    buf_done(&s->id);
+    buf_done(&s->last_id);
 }
 
 void sse_in_stop(struct sse_in *s)
@@ -27,15 +33,25 @@ void sse_in_stop(struct sse_in *s)
 
 static void forget_event(struct sse_in *s)
 {
-    s->has_data = false;
+    s->has_data = s->has_id = false;
     s->name_len = 0;
     s->view = STR_NONE;
     buf_clear(&s->data);
     buf_shrink(&s->data, KEEP);
 }
 
+/* Only a whole event moves the place to go on from. */
+static void keep_id(struct sse_in *s)
+{
+    if (!s->has_id || s->id.err) return;
+    buf_clear(&s->last_id);
+    buf_str(&s->last_id, buf_view(&s->id));
+    if (s->last_id.err) buf_clear(&s->last_id);
+}
+
 static void dispatch(struct sse_in *s)
 {
+    keep_id(s);
     if (s->has_data) s->event(s, str_n(s->name, s->name_len), s->view.ptr ? s->view : buf_view(&s->data));
     forget_event(s);
 }
@@ -67,6 +83,20 @@ static void set_name(struct sse_in *s, struct str name)
     s->name_len = (uint8_t)name.len;
 }
 
+static void set_id(struct sse_in *s, struct str id)
+{
+    if (id.len && memchr(id.ptr, 0, id.len)) return;
+    buf_clear(&s->id);
+    buf_str(&s->id, id);
+    s->has_id = true;
+}
+
+static void set_retry(struct sse_in *s, struct str value)
+{
+    uint64_t ms;
+    if (str_to_u64(value, &ms)) s->retry_ms = ms > RETRY_MAX_MS ? RETRY_MAX_MS : (int)ms;
+}
+
 static void take_line(struct sse_in *s, struct str line, bool stays)
 {
     if (line.len == 0) {
@@ -80,7 +110,9 @@ static void take_line(struct sse_in *s, struct str line, bool stays)
 
     if (str_is(field, "data")) add_data(s, value, stays);
     else if (str_is(field, "event")) set_name(s, value);
-    else if (str_is(field, "error")) {
+    else if (str_is(field, "id")) set_id(s, value);
+    else if (str_is(field, "retry")) set_retry(s, value);
+    else if (s->error_field && str_is(field, "error")) {
         set_name(s, field);
         add_data(s, value, stays);
     }
@@ -94,6 +126,14 @@ static void take_rest(struct sse_in *s, struct str rest)
     if (s->line.err) s->data.err = s->line.err;
     buf_clear(&s->line);
     buf_shrink(&s->line, KEEP);
+}
+
+void sse_in_again(struct sse_in *s)
+{
+    forget_event(s);
+    buf_clear(&s->line);
+    s->bom = 0;
+    s->after_cr = s->stopped = false;
 }
 
 /* First of LF and CR; NULL: the line goes on in the next read. */

@@ -1,13 +1,12 @@
 /* sse_in.h -- server-sent events from bytes: pure, any split, bounded.
  *
  * Bytes may be cut anywhere: inside a character, between CR and LF, inside
- * "data:". Lines end with LF, CRLF or CR. Several data lines join with LF. A
- * field called `error` counts as data of an event named "error" (llama.cpp
- * builds of 2025 write one). Comments, ids and retry are ignored.
+ * "data:". Lines end with LF, CRLF or CR. Several data lines join with LF. An
+ * event without data is not told, but its id counts (MCP primes streams with one).
  *
  * An event that lies whole in one read is handed out where it lies: nothing is
  * copied or allocated for it. The struct costs nothing else while no event is
- * cut in two.
+ * cut in two and no ids are sent.
  */
 #ifndef PARLEY_SSE_IN_H
 #define PARLEY_SSE_IN_H
@@ -15,16 +14,19 @@
 #include "base/buf.h"
 
 #define SSE_NAME_MAX  40
-#define SSE_EVENT_MAX (16u << 20)      /* what the providers' contract allows one event */
 
 struct sse_in {
     void      (*event)(struct sse_in *s, struct str name, struct str data);   /* both valid during the call only */
+    bool        error_field;           /* set after init: a field called `error` is data of an event named "error" */
+    struct buf  last_id;               /* of the last event that had one, to go on from; empty: none */
+    int         retry_ms;              /* how long to wait before going on; -1: never said */
     struct buf  line;                  /* private: the unfinished line of earlier reads */
     struct buf  data;                  /* private: the unfinished event's data */
+    struct buf  id;                    /* private: the unfinished event's id */
     struct str  view;                  /* private: the event's data while it can stay where it lies */
     char        name[SSE_NAME_MAX];    /* private: cut when longer; no name we know is */
     uint8_t     name_len, bom;
-    bool        has_data, after_cr, stopped;
+    bool        has_data, has_id, after_cr, stopped;
 };
 
 void sse_in_init(struct sse_in *s, size_t event_max, void (*event)(struct sse_in *, struct str, struct str));
@@ -35,5 +37,7 @@ MUST_CHECK enum err sse_in_feed(struct sse_in *s, struct str bytes);
 MUST_CHECK enum err sse_in_end(struct sse_in *s);
 /* May be called from event(). */
 void sse_in_stop(struct sse_in *s);
+/* Another body follows, e.g. from last_id on: what was unfinished is forgotten, last_id and retry_ms stay. */
+void sse_in_again(struct sse_in *s);
 
 #endif
