@@ -108,7 +108,7 @@ void work_start_jobs(struct thread *t);                     /* after the commit 
 void work_cancel_jobs(struct thread *t);                    /* those of calls that are over or being stopped */
 void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
-void work_answer_job(struct call *c, bool accepted, struct str content);
+void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
 /* Which gate a complete call goes through; sets part->gate, client, problem. */
 void work_judge(struct thread *t, struct part *p);
 /* The facts of a closed step, from t->step. */

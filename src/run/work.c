@@ -300,6 +300,8 @@ struct job {
     struct command   *done;            /* preallocated; carries the result */
     struct tool_result result;         /* in done->arena */
     struct buf        stage, message, data;
+    bool              answered, accepted;    /* a person's answer to its question, handed over after the commit */
+    struct str        content;
 };
 
 static struct job *of_job(struct tool_job *j) { return LIST_ITEM(j, struct job, tool); }
@@ -377,7 +379,10 @@ static void on_ask(struct tool_job *tj, struct str message, struct str schema)
 {
     struct job     *j = of_job(tj);
     struct command *c = command_new(CMD_TOOL_ASKS);
-    if (!c) { work_answer_job(fold_call(&j->thread->fold, tj->call_id), false, STR_NONE); return; }
+    if (!c) {
+        if (tj->tool->ops->answer) tj->tool->ops->answer(tj, false, STR_NONE);      /* nobody can be asked */
+        return;
+    }
     c->id = arena_dup(&c->arena, tj->call_id);
     c->text = arena_dup(&c->arena, message);
     c->data = arena_dup(&c->arena, schema);
@@ -452,11 +457,18 @@ static void start_job(struct job *j)
     if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
 }
 
+static void hand_answer(struct job *j)
+{
+    j->answered = false;
+    if (!j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, j->accepted, j->content);
+}
+
 void work_start_jobs(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started) start_job(j);
+        else if (j->answered) hand_answer(j);
     }
 }
 
@@ -480,6 +492,7 @@ void work_drop_unstarted(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
+        j->answered = false;
         if (j->started) continue;
         command_free(j->done);
         job_free(j);
@@ -498,7 +511,10 @@ void work_adopt_jobs(struct thread *t)
 void work_answer_job(struct call *c, bool accepted, struct str content)
 {
     struct job *j = c ? c->job : NULL;
-    if (j && !j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, accepted, content);
+    if (!j) return;
+    j->answered = true;
+    j->accepted = accepted;
+    j->content = arena_dup(&j->arena, content);
 }
 
 void work_finished_fact(struct command *c, struct fact *f)

@@ -107,7 +107,7 @@ test('Enter that confirms a composition does not send', async (t) => {
 });
 
 test('a message written during an answer waits behind it and can be taken back', async (t) => {
-  const model = await t.model(['word '.repeat(60), 'Second answer.', 'Third answer.'], { pause_ms: 15 });
+  const model = await t.model(['word '.repeat(60), 'Second answer.', 'Third answer.'], { hold: true });
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.send('first');
   await tab.$('.growing').waitFor();
@@ -115,6 +115,7 @@ test('a message written during an answer waits behind it and can be taken back',
   await tab.send('third');
   equal(await tab.$('.queue li').count(), 2, 'waiting');
   await tab.page.getByRole('button', { name: 'Take back: third' }).click();
+  model.release();
   await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
   await tab.page.waitForFunction(() => document.body.innerText.includes('Second answer.'));
   await tab.idle();

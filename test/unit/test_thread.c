@@ -125,9 +125,10 @@ static struct command *command(enum command_kind kind, struct said *x)
         uv_timer_init(&on->loop.uv, &tick_);                                                 \
         uv_timer_start(&tick_, tick, 5, 5);                                                  \
         while (!(cond) && clock_mono_ms() < end_) uv_run(&on->loop.uv, UV_RUN_ONCE);         \
+        bool came_ = (cond);                                                                 \
         uv_close((uv_handle_t *)&tick_, NULL);                                               \
         uv_run(&on->loop.uv, UV_RUN_NOWAIT);                                                 \
-        REQUIRE(cond);                                                                       \
+        if (!came_) REQUIRE(cond);                                                           \
     } while (0)
 static void tick(uv_timer_t *t) { (void)t; }
 
@@ -399,7 +400,6 @@ TEST(a_browser_that_does_not_answer_in_time_has_failed)
     UNTIL(s.speaking);
     calls(&s, "locate", "{}");
     stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
     UNTIL(s.asked == 2);
     CHECK_STR(story(&s), "message step:calls started finished:failed");
     stops(&s, STOP_END);
@@ -442,6 +442,7 @@ TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
         if (i < 4) UNTIL(s.speaking);
         else UNTIL(the_thread(&s) && idle(&s));
         if (i == 4) break;
+        UNTIL(!s.hub->expiry_busy);                         /* the store still has its question */
         hub_free(s.hub);                                    /* as if the process had died here */
         uv_run(&s.loop.uv, UV_RUN_NOWAIT);
         s.speaking = false;

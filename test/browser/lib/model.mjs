@@ -1,13 +1,15 @@
 // A model with a script: an OpenAI-compatible server that says exactly what a test wants.
+// With `hold` it stops in the middle of its first answer until `release()`.
 import http from 'node:http';
 
 /** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}]}`. */
 export class Model {
-  constructor(turns, { pieces = 1, pause_ms = 0 } = {}) {
+  constructor(turns, { pieces = 1, pause_ms = 0, hold = false } = {}) {
     this.turns = turns;
     this.pieces = pieces;
     this.pause_ms = pause_ms;
     this.asked = 0;
+    this.held = hold ? new Promise((free) => (this.release = free)) : null;
     this.times = [];
     this.server = http.createServer((q, r) => this.answer(q, r));
   }
@@ -35,6 +37,7 @@ export class Model {
     const words = text.match(/\s*\S+\s*/g) ?? [];
     for (let i = 0; i < words.length; i += this.pieces) {
       if (response.destroyed) return;
+      if (this.held && i >= words.length / 2) await this.held;
       send({ content: words.slice(i, i + this.pieces).join('') });
       if (this.pause_ms) await new Promise((done) => setTimeout(done, this.pause_ms));
       else if (i % 200 === 0) await new Promise((done) => setImmediate(done));
