@@ -169,9 +169,9 @@ static bool add_mcp(struct kit *k, const struct config_mcp *c, struct str *why)
 static bool add_demo(struct kit *k)
 {
     const struct config *c = k->config;
+    k->registry.expires_s = c->expires_s;
     if (reply_tools_add(&k->registry) != OK) return false;
     if (c->demo_tools && demo_tools_add(&k->registry, k->loop, c->demo_ledger, c->demo_token_ms ? DEMO_STAGE_MS : 0) != OK) return false;
-    for (size_t i = 0; i < k->registry.count; i++) k->registry.tools[i]->expires_s = c->expires_s;
     return true;
 }
 

@@ -359,14 +359,11 @@ static void outcome_output(struct encoder *e, const struct call *c)
 static void outcome_error(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    struct arena a;
     if (!chunk(e, &w, "tool-output-error")) return;
-    arena_init(&a, 0);
     jw_kstr(&w, "toolCallId", c->id);
-    jw_kstrz(&w, "errorText", call_error_text(&a, c));
+    payload_error(&w, "errorText", c);
     if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
     event_end(e, &w);
-    arena_done(&a);
 }
 
 /* A call that could not be run at all: input and error in one chunk. */

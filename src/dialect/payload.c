@@ -43,6 +43,25 @@ void payload_output(struct jsonw *w, const char *key, const struct call *c)
     else jw_kstr(w, key, c->finished->text);
 }
 
+/* What went wrong, in words for people: a JSON {"error":...} gives its sentence. */
+static struct str error_text(struct arena *a, const struct call *c)
+{
+    struct jv *v;
+    struct str text = c->finished->text, inner;
+    if (c->finished->outcome == WORD_DENIED) return STR("User denied execution");
+    if (c->finished->outcome == WORD_EXPIRED) return STR("Approval request timed out");
+    if (text.len && text.ptr[0] == '{' && json_parse(a, text, &v, NULL) == OK && (inner = jv_str_at(v, "error")).len) text = inner;
+    return text.len ? text : STR("It failed.");
+}
+
+void payload_error(struct jsonw *w, const char *key, const struct call *c)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    jw_kstr(w, key, error_text(&a, c));
+    arena_done(&a);
+}
+
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];
@@ -69,7 +88,8 @@ static void write_history_entry(struct jsonw *w, const struct call *c)
     jw_obj(w);
     jw_kstr(w, "tool_name", c->tool);
     payload_input(w, "input", c);
-    jw_kstr(w, "output", c->finished->text);
+    if (call_ok(c)) jw_kstr(w, "output", c->finished->text);
+    else payload_error(w, "output", c);
     jw_kstr(w, "tool_use_id", c->id);
     jw_kbool(w, "ok", call_ok(c));
     jw_kint(w, "ms", c->finished->ms);

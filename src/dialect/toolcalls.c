@@ -110,7 +110,7 @@ static void told_result(struct encoder *e, const struct fact *f, const struct ca
     jw_kstr(&w, "toolCallId", c->id);
     jw_kbool(&w, "success", call_ok(c));
     if (call_ok(c)) payload_output(&w, "result", c);
-    else jw_kstr(&w, "error", f->text);
+    else payload_error(&w, "error", c);
     jw_kint(&w, "timestamp", f->at_ms);
     event_end(e, &w);
 }

@@ -5,18 +5,6 @@
 #include "dialect/payload.h"
 #include "run/history.h"
 
-/* What went wrong, in words for people: a JSON {"error":...} gives its sentence. */
-const char *call_error_text(struct arena *a, const struct call *c)
-{
-    struct jv *v;
-    struct str text = c->finished->text, inner;
-    if (c->finished->outcome == WORD_DENIED) return "User denied execution";
-    if (c->finished->outcome == WORD_EXPIRED) return "Approval request timed out";
-    if (text.len && text.ptr[0] == '{' && json_parse(a, text, &v, NULL) == OK && (inner = jv_str_at(v, "error")).len) text = inner;
-    struct str s = arena_dup(a, text);
-    return s.len ? s.ptr : "It failed.";
-}
-
 void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c)
 {
     const struct fact *a = c->asked;
@@ -77,12 +65,9 @@ static const char *part_state(const struct call *c, enum approval_form form)
 
 static void write_outcome(struct jsonw *w, const struct call *c, const char *state)
 {
-    struct arena a;
     if (!c->finished || strcmp(state, "output-denied") == 0) return;
-    if (c->finished->outcome == WORD_DONE) { payload_output(w, "output", c); return; }
-    arena_init(&a, 0);
-    jw_kstrz(w, "errorText", call_error_text(&a, c));
-    arena_done(&a);
+    if (c->finished->outcome == WORD_DONE) payload_output(w, "output", c);
+    else payload_error(w, "errorText", c);
 }
 
 /* The confirmation as a client tool of its own. */

@@ -16,6 +16,5 @@ MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t, en
 void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form);
 /* The input of adk_request_confirmation. */
 void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c);
-const char *call_error_text(struct arena *a, const struct call *c);
 
 #endif

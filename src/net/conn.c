@@ -134,14 +134,45 @@ void conn_refuse(struct conn *c, int status, const char *code, const char *text)
 
 /* --- requests --------------------------------------------------------------------------- */
 
+/* False: the guard has answered. It is asked once for each request. */
+static bool guard_passes(struct conn *c, const struct route *r)
+{
+    struct server   *s = c->server;
+    struct exchange *x = c->exchange;
+
+    if (x->guarded) return true;
+    x->guarded = true;
+    x->request.access = r ? r->access : 0;
+    return !s->guard || s->guard(s, &x->request);
+}
+
+/* The head is there and a body is to come: whoever may not come in is told now, so that strangers cannot
+ * make us keep theirs. Its rest cannot be told from a next request, so the connection ends with the answer. */
+static bool guard_before_body(struct conn *c)
+{
+    struct http1 *p = &c->exchange->http1;
+    uint64_t      since = c->since_ms;
+    bool          keep = p->keep_alive;
+
+    p->keep_alive = false;
+    conn_set_state(c, CONN_HANDLING);
+    c->in_handler = true;
+    bool passes = guard_passes(c, route_find(c->server->routes, &c->exchange->request).route);
+    c->in_handler = false;
+    p->keep_alive = keep;
+    if (!passes) return false;
+    c->state = CONN_HEAD;
+    c->since_ms = since;
+    return true;
+}
+
 static void route_request(struct conn *c)
 {
     struct server  *s = c->server;
     struct request *q = &c->exchange->request;
     struct route_match m = route_find(s->routes, q);
 
-    q->access = m.route ? m.route->access : 0;
-    if (s->guard && !s->guard(s, q)) return;
+    if (!guard_passes(c, m.route)) return;
     if (m.route) m.route->run(s, q);
     else if (!m.allow.len) conn_error(c, 404, "not_found", "There is nothing at this address.");
     else {
@@ -189,7 +220,7 @@ static void after_feed(struct conn *c)
         conn_refuse(c, p->why.status, p->why.code, p->why.text);
     } else if (p->status == HTTP1_DONE) {
         dispatch(c);
-    } else if (p->head_done && c->state == CONN_HEAD) {
+    } else if (p->head_done && c->state == CONN_HEAD && guard_before_body(c)) {
         c->state = CONN_BODY;             /* the clock still runs from the first byte */
         if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
         deadline_update(c);

@@ -138,8 +138,8 @@ struct server_setup {
     struct loop        *loop;
     struct net_limits   limits;
     const struct route *routes;          /* ended by { NULL } */
-    /* Before every handler, and before a 404 or 405 too, after the body came: false when it has answered
-     * already (401, 403, 421 ...). */
+    /* Once for every request, before its handler (or 404, 405), and before its body when that has not come yet, so q->body
+     * is not to be looked at. False when it has answered already (401, 403, 421 ...). */
     bool              (*guard)(struct server *s, struct request *q);
     void               *app;             /* for the handlers: server_app() */
 };

@@ -51,6 +51,7 @@ struct exchange {
     struct buf        headers;     /* conn_header's, as they go out */
     struct conn_hold *hold;
     size_t            counted;     /* of server.bodies */
+    bool              guarded;     /* the guard let it pass */
 };
 
 /* What the kernel did not take, until it does. */

@@ -212,6 +212,7 @@ enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *e
     r.x->children = c;
     r.x->loop = l;
     t->ctx = r.x;
+    t->own_clock = true;          /* after its timeout the outcome is unknown, and only the runner can say so */
     t->ops = &exec_ops;
     t->source = STR("exec");
     return OK;

@@ -131,6 +131,7 @@ enum err http_tool_read(struct registry *r, struct tool *t, const struct jv *htt
         return e;
     }
     t->ctx = x;
+    t->own_clock = true;
     t->ops = &http_ops;
     t->source = STR("http");
     return OK;

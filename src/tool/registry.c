@@ -18,7 +18,7 @@
 
 void registry_init(struct registry *r)
 {
-    *r = (struct registry){ 0 };
+    *r = (struct registry){ .expires_s = EXPIRES_S };
     arena_init(&r->arena, 0);
     map_init(&r->by_name);
     map_init(&r->by_wire);
@@ -44,7 +44,7 @@ struct tool *registry_tool(struct registry *r, struct str name)
     t->schema_text = STR("{\"type\":\"object\"}");
     t->risk = STR("low");
     t->timeout_ms = TIMEOUT_MS;
-    t->expires_s = EXPIRES_S;
+    t->expires_s = r->expires_s;
     t->source = STR("built in");
     return t->name.ptr ? t : NULL;
 }

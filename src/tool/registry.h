@@ -10,6 +10,7 @@ struct registry {
     struct tool **tools; size_t count, cap;     /* listed, in the order they were added */
     size_t        removed;                      /* private: kept behind the listed ones until registry_done */
     struct map    by_name, by_wire;
+    unsigned      expires_s;                    /* of the approvals of tools made from now on, also those MCP servers list later */
 };
 
 void registry_init(struct registry *r);

@@ -57,7 +57,7 @@ struct tool {
     struct str  risk;            /* "low" | "high" */
     bool        idempotent;
     unsigned    timeout_ms;      /* default 60,000 */
-    bool        own_clock;       /* it keeps the time itself, e.g. not while it waits for a person */
+    bool        own_clock;       /* its runner keeps the time: it knows what a timeout means, and stands still while a person is asked */
     unsigned    expires_s;       /* of its approvals; default 86,400; 0: never */
     struct str  intent, ask;     /* templates; STR_NONE: the default sentence */
     struct str  source;          /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */

@@ -180,6 +180,7 @@ static void get_own(struct server *s, struct request *q)
 static bool guard(struct server *s, struct request *q)
 {
     net.guarded++;
+    conn_until(q->conn, net.until_ms);
     if (!str_is(q->path, "/secret")) return true;
     conn_error(q->conn, 403, "denied", "Not for you.");
     return false;

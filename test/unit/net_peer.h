@@ -59,6 +59,7 @@ struct net {
     struct conn   *held;        /* what /later got */
     struct conn_hold hold;
     int            cancelled, handled, guarded;
+    unsigned       until_ms;           /* the guard gives every connection so long; 0: no end */
     struct list    owns;        /* all struct own that have not ended */
     int            begun, ended;
     bool           closed;

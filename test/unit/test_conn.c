@@ -100,6 +100,48 @@ TEST(the_guard_may_answer_instead)
     net_down();
 }
 
+TEST(who_may_not_come_in_is_told_before_his_body_is_read)
+{
+    net_up(NULL);
+    struct peer *p = ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+    net_until(peer_has(p, "\"denied\""));
+    CHECK(peer_has(p, "HTTP/1.1 403 Forbidden\r\n") && peer_has(p, "Connection: close\r\n") && net.guarded == 1);
+    peer_say(p, "the beginning of it" HELLO);
+    net_until(p->eof);
+    CHECK(!peer_has(p, "hi") && !peer_has(p, "100 Continue"));
+    p = ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    net_until(p->eof);
+    CHECK(peer_has(p, "HTTP/1.1 403 ") && !peer_has(p, "100 Continue"));
+    net_down();
+}
+
+TEST(the_guard_is_asked_once_however_the_body_comes)
+{
+    net_up(NULL);
+    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+    net_turn();
+    for (const char *at = "hello"; *at; at++) {
+        peer_send(p, at, 1);
+        net_turn();
+    }
+    net_until(peer_has(p, "\r\n\r\nhello"));
+    CHECK(net.guarded == 1);
+    peer_say(p, HELLO);
+    net_until(peer_has(p, "\r\n\r\nhi"));
+    CHECK(net.guarded == 2);
+    net_down();
+}
+
+TEST(a_stream_ends_when_the_proof_of_its_reader_does)
+{
+    net_up(NULL);
+    net.until_ms = 50;
+    struct peer *p = ask("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    net_until(p->eof);
+    CHECK(peer_has(p, "HTTP/1.1 200 ") && !peer_has(p, "\r\n0\r\n\r\n"));
+    net_down();
+}
+
 TEST(a_handler_that_forgets_to_answer_is_a_500)
 {
     net_up(NULL);
