@@ -90,7 +90,21 @@ test('chips stand under the last answer only, and a click sends', async (t) => {
   equal(await tab.$('.chip').count(), 0, 'old chips are gone');
 });
 
-test('actions: three styles, a server action runs once, a client action leaves', async (t) => {
+test('actions have three styles, told apart by more than colour', async (t) => {
+  const actions = ['primary', 'secondary', 'warning'].map((style) => ({
+    label: `A ${style} action`,
+    action: 'close_chat',
+    handler: 'client',
+    style,
+  }));
+  const model = await t.model([{ text: 'Choose.', calls: [{ name: 'suggest_actions', arguments: { actions } }] }]);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('hello');
+  for (const style of ['primary', 'secondary', 'warning']) await tab.$(`.act-${style}`).waitFor();
+  equal(await tab.$('.act-warning .icon').count(), 1, 'a warning has its sign');
+});
+
+test('actions: a server action runs once, a client action leaves', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);
   await tab.ask('Propose a schema');
