@@ -17,14 +17,16 @@ build: setup ## the release binary at build/parley, the page inside it
 run: build ## serve the demo on http://127.0.0.1:8000
 	@exec $(B)/parley serve
 
-test: setup ## every test there is; last line: N passed, N failed
+test: ## every test there is; last line: N passed, N failed
+	@scripts/setup test
 	@scripts/test
 
 unit: setup ## only the unit tests; make unit T=json runs those whose name contains it
 	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
 	@build-test/unit $(T)
 
-asan: setup ## the whole suite under AddressSanitizer and UBSan
+asan: ## the whole suite under AddressSanitizer and UBSan
+	@scripts/setup test
 	@SANITIZE=1 scripts/test
 
 fuzz: setup ## every parser on random input; make fuzz S=600 T=json for longer, for one

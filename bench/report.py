@@ -16,6 +16,7 @@ ROWS = [
     ("blast_100", "Burst, 100 streams: tokens per CPU second", "count", []),
     ("blast_1000", "Burst, 1,000 streams: tokens per CPU second", "count", [("nginx", ">=", 0.5), ("aisdk", ">=", 80)]),
     ("blast_5000", "Burst, 5,000 streams: tokens per CPU second", "count", []),
+    ("blast_long", "Burst of 1,000-token answers, 1,000 streams: tokens per CPU second", "count", []),
     ("ws_blast_1000", "Burst, 1,000 WebSockets: tokens per CPU second", "count", []),
     ("paced_cpu_us", "1,000 streams × 20 tokens/s: CPU per token", "us", [("nginx", "<=", 1.3), ("aisdk", "<=", 0.1)]),
     ("paced_carried", "… of the tokens carried", "share", []),

@@ -271,6 +271,8 @@ static void check_whole(struct config_build *b)
     if (c->host.ptr && config_is_public(c) && !config_has_auth(c))
         cfg_bad(b, b->flags->listen ? NULL : jv_get(b->root, "listen"),
                 "listening on " STR_FMT " lets others in, and nobody has to say who they are: add \"auth\", or listen on 127.0.0.1", STR_ARG(c->host));
+    if (c->host.ptr && (str_is(c->host, "0.0.0.0") || str_is(c->host, "::")) && !c->hosts.count)
+        cfg_warn(b, jv_get(b->root, "listen"), "listening on every address, but \"hosts\" is empty: only requests to localhost are answered; list the names people use");
     if (c->limits.body_max > c->limits.bodies_max)
         cfg_bad(b, jv_get(jv_get(b->root, "limits"), "body"), "\"limits.body\" is larger than \"limits.bodies\", which all bodies share; raise that one");
     if (c->limits.head_ms > c->limits.body_ms)

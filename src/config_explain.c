@@ -77,6 +77,19 @@ static void explain_listen(const struct config *c, FILE *out)
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
 }
 
+static void explain_each(const struct config *c, FILE *out)
+{
+    const struct quota_limits *l = &c->each;
+
+    if (!l->requests_per_minute && !l->runs && !l->tokens_per_day) return;
+    line(out, "each");
+    fputs("one principal has at most", out);
+    if (l->requests_per_minute) fprintf(out, " %u requests per minute", l->requests_per_minute);
+    if (l->runs) fprintf(out, "%s %u turns at once", l->requests_per_minute ? "," : "", l->runs);
+    if (l->tokens_per_day) fprintf(out, "%s %lld tokens per day", l->requests_per_minute || l->runs ? "," : "", (long long)l->tokens_per_day);
+    fputc('\n', out);
+}
+
 static void put_list(FILE *out, const char *label, const struct config_strs *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -187,12 +200,14 @@ void config_explain(const struct config *c, FILE *out)
     for (size_t i = 0; i < c->action_count; i++)
         fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name), STR_ARG(c->actions[i].tool));
     line(out, "approvals");
-    fprintf(out, "a new message %s", c->hold ? "is refused while a question waits" : "cancels a waiting question");
+    fprintf(out, "%s; a new message %s", c->approvers ? "approvers decide, for everybody" : "everybody decides his own", c->hold ? "is refused while a question waits" : "cancels a waiting question");
     if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
     else fputs("; questions wait for ever\n", out);
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);
     put_list(out, "cors", &c->cors);
+    put_list(out, "proxies", &c->proxies);
+    explain_each(c, out);
     cfg_changed(c, explain_limit, out);
     for (size_t i = 0; i < c->warnings.count; i++) {
         line(out, "warning");

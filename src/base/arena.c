@@ -32,7 +32,7 @@
 #endif
 
 #define ALIGN     16
-#define CHUNK_MIN 992               /* with its header 1 KiB: most arenas are that of one small request, or of an idle conversation */
+#define CHUNK_MIN 480               /* with its header half a KiB: most arenas are those of idle conversations and sockets */
 #define CHUNK_MAX (256 * 1024)      /* larger ones waste more than they save */
 
 struct arena_chunk {

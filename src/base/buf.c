@@ -44,6 +44,14 @@ void buf_shrink(struct buf *b, size_t keep)
     b->cap = keep;
 }
 
+void buf_fit(struct buf *b)
+{
+    char *p = b->len && b->len < b->cap ? mem_realloc(b->ptr, b->len) : NULL;
+    if (!p) return;                   /* then it stays large */
+    b->ptr = p;
+    b->cap = b->len;
+}
+
 static enum err grow(struct buf *b, size_t need)
 {
     size_t cap = b->cap < CAP_MIN / 2 ? CAP_MIN : b->cap > SIZE_MAX / 2 ? SIZE_MAX : b->cap * 2;

@@ -21,6 +21,7 @@ void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b);                        /* keeps the memory */
 void buf_shrink(struct buf *b, size_t keep);          /* gives memory above `keep` back when empty */
+void buf_fit(struct buf *b);                          /* gives back what is not used; for one that is kept as it is */
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_str(struct buf *b, struct str s);
 void buf_lit(struct buf *b, const char *z);

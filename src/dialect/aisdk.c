@@ -402,9 +402,7 @@ static bool step_is_over(const struct fold *f, const struct call *c, uint64_t se
     return true;
 }
 
-static bool is_superseded(const struct run *r) { return r->ended && str_is(r->ended->code, "superseded"); }
-
-/* Stopped while it waited for a person or a browser: the turn ends with abort and nothing else. */
+/* Stopped or left behind while it waited for a person or a browser: what follows is abort, or nothing. */
 static bool ends_unseen(const struct call *c, const struct fact *f)
 {
     return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL);
@@ -420,7 +418,7 @@ static void outcome(struct encoder *e, const struct fact *f, const struct call *
 
 static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f, const struct call *c)
 {
-    if (c->gate == GATE_REPLY || is_superseded(c->run) || ends_unseen(c, f)) return;
+    if (c->gate == GATE_REPLY || ends_unseen(c, f)) return;
     start_turn(e, r);
     if (c->gate == GATE_BAD || (f->outcome == WORD_CANCELLED && !c->started)) outcome_bad(e, c);
     else outcome(e, f, c);
@@ -518,7 +516,7 @@ static const char *finish_reason(const struct run *r)
 
 static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
 {
-    if (is_superseded(r)) {          /* nothing more is shown of it */
+    if (str_is(f->code, "superseded")) {          /* nothing more is shown of it */
         drop_turn(e);
         if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
         return;
@@ -546,7 +544,7 @@ static void begin_run(struct encoder *e, const struct run *r)
 /* An answer opens the turn again; what was withdrawn or stopped does not. */
 static void told_decided(struct encoder *e, const struct run *r, const struct fact *f)
 {
-    if (r && !is_superseded(r) && f->outcome != WORD_CANCELLED) start_turn(e, r);
+    if (f->outcome != WORD_CANCELLED) start_turn(e, r);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)

@@ -342,6 +342,7 @@ static struct model_run *start(struct model *model, const struct model_request *
         upstream_wait(m->up, &r->wait, 0, on_too_large);
         return r;
     }
+    buf_fit(&r->body);                        /* waits for the first word; a thousand of them may */
     if (!r->body.err && send_request(r)) return r;
     r->over = true;
     release(r);

@@ -26,6 +26,7 @@ struct app {
     struct strs      origins;        /* allowed origins beside our own */
     struct strs      cors;           /* those that may read the answers, too */
     struct strs      proxies;        /* addresses that are believed about X-Forwarded-Proto */
+    struct { uint64_t since_ms; unsigned lines, dropped; } complaints;      /* see may_complain */
 };
 
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
@@ -50,6 +51,8 @@ bool identify_https(const struct app *a, const struct request *q);  /* as a prox
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
 void identify_forget(struct app *a, struct request *q);             /* ends the request's session */
 void identify_until(struct conn *c, const struct principal *p);     /* its streams end when his proof does */
+/* One more log line about somebody who is not known? Those that are not written are counted, and the count is. */
+bool may_complain(struct app *a);
 void identify_failed(const struct conn *c, const char *why, struct str path);
 
 /* A command in flight for a connection that waits for its answer. If the client

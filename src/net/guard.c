@@ -83,8 +83,9 @@ static bool refuse(struct request *q, int status, const char *code, const char *
 
 static bool refuse_and_log(struct request *q, int status, const char *code, const char *message, struct str what)
 {
-    log_line(LOG_SECURITY, "request.refused", "why", code, "what", log_str(what), "peer", log_str(conn_peer(q->conn)),
-             "path", log_str(q->path), NULL);
+    if (may_complain(app_of(conn_server(q->conn))))
+        log_line(LOG_SECURITY, "request.refused", "why", code, "what", log_str(what), "peer", log_str(conn_peer(q->conn)),
+                 "path", log_str(q->path), NULL);
     return refuse(q, status, code, message);
 }
 
@@ -153,15 +154,25 @@ static bool check_role(struct app *a, struct request *q)
     return refuse_later(q, 429, "rate_limited", "Too many requests; try again in a moment.", retry_s);
 }
 
+/* Doors that are open to strangers take no more from them than a token is long. */
+static bool check_stranger(struct app *a, struct request *q)
+{
+    uint64_t   len = 0;
+    struct str length = request_header(q, "content-length");
+
+    conn_until(q->conn, 0);
+    q->principal = &a->local;
+    if (!auth_on(a->auth)) return true;
+    q->principal = NULL;
+    if (!request_header(q, "transfer-encoding").ptr && (!length.ptr || (str_to_u64(length, &len) && len <= 2 * JWT_MAX))) return true;
+    return refuse(q, 413, "too_large", "That is more than a token.");
+}
+
 static bool check_principal(struct app *a, struct request *q)
 {
     const char *why;
 
-    if (q->access & EVERYBODY) {
-        q->principal = auth_on(a->auth) ? NULL : &a->local;
-        conn_until(q->conn, 0);
-        return true;
-    }
+    if (q->access & EVERYBODY) return check_stranger(a, q);
     enum identity who = identify(a, q, &why);
     bool          later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
     if (who == IDENTITY_KNOWN) return check_role(a, q);

@@ -17,6 +17,8 @@
 #define COOKIE        "parley"
 #define COOKIE_SECURE "__Host-parley"      /* a browser takes this name over https only, and from no subdomain */
 
+enum { COMPLAINTS_MAX = 100, COMPLAINTS_MS = 10000 };      /* log lines about strangers, and in which time */
+
 static int64_t now_s(void) { return clock_wall_ms() / 1000; }
 
 struct str identify_bearer(const struct request *q)
@@ -131,8 +133,7 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
 
 enum identity identify(struct app *a, struct request *q, const char **why)
 {
-    struct str        token = identify_bearer(q);
-    struct principal *p = arena_new(q->arena, struct principal);
+    struct str token;
 
     *why = "no credentials";
     q->principal = NULL;
@@ -141,7 +142,9 @@ enum identity identify(struct app *a, struct request *q, const char **why)
         q->principal = &a->local;
         return IDENTITY_KNOWN;
     }
+    struct principal *p = arena_new(q->arena, struct principal);
     if (!p) return IDENTITY_NONE;
+    token = identify_bearer(q);
     enum identity who = token.ptr ? by_token(a, q, token, p, why) : by_cookie(a, q, p, why);
     if (who != IDENTITY_KNOWN) return who;
     q->principal = p;
@@ -155,7 +158,23 @@ void identify_until(struct conn *c, const struct principal *p)
     conn_until(c, !p->until_s ? 0 : left < 1 ? 1 : (uint64_t)left);
 }
 
+/* Strangers must not be able to fill the disk with what is said about them. */
+bool may_complain(struct app *a)
+{
+    uint64_t now = clock_mono_ms();
+
+    if (now - a->complaints.since_ms >= COMPLAINTS_MS) {
+        if (a->complaints.dropped) log_line(LOG_SECURITY, "security.dropped", "lines", log_int(a->complaints.dropped), NULL);
+        a->complaints.since_ms = now;
+        a->complaints.lines = a->complaints.dropped = 0;
+    }
+    if (a->complaints.lines++ < COMPLAINTS_MAX) return true;
+    a->complaints.dropped++;
+    return false;
+}
+
 void identify_failed(const struct conn *c, const char *why, struct str path)
 {
+    if (!may_complain(app_of(conn_server(c)))) return;
     log_line(LOG_SECURITY, "auth.failed", "why", why, "peer", log_str(conn_peer(c)), "path", log_str(path), NULL);
 }

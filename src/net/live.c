@@ -16,6 +16,7 @@
 #define BAD_JSON_MAX 3
 #define ITEM_ROOM    2048
 #define FRAME_ROOM   512          /* of that, for the frames' own bytes */
+#define NOT_SAID     "the first message does not say who it is"
 #define AUTH_MS      5000            /* a socket that nobody knows may stay silent so long */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
@@ -533,12 +534,11 @@ static void on_silence(struct loop_timer *t) { unauthorized(LIST_ITEM(t, struct 
 static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
     struct principal p;
-    const char      *why = "the first message does not say who it is";
-    if (!type_is(type, "auth") || auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why) != AUTH_GOOD) {
-        unauthorized(l, why);
-        return;
-    }
+    const char      *why = NOT_SAID;
+    enum auth_verdict v = type_is(type, "auth") ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why) : AUTH_BAD;
+    if (v == AUTH_BAD) { unauthorized(l, why); return; }
     knock_end(l);
+    if (v == AUTH_LATER) { conn_ws_close(l->conn, 1013, "the keys are being fetched"); return; }
     if (!(p.roles & ROLE_USER)) { conn_ws_close(l->conn, 1008, "your role has no conversations"); return; }
     l->owner = arena_dup(&l->arena, p.name);
     l->may_decide = may_decide(l->app, &p);
@@ -552,11 +552,12 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     struct live *l = LIST_ITEM(p, struct live, peer);
     struct arena a;
     struct jv   *m;
-    if (binary && l->knock) { unauthorized(l, "the first message does not say who it is"); return; }
+    if (l->knock && (binary || text.len > 2 * JWT_MAX)) { unauthorized(l, NOT_SAID); return; }
     if (binary) { send_error(l, "unsupported", "Audio is not built yet.", STR_NONE); return; }
     arena_init(&a, 0);
     if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
-        send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
+        if (l->knock) unauthorized(l, NOT_SAID);
+        else send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
         const struct jv *data = jv_get(m, "data");       /* flat or nested: both are in use */

@@ -101,9 +101,17 @@ void hub_busy(struct hub *h, struct thread *t)
  * thread; so only others are forgotten here, never `t` itself. */
 void hub_idle(struct hub *h, struct thread *t)
 {
-    if (!list_linked(&t->lru)) { list_add(&h->idle, &t->lru); h->idle_count++; }
-    while (h->idle_count > h->setup.threads_max && h->idle.next != &t->lru)
-        forget(h, LIST_ITEM(h->idle.next, struct thread, lru));
+    bool known = list_linked(&t->lru);
+    while (!list_empty(&h->idle) && h->idle.next != &t->lru) {
+        struct thread *first = LIST_ITEM(h->idle.next, struct thread, lru);
+        if (first->exists && h->idle_count + !known <= h->setup.threads_max) break;
+        forget(h, first);
+    }
+    if (known) return;
+    /* One that only somebody asked about, of which the store has nothing, goes first. */
+    if (t->exists) list_add(&h->idle, &t->lru);
+    else list_push(&h->idle, &t->lru);
+    h->idle_count++;
 }
 
 void hub_forget(struct hub *h, struct log_name log)

@@ -38,7 +38,7 @@ static struct part *add_part(struct open_step *s, enum part_type type)
 {
     step_close_part(s);
     if (s->count == s->cap) {
-        size_t       cap = s->cap ? s->cap * 2 : 4;
+        size_t       cap = s->cap ? s->cap * 2 : 1;       /* most steps are one text */
         struct part *grown = mem_realloc(s->parts, cap * sizeof *grown);
         if (!grown) return NULL;
         s->parts = grown;

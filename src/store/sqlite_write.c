@@ -73,8 +73,8 @@ static enum err check_request(struct db *d, struct store_append *a)
 
     if (!e) e = db_next(d, st);
     if (e) return e == ERR_NOT_FOUND ? OK : e;
-    a->found_thread = keep_found(a->found_buf[0], sizeof a->found_buf[0], db_text(st, 0));
-    a->found_run = keep_found(a->found_buf[1], sizeof a->found_buf[1], db_text(st, 1));
+    a->found_thread = keep_found(a->found_buf, 128, db_text(st, 0));
+    a->found_run = keep_found(a->found_buf + 128, sizeof a->found_buf - 128, db_text(st, 1));
     db_end(st);
     return ERR_EXISTS;
 }

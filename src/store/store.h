@@ -79,7 +79,7 @@ struct store_append {
     struct str               found_thread, found_run;  /* out, with ERR_EXISTS: who has the request id */
 
     struct store_job         job;             /* private from here on */
-    char                     found_buf[2][192];
+    char                     found_buf[128 + 64];   /* the longest names of a thread and a run */
 };
 void store_append(struct store *s, struct store_append *a);
 

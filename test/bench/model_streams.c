@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "model/provider.h"
 #include "model/upstream.h"
 
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
     streams = (unsigned)arg(argc, argv, 2, 1000);
     snprintf(url, sizeof url, "http://127.0.0.1:%ld%s", port, str_is(str_c(provider), "openai") ? "/v1" : str_is(str_c(provider), "gemini") ? "/v1beta" : "");
     snprintf(name, sizeof name, "sc-pace-%ld-%ld", tokens, us);
+    log_level(LOG_WARN);
     if (loop_init(&loop) != OK) return 1;
     struct upstream    *up = upstream_new(&loop);
     struct model_config c = { MODEL_DEFAULTS, .provider = str_c(provider), .model = str_c(name), .base_url = str_c(url) };

@@ -228,6 +228,7 @@ test('a browser gets a cookie for its key, and loses it by signing out', async (
     for (const body of [{ token: 'wrong' }, { token: '' }]) same((await server.post('/v1/session', body, own)).status, 401);
     for (const body of [{}, 'x', { token: 5 }]) same((await server.post('/v1/session', body, own)).status, 422);
     same((await server.get('/v1/session', { cookie: 'parley=x', authorization: 'Bearer wrong' })).status, 401);
+    same((await server.post('/v1/session', { token: 'x'.repeat(20000) }, own)).status, 413, 'strangers bring no more than a token');
 });
 
 test('a cookie is Secure when a proxy that is believed says https, and then only its own name counts', async (t) => {
@@ -264,7 +265,7 @@ test('a socket says who it is by header, cookie or first message, and nothing be
     const nested = await Ws.open(t, server, at, { headers: { Origin } });
     nested.send({ type: 'auth', version: '1.0', data: { token: KEYS.ada } });
     same(JSON.parse(await nested.next()).type, 'hello');
-    for (const frame of [{ type: 'auth', token: 'wrong' }, { type: 'auth' }, { type: 'message', text: 'hello' }, { type: 'ping', timestamp: 1 }, { type: 'auth', token: KEYS.ann }]) {
+    for (const frame of [{ type: 'auth', token: 'wrong' }, { type: 'auth' }, { type: 'message', text: 'hello' }, { type: 'ping', timestamp: 1 }, { type: 'auth', token: KEYS.ann }, 'no json', '[]', 'x'.repeat(20000)]) {
         const ws = await Ws.open(t, server, at, { headers: { Origin } });
         ws.send(frame);
         await ws.ended();
@@ -286,6 +287,8 @@ test('a socket says who it is by header, cookie or first message, and nothing be
     same([silent.code, silent.texts], [4401, []]);
     check(Date.now() - began > 3000 && Date.now() - began < 15000, 'after five seconds');
     check(server.log.some((l) => l.event === 'auth.failed' && l.path === '/live'), 'told in the log');
+    for (let i = 0; i < 150; i++) await server.get('/v1/threads', { authorization: 'Bearer wrong' });
+    check(server.log.filter((l) => l.event === 'auth.failed').length <= 101, 'but not without end');
 });
 
 test('a cross-site WebSocket is refused, whatever it carries', async (t) => {

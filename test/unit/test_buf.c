@@ -159,3 +159,16 @@ TEST(growing_by_single_bytes_allocates_rarely)
     CHECK(b.len == 1000000 && mem_count() - before < 20);
     buf_done(&b);
 }
+
+TEST(a_fitted_buffer_keeps_its_bytes_and_may_still_grow)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    buf_fit(&b);                              /* empty: nothing to do */
+    for (int i = 0; i < 1000; i++) buf_lit(&b, "abc");
+    buf_fit(&b);
+    CHECK(b.cap == 3000 && b.len == 3000 && !b.err);
+    buf_lit(&b, "d");
+    CHECK(b.len == 3001 && b.ptr[0] == 'a' && b.ptr[3000] == 'd');
+    buf_done(&b);
+}

@@ -523,8 +523,34 @@ TEST(config_reads_keys_and_tokens)
     config_done(&c);
 }
 
+TEST(config_limits_each_principal_when_people_sign_in)
+{
+    good("{}");
+    CHECK(!c.each.requests_per_minute && !c.each.runs && !c.each.tokens_per_day && !c.approvers);
+    config_done(&c);
+    good("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\",\"roles\":[\"approver\"]}]},\"approvals\":{\"who\":\"approver\"}}");
+    CHECK(c.each.requests_per_minute == 1200 && c.each.runs == 50 && !c.each.tokens_per_day && c.approvers);
+    config_done(&c);
+    good("{\"limits\":{\"per_principal\":{\"runs\":2,\"requests_per_minute\":0,\"tokens_per_day\":9000000000}},\"proxies\":[\"10.0.0.1\",\"fd00::1\"]}");
+    CHECK(c.each.runs == 2 && !c.each.requests_per_minute && c.each.tokens_per_day == 9000000000 && c.proxies.count == 2);
+    config_done(&c);
+    good("{\"listen\":\"0.0.0.0:1\",\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\"}]}}");
+    CHECK(warns("\"hosts\" is empty"));
+    config_done(&c);
+}
+
+TEST(config_refuses_approvers_that_are_not_there)
+{
+    CHECK(refused("{\"approvals\":{\"who\":\"approver\"}}", 1, "needs \"auth\""));
+    CHECK(refused("{\"approvals\":{\"who\":\"approver\"},\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"a\"}]}}", 1, "nobody under \"auth\""));
+    CHECK(refused("{\"approvals\":{\"who\":\"anybody\"}}", 1, "owner|approver"));
+}
+
 TEST(config_refuses_auth_that_is_no_auth)
 {
+    CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"a\\nb\"}]}}", 1, "control characters"));
+    CHECK(refused("{\"proxies\":[\"10.0.0.0/8\"]}", 1, "an address such as"));
+    CHECK(refused("{\"limits\":{\"per_principal\":{\"runs\":-1}}}", 1, "between 0"));
     CHECK(refused("{\"auth\":{}}", 1, "lets nobody in"));
     CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"abc\",\"principal\":\"a\"}]}}", 1, "64 hex digits"));
     CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\"}]}}", 1, "principal"));

@@ -169,26 +169,29 @@ void ran_done(struct ran *r) { arena_done(&r->arena); }
 
 bool str_has(struct str s, const char *part) { return s.ptr && str_find(s, str_c(part)) >= 0; }
 
-static bool line_has(const char *pid, const char *mark)
+/* `what`: cmdline or environ. */
+static bool proc_has(const char *pid, const char *what, const char *mark)
 {
     char    path[300], text[4096];
     int     fd;
     ssize_t n;
 
-    snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
+    snprintf(path, sizeof path, "/proc/%s/%s", pid, what);
     if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0) return false;
     n = read(fd, text, sizeof text);
     close(fd);
     return n > 0 && memmem(text, (size_t)n, mark, strlen(mark));
 }
 
+/* Ours are known by the work directory in their environment: the same test may be running elsewhere. */
 unsigned processes_with(const char *mark)
 {
     DIR           *d = opendir("/proc");
     struct dirent *e;
     unsigned       n = 0;
     while (d && (e = readdir(d)))
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != getpid() && line_has(e->d_name, mark)) n++;
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != getpid() && proc_has(e->d_name, "cmdline", mark)
+            && proc_has(e->d_name, "environ", test_dir())) n++;
     if (d) closedir(d);
     return n;
 }

@@ -3,7 +3,7 @@
  * Every block is a memoised component of its source text: a token that comes in
  * draws the last block and nothing else. There is no way from text to HTML.
  */
-import { Fragment, memo, useRef, type ReactNode } from 'react';
+import { Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react';
 import { GrowingBlocks, readFence, readList, readTable, splitBlocks, type Block } from './blocks';
 import { CodeBlock } from './CodeBlock';
 import { hostOf, parseInline, safeHref, type Inline } from './inline';
@@ -11,15 +11,37 @@ import { hostOf, parseInline, safeHref, type Inline } from './inline';
 export const Markdown = memo(function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const cache = useRef<GrowingBlocks>(null);
   cache.current ??= new GrowingBlocks();
-  const blocks = cache.current.update(text);
+  const paced = usePaced(text, growing);
+  const blocks = cache.current.update(paced);
+  const open = growing || paced.length < text.length;
   return (
     <div className="md" dir="auto">
       {blocks.map((b, i) => (
-        <BlockView key={b.from} type={b.type} src={b.src} open={growing && i === blocks.length - 1} />
+        <BlockView key={b.from} type={b.type} src={b.src} open={open && i === blocks.length - 1} />
       ))}
     </div>
   );
 });
+
+/* A page that was starved may find half an answer waiting. It is drawn over some
+ * frames, so that no single one takes long; what is finished when it is first
+ * seen (a thread that is opened) is drawn at once. */
+const frameMax = 4000; // characters
+
+function usePaced(text: string, growing: boolean): string {
+  const grows = useRef(growing);
+  const shown = useRef(growing ? 0 : text.length);
+  const [, again] = useState(0);
+  const rest = text.length - shown.current;
+  shown.current = grows.current && rest > frameMax ? shown.current + frameMax : text.length;
+  const behind = shown.current < text.length;
+  useEffect(() => {
+    if (!behind) return;
+    const frame = requestAnimationFrame(() => again((n) => n + 1));
+    return () => cancelAnimationFrame(frame);
+  });
+  return behind ? text.slice(0, shown.current) : text;
+}
 
 interface BlockProps {
   type: Block['type'];

@@ -1,0 +1,151 @@
+/* Bodies of the typed, tool-calling and REST doors: strict, with sentences. */
+#include "dialect/request.h"
+#include "test.h"
+
+static struct command *fresh(void)
+{
+    struct command *c = command_new(CMD_MESSAGE);
+    REQUIRE(c);
+    return c;
+}
+
+static bool chat(struct command *c, const char *body, struct refusal *why)
+{
+    bool reasoning = false;
+    return request_chat(c, str_c(body), &reasoning, why);
+}
+
+#define CHAT_REFUSED(body, st, co)                                                             \
+    do {                                                                                       \
+        struct command *c_ = fresh();                                                          \
+        struct refusal  w_ = { 0 };                                                            \
+        CHECK(!chat(c_, body, &w_) && w_.status == (st) && strcmp(w_.code, co) == 0);          \
+        CHECK(w_.message && w_.message[0]);                                                    \
+        command_free(c_);                                                                      \
+    } while (0)
+
+TEST(a_message_may_be_a_text_or_the_last_user_message_of_a_list)
+{
+    static const char *const BODIES[] = {
+        "{\"message\":\"hello\"}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"old\"},{\"role\":\"assistant\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"hello\"}]}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hel\"},{\"type\":\"image\"},{\"type\":\"text\",\"text\":\"lo\"}]},{\"role\":\"assistant\"}]}",
+        "{\"message\":\"hello\",\"messages\":null,\"action\":null,\"unknown\":{\"x\":1}}",
+    };
+    for (int i = 0; i < 4; i++) {
+        struct command *c = fresh();
+        struct refusal  why;
+        CHECK(chat(c, BODIES[i], &why) && c->kind == CMD_MESSAGE);
+        CHECK_STR(c->text, "hello");
+        command_free(c);
+    }
+}
+
+TEST(chat_bodies_that_are_none_are_refused)
+{
+    CHAT_REFUSED("", 400, "bad_json");
+    CHAT_REFUSED("{\"message\":\"x\"", 400, "bad_json");
+    CHAT_REFUSED("null", 422, "bad_field");
+    CHAT_REFUSED("{}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"\"}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\" \\n\\t \"}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":7}", 422, "bad_field");
+    CHAT_REFUSED("{\"messages\":{}}", 422, "bad_field");
+    CHAT_REFUSED("{\"messages\":[]}", 422, "bad_field");
+    CHAT_REFUSED("{\"messages\":[7]}", 422, "bad_field");
+    CHAT_REFUSED("{\"messages\":[{\"role\":\"user\",\"content\":7}]}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"x\",\"thread_id\":7}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"x\",\"page\":[]}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"x\",\"request_id\":\"\"}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"x\",\"when_busy\":\"later\"}", 422, "bad_field");
+    CHAT_REFUSED("{\"action\":\"approve\"}", 422, "bad_field");
+    CHAT_REFUSED("{\"action\":{\"action\":\"\"}}", 422, "bad_field");
+    CHAT_REFUSED("{\"action\":{\"action\":7}}", 422, "bad_field");
+    CHAT_REFUSED("{\"action\":{\"action\":\"approve\"}}", 422, "malformed_answer");
+    CHAT_REFUSED("{\"action\":{\"action\":\"deny\",\"data\":{\"confirmation_id\":7}}}", 422, "malformed_answer");
+    CHAT_REFUSED("{\"action\":{\"action\":\"deny\",\"data\":{\"confirmation_id\":\"x\",\"reason\":7}}}", 422, "bad_field");
+}
+
+TEST(approve_and_deny_are_answers_any_other_action_is_an_action)
+{
+    struct command *c = fresh();
+    struct refusal  why;
+    CHECK(chat(c, "{\"action\":{\"action\":\"approve\",\"data\":{\"confirmation_id\":\"confirmation-1\",\"payload\":{\"days\":3}}}}", &why));
+    CHECK(c->kind == CMD_DECIDE && c->confirmed);
+    CHECK_STR(c->payload, "{\"days\":3}");
+    command_free(c);
+    c = fresh();
+    CHECK(request_action(c, STR("{\"action\":\"deny\",\"data\":{\"confirmation_id\":\"confirmation-1\",\"reason\":\"no\",\"answer_id\":\"a\"}}"), &why));
+    CHECK(c->kind == CMD_DECIDE && !c->confirmed);
+    CHECK_STR(c->reason, "no");
+    CHECK_STR(c->answer_id, "a");
+    command_free(c);
+    c = fresh();
+    CHECK(request_action(c, STR("{\"action\":\"apply_schema\",\"data\":{\"schema_id\":1},\"request_id\":\"r\"}"), &why) && c->kind == CMD_ACTION);
+    CHECK_STR(c->data, "{\"schema_id\":1}");
+    command_free(c);
+}
+
+static bool answer(struct command *c, const char *body, struct refusal *why)
+{
+    const struct jv *v;
+    struct jv       *tree;
+    REQUIRE(json_parse(&c->arena, arena_dup(&c->arena, str_c(body)), &tree, NULL) == OK);
+    v = tree;
+    return request_answer(c, v, why);
+}
+
+TEST(every_accepted_spelling_of_an_answer)
+{
+    static const struct { const char *body; bool yes; } GOOD[] = {
+        { "{\"confirmed\":true}", true }, { "{\"confirmed\":false,\"reason\":\"too much\"}", false }, { "{\"approved\":true}", true },
+        { "{\"approved\":false}", false }, { "{\"confirmed\":true,\"approved\":true}", true }, { "{\"confirmed\":true,\"payload\":null,\"reason\":null}", true },
+        { "{\"response\":\"{\\\"confirmed\\\":true}\"}", true }, { "{\"response\":\"{\\\"confirmed\\\":false}\"}", false },
+    };
+    for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++) {
+        struct command *c = fresh();
+        struct refusal  why;
+        CHECK(answer(c, GOOD[i].body, &why) && c->confirmed == GOOD[i].yes);
+        command_free(c);
+    }
+}
+
+TEST(nothing_else_is_an_answer)
+{
+    static const char *const BAD[] = {
+        "true", "[true]", "\"true\"", "{}", "{\"confirmed\":\"true\"}", "{\"confirmed\":1}", "{\"confirmed\":null}", "{\"confirmed\":[true]}",
+        "{\"confirmed\":true,\"approved\":false}", "{\"confirmed\":true,\"approved\":1}", "{\"response\":\"true\"}", "{\"response\":\"{\"}",
+        "{\"response\":{\"confirmed\":true}}", "{\"response\":\"{\\\"confirmed\\\":1}\"}", "{\"response\":\"{\\\"confirmed\\\":true}\",\"x\":1}", "null", "7",
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        struct command *c = fresh();
+        struct refusal  why = { 0 };
+        CHECK(!answer(c, BAD[i], &why) && why.status == 422 && strcmp(why.code, "malformed_answer") == 0);
+        command_free(c);
+    }
+}
+
+TEST(a_result_is_any_value_or_an_error_with_words)
+{
+    static const struct { const char *body, *value, *error; } CASES[] = {
+        { "{\"result\":{\"a\":1}}", "{\"a\":1}", NULL }, { "{\"result\":null}", "null", NULL }, { "{\"error\":\"no\"}", NULL, "no" },
+        { "{\"result\":1,\"error\":null}", "1", NULL },
+    };
+    for (size_t i = 0; i < 4; i++) {
+        struct command  *c = fresh();
+        struct refusal   why;
+        const struct jv *v;
+        CHECK(request_object(c, str_c(CASES[i].body), false, &v, &why) && request_result(c, v, &why));
+        if (CASES[i].value) CHECK_STR(c->value, CASES[i].value);
+        if (CASES[i].error) CHECK_STR(c->error, CASES[i].error);
+        command_free(c);
+    }
+    struct command  *c = fresh();
+    struct refusal   why;
+    const struct jv *v;
+    CHECK(request_object(c, STR("{}"), true, &v, &why) && !request_result(c, v, &why) && why.status == 422);
+    CHECK(request_object(c, STR("  "), true, &v, &why) && v->count == 0);
+    CHECK(!request_object(c, STR("  "), false, &v, &why));
+    CHECK(request_object(c, STR("{\"error\":7}"), false, &v, &why) && !request_result(c, v, &why));
+    command_free(c);
+}
