@@ -491,7 +491,7 @@ TEST(upstream_a_service_without_tls_is_told_as_such)
     char         url[64];
     trial_open(&t);
     snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", port);
-    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = str_c(url), .retries = 0 });
+    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = str_c(url), .retries = 0, .first_byte_ms = 5000 });
     ask_text(&t, "hi");
     CHECK(!strcmp(t.trace.code, "model_tls") && !t.trace.retryable);
     trial_close(&t);
