@@ -1,7 +1,9 @@
 // What a client may not do. Each attempt is refused, moves nothing, and stands in the
 // log as a security event.
+import { createHash } from 'node:crypto';
 import { check, same, test, until } from './lib.mjs';
 import { Chat, Live } from './ai.mjs';
+import { Ws } from './ws.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
 const refusals = (server) => server.log.filter((l) => l.level === 'security' && l.event === 'answer.refused');
@@ -222,4 +224,60 @@ test('/live: forgeries get an error frame, the socket stays, the gate stays', as
     await recorded(server, before + 1);
     l.answer(q.id, true);
     same((await l.control('ack')).status, 'approved', 'and then the real one');
+});
+
+// --- somebody else's -------------------------------------------------------------------------------------
+
+const KEYS = { ann: 'key-of-ann-0123456789', bob: 'key-of-bob-0123456789' };
+const digest = (key) => createHash('sha256').update(key).digest('hex');
+const AUTH = { config: { auth: { keys: Object.entries(KEYS).map(([principal, key]) => ({ sha256: digest(key), principal })) } } };
+const as = (who) => ({ authorization: `Bearer ${KEYS[who]}` });
+
+test('another person\'s question cannot be told from one that is not there, by any door', async (t) => {
+    const server = await t.serve(AUTH);
+    const s = await (await server.open('POST', '/v1/chat/stream', { message: PAY }, as('ann'))).read();
+    const id = s.payload.awaiting[0], call = s.of('tool_confirmation')[0].tool_use_id, thread = s.thread;
+    const unlike = async (method, real, invented, body) => {
+        const [a, b] = [await server.request(method, real, body, as('bob')), await server.request(method, invented, body, as('bob'))];
+        same([a.status, a.text.replaceAll(id, 'x').replaceAll(thread, 'y')], [b.status, b.text.replaceAll('confirmation-call-none', 'x').replaceAll('t_none', 'y')], `${method} ${real}`);
+        check(a.status === 404 || a.status === 200, `${a.status}`);
+    };
+    await unlike('GET', `/v1/approvals/${id}`, '/v1/approvals/confirmation-call-none');
+    await unlike('POST', `/v1/approvals/${id}`, '/v1/approvals/confirmation-call-none', { confirmed: true });
+    await unlike('GET', `/v1/threads/${thread}`, '/v1/threads/t_none');
+    await unlike('POST', `/v1/threads/${thread}/actions`, '/v1/threads/t_none/actions', { action: 'approve', data: { confirmation_id: id } });
+    await unlike('POST', `/v1/threads/${thread}/results/${call}`, `/v1/threads/t_none/results/${call}`, { result: 1 });
+    same((await server.get('/v1/approvals', as('bob'))).json.approvals, []);
+    const answer = { type: 'tool-process_payment', toolCallId: call, state: 'approval-responded', input: s.of('tool_confirmation')[0].input, approval: { id, approved: true } };
+    for (const chat of [thread, undefined]) {
+        const r = await server.post('/api/chat', { id: chat, messages: [{ id: s.run, role: 'assistant', parts: [answer] }] }, as('bob'));
+        same([r.status, r.headers['parley-error']], [404, 'unknown_confirmation']);
+    }
+    same((await server.post('/v1/chat/stream', { action: { action: 'approve', data: { confirmation_id: id } } }, as('bob'))).json.error.code, 'unknown_confirmation');
+    const ws = await Ws.open(t, server, `/live?thread=${thread}`, { headers: { Authorization: as('bob').authorization } });
+    await ws.ended();
+    same(ws.code, 4404);
+    same((await server.get(`/v1/approvals/${id}`, as('ann'))).json.status, 'pending');
+    same(server.ledger(), []);
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true }, as('ann'))).status, 200, 'hers');
+    check((await until(() => refusals(server).filter((l) => l.by === 'bob').length >= 5, 'security events')), 'logged');
+});
+
+test('nobody decides without saying who they are, on no door', async (t) => {
+    const server = await t.serve(AUTH);
+    const s = await (await server.open('POST', '/v1/chat/stream', { message: PAY }, as('ann'))).read();
+    const id = s.payload.awaiting[0];
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 401);
+    same((await server.post('/api/chat', { id: s.thread, messages: [] })).status, 401);
+    const ws = await Ws.open(t, server, `/live?thread=${s.thread}`);
+    ws.send({ type: 'approval', id, confirmed: true });
+    await ws.ended();
+    same([ws.code, ws.texts], [4401, []], 'a socket that does not say who it is');
+    const good = await Ws.open(t, server, `/live?thread=${s.thread}`);
+    good.send({ type: 'auth', token: KEYS.ann });
+    const hello = JSON.parse(await good.next());
+    same([hello.type, hello.pending.map((p) => p.id)], ['hello', [id]]);
+    good.send({ type: 'approval', id, confirmed: true });
+    await until(() => server.ledger().length === 1, 'the payment');
+    same((await server.get(`/v1/approvals/${id}`, as('ann'))).json.decided_by, 'ann');
 });
