@@ -36,6 +36,10 @@ conformance: setup ## the MCP client against real servers and the conformance su
 	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
 	@node test/mcp/run.mjs
 
+faults: setup ## kill -9 at random instants and fault points, a payment ledger as judge; LONG=1: 10,000 kills
+	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@for f in test/fault/*.mjs; do KILLS=$(if $(LONG),10000,$(KILLS)) node $$f || exit 1; done
+
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
 
