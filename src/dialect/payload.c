@@ -83,13 +83,26 @@ void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, con
     if (a->schema.ptr) jw_kraw(w, "schema", a->schema);
 }
 
+/* The card says why, with the person's own words where there are some. */
+static void write_why(struct jsonw *w, const struct call *c)
+{
+    struct str reason = c->decided ? c->decided->reason : STR_NONE;
+    struct buf b;
+    if (call_ok(c)) { jw_kstr(w, "output", c->finished->text); return; }
+    if (c->finished->outcome != WORD_DENIED || !reason.len) { payload_error(w, "output", c); return; }
+    buf_init(&b, 0);
+    buf_lit(&b, "User denied execution: ");
+    buf_str(&b, reason);
+    jw_kstr(w, "output", buf_view(&b));
+    buf_done(&b);
+}
+
 static void write_history_entry(struct jsonw *w, const struct call *c)
 {
     jw_obj(w);
     jw_kstr(w, "tool_name", c->tool);
     payload_input(w, "input", c);
-    if (call_ok(c)) jw_kstr(w, "output", c->finished->text);
-    else payload_error(w, "output", c);
+    write_why(w, c);
     jw_kstr(w, "tool_use_id", c->id);
     jw_kbool(w, "ok", call_ok(c));
     jw_kint(w, "ms", c->finished->ms);

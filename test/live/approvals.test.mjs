@@ -21,7 +21,7 @@ const SEARCH = 'Find articles about CRISPR';
 
 // --- denial ----------------------------------------------------------------------------------------
 
-test('the model is told of a denial with its reason, as the result of its call and nothing else', async (t) => {
+test('the card of a denied call says why, and the verdict is no message', async (t) => {
     const server = await t.serve();
     const s = await server.turn(PAY);
     await decide(server, s.payload.awaiting[0], false, { reason: 'too much' });
@@ -29,7 +29,7 @@ test('the model is told of a denial with its reason, as the result of its call a
     const f = await server.events(s.thread, s.lastId);
     const { payload } = (await f.must('complete')).data;
     await f.close();
-    same(JSON.parse(payload.tool_history[0].output), { error: 'User denied execution', denied: true, reason: 'too much' });
+    same(payload.tool_history[0].output, 'User denied execution: too much');
     same(shown.messages.map((m) => m.role), ['user', 'assistant'], 'the verdict is no message');
     same(server.ledger(), []);
 });
