@@ -1,11 +1,14 @@
 // Accessibility, widths, themes, keyboard; and the pictures for the documentation.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, equal, ok } from './lib/test.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const screens = join(import.meta.dirname, '../../docs/screens');
+// SCREENS=1 renews the pictures of the documentation; otherwise a test run leaves the tree as it was.
+const screens = process.env.SCREENS ? join(import.meta.dirname, '../../docs/screens') : mkdtempSync(join(tmpdir(), 'parley-screens-'));
+if (!process.env.SCREENS) process.on('exit', () => rmSync(screens, { recursive: true, force: true }));
 mkdirSync(screens, { recursive: true });
 
 async function serious(tab) {
