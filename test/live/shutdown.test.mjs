@@ -87,6 +87,7 @@ test('while it drains, new work is refused and health is still told', async (t) 
     const s = await server.say('Find articles about CRISPR');
     await s.must('tool_start');
     server.child.kill('SIGTERM');
+    for (let h; (h = await server.get('/readyz').catch(() => null)) && h.status === 200;) ;      // until it has heard
     const r = await server.post('/v1/chat/stream', { message: 'hello' }).catch((e) => ({ refused: e.message }));
     check(r.refused || [503, 200].includes(r.status), `refused: ${JSON.stringify(r)}`);
     if (r.status === 503) same(r.json.error.code, 'restarting');
