@@ -83,36 +83,53 @@ static void write_row(struct buf *out, const struct store_list *l, const struct 
     buf_str(out, str_from(body, 1));
 }
 
+/* Waits on paper only: its time is over. */
+static bool is_overdue(const struct store_approval *a)
+{
+    return str_is(a->status, "pending") && a->expires_ms && a->expires_ms <= clock_wall_ms();
+}
+
+/* An offered client tool that nobody was asked about is no approval. */
+static bool is_wanted(const struct store_list *l, const struct store_approval *a)
+{
+    if (str_is(l->status, "pending") && is_overdue(a)) return false;
+    return str_is(l->status, "offered") || !str_is(a->status, "offered");
+}
+
+static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows, size_t count)
+{
+    struct buf   row;
+    struct jsonw w;
+    jsonw_init(&w, b);
+    jw_obj(&w);
+    jw_key(&w, "approvals");
+    jw_arr(&w);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(l, &rows[i].approval)) continue;
+        buf_init(&row, 0);
+        write_row(&row, l, &rows[i]);
+        jw_raw(&w, buf_view(&row));
+        if (row.err) b->err = row.err;
+        buf_done(&row);
+    }
+    jw_end_arr(&w);
+    jw_end_obj(&w);
+}
+
 static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
-    struct buf      b, row;
-    struct jsonw    w;
+    struct buf      b;
     (void)next;
+    for (size_t i = 0; i < count; i++)
+        if (is_overdue(&rows[i].approval)) { hub_sweep(k->app->hub); break; }
     if (!k->conn) { listing_free(k); return; }
     if (e) unavailable(k->conn);
-    else if (k->one && count) {
-        buf_init(&b, 0);
-        write_row(&b, l, &rows[0]);
-        json_reply(k->conn, 200, &b);
-    } else if (k->one) unknown(k->conn);
+    else if (k->one && !count) unknown(k->conn);
     else {
         buf_init(&b, 0);
-        buf_init(&row, 0);
-        jsonw_init(&w, &b);
-        jw_obj(&w);
-        jw_key(&w, "approvals");
-        jw_arr(&w);
-        for (size_t i = 0; i < count; i++)      /* an offered client tool that nobody was asked about is no approval */
-            if (str_is(l->status, "offered") || !str_is(rows[i].approval.status, "offered")) {
-                buf_clear(&row);
-                write_row(&row, l, &rows[i]);
-                if (row.err) b.err = row.err;
-                jw_raw(&w, buf_view(&row));
-            }
-        buf_done(&row);
-        jw_end_arr(&w);
-        jw_end_obj(&w);
+        if (k->one) write_row(&b, l, &rows[0]);
+        else write_list(&b, l, rows, count);
         json_reply(k->conn, 200, &b);
     }
     listing_free(k);

@@ -188,6 +188,8 @@ void hub_due(struct hub *h, int64_t at_ms)
     loop_timer_set(&h->expiry, wait);
 }
 
+void hub_sweep(struct hub *h) { hub_due(h, clock_wall_ms()); }
+
 static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
 {
     struct hub *h = LIST_ITEM(l, struct hub, list);

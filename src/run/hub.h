@@ -35,6 +35,8 @@ struct hub_setup {               /* all borrowed: outlives the hub */
 
 struct hub *hub_new(const struct hub_setup *s);              /* NULL: no memory */
 void hub_free(struct hub *h);
+/* Something is overdue and its timer has not rung (the machine slept, the clock was set): let it expire now. */
+void hub_sweep(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void hub_recover(struct hub *h);
 void hub_submit(struct hub *h, struct command *c);

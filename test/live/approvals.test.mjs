@@ -92,8 +92,9 @@ test('an overdue question is gone from every list before its timer rings', async
     const server = await t.serve(timed(t));
     const s = await server.turn(PAY);
     later(server, DAY + 1);
-    same((await server.get(`/v1/threads/${s.thread}`)).json.pending, []);
-    same((await server.get('/v1/approvals?status=pending')).json.approvals, []);
+    same((await server.get('/v1/approvals?status=pending')).json.approvals, [], 'the list');
+    await until(async () => (await status(server, s.payload.awaiting[0])) === 'expired', 'the record, because somebody looked');
+    same((await server.get(`/v1/threads/${s.thread}`)).json.pending, [], 'the thread');
     const l = await Live.open(t, server, { thread: s.thread });
     same(l.hello.pending, []);
 });
