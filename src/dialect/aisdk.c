@@ -149,13 +149,21 @@ static void ensure_step(struct encoder *e)
     e->units++;
 }
 
+/* "t1", "r2": by hand, because every delta carries it. */
+static void text_id(const struct encoder *e, const struct part *p, struct jsonw *w)
+{
+    char     id[12], *at = id + sizeof id;
+    unsigned n = e->ai.texts;
+    do *--at = (char)('0' + n % 10); while (n /= 10);
+    *--at = p->type == STEP_TEXT ? 't' : 'r';
+    jw_kstr(w, "id", str_n(at, (size_t)(id + sizeof id - at)));
+}
+
 static void text_edge(struct encoder *e, const struct part *p, const char *text, const char *reasoning)
 {
     struct jsonw w;
-    char         id[24];
     if (!event_begin_at(e, &w, p->type == STEP_TEXT ? text : reasoning)) return;
-    snprintf(id, sizeof id, "%s%u", p->type == STEP_TEXT ? "t" : "r", e->ai.texts);
-    jw_kstrz(&w, "id", id);
+    text_id(e, p, &w);
     event_end(e, &w);
 }
 
@@ -183,7 +191,6 @@ static void part_begin(struct encoder *e, const struct part *p)
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     struct jsonw w;
-    char         id[24];
     (void)last;
     if (!is_streamed(e, p)) return b.len;
     static const char *const TYPES[] = { "text-delta", "reasoning-delta", "tool-input-delta" };
@@ -193,8 +200,7 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
             jw_kstr(&w, "toolCallId", p->call);
             jw_kstr(&w, "inputTextDelta", b);
         } else {
-            snprintf(id, sizeof id, "%s%u", p->type == STEP_TEXT ? "t" : "r", e->ai.texts);
-            jw_kstrz(&w, "id", id);
+            text_id(e, p, &w);
             jw_kstr(&w, "delta", b);
         }
         event_end(e, &w);
