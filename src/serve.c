@@ -34,7 +34,7 @@ struct serve {
     struct loop_timer deadline, tell;
     struct store_list counts;
     unsigned          parts;             /* that are still being taken apart */
-    bool              draining, closing;
+    bool              draining, closing, counted;
 };
 
 static int fail(const char *what, struct str why)
@@ -55,6 +55,15 @@ static void on_counts(struct store_list *l, enum err e, const struct store_row *
         t->runs += rows[i].runs;
         t->failed += rows[i].failed;
     }
+    s->counted = true;
+}
+
+/* Waited for: a turn that ends before they are read would be counted twice. */
+static void read_counts(struct serve *s)
+{
+    s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
+    store_list(s->store, &s->counts);
+    while (!s->counted) uv_run(&s->loop.uv, UV_RUN_ONCE);
 }
 
 static bool make_hub(struct serve *s)
@@ -114,7 +123,7 @@ static void on_signal(uv_signal_t *h, int signum)
 {
     struct serve *s = h->data;
     (void)signum;
-    if (s->draining) _exit(1);
+    if (s->draining || !s->server) _exit(1);         /* still starting: there is nothing to drain */
     s->draining = true;
     log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
     loop_timer_set(&s->deadline, DRAIN_MS);
@@ -197,9 +206,8 @@ static int run(struct serve *s)
     quota_init(&s->quota, &s->config.each);
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (auth_new(&s->loop, &s->config.auth, &s->arena, &s->auth, &why)) return fail("cannot check who comes in", why);
+    read_counts(s);
     if (make_server(s, &why)) return fail("cannot listen", why);
-    s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
-    store_list(s->store, &s->counts);
     hub_recover(s->hub);
     announce(s);
     loop_run(&s->loop);
