@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 
-#define IDLE_CONNS 16L            /* kept for reuse, per CURLM; libcurl's default grows with the transfers and does not shrink */
+#define IDLE_CONNS 128L           /* kept for reuse, per CURLM: as many as turns that follow each other at once; libcurl's default never shrinks */
 
 struct watch {                    /* one socket libcurl wants to hear about */
     uv_poll_t          poll;
