@@ -370,10 +370,7 @@ struct upstream *upstream_new(struct loop *l)
 {
     struct upstream *up = mem_alloc(sizeof *up);
     if (!up) return NULL;
-    if (curl_pool_init(&up->pool, l, MULTIS) != OK) {
-        mem_free(up);
-        return NULL;
-    }
+    curl_pool_init(&up->pool, l, MULTIS);
     /* Looked-up names and TLS sessions serve all CURLM. Without: only slower. */
     up->share = curl_share_init();
     curl_share_setopt(up->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);

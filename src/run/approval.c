@@ -48,6 +48,8 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     unsigned           expires_s = tool ? tool->expires_s : 86400;
+    char               digest[TOOL_DIGEST] = "";
+    enum err           e = tool ? tool_digest(tool, digest) : OK;
     f->id = approval_id(a, c);
     f->tool = c->tool;
     f->risk = tool && tool->risk.len ? tool->risk : STR("low");
@@ -55,8 +57,8 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
     if (!f->ask.ptr) f->ask = question(a, tool, c);
     /* The definition's digest: a tool that changed since must be asked again. */
-    if (tool) f->note = arena_printf(a, "%016llx", (unsigned long long)tool->digest);
-    return f->id.ptr && f->digest.ptr && f->ask.ptr ? OK : ERR_NOMEM;
+    f->note = arena_dup(a, str_c(digest));
+    return e ? e : f->id.ptr && f->digest.ptr && f->ask.ptr && f->note.ptr ? OK : ERR_NOMEM;
 }
 
 /* What the model is told of a call that a person, the clock or the next message refused. */

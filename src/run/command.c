@@ -295,13 +295,13 @@ static bool echo_differs(const struct command *c, const struct call *call)
     return c->echo_args && !jv_equal(c->echo_args, call->args);
 }
 
-static bool tool_is_gone(const struct thread *t, const struct call *call)
+static bool tool_is_gone(const struct thread *t, const struct call *call, enum err *e)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, call->tool);
+    char               digest[TOOL_DIGEST];
     if (!tool) return true;
-    char digest[24];
-    snprintf(digest, sizeof digest, "%016llx", (unsigned long long)tool->digest);
-    return call->asked->note.len && !str_is(call->asked->note, digest);
+    if (!call->asked->note.len || (*e = tool_digest(tool, digest))) return false;
+    return !str_is(call->asked->note, digest);
 }
 
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
@@ -337,12 +337,12 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (is_decided(t, c, call)) return true;
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
-    if (tool_is_gone(t, call)) {
+    if (tool_is_gone(t, call, e)) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
             *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
         return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
     }
-    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
+    if (!*e) *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
 }
