@@ -43,13 +43,14 @@ static struct str as_json(struct tale *t, const char *key, struct str text)
     struct buf   b;
     buf_init(&b, 0);
     jsonw_init(&w, &b);
-    jw_obj(&w);
+    buf_lit(&b, "{\n\r\n\t");
     jw_kstr(&w, key, text);
     jw_key_str(&w, text.len ? text : STR("k"));      /* and as a key */
     jw_arr(&w);
     jw_str(&w, text);
     jw_end_arr(&w);
-    jw_end_obj(&w);
+    buf_lit(&b, "\n\n}");
+    buf_lit(&b, "\r\n\n");                            /* as people and some models write it */
     struct str s = arena_dup(&t->arena, buf_view(&b));
     buf_done(&b);
     return s;
