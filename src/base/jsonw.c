@@ -184,10 +184,22 @@ void jw_null(struct jsonw *w)
     buf_lit(w->out, "null");
 }
 
+/* Between the tokens of a value there may be line ends; inside them there are none, they are escaped. */
+static void add_on_one_line(struct buf *out, struct str json)
+{
+    size_t from = out->len;
+
+    buf_str(out, json);
+    if (out->err || (!memchr(json.ptr, '\n', json.len) && !memchr(json.ptr, '\r', json.len))) return;
+    for (size_t i = from; i < out->len; i++)
+        if (out->ptr[i] == '\n' || out->ptr[i] == '\r') out->ptr[i] = ' ';
+}
+
 void jw_raw(struct jsonw *w, struct str json)
 {
     comma(w);
-    buf_str(w->out, json.len ? json : STR("null"));
+    if (json.len) add_on_one_line(w->out, json);
+    else buf_lit(w->out, "null");
 }
 
 /* --- trees ---------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ void jw_int(struct jsonw *w, int64_t v);
 void jw_f64(struct jsonw *w, double v);                   /* shortest form that reads back; null for NaN/inf */
 void jw_bool(struct jsonw *w, bool v);
 void jw_null(struct jsonw *w);
-void jw_raw(struct jsonw *w, struct str json);            /* a complete value, taken as it is; empty writes null */
+void jw_raw(struct jsonw *w, struct str json);            /* a complete value, taken as it is but for line ends, which become blanks; empty writes null */
 void jw_jv(struct jsonw *w, const struct jv *v);          /* a tree, members in their order, numbers as written */
 /* Canonical: members sorted bytewise by key, no blanks, strings in one spelling. For digests. */
 void jw_canonical(struct jsonw *w, const struct jv *v);

@@ -217,6 +217,17 @@ TEST(canonical_form_sorts_by_bytes_and_spells_one_way)
               "{\"\":0,\"B\":\"\\n\",\"a\":{\"y\":[{\"c\":2,\"d\":1}],\"z\":1},\"aa\":3,\"b\":1,\"\xc3\xa9\":4}");
 }
 
+TEST(a_value_taken_as_it_is_stays_on_one_line)
+{
+    begin();
+    jw_arr(&w);
+    jw_raw(&w, STR("{\r\n\t\"a b\": [\n\n1,\r2]\r}\n"));
+    jw_raw(&w, STR("\n7\r"));
+    jw_raw(&w, STR("\"\\n\""));
+    jw_end_arr(&w);
+    CHECK_STR(buf_view(&out), "[{  \t\"a b\": [  1, 2] } , 7 ,\"\\n\"]");
+}
+
 TEST(two_spellings_of_one_object_have_one_canonical_form)
 {
     char first[128];
