@@ -127,10 +127,7 @@ test('edit an earlier question and ask again', async (t) => {
   const tab = await t.tab(server, { mode: 'sse' });
   await tab.ask('What is the weather in Tokyo?');
   await tab.ask('What is the weather in Paris?');
-  await tab.$('article.user').first().hover();
-  await tab.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
-  await tab.page.getByRole('textbox', { name: 'Edit your message' }).fill('What is the weather in Lima?');
-  await tab.page.keyboard.press('Enter');
+  await tab.edit('What is the weather in Lima?');
   await tab.page.waitForFunction(
     () => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'),
   );
@@ -140,9 +137,59 @@ test('edit an earlier question and ask again', async (t) => {
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?'], 'the old version');
   await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
-  await tab.page.reload();
-  await tab.$('article.user').first().waitFor();
-  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'after a reload');
+});
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: the versions of an edited question survive a reload`, async (t) => {
+    const tab = await t.tab(await t.server(), { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    for (const city of ['Paris', 'Lima']) {
+      await tab.edit(`What is the weather in ${city}?`);
+      await tab.page.waitForFunction((c) => document.querySelector('.said')?.innerText.includes(c), city);
+      await tab.idle();
+    }
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    equal(await tab.version(), '3 / 3');
+    for (const [place, city] of [
+      ['2 / 3', 'Paris'],
+      ['1 / 3', 'Tokyo'],
+    ]) {
+      await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+      equal([await tab.version(), await tab.$('.bubble').allInnerTexts()], [place, [`What is the weather in ${city}?`]]);
+      ok((await tab.words()).includes(city), `its answer: ${city}`);
+    }
+    equal(await tab.page.getByRole('button', { name: 'Edit your message' }).count(), 0, 'what is past is read, not edited');
+    await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
+  });
+
+  test(`${mode}: the versions of an answer survive a reload`, async (t) => {
+    const model = await t.model(['The first answer.', 'The second answer.']);
+    const tab = await t.tab(await t.server({ model: model.config }), { mode });
+    await tab.ask('Say something');
+    await tab.page.getByRole('button', { name: 'Answer again' }).click();
+    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('second'));
+    await tab.idle();
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    equal([await tab.version(), await tab.words()], ['2 / 2', 'The second answer.']);
+    await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    equal([await tab.version(), await tab.words()], ['1 / 2', 'The first answer.']);
+    equal(await tab.$('.bubble').allInnerTexts(), ['Say something'], 'one question');
+  });
+}
+
+test('the arrow up in an empty message edits the last one', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.$('.composer textarea').press('ArrowUp');
+  const box = tab.page.getByRole('textbox', { name: 'Edit your message' });
+  equal(await box.inputValue(), 'What is the weather in Tokyo?');
+  await tab.page.keyboard.press('Escape');
+  await tab.$('.composer textarea').fill('half a thought');
+  await tab.$('.composer textarea').press('ArrowUp');
+  equal(await box.count(), 0, 'not while something is written');
 });
 
 test('answer again replaces the answer, and warns when a tool already did something', async (t) => {

@@ -79,6 +79,19 @@ export class Tab {
     await this.idle();
   }
 
+  /** Asks the first question differently. */
+  async edit(text) {
+    await this.$('article.user').first().hover();
+    await this.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
+    await this.page.getByRole('textbox', { name: 'Edit your message' }).fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** "1 / 2" under the question. */
+  async version() {
+    return squeeze(await this.$('.versions').innerText());
+  }
+
   /** The approval card, ready for a click (it takes none while it is new). */
   async card() {
     const card = this.$('.msg .ask[data-armed="true"]').first();

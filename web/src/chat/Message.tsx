@@ -28,6 +28,7 @@ function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
   const [editing, setEditing] = useState(false);
   const [active, setActive] = useState(false);
+  const old = useContext(VersionContext).old.has(message.id);
   const text = textOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
@@ -45,15 +46,17 @@ function UserMessage({ message }: { message: Message }) {
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
           <CopyButton text={text} label="Copy your message" />
-          <button
-            type="button"
-            className="quiet"
-            aria-label="Edit your message"
-            title="Edit and ask again"
-            onClick={() => setEditing(true)}
-          >
-            <Icon name="edit" size={16} />
-          </button>
+          {!old && (
+            <button
+              type="button"
+              className="quiet"
+              aria-label="Edit your message"
+              title="Edit and ask again"
+              onClick={() => setEditing(true)}
+            >
+              <Icon name="edit" size={16} />
+            </button>
+          )}
         </div>
       )}
     </article>
@@ -62,7 +65,7 @@ function UserMessage({ message }: { message: Message }) {
 
 function Versions({ id }: { id: string }) {
   const versions = useContext(VersionContext);
-  const now = versions.of(id);
+  const now = versions.places.get(id);
   if (!now) return null;
   const step = (by: number, label: string, name: 'back' | 'next') => (
     <button
@@ -70,7 +73,7 @@ function Versions({ id }: { id: string }) {
       className="quiet"
       aria-label={label}
       disabled={now.index + by < 0 || now.index + by >= now.total}
-      onClick={() => versions.show(id, now.index + by)}
+      onClick={() => versions.show(now.of, now.index + by)}
     >
       <Icon name={name} size={16} />
     </button>

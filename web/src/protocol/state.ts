@@ -109,7 +109,7 @@ export interface ThreadState {
   waitingSince: number | null;
   stopping: boolean;
   serial: number;
-  /** What was set aside by editing a question or answering it anew, by the question's id, oldest first. */
+  /** What was set aside by editing a question or answering it anew, by the id of the question in its place now, oldest first. */
   versions: Record<string, Message[][]>;
 }
 
@@ -144,3 +144,33 @@ export function callsOf(message: Message): Call[] {
 }
 
 export const settled: ReadonlySet<CallStatus> = new Set<CallStatus>(['done', 'failed', 'denied', 'cancelled', 'expired', 'unknown']);
+
+export interface VersionOf {
+  /** The question that stands in this place now: the key of `versions`. */
+  of: string;
+  index: number;
+  total: number;
+}
+
+/**
+ * The conversation with the versions a reader chose (`of` -> index) in place of the newest ones. `places` names every
+ * question on it that has versions; `old` are the messages that are no longer part of the conversation.
+ */
+export function readVersion(s: ThreadState, chosen: Readonly<Record<string, number>>) {
+  const messages: Message[] = [];
+  const places = new Map<string, VersionOf>();
+  const old = new Set<string>();
+  const walk = (tail: Message[], head: VersionOf | null, aside: boolean): void => {
+    for (const [i, m] of tail.entries()) {
+      const tails = s.versions[m.id];
+      const place = i === 0 && head ? head : tails && { of: m.id, index: chosen[m.id] ?? tails.length, total: tails.length + 1 };
+      const other = place !== head && place && tails![place.index];
+      if (other) return walk(other, place, true);
+      if (place) places.set(m.id, place);
+      if (aside) old.add(m.id);
+      messages.push(m);
+    }
+  };
+  walk(s.messages, null, false);
+  return { messages: old.size ? messages : s.messages, places, old };
+}
