@@ -212,22 +212,46 @@ static void write_assistant(struct jsonw *w, const struct fold *fold, const stru
     jw_end_obj(w);
 }
 
-enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form)
+static void write_messages(struct jsonw *w, const struct fold *fold, const struct fact **v, size_t n, enum approval_form form)
 {
-    const struct fold  *fold = thread_fold(t);
-    const struct fact **v;
-    struct arena        a;
-    size_t              n;
-    arena_init(&a, 0);
-    enum err e = history_visible(&a, fold, &v, &n);
     jw_arr(w);
-    for (size_t i = 0; !e && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct run *r;
         if (v[i]->kind == FACT_MESSAGE) write_user(w, v[i]);
         else if (v[i]->kind != FACT_ACTION && v[i]->kind != FACT_RETRY) continue;
         if (!(r = fold_run(fold, v[i]->run))) continue;
         bool replaced = i + 1 < n && v[i + 1]->kind == FACT_RETRY && !v[i + 1]->from_end;   /* its words were cut away */
         if (!replaced && (!run_live(r) || run_waiting(r))) write_assistant(w, fold, r, v, n, form);
+    }
+    jw_end_arr(w);
+}
+
+enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form)
+{
+    const struct fact **v;
+    struct arena        a;
+    size_t              n;
+    arena_init(&a, 0);
+    enum err e = history_visible(&a, thread_fold(t), &v, &n);
+    write_messages(w, thread_fold(t), v, e ? 0 : n, form);
+    arena_done(&a);
+    return e;
+}
+
+enum err uimessages_versions(struct jsonw *w, const struct thread *t, enum approval_form form)
+{
+    const struct version *versions;
+    struct arena          a;
+    size_t                n;
+    arena_init(&a, 0);
+    enum err e = history_versions(&a, thread_fold(t), &versions, &n);
+    jw_arr(w);
+    for (size_t i = 0; !e && i < n; i++) {
+        jw_obj(w);
+        jw_kstr(w, "of", versions[i].of);
+        jw_key(w, "messages");
+        write_messages(w, thread_fold(t), versions[i].facts, versions[i].count, form);
+        jw_end_obj(w);
     }
     jw_end_arr(w);
     arena_done(&a);

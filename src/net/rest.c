@@ -143,7 +143,10 @@ static void on_thread(struct ask *k, struct command *c, const struct answer *a)
     jw_kstrz(&w, "state", thread_state(a->thread));
     jw_kint(&w, "seq", (int64_t)thread_committed(a->thread));
     jw_key(&w, "messages");
-    enum err e = uimessages_write(&w, a->thread, str_is(c->text, "adk") ? FORM_ADK : FORM_NATIVE);
+    enum approval_form form = str_is(c->text, "adk") ? FORM_ADK : FORM_NATIVE;
+    enum err           e = uimessages_write(&w, a->thread, form);
+    jw_key(&w, "versions");
+    if (!e) e = uimessages_versions(&w, a->thread, form);
     write_pending(&w, thread_fold(a->thread));
     jw_end_obj(&w);
     if (e) b.err = e;

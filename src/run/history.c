@@ -5,35 +5,79 @@
 
 /* --- which facts count ------------------------------------------------------ */
 
-static size_t cut_message(const struct fact **v, size_t n, struct str id)
+struct branches {
+    struct arena       *a;
+    const struct fact **v;               /* that count, so far */
+    size_t              n;
+    struct version     *versions;        /* NULL: nobody asks for them */
+    size_t              version_count;
+    enum err            err;
+};
+
+/* What stands from `at` on is hidden; `question` begins its version, unless it is the first of it anyway. */
+static void hide(struct branches *b, struct str of, const struct fact *question, size_t at)
 {
-    for (size_t i = 0; i < n; i++)
-        if (v[i]->kind == FACT_MESSAGE && str_eq(v[i]->id, id)) return i;
-    return n;
+    size_t n = b->n - at, lead = question && b->v[at] != question;
+    b->n = at;
+    if (!b->versions || !n) return;
+    const struct fact **facts = arena_array(b->a, n + lead, sizeof *facts);
+    if (!facts) { b->err = ERR_NOMEM; return; }
+    if (lead) facts[0] = question;
+    memcpy(facts + lead, b->v + at, n * sizeof *facts);
+    b->versions[b->version_count++] = (struct version){ of, facts, n + lead };
+}
+
+static void edit(struct branches *b, const struct fact *message)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->v[i]->kind == FACT_MESSAGE && str_eq(b->v[i]->id, message->replaces)) hide(b, message->id, NULL, i);
+    for (size_t i = 0; i < b->version_count; i++)
+        if (str_eq(b->versions[i].of, message->replaces)) b->versions[i].of = message->id;
 }
 
 /* A retry from the message keeps only the fact that began the old run. */
-static size_t cut_run(const struct fact **v, size_t n, struct str run)
+static void retry(struct branches *b, struct str run)
 {
-    for (size_t i = 0; i < n; i++)
-        if ((v[i]->kind == FACT_MESSAGE || v[i]->kind == FACT_RETRY) && str_eq(v[i]->run, run)) return i + 1;
-    return n;
+    const struct fact *question = NULL;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct fact *x = b->v[i];
+        if (x->kind == FACT_MESSAGE) question = x;
+        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY) || !str_eq(x->run, run)) continue;
+        if (question && i + 1 < b->n) hide(b, question->id, question, i);
+        b->n = i;
+        b->v[b->n++] = x;
+        return;
+    }
+}
+
+static enum err walk(struct branches *b, const struct fold *f)
+{
+    if (!(b->v = arena_array(b->a, f->count + 1, sizeof *b->v))) return ERR_NOMEM;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct fact *x = f->facts[i];
+        if (x->kind == FACT_MESSAGE && x->replaces.len) edit(b, x);
+        if (x->kind == FACT_RETRY && !x->from_end) retry(b, x->of);
+        b->v[b->n++] = x;
+    }
+    return b->err;
 }
 
 enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out, size_t *count)
 {
-    const struct fact **v = arena_array(a, f->count + 1, sizeof *v);
-    size_t              n = 0;
-    if (!v) return ERR_NOMEM;
-    for (size_t i = 0; i < f->count; i++) {
-        const struct fact *x = f->facts[i];
-        if (x->kind == FACT_MESSAGE && x->replaces.len) n = cut_message(v, n, x->replaces);
-        if (x->kind == FACT_RETRY && !x->from_end) n = cut_run(v, n, x->of);
-        v[n++] = x;
-    }
-    *out = v;
-    *count = n;
-    return OK;
+    struct branches b = { .a = a };
+    enum err        e = walk(&b, f);
+    *out = b.v;
+    *count = b.n;
+    return e;
+}
+
+enum err history_versions(struct arena *a, const struct fold *f, const struct version **out, size_t *count)
+{
+    struct branches b = { .a = a, .versions = arena_array(a, f->count + 1, sizeof *b.versions) };
+    enum err        e = b.versions ? walk(&b, f) : ERR_NOMEM;
+    *out = b.versions;
+    *count = b.version_count;
+    return e;
 }
 
 /* --- messages ----------------------------------------------------------------- */

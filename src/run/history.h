@@ -16,8 +16,18 @@ struct history_names {       /* tool name -> wire name; the registry's business 
     void *ctx;
 };
 
+/* What an edit or a retry hid: the conversation from that question on, as it was. `of` is the question that stands
+ * there now (or stood there when this version's own place was hidden). */
+struct version {
+    struct str          of;
+    const struct fact **facts;
+    size_t              count;
+};
+
 /* The facts that still count, in order: branches cut away. In the arena. */
 MUST_CHECK enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out, size_t *count);
+/* What was cut away, oldest first. In the arena. */
+MUST_CHECK enum err history_versions(struct arena *a, const struct fold *f, const struct version **out, size_t *count);
 /* `provider`: opaque parts and provider ids of other providers are left out. `text_max`: a result is cut to this, with a note. */
 MUST_CHECK enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
                                   const struct history_names *names, struct msg **out, size_t *count);

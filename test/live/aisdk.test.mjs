@@ -314,6 +314,7 @@ each('regenerate: a new run for the same question; the old one stays in the log'
     const f = await server.events(chat.id, '0.0');
     for (let i = 0; i < 3; i++) await f.must('complete');
     await f.close();
+    same(shown.versions.map((v) => [v.of, v.messages.map((m) => m.id)]), [old, id].map((answer) => [chat.messages[0].id, [chat.messages[0].id, answer]]));
     const none = await server.post(chat.door, { id: 'chat-empty', messages: [], trigger: 'regenerate-message' });
     same([none.status, none.headers['parley-error']], [404, 'unknown_thread']);
 });
@@ -344,6 +345,8 @@ each('edit: a branch from that message, the old one stays in the log', async ({ 
     const shown = (await server.get(`/v1/threads/${chat.id}`)).json;
     same(shown.messages.map((m) => m.role), ['user', 'assistant']);
     same(shown.messages[0].parts[0].text, 'What is the weather in Paris?');
+    same(shown.versions.map((v) => [v.of, v.messages.map((m) => m.role)]), [[shown.messages[0].id, ['user', 'assistant', 'user', 'assistant']]]);
+    same(shown.versions[0].messages[0].parts[0].text, 'What is the weather in Tokyo?');
     const f = await server.events(chat.id, '0.0');
     for (let i = 0; i < 3; i++) await f.must('complete');
     await f.close();

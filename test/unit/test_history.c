@@ -48,6 +48,32 @@ static struct str told_to(struct arena *a, struct tale *t, const char *provider,
         arena_done(&arena_);                                         \
     } while (0)
 
+/* "m_2 for m_3: message step ended;" */
+static struct str hidden(struct arena *a, struct tale *t)
+{
+    const struct version *versions;
+    size_t                count;
+    struct buf            b;
+    REQUIRE(history_versions(a, tale_fold(t), &versions, &count) == OK);
+    buf_init(&b, 0);
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&b, STR_FMT " for " STR_FMT ":", STR_ARG(versions[i].facts[0]->id), STR_ARG(versions[i].of));
+        for (size_t k = 0; k < versions[i].count; k++) buf_printf(&b, " %s", fact_name(versions[i].facts[k]->kind));
+        buf_lit(&b, "; ");
+    }
+    struct str s = arena_dup(a, str_trim(buf_view(&b)));
+    buf_done(&b);
+    return s;
+}
+
+#define HIDES(t, want)                           \
+    do {                                         \
+        struct arena arena_;                     \
+        arena_init(&arena_, 0);                  \
+        CHECK_STR(hidden(&arena_, (t)), (want)); \
+        arena_done(&arena_);                     \
+    } while (0)
+
 TEST(a_turn_with_a_tool_is_told_in_order)
 {
     struct tale t;
@@ -101,8 +127,12 @@ TEST(an_edited_message_hides_what_came_from_the_old_one)
     tale_ended(&t, "run_2", WORD_COMPLETE);
     tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_3"), .id = STR("m_3"), .replaces = STR("m_2"), .text = STR("better") });
     TELLS(&t, "demo", 1000, "user 'first'; assistant 'one'; user 'better';");
+    HIDES(&t, "m_2 for m_3: message step ended;");
     tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_4"), .id = STR("m_4"), .replaces = STR("m_1"), .text = STR("anew") });
     TELLS(&t, "demo", 1000, "user 'anew';");
+    HIDES(&t, "m_2 for m_3: message step ended; m_1 for m_4: message step ended message;");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_5"), .id = STR("m_5"), .replaces = STR("m_4"), .text = STR("once more") });
+    HIDES(&t, "m_2 for m_3: message step ended; m_1 for m_5: message step ended message; m_4 for m_5: message;");
     tale_done(&t);
 }
 
@@ -119,6 +149,9 @@ TEST(a_retry_hides_the_old_answer_and_one_from_the_end_keeps_it)
     tale_ended(&t, "run_2", WORD_ERROR);
     tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_3"), .of = STR("run_2"), .from_end = true });
     TELLS(&t, "demo", 1000, "user 'hello'; assistant 'new';");
+    HIDES(&t, "m_1 for m_1: message step ended;");
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_4"), .of = STR("run_2") });
+    HIDES(&t, "m_1 for m_1: message step ended; m_1 for m_1: message retry step ended retry;");
     tale_done(&t);
 }
 
