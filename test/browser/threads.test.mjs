@@ -47,34 +47,84 @@ test('rename, search, delete, undo', async (t) => {
   await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
 });
 
-for (const mode of ['sse', 'bidi']) {
-  test(`${mode}: a server with keys asks for one, keeps what was written, and goes on`, async (t) => {
-    const sha256 = createHash('sha256').update('open sesame').digest('hex');
-    const server = await t.server({ auth: { keys: [{ sha256, principal: 'ada', roles: ['user', 'approver'] }] } });
+const sha256 = (key) => createHash('sha256').update(key).digest('hex');
+const adas = { auth: { keys: [{ sha256: sha256('open sesame'), principal: 'ada', roles: ['user', 'approver'] }] } };
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a server with keys asks for one, once, and the page forgets it`, async (t) => {
+    const server = await t.server(adas);
     const tab = await t.tab(server, { mode });
     const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
-    await dialog.waitFor();
     await dialog.getByLabel('Access key').fill('wrong');
     await tab.page.keyboard.press('Enter');
-    await tab.page.waitForFunction(() => document.querySelector('dialog input')?.value === ''); // asked again
-    await dialog.getByLabel('Access key').fill('open sesame');
-    await tab.page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached' });
+    await dialog.getByText('not accepted').waitFor();
+    await tab.signIn('open sesame');
     await tab.send('Send 50 dollars to Hanako');
     await tab.approve();
     await tab.$('.tool[data-status="done"]').waitFor();
     await tab.idle();
     equal(server.ledger().length, 1, 'payments');
-    // The key is forgotten (another tab, a new day); the draft is not.
-    await tab.$('.composer textarea').fill('half a thought');
-    await tab.page.evaluate(() => sessionStorage.clear());
     await tab.page.reload();
-    await dialog.getByLabel('Access key').fill('open sesame');
-    await tab.page.keyboard.press('Enter');
     await tab.$('.tool[data-status="done"]').waitFor();
+    equal(await dialog.count(), 0, 'asked once');
+    const kept = await tab.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    ok(!/sesame/.test(kept), 'the key is kept nowhere');
+    equal(await tab.page.evaluate(() => document.cookie), '', 'the cookie is out of reach');
+  });
+
+  test(`${mode}: a login that ends keeps what was written, and the thread goes on after it`, async (t) => {
+    const server = await t.server(adas);
+    const tab = await t.tab(server, { mode });
+    await tab.signIn('open sesame');
+    await tab.ask('What is the weather in Tokyo?');
+    await tab.signedOutElsewhere();
+    await tab.$('.composer textarea').fill('half a thought');
+    await tab.page.reload();
+    await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
     equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
+    await tab.signIn('open sesame');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.signedOutElsewhere();
+    if (mode === 'bidi') await server.restart(); // its socket was opened before; sessions end with the process
+    await tab.send('What is the weather in Paris?');
+    await tab.signIn('open sesame');
+    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
   });
 }
+
+test('the first message of all waits for the sign-in and then goes out', async (t) => {
+  for (const mode of ['sse', 'bidi']) {
+    const tab = await t.tab(await t.server(adas), { mode });
+    const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.waitFor();
+    await tab.page.evaluate(() => document.querySelector('dialog').close());
+    await dialog.waitFor(); // it comes back with the next refusal
+    await tab.signIn('open sesame');
+    await tab.signedOutElsewhere();
+    await tab.send('What is the weather in Tokyo?');
+    await tab.signIn('open sesame');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').count(), 1, 'questions');
+  }
+});
+
+test('sign out leaves nothing of the person behind', async (t) => {
+  const server = await t.server(adas);
+  const tab = await t.tab(server);
+  await tab.signIn('open sesame');
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.$('.composer textarea').fill('a secret thought');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Signed in as ada.').waitFor();
+  await tab.page.getByRole('button', { name: 'Sign out' }).click();
+  await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
+  equal(new URL(tab.page.url()).pathname, '/');
+  equal([await tab.$('.bubble').count(), await tab.$('.row').count()], [0, 0], 'what was said');
+  ok(!(await tab.page.evaluate(() => JSON.stringify({ ...localStorage }))).includes('secret'), 'the draft');
+});
 
 test('an address that does not exist says so', async (t) => {
   const tab = await t.tab(await t.server(), { path: '/t/t_nobody' });

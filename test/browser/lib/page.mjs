@@ -79,6 +79,21 @@ export class Tab {
     await this.idle();
   }
 
+  async signIn(key) {
+    const dialog = this.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Access key').fill(key);
+    await this.page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+  }
+
+  /** The session ends behind the page's back. */
+  async signedOutElsewhere() {
+    const [cookie] = await this.context.cookies();
+    const headers = { cookie: `${cookie.name}=${cookie.value}`, origin: this.url };
+    const { status } = await fetch(`${this.url}/v1/session`, { method: 'DELETE', headers });
+    if (status !== 204) throw new Error(`not signed out: ${status}`);
+  }
+
   /** Asks the first question differently. */
   async edit(text) {
     await this.$('article.user').first().hover();

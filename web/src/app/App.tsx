@@ -15,7 +15,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { keep, sessionFor, signedIn, startPage, useLists } from './store';
+import { keep, lookAgain, sessionFor, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -200,12 +200,7 @@ export function App() {
         {over === 'settings' && <Settings onClose={() => setOver(null)} messages={state.messages} title={title} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {(lists.signIn || snap.connection.state === 'signin') && (
-          <SignIn
-            onDone={() => {
-              session.nudge();
-              signedIn();
-            }}
-          />
+          <SignIn onDone={() => (lookAgain(), session.nudge())} />
         )}
       </div>
     </ChatContext>

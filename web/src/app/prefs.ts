@@ -88,21 +88,13 @@ export function markRead(thread: string, updatedAt: string): void {
   remember(`read.${thread}`, updatedAt);
 }
 
-/* ---- the access key, for this tab only ---- */
-
-export function getToken(): string | null {
+/** What this browser knows of a person's conversations; how the page looks stays. */
+export function forgetPerson(): void {
   try {
-    return sessionStorage.getItem('parley.token');
+    Object.keys(localStorage)
+      .filter((k) => k.startsWith('parley.draft.') || k.startsWith('parley.read.'))
+      .forEach((k) => localStorage.removeItem(k));
   } catch {
-    return null;
-  }
-}
-
-export function setToken(token: string | null): void {
-  try {
-    if (token) sessionStorage.setItem('parley.token', token);
-    else sessionStorage.removeItem('parley.token');
-  } catch {
-    // asked again after a reload
+    // nothing was kept
   }
 }

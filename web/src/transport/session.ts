@@ -122,6 +122,7 @@ export class Session implements LinkHost {
     this.channels.live.probe();
     this.link?.nudge();
     this.open(); // it may have dozed
+    if (!this.link) this.flushOutbox(); // the first message of a conversation has no link yet
   }
 
   /**
@@ -193,6 +194,12 @@ export class Session implements LinkHost {
   degrade(): void {
     this.set({ degraded: true });
     this.options.notice('The live connection cannot be opened here. Going on over HTTP.');
+  }
+
+  begins(): boolean {
+    const waits = this.outbox.length > 0;
+    this.flushOutbox();
+    return waits;
   }
 
   /* Events of a run that this tab neither sent nor has on the screen. */
@@ -310,13 +317,14 @@ export class Session implements LinkHost {
   }
 
   private notSent(m: OutgoingMessage, error: unknown): void {
-    if (error instanceof Refused) {
+    if (error instanceof Refused && error.status !== 401) {
       this.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
       return;
     }
     this.outbox = [...this.outbox.filter((o) => o.id !== m.id), m];
     this.dispatch({ type: 'send_state', id: m.id, send: 'waiting' });
-    if (!this.link && !this.snap.id) void sleep(2000).then(() => this.flushOutbox());
+    if (error instanceof Refused) this.connection({ state: 'signin' });
+    else if (!this.link && !this.snap.id) void sleep(2000).then(() => this.flushOutbox());
   }
 
   private flushOutbox(): void {
@@ -427,11 +435,13 @@ export class Session implements LinkHost {
       }
     }
     const message =
-      error instanceof Unreachable
-        ? 'The server cannot be reached. Nothing was decided; try again.'
-        : error instanceof Error
-          ? error.message
-          : 'It failed.';
+      error instanceof Refused && error.status === 401
+        ? 'Nothing was decided. Sign in, then try again.'
+        : error instanceof Unreachable
+          ? 'The server cannot be reached. Nothing was decided; try again.'
+          : error instanceof Error
+            ? error.message
+            : 'It failed.';
     this.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: message });
   }
 
