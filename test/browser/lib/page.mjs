@@ -158,10 +158,11 @@ export class Tab {
       .map((e) => e.tdur / 1000);
   }
 
-  /** Every bubble of the person has words in it. */
+  /** Every message of the person has words or pictures in it. */
   async noEmptyYou() {
-    const texts = await this.$('article.user').allInnerTexts();
-    return texts.every((t) => t.replace(/^You/, '').trim() !== '');
+    return this.$('article.user').evaluateAll((all) =>
+      all.every((e) => e.innerText.replace(/^You/, '').trim() !== '' || e.querySelector('img')),
+    );
   }
 }
 

@@ -4,6 +4,7 @@
  * forgets; it must not get a page that fails.
  */
 import { useSyncExternalStore } from 'react';
+import type { FilePart } from '../protocol';
 import type { Mode } from '../transport/types';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -76,6 +77,18 @@ export function getDraft(thread: string | null): string {
 
 export function setDraft(thread: string | null, text: string): void {
   remember(`draft.${thread ?? 'new'}`, text || null);
+}
+
+/* Pictures are too large for the browser's storage: they stay as long as the page does. */
+const files = new Map<string | null, FilePart[]>();
+
+export function getFiles(thread: string | null): FilePart[] {
+  return files.get(thread) ?? [];
+}
+
+export function setFiles(thread: string | null, list: FilePart[]): void {
+  if (list.length) files.set(thread, list);
+  else files.delete(thread);
 }
 
 /* ---- what was read: the thread's change time when it was last on the screen ---- */

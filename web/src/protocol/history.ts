@@ -86,7 +86,7 @@ function renamedQuestions(ours: Message[], stored: UIMessage[]): Map<string, Mes
   stored.forEach((ui, i) => {
     const mine = ours[i];
     if (ui.role !== 'user' || ids.has(ui.id) || mine?.role !== 'user') return;
-    if (!stored.some((x) => x.id === mine.id) && textOf(fromUI(ui)) === textOf(mine)) out.set(ui.id, mine);
+    if (!stored.some((x) => x.id === mine.id) && same(fromUI(ui), mine)) out.set(ui.id, mine);
   });
   return out;
 }

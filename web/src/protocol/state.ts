@@ -4,7 +4,7 @@
  * token only ever touches `open`: the assistant's message that is being told or
  * waits at a gate. Everything is plain immutable data.
  */
-import type { CustomPayload, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
+import type { CustomPayload, FilePart, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
 
 export type CallStatus =
   | 'preparing' // its arguments are being spelled out, or only its intent is known
@@ -68,7 +68,7 @@ export type Part =
   | { type: 'text'; id: string; text: string }
   | { type: 'reasoning'; id: string; text: string; done: boolean; startedAt?: number; endedAt?: number }
   | { type: 'call'; id: string }
-  | { type: 'file'; url: string; mediaType: string; filename?: string };
+  | FilePart;
 
 export interface Payload {
   suggestedValues: SuggestedValue[];
@@ -129,6 +129,10 @@ export function newMessage(id: string, role: Message['role'], at?: number): Mess
 
 export function textOf(message: Message): string {
   return message.parts.flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : [])).join('\n\n');
+}
+
+export function filesOf(message: Message): FilePart[] {
+  return message.parts.filter((p) => p.type === 'file');
 }
 
 /** A run is being told right now (not: it waits for a person). */

@@ -7,12 +7,14 @@
 import {
   callsOf,
   emptyThread,
+  filesOf,
   hydrate,
   isObject,
   reduce,
   textOf,
   type ApprovalRecord,
   type Call,
+  type FilePart,
   type Message,
   type StoredThread,
   type ThreadEvent,
@@ -39,13 +41,19 @@ export interface SessionOptions {
   changed: () => void;
 }
 
+/** What a person wrote and has not sent. */
+export interface Draft {
+  text: string;
+  files: FilePart[];
+}
+
 export interface Snapshot {
   id: string | null;
   title: string | null;
   state: ThreadState;
   connection: Connection;
   loaded: boolean;
-  queue: string[];
+  queue: Draft[];
   degraded: boolean;
 }
 
@@ -244,44 +252,46 @@ export class Session implements LinkHost {
 
   /* ---- sending ---- */
 
-  async send(text: string): Promise<void> {
+  async send(text: string, files: FilePart[] = []): Promise<void> {
     const id = newId('u');
     this.sentHere = true;
-    this.dispatch({ type: 'user_message', id, text, send: 'sending' });
-    await this.transmit({ id, requestId: id, text });
+    this.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
+    await this.transmit({ id, requestId: id, text, files });
   }
 
   /** Puts a message behind the one being answered. */
-  enqueue(text: string): void {
-    this.set({ queue: [...this.snap.queue, text] });
+  enqueue(text: string, files: FilePart[] = []): void {
+    this.set({ queue: [...this.snap.queue, { text, files }] });
   }
 
-  unqueue(index: number): string | undefined {
-    const text = this.snap.queue[index];
+  unqueue(index: number): Draft | undefined {
+    const draft = this.snap.queue[index];
     this.set({ queue: this.snap.queue.filter((_, i) => i !== index) });
-    return text;
+    return draft;
   }
 
   async retrySend(id: string): Promise<void> {
     const m = this.snap.state.messages.find((x) => x.id === id);
     if (!m) return;
     this.dispatch({ type: 'send_state', id, send: 'sending' });
-    await this.transmit({ id, requestId: id, text: textOf(m) });
+    await this.transmit({ id, requestId: id, text: textOf(m), files: filesOf(m) });
   }
 
   /** Takes back a message that never left. */
-  discard(id: string): string {
+  discard(id: string): Draft {
     const m = this.snap.state.messages.find((x) => x.id === id);
     this.outbox = this.outbox.filter((o) => o.id !== id);
     this.dispatch({ type: 'drop_message', id });
-    return m ? textOf(m) : '';
+    return { text: m ? textOf(m) : '', files: m ? filesOf(m) : [] };
   }
 
-  /** Asks an earlier question differently: what came after it is set aside. */
+  /** Asks an earlier question differently, with the same files: what came after it is set aside. */
   async edit(id: string, text: string): Promise<void> {
+    const m = this.snap.state.messages.find((x) => x.id === id);
+    const files = m ? filesOf(m) : [];
     this.sentHere = true;
-    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, send: 'sending' });
-    await this.transmit({ id, requestId: newId('r'), text, messageId: id });
+    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, files, send: 'sending' });
+    await this.transmit({ id, requestId: newId('r'), text, files, messageId: id });
   }
 
   /** Asks for another answer to the last question. */
@@ -302,13 +312,14 @@ export class Session implements LinkHost {
 
   private async transmit(m: OutgoingMessage): Promise<void> {
     try {
-      const thread = await this.ensureThread(m.text);
+      const thread = await this.ensureThread(m.text || (m.files?.[0]?.filename ?? ''));
       const live = this.channels.live;
-      if (this.channel() === live && (live.ready() || (await this.socketUp()))) {
+      const fits = live.takes(m);
+      if (this.channel() === live && fits && (live.ready() || (await this.socketUp()))) {
         await live.send(thread, m); // accepted when its answer starts
         return;
       }
-      if (this.channel() === live) this.options.notice('The live connection is down. Sent over HTTP instead.');
+      if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
       await this.link!.stream((signal) => this.channels.http.send(thread, m, signal));
       this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
     } catch (error) {
@@ -479,8 +490,8 @@ export class Session implements LinkHost {
     const { state, queue } = this.snap;
     const busy = state.open !== null || this.awaitsFirstWord();
     if (busy || queue.length === 0) return;
-    const text = this.unqueue(0);
-    if (text !== undefined) void this.send(text);
+    const next = this.unqueue(0);
+    if (next) void this.send(next.text, next.files);
   }
 
   /** A message is on its way and nothing has come back yet. */
