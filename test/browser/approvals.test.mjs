@@ -1,4 +1,5 @@
 // Deciding: once, by the right click, from anywhere, after anything.
+import { squeeze } from './lib/page.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
 const payment = 'Send 50 dollars to Hanako';
@@ -90,18 +91,18 @@ test('a click that lands as the card appears does not approve', async (t) => {
   equal(server.ledger().length, 0, 'payments');
 });
 
-test('a reason goes with the no, and stays in the record', async (t) => {
+test('arguments are changed by a no that says what should be different, and it stays in the record', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);
   await tab.send(payment);
   await tab.card();
-  await tab.page.getByRole('button', { name: 'Deny with a reason…' }).click();
-  await tab.page.getByLabel('Why not?').fill('too much');
+  await tab.page.getByRole('button', { name: 'Deny, and say what to change…' }).click();
+  await tab.page.getByLabel('What should be different?').fill('half of it');
   await tab.page.keyboard.press('Enter');
   await tab.$('.tool[data-status="denied"]').waitFor();
-  ok((await tab.$('.record').innerText()).includes('too much'), 'the reason in the record');
+  ok((await tab.$('.record').innerText()).includes('half of it'), 'the reason in the record');
   const [record] = (await server.json('/v1/approvals')).approvals;
-  equal([record.status, record.reason], ['denied', 'too much']);
+  equal([record.status, record.reason], ['denied', 'half of it']);
 });
 
 test('decided by somebody else between look and click: the button says who', async (t) => {
@@ -125,36 +126,105 @@ test('decided by somebody else between look and click: the button says who', asy
 
 test('a click on a dead socket goes over HTTP, and says so', async (t) => {
   const server = await t.server();
-  const tab = await t.tab(server, { mode: 'bidi' });
-  await tab.page.routeWebSocket(/\/live/, (ws) => ws.close()); // from the next socket on
+  const proxy = await t.proxy(server);
+  const tab = await t.tab(proxy, { mode: 'bidi' });
   await tab.send(payment);
   await tab.card();
-  await tab.page.evaluate(() => undefined);
-  // The socket dies under the page.
-  const proxy = await t.proxy(server);
-  const dead = await t.tab(proxy, { mode: 'bidi', path: `/t/${await tab.thread()}` });
-  await dead.card();
-  await dead.page.routeWebSocket(/\/live/, (ws) => ws.close({ code: 1011 }));
+  // The socket dies under the page, and the next one is never greeted: neither is it up, nor does the page give up on it.
+  const mute = [];
+  let back = false;
+  await tab.page.routeWebSocket(/\/live/, (ws) => (back ? ws.connectToServer() : mute.push(ws)));
   proxy.pull();
   proxy.plug();
-  await dead.$('.ask-yes').click();
-  await dead.page.getByText('went over HTTP').waitFor();
-  await dead.$('.tool[data-status="done"]').waitFor();
+  await tab.$('.ask-yes').click();
+  await tab.page.getByText('went over HTTP').waitFor();
+  back = true;
+  mute.forEach((ws) => ws.close({ code: 1011 }));
+  await tab.$('.tool[data-status="done"]').waitFor();
   equal(server.ledger().length, 1, 'payments');
 });
 
-test('two gates at once: each alone, or all after seeing what that covers', async (t) => {
-  const calls = [5, 6].map((amount) => ({ name: 'process_payment', arguments: { amount, currency: 'USD', recipient: 'Ken' } }));
-  const model = await t.model([{ calls }, 'Both are done.']);
+const twoPayments = {
+  calls: [5, 6].map((amount) => ({ name: 'process_payment', arguments: { amount, currency: 'USD', recipient: 'Ken' } })),
+};
+
+async function twoGates(t, mode, prepare) {
+  const model = await t.model([twoPayments, 'Both are done.']);
   const server = await t.server({ model: model.config, demo: { token_ms: 0, tools: true } });
-  const tab = await t.tab(server, { mode: 'sse' });
+  const tab = await t.tab(server, { mode });
+  await prepare?.(tab);
   await tab.send('pay twice');
   await tab.page.waitForFunction(() => document.querySelectorAll('.msg .ask[data-armed="true"]').length === 2);
+  return { server, tab };
+}
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: two gates at once, approved together after seeing what that covers`, async (t) => {
+    const { server, tab } = await twoGates(t, mode);
+    await tab.page.getByRole('button', { name: 'Approve all…' }).click();
+    await tab.$('.ask-all[data-armed="true"]').waitFor();
+    equal(
+      (await tab.$('.ask-all li').allInnerTexts()).map(squeeze),
+      ['Send 5 USD to Ken? High risk', 'Send 6 USD to Ken? High risk'],
+      'what it covers',
+    );
+    equal(server.ledger().length, 0, 'payments before the second step');
+    await tab.page.getByRole('button', { name: 'Approve these 2 requests' }).click();
+    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.idle();
+    equal(server.ledger().length, 2, 'payments');
+    const { approvals } = await server.json('/v1/approvals');
+    equal(
+      approvals.map((a) => a.status),
+      ['done', 'done'],
+      'each decided on its own',
+    );
+  });
+}
+
+test('two gates at once, one denied alone: the other is still open', async (t) => {
+  const { server, tab } = await twoGates(t, 'bidi');
   await tab.page.getByRole('button', { name: 'Approve all…' }).click();
-  equal(await tab.$('.ask-all li').count(), 2, 'what it covers');
-  await tab.page.getByRole('button', { name: 'Approve 2 requests' }).click();
-  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  await tab.deny();
+  await tab.page.getByRole('button', { name: 'Approve this request' }).waitFor(); // the list has only the other
+  await tab.approve();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 1);
   await tab.idle();
+  equal(server.ledger().length, 1, 'payments');
+});
+
+test('"approve all" never covers a request that came after its list was shown', async (t) => {
+  const answered = [];
+  let tell;
+  const { server, tab } = await twoGates(t, 'bidi', ({ page }) =>
+    page.routeWebSocket(/\/live/, (ws) => {
+      const other = ws.connectToServer();
+      ws.onMessage((text) => {
+        const frame = JSON.parse(text);
+        if (frame.type === 'approval') answered.push(frame.id);
+        other.send(text);
+      });
+      tell = (event) => ws.send(JSON.stringify({ id: '999.0', event }));
+    }),
+  );
+  const { approvals } = await server.json('/v1/approvals?status=pending');
+  await tab.page.getByRole('button', { name: 'Approve all…' }).click();
+  tell({
+    type: 'tool-input-available',
+    toolCallId: 'confirmation-late',
+    toolName: 'adk_request_confirmation',
+    input: {
+      originalFunctionCall: { id: 'late', name: 'process_payment', args: { amount: 7000, currency: 'USD', recipient: 'Mallory' } },
+      toolConfirmation: { hint: 'Send 7000 USD to Mallory?', confirmed: false },
+      risk: 'high',
+    },
+  });
+  await tab.page.getByText('One more came since. It is not covered.').waitFor();
+  await tab.$('.ask-all[data-armed="true"]').waitFor();
+  equal(await tab.$('.ask-all li').count(), 2, 'what it covers');
+  await tab.page.getByRole('button', { name: 'Approve these 2 requests' }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  equal(answered.sort(), approvals.map((a) => a.id).sort(), 'what was answered');
   equal(server.ledger().length, 2, 'payments');
 });
 

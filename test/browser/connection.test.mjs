@@ -78,6 +78,18 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('article.user').count(), 2, 'bubbles');
   });
 
+  test(`${mode}: the first message of all, written without a connection, makes the conversation when it is back`, async (t) => {
+    const proxy = await t.proxy(await t.server());
+    const tab = await t.tab(proxy, { mode });
+    proxy.pull();
+    await tab.send('What is the weather in Tokyo?');
+    await tab.page.getByText('Not sent yet').waitFor();
+    proxy.plug();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?']);
+  });
+
   test(`${mode}: a reload in the middle of an answer goes on with it`, async (t) => {
     const server = await t.server({ demo: { token_ms: 10 } });
     const tab = await t.tab(server, { mode });

@@ -47,34 +47,84 @@ test('rename, search, delete, undo', async (t) => {
   await tab.page.waitForFunction(async () => (await (await fetch('/v1/threads')).json()).threads.length === 1);
 });
 
-for (const mode of ['sse', 'bidi']) {
-  test(`${mode}: a server with keys asks for one, keeps what was written, and goes on`, async (t) => {
-    const sha256 = createHash('sha256').update('open sesame').digest('hex');
-    const server = await t.server({ auth: { keys: [{ sha256, principal: 'ada', roles: ['user', 'approver'] }] } });
+const sha256 = (key) => createHash('sha256').update(key).digest('hex');
+const adas = { auth: { keys: [{ sha256: sha256('open sesame'), principal: 'ada', roles: ['user', 'approver'] }] } };
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a server with keys asks for one, once, and the page forgets it`, async (t) => {
+    const server = await t.server(adas);
     const tab = await t.tab(server, { mode });
     const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
-    await dialog.waitFor();
     await dialog.getByLabel('Access key').fill('wrong');
     await tab.page.keyboard.press('Enter');
-    await tab.page.waitForFunction(() => document.querySelector('dialog input')?.value === ''); // asked again
-    await dialog.getByLabel('Access key').fill('open sesame');
-    await tab.page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached' });
+    await dialog.getByText('not accepted').waitFor();
+    await tab.signIn('open sesame');
     await tab.send('Send 50 dollars to Hanako');
     await tab.approve();
     await tab.$('.tool[data-status="done"]').waitFor();
     await tab.idle();
     equal(server.ledger().length, 1, 'payments');
-    // The key is forgotten (another tab, a new day); the draft is not.
-    await tab.$('.composer textarea').fill('half a thought');
-    await tab.page.evaluate(() => sessionStorage.clear());
     await tab.page.reload();
-    await dialog.getByLabel('Access key').fill('open sesame');
-    await tab.page.keyboard.press('Enter');
     await tab.$('.tool[data-status="done"]').waitFor();
+    equal(await dialog.count(), 0, 'asked once');
+    const kept = await tab.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    ok(!/sesame/.test(kept), 'the key is kept nowhere');
+    equal(await tab.page.evaluate(() => document.cookie), '', 'the cookie is out of reach');
+  });
+
+  test(`${mode}: a login that ends keeps what was written, and the thread goes on after it`, async (t) => {
+    const server = await t.server(adas);
+    const tab = await t.tab(server, { mode });
+    await tab.signIn('open sesame');
+    await tab.ask('What is the weather in Tokyo?');
+    await tab.signedOutElsewhere();
+    await tab.$('.composer textarea').fill('half a thought');
+    await tab.page.reload();
+    await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
     equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
+    await tab.signIn('open sesame');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.signedOutElsewhere();
+    if (mode === 'bidi') await server.restart(); // its socket was opened before; sessions end with the process
+    await tab.send('What is the weather in Paris?');
+    await tab.signIn('open sesame');
+    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
   });
 }
+
+test('the first message of all waits for the sign-in and then goes out', async (t) => {
+  for (const mode of ['sse', 'bidi']) {
+    const tab = await t.tab(await t.server(adas), { mode });
+    const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.waitFor();
+    await tab.page.evaluate(() => document.querySelector('dialog').close());
+    await dialog.waitFor(); // it comes back with the next refusal
+    await tab.signIn('open sesame');
+    await tab.signedOutElsewhere();
+    await tab.send('What is the weather in Tokyo?');
+    await tab.signIn('open sesame');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').count(), 1, 'questions');
+  }
+});
+
+test('sign out leaves nothing of the person behind', async (t) => {
+  const server = await t.server(adas);
+  const tab = await t.tab(server);
+  await tab.signIn('open sesame');
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.$('.composer textarea').fill('a secret thought');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Signed in as ada.').waitFor();
+  await tab.page.getByRole('button', { name: 'Sign out' }).click();
+  await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
+  equal(new URL(tab.page.url()).pathname, '/');
+  equal([await tab.$('.bubble').count(), await tab.$('.row').count()], [0, 0], 'what was said');
+  ok(!(await tab.page.evaluate(() => JSON.stringify({ ...localStorage }))).includes('secret'), 'the draft');
+});
 
 test('an address that does not exist says so', async (t) => {
   const tab = await t.tab(await t.server(), { path: '/t/t_nobody' });
@@ -127,10 +177,7 @@ test('edit an earlier question and ask again', async (t) => {
   const tab = await t.tab(server, { mode: 'sse' });
   await tab.ask('What is the weather in Tokyo?');
   await tab.ask('What is the weather in Paris?');
-  await tab.$('article.user').first().hover();
-  await tab.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
-  await tab.page.getByRole('textbox', { name: 'Edit your message' }).fill('What is the weather in Lima?');
-  await tab.page.keyboard.press('Enter');
+  await tab.edit('What is the weather in Lima?');
   await tab.page.waitForFunction(
     () => document.querySelectorAll('.bubble').length === 1 && document.querySelector('.tool[data-status="done"]'),
   );
@@ -140,9 +187,59 @@ test('edit an earlier question and ask again', async (t) => {
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?'], 'the old version');
   await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
-  await tab.page.reload();
-  await tab.$('article.user').first().waitFor();
-  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'after a reload');
+});
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: the versions of an edited question survive a reload`, async (t) => {
+    const tab = await t.tab(await t.server(), { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    for (const city of ['Paris', 'Lima']) {
+      await tab.edit(`What is the weather in ${city}?`);
+      await tab.page.waitForFunction((c) => document.querySelector('.said')?.innerText.includes(c), city);
+      await tab.idle();
+    }
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    equal(await tab.version(), '3 / 3');
+    for (const [place, city] of [
+      ['2 / 3', 'Paris'],
+      ['1 / 3', 'Tokyo'],
+    ]) {
+      await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+      equal([await tab.version(), await tab.$('.bubble').allInnerTexts()], [place, [`What is the weather in ${city}?`]]);
+      ok((await tab.words()).includes(city), `its answer: ${city}`);
+    }
+    equal(await tab.page.getByRole('button', { name: 'Edit your message' }).count(), 0, 'what is past is read, not edited');
+    await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Lima?'], 'the newest version');
+  });
+
+  test(`${mode}: the versions of an answer survive a reload`, async (t) => {
+    const model = await t.model(['The first answer.', 'The second answer.']);
+    const tab = await t.tab(await t.server({ model: model.config }), { mode });
+    await tab.ask('Say something');
+    await tab.page.getByRole('button', { name: 'Answer again' }).click();
+    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('second'));
+    await tab.idle();
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    equal([await tab.version(), await tab.words()], ['2 / 2', 'The second answer.']);
+    await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    equal([await tab.version(), await tab.words()], ['1 / 2', 'The first answer.']);
+    equal(await tab.$('.bubble').allInnerTexts(), ['Say something'], 'one question');
+  });
+}
+
+test('the arrow up in an empty message edits the last one', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.$('.composer textarea').press('ArrowUp');
+  const box = tab.page.getByRole('textbox', { name: 'Edit your message' });
+  equal(await box.inputValue(), 'What is the weather in Tokyo?');
+  await tab.page.keyboard.press('Escape');
+  await tab.$('.composer textarea').fill('half a thought');
+  await tab.$('.composer textarea').press('ArrowUp');
+  equal(await box.count(), 0, 'not while something is written');
 });
 
 test('answer again replaces the answer, and warns when a tool already did something', async (t) => {

@@ -9,6 +9,7 @@ export class Model {
     this.pieces = pieces;
     this.pause_ms = pause_ms;
     this.asked = 0;
+    this.heard = []; // what it was sent, request by request
     this.held = hold ? new Promise((free) => (this.release = free)) : null;
     this.times = [];
     this.server = http.createServer((q, r) => this.answer(q, r));
@@ -24,7 +25,9 @@ export class Model {
   }
 
   async answer(request, response) {
-    for await (const _ of request); // the question does not matter
+    let body = '';
+    for await (const bytes of request) body += bytes;
+    this.heard.push(body);
     this.times.push(Date.now());
     const turn = this.turns[Math.min(this.asked++, this.turns.length - 1)];
     const { text = '', calls = [] } = typeof turn === 'string' ? { text: turn } : turn;

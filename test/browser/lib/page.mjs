@@ -79,6 +79,34 @@ export class Tab {
     await this.idle();
   }
 
+  async signIn(key) {
+    const dialog = this.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Access key').fill(key);
+    await this.page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+  }
+
+  /** The session ends behind the page's back. */
+  async signedOutElsewhere() {
+    const [cookie] = await this.context.cookies();
+    const headers = { cookie: `${cookie.name}=${cookie.value}`, origin: this.url };
+    const { status } = await fetch(`${this.url}/v1/session`, { method: 'DELETE', headers });
+    if (status !== 204) throw new Error(`not signed out: ${status}`);
+  }
+
+  /** Asks the first question differently. */
+  async edit(text) {
+    await this.$('article.user').first().hover();
+    await this.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
+    await this.page.getByRole('textbox', { name: 'Edit your message' }).fill(text);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** "1 / 2" under the question. */
+  async version() {
+    return squeeze(await this.$('.versions').innerText());
+  }
+
   /** The approval card, ready for a click (it takes none while it is new). */
   async card() {
     const card = this.$('.msg .ask[data-armed="true"]').first();
@@ -130,10 +158,11 @@ export class Tab {
       .map((e) => e.tdur / 1000);
   }
 
-  /** Every bubble of the person has words in it. */
+  /** Every message of the person has words or pictures in it. */
   async noEmptyYou() {
-    const texts = await this.$('article.user').allInnerTexts();
-    return texts.every((t) => t.replace(/^You/, '').trim() !== '');
+    return this.$('article.user').evaluateAll((all) =>
+      all.every((e) => e.innerText.replace(/^You/, '').trim() !== '' || e.querySelector('img')),
+    );
   }
 }
 

@@ -5,17 +5,17 @@ import { Composer, type ComposerHandle } from '../chat/Composer';
 import { ChatContext, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, isStreaming, textOf, type SuggestedAction } from '../protocol';
-import type { Session } from '../transport/session';
+import { callsOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
+import type { Draft, Session } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
-import { getDraft, markRead, setDraft, setPrefs, usePrefs } from './prefs';
+import { getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { keep, sessionFor, signedIn, startPage, useLists } from './store';
+import { keep, lookAgain, sessionFor, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -73,16 +73,17 @@ export function App() {
     if (snap.id && route === null) {
       keep(snap.id, session);
       setDraft(null, '');
+      setFiles(null, []);
       go(snap.id, true);
     }
   }, [snap.id, route, session]);
   useEffect(() => setSent(0), [route === snap.id ? null : route]);
 
   const send = useCallback(
-    (text: string) => {
+    (text: string, files: FilePart[] = []) => {
       setSent((n) => n + 1);
-      if (isStreaming(session.get().state) || session.awaitsFirstWord()) session.enqueue(text);
-      else void session.send(text);
+      if (isStreaming(session.get().state) || session.awaitsFirstWord()) session.enqueue(text, files);
+      else void session.send(text, files);
     },
     [session],
   );
@@ -95,7 +96,10 @@ export function App() {
       fill: (text) => composer.current?.fill(text),
       act: (action) => act(session, action, () => open(null)),
       retrySend: (id) => void session.retrySend(id),
-      discard: (id) => composer.current?.fill(session.discard(id)),
+      discard: (id) => {
+        const { text, files } = session.discard(id);
+        composer.current?.fill(text, files);
+      },
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
       tool: (name) => lists.tools.find((t) => t.name === name),
@@ -180,7 +184,9 @@ export function App() {
               key={draftKey ?? 'new'}
               ref={composer}
               draft={getDraft(draftKey)}
+              files={getFiles(draftKey)}
               onDraft={(t) => setDraft(draftKey, t)}
+              onFiles={(f) => setFiles(draftKey, f)}
               streaming={streaming}
               stopping={state.stopping}
               onSend={send}
@@ -200,30 +206,29 @@ export function App() {
         {over === 'settings' && <Settings onClose={() => setOver(null)} messages={state.messages} title={title} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {(lists.signIn || snap.connection.state === 'signin') && (
-          <SignIn
-            onDone={() => {
-              session.nudge();
-              signedIn();
-            }}
-          />
+          <SignIn onDone={() => (lookAgain(), session.nudge())} />
         )}
       </div>
     </ChatContext>
   );
 }
 
-function Queue({ session, queue }: { session: Session; queue: string[] }) {
+function Queue({ session, queue }: { session: Session; queue: Draft[] }) {
   if (queue.length === 0) return null;
   return (
     <ul className="queue" aria-label="Messages sent after this answer">
-      {queue.map((text, i) => (
-        <li key={i}>
-          <span>{text}</span>
-          <button type="button" className="quiet" aria-label={`Take back: ${text}`} onClick={() => session.unqueue(i)}>
-            <Icon name="close" size={16} />
-          </button>
-        </li>
-      ))}
+      {queue.map(({ text, files }, i) => {
+        const name = text || (files.length === 1 ? 'A picture' : `${files.length} pictures`);
+        return (
+          <li key={i}>
+            {files.length > 0 && <Icon name="image" size={16} />}
+            <span>{name}</span>
+            <button type="button" className="quiet" aria-label={`Take back: ${name}`} onClick={() => session.unqueue(i)}>
+              <Icon name="close" size={16} />
+            </button>
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -6,7 +6,7 @@ import type { Connection } from '../transport/link';
 import { pause, play, useBgm } from './bgm';
 import { Dialog } from './Dialog';
 import { dismiss, useNotices } from './notices';
-import { setToken } from './prefs';
+import { signIn } from './store';
 
 const starters: { icon: IconName; verb: string; prompt: string }[] = [
   { icon: 'search', verb: 'Search', prompt: 'Find articles about CRISPR' },
@@ -100,15 +100,27 @@ export function BgmIndicator() {
   );
 }
 
+/* The key is handed over once and kept nowhere; the cookie that comes back is out of reach of any script. */
 export function SignIn({ onDone }: { onDone: () => void }) {
   const [key, setKey] = useState('');
+  const [state, setState] = useState<'idle' | 'busy' | { why: string }>('idle');
+  const submit = async () => {
+    if (!key.trim() || state === 'busy') return;
+    setState('busy');
+    setKey('');
+    try {
+      await signIn(key.trim());
+      onDone();
+    } catch (e) {
+      setState({ why: e instanceof Error ? e.message : 'It failed.' });
+    }
+  };
   return (
     <Dialog title="Sign in" onClose={onDone}>
       <form
         onSubmit={(e) => {
           e.preventDefault();
-          setToken(key.trim() || null);
-          onDone();
+          void submit();
         }}
       >
         <p>This server asks for an access key. What you have written is kept.</p>
@@ -116,9 +128,14 @@ export function SignIn({ onDone }: { onDone: () => void }) {
           <span>Access key</span>
           <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} autoFocus />
         </label>
+        {typeof state === 'object' && (
+          <p className="ask-error" role="alert">
+            {state.why}
+          </p>
+        )}
         <div className="edit-buttons">
-          <button type="submit" className="button primary">
-            Go on
+          <button type="submit" className="button primary" disabled={state === 'busy'}>
+            {state === 'busy' ? 'Signing in…' : 'Sign in'}
           </button>
         </div>
       </form>

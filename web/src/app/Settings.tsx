@@ -4,8 +4,9 @@ import type { Message } from '../protocol';
 import type { Mode } from '../transport/types';
 import { Dialog } from './Dialog';
 import { saveMarkdown } from './export';
+import { notice } from './notices';
 import { setPrefs, usePrefs, type Theme } from './prefs';
-import { useLists } from './store';
+import { signOut, useLists } from './store';
 
 const modes: { id: Mode; name: string; says: string }[] = [
   { id: 'direct', name: 'Direct', says: 'AI SDK stream with its own tool approval. One request per turn.' },
@@ -21,7 +22,7 @@ const themes: { id: Theme; name: string }[] = [
 
 export function Settings({ onClose, messages, title }: { onClose: () => void; messages: Message[]; title: string | null }) {
   const prefs = usePrefs();
-  const { tools } = useLists();
+  const { tools, me } = useLists();
   return (
     <Dialog title="Settings" onClose={onClose} side>
       <fieldset className="choices">
@@ -62,6 +63,15 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
           <button type="button" className="button outline" onClick={() => saveMarkdown(messages, title)}>
             <Icon name="export" size={16} />
             Save as Markdown
+          </button>
+        </section>
+      )}
+      {me?.until && (
+        <section className="choices" aria-label="You">
+          <h3>You</h3>
+          <p className="meta">Signed in as {me.principal}.</p>
+          <button type="button" className="button outline" onClick={() => void signOut().catch(() => notice('You could not be signed out.'))}>
+            Sign out
           </button>
         </section>
       )}

@@ -15,6 +15,7 @@ export function toMarkdown(messages: Message[]): string {
 
 function partText(m: Message, p: Part): string {
   if (p.type === 'text') return p.text.trim();
+  if (p.type === 'file') return `(${p.filename ?? p.mediaType})`;
   const call = p.type === 'call' ? m.calls[p.id] : undefined;
   if (!call) return '';
   const decided = call.approval ? `, ${call.approval.status}${call.approval.decidedBy ? ` by ${call.approval.decidedBy}` : ''}` : '';

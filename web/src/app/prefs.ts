@@ -4,6 +4,7 @@
  * forgets; it must not get a page that fails.
  */
 import { useSyncExternalStore } from 'react';
+import type { FilePart } from '../protocol';
 import type { Mode } from '../transport/types';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -78,6 +79,18 @@ export function setDraft(thread: string | null, text: string): void {
   remember(`draft.${thread ?? 'new'}`, text || null);
 }
 
+/* Pictures are too large for the browser's storage: they stay as long as the page does. */
+const files = new Map<string | null, FilePart[]>();
+
+export function getFiles(thread: string | null): FilePart[] {
+  return files.get(thread) ?? [];
+}
+
+export function setFiles(thread: string | null, list: FilePart[]): void {
+  if (list.length) files.set(thread, list);
+  else files.delete(thread);
+}
+
 /* ---- what was read: the thread's change time when it was last on the screen ---- */
 
 export function lastRead(thread: string): string {
@@ -88,21 +101,13 @@ export function markRead(thread: string, updatedAt: string): void {
   remember(`read.${thread}`, updatedAt);
 }
 
-/* ---- the access key, for this tab only ---- */
-
-export function getToken(): string | null {
+/** What this browser knows of a person's conversations; how the page looks stays. */
+export function forgetPerson(): void {
   try {
-    return sessionStorage.getItem('parley.token');
+    Object.keys(localStorage)
+      .filter((k) => k.startsWith('parley.draft.') || k.startsWith('parley.read.'))
+      .forEach((k) => localStorage.removeItem(k));
   } catch {
-    return null;
-  }
-}
-
-export function setToken(token: string | null): void {
-  try {
-    if (token) sessionStorage.setItem('parley.token', token);
-    else sessionStorage.removeItem('parley.token');
-  } catch {
-    // asked again after a reload
+    // nothing was kept
   }
 }

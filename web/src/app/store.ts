@@ -7,15 +7,15 @@
  */
 import { useSyncExternalStore } from 'react';
 import type { ApprovalRecord } from '../protocol';
-import { Api, Refused, type ThreadInfo, type ToolInfo } from '../transport/api';
+import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../transport/api';
 import { newId, Session } from '../transport/session';
 import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
-import { getPrefs, getToken } from './prefs';
+import { forgetPerson, getPrefs } from './prefs';
 import { notice } from './notices';
 
 export const log = new WireLog();
-export const api = new Api({ token: getToken });
+export const api = new Api({ unauthorized: () => lists.signIn || set({ signIn: true }) });
 const client = newId('tab');
 
 export interface Lists {
@@ -27,9 +27,10 @@ export interface Lists {
   /** Deleted here a moment ago; gone for good when the undo time is over. */
   hidden: Set<string>;
   signIn: boolean;
+  me: Whoami | null;
 }
 
-let lists: Lists = { threads: [], next: null, loaded: false, inbox: [], tools: [], hidden: new Set(), signIn: false };
+let lists: Lists = { threads: [], next: null, loaded: false, inbox: [], tools: [], hidden: new Set(), signIn: false, me: null };
 const listeners = new Set<() => void>();
 
 function set(change: Partial<Lists>): void {
@@ -103,15 +104,33 @@ export async function refresh(): Promise<void> {
       signIn: false,
     });
     if (lists.tools.length === 0) set({ tools: (await api.tools()).tools });
-  } catch (error) {
-    if (error instanceof Refused && error.status === 401) set({ signIn: true });
+    if (!lists.me) set({ me: await api.whoami() });
+  } catch {
+    // asked again soon; a server that wants a key has said so
   }
 }
 
-/** A key was given: ask again with it. */
-export function signedIn(): void {
+/* ---- who is here ---- */
+
+/** Gives the key to the server for a cookie, and forgets it. Throws with a sentence when it is not taken. */
+export async function signIn(key: string): Promise<void> {
+  const me = await api.signIn(key);
+  // What the page holds belongs to the person before.
+  if (lists.me && lists.me.principal !== me.principal) return location.assign('/');
+  set({ me });
+}
+
+/** The sign-in was closed: it comes back with the next refusal. */
+export function lookAgain(): void {
   set({ signIn: false });
   void refresh();
+}
+
+/** Nothing of the person stays: not the cookie, not the drafts, not what is on the screen. */
+export async function signOut(): Promise<void> {
+  await api.signOut();
+  forgetPerson();
+  location.assign('/');
 }
 
 /* Pages loaded earlier by scrolling stay, as long as they are behind the first page. */
@@ -193,6 +212,6 @@ export function startPage(current: () => Session | null): void {
   document.addEventListener('visibilitychange', back);
   // Leaving the page is the end of the undo time.
   window.addEventListener('pagehide', () => [...doomed.keys()].forEach((id) => void destroy(id, true)));
-  setInterval(() => document.hidden || refreshSoon(), 15_000);
+  setInterval(() => document.hidden || lists.signIn || refreshSoon(), 15_000);
   void refresh();
 }

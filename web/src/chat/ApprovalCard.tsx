@@ -60,11 +60,12 @@ export function ApprovalCard({ call }: { call: Call }) {
       )}
       {asksReason && (
         <label className="ask-reason">
-          <span>Why not? The assistant gets to read this.</span>
+          <span>What should be different? The assistant reads this and can propose it anew.</span>
           <input
             type="text"
             value={reason}
             maxLength={500}
+            placeholder="For example: half the amount"
             autoFocus
             onChange={(e) => setReason(e.target.value)}
             onKeyDown={(e) => e.key === 'Enter' && !e.nativeEvent.isComposing && decide(false)}
@@ -80,7 +81,7 @@ export function ApprovalCard({ call }: { call: Call }) {
         </button>
         {!asksReason && (
           <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
-            Deny with a reason…
+            Deny, and say what to change…
           </button>
         )}
       </div>
@@ -207,33 +208,46 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
 
 /** Two or more wait: each can be decided alone, or all at once after seeing what that covers. */
 export function ApproveAll({ calls }: { calls: Call[] }) {
-  const chat = useChat();
-  const [open, setOpen] = useState(false);
-  const armed = useArmed();
+  const [listed, setListed] = useState<readonly string[] | null>(null);
+  if (listed) return <Listed calls={calls} ids={listed} onBack={() => setListed(null)} />;
   if (calls.length < 2) return null;
-  if (!open) {
-    return (
-      <p className="ask-all">
-        {calls.length} requests wait for you.{' '}
-        <button type="button" className="link" onClick={() => setOpen(true)}>
-          Approve all…
-        </button>
-      </p>
-    );
-  }
   return (
-    <section className="ask-all listing" aria-label="Approve all">
+    <p className="ask-all">
+      {calls.length} requests wait for you.{' '}
+      <button type="button" className="link" onClick={() => setListed(calls.map((c) => c.approval!.id))}>
+        Approve all…
+      </button>
+    </p>
+  );
+}
+
+/* Covers what stood here when the list was opened and still waits; what came later is not in it. */
+function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[]; onBack: () => void }) {
+  const chat = useChat();
+  const armed = useArmed();
+  const covered = calls.filter((c) => ids.includes(c.approval!.id));
+  const later = calls.length - covered.length;
+  if (covered.length === 0) return null;
+  return (
+    <section className="ask-all listing" aria-label="Approve all" data-armed={armed}>
       <p>This approves:</p>
       <ul>
-        {calls.map((c) => (
-          <li key={c.id}>{c.approval?.ask ?? humanName(c.name)}</li>
+        {covered.map((c) => (
+          <li key={c.id}>
+            {c.approval!.ask ?? humanName(c.name)} {c.approval!.risk && <RiskMark risk={c.approval!.risk} />}
+          </li>
         ))}
       </ul>
+      {later > 0 && <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>}
       <div className="ask-buttons">
-        <button type="button" className="button ask-yes" onClick={() => armed && calls.forEach((c) => chat.decide(c.approval!.id, true))}>
-          Approve {calls.length} requests
+        <button
+          type="button"
+          className="button ask-yes"
+          onClick={() => armed && covered.forEach((c) => chat.decide(c.approval!.id, true))}
+        >
+          Approve {covered.length === 1 ? 'this request' : `these ${covered.length} requests`}
         </button>
-        <button type="button" className="button outline" onClick={() => setOpen(false)}>
+        <button type="button" className="button outline" onClick={onBack}>
           Back
         </button>
       </div>

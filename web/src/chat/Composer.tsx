@@ -2,23 +2,27 @@
  *
  * Usable all the time: while an answer streams, Enter puts the message behind
  * it and the button stops. Enter that confirms an input method's composition
- * never sends. The text is kept per thread by the page around it.
+ * never sends. The text is kept per thread by the page around it. Pictures come
+ * by the button, by paste, or dropped anywhere on the page.
  */
-import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type KeyboardEvent, type Ref } from 'react';
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type Ref } from 'react';
+import type { FilePart } from '../protocol';
+import { accept, attach, limits } from './attach';
 import { Icon } from './icons';
 
 export interface ComposerHandle {
   focus(): void;
-  fill(text: string): void;
-  clear(): void;
+  fill(text: string, files?: FilePart[]): void;
 }
 
 interface Props {
   draft: string;
+  files: FilePart[];
   onDraft: (text: string) => void;
+  onFiles: (files: FilePart[]) => void;
   streaming: boolean;
   stopping: boolean;
-  onSend: (text: string) => void;
+  onSend: (text: string, files: FilePart[]) => void;
   onStop: () => void;
   onEditLast: () => void;
   ref: Ref<ComposerHandle>;
@@ -27,9 +31,11 @@ interface Props {
 /* On a touch keyboard Enter is a new line: there is no Shift to speak of. */
 const touch = typeof matchMedia === 'function' && matchMedia('(pointer: coarse) and (hover: none)').matches;
 
-export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, onEditLast, ref }: Props) {
+export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, onEditLast, ref, ...props }: Props) {
   const [text, setText] = useState(draft);
   const area = useRef<HTMLTextAreaElement>(null);
+  const pictures = usePictures(props.files, props.onFiles);
+  const { files, reading } = pictures;
   const change = (value: string) => {
     setText(value);
     onDraft(value);
@@ -38,22 +44,23 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
   useLayoutEffect(() => fit(area.current), [text]);
   useImperativeHandle(ref, () => ({
     focus: () => area.current?.focus(),
-    clear: () => change(''),
-    fill: (value) => {
+    fill: (value, more = []) => {
       change(value);
+      pictures.set([...files, ...more]);
       area.current?.focus();
     },
   }));
+  const empty = text.trim() === '' && files.length === 0;
   const send = () => {
-    const value = text.trim();
-    if (!value) return;
+    if (empty || reading) return;
     change('');
-    onSend(value);
+    pictures.set([]);
+    onSend(text.trim(), files);
     area.current?.focus();
   };
   const keys = (e: KeyboardEvent<HTMLTextAreaElement>) => {
     if (e.nativeEvent.isComposing || e.keyCode === 229) return;
-    if (e.key === 'ArrowUp' && text === '') {
+    if (e.key === 'ArrowUp' && empty) {
       e.preventDefault();
       onEditLast();
     }
@@ -61,7 +68,13 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
     e.preventDefault();
     send();
   };
-  const stops = streaming && text.trim() === '';
+  /* Words that were copied with a picture of themselves (from a sheet, say) are pasted as words. */
+  const paste = (e: ClipboardEvent) => {
+    if (e.clipboardData.files.length === 0 || e.clipboardData.types.includes('text/plain')) return;
+    e.preventDefault();
+    pictures.add(e.clipboardData.files);
+  };
+  const stops = streaming && empty;
   return (
     <form
       className="composer"
@@ -70,6 +83,21 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
         if (!stops) send();
       }}
     >
+      <Pictures {...pictures} />
+      <label className="quiet attach" title={`Add pictures (${limits})`}>
+        <Icon name="image" />
+        <input
+          type="file"
+          accept={accept}
+          multiple
+          aria-label={`Add pictures: ${limits}`}
+          onChange={(e) => {
+            if (e.target.files) pictures.add(e.target.files);
+            e.target.value = '';
+            area.current?.focus();
+          }}
+        />
+      </label>
       <textarea
         ref={area}
         value={text}
@@ -80,6 +108,7 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
         enterKeyHint={touch ? 'enter' : 'send'}
         onChange={(e) => change(e.target.value)}
         onKeyDown={keys}
+        onPaste={paste}
       />
       {stops ? (
         <button type="button" className="round stop" onClick={onStop} disabled={stopping} aria-label="Stop the answer" title="Stop (Esc)">
@@ -89,7 +118,7 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
         <button
           type="submit"
           className="round"
-          disabled={text.trim() === ''}
+          disabled={empty || reading}
           aria-label={streaming ? 'Send after this answer' : 'Send'}
           title="Send (Enter)"
         >
@@ -105,4 +134,92 @@ function fit(el: HTMLTextAreaElement | null): void {
   if (!el) return;
   el.style.height = 'auto';
   el.style.height = `${el.scrollHeight}px`;
+}
+
+/* ---- pictures ---- */
+
+function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void) {
+  const [files, setFiles] = useState(first);
+  const [reading, setReading] = useState(false);
+  const [refused, setRefused] = useState<string[]>([]);
+  const now = useRef(files);
+  const set = (next: FilePart[]) => {
+    now.current = next;
+    setFiles(next);
+    setRefused([]);
+    onChange(next);
+  };
+  const add = async (chosen: Iterable<File>) => {
+    setReading(true);
+    const result = await attach(now.current, [...chosen]);
+    set(result.files);
+    setRefused(result.refused);
+    setReading(false);
+  };
+  const dropping = useDrop((chosen) => void add(chosen));
+  return { files, reading, refused, dropping, set, add: (chosen: Iterable<File>) => void add(chosen) };
+}
+
+function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof usePictures>) {
+  return (
+    <>
+      {dropping && <div className="drop">Drop pictures here: {limits}.</div>}
+      {refused.length > 0 && (
+        <p className="refused" role="alert">
+          {refused.join(' ')}
+        </p>
+      )}
+      {(files.length > 0 || reading) && (
+        <ul className="pictures" aria-label="Pictures to send">
+          {files.map((f, i) => (
+            <li key={f.url.length + f.url.slice(-40)}>
+              <img src={f.url} alt={f.filename ?? 'Picture'} />
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Leave out ${f.filename ?? 'this picture'}`}
+                onClick={() => set(files.filter((_, k) => k !== i))}
+              >
+                <Icon name="close" size={16} />
+              </button>
+            </li>
+          ))}
+          {reading && <li className="meta">Reading…</li>}
+        </ul>
+      )}
+    </>
+  );
+}
+
+/* Files dropped anywhere on the page; without this the browser would leave the page to show them. */
+function useDrop(take: (files: File[]) => void): boolean {
+  const [over, setOver] = useState(false);
+  const latest = useRef(take);
+  latest.current = take;
+  useEffect(() => {
+    const hasFiles = (e: DragEvent) => !!e.dataTransfer?.types.includes('Files') && !document.querySelector('dialog[open]');
+    const drag = (e: DragEvent) => {
+      if (!hasFiles(e)) return;
+      e.preventDefault();
+      setOver(true);
+    };
+    const leave = (e: DragEvent) => {
+      if (e.relatedTarget === null) setOver(false);
+    };
+    const drop = (e: DragEvent) => {
+      if (!hasFiles(e)) return;
+      e.preventDefault();
+      setOver(false);
+      latest.current([...e.dataTransfer!.files]);
+    };
+    window.addEventListener('dragover', drag);
+    window.addEventListener('dragleave', leave);
+    window.addEventListener('drop', drop);
+    return () => {
+      window.removeEventListener('dragover', drag);
+      window.removeEventListener('dragleave', leave);
+      window.removeEventListener('drop', drop);
+    };
+  }, []);
+  return over;
 }

@@ -4,13 +4,14 @@
  * they happened.
  */
 import { memo, useContext, useEffect, useRef, useState } from 'react';
-import { callsOf, textOf, type Call, type Message, type Part } from '../protocol';
+import { callsOf, filesOf, textOf, type Call, type Message, type Part } from '../protocol';
 import { ApproveAll } from './ApprovalCard';
 import { useChat, useNow, VersionContext } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { Markdown } from './markdown/Markdown';
 import { PayloadView } from './Payload';
+import { FileView } from './Picture';
 import { ToolGroup } from './ToolCard';
 import { clock, duration, fullTime } from './words';
 
@@ -28,32 +29,45 @@ function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
   const [editing, setEditing] = useState(false);
   const [active, setActive] = useState(false);
+  const old = useContext(VersionContext).old.has(message.id);
   const text = textOf(message);
+  const files = filesOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
     <article className={active ? 'msg user active' : 'msg user'} aria-label={named('You', message)} data-id={message.id} tabIndex={-1}>
       <h2 className="sr">You</h2>
-      {editing ? (
-        <EditBox text={text} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
-      ) : (
-        <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined} onClick={() => setActive(!active)}>
-          {text}
+      {files.length > 0 && (
+        <div className="attached">
+          {files.map((f, i) => (
+            <FileView key={i} part={f} />
+          ))}
         </div>
+      )}
+      {editing ? (
+        <EditBox text={text} bare={files.length > 0} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
+      ) : (
+        text && (
+          <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined} onClick={() => setActive(!active)}>
+            {text}
+          </div>
+        )
       )}
       {!editing && <Versions id={message.id} />}
       {!editing && <SendState message={message} />}
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
-          <CopyButton text={text} label="Copy your message" />
-          <button
-            type="button"
-            className="quiet"
-            aria-label="Edit your message"
-            title="Edit and ask again"
-            onClick={() => setEditing(true)}
-          >
-            <Icon name="edit" size={16} />
-          </button>
+          {text && <CopyButton text={text} label="Copy your message" />}
+          {!old && (
+            <button
+              type="button"
+              className="quiet"
+              aria-label="Edit your message"
+              title="Edit and ask again"
+              onClick={() => setEditing(true)}
+            >
+              <Icon name="edit" size={16} />
+            </button>
+          )}
         </div>
       )}
     </article>
@@ -62,7 +76,7 @@ function UserMessage({ message }: { message: Message }) {
 
 function Versions({ id }: { id: string }) {
   const versions = useContext(VersionContext);
-  const now = versions.of(id);
+  const now = versions.places.get(id);
   if (!now) return null;
   const step = (by: number, label: string, name: 'back' | 'next') => (
     <button
@@ -70,7 +84,7 @@ function Versions({ id }: { id: string }) {
       className="quiet"
       aria-label={label}
       disabled={now.index + by < 0 || now.index + by >= now.total}
-      onClick={() => versions.show(id, now.index + by)}
+      onClick={() => versions.show(now.of, now.index + by)}
     >
       <Icon name={name} size={16} />
     </button>
@@ -112,14 +126,24 @@ function SendState({ message }: { message: Message }) {
   );
 }
 
-function EditBox({ text, onSave, onCancel }: { text: string; onSave: (text: string) => void; onCancel: () => void }) {
+interface EditProps {
+  text: string;
+  /** There are pictures: it may go without words. */
+  bare: boolean;
+  onSave: (text: string) => void;
+  onCancel: () => void;
+}
+
+function EditBox({ text, bare, onSave, onCancel }: EditProps) {
   const [value, setValue] = useState(text);
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     area.current?.focus();
     area.current?.setSelectionRange(text.length, text.length);
   }, [text]);
-  const save = () => value.trim() && onSave(value.trim());
+  const save = () => {
+    if (value.trim() || bare) onSave(value.trim());
+  };
   return (
     <div className="edit">
       <textarea
@@ -234,12 +258,6 @@ function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>
       {open && <Markdown text={part.text} growing={!part.done} />}
     </section>
   );
-}
-
-function FileView({ part }: { part: Extract<Part, { type: 'file' }> }) {
-  if (part.mediaType.startsWith('image/') && part.url.startsWith('data:'))
-    return <img className="file" src={part.url} alt={part.filename ?? 'image'} />;
-  return <p className="meta">File: {part.filename ?? part.mediaType}</p>;
 }
 
 function Ending({ message, last }: { message: Message; last: boolean }) {

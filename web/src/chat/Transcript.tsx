@@ -6,7 +6,7 @@
  * browser's scroll anchoring keeps the place.
  */
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
-import type { Message, ThreadState } from '../protocol';
+import { readVersion, type Message, type ThreadState } from '../protocol';
 import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
 import { MessageView, Thinking } from './Message';
@@ -31,7 +31,7 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
   }, [sent, toEnd]);
   const [shown, setShown] = useState(firstShown);
   useEffect(() => setShown(firstShown), [thread]);
-  const versions = useVersions(thread, state);
+  const versions = useVersions(thread, sent, state);
   const all = versions.messages;
   const from = Math.max(0, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
@@ -82,24 +82,16 @@ function OldVersion({ onLeave }: { onLeave: () => void }) {
   );
 }
 
-/* Which version of an edited conversation is on the screen; the newest one unless the reader chose another. */
-function useVersions(thread: string | null, state: ThreadState) {
-  const [view, setView] = useState<{ id: string; index: number } | null>(null);
-  useEffect(() => setView(null), [thread, state.versions]);
-  const old = view ? state.versions[view.id]?.[view.index] : undefined;
-  const at = view ? state.messages.findIndex((m) => m.id === view.id) : -1;
-  const messages = useMemo(() => (old && at >= 0 ? [...state.messages.slice(0, at), ...old] : state.messages), [old, at, state.messages]);
+/* The newest version of everything, unless the reader chose another. A message sent from here leads back to the newest. */
+function useVersions(thread: string | null, sent: number, state: ThreadState) {
+  const [chosen, setChosen] = useState<Record<string, number>>({});
+  useEffect(() => setChosen({}), [thread, sent]);
+  const read = useMemo(() => readVersion(state, chosen), [state.messages, state.versions, chosen]);
   const switcher = useMemo<VersionSwitcher>(
-    () => ({
-      of: (id) => {
-        const total = (state.versions[id]?.length ?? 0) + 1;
-        return total === 1 ? null : { index: view?.id === id ? view.index : total - 1, total };
-      },
-      show: (id, index) => setView(index === (state.versions[id]?.length ?? 0) ? null : { id, index }),
-    }),
-    [state.versions, view],
+    () => ({ ...read, show: (of, index) => setChosen((c) => ({ ...c, [of]: index })) }),
+    [read],
   );
-  return { messages, switcher, old: old !== undefined && at >= 0, leave: () => setView(null) };
+  return { messages: read.messages, switcher, old: read.old.size > 0, leave: () => setChosen({}) };
 }
 
 interface TurnProps {

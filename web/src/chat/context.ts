@@ -1,6 +1,6 @@
 /* context.ts -- what the parts of a conversation can ask of the page around them. */
 import { createContext, useContext, useEffect, useState } from 'react';
-import type { Message, SuggestedAction } from '../protocol';
+import type { Message, SuggestedAction, VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 
 export interface ChatActions {
@@ -26,11 +26,13 @@ export function useChat(): ChatActions {
 
 /** Which version of a question is shown, and how to see another. */
 export interface VersionSwitcher {
-  of(id: string): { index: number; total: number } | null;
-  show(id: string, index: number): void;
+  places: ReadonlyMap<string, VersionOf>;
+  /** Messages that are no longer part of the conversation. */
+  old: ReadonlySet<string>;
+  show(of: string, index: number): void;
 }
 
-export const VersionContext = createContext<VersionSwitcher>({ of: () => null, show: () => undefined });
+export const VersionContext = createContext<VersionSwitcher>({ places: new Map(), old: new Set(), show: () => undefined });
 
 /** The time, again every `every_ms` while `on`. One timer per user; cards are few. */
 export function useNow(every_ms: number, on = true): number {

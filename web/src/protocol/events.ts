@@ -11,6 +11,14 @@
  * ignored by the reducer: a newer server must not break an older page.
  */
 
+/** What comes with a message, or is made for one: `url` is a data URL. */
+export interface FilePart {
+  type: 'file';
+  url: string;
+  mediaType: string;
+  filename?: string;
+}
+
 export type Risk = 'low' | 'high' | (string & {});
 export type ActionStyle = 'primary' | 'secondary' | 'warning';
 
@@ -114,7 +122,7 @@ export type TypedEvent =
 
 /** Events made on this side of the wire. */
 export type LocalEvent =
-  | { type: 'user_message'; id: string; text: string; send: 'sending' | 'sent' }
+  | { type: 'user_message'; id: string; text: string; files?: FilePart[]; send: 'sending' | 'sent' }
   | { type: 'send_state'; id: string; send: 'sending' | 'waiting' | 'sent' | 'failed'; error?: string }
   | { type: 'drop_message'; id: string }
   | { type: 'cut_from'; id: string }

@@ -30,6 +30,8 @@ export interface StoredThread {
   seq: number;
   messages: UIMessage[];
   pending: PendingApproval[];
+  /** What was set aside, oldest first: each a tail of the conversation that begins with the question `of` stands for now. */
+  versions?: { of: string; messages: UIMessage[] }[];
 }
 
 /** The state after loading `thread`, with what `before` knew on top. */
@@ -45,7 +47,36 @@ export function hydrate(before: ThreadState, thread: StoredThread, records: Appr
   const arrived = new Set([...messages.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
   const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !arrived.has(m.id));
   const state = settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
-  return renamed.size ? { ...state, versions: renameVersions(before.versions, renamed) } : state;
+  const ours = renamed.size ? renameVersions(before.versions, renamed) : before.versions;
+  const versions = thread.versions ? storedVersions(ours, thread.versions, all, new Set(unsent.map((m) => m.id))) : ours;
+  return versions === before.versions ? state : { ...state, versions };
+}
+
+/*
+ * The server knows every version; ours stands in for it while an edit is on its way. Tails that were set aside do
+ * not change, so those that are known keep their identity and what is on the screen stays as it is.
+ */
+function storedVersions(
+  ours: ThreadState['versions'],
+  stored: NonNullable<StoredThread['versions']>,
+  records: (PendingApproval & { status: string })[],
+  unsent: Set<string>,
+): ThreadState['versions'] {
+  const out: ThreadState['versions'] = Object.fromEntries(Object.entries(ours).filter(([id]) => unsent.has(id)));
+  for (const { of, messages } of stored) {
+    if (unsent.has(of)) continue;
+    const tail = messages.map((ui) => withRecords(fromUI(ui), records)).filter((m) => m.parts.length > 0);
+    out[of] = [...(out[of] ?? []), tail];
+  }
+  return versionIds(out) === versionIds(ours) ? ours : out;
+}
+
+function versionIds(versions: ThreadState['versions']): string {
+  return JSON.stringify(
+    Object.keys(versions)
+      .sort()
+      .map((of) => [of, versions[of]!.map((tail) => tail.map((m) => m.id))]),
+  );
 }
 
 /* An edited question keeps its id on our side and gets a new one in the log: the same words in the same place are the same question. */
@@ -55,7 +86,7 @@ function renamedQuestions(ours: Message[], stored: UIMessage[]): Map<string, Mes
   stored.forEach((ui, i) => {
     const mine = ours[i];
     if (ui.role !== 'user' || ids.has(ui.id) || mine?.role !== 'user') return;
-    if (!stored.some((x) => x.id === mine.id) && textOf(fromUI(ui)) === textOf(mine)) out.set(ui.id, mine);
+    if (!stored.some((x) => x.id === mine.id) && same(fromUI(ui), mine)) out.set(ui.id, mine);
   });
   return out;
 }

@@ -6,7 +6,7 @@ import { decodeChunk } from './chunks';
 import { parseTyped, type ThreadEvent } from './events';
 import { hydrate, type StoredThread } from './history';
 import { reduce, reduceAll } from './reducer';
-import { callsOf, emptyThread, textOf, type Message, type ThreadState } from './state';
+import { callsOf, emptyThread, readVersion, textOf, type Message, type ThreadState } from './state';
 
 const search: ThreadEvent[] = [
   { type: 'user_message', id: 'u1', text: 'Find articles about CRISPR', send: 'sent' },
@@ -437,6 +437,73 @@ test('an answer set aside is kept with its question', () => {
   const s = reduce(done, { type: 'cut_from', id: done.messages[1]!.id });
   expect(s.messages).toHaveLength(1);
   expect(s.versions.u1![0]).toEqual(done.messages);
+});
+
+/* ---- versions, as the server tells them ---- */
+
+function says(id: string, role: string, text: string) {
+  return { id, role, parts: [{ type: 'text', text }] };
+}
+
+/* Tokyo was asked, its follow-up edited (Paris -> Rome), then Tokyo itself was edited (-> Lima); Lima was answered twice. */
+const edited: StoredThread = {
+  id: 't_1',
+  title: null,
+  state: 'idle',
+  seq: 40,
+  pending: [],
+  messages: [says('lima', 'user', 'Lima?'), says('a5', 'assistant', 'Fog, still.')],
+  versions: [
+    { of: 'rome', messages: [says('paris', 'user', 'Paris?'), says('a2', 'assistant', 'Rain.')] },
+    {
+      of: 'lima',
+      messages: [
+        says('tokyo', 'user', 'Tokyo?'),
+        says('a1', 'assistant', 'Sun.'),
+        says('rome', 'user', 'Rome?'),
+        says('a3', 'assistant', 'Wind.'),
+      ],
+    },
+    { of: 'lima', messages: [says('lima', 'user', 'Lima?'), says('a4', 'assistant', 'Fog.')] },
+  ],
+};
+
+function reading(s: ThreadState, chosen: Record<string, number>) {
+  const { messages, places } = readVersion(s, chosen);
+  return messages.map((m) => {
+    const place = places.get(m.id);
+    return place ? `${textOf(m)} ${place.index + 1}/${place.total}` : textOf(m);
+  });
+}
+
+test('after a reload every version of a question is there, also one inside another', () => {
+  const s = hydrate(emptyThread, edited);
+  expect(reading(s, {})).toEqual(['Lima? 3/3', 'Fog, still.']);
+  expect(reading(s, { lima: 1 })).toEqual(['Lima? 2/3', 'Fog.']);
+  expect(reading(s, { lima: 0 })).toEqual(['Tokyo? 1/3', 'Sun.', 'Rome? 2/2', 'Wind.']);
+  expect(reading(s, { lima: 0, rome: 0 })).toEqual(['Tokyo? 1/3', 'Sun.', 'Paris? 1/2', 'Rain.']);
+  expect([...readVersion(s, { lima: 0 }).old]).toEqual(['tokyo', 'a1', 'rome', 'a3']);
+});
+
+test('loading the same versions again changes nothing for the reader', () => {
+  const once = hydrate(emptyThread, edited);
+  expect(hydrate(once, edited).versions).toBe(once.versions);
+});
+
+test('a server that tells no versions leaves those of this page', () => {
+  const here = reduce(run(search), { type: 'cut_from', id: 'u1' });
+  const s = hydrate(here, { ...stored, state: 'idle', pending: [], messages: [] });
+  expect(s.versions).toBe(here.versions);
+});
+
+test('a version that is on its way is not forgotten by a load', () => {
+  const before = hydrate(emptyThread, { ...edited, messages: [says('q', 'user', 'One?'), says('a', 'assistant', '1.')], versions: [] });
+  const sending = reduceAll(before, [
+    { type: 'cut_from', id: 'q' },
+    { type: 'user_message', id: 'q', text: 'Two?', send: 'sending' },
+  ]);
+  const s = hydrate(sending, { ...edited, messages: [], versions: [] });
+  expect(reading(s, { q: 0 })).toEqual(['One? 1/2', '1.']);
 });
 
 /* ---- recorded conversations ---- */

@@ -278,7 +278,9 @@ function rebuild(m: Message, text: string): Message {
 function addUser(s: ThreadState, e: Of<'user_message'>): ThreadState {
   if (s.messages.some((m) => m.id === e.id)) return onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: undefined }));
   const base = s.open ? close(s, s.open.status === 'open' ? 'stopped' : 'done', e.at) : s;
-  const message: Message = { ...newMessage(e.id, 'user', e.at), parts: [{ type: 'text', id: 't', text: e.text }], send: e.send };
+  // In the order in which the server keeps them.
+  const parts: Part[] = [...(e.files ?? []), ...(e.text ? [{ type: 'text' as const, id: 't', text: e.text }] : [])];
+  const message: Message = { ...newMessage(e.id, 'user', e.at), parts, send: e.send };
   return { ...base, messages: [...base.messages, message], statusText: null, waitingSince: e.at ?? null, stopping: false };
 }
 

@@ -4,7 +4,7 @@
  * token only ever touches `open`: the assistant's message that is being told or
  * waits at a gate. Everything is plain immutable data.
  */
-import type { CustomPayload, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
+import type { CustomPayload, FilePart, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
 
 export type CallStatus =
   | 'preparing' // its arguments are being spelled out, or only its intent is known
@@ -68,7 +68,7 @@ export type Part =
   | { type: 'text'; id: string; text: string }
   | { type: 'reasoning'; id: string; text: string; done: boolean; startedAt?: number; endedAt?: number }
   | { type: 'call'; id: string }
-  | { type: 'file'; url: string; mediaType: string; filename?: string };
+  | FilePart;
 
 export interface Payload {
   suggestedValues: SuggestedValue[];
@@ -109,7 +109,7 @@ export interface ThreadState {
   waitingSince: number | null;
   stopping: boolean;
   serial: number;
-  /** What was set aside by editing a question or answering it anew, by the question's id, oldest first. */
+  /** What was set aside by editing a question or answering it anew, by the id of the question in its place now, oldest first. */
   versions: Record<string, Message[][]>;
 }
 
@@ -131,6 +131,10 @@ export function textOf(message: Message): string {
   return message.parts.flatMap((p) => (p.type === 'text' && p.text.trim() ? [p.text.trim()] : [])).join('\n\n');
 }
 
+export function filesOf(message: Message): FilePart[] {
+  return message.parts.filter((p) => p.type === 'file');
+}
+
 /** A run is being told right now (not: it waits for a person). */
 export function isStreaming(state: ThreadState): boolean {
   return state.open?.status === 'open';
@@ -144,3 +148,33 @@ export function callsOf(message: Message): Call[] {
 }
 
 export const settled: ReadonlySet<CallStatus> = new Set<CallStatus>(['done', 'failed', 'denied', 'cancelled', 'expired', 'unknown']);
+
+export interface VersionOf {
+  /** The question that stands in this place now: the key of `versions`. */
+  of: string;
+  index: number;
+  total: number;
+}
+
+/**
+ * The conversation with the versions a reader chose (`of` -> index) in place of the newest ones. `places` names every
+ * question on it that has versions; `old` are the messages that are no longer part of the conversation.
+ */
+export function readVersion(s: ThreadState, chosen: Readonly<Record<string, number>>) {
+  const messages: Message[] = [];
+  const places = new Map<string, VersionOf>();
+  const old = new Set<string>();
+  const walk = (tail: Message[], head: VersionOf | null, aside: boolean): void => {
+    for (const [i, m] of tail.entries()) {
+      const tails = s.versions[m.id];
+      const place = i === 0 && head ? head : tails && { of: m.id, index: chosen[m.id] ?? tails.length, total: tails.length + 1 };
+      const other = place !== head && place && tails![place.index];
+      if (other) return walk(other, place, true);
+      if (place) places.set(m.id, place);
+      if (aside) old.add(m.id);
+      messages.push(m);
+    }
+  };
+  walk(s.messages, null, false);
+  return { messages: old.size ? messages : s.messages, places, old };
+}

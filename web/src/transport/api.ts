@@ -40,22 +40,33 @@ export interface ToolInfo {
   failed?: number;
 }
 
+/** Who the server takes us for. `until`: when the cookie's session ends; null without one. */
+export interface Whoami {
+  principal: string;
+  roles: string[];
+  until: string | null;
+}
+
 export interface ApiOptions {
   base?: string;
   /** Bearer key; asked for again on every request, so that it can change. */
   token?: () => string | null;
   fetch?: typeof fetch;
+  /** The server wants to know who is there. */
+  unauthorized?: () => void;
 }
 
 export class Api {
   readonly base: string;
   private readonly token: () => string | null;
   private readonly fetch: typeof fetch;
+  private readonly unauthorized: () => void;
 
   constructor(options: ApiOptions = {}) {
     this.base = options.base ?? '';
     this.token = options.token ?? (() => null);
     this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+    this.unauthorized = options.unauthorized ?? (() => undefined);
   }
 
   bearer(): string | null {
@@ -122,6 +133,19 @@ export class Api {
     return this.json('GET', '/v1/tools');
   }
 
+  whoami(): Promise<Whoami> {
+    return this.json('GET', '/v1/session');
+  }
+
+  /** Exchanges a key for a cookie that scripts cannot read. */
+  signIn(token: string): Promise<Whoami> {
+    return this.json('POST', '/v1/session', { token });
+  }
+
+  signOut(): Promise<unknown> {
+    return this.json('DELETE', '/v1/session');
+  }
+
   /** A streaming request: resolves with the open response, or throws. 204 is an answer ("nothing under way"). */
   async open(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<Response> {
     return this.request(method, path, body, { signal, accept: 'text/event-stream' });
@@ -156,6 +180,7 @@ export class Api {
     } catch (cause) {
       throw new Unreachable('The server cannot be reached.', { cause });
     }
+    if (response.status === 401) this.unauthorized();
     if (!response.ok) throw await refusal(response);
     return response;
   }

@@ -12,6 +12,7 @@
 import { confirmationTool, decodeChunk, parseTyped } from '../protocol';
 import type { Api } from './api';
 import { readSse, type SseEvent } from './sse';
+import { userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class HttpChannel implements Channel {
@@ -44,8 +45,7 @@ export class HttpChannel implements Channel {
   }
 
   send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
-    const user = { id: m.id, role: 'user', parts: [{ type: 'text', text: m.text }] };
-    return this.post(thread, user, m.trigger ?? 'submit-message', m.messageId, m.requestId, signal);
+    return this.post(thread, userMessage(m), m.trigger ?? 'submit-message', m.messageId, m.requestId, signal);
   }
 
   answer(thread: string, a: OutgoingAnswer, signal: AbortSignal): Promise<Deliveries> {

@@ -35,6 +35,8 @@ export interface LinkHost {
   connection(c: Connection): void;
   /** The socket cannot be opened although the server answers. */
   degrade(): void;
+  /** The thread does not exist: whether a message that waits is about to make it. */
+  begins(): boolean;
 }
 
 type Step =
@@ -219,6 +221,7 @@ export class Link {
       return true;
     }
     if (error.status === 404 && step.do !== 'stream') {
+      if (this.host.begins()) return true;
       this.host.connection({ state: 'gone' });
       this.closed = true;
       return true;

@@ -12,6 +12,7 @@
  */
 import { decodeChunk, isObject, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
+import { userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class SocketDown extends Error {}
@@ -21,6 +22,9 @@ const pingEvery_ms = 20_000;
 const pongWithin_ms = 8_000;
 /* A frame the server does not acknowledge within this time was lost. */
 const ackWithin_ms = 8_000;
+
+/* The server closes a socket that brings more than `limits.message` (1 MiB) at once; its HTTP doors take eight times that. */
+const frameMax = 1_000_000;
 
 interface Waiting {
   resolve: () => void;
@@ -42,6 +46,11 @@ export class LiveChannel implements Channel {
 
   ready(): boolean {
     return this.greeted && this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Whether a message is small enough for a socket. */
+  takes(m: OutgoingMessage): boolean {
+    return new TextEncoder().encode(JSON.stringify(userMessage(m))).length < frameMax;
   }
 
   /** Asks a socket that looks open whether it is (the page became visible, the network changed). */
@@ -72,7 +81,7 @@ export class LiveChannel implements Channel {
     this.push({
       type: 'message',
       version: '1.0',
-      messages: [{ id: m.id, role: 'user', parts: [{ type: 'text', text: m.text }] }],
+      messages: [userMessage(m)],
       trigger: m.trigger ?? 'submit-message',
       ...(m.messageId ? { messageId: m.messageId } : {}),
       request_id: m.requestId,

@@ -7,12 +7,14 @@
 import {
   callsOf,
   emptyThread,
+  filesOf,
   hydrate,
   isObject,
   reduce,
   textOf,
   type ApprovalRecord,
   type Call,
+  type FilePart,
   type Message,
   type StoredThread,
   type ThreadEvent,
@@ -39,13 +41,19 @@ export interface SessionOptions {
   changed: () => void;
 }
 
+/** What a person wrote and has not sent. */
+export interface Draft {
+  text: string;
+  files: FilePart[];
+}
+
 export interface Snapshot {
   id: string | null;
   title: string | null;
   state: ThreadState;
   connection: Connection;
   loaded: boolean;
-  queue: string[];
+  queue: Draft[];
   degraded: boolean;
 }
 
@@ -122,6 +130,7 @@ export class Session implements LinkHost {
     this.channels.live.probe();
     this.link?.nudge();
     this.open(); // it may have dozed
+    if (!this.link) this.flushOutbox(); // the first message of a conversation has no link yet
   }
 
   /**
@@ -195,6 +204,12 @@ export class Session implements LinkHost {
     this.options.notice('The live connection cannot be opened here. Going on over HTTP.');
   }
 
+  begins(): boolean {
+    const waits = this.outbox.length > 0;
+    this.flushOutbox();
+    return waits;
+  }
+
   /* Events of a run that this tab neither sent nor has on the screen. */
   private isForeign(events: ThreadEvent[]): boolean {
     const { open, messages } = this.snap.state;
@@ -237,44 +252,46 @@ export class Session implements LinkHost {
 
   /* ---- sending ---- */
 
-  async send(text: string): Promise<void> {
+  async send(text: string, files: FilePart[] = []): Promise<void> {
     const id = newId('u');
     this.sentHere = true;
-    this.dispatch({ type: 'user_message', id, text, send: 'sending' });
-    await this.transmit({ id, requestId: id, text });
+    this.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
+    await this.transmit({ id, requestId: id, text, files });
   }
 
   /** Puts a message behind the one being answered. */
-  enqueue(text: string): void {
-    this.set({ queue: [...this.snap.queue, text] });
+  enqueue(text: string, files: FilePart[] = []): void {
+    this.set({ queue: [...this.snap.queue, { text, files }] });
   }
 
-  unqueue(index: number): string | undefined {
-    const text = this.snap.queue[index];
+  unqueue(index: number): Draft | undefined {
+    const draft = this.snap.queue[index];
     this.set({ queue: this.snap.queue.filter((_, i) => i !== index) });
-    return text;
+    return draft;
   }
 
   async retrySend(id: string): Promise<void> {
     const m = this.snap.state.messages.find((x) => x.id === id);
     if (!m) return;
     this.dispatch({ type: 'send_state', id, send: 'sending' });
-    await this.transmit({ id, requestId: id, text: textOf(m) });
+    await this.transmit({ id, requestId: id, text: textOf(m), files: filesOf(m) });
   }
 
   /** Takes back a message that never left. */
-  discard(id: string): string {
+  discard(id: string): Draft {
     const m = this.snap.state.messages.find((x) => x.id === id);
     this.outbox = this.outbox.filter((o) => o.id !== id);
     this.dispatch({ type: 'drop_message', id });
-    return m ? textOf(m) : '';
+    return { text: m ? textOf(m) : '', files: m ? filesOf(m) : [] };
   }
 
-  /** Asks an earlier question differently: what came after it is set aside. */
+  /** Asks an earlier question differently, with the same files: what came after it is set aside. */
   async edit(id: string, text: string): Promise<void> {
+    const m = this.snap.state.messages.find((x) => x.id === id);
+    const files = m ? filesOf(m) : [];
     this.sentHere = true;
-    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, send: 'sending' });
-    await this.transmit({ id, requestId: newId('r'), text, messageId: id });
+    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, files, send: 'sending' });
+    await this.transmit({ id, requestId: newId('r'), text, files, messageId: id });
   }
 
   /** Asks for another answer to the last question. */
@@ -295,13 +312,14 @@ export class Session implements LinkHost {
 
   private async transmit(m: OutgoingMessage): Promise<void> {
     try {
-      const thread = await this.ensureThread(m.text);
+      const thread = await this.ensureThread(m.text || (m.files?.[0]?.filename ?? ''));
       const live = this.channels.live;
-      if (this.channel() === live && (live.ready() || (await this.socketUp()))) {
+      const fits = live.takes(m);
+      if (this.channel() === live && fits && (live.ready() || (await this.socketUp()))) {
         await live.send(thread, m); // accepted when its answer starts
         return;
       }
-      if (this.channel() === live) this.options.notice('The live connection is down. Sent over HTTP instead.');
+      if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
       await this.link!.stream((signal) => this.channels.http.send(thread, m, signal));
       this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
     } catch (error) {
@@ -310,13 +328,14 @@ export class Session implements LinkHost {
   }
 
   private notSent(m: OutgoingMessage, error: unknown): void {
-    if (error instanceof Refused) {
+    if (error instanceof Refused && error.status !== 401) {
       this.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
       return;
     }
     this.outbox = [...this.outbox.filter((o) => o.id !== m.id), m];
     this.dispatch({ type: 'send_state', id: m.id, send: 'waiting' });
-    if (!this.link && !this.snap.id) void sleep(2000).then(() => this.flushOutbox());
+    if (error instanceof Refused) this.connection({ state: 'signin' });
+    else if (!this.link && !this.snap.id) void sleep(2000).then(() => this.flushOutbox());
   }
 
   private flushOutbox(): void {
@@ -427,11 +446,13 @@ export class Session implements LinkHost {
       }
     }
     const message =
-      error instanceof Unreachable
-        ? 'The server cannot be reached. Nothing was decided; try again.'
-        : error instanceof Error
-          ? error.message
-          : 'It failed.';
+      error instanceof Refused && error.status === 401
+        ? 'Nothing was decided. Sign in, then try again.'
+        : error instanceof Unreachable
+          ? 'The server cannot be reached. Nothing was decided; try again.'
+          : error instanceof Error
+            ? error.message
+            : 'It failed.';
     this.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: message });
   }
 
@@ -469,8 +490,8 @@ export class Session implements LinkHost {
     const { state, queue } = this.snap;
     const busy = state.open !== null || this.awaitsFirstWord();
     if (busy || queue.length === 0) return;
-    const text = this.unqueue(0);
-    if (text !== undefined) void this.send(text);
+    const next = this.unqueue(0);
+    if (next) void this.send(next.text, next.files);
   }
 
   /** A message is on its way and nothing has come back yet. */

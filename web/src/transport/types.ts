@@ -4,7 +4,7 @@
  * answer. Over HTTP those bring a stream of their own; over the socket what
  * follows comes through the socket that is followed already (`null`).
  */
-import type { ThreadEvent } from '../protocol';
+import type { FilePart, ThreadEvent } from '../protocol';
 
 export type Mode = 'direct' | 'sse' | 'bidi';
 
@@ -24,9 +24,15 @@ export interface OutgoingMessage {
   /** Idempotency key of this sending, so that a retry never sends twice. */
   requestId: string;
   text: string;
+  files?: FilePart[];
   trigger?: 'submit-message' | 'regenerate-message';
   /** The message that is edited (user) or answered anew (assistant). */
   messageId?: string;
+}
+
+/** A message as the AI SDK doors take it. */
+export function userMessage(m: OutgoingMessage): object {
+  return { id: m.id, role: 'user', parts: [...(m.files ?? []), { type: 'text', text: m.text }] };
 }
 
 export interface OutgoingAnswer {
@@ -81,7 +87,8 @@ export class WireLog {
   constructor(private readonly max = 2000) {}
 
   add(way: WireEntry['way'], channel: string, value: unknown, cursor?: string): void {
-    this.entries.push({ n: ++this.n, at: Date.now(), way, channel, value, ...(cursor ? { cursor } : {}) });
+    const kept = way === 'out' ? withoutFiles(value) : value;
+    this.entries.push({ n: ++this.n, at: Date.now(), way, channel, value: kept, ...(cursor ? { cursor } : {}) });
     if (this.entries.length > this.max * 1.25) this.entries = this.entries.slice(-this.max);
     this.listeners.forEach((f) => f());
   }
@@ -99,4 +106,11 @@ export class WireLog {
     this.listeners.add(f);
     return () => this.listeners.delete(f);
   }
+}
+
+/* A picture's bytes say nothing to a reader, and megabytes of them must not stay. */
+function withoutFiles(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, v: unknown) =>
+    typeof v === 'string' && v.startsWith('data:') ? `${v.slice(0, 40)}… (${v.length} characters)` : v,
+  );
 }
