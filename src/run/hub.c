@@ -8,6 +8,7 @@
 #include "run/hub.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
 
@@ -259,6 +260,7 @@ static void recover_row(struct hub *h, const struct store_row *row)
     c->log.owner = arena_dup(&c->arena, row->owner);
     c->log.thread = arena_dup(&c->arena, row->thread);
     c->done = command_drop;
+    fault_hit("hub.recover");
     to_thread(h, c);
 }
 

@@ -8,6 +8,7 @@
  * had twice; what came from outside is told 503 and may be sent again.
  */
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
 
@@ -184,6 +185,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         hub_stalled(t->hub, t);
         return;
     }
+    fault_hit("thread.loaded");
     if (e == OK) thread_retitle(t, r->title);
     t->committed = t->fold.count;
     t->loaded = true;
@@ -277,6 +279,7 @@ static void submit(struct thread *t)
         .tools = t->counts, .tool_count = t->count_count, .done = on_append,
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
+    fault_hit("thread.before_append");
     if (ok) store_append(t->hub->setup.store, &t->append);
     else on_append(&t->append, ERR_NOMEM);
 }
@@ -422,6 +425,7 @@ static void answer_all(struct thread *t)
 static void take(struct thread *t, struct command *c, enum err *e)
 {
     list_remove(&c->node);
+    fault_hit("thread.take");
     if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
     else list_add(&t->acting, &c->node);
 }
@@ -484,6 +488,7 @@ static void on_append(struct store_append *a, enum err e)
     struct thread *t = LIST_ITEM(a, struct thread, append);
     t->inflight = false;
     if (e) { fail_batch(t, e); return; }
+    fault_hit("thread.committed");
     t->committed = t->fold.count;
     t->exists = true;
     bool closed = false, stopped = false;
@@ -498,7 +503,9 @@ static void on_append(struct store_append *a, enum err e)
     thread_wake(t);
     work_start_jobs(t);
     if (stopped) work_cancel_jobs(t);
+    fault_hit("thread.before_answer");
     answer_all(t);
+    fault_hit("thread.answered");
     thread_pump(t);
 }
 

@@ -105,6 +105,7 @@ static struct thread *of_sink(struct model_sink *s) { return LIST_ITEM(s, struct
 static void step_ended(struct thread *t)
 {
     t->model = NULL;
+    fault_hit("model.step_ended");
     struct command *c = t->step_done;
     c->answer = (struct answer){ 0 };
     thread_post(t, c);
@@ -258,6 +259,7 @@ enum err work_model(struct thread *t)
     enum err e = build_request(t, &a, &q);
     if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
+    fault_hit("model.started");
     if (e) step_clear(&t->step);
     else thread_wake(t);
     return e;
@@ -331,6 +333,7 @@ static void job_settled(struct command *c, const struct answer *a)
     struct thread *t = j->thread;
     struct call   *call = fold_call(&t->fold, j->tool.call_id);
     if (call && call->job == j) call->job = NULL;
+    fault_hit("run.tool_settled");
     job_free(j);
     command_free(c);
     (void)a;
