@@ -71,7 +71,7 @@ struct hub {
     struct map         threads;
     struct list        idle; unsigned idle_count;
     unsigned           runs;
-    bool               draining;
+    bool               draining, unrecovered;      /* unrecovered: what the last process left could not all be looked at yet */
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */
     struct loop_timer  retry;              /* stalled threads try again */

@@ -78,6 +78,7 @@ struct str thread_owner(const struct thread *t) { return t->owner; }
 struct str thread_title(const struct thread *t) { return t->title.ptr ? t->title : STR(""); }
 const struct fold *thread_fold(const struct thread *t) { return &t->fold; }
 uint64_t thread_committed(const struct thread *t) { return t->committed; }
+bool thread_away(const struct thread *t) { return !t->loaded; }
 const struct open_step *thread_step(const struct thread *t) { return &t->step; }
 uint64_t thread_progress_no(const struct thread *t) { return t->progress_no; }
 const char *thread_state(const struct thread *t) { return fold_state(&t->fold); }
@@ -191,6 +192,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;
     work_adopt_jobs(t);
+    thread_wake(t);
     thread_pump(t);
 }
 

@@ -92,7 +92,8 @@ void work_judge(struct thread *t, struct part *p)
     if (p->gate != GATE_BAD && p->gate != GATE_REPLY) {
         buf_clear(&why);
         intent_line(&why, tool->name, tool->intent, args);
-        p->intent = arena_dup(keeper(t), buf_view(&why));
+        p->intent = why.err ? STR_NONE : arena_dup(keeper(t), buf_view(&why));
+        if (!p->intent.ptr) p->intent = STR("I'll help you with that...");
     }
     buf_done(&why);
     arena_done(&a);
