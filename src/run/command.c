@@ -211,7 +211,7 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
     if (!f.id.len || known_message(t, f.id)) {
         if (f.id.len) f.replaces = f.id;            /* the same id again is an edit of that message */
-        f.id = id_new(&c->arena, "m_");
+        if (!(f.id = id_new(&c->arena, "m_")).ptr) return *e = ERR_NOMEM, true;
     }
     if (c->replaces.len && known_message(t, c->replaces)) f.replaces = c->replaces;
     title_from(t, c->text);
@@ -245,7 +245,7 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
                       .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
-    work_judge(t, &p);
+    if (!p.call.ptr || (*e = work_judge(t, &p))) return *e = ERR_NOMEM, true;
     struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
     title_from(t, c->action);
     *e = begin_run(t, c, &f);

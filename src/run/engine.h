@@ -109,8 +109,8 @@ void work_cancel_jobs(struct thread *t);                    /* those of calls th
 void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
 void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
-/* Which gate a complete call goes through; sets part->gate, client, problem. */
-void work_judge(struct thread *t, struct part *p);
+/* Which gate a complete call goes through; sets part->gate, client, problem. ERR_NOMEM: it could not be told. */
+MUST_CHECK enum err work_judge(struct thread *t, struct part *p);
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 /* Fills a FINISHED fact from the job's result. */

@@ -75,21 +75,22 @@ static void judge(struct thread *t, struct part *p, struct tool *tool, const str
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
-void work_judge(struct thread *t, struct part *p)
+enum err work_judge(struct thread *t, struct part *p)
 {
     struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
-    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return; }
-    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return; }
+    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return OK; }
+    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
     arena_init(&a, 0);
     buf_init(&why, 2048);
-    if (json_parse(&a, p->text, &args, NULL) != OK) bad(t, p, STR("The input is not valid JSON."));
-    else judge(t, p, tool, args, &why);
+    enum err e = json_parse(&a, p->text, &args, NULL);
+    if (!e) judge(t, p, tool, args, &why);
+    else if (e != ERR_NOMEM) bad(t, p, STR("The input is not valid JSON."));
     p->at_ms = clock_wall_ms();
     p->ended_ns = clock_mono_ns();
-    if (p->gate != GATE_BAD && p->gate != GATE_REPLY) {
+    if (args && p->gate != GATE_BAD && p->gate != GATE_REPLY) {
         buf_clear(&why);
         intent_line(&why, tool->name, tool->intent, args);
         p->intent = why.err ? STR_NONE : arena_dup(keeper(t), buf_view(&why));
@@ -97,6 +98,7 @@ void work_judge(struct thread *t, struct part *p)
     }
     buf_done(&why);
     arena_done(&a);
+    return e == ERR_NOMEM ? e : OK;
 }
 
 /* --- the model -------------------------------------------------------------------------- */
@@ -183,7 +185,7 @@ static void on_call_end(struct model_sink *s)
     if (!p || p->type != STEP_CALL || p->complete) return;
     if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
     else if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
-    else work_judge(t, p);
+    else if (work_judge(t, p) != OK) { out_of_memory(t); return; }
     step_close_part(&t->step);
     thread_wake(t);
 }
