@@ -404,7 +404,7 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
     if (is_foreign_result(t, c, call) || is_second_result(t, c, call)) return true;
     struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT, .call = call->id,
                       .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE, .text = result_text(c), .value = c->value };
-    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    f.ms = work_ms(call);
     f.by = c->by;
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
@@ -550,7 +550,7 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
     if (!call || call->state == CALL_FINISHED) return;
     struct fact f = { .kind = FACT_FINISHED, .call = call->id };
     work_finished_fact(c, &f);
-    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    f.ms = work_ms(call);
     *e = thread_add(t, &f);
 }
 

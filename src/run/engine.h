@@ -113,6 +113,8 @@ void work_answer_job(struct call *c, bool accepted, struct str content);   /* ha
 MUST_CHECK enum err work_judge(struct thread *t, struct part *p);
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
+/* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
+int64_t work_ms(const struct call *c);
 /* Fills a FINISHED fact from the job's result. */
 void work_finished_fact(struct command *c, struct fact *f);
 

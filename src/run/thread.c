@@ -342,7 +342,7 @@ static enum err add_finish(struct thread *t, const struct next *n)
 {
     struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
-    if (n->call->started) f.ms = clock_wall_ms() - n->call->started->at_ms;
+    f.ms = work_ms(n->call);
     if (n->outcome == WORD_UNKNOWN)
         log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
     return thread_add(t, &f);

@@ -523,6 +523,12 @@ void work_answer_job(struct call *c, bool accepted, struct str content)
     j->content = arena_dup(&j->arena, content);
 }
 
+int64_t work_ms(const struct call *c)
+{
+    int64_t ms = c->started ? clock_wall_ms() - c->started->at_ms : 0;
+    return ms > 0 ? ms : 0;
+}
+
 void work_finished_fact(struct command *c, struct fact *f)
 {
     static const enum word  WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
