@@ -264,6 +264,11 @@ void jw_canonical(struct jsonw *w, const struct jv *v)
 /* --- key and value ---------------------------------------------------------------- */
 
 void jw_kstr(struct jsonw *w, const char *key, struct str s)     { jw_key(w, key); jw_str(w, s); }
+void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b)
+{
+    jw_kstr(w, key, buf_view(b));
+    if (b->err) w->out->err = b->err;
+}
 void jw_kstrz(struct jsonw *w, const char *key, const char *z)   { jw_key(w, key); jw_strz(w, z); }
 void jw_kint(struct jsonw *w, const char *key, int64_t v)        { jw_key(w, key); jw_int(w, v); }
 void jw_kbool(struct jsonw *w, const char *key, bool v)          { jw_key(w, key); jw_bool(w, v); }

@@ -37,6 +37,7 @@ void jw_canonical(struct jsonw *w, const struct jv *v);
 
 /* Shorthands: key and value. */
 void jw_kstr(struct jsonw *w, const char *key, struct str s);
+void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b);   /* its text; an error in it is one here too */
 void jw_kstrz(struct jsonw *w, const char *key, const char *z);
 void jw_kint(struct jsonw *w, const char *key, int64_t v);
 void jw_kbool(struct jsonw *w, const char *key, bool v);

@@ -62,7 +62,7 @@ static void status_update(struct encoder *e, const struct fact *f, const struct 
     buf_init(&text, 1024);
     if (f->text.len) buf_str(&text, f->text);
     else buf_printf(&text, "Running " STR_FMT "...", STR_ARG(c->tool));
-    jw_kstr(&w, "status", buf_view(&text));
+    jw_kbuf(&w, "status", &text);
     buf_done(&text);
     jw_kint(&w, "timestamp", f->at_ms);
     event_end(e, &w);

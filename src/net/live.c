@@ -212,7 +212,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     size_t         end = out->len + room;
     enum encoded   r;
     if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
-    if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
+    if (!t || thread_away(t)) return PULL_WAIT;
     while (l->sent || end - out->len >= ITEM_ROOM) {
         if (l->resume && !l->sent) begin_resume(l);
         if (!pull_item(l, out, end, &r)) return PULL_MORE;

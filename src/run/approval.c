@@ -39,7 +39,8 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
     struct buf b;
     buf_init(&b, 4096);
     intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
-    struct str s = arena_dup(a, buf_view(&b));
+    struct str s = b.err == ERR_NOMEM ? STR_NONE : arena_dup(a, buf_view(&b));      /* half a question asks something else */
+    if (!s.ptr) a->failed = true;
     buf_done(&b);
     return s;
 }
@@ -75,7 +76,7 @@ struct str approval_refusal(struct arena *a, const struct call *c)
     jw_kbool(&w, "denied", true);
     if (c->decided->reason.len) jw_kstr(&w, "reason", c->decided->reason);
     jw_end_obj(&w);
-    struct str s = arena_dup(a, buf_view(&b));
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     buf_done(&b);
     return s.ptr ? s : STR("{\"error\":\"User denied execution\",\"denied\":true}");
 }
@@ -186,7 +187,7 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
     buf_init(&body, 0);
     write_row(&body, t, c, r);
     *row = (struct store_approval){ .id = r->id, .call = c->id, .tool = c->tool, .status = str_c(r->status),
-                                    .body = arena_dup(&t->batch, buf_view(&body)),
+                                    .body = body.err ? STR_NONE : arena_dup(&t->batch, buf_view(&body)),
                                     .requested_ms = r->asked ? r->asked->at_ms : c->started ? c->started->at_ms : 0,
                                     .expires_ms = due(t, c, r) };
     buf_done(&body);

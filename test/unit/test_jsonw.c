@@ -248,6 +248,18 @@ TEST(a_writer_without_room_leaves_the_error_in_the_buf)
     buf_init(&out, (mem_free(out.ptr), 0));
 }
 
+TEST(a_text_that_could_not_be_built_is_an_error_of_what_it_is_written_into)
+{
+    struct buf text;
+    begin();
+    buf_room(&out, 100);
+    buf_init(&text, 4);
+    buf_lit(&text, "too long");
+    jw_kbuf(&w, "text", &text);
+    CHECK(out.err == ERR_FULL);
+    buf_done(&text);
+}
+
 TEST(canonical_form_without_memory_is_an_error_of_the_buf)
 {
     struct arena a;
