@@ -59,8 +59,24 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     return t;
 }
 
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message);
+
+/* Those from outside are told, as thread_drain does; those from inside go. A step's and a job's own command belong to these. */
+static void let_go(struct thread *t, struct list *waiting)
+{
+    refuse_all(t, waiting, 503, "restarting", "The server is restarting; try again in a moment.");
+    LIST_EACH(n, waiting) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        list_remove(n);
+        if (c->kind == CMD_EXPIRE || c->kind == CMD_TOOL_ASKS) command_free(c);
+    }
+}
+
 void thread_free(struct thread *t)
 {
+    let_go(t, &t->queue);
+    let_go(t, &t->parked);
+    let_go(t, &t->acting);
     work_hang_up(t);
     step_clear(&t->step);
     fold_done(&t->fold);
