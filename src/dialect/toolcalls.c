@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
 static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
@@ -48,7 +47,7 @@ static void part_end(struct encoder *e, const struct part *p)
     jw_kstr(&w, "toolName", p->tool);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+    step_intent_told(p);
 }
 
 /* --- facts ---------------------------------------------------------------------------------- */

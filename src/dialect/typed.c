@@ -1,9 +1,7 @@
 /* typed.c -- the typed events of seed 001, with markers, the intent line of seed 000
  * and confirmations. Form: shared protocol page "seed-events", rulings in "doors". */
-#include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "run/metrics.h"
 
 static void status(struct encoder *e, const char *message)
 {
@@ -72,7 +70,7 @@ static void say_intent(struct encoder *e, const struct part *p)
     jw_kstr(&w, "tool_use_id", p->call);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+    step_intent_told(p);
 }
 
 static void part_end(struct encoder *e, const struct part *p)

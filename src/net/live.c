@@ -466,7 +466,7 @@ static void up_resume(struct live *l, const struct jv *m)
 {
     uint64_t       seq, units;
     struct thread *t = l->follower.thread;
-    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && seq > thread_committed(t))) {
+    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && !place_fits(t, seq, units))) {
         send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
         return;
     }
