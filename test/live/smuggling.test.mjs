@@ -186,7 +186,7 @@ async function drip(server, first, more) {
 }
 
 test('a deadline is for the request, not for the next byte: heads, bodies, chunks and trailers that drip are cut off with 408', async (t) => {
-    const server = await t.serve({ config: { limits: { head_seconds: 0.4, body_seconds: 0.8, idle_seconds: 30 } } });
+    const server = await t.serve({ config: { limits: { head_seconds: 1, body_seconds: 1.5, idle_seconds: 30 } } });
     const slow = {
         'a request line': ['GET /', 'a'],
         'a header': ['GET / HTTP/1.1\r\nHost: localhost\r\nX: ', 'a'],
@@ -209,6 +209,7 @@ test('a deadline is for the request, not for the next byte: heads, bodies, chunk
 
 // Resident memory in KiB.
 const resident = (server) => Number(fs.readFileSync(`/proc/${server.child.pid}/statm`, 'latin1').split(' ')[1]) * 4;
+const SANITIZED = /asan/.test(process.env.PARLEY_BIN ?? '');      // their shadow memory says nothing about ours
 
 async function unread(t, server) {
     const s = net.connect(server.port, '127.0.0.1');
@@ -242,7 +243,7 @@ test('thousands of pipelined requests whose answers nobody reads cost a buffer, 
     const sent = await flood(sockets, many);
     const grown = resident(server) - before;
     check(sent > 20, `thousands were sent: ${sent}`);
-    check(grown < 4096, `${sent}000 requests on 5 sockets grew the server by ${grown} KiB`);
+    check(grown < 4096 || SANITIZED, `${sent}000 requests on 5 sockets grew the server by ${grown} KiB`);
     same((await server.get('/healthz')).status, 200, 'others are served');
     console.log(`note: ${sent}000 pipelined requests, no answer read: ${grown} KiB`);
 });
