@@ -45,7 +45,7 @@ static struct str as_json(struct tale *t, const char *key, struct str text)
     jsonw_init(&w, &b);
     buf_lit(&b, "{\n\r\n\t");
     jw_kstr(&w, key, text);
-    jw_key_str(&w, text.len ? text : STR("k"));      /* and as a key */
+    jw_key_str(&w, text.len && !str_is(text, key) ? text : STR("k"));      /* and as a key */
     jw_arr(&w);
     jw_str(&w, text);
     jw_end_arr(&w);

@@ -34,7 +34,8 @@ enum liberty {
     LOOSE_DATA     = 1 << 20,    /* what stands after a chunk's data is skipped unseen up to LF */
     EXT_TO_LF      = 1 << 21,    /* a chunk extension may hold CR */
     NO_TRAILERS    = 1 << 22,    /* after the last chunk comes an empty line, or nothing it knows */
-    LIBERTIES      = 23,
+    TWO_AFTER_DATA = 1 << 23,    /* two bytes after a chunk's data are skipped, whatever they are */
+    LIBERTIES      = 24,
 };
 
 #define REFUSED  (-1)
@@ -241,6 +242,7 @@ static long trailers(struct reader *r)
 static bool data_end(struct reader *r)
 {
     struct str line;
+    if (can(r, TWO_AFTER_DATA)) return skip(r, 2) >= 0;
     if (!can(r, LOOSE_DATA)) return line_read(r, &line) && !line.len;
     while (r->at < r->s.len && r->s.ptr[r->at] != '\n') r->at++;
     if (r->at == r->s.len) return false;

@@ -90,7 +90,8 @@ static void check_line(struct arena *a, struct buf *line, size_t max)
     buf_init(&json, 0);
     jsonw_init(&w, &json);
     jw_str(&w, buf_view(line));
-    require(json_parse(a, buf_view(&json), &v, NULL) == OK && str_eq(v->str, buf_view(line)));
+    require(json_parse(a, buf_view(&json), &v, NULL) == OK);
+    if (utf8_valid(buf_view(line))) require(str_eq(v->str, buf_view(line)));      /* two lone surrogates may meet and be one character */
     buf_done(&json);
     buf_clear(line);
 }
