@@ -2,10 +2,11 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Announcer } from '../chat/Announcer';
 import { Composer, type ComposerHandle } from '../chat/Composer';
-import { ChatContext, type ChatActions } from '../chat/context';
+import { AskSheet } from '../chat/AskSheet';
+import { ChatContext, useNarrow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
+import { callsOf, filesOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
 import type { Draft, Session } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
@@ -102,6 +103,12 @@ export function App() {
       },
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
+      again: (call) => {
+        const { messages } = session.get().state;
+        const answer = messages.findIndex((m) => m.calls[call]);
+        const question = messages.slice(0, answer).findLast((m) => m.role === 'user');
+        if (question) send(textOf(question), filesOf(question));
+      },
       tool: (name) => lists.tools.find((t) => t.name === name),
     }),
     [session, send, open, lists.tools],
@@ -123,7 +130,9 @@ export function App() {
   useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
 
   const empty = state.messages.length === 0 && !state.open;
-  const parked = state.open?.status === 'parked' && callsOf(state.open).some((c) => c.status === 'asking');
+  const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
+  const parked = state.open?.status === 'parked' && asking.length > 0;
+  const narrow = useNarrow();
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
   return (
@@ -178,7 +187,8 @@ export function App() {
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
-            {parked && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
+            {narrow && <AskSheet calls={asking} />}
+            {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
             <Queue session={session} queue={snap.queue} />
             <Composer
               key={draftKey ?? 'new'}

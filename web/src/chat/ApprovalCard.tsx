@@ -6,6 +6,7 @@
  */
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { isObject, type Call } from '../protocol';
+import type { ToolInfo } from '../transport/api';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
 import { reveal } from './reveal';
@@ -49,7 +50,7 @@ export function ApprovalCard({ call }: { call: Call }) {
       <p className="ask-meta">
         <Icon name={toolIcon(call.name)} size={16} />
         <code>{call.name}</code>
-        <span>{chat.tool(call.name)?.where === 'client' ? 'runs in this browser' : 'runs on the server, for you'}</span>
+        <span>{whereOf(chat.tool(call.name))}</span>
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
@@ -73,13 +74,20 @@ export function ApprovalCard({ call }: { call: Call }) {
         </label>
       )}
       <div className="ask-buttons">
-        <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
-          {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
-        </button>
-        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
-          {approval.sending === 'deny' ? 'Denying…' : 'Deny'}
-        </button>
+        {/* With a wish in the box there is no yes: it would not be followed. */}
         {!asksReason && (
+          <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
+            {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+          </button>
+        )}
+        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
+          {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
+        </button>
+        {asksReason ? (
+          <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
+            Back
+          </button>
+        ) : (
           <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
             Deny, and say what to change…
           </button>
@@ -87,6 +95,12 @@ export function ApprovalCard({ call }: { call: Call }) {
       </div>
     </section>
   );
+}
+
+function whereOf(tool: ToolInfo | undefined): string {
+  if (tool?.where === 'client') return 'runs in this browser';
+  const mcp = /^mcp:(.+)/.exec(tool?.source ?? '')?.[1];
+  return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
 }
 
 function useArmed(): boolean {
@@ -142,7 +156,11 @@ export function Arguments({ input }: { input: unknown }) {
   );
 }
 
-export function Shown({ text, json = false }: { text: string; json?: boolean }) {
+/* More than this may stand below the fold of its box (12rem): that is said, since scrollbars hide. */
+const foldMax = 300;
+const linesMax = 7;
+
+function Shown({ text, json = false }: { text: string; json?: boolean }) {
   const pieces = reveal(text);
   const body = pieces.map((p, i) =>
     p.hidden ? (
@@ -153,7 +171,21 @@ export function Shown({ text, json = false }: { text: string; json?: boolean }) 
       p.text
     ),
   );
-  return json ? <pre className="wraps">{body}</pre> : <span className="arg">{text === '' ? <i className="meta">empty</i> : body}</span>;
+  const long = text.length > foldMax || text.split('\n').length > linesMax;
+  return (
+    <>
+      {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
+      {json ? (
+        <pre className="wraps" tabIndex={long ? 0 : undefined}>
+          {body}
+        </pre>
+      ) : (
+        <span className="arg" tabIndex={long ? 0 : undefined}>
+          {text === '' ? <i className="meta">empty</i> : body}
+        </span>
+      )}
+    </>
+  );
 }
 
 const verdict = {
@@ -190,7 +222,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
       {a.status === 'expired' && (
         <p className="record-again">
           It was not run.{' '}
-          <button type="button" className="link" onClick={() => chat.send('Please ask me again.')}>
+          <button type="button" className="link" onClick={() => chat.again(call.id)}>
             Ask me again
           </button>
         </p>
