@@ -145,6 +145,42 @@ test('drafts are kept per conversation, over reload and switch', async (t) => {
   await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'half a thou');
 });
 
+test('what is written while the first message makes its conversation stays, and so does the focus', async (t) => {
+  const tab = await t.tab(await t.server());
+  let make;
+  const held = new Promise((go) => (make = go));
+  await tab.page.route('**/v1/threads', async (r) => {
+    if (r.request().method() === 'POST') await held;
+    await r.continue();
+  });
+  await tab.send('What is the weather in Tokyo?');
+  await tab.page.keyboard.type('And after that');
+  make();
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.page.keyboard.type('?');
+  equal(await tab.$('.composer textarea').inputValue(), 'And after that?');
+  await tab.idle();
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'And after that?');
+});
+
+test('Enter sends, or makes a new line where that is wished', async (t) => {
+  const tab = await t.tab(await t.server());
+  const box = tab.$('.composer textarea');
+  await box.fill('one');
+  await box.press('Shift+Enter');
+  equal(await box.inputValue(), 'one\n');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Enter makes a new line').click();
+  await tab.page.keyboard.press('Escape');
+  await box.fill('one');
+  await box.press('Enter');
+  equal([await box.inputValue(), await tab.$('.bubble').count()], ['one\n', 0]);
+  await box.press('Control+Enter');
+  await tab.$('.bubble').waitFor();
+  await tab.idle();
+});
+
 test('Enter that confirms a composition does not send', async (t) => {
   const tab = await t.tab(await t.server());
   const box = tab.$('.composer textarea');

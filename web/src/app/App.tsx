@@ -7,7 +7,7 @@ import { ChatContext, useNarrow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
-import type { Draft, Session } from '../transport/session';
+import { newId, type Draft, type Session } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
@@ -73,6 +73,9 @@ export function App() {
   useEffect(() => {
     if (snap.id && route === null) {
       keep(snap.id, session);
+      // What was written meanwhile goes along.
+      setDraft(snap.id, getDraft(null));
+      setFiles(snap.id, getFiles(null));
       setDraft(null, '');
       setFiles(null, []);
       go(snap.id, true);
@@ -110,8 +113,9 @@ export function App() {
         if (question) send(textOf(question), filesOf(question));
       },
       tool: (name) => lists.tools.find((t) => t.name === name),
+      name: (who) => (who === lists.me?.principal ? 'you' : who),
     }),
-    [session, send, open, lists.tools],
+    [session, send, open, lists.tools, lists.me],
   );
 
   useShortcuts({
@@ -191,12 +195,13 @@ export function App() {
             {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
             <Queue session={session} queue={snap.queue} />
             <Composer
-              key={draftKey ?? 'new'}
+              key={composerKey(session)}
               ref={composer}
               draft={getDraft(draftKey)}
               files={getFiles(draftKey)}
               onDraft={(t) => setDraft(draftKey, t)}
               onFiles={(f) => setFiles(draftKey, f)}
+              enterIsLine={prefs.enterIsLine}
               streaming={streaming}
               stopping={state.stopping}
               onSend={send}
@@ -241,6 +246,15 @@ function Queue({ session, queue }: { session: Session; queue: Draft[] }) {
       })}
     </ul>
   );
+}
+
+/* One composer per conversation: it stays when a new conversation gets its id, with the focus and what is being written. */
+const composerKeys = new WeakMap<Session, string>();
+
+function composerKey(session: Session): string {
+  const key = composerKeys.get(session) ?? newId('c');
+  composerKeys.set(session, key);
+  return key;
 }
 
 /* Actions of the page itself; everything else belongs to the server. */

@@ -103,7 +103,8 @@ function whereOf(tool: ToolInfo | undefined): string {
   return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
 }
 
-function useArmed(): boolean {
+/** Not at once: a click that lands on what has just appeared was meant for something else. */
+export function useArmed(): boolean {
   const [armed, setArmed] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setArmed(true), guard_ms);
@@ -201,7 +202,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
   const chat = useChat();
   const [open, setOpen] = useState(false);
   const a = call.approval!;
-  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${a.decidedBy}` : '';
+  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${chat.name(a.decidedBy)}` : '';
   return (
     <div className="record" data-decision={a.status}>
       <button
@@ -270,7 +271,9 @@ function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[];
           </li>
         ))}
       </ul>
-      {later > 0 && <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>}
+      {later > 0 && (
+        <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>
+      )}
       <div className="ask-buttons">
         <button
           type="button"

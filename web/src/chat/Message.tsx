@@ -43,7 +43,12 @@ function UserMessage({ message }: { message: Message }) {
         </div>
       )}
       {editing ? (
-        <EditBox text={text} bare={files.length > 0} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
+        <EditBox
+          text={text}
+          bare={files.length > 0}
+          onCancel={() => setEditing(false)}
+          onSave={(t) => (setEditing(false), chat.edit(message.id, t))}
+        />
       ) : (
         text && (
           <div className="bubble" dir="auto" lang={languageOf(text)} title={message.at ? fullTime(message.at) : undefined}>

@@ -16,6 +16,8 @@ export interface ChatActions {
   /** Sends once more the question that led to this call. */
   again(callId: string): void;
   tool(name: string): ToolInfo | undefined;
+  /** "you", if it is. */
+  name(who: string): string;
 }
 
 export const ChatContext = createContext<ChatActions | null>(null);
