@@ -55,7 +55,8 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const server = await t.server(adas);
     const tab = await t.tab(server, { mode });
     const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
-    await dialog.getByLabel('Access key').fill('wrong');
+    await dialog.waitFor();
+    await tab.page.keyboard.type('wrong'); // the field has the focus
     await tab.page.keyboard.press('Enter');
     await dialog.getByText('not accepted').waitFor();
     await tab.signIn('open sesame');
@@ -251,7 +252,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 
   test(`${mode}: the versions of an answer survive a reload`, async (t) => {
-    const model = await t.model(['The first answer.', 'The second answer.']);
+    const model = await t.model(['The first answer.', 'The second answer.', 'The third answer.']);
     const tab = await t.tab(await t.server({ model: model.config }), { mode });
     await tab.ask('Say something');
     await tab.page.getByRole('button', { name: 'Answer again' }).click();
@@ -263,6 +264,22 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.page.getByRole('button', { name: 'Earlier version' }).click();
     equal([await tab.version(), await tab.words()], ['1 / 2', 'The first answer.']);
     equal(await tab.$('.bubble').allInnerTexts(), ['Say something'], 'one question');
+    await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+    await tab.edit('Say something else');
+    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('third'));
+    await tab.idle();
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    const seen = [];
+    for (let n = 0; n < 3; n++) {
+      seen.push([await tab.version(), await tab.words()]);
+      if (n < 2) await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    }
+    equal(seen, [
+      ['3 / 3', 'The third answer.'],
+      ['2 / 3', 'The second answer.'],
+      ['1 / 3', 'The first answer.'],
+    ]);
   });
 }
 
