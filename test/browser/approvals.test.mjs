@@ -1,4 +1,5 @@
 // Deciding: once, by the right click, from anywhere, after anything.
+import { createHash } from 'node:crypto';
 import { squeeze } from './lib/page.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
@@ -27,6 +28,8 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.idle();
     equal(server.ledger().length, 1, 'payments');
     equal(await tab.$('article.assistant').count(), 1, 'one answer');
+    await tab.page.reload();
+    await tab.$('.record', { hasText: 'Approved by you' }).waitFor();
   });
 
   test(`${mode}: a server restart while it waits changes nothing`, async (t) => {
@@ -98,6 +101,7 @@ test('arguments are changed by a no that says what should be different, and it s
   await tab.card();
   await tab.page.getByRole('button', { name: 'Deny, and say what to change…' }).click();
   await tab.page.getByLabel('What should be different?').fill('half of it');
+  equal(await tab.page.getByRole('button', { name: 'Approve', exact: true }).count(), 0, 'a wish is no yes');
   await tab.page.keyboard.press('Enter');
   await tab.$('.tool[data-status="denied"]').waitFor();
   ok((await tab.$('.record').innerText()).includes('half of it'), 'the reason in the record');
@@ -105,23 +109,88 @@ test('arguments are changed by a no that says what should be different, and it s
   equal([record.status, record.reason], ['denied', 'half of it']);
 });
 
-test('decided by somebody else between look and click: the button says who', async (t) => {
-  const server = await t.server();
-  const tab = await t.tab(server, { mode: 'direct' });
-  await tab.send(payment);
-  await tab.card();
-  const [waiting] = (await server.json('/v1/approvals?status=pending')).approvals;
-  // The page is kept from hearing of it, so that the click is late.
-  await tab.page.route('**/events*', (r) => r.abort());
-  await tab.page.evaluate(() => document.querySelector('.ask-yes').focus());
-  await server.json(`/v1/approvals/${waiting.id}`, { body: { confirmed: false } });
-  if (await tab.$('.ask-yes').count())
-    await tab
-      .$('.ask-yes')
-      .click()
-      .catch(() => {});
-  await tab.$('.tool[data-status="denied"]').waitFor({ timeout: 20_000 });
-  equal(server.ledger().length, 0, 'payments');
+test('two people, one click each: the other one sees who was first', async (t) => {
+  const sha256 = (key) => createHash('sha256').update(key).digest('hex');
+  const keys = ['ada', 'bob'].map((name) => ({ sha256: sha256(`${name}'s key`), principal: name, roles: ['user', 'approver'] }));
+  const server = await t.server({ auth: { keys }, approvals: { who: 'approver' } });
+  const asks = async (tab) => {
+    await tab.signIn("ada's key");
+    await tab.send(payment);
+    const card = await tab.card();
+    return card.getAttribute('data-approval');
+  };
+  const bobDecides = (id, confirmed) =>
+    fetch(`${server.url}/v1/approvals/${id}`, {
+      method: 'POST',
+      headers: { authorization: "Bearer bob's key", 'content-type': 'application/json' },
+      body: JSON.stringify({ confirmed }),
+    });
+  // She hears of it before she clicks.
+  const ada = await t.tab(server);
+  await bobDecides(await asks(ada), true);
+  await ada.$('.record', { hasText: 'Approved by bob' }).waitFor();
+  equal(await ada.$('.ask-yes').count(), 0, 'buttons');
+  await ada.idle();
+  equal(server.ledger().length, 1, 'payments');
+  // In the inbox it is the same.
+  const inbox = await t.tab(server);
+  const listed = await asks(inbox);
+  await inbox.page.getByRole('button', { name: /Waiting for you/ }).click();
+  const entry = inbox.$(`dialog .ask[data-approval="${listed}"][data-armed="true"]`);
+  await inbox.page.route(`**/v1/approvals/${listed}`, async (r) => {
+    if (r.request().method() === 'POST') await bobDecides(listed, false);
+    await r.continue();
+  });
+  await entry.getByRole('button', { name: 'Approve' }).click();
+  await inbox.page.getByText('Decided already: denied by bob.').waitFor();
+  // She does not hear of it: her click comes second.
+  const deaf = await t.tab(server, { mode: 'direct' });
+  const id = await asks(deaf);
+  await deaf.page.route('**/events*', (r) => r.abort());
+  await deaf.page.route('**/v1/threads/*', (r) => r.abort());
+  await deaf.page.route('**/api/chat', async (r) => {
+    await bobDecides(id, false);
+    await r.continue();
+  });
+  await deaf.$('.ask-yes').click();
+  await deaf.page.getByText('Decided already: denied by bob.').waitFor();
+  await deaf.$('.record', { hasText: 'Denied by bob' }).waitFor();
+  equal(server.ledger().length, 1, 'payments');
+});
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a request that nobody answers expires, says so, and can be asked again`, async (t) => {
+    const server = await t.server({ approvals: { expires: 1 } });
+    const tab = await t.tab(server, { mode });
+    await tab.send(payment);
+    await tab.$('.tool[data-status="expired"]').waitFor();
+    ok(/Nobody answered in time/.test(await tab.$('.record').innerText()), 'what happened');
+    ok(/It was not run/.test(await tab.$('.record').innerText()), 'what did not');
+    equal(await tab.$('.ask').count(), 0, 'buttons');
+    await tab.idle();
+    await tab.page.getByRole('button', { name: 'Ask me again' }).click();
+    await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="expired"], .ask').length === 2);
+    equal(await tab.$('.bubble').allInnerTexts(), [payment, payment], 'the same question once more');
+    equal(server.ledger().length, 0, 'payments');
+  });
+}
+
+const letter = {
+  description: 'Sends a letter',
+  exec: { command: ['sh', '-c', `read letter; echo '{"result":"sent"}'`] },
+  input_schema: { type: 'object', properties: { words: { type: 'string' } } },
+  confirm: 'always',
+  ask: 'Send this letter?',
+};
+
+test('an argument that does not fit says how long it is', async (t) => {
+  const words = `${'a very long letter '.repeat(60)}the end`;
+  const model = await t.model([{ calls: [{ name: 'send_letter', arguments: { words } }] }]);
+  const tab = await t.tab(await t.server({ model: model.config, tools: { send_letter: letter } }));
+  await tab.send('write');
+  const card = await tab.card();
+  ok((await card.innerText()).includes(`${words.length.toLocaleString('en')} characters; scroll`), 'the hint');
+  ok((await card.innerText()).includes('the end'), 'nothing is left out');
 });
 
 test('a click on a dead socket goes over HTTP, and says so', async (t) => {
@@ -239,7 +308,7 @@ test('what waits is in the inbox, on the badge, in the title and in the list', a
   await tab.$('.mark-wait').waitFor();
   await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await tab.page.getByRole('button', { name: /Waiting for you/ }).click();
-  await tab.$('dialog .ask').getByRole('button', { name: 'Approve' }).click();
+  await tab.$('dialog .ask[data-armed="true"]').getByRole('button', { name: 'Approve' }).click();
   await tab.page.getByText('Nothing waits for you.').waitFor();
   await tab.page.waitForFunction(() => !document.title.startsWith('('));
   equal(server.ledger().length, 1, 'payments');

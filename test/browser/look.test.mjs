@@ -97,11 +97,10 @@ test('pictures of a running tool, an artifact, a phone', async (t) => {
     .find((f) => f.url().endsWith('/frame.html'))
     ?.waitForSelector('input, button');
   await shot(tab, 'artifact');
-  const phone = await t.tab(server, { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
-  await phone.$('.composer textarea').fill('Send 50 dollars to Hanako');
-  await phone.$('.round').click();
-  await phone.card();
-  await shot(phone, 'phone-approval');
+  const small = await t.tab(server, phone);
+  await sendByThumb(small, 'Send 50 dollars to Hanako');
+  await small.card();
+  await shot(small, 'phone-approval');
 });
 
 test('at 320 px nothing is cut off and nothing scrolls sideways', async (t) => {
@@ -131,6 +130,132 @@ test('at 320 px nothing is cut off and nothing scrolls sideways', async (t) => {
   await tab.page.getByRole('button', { name: 'Conversations' }).click();
   await tab.$('.side-wrap.open .side').waitFor(); // the list as a drawer
   await tab.$('.row a').first().click();
+});
+
+const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
+
+async function sendByThumb(tab, text) {
+  await tab.$('.composer textarea').fill(text);
+  await tab.$('.round').tap();
+}
+
+test('on a phone a request stands above the composer, its buttons within reach of the thumb', async (t) => {
+  const letter = {
+    description: 'Sends a letter',
+    exec: { command: ['sh', '-c', `read letter; echo '{"result":"sent"}'`] },
+    input_schema: { type: 'object', properties: { to: { type: 'string' }, words: { type: 'string' } } },
+    confirm: 'always',
+    ask: 'Send this letter to {to}?',
+  };
+  const send = (to) => ({ name: 'send_letter', arguments: { to, words: 'You must know that nothing here is short. '.repeat(30) } });
+  const model = await t.model([{ text: 'Two letters.', calls: [send('Ken'), send('Yuki')] }, 'Done.']);
+  const server = await t.server({ model: model.config, tools: { send_letter: letter } });
+  const tab = await t.tab(server, phone);
+  await sendByThumb(tab, 'write twice');
+  await tab.card();
+  const place = async (name) => tab.$('.ask-sheet').getByRole('button', { name, exact: true }).boundingBox();
+  for (const name of ['Approve', 'Deny']) {
+    const box = await place(name);
+    ok(box.y > 390 && box.y + box.height < 780, `${name} is in the lower half (${box.y})`);
+    ok(box.height >= 44, `${name} is large enough (${box.height})`);
+  }
+  ok((await tab.$('.scroller').boundingBox()).height > 150, 'the conversation can still be read');
+  equal(await tab.$('.asked').count(), 2, 'their places in the text');
+  // Put away to read and write, and back.
+  await tab.$('.sheet-fold').tap();
+  equal(await tab.$('.ask-sheet .ask').count(), 0, 'folded');
+  ok((await tab.$('.sheet-fold').innerText()).startsWith('Send this letter to Ken'), 'what it is about');
+  await tab.$('.sheet-fold').tap();
+  await tab.page.getByRole('button', { name: 'Next request' }).tap();
+  await tab.page.waitForFunction(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Yuki'));
+  await tab.$('.ask-sheet .ask-yes').tap();
+  await tab.page.waitForFunction(() => document.querySelector('.ask-sheet .ask[data-armed="true"]')?.innerText.includes('letter to Ken'));
+  await tab.$('.ask-sheet').getByRole('button', { name: 'Deny', exact: true }).tap();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  await tab.idle();
+  equal(await tab.$('.ask-sheet').count(), 0, 'the sheet is gone');
+  equal(await tab.$('.tool').evaluateAll((all) => all.map((e) => e.dataset.status)), ['denied', 'done']);
+});
+
+test('on a phone a long press brings the tools of a message', async (t) => {
+  const tab = await t.tab(await t.server(), phone);
+  for (const city of ['Tokyo', 'Paris']) {
+    await sendByThumb(tab, `What is the weather in ${city}?`);
+    await tab.page.waitForFunction((c) => [...document.querySelectorAll('.said')].at(-1)?.innerText.includes(c), city);
+    await tab.idle();
+  }
+  const cdp = await tab.context.newCDPSession(tab.page);
+  const press = async (what) => {
+    await what.scrollIntoViewIfNeeded();
+    const box = await what.boundingBox();
+    const touchPoints = [{ x: box.x + 20, y: box.y + box.height / 2 }];
+    await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
+    return () => cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  };
+  const shown = (selector) =>
+    tab.page.waitForFunction((s) => {
+      const tools = document.querySelector(s);
+      return tools?.checkVisibility({ opacityProperty: true }) && getComputedStyle(tools).opacity === '1';
+    }, selector);
+  equal(await tab.$('article.user .msg-tools').first().isVisible(), false, 'hidden at first');
+  const release = await press(tab.$('.bubble').first());
+  await shown('.turn:first-child article.user .msg-tools');
+  await release();
+  await (await press(tab.$('.turn:first-child .text').last()))();
+  await shown('.turn:first-child .said > .msg-tools');
+  await tab.$('.turn:first-child').getByRole('button', { name: 'Copy answer' }).tap();
+});
+
+test('on a phone everything that is pressed is at least 44 px high', async (t) => {
+  const tab = await t.tab(await t.server(), phone);
+  const small = () =>
+    tab.page.evaluate(() =>
+      [...document.querySelectorAll('button, a[href], input, textarea, [role="button"]')]
+        .filter((e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        // Words in a sentence and crosses on a picture catch more than they show; a choice and the message have a larger frame.
+        .filter((e) => !e.matches('.link, .pictures .quiet, .md a, .choices input, .composer textarea, .scrim'))
+        .map((e) => [e.getAttribute('aria-label') ?? e.textContent, Math.round(e.getBoundingClientRect().height)])
+        .filter(([, height]) => height < 44),
+    );
+  equal(await small(), [], 'empty');
+  await sendByThumb(tab, 'Find articles about CRISPR');
+  await tab.$('.chip').first().waitFor();
+  await tab.$('.tool-head').first().tap();
+  equal(await small(), [], 'tool');
+  await sendByThumb(tab, 'Send 50 dollars to Hanako');
+  await tab.card();
+  equal(await small(), [], 'request');
+  await tab.deny();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  await tab.idle();
+  equal(await small(), [], 'record');
+  await tab.page.getByRole('button', { name: 'Conversations' }).tap();
+  await tab.$('.row a').first().waitFor();
+  equal(await small(), [], 'list');
+  await tab.$('.row a').first().tap();
+  await tab.page.getByRole('button', { name: 'Settings' }).tap();
+  equal(await small(), [], 'settings');
+});
+
+test('with reduced motion nothing moves by itself', async (t) => {
+  const model = await t.model(['One two three four.'], { hold: true, at: 0 });
+  const tab = await t.tab(await t.server({ model: model.config }), { reducedMotion: 'reduce' });
+  await tab.send('count');
+  await tab.$('.thinking').waitFor();
+  equal(await tab.page.evaluate(() => document.getAnimations().length), 0, 'animations');
+  model.release();
+  await tab.idle();
+});
+
+test('a message says its language where its letters tell it', async (t) => {
+  const model = await t.model(['東京は晴れです。', 'It is sunny in Tokyo.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('東京の天気は?');
+  await tab.ask('And in English?');
+  const languages = (selector) => tab.$(selector).evaluateAll((all) => all.map((e) => e.getAttribute('lang')));
+  equal(await languages('.said'), ['ja', null], 'answers');
+  equal(await languages('.bubble'), ['ja', null], 'questions');
+  equal(await tab.$('html').getAttribute('lang'), 'en', 'the page');
 });
 
 test('a dark page is dark from its first paint', async (t) => {

@@ -202,6 +202,37 @@ test('stop, by click and by Escape, keeps the partial answer and stops the serve
   }
 });
 
+test('a long silence is explained: since when, and what came before', async (t) => {
+  const hold = { hold: true };
+  const before = await t.model(['One two three four.'], { ...hold, at: 0 });
+  const tab = await t.tab(await t.server({ model: before.config }));
+  await tab.send('count');
+  await tab.page.waitForFunction(() => /Thinking.*\d s/s.test(document.querySelector('.thinking')?.innerText));
+  before.release();
+  await tab.idle();
+  const amid = await t.model(['One two three four.'], hold);
+  const other = await t.tab(await t.server({ model: amid.config }));
+  await other.send('count');
+  await other.page.getByText(/Nothing new for \d+ s; the answer is not finished yet/).waitFor();
+  amid.release();
+  await other.idle();
+  equal(await other.$('.silence').count(), 0, 'it is gone with the answer');
+});
+
+test('another try after a failure warns when a tool already did something', async (t) => {
+  const model = await t.model([
+    { calls: [{ name: 'process_payment', arguments: { amount: 5, currency: 'USD', recipient: 'Ken' } }] },
+    { fail: 400 },
+  ]);
+  const server = await t.server({ model: { ...model.config, retries: 0 }, demo: { token_ms: 0, tools: true } });
+  const tab = await t.tab(server);
+  await tab.send('pay');
+  await tab.approve();
+  await tab.$('.failure').getByRole('button', { name: 'Try again' }).click();
+  ok((await tab.$('.retry-warning').innerText()).includes('process_payment already ran'), 'the warning');
+  equal([model.asked, server.ledger().length], [2, 1], 'nothing was done yet');
+});
+
 test('an outcome nobody knows is said plainly and settled by a person', async (t) => {
   const model = await t.model([{ calls: [{ name: 'slow_pay', arguments: { amount: 5 } }] }, 'I see.']);
   const tools = {

@@ -55,7 +55,8 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const server = await t.server(adas);
     const tab = await t.tab(server, { mode });
     const dialog = tab.page.getByRole('dialog', { name: 'Sign in' });
-    await dialog.getByLabel('Access key').fill('wrong');
+    await dialog.waitFor();
+    await tab.page.keyboard.type('wrong'); // the field has the focus
     await tab.page.keyboard.press('Enter');
     await dialog.getByText('not accepted').waitFor();
     await tab.signIn('open sesame');
@@ -145,6 +146,42 @@ test('drafts are kept per conversation, over reload and switch', async (t) => {
   await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'half a thou');
 });
 
+test('what is written while the first message makes its conversation stays, and so does the focus', async (t) => {
+  const tab = await t.tab(await t.server());
+  let make;
+  const held = new Promise((go) => (make = go));
+  await tab.page.route('**/v1/threads', async (r) => {
+    if (r.request().method() === 'POST') await held;
+    await r.continue();
+  });
+  await tab.send('What is the weather in Tokyo?');
+  await tab.page.keyboard.type('And after that');
+  make();
+  await tab.$('.tool[data-status="done"]').waitFor();
+  await tab.page.keyboard.type('?');
+  equal(await tab.$('.composer textarea').inputValue(), 'And after that?');
+  await tab.idle();
+  await tab.page.reload();
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'And after that?');
+});
+
+test('Enter sends, or makes a new line where that is wished', async (t) => {
+  const tab = await t.tab(await t.server());
+  const box = tab.$('.composer textarea');
+  await box.fill('one');
+  await box.press('Shift+Enter');
+  equal(await box.inputValue(), 'one\n');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  await tab.page.getByText('Enter makes a new line').click();
+  await tab.page.keyboard.press('Escape');
+  await box.fill('one');
+  await box.press('Enter');
+  equal([await box.inputValue(), await tab.$('.bubble').count()], ['one\n', 0]);
+  await box.press('Control+Enter');
+  await tab.$('.bubble').waitFor();
+  await tab.idle();
+});
+
 test('Enter that confirms a composition does not send', async (t) => {
   const tab = await t.tab(await t.server());
   const box = tab.$('.composer textarea');
@@ -215,7 +252,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 
   test(`${mode}: the versions of an answer survive a reload`, async (t) => {
-    const model = await t.model(['The first answer.', 'The second answer.']);
+    const model = await t.model(['The first answer.', 'The second answer.', 'The third answer.']);
     const tab = await t.tab(await t.server({ model: model.config }), { mode });
     await tab.ask('Say something');
     await tab.page.getByRole('button', { name: 'Answer again' }).click();
@@ -227,6 +264,22 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.page.getByRole('button', { name: 'Earlier version' }).click();
     equal([await tab.version(), await tab.words()], ['1 / 2', 'The first answer.']);
     equal(await tab.$('.bubble').allInnerTexts(), ['Say something'], 'one question');
+    await tab.page.getByRole('button', { name: 'Go to the newest' }).click();
+    await tab.edit('Say something else');
+    await tab.page.waitForFunction(() => document.querySelector('.said')?.innerText.includes('third'));
+    await tab.idle();
+    await tab.page.reload();
+    await tab.$('.versions').waitFor();
+    const seen = [];
+    for (let n = 0; n < 3; n++) {
+      seen.push([await tab.version(), await tab.words()]);
+      if (n < 2) await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+    }
+    equal(seen, [
+      ['3 / 3', 'The third answer.'],
+      ['2 / 3', 'The second answer.'],
+      ['1 / 3', 'The first answer.'],
+    ]);
   });
 }
 

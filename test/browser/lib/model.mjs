@@ -1,13 +1,14 @@
 // A model with a script: an OpenAI-compatible server that says exactly what a test wants.
-// With `hold` it stops in the middle of its first answer until `release()`.
+// With `hold` it stops in the middle (or at the part `at`) of its first answer until `release()`.
 import http from 'node:http';
 
-/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}]}`. */
+/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}]}` or `{fail: status}`. */
 export class Model {
-  constructor(turns, { pieces = 1, pause_ms = 0, hold = false } = {}) {
+  constructor(turns, { pieces = 1, pause_ms = 0, hold = false, at = 0.5 } = {}) {
     this.turns = turns;
     this.pieces = pieces;
     this.pause_ms = pause_ms;
+    this.at = at;
     this.asked = 0;
     this.heard = []; // what it was sent, request by request
     this.held = hold ? new Promise((free) => (this.release = free)) : null;
@@ -30,7 +31,8 @@ export class Model {
     this.heard.push(body);
     this.times.push(Date.now());
     const turn = this.turns[Math.min(this.asked++, this.turns.length - 1)];
-    const { text = '', calls = [] } = typeof turn === 'string' ? { text: turn } : turn;
+    const { text = '', calls = [], fail } = typeof turn === 'string' ? { text: turn } : turn;
+    if (fail) return response.writeHead(fail, { 'content-type': 'application/json' }).end('{"error":{"message":"No."}}');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const send = (delta, finish_reason = null) =>
       response.write(
@@ -40,7 +42,7 @@ export class Model {
     const words = text.match(/\s*\S+\s*/g) ?? [];
     for (let i = 0; i < words.length; i += this.pieces) {
       if (response.destroyed) return;
-      if (this.held && i >= words.length / 2) await this.held;
+      if (this.held && i >= words.length * this.at) await this.held;
       send({ content: words.slice(i, i + this.pieces).join('') });
       if (this.pause_ms) await new Promise((done) => setTimeout(done, this.pause_ms));
       else if (i % 200 === 0) await new Promise((done) => setImmediate(done));

@@ -109,19 +109,19 @@ export class Tab {
 
   /** The approval card, ready for a click (it takes none while it is new). */
   async card() {
-    const card = this.$('.msg .ask[data-armed="true"]').first();
+    const card = this.$('main .ask[data-armed="true"]').first();
     await card.waitFor();
     return card;
   }
 
   async approve() {
     await this.card();
-    await this.$('.msg .ask .ask-yes').first().click();
+    await this.$('main .ask .ask-yes').first().click();
   }
 
   async deny() {
     await this.card();
-    await this.$('.msg .ask').first().getByRole('button', { name: 'Deny', exact: true }).click();
+    await this.$('main .ask').first().getByRole('button', { name: 'Deny', exact: true }).click();
   }
 
   /** What the last answer says, as one line of words. */

@@ -2,11 +2,12 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Announcer } from '../chat/Announcer';
 import { Composer, type ComposerHandle } from '../chat/Composer';
-import { ChatContext, type ChatActions } from '../chat/context';
+import { AskSheet } from '../chat/AskSheet';
+import { ChatContext, useNarrow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
-import type { Draft, Session } from '../transport/session';
+import { callsOf, filesOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
+import { newId, type Draft, type Session } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
@@ -72,6 +73,9 @@ export function App() {
   useEffect(() => {
     if (snap.id && route === null) {
       keep(snap.id, session);
+      // What was written meanwhile goes along.
+      setDraft(snap.id, getDraft(null));
+      setFiles(snap.id, getFiles(null));
       setDraft(null, '');
       setFiles(null, []);
       go(snap.id, true);
@@ -102,9 +106,16 @@ export function App() {
       },
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
+      again: (call) => {
+        const { messages } = session.get().state;
+        const answer = messages.findIndex((m) => m.calls[call]);
+        const question = messages.slice(0, answer).findLast((m) => m.role === 'user');
+        if (question) send(textOf(question), filesOf(question));
+      },
       tool: (name) => lists.tools.find((t) => t.name === name),
+      name: (who) => (who === lists.me?.principal ? 'you' : who),
     }),
-    [session, send, open, lists.tools],
+    [session, send, open, lists.tools, lists.me],
   );
 
   useShortcuts({
@@ -123,7 +134,9 @@ export function App() {
   useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
 
   const empty = state.messages.length === 0 && !state.open;
-  const parked = state.open?.status === 'parked' && callsOf(state.open).some((c) => c.status === 'asking');
+  const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
+  const parked = state.open?.status === 'parked' && asking.length > 0;
+  const narrow = useNarrow();
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
   return (
@@ -178,15 +191,17 @@ export function App() {
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
-            {parked && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
+            {narrow && <AskSheet calls={asking} />}
+            {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
             <Queue session={session} queue={snap.queue} />
             <Composer
-              key={draftKey ?? 'new'}
+              key={composerKey(session)}
               ref={composer}
               draft={getDraft(draftKey)}
               files={getFiles(draftKey)}
               onDraft={(t) => setDraft(draftKey, t)}
               onFiles={(f) => setFiles(draftKey, f)}
+              enterIsLine={prefs.enterIsLine}
               streaming={streaming}
               stopping={state.stopping}
               onSend={send}
@@ -231,6 +246,15 @@ function Queue({ session, queue }: { session: Session; queue: Draft[] }) {
       })}
     </ul>
   );
+}
+
+/* One composer per conversation: it stays when a new conversation gets its id, with the focus and what is being written. */
+const composerKeys = new WeakMap<Session, string>();
+
+function composerKey(session: Session): string {
+  const key = composerKeys.get(session) ?? newId('c');
+  composerKeys.set(session, key);
+  return key;
 }
 
 /* Actions of the page itself; everything else belongs to the server. */

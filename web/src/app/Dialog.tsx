@@ -17,6 +17,7 @@ export function Dialog({
   useEffect(() => {
     const el = ref.current;
     if (el && !el.open) el.showModal();
+    el?.querySelector<HTMLElement>('[data-first]')?.focus(); // rather than the button that closes
   }, []);
   return (
     <dialog

@@ -1,9 +1,10 @@
 /* Inbox.tsx -- everything, in any conversation, that waits for this person. */
 import { useState } from 'react';
-import { Arguments, RiskMark } from '../chat/ApprovalCard';
+import { Arguments, RiskMark, useArmed } from '../chat/ApprovalCard';
 import { useNow } from '../chat/context';
 import { humanName, left } from '../chat/words';
 import type { ApprovalRecord } from '../protocol';
+import { Refused } from '../transport/api';
 import { newId } from '../transport/session';
 import { Dialog } from './Dialog';
 import { notice } from './notices';
@@ -26,12 +27,17 @@ function Entry({ record, onOpen }: { record: ApprovalRecord; onOpen: (thread: st
   const [error, setError] = useState<string | null>(null);
   const now = useNow(30_000);
   const unknown = record.status === 'unknown';
+  const armed = useArmed();
   const run = (what: () => Promise<unknown>) => {
-    if (busy) return;
+    if (busy || !armed) return;
     setBusy(true);
     setError(null);
     what()
-      .catch((e: unknown) => setError(e instanceof Error ? e.message : 'It failed.'))
+      .catch(async (e: unknown) => {
+        const found = e instanceof Refused && e.status === 409 ? await api.decided(record.id) : null;
+        if (found) notice(found.words);
+        else setError(e instanceof Error ? e.message : 'It failed.');
+      })
       .finally(() => {
         setBusy(false);
         void refresh();
@@ -40,7 +46,7 @@ function Entry({ record, onOpen }: { record: ApprovalRecord; onOpen: (thread: st
   const decide = (confirmed: boolean) =>
     run(() => api.decide(record.id, { confirmed, answer_id: newId('a') }).then(() => notice(confirmed ? 'Approved.' : 'Denied.')));
   return (
-    <section className={unknown ? 'unknown' : 'ask'} aria-label={record.ask ?? record.tool} data-approval={record.id}>
+    <section className={unknown ? 'unknown' : 'ask'} aria-label={record.ask ?? record.tool} data-approval={record.id} data-armed={armed}>
       <h3 className="ask-title">
         {unknown ? `It is not known whether this happened: ${humanName(record.tool)}` : (record.ask ?? humanName(record.tool))}
       </h3>

@@ -126,7 +126,7 @@ export function SignIn({ onDone }: { onDone: () => void }) {
         <p>This server asks for an access key. What you have written is kept.</p>
         <label className="field">
           <span>Access key</span>
-          <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} autoFocus />
+          <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} data-first />
         </label>
         {typeof state === 'object' && (
           <p className="ask-error" role="alert">

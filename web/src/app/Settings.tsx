@@ -48,6 +48,16 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
         ))}
       </fieldset>
       <fieldset className="choices">
+        <legend>Writing</legend>
+        <label>
+          <input type="checkbox" checked={prefs.enterIsLine} onChange={(e) => setPrefs({ enterIsLine: e.target.checked })} />
+          <span>
+            <strong>Enter makes a new line</strong>
+            <small>Ctrl or ⌘ + Enter sends.</small>
+          </span>
+        </label>
+      </fieldset>
+      <fieldset className="choices">
         <legend>For developers</legend>
         <label>
           <input type="checkbox" checked={prefs.developer} onChange={(e) => setPrefs({ developer: e.target.checked })} />
@@ -70,7 +80,11 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
         <section className="choices" aria-label="You">
           <h3>You</h3>
           <p className="meta">Signed in as {me.principal}.</p>
-          <button type="button" className="button outline" onClick={() => void signOut().catch(() => notice('You could not be signed out.'))}>
+          <button
+            type="button"
+            className="button outline"
+            onClick={() => void signOut().catch(() => notice('You could not be signed out.'))}
+          >
             Sign out
           </button>
         </section>

@@ -7,5 +7,6 @@ import './styles/chat.css';
 import './styles/cards.css';
 import './styles/text.css';
 import './styles/panels.css';
+import './styles/touch.css';
 
 createRoot(document.getElementById('root')!).render(<App />);

@@ -13,6 +13,8 @@ export interface Prefs {
   theme: Theme;
   mode: Mode;
   developer: boolean;
+  /** Enter makes a new line; Ctrl or Cmd + Enter sends. */
+  enterIsLine: boolean;
 }
 
 function read(key: string): string | null {
@@ -42,6 +44,7 @@ function initial(): Prefs {
     theme: themes.includes(theme) ? (theme as Theme) : 'system',
     mode: modes.includes(mode) ? (mode as Mode) : 'bidi',
     developer: read('developer') === '1',
+    enterIsLine: read('enter') === 'line',
   };
 }
 
@@ -57,6 +60,7 @@ export function setPrefs(change: Partial<Prefs>): void {
   remember('theme', prefs.theme === 'system' ? null : prefs.theme);
   remember('mode', prefs.mode);
   remember('developer', prefs.developer ? '1' : null);
+  remember('enter', prefs.enterIsLine ? 'line' : null);
   if (prefs.theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = prefs.theme;
   listeners.forEach((f) => f());

@@ -6,6 +6,7 @@
  */
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { isObject, type Call } from '../protocol';
+import type { ToolInfo } from '../transport/api';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
 import { reveal } from './reveal';
@@ -49,7 +50,7 @@ export function ApprovalCard({ call }: { call: Call }) {
       <p className="ask-meta">
         <Icon name={toolIcon(call.name)} size={16} />
         <code>{call.name}</code>
-        <span>{chat.tool(call.name)?.where === 'client' ? 'runs in this browser' : 'runs on the server, for you'}</span>
+        <span>{whereOf(chat.tool(call.name))}</span>
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
@@ -73,13 +74,20 @@ export function ApprovalCard({ call }: { call: Call }) {
         </label>
       )}
       <div className="ask-buttons">
-        <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
-          {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
-        </button>
-        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
-          {approval.sending === 'deny' ? 'Denying…' : 'Deny'}
-        </button>
+        {/* With a wish in the box there is no yes: it would not be followed. */}
         {!asksReason && (
+          <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
+            {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+          </button>
+        )}
+        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
+          {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
+        </button>
+        {asksReason ? (
+          <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
+            Back
+          </button>
+        ) : (
           <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
             Deny, and say what to change…
           </button>
@@ -89,7 +97,14 @@ export function ApprovalCard({ call }: { call: Call }) {
   );
 }
 
-function useArmed(): boolean {
+function whereOf(tool: ToolInfo | undefined): string {
+  if (tool?.where === 'client') return 'runs in this browser';
+  const mcp = /^mcp:(.+)/.exec(tool?.source ?? '')?.[1];
+  return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
+}
+
+/** Not at once: a click that lands on what has just appeared was meant for something else. */
+export function useArmed(): boolean {
   const [armed, setArmed] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setArmed(true), guard_ms);
@@ -142,7 +157,11 @@ export function Arguments({ input }: { input: unknown }) {
   );
 }
 
-export function Shown({ text, json = false }: { text: string; json?: boolean }) {
+/* More than this may stand below the fold of its box (12rem): that is said, since scrollbars hide. */
+const foldMax = 300;
+const linesMax = 7;
+
+function Shown({ text, json = false }: { text: string; json?: boolean }) {
   const pieces = reveal(text);
   const body = pieces.map((p, i) =>
     p.hidden ? (
@@ -153,7 +172,21 @@ export function Shown({ text, json = false }: { text: string; json?: boolean }) 
       p.text
     ),
   );
-  return json ? <pre className="wraps">{body}</pre> : <span className="arg">{text === '' ? <i className="meta">empty</i> : body}</span>;
+  const long = text.length > foldMax || text.split('\n').length > linesMax;
+  return (
+    <>
+      {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
+      {json ? (
+        <pre className="wraps" tabIndex={long ? 0 : undefined}>
+          {body}
+        </pre>
+      ) : (
+        <span className="arg" tabIndex={long ? 0 : undefined}>
+          {text === '' ? <i className="meta">empty</i> : body}
+        </span>
+      )}
+    </>
+  );
 }
 
 const verdict = {
@@ -169,7 +202,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
   const chat = useChat();
   const [open, setOpen] = useState(false);
   const a = call.approval!;
-  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${a.decidedBy}` : '';
+  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${chat.name(a.decidedBy)}` : '';
   return (
     <div className="record" data-decision={a.status}>
       <button
@@ -190,7 +223,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
       {a.status === 'expired' && (
         <p className="record-again">
           It was not run.{' '}
-          <button type="button" className="link" onClick={() => chat.send('Please ask me again.')}>
+          <button type="button" className="link" onClick={() => chat.again(call.id)}>
             Ask me again
           </button>
         </p>
@@ -238,7 +271,9 @@ function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[];
           </li>
         ))}
       </ul>
-      {later > 0 && <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>}
+      {later > 0 && (
+        <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>
+      )}
       <div className="ask-buttons">
         <button
           type="button"

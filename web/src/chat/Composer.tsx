@@ -2,10 +2,11 @@
  *
  * Usable all the time: while an answer streams, Enter puts the message behind
  * it and the button stops. Enter that confirms an input method's composition
- * never sends. The text is kept per thread by the page around it. Pictures come
- * by the button, by paste, or dropped anywhere on the page.
+ * never sends. The text is its own; the page around it keeps a copy per thread.
+ * Pictures come by the button, by paste, or dropped anywhere on the page.
  */
-import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type Ref } from 'react';
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import type { ClipboardEvent, KeyboardEvent, Ref } from 'react';
 import type { FilePart } from '../protocol';
 import { accept, attach, limits } from './attach';
 import { Icon } from './icons';
@@ -20,6 +21,7 @@ interface Props {
   files: FilePart[];
   onDraft: (text: string) => void;
   onFiles: (files: FilePart[]) => void;
+  enterIsLine: boolean;
   streaming: boolean;
   stopping: boolean;
   onSend: (text: string, files: FilePart[]) => void;
@@ -31,7 +33,7 @@ interface Props {
 /* On a touch keyboard Enter is a new line: there is no Shift to speak of. */
 const touch = typeof matchMedia === 'function' && matchMedia('(pointer: coarse) and (hover: none)').matches;
 
-export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, onEditLast, ref, ...props }: Props) {
+export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onSend, onStop, onEditLast, ref, ...props }: Props) {
   const [text, setText] = useState(draft);
   const area = useRef<HTMLTextAreaElement>(null);
   const pictures = usePictures(props.files, props.onFiles);
@@ -40,7 +42,6 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
     setText(value);
     onDraft(value);
   };
-  useEffect(() => setText(draft), [draft]);
   useLayoutEffect(() => fit(area.current), [text]);
   useImperativeHandle(ref, () => ({
     focus: () => area.current?.focus(),
@@ -64,7 +65,8 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
       e.preventDefault();
       onEditLast();
     }
-    if (e.key !== 'Enter' || e.shiftKey || touch) return;
+    const mod = e.ctrlKey || e.metaKey;
+    if (e.key !== 'Enter' || e.shiftKey || ((touch || enterIsLine) && !mod)) return;
     e.preventDefault();
     send();
   };
@@ -105,7 +107,7 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
         placeholder="Write a message"
         aria-label="Message"
         dir="auto"
-        enterKeyHint={touch ? 'enter' : 'send'}
+        enterKeyHint={touch || enterIsLine ? 'enter' : 'send'}
         onChange={(e) => change(e.target.value)}
         onKeyDown={keys}
         onPaste={paste}
@@ -120,7 +122,7 @@ export function Composer({ draft, onDraft, streaming, stopping, onSend, onStop, 
           className="round"
           disabled={empty || reading}
           aria-label={streaming ? 'Send after this answer' : 'Send'}
-          title="Send (Enter)"
+          title={enterIsLine ? 'Send (Ctrl+Enter)' : 'Send (Enter)'}
         >
           <Icon name="send" />
         </button>

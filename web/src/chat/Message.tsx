@@ -3,7 +3,7 @@
  * Memoised: a finished message is drawn once. Its tools stand in the text where
  * they happened.
  */
-import { memo, useContext, useEffect, useRef, useState } from 'react';
+import { memo, useContext, useEffect, useMemo, useRef, useState, type PointerEvent } from 'react';
 import { callsOf, filesOf, textOf, type Call, type Message, type Part } from '../protocol';
 import { ApproveAll } from './ApprovalCard';
 import { useChat, useNow, VersionContext } from './context';
@@ -13,7 +13,7 @@ import { Markdown } from './markdown/Markdown';
 import { PayloadView } from './Payload';
 import { FileView } from './Picture';
 import { ToolGroup } from './ToolCard';
-import { clock, duration, fullTime } from './words';
+import { ago, clock, duration, fullTime, languageOf } from './words';
 
 export const MessageView = memo(function MessageView({ message, last }: { message: Message; last: boolean }) {
   return message.role === 'user' ? <UserMessage message={message} /> : <AssistantMessage message={message} last={last} />;
@@ -28,13 +28,12 @@ function named(who: string, message: Message): string {
 function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
   const [editing, setEditing] = useState(false);
-  const [active, setActive] = useState(false);
   const old = useContext(VersionContext).old.has(message.id);
   const text = textOf(message);
   const files = filesOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
-    <article className={active ? 'msg user active' : 'msg user'} aria-label={named('You', message)} data-id={message.id} tabIndex={-1}>
+    <article className="msg user" aria-label={named('You', message)} data-id={message.id} tabIndex={-1} {...usePress()}>
       <h2 className="sr">You</h2>
       {files.length > 0 && (
         <div className="attached">
@@ -44,10 +43,15 @@ function UserMessage({ message }: { message: Message }) {
         </div>
       )}
       {editing ? (
-        <EditBox text={text} bare={files.length > 0} onCancel={() => setEditing(false)} onSave={(t) => (setEditing(false), chat.edit(message.id, t))} />
+        <EditBox
+          text={text}
+          bare={files.length > 0}
+          onCancel={() => setEditing(false)}
+          onSave={(t) => (setEditing(false), chat.edit(message.id, t))}
+        />
       ) : (
         text && (
-          <div className="bubble" dir="auto" title={message.at ? fullTime(message.at) : undefined} onClick={() => setActive(!active)}>
+          <div className="bubble" dir="auto" lang={languageOf(text)} title={message.at ? fullTime(message.at) : undefined}>
             {text}
           </div>
         )
@@ -72,6 +76,31 @@ function UserMessage({ message }: { message: Message }) {
       )}
     </article>
   );
+}
+
+const press_ms = 450;
+const press_px = 10;
+
+/* A long press brings the focus, and with it the message's tools. Before the browser's own long press, which selects. */
+function usePress() {
+  const press = useRef<{ timer: ReturnType<typeof setTimeout>; x: number; y: number }>(null);
+  const end = () => {
+    clearTimeout(press.current?.timer);
+    press.current = null;
+  };
+  return {
+    onPointerDown: (e: PointerEvent<HTMLElement>) => {
+      if (e.pointerType !== 'touch') return;
+      const article = e.currentTarget;
+      press.current = { timer: setTimeout(() => article.focus({ preventScroll: true }), press_ms), x: e.clientX, y: e.clientY };
+    },
+    onPointerMove: (e: PointerEvent) => {
+      const p = press.current;
+      if (p && Math.hypot(e.clientX - p.x, e.clientY - p.y) > press_px) end();
+    },
+    onPointerUp: end,
+    onPointerCancel: end,
+  };
 }
 
 function Versions({ id }: { id: string }) {
@@ -186,10 +215,11 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
       data-id={message.id}
       data-status={message.status}
       tabIndex={-1}
+      {...usePress()}
     >
       <h2 className="sr">Assistant</h2>
       <span className="mark" aria-hidden="true" />
-      <div className="said">
+      <div className="said" lang={streaming ? undefined : languageOf(textOf(message))}>
         <Parts message={message} streaming={streaming} />
         <ApproveAll calls={waiting} />
         <Ending message={message} last={last} />
@@ -261,7 +291,6 @@ function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>
 }
 
 function Ending({ message, last }: { message: Message; last: boolean }) {
-  const chat = useChat();
   if (message.status === 'stopped') return <p className="ending">Stopped. What was said so far is kept.</p>;
   if (message.status !== 'failed' || !message.error) return null;
   return (
@@ -271,11 +300,7 @@ function Ending({ message, last }: { message: Message; last: boolean }) {
         <strong>The answer failed.</strong> {message.error.message}{' '}
         {callsOf(message).length > 0 || textOf(message) ? 'What came before is kept.' : 'Your message is kept.'}
       </p>
-      {last && message.error.retryable && (
-        <button type="button" className="button outline" onClick={() => chat.regenerate(message)}>
-          Try again
-        </button>
-      )}
+      {last && message.error.retryable && <Retry message={message} words="Try again" />}
     </div>
   );
 }
@@ -286,11 +311,7 @@ function AnswerTools({ message, last }: { message: Message; last: boolean }) {
     <div className="msg-tools">
       {text && <CopyButton text={text} label="Copy answer" />}
       {last && message.status !== 'failed' && <Retry message={message} />}
-      {message.at && (
-        <time className="meta" dateTime={new Date(message.at).toISOString()} title={fullTime(message.at)}>
-          {clock(message.at)}
-        </time>
-      )}
+      {message.at && <When at={message.at} />}
       {message.usage && (
         <span className="meta" title="Tokens read and written">
           {message.usage.input_tokens ?? 0} in, {message.usage.output_tokens ?? 0} out
@@ -300,8 +321,17 @@ function AnswerTools({ message, last }: { message: Message; last: boolean }) {
   );
 }
 
+function When({ at }: { at: number }) {
+  const now = useNow(60_000);
+  return (
+    <time className="meta" dateTime={new Date(at).toISOString()} title={fullTime(at)}>
+      {ago(at, now)}
+    </time>
+  );
+}
+
 /* Tools that already did something are not run again silently: the person is told first. */
-function Retry({ message }: { message: Message }) {
+function Retry({ message, words }: { message: Message; words?: string }) {
   const chat = useChat();
   const [asks, setAsks] = useState(false);
   const ran = callsOf(message).filter((c) => c.status === 'done' && (c.approval || chat.tool(c.name)?.idempotent === false));
@@ -321,18 +351,29 @@ function Retry({ message }: { message: Message }) {
   return (
     <button
       type="button"
-      className="quiet"
-      aria-label="Answer again"
+      className={words ? 'button outline' : 'quiet'}
+      aria-label={words ?? 'Answer again'}
       title="Answer again"
       onClick={() => (ran.length ? setAsks(true) : chat.regenerate(message))}
     >
-      <Icon name="retry" size={16} />
+      {words ?? <Icon name="retry" size={16} />}
     </button>
   );
 }
 
+/* Silences longer than this are explained. */
+const silence_s = 5;
+
+interface ThinkingProps {
+  status: string | null;
+  since: number | null;
+  stopping: boolean;
+  /** The last thing that is known to have happened. */
+  after?: string;
+}
+
 /** Between sending and the first word: what is known, and since when nothing has been heard. */
-export function Thinking({ status, since, stopping }: { status: string | null; since: number | null; stopping: boolean }) {
+export function Thinking({ status, since, stopping, after }: ThinkingProps) {
   const now = useNow(1000, since !== null);
   const s = since ? Math.floor((now - since) / 1000) : 0;
   return (
@@ -343,7 +384,18 @@ export function Thinking({ status, since, stopping }: { status: string | null; s
         <i />
       </span>
       <span>{stopping ? 'Stopping…' : (status ?? 'Thinking...')}</span>
-      {s >= 5 && <span className="meta">{s} s</span>}
+      {s >= silence_s && (
+        <span className="meta">
+          {s} s{after && `, after ${after}`}
+        </span>
+      )}
     </div>
   );
+}
+
+/** In the middle of an answer: it goes on, but nothing has come for a while. */
+export function Silence({ open }: { open: Message }) {
+  const heard = useMemo(() => Date.now(), [open]);
+  const s = Math.floor((useNow(1000) - heard) / 1000);
+  return s >= silence_s ? <p className="ending silence">Nothing new for {s} s; the answer is not finished yet.</p> : null;
 }

@@ -7,7 +7,7 @@
 import { memo, useEffect, useId, useState } from 'react';
 import type { Call } from '../protocol';
 import { ApprovalCard, ApprovalRecordLine } from './ApprovalCard';
-import { useNow } from './context';
+import { useNarrow, useNow } from './context';
 import { Embed, hasEmbed } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
@@ -15,7 +15,8 @@ import { UnknownCard } from './UnknownCard';
 import { duration, stateIcon, summaryOf, wordOf } from './words';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
-  if (call.status === 'asking') return <ApprovalCard call={call} />;
+  const narrow = useNarrow();
+  if (call.status === 'asking') return narrow ? <AskedBelow call={call} /> : <ApprovalCard call={call} />;
   if (call.status === 'unknown') return <UnknownCard call={call} />;
   if (call.status === 'preparing' && call.intent) return <IntentLine call={call} />;
   return (
@@ -25,6 +26,17 @@ export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
     </>
   );
 });
+
+function AskedBelow({ call }: { call: Call }) {
+  return (
+    <p className="asked" data-call={call.id}>
+      <Icon name="shield" size={16} />
+      <span>
+        <code>{call.name}</code> waits for your answer, below.
+      </span>
+    </p>
+  );
+}
 
 /* Intent and start often come in the same millisecond; a person needs a moment to read what is about to happen. */
 const announced_ms = 600;

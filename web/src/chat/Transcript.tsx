@@ -6,10 +6,10 @@
  * browser's scroll anchoring keeps the place.
  */
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
-import { readVersion, type Message, type ThreadState } from '../protocol';
+import { callsOf, readVersion, settled, type Message, type ThreadState } from '../protocol';
 import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
-import { MessageView, Thinking } from './Message';
+import { MessageView, Silence, Thinking } from './Message';
 import { useStick } from './useStick';
 
 const firstShown = 60;
@@ -127,7 +127,10 @@ function tailOf(state: ThreadState, waiting: boolean): React.ReactNode {
   const silent =
     waiting || (open?.status === 'open' && (state.statusText !== null || open.parts.length === 0 || state.waitingSince !== null));
   const running = open ? Object.values(open.calls).some((c) => c.status === 'running') : false;
-  return silent && !running ? <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} /> : null;
+  if (running || (!silent && open?.status !== 'open')) return null;
+  if (!silent) return <Silence open={open!} />;
+  const step = open ? callsOf(open).findLast((c) => settled.has(c.status)) : undefined;
+  return <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} after={step?.name} />;
 }
 
 function Older({ onSeen }: { onSeen: () => void }) {

@@ -1,5 +1,5 @@
 /* context.ts -- what the parts of a conversation can ask of the page around them. */
-import { createContext, useContext, useEffect, useState } from 'react';
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { Message, SuggestedAction, VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 
@@ -13,7 +13,11 @@ export interface ChatActions {
   discard(id: string): void;
   edit(id: string, text: string): void;
   regenerate(answer: Message): void;
+  /** Sends once more the question that led to this call. */
+  again(callId: string): void;
   tool(name: string): ToolInfo | undefined;
+  /** "you", if it is. */
+  name(who: string): string;
 }
 
 export const ChatContext = createContext<ChatActions | null>(null);
@@ -33,6 +37,16 @@ export interface VersionSwitcher {
 }
 
 export const VersionContext = createContext<VersionSwitcher>({ places: new Map(), old: new Set(), show: () => undefined });
+
+/* A phone: what needs a decision stands above the composer there (AskSheet). */
+const narrow = typeof matchMedia === 'function' ? matchMedia('(max-width: 560px)') : null;
+
+export function useNarrow(): boolean {
+  return useSyncExternalStore(
+    (f) => (narrow?.addEventListener('change', f), () => narrow?.removeEventListener('change', f)),
+    () => narrow?.matches ?? false,
+  );
+}
 
 /** The time, again every `every_ms` while `on`. One timer per user; cards are few. */
 export function useNow(every_ms: number, on = true): number {

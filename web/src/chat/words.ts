@@ -109,3 +109,20 @@ export function humanName(name: string): string {
   const words = name.replace(/[._-]+/g, ' ').trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+const scripts: [RegExp, string][] = [
+  [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, 'ja'],
+  [/\p{Script=Hangul}/u, 'ko'],
+  [/\p{Script=Han}/u, 'zh'],
+  [/\p{Script=Thai}/u, 'th'],
+  [/\p{Script=Hebrew}/u, 'he'],
+  [/\p{Script=Greek}/u, 'el'],
+];
+
+/** The language of a text where its letters tell it (and most of them do): voices and glyphs depend on it. */
+export function languageOf(text: string): string | undefined {
+  const letters = text.slice(0, 400).match(/\p{L}/gu) ?? [];
+  const found = scripts.find(([script]) => letters.some((l) => script.test(l)));
+  const foreign = letters.filter((l) => !/\p{Script=Latin}/u.test(l)).length;
+  return found && foreign * 2 > letters.length ? found[1] : undefined;
+}

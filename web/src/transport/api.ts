@@ -118,6 +118,12 @@ export class Api {
     return this.json('GET', `/v1/approvals/${id}`);
   }
 
+  /** After a 409: the record, and what became of it in a sentence. */
+  async decided(id: string): Promise<{ record: ApprovalRecord; words: string } | null> {
+    const record = await this.approval(id).catch(() => null);
+    return record && { record, words: `Decided already: ${record.status}${record.decided_by ? ` by ${record.decided_by}` : ''}.` };
+  }
+
   decide(
     id: string,
     answer: { confirmed: boolean; reason?: string; answer_id?: string },

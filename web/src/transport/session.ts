@@ -438,10 +438,10 @@ export class Session implements LinkHost {
 
   private async answerFailed(id: string, confirmed: boolean, error: unknown): Promise<void> {
     if (error instanceof Refused && error.status === 409) {
-      const record = await this.api.approval(id).catch(() => null);
-      if (record) {
-        this.dispatch({ type: 'approval', record });
-        this.options.notice(`Decided already: ${record.status}${record.decided_by ? ` by ${record.decided_by}` : ''}.`);
+      const found = await this.api.decided(id);
+      if (found) {
+        this.dispatch({ type: 'approval', record: found.record });
+        this.options.notice(found.words);
         return;
       }
     }
