@@ -212,7 +212,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
         onClick={() => setOpen(!open)}
         title={a.decidedAt ? fullTime(a.decidedAt) : undefined}
       >
-        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : 'clock'} size={16} />
+        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : a.status === 'expired' ? 'hourglass' : 'stop'} size={16} />
         <span>
           {verdict[a.status]}
           {who}
