@@ -36,9 +36,9 @@ conformance: setup ## the MCP client against real servers and the conformance su
 	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
 	@node test/mcp/run.mjs
 
-faults: setup ## kill -9 at random instants and fault points, a payment ledger as judge; LONG=1: 10,000 kills
+faults: setup ## kill -9, full disks, failing memory, clock jumps ..., a payment ledger as judge; LONG=1: 10,000 kills; T=word: some
 	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
-	@for f in test/fault/*.mjs; do KILLS=$(if $(LONG),10000,$(KILLS)) node $$f || exit 1; done
+	@LONG=$(LONG) node test/fault/run.mjs "$(T)"
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers

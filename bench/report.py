@@ -32,6 +32,8 @@ ROWS = [
     ("idle_ws_bytes", "Memory of an idle WebSocket (10,000)", "bytes", [(None, "<=", 3 * 1024)]),
     ("turns_per_s", "Tool turns per second", "count", [("aisdk", ">=", 30)]),
     ("turns_per_cpu_s", "Tool turns per CPU second", "count", []),
+    ("turns_exec", "… with a process started for each call", "count", []),
+    ("turns_mcp", "… with a call to an MCP server over stdio", "count", []),
     ("approval_us", "Approval to the first event that follows", "us", [("aisdk", "<=", 1)]),
     ("cold_ms", "Cold start to the first event", "ms", [(None, "<=", 30)]),
     ("idle_mb", "Memory after the start", "MB", [(None, "<=", 12)]),

@@ -46,6 +46,7 @@ bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct st
     *k = (struct kit){ .config = c, .loop = l };
     arena_init(&k->arena, 0);
     registry_init(&k->registry);
+    curl_pool_init(&k->pool, l, 1);
     k->models = arena_array(&k->arena, c->model_count + 1, sizeof *k->models);
     k->lists = arena_array(&k->arena, c->page_count + 1, sizeof *k->lists);
     if (!k->models || !k->lists) return no_memory(why);
@@ -98,13 +99,6 @@ static bool need_children(struct kit *k, struct str *why)
     return false;
 }
 
-static bool need_pool(struct kit *k, struct str *why)
-{
-    if (k->pool_open) return true;
-    k->pool_open = curl_pool_init(&k->pool, k->loop, 1) == OK;
-    return k->pool_open ? true : no_memory(why);
-}
-
 static enum err read_runner(struct kit *k, const struct config_tool *c, struct tool *t, struct buf *why)
 {
     switch (c->runner) {
@@ -140,7 +134,6 @@ static bool add_tool(struct kit *k, const struct config_tool *c, struct str *why
     enum err     e = OK;
     if (!t) return no_memory(why);
     if (c->runner == RUNNER_EXEC && !need_children(k, why)) return false;
-    if (c->runner == RUNNER_HTTP && !need_pool(k, why)) return false;
     fill_tool(c, t);
     buf_init(&text, 4096);
     if (c->confirm && (e = policy_read(t, c->confirm, &policy))) buf_lit(&text, policy ? policy : "\"confirm\" is wrong");
@@ -154,7 +147,7 @@ static bool add_tool(struct kit *k, const struct config_tool *c, struct str *why
 static bool add_mcp(struct kit *k, const struct config_mcp *c, struct str *why)
 {
     struct buf text;
-    if (!need_pool(k, why) || (!c->http && !need_children(k, why))) return false;
+    if (!c->http && !need_children(k, why)) return false;
     struct mcp_host *host = arena_new(&k->arena, struct mcp_host);
     if (!host) return no_memory(why);
     *host = (struct mcp_host){ .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool };
@@ -244,9 +237,9 @@ void kit_free(struct kit *k, void (*done)(void *ctx), void *ctx)
     the_kit = k;
     k->done = done;
     k->done_ctx = ctx;
-    k->closing = 1 + (unsigned)k->mcp_count + k->pool_open + (k->upstream != NULL);
+    k->closing = 2 + (unsigned)k->mcp_count + (k->upstream != NULL);
     for (size_t i = 0; i < k->mcp_count; i++) mcp_stop(k->mcp[i], mcp_closed);
-    if (k->pool_open) curl_pool_close(&k->pool, pool_closed);
+    curl_pool_close(&k->pool, pool_closed);
     if (k->upstream) upstream_free(k->upstream, upstream_closed, k);
     closed_one(k);
 }

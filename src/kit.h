@@ -30,7 +30,6 @@ struct kit {
     struct registry      registry;
     struct children     *children;
     struct curl_pool     pool;
-    bool                 pool_open;
     struct mcp         **mcp;    size_t mcp_count;
     struct hub_page     *pages;  size_t page_count;
     struct hub_action   *actions; size_t action_count;

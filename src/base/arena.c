@@ -8,6 +8,8 @@
  */
 #include "base/arena.h"
 
+#include "base/fault.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -49,6 +51,7 @@ static atomic_long fail_after = -1;     /* allocations that may still pass; -1: 
 static bool may_pass(void)
 {
     atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    if (fault_fails("mem")) return false;
     long left = atomic_load_explicit(&fail_after, memory_order_relaxed);
     if (left < 0) return true;
     if (left == 0) return false;

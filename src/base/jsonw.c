@@ -184,10 +184,22 @@ void jw_null(struct jsonw *w)
     buf_lit(w->out, "null");
 }
 
+/* Between the tokens of a value there may be line ends; inside them there are none, they are escaped. */
+static void add_on_one_line(struct buf *out, struct str json)
+{
+    size_t from = out->len;
+
+    buf_str(out, json);
+    if (out->err || (!memchr(json.ptr, '\n', json.len) && !memchr(json.ptr, '\r', json.len))) return;
+    for (size_t i = from; i < out->len; i++)
+        if (out->ptr[i] == '\n' || out->ptr[i] == '\r') out->ptr[i] = ' ';
+}
+
 void jw_raw(struct jsonw *w, struct str json)
 {
     comma(w);
-    buf_str(w->out, json.len ? json : STR("null"));
+    if (json.len) add_on_one_line(w->out, json);
+    else buf_lit(w->out, "null");
 }
 
 /* --- trees ---------------------------------------------------------------------- */
@@ -252,6 +264,11 @@ void jw_canonical(struct jsonw *w, const struct jv *v)
 /* --- key and value ---------------------------------------------------------------- */
 
 void jw_kstr(struct jsonw *w, const char *key, struct str s)     { jw_key(w, key); jw_str(w, s); }
+void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b)
+{
+    jw_kstr(w, key, buf_view(b));
+    if (b->err) w->out->err = b->err;
+}
 void jw_kstrz(struct jsonw *w, const char *key, const char *z)   { jw_key(w, key); jw_strz(w, z); }
 void jw_kint(struct jsonw *w, const char *key, int64_t v)        { jw_key(w, key); jw_int(w, v); }
 void jw_kbool(struct jsonw *w, const char *key, bool v)          { jw_key(w, key); jw_bool(w, v); }

@@ -30,13 +30,14 @@ void jw_int(struct jsonw *w, int64_t v);
 void jw_f64(struct jsonw *w, double v);                   /* shortest form that reads back; null for NaN/inf */
 void jw_bool(struct jsonw *w, bool v);
 void jw_null(struct jsonw *w);
-void jw_raw(struct jsonw *w, struct str json);            /* a complete value, taken as it is; empty writes null */
+void jw_raw(struct jsonw *w, struct str json);            /* a complete value, taken as it is but for line ends, which become blanks; empty writes null */
 void jw_jv(struct jsonw *w, const struct jv *v);          /* a tree, members in their order, numbers as written */
 /* Canonical: members sorted bytewise by key, no blanks, strings in one spelling. For digests. */
 void jw_canonical(struct jsonw *w, const struct jv *v);
 
 /* Shorthands: key and value. */
 void jw_kstr(struct jsonw *w, const char *key, struct str s);
+void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b);   /* its text; an error in it is one here too */
 void jw_kstrz(struct jsonw *w, const char *key, const char *z);
 void jw_kint(struct jsonw *w, const char *key, int64_t v);
 void jw_kbool(struct jsonw *w, const char *key, bool v);

@@ -102,6 +102,8 @@ void encode_restart(struct encoder *e, struct buf *out);
 
 /* "seq.units"; false when it is not that. */
 bool place_parse(struct str s, uint64_t *seq, uint64_t *units);
+/* Can an event of this thread have that place? Not beyond its head, and not inside a character. */
+bool place_fits(const struct thread *t, uint64_t seq, uint64_t units);
 
 /* --- for dialects ------------------------------------------------------------------ */
 

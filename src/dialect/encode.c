@@ -122,6 +122,32 @@ void encode_part_end(struct encoder *e, const struct part *p)
     pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p }, NULL);
 }
 
+static bool is_quiet(const struct fact *f)
+{
+    return f->kind == FACT_SETTLED || f->kind == FACT_RESULT || f->kind == FACT_CREATED || f->kind == FACT_STOP;
+}
+
+/* What is spoken after `seq`: the next step, or the open one. */
+static struct parts parts_after(const struct thread *t, uint64_t seq)
+{
+    const struct fold      *f = thread_fold(t);
+    const struct open_step *s = thread_step(t);
+    uint64_t                head = thread_committed(t);
+    while (seq < head && is_quiet(f->facts[seq])) seq++;
+    if (seq == head) return s->active ? (struct parts){ s->parts, s->count, true } : (struct parts){ 0 };
+    const struct fact *next = f->facts[seq];
+    return next->kind == FACT_STEP ? (struct parts){ next->parts, next->parts_count, false } : (struct parts){ 0 };
+}
+
+bool place_fits(const struct thread *t, uint64_t seq, uint64_t units)
+{
+    if (seq > thread_committed(t)) return false;
+    if (!units) return true;
+    struct piece p = parts_at(parts_after(t, seq), units - 1);
+    /* The rest of a character would be told as a broken one. */
+    return p.what != PIECE_BYTES || p.bytes.ptr == p.part->text.ptr || ((unsigned char)p.bytes.ptr[0] & 0xc0) != 0x80;
+}
+
 /* One piece of a step; false when there is none at this place (yet). */
 static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
 {
@@ -136,11 +162,6 @@ static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
     if (p.what == PIECE_BYTES) pass_bytes(e, &p, room);
     else pass_edge(e, &p, NULL);
     return e->units != before;
-}
-
-static bool is_quiet(const struct fact *f)
-{
-    return f->kind == FACT_SETTLED || f->kind == FACT_RESULT || f->kind == FACT_CREATED || f->kind == FACT_STOP;
 }
 
 static void pass_fact(struct encoder *e, const struct thread *t, const struct fact *f)

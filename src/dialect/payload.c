@@ -93,7 +93,7 @@ static void write_why(struct jsonw *w, const struct call *c)
     buf_init(&b, 0);
     buf_lit(&b, "User denied execution: ");
     buf_str(&b, reason);
-    jw_kstr(w, "output", buf_view(&b));
+    jw_kbuf(w, "output", &b);
     buf_done(&b);
 }
 
@@ -229,8 +229,7 @@ void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, u
     struct buf message;
     buf_init(&message, 0);
     payload_message(&message, f, r, seq);
-    jw_kstr(w, "message", buf_view(&message));
-    if (message.err) w->out->err = message.err;
+    jw_kbuf(w, "message", &message);
     buf_done(&message);
     jw_kstr(w, "thread_id", thread);
     jw_kstr(w, "run_id", r->id);

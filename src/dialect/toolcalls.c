@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
 static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
@@ -48,7 +47,7 @@ static void part_end(struct encoder *e, const struct part *p)
     jw_kstr(&w, "toolName", p->tool);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+    step_intent_told(p);
 }
 
 /* --- facts ---------------------------------------------------------------------------------- */
@@ -63,7 +62,7 @@ static void status_update(struct encoder *e, const struct fact *f, const struct 
     buf_init(&text, 1024);
     if (f->text.len) buf_str(&text, f->text);
     else buf_printf(&text, "Running " STR_FMT "...", STR_ARG(c->tool));
-    jw_kstr(&w, "status", buf_view(&text));
+    jw_kbuf(&w, "status", &text);
     buf_done(&text);
     jw_kint(&w, "timestamp", f->at_ms);
     event_end(e, &w);

@@ -1,9 +1,7 @@
 /* typed.c -- the typed events of seed 001, with markers, the intent line of seed 000
  * and confirmations. Form: shared protocol page "seed-events", rulings in "doors". */
-#include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "run/metrics.h"
 
 static void status(struct encoder *e, const char *message)
 {
@@ -48,8 +46,9 @@ static size_t words(struct encoder *e, struct str bytes, bool last)
     bool silent = event_silent(e);
     buf_clear(&woven);
     size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
-    if (silent || !woven.len) return taken;
+    if (silent) return taken;
     if (woven.err) { e->out->err = woven.err; return taken; }
+    if (!woven.len) return taken;
     event_bytes(e, "text_delta", buf_view(&woven), taken);
     return taken;
 }
@@ -72,7 +71,7 @@ static void say_intent(struct encoder *e, const struct part *p)
     jw_kstr(&w, "tool_use_id", p->call);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    if (p->ended_ns) metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
+    step_intent_told(p);
 }
 
 static void part_end(struct encoder *e, const struct part *p)
@@ -117,7 +116,7 @@ static void told_complete(struct encoder *e, const struct call *c)
     buf_init(&marker, 64);
     marker_put(&e->weave, &marker, index);
     if (event_begin(e, &w, "text_delta")) {
-        jw_kstr(&w, "text", buf_view(&marker));
+        jw_kbuf(&w, "text", &marker);
         event_end(e, &w);
     }
     buf_done(&marker);
@@ -249,7 +248,7 @@ static void reset(struct encoder *e, const struct thread *t)
     if (!r || !event_begin_live(e, &w, "step_reset")) return;
     buf_init(&text, 0);
     payload_message(&text, thread_fold(t), r, e->seq);
-    jw_kstr(&w, "message", buf_view(&text));
+    jw_kbuf(&w, "message", &text);
     event_end(e, &w);
     buf_done(&text);
 }

@@ -132,13 +132,26 @@ static int choose(const struct curl_pool *p)
     return (int)best;
 }
 
+/* Made at its first transfer: a server that has not called anybody yet needs neither the handles nor OpenSSL. */
+static bool is_open(struct curl_multi *m)
+{
+    if (m->handle) return true;
+    if (!(m->handle = curl_multi_init())) return false;
+    curl_multi_setopt(m->handle, CURLMOPT_SOCKETFUNCTION, want_socket);
+    curl_multi_setopt(m->handle, CURLMOPT_SOCKETDATA, m);
+    curl_multi_setopt(m->handle, CURLMOPT_TIMERFUNCTION, want_timer);
+    curl_multi_setopt(m->handle, CURLMOPT_TIMERDATA, m);
+    curl_multi_setopt(m->handle, CURLMOPT_MAXCONNECTS, IDLE_CONNS);
+    return true;
+}
+
 static void add(struct curl_pool *p, struct curl_job *j)
 {
     int i = choose(p);
     list_remove(&j->node);
     list_add(&p->running, &j->node);
     curl_easy_setopt(j->easy, CURLOPT_PRIVATE, (void *)j);
-    if (curl_multi_add_handle(p->multis[i].handle, j->easy) != CURLM_OK) {
+    if (!is_open(&p->multis[i]) || curl_multi_add_handle(p->multis[i].handle, j->easy) != CURLM_OK) {
         end_job(j, CURLE_OUT_OF_MEMORY);
         return;
     }
@@ -188,35 +201,18 @@ void curl_start(struct curl_pool *p, struct curl_job *j)
 
 void curl_cancel(struct curl_job *j) { end_job(j, CURLE_ABORTED_BY_CALLBACK); }
 
-static enum err multi_init(struct curl_pool *p, struct curl_multi *m)
+void curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)
 {
-    m->pool = p;
-    m->handle = curl_multi_init();
-    if (!m->handle) return ERR_NOMEM;
-    loop_timer_init(p->loop, &m->timer, on_timer);
-    curl_multi_setopt(m->handle, CURLMOPT_SOCKETFUNCTION, want_socket);
-    curl_multi_setopt(m->handle, CURLMOPT_SOCKETDATA, m);
-    curl_multi_setopt(m->handle, CURLMOPT_TIMERFUNCTION, want_timer);
-    curl_multi_setopt(m->handle, CURLMOPT_TIMERDATA, m);
-    curl_multi_setopt(m->handle, CURLMOPT_MAXCONNECTS, IDLE_CONNS);
-    return OK;
-}
-
-enum err curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)
-{
-    static bool global;
-
-    if (multis == 0 || multis > CURL_MULTIS_MAX) return ERR_RANGE;
-    if (!global && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) return ERR_NOMEM;
-    global = true;
+    must(multis > 0 && multis <= CURL_MULTIS_MAX);
     signal(SIGPIPE, SIG_IGN);                 /* OpenSSL writes without MSG_NOSIGNAL */
-    *p = (struct curl_pool){ .loop = l, .dirty.flush = flush };
+    *p = (struct curl_pool){ .loop = l, .count = multis, .dirty.flush = flush };
     list_init(&p->starting);
     list_init(&p->ending);
     list_init(&p->running);
-    for (; p->count < multis; p->count++)
-        if (multi_init(p, &p->multis[p->count]) != OK) break;
-    return p->count > 0 ? OK : ERR_NOMEM;     /* fewer handles than asked for are only slower */
+    for (unsigned i = 0; i < multis; i++) {
+        p->multis[i].pool = p;
+        loop_timer_init(l, &p->multis[i].timer, on_timer);
+    }
 }
 
 static void timer_closed(struct loop_timer *t)
@@ -229,7 +225,7 @@ static void close_handles(struct curl_pool *p)
 {
     p->open_handles = p->count;
     for (unsigned i = 0; i < p->count; i++) {
-        curl_multi_cleanup(p->multis[i].handle);
+        if (p->multis[i].handle) curl_multi_cleanup(p->multis[i].handle);
         p->multis[i].handle = NULL;
     }
     loop_undirty(&p->dirty);
@@ -258,7 +254,7 @@ static void trust(CURL *e)
 
 CURL *curl_easy_new(bool env_proxy)
 {
-    CURL *e = curl_easy_init();
+    CURL *e = curl_easy_init();          /* the first one sets up libcurl and OpenSSL */
     if (!e) return NULL;
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);

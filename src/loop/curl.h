@@ -60,8 +60,8 @@ struct curl_pool {
     void            (*on_closed)(struct curl_pool *p);
 };
 
-/* `multis`: 8 for models, 1 where few transfers are expected. ERR_NOMEM, ERR_RANGE. */
-MUST_CHECK enum err curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis);
+/* `multis`: 8 for models, 1 where few transfers are expected; each costs nothing until it is needed. */
+void curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis);
 /* Cancels what is running, then calls on_closed (on the loop, later): the pool's memory may go then. */
 void curl_pool_close(struct curl_pool *p, void (*on_closed)(struct curl_pool *p));
 

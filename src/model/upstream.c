@@ -17,7 +17,7 @@
 #include "loop/curl.h"
 
 #define MULTIS        8
-#define READ_SIZE     2048          /* libcurl's buffer per transfer; one event of a stream is far smaller */
+#define READ_SIZE     16384         /* libcurl's buffer per transfer: a burst in few reads; of one that speaks slowly only the first page is ever touched */
 #define TICK_MIN_MS   20            /* deadlines are not finer than this */
 #define DRAIN_MS      1000
 #define DRAIN_MAX     65536
@@ -370,10 +370,7 @@ struct upstream *upstream_new(struct loop *l)
 {
     struct upstream *up = mem_alloc(sizeof *up);
     if (!up) return NULL;
-    if (curl_pool_init(&up->pool, l, MULTIS) != OK) {
-        mem_free(up);
-        return NULL;
-    }
+    curl_pool_init(&up->pool, l, MULTIS);
     /* Looked-up names and TLS sessions serve all CURLM. Without: only slower. */
     up->share = curl_share_init();
     curl_share_setopt(up->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);

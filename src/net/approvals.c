@@ -41,6 +41,11 @@ static struct listing *listing_new(struct server *s, struct request *q)
 
 static void listing_send(struct listing *k)
 {
+    if (k->arena.failed) {             /* a filter that got lost would show more, not less */
+        conn_error(k->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        listing_free(k);
+        return;
+    }
     conn_hold(k->conn, &k->hold);
     store_list(k->app->store, &k->list);
 }
@@ -53,7 +58,7 @@ static void unavailable(struct conn *c)
 /* Other people's, too. */
 static void look_everywhere(struct listing *k, bool everywhere)
 {
-    if (everywhere) k->list.owner = STR_NONE;
+    k->list.everybody = everywhere;
 }
 
 static bool decides_all(const struct app *a, const struct request *q)
@@ -75,7 +80,7 @@ static void write_row(struct buf *out, const struct store_list *l, const struct 
 {
     struct str   body = row->approval.body;
     struct jsonw w;
-    if (l->owner.ptr || !str_starts(body, STR("{\""))) { buf_str(out, body); return; }
+    if (!l->everybody || !str_starts(body, STR("{\""))) { buf_str(out, body); return; }
     buf_lit(out, "{\"owner\":");
     jsonw_init(&w, out);
     jw_str(&w, row->owner);

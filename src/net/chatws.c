@@ -139,6 +139,8 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
 
 enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
 
+static bool is_away(const struct stream *s) { return !s->finished && s->follower.thread && thread_away(s->follower.thread); }
+
 /* One item of one stream, with its `end` or `error` frame when it was the last. */
 static enum item pull_item(struct stream *s, struct buf *out, size_t end)
 {
@@ -146,11 +148,12 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     struct encoder before = s->enc;
     uint64_t       sequence = s->sequence;
     struct buf    *item = frames_begin();
-    enum encoded   r = s->finished || !t ? ENCODED_END : s->enc.seq > thread_committed(t) ? ENCODED_NOTHING
+    enum encoded   r = s->finished || !t ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
                      : encode_next(&s->enc, t, item, end - out->len - FRAME_ROOM);
     bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
     if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
+    if (item->err) { conn_ws_close(s->ws->conn, 1011, "out of memory"); return ITEM_NONE; }      /* it comes back by its cursor */
     if (!frames_send(&s->ws->source, out, end, &s->sent)) {
         before.horizon = s->enc.horizon;
         s->enc = before;
@@ -170,6 +173,7 @@ static enum pull pull(struct source *source, struct buf *out, size_t room)
 {
     struct chatws *c = LIST_ITEM(source, struct chatws, source);
     size_t         end = out->len + room;
+    if (c->cut && is_away(c->cut)) return PULL_WAIT;
     if (c->cut && pull_item(c->cut, out, end) == ITEM_CUT) return PULL_MORE;
     for (bool any = true; any;) {
         any = false;

@@ -130,7 +130,7 @@ static void on_events(struct ask *k, struct command *c, const struct answer *a)
     if (a->status >= 400) { answer_error(k->conn, a); return; }
     if (c->text.len) place_parse(c->text, &seq, &units);
     else seq = thread_committed(a->thread);
-    if (seq > thread_committed(a->thread)) { conn_error(k->conn, 422, "bad_place", "\"after\" lies beyond what this conversation has."); return; }
+    if (!place_fits(a->thread, seq, units)) { conn_error(k->conn, 422, "bad_place", "\"after\" is no place in this conversation: it lies beyond its end, or inside a character."); return; }
     follow_stream(k->conn, a->thread, &(struct follow_start){ .dialect = &dialect_typed, .mode = STREAM_THREAD, .seq = seq,
                                                               .units = units, .reasoning = k->reasoning });
 }

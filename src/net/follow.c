@@ -29,8 +29,7 @@ static enum encoded next_item(struct follow *w, size_t room)
     struct thread *t = w->follower.thread;
     buf_clear(&scratch);
     if (w->over || !t) return ENCODED_END;
-    if (w->enc.seq > thread_committed(t)) return ENCODED_NOTHING;      /* being read again after a failed append */
-    enum encoded r = encode_next(&w->enc, t, &scratch, room);
+    enum encoded r = thread_away(t) ? ENCODED_NOTHING : encode_next(&w->enc, t, &scratch, room);
     if (r != ENCODED_NOTHING || !hub_draining(w->hub)) return r;
     encode_restart(&w->enc, &scratch);
     return ENCODED_END;
@@ -40,6 +39,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     size_t         end = out->len + room;
+    if (w->sent && !w->over && w->follower.thread && thread_away(w->follower.thread)) return PULL_WAIT;      /* the rest of an item */
     while (w->sent || end - out->len >= ITEM_ROOM) {
         struct encoder before = w->enc;
         size_t         left = end - out->len;

@@ -235,14 +235,53 @@ static bool begin_chunks(struct http1 *p, struct str encoding)
     return true;
 }
 
+/* The name, or what becomes of it where headers are variables: every letter that may not stand in one is the same. */
+static bool resembles(struct str name, struct str want)
+{
+    if (name.len != want.len) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        struct str c = str_n(name.ptr + i, 1), w = str_n(want.ptr + i, 1);
+        if (strchr("-_.!#$%&'*+^`|~", name.ptr[i])) c = STR("-");
+        if (!str_eq_nocase(c, w)) return false;
+    }
+    return true;
+}
+
+/* A framing header must be one for everybody: by its exact name, not taken off by a proxy as an option
+ * of the connection, and with no more blanks around its value than the one after the colon (there are
+ * readers that take off fewer than RFC 9112 5 says, and then do not know the value). */
+static bool check_framing_header(struct http1 *p, const char *name)
+{
+    struct request *q = p->request;
+    struct str      want = str_c(name);
+
+    if (request_lists(q, "Connection", name))
+        return refuse(p, 400, "bad_framing", "A header that says where the body ends belongs to the request, not to the connection.");
+    for (size_t i = 0; i < q->header_count; i++) {
+        const struct header *h = &q->headers[i];
+        if (!resembles(h->name, want)) continue;
+        if (!str_eq_nocase(h->name, want))
+            return refuse(p, 400, "bad_framing", "A header's name can be taken for one that says where the body ends.");
+        size_t before = (size_t)(h->value.ptr - (h->name.ptr + h->name.len + 1));
+        if (h->value.len && (before > 1 || (before && h->value.ptr[-1] != ' ') || h->value.ptr[h->value.len] != '\r'))
+            return refuse(p, 400, "bad_framing", "A header that says where the body ends has blanks around its value.");
+    }
+    return true;
+}
+
 /* RFC 9112 6.3: where the body ends. Nothing here may be guessed. */
 static bool parse_framing(struct http1 *p)
 {
     struct str length = request_header(p->request, "Content-Length");
     struct str encoding = request_header(p->request, "Transfer-Encoding");
+    bool       reads = str_is(p->request->method, "GET") || str_is(p->request->method, "HEAD");
 
+    if (!check_framing_header(p, "Content-Length") || !check_framing_header(p, "Transfer-Encoding")) return false;
     if (length.ptr && encoding.ptr)
         return refuse(p, 400, "bad_framing", "Content-Length and Transfer-Encoding exclude each other.");
+    /* Many do not look for it, and would take it for the next request (RFC 9110 9.3.1). */
+    if (reads && (encoding.ptr || (length.ptr && !str_is(length, "0"))))
+        return refuse(p, 400, "unexpected_body", "A GET or HEAD request has no body here.");
     if (encoding.ptr) return begin_chunks(p, encoding);
     if (length.ptr && !begin_length(p, length)) return false;
     if (p->left == 0) p->status = HTTP1_DONE;

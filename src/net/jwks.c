@@ -97,10 +97,7 @@ struct jwks *jwks_new(struct loop *l, struct str url, unsigned algorithms)
     j->loop = l;
     j->algorithms = algorithms;
     memcpy(j->url, url.ptr, url.len);
-    if (curl_pool_init(&j->pool, l, 1) != OK) {
-        mem_free(j);
-        return NULL;
-    }
+    curl_pool_init(&j->pool, l, 1);
     loop_timer_init(l, &j->timer, on_timer);
     j->open = 2;
     fetch(j);

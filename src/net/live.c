@@ -212,7 +212,7 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     size_t         end = out->len + room;
     enum encoded   r;
     if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
-    if (!t || l->enc.seq > thread_committed(t)) return PULL_WAIT;
+    if (!t || thread_away(t)) return PULL_WAIT;
     while (l->sent || end - out->len >= ITEM_ROOM) {
         if (l->resume && !l->sent) begin_resume(l);
         if (!pull_item(l, out, end, &r)) return PULL_MORE;
@@ -466,7 +466,7 @@ static void up_resume(struct live *l, const struct jv *m)
 {
     uint64_t       seq, units;
     struct thread *t = l->follower.thread;
-    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && seq > thread_committed(t))) {
+    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && !place_fits(t, seq, units))) {
         send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
         return;
     }

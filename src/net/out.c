@@ -6,6 +6,7 @@
  * moves into a struct blocked, libuv waits for room, and the source is not asked
  * again before the rest is gone: that is the whole of back-pressure.
  */
+#include "base/fault.h"
 #include "base/log.h"
 #include "net/conn_int.h"
 
@@ -149,7 +150,9 @@ static void write_all(struct conn *c, const struct buf *more)
 
     if (c->out.err || more->err) { conn_doom(c); return; }
     if (all == 0) return;
+    fault_hit("net.before_write");
     int n = uv_try_write((uv_stream_t *)&c->tcp, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
+    fault_hit("net.after_write");
     if (n == UV_EAGAIN) n = 0;
     if (n < 0) { conn_doom(c); return; }
     if (n > 0) c->sent_ms = conn_now(c);

@@ -82,7 +82,13 @@ void rest_threads(struct server *s, struct request *q)
     k->hold.cancelled = listing_left;
     k->list = (struct store_list){ .kind = STORE_THREADS, .owner = arena_dup(&k->arena, owner_of(q)), .limit = (unsigned)limit,
                                    .before = arena_dup(&k->arena, before), .search = arena_dup(&k->arena, search), .done = on_threads };
-    if (all) k->list.owner = STR_NONE;
+    k->list.everybody = all;
+    if (k->arena.failed) {
+        arena_done(&k->arena);
+        mem_free(k);
+        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return;
+    }
     conn_hold(q->conn, &k->hold);
     store_list(app_of(s)->store, &k->list);
 }

@@ -45,19 +45,31 @@ static void allow_add(struct arena *a, struct str *allow, const char *method)
     if (strcmp(method, "GET") == 0) allow_add(a, allow, "HEAD");
 }
 
-static struct str allowed(const struct route *routes, struct request *q)
+/* "/" + "*": takes what nobody else has. */
+static bool takes_all(const struct route *r) { return strcmp(r->pattern, "/*") == 0 || strcmp(r->pattern, "*") == 0; }
+
+static struct str allowed(const struct route *routes, struct request *q, bool rest)
 {
     struct str allow = STR_NONE, param[4];
 
     for (const struct route *r = routes; r->pattern; r++)
-        if (route_matches(r->pattern, q->path, param)) allow_add(q->arena, &allow, r->method);
+        if (takes_all(r) == rest && route_matches(r->pattern, q->path, param)) allow_add(q->arena, &allow, r->method);
     return allow;
+}
+
+static const struct route *fitting(const struct route *routes, struct request *q, bool rest)
+{
+    for (const struct route *r = routes; r->pattern; r++)
+        if (takes_all(r) == rest && method_fits(r->method, q->method) && route_matches(r->pattern, q->path, q->param)) return r;
+    return NULL;
 }
 
 struct route_match route_find(const struct route *routes, struct request *q)
 {
-    for (const struct route *r = routes; r->pattern; r++)
-        if (method_fits(r->method, q->method) && route_matches(r->pattern, q->path, q->param))
-            return (struct route_match){ r, STR_NONE };
-    return (struct route_match){ NULL, allowed(routes, q) };
+    const struct route *r = fitting(routes, q, false);
+    if (r) return (struct route_match){ r, STR_NONE };
+    struct str allow = allowed(routes, q, false);
+    if (allow.len) return (struct route_match){ NULL, allow };
+    if ((r = fitting(routes, q, true))) return (struct route_match){ r, STR_NONE };
+    return (struct route_match){ NULL, allowed(routes, q, true) };
 }

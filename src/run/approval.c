@@ -39,7 +39,8 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
     struct buf b;
     buf_init(&b, 4096);
     intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
-    struct str s = arena_dup(a, buf_view(&b));
+    struct str s = b.err == ERR_NOMEM ? STR_NONE : arena_dup(a, buf_view(&b));      /* half a question asks something else */
+    if (!s.ptr) a->failed = true;
     buf_done(&b);
     return s;
 }
@@ -48,6 +49,8 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     unsigned           expires_s = tool ? tool->expires_s : 86400;
+    char               digest[TOOL_DIGEST] = "";
+    enum err           e = tool ? tool_digest(tool, digest) : OK;
     f->id = approval_id(a, c);
     f->tool = c->tool;
     f->risk = tool && tool->risk.len ? tool->risk : STR("low");
@@ -55,8 +58,8 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
     if (!f->ask.ptr) f->ask = question(a, tool, c);
     /* The definition's digest: a tool that changed since must be asked again. */
-    if (tool) f->note = arena_printf(a, "%016llx", (unsigned long long)tool->digest);
-    return f->id.ptr && f->digest.ptr && f->ask.ptr ? OK : ERR_NOMEM;
+    f->note = arena_dup(a, str_c(digest));
+    return e ? e : f->id.ptr && f->digest.ptr && f->ask.ptr && f->note.ptr ? OK : ERR_NOMEM;
 }
 
 /* What the model is told of a call that a person, the clock or the next message refused. */
@@ -73,7 +76,7 @@ struct str approval_refusal(struct arena *a, const struct call *c)
     jw_kbool(&w, "denied", true);
     if (c->decided->reason.len) jw_kstr(&w, "reason", c->decided->reason);
     jw_end_obj(&w);
-    struct str s = arena_dup(a, buf_view(&b));
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     buf_done(&b);
     return s.ptr ? s : STR("{\"error\":\"User denied execution\",\"denied\":true}");
 }
@@ -184,7 +187,7 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
     buf_init(&body, 0);
     write_row(&body, t, c, r);
     *row = (struct store_approval){ .id = r->id, .call = c->id, .tool = c->tool, .status = str_c(r->status),
-                                    .body = arena_dup(&t->batch, buf_view(&body)),
+                                    .body = body.err ? STR_NONE : arena_dup(&t->batch, buf_view(&body)),
                                     .requested_ms = r->asked ? r->asked->at_ms : c->started ? c->started->at_ms : 0,
                                     .expires_ms = due(t, c, r) };
     buf_done(&body);

@@ -211,7 +211,7 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
     if (!f.id.len || known_message(t, f.id)) {
         if (f.id.len) f.replaces = f.id;            /* the same id again is an edit of that message */
-        f.id = id_new(&c->arena, "m_");
+        if (!(f.id = id_new(&c->arena, "m_")).ptr) return *e = ERR_NOMEM, true;
     }
     if (c->replaces.len && known_message(t, c->replaces)) f.replaces = c->replaces;
     title_from(t, c->text);
@@ -245,7 +245,7 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
                       .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
-    work_judge(t, &p);
+    if (!p.call.ptr || (*e = work_judge(t, &p))) return *e = ERR_NOMEM, true;
     struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
     title_from(t, c->action);
     *e = begin_run(t, c, &f);
@@ -295,13 +295,13 @@ static bool echo_differs(const struct command *c, const struct call *call)
     return c->echo_args && !jv_equal(c->echo_args, call->args);
 }
 
-static bool tool_is_gone(const struct thread *t, const struct call *call)
+static bool tool_is_gone(const struct thread *t, const struct call *call, enum err *e)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, call->tool);
+    char               digest[TOOL_DIGEST];
     if (!tool) return true;
-    char digest[24];
-    snprintf(digest, sizeof digest, "%016llx", (unsigned long long)tool->digest);
-    return call->asked->note.len && !str_is(call->asked->note, digest);
+    if (!call->asked->note.len || (*e = tool_digest(tool, digest))) return false;
+    return !str_is(call->asked->note, digest);
 }
 
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
@@ -337,12 +337,12 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (is_decided(t, c, call)) return true;
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
-    if (tool_is_gone(t, call)) {
+    if (tool_is_gone(t, call, e)) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
             *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
         return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
     }
-    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
+    if (!*e) *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
 }
@@ -404,7 +404,7 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
     if (is_foreign_result(t, c, call) || is_second_result(t, c, call)) return true;
     struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT, .call = call->id,
                       .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE, .text = result_text(c), .value = c->value };
-    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    f.ms = work_ms(call);
     f.by = c->by;
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
@@ -550,7 +550,7 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
     if (!call || call->state == CALL_FINISHED) return;
     struct fact f = { .kind = FACT_FINISHED, .call = call->id };
     work_finished_fact(c, &f);
-    if (call->started) f.ms = clock_wall_ms() - call->started->at_ms;
+    f.ms = work_ms(call);
     *e = thread_add(t, &f);
 }
 

@@ -71,7 +71,7 @@ struct hub {
     struct map         threads;
     struct list        idle; unsigned idle_count;
     unsigned           runs;
-    bool               draining;
+    bool               draining, unrecovered;      /* unrecovered: what the last process left could not all be looked at yet */
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */
     struct loop_timer  retry;              /* stalled threads try again */
@@ -109,10 +109,12 @@ void work_cancel_jobs(struct thread *t);                    /* those of calls th
 void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
 void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
-/* Which gate a complete call goes through; sets part->gate, client, problem. */
-void work_judge(struct thread *t, struct part *p);
+/* Which gate a complete call goes through; sets part->gate, client, problem. ERR_NOMEM: it could not be told. */
+MUST_CHECK enum err work_judge(struct thread *t, struct part *p);
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
+/* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
+int64_t work_ms(const struct call *c);
 /* Fills a FINISHED fact from the job's result. */
 void work_finished_fact(struct command *c, struct fact *f);
 

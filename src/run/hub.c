@@ -8,6 +8,7 @@
 #include "run/hub.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
 
@@ -128,12 +129,18 @@ void hub_forget(struct hub *h, struct log_name log)
 
 /* --- commands ---------------------------------------------------------------------------------- */
 
-static void to_thread(struct hub *h, struct command *c)
+static void no_memory(struct command *c)
 {
-    struct thread *t = find_or_add(h, c->log);
-    if (t) { thread_post(t, c); return; }
     c->answer = (struct answer){ .status = 503, .code = "out_of_memory", .message = "The server is out of memory; try again in a moment." };
     c->done(c, &c->answer);
+}
+
+/* A command that lost a word on its way here may mean something else: it is not looked at. */
+static void to_thread(struct hub *h, struct command *c)
+{
+    struct thread *t = c->arena.failed ? NULL : find_or_add(h, c->log);
+    if (t) thread_post(t, c);
+    else no_memory(c);
 }
 
 /* A request id that was used before names the run to attach to, whatever the body says now. */
@@ -153,7 +160,7 @@ static void on_request(struct store_list *l, enum err e, const struct store_row 
 
 void hub_submit(struct hub *h, struct command *c)
 {
-    if (!c->request_id.len) { to_thread(h, c); return; }
+    if (!c->request_id.len || c->arena.failed) { to_thread(h, c); return; }
     c->job = c->ctx;              /* private while the store is asked */
     c->ctx = h;
     c->lookup = (struct store_list){ .kind = STORE_REQUEST, .owner = c->log.owner, .id = c->request_id, .limit = 1, .done = on_request };
@@ -162,10 +169,10 @@ void hub_submit(struct hub *h, struct command *c)
 
 void hub_submit_all(struct hub *h, struct command **list, size_t count)
 {
-    struct thread *t = find_or_add(h, list[0]->log);
+    struct thread *t = list[0]->arena.failed ? NULL : find_or_add(h, list[0]->log);
     for (size_t i = 0; i + 1 < count; i++) {
-        if (t) thread_queue(t, list[i]);
-        else to_thread(h, list[i]);
+        if (t && !list[i]->arena.failed) thread_queue(t, list[i]);
+        else no_memory(list[i]);
     }
     to_thread(h, list[count - 1]);
 }
@@ -241,24 +248,28 @@ void hub_stalled(struct hub *h, struct thread *t)
     if (!uv_is_active((uv_handle_t *)&h->retry.uv)) loop_timer_set(&h->retry, RETRY_MS);
 }
 
-static void on_retry(struct loop_timer *timer)
+static void recover_again(struct hub *h)
 {
-    struct hub    *h = LIST_ITEM(timer, struct hub, retry);
-    struct thread *t;
-    for (size_t i = 0; (t = map_each(&h->threads, &i));) {
-        if (!t->stalled) continue;
-        t->stalled = false;
-        if (!t->loaded && !t->loading) thread_load(t);
-    }
+    h->unrecovered = true;
+    if (!uv_is_active((uv_handle_t *)&h->retry.uv)) loop_timer_set(&h->retry, RETRY_MS);
+}
+
+static void on_recovered(struct command *c, const struct answer *a)
+{
+    if (a->status >= 400) recover_again(c->ctx);
+    command_free(c);
 }
 
 static void recover_row(struct hub *h, const struct store_row *row)
 {
-    struct command *c = str_is(row->state, "running") ? command_new(CMD_FOLLOW) : NULL;
-    if (!c) return;                    /* what waits for a person needs nothing from us */
+    if (!str_is(row->state, "running")) return;      /* what waits for a person needs nothing from us */
+    struct command *c = command_new(CMD_FOLLOW);
+    if (!c) { recover_again(h); return; }
     c->log.owner = arena_dup(&c->arena, row->owner);
     c->log.thread = arena_dup(&c->arena, row->thread);
-    c->done = command_drop;
+    c->ctx = h;
+    c->done = on_recovered;
+    fault_hit("hub.recover");
     to_thread(h, c);
 }
 
@@ -267,7 +278,10 @@ static void on_unfinished(struct store_list *l, enum err e, const struct store_r
     struct hub *h = LIST_ITEM(l, struct hub, list);
     h->expiry_busy = false;
     (void)next;
-    if (e) log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
+    if (e) {
+        log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
+        recover_again(h);
+    }
     for (size_t i = 0; i < count; i++) recover_row(h, &rows[i]);
     ask_next_due(h);
 }
@@ -277,6 +291,21 @@ void hub_recover(struct hub *h)
     h->expiry_busy = true;
     h->list = (struct store_list){ .kind = STORE_UNFINISHED, .done = on_unfinished };
     store_list(h->setup.store, &h->list);
+}
+
+static void on_retry(struct loop_timer *timer)
+{
+    struct hub    *h = LIST_ITEM(timer, struct hub, retry);
+    struct thread *t;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) {
+        if (!t->stalled) continue;
+        t->stalled = false;
+        if (!t->loaded && !t->loading) thread_load(t);
+    }
+    if (!h->unrecovered) return;
+    if (h->expiry_busy) { recover_again(h); return; }      /* they share one request */
+    h->unrecovered = false;
+    hub_recover(h);
 }
 
 static void check_drained(struct hub *h)

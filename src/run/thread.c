@@ -8,6 +8,7 @@
  * had twice; what came from outside is told 503 and may be sent again.
  */
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
 
@@ -59,8 +60,24 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     return t;
 }
 
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message);
+
+/* Those from outside are told, as thread_drain does; those from inside go. A step's and a job's own command belong to these. */
+static void let_go(struct thread *t, struct list *waiting)
+{
+    refuse_all(t, waiting, 503, "restarting", "The server is restarting; try again in a moment.");
+    LIST_EACH(n, waiting) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        list_remove(n);
+        if (c->kind == CMD_EXPIRE || c->kind == CMD_TOOL_ASKS) command_free(c);
+    }
+}
+
 void thread_free(struct thread *t)
 {
+    let_go(t, &t->queue);
+    let_go(t, &t->parked);
+    let_go(t, &t->acting);
     work_hang_up(t);
     step_clear(&t->step);
     fold_done(&t->fold);
@@ -77,6 +94,7 @@ struct str thread_owner(const struct thread *t) { return t->owner; }
 struct str thread_title(const struct thread *t) { return t->title.ptr ? t->title : STR(""); }
 const struct fold *thread_fold(const struct thread *t) { return &t->fold; }
 uint64_t thread_committed(const struct thread *t) { return t->committed; }
+bool thread_away(const struct thread *t) { return !t->loaded; }
 const struct open_step *thread_step(const struct thread *t) { return &t->step; }
 uint64_t thread_progress_no(const struct thread *t) { return t->progress_no; }
 const char *thread_state(const struct thread *t) { return fold_state(&t->fold); }
@@ -184,11 +202,13 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         hub_stalled(t->hub, t);
         return;
     }
+    fault_hit("thread.loaded");
     if (e == OK) thread_retitle(t, r->title);
     t->committed = t->fold.count;
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;
     work_adopt_jobs(t);
+    thread_wake(t);
     thread_pump(t);
 }
 
@@ -277,6 +297,7 @@ static void submit(struct thread *t)
         .tools = t->counts, .tool_count = t->count_count, .done = on_append,
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
+    fault_hit("thread.before_append");
     if (ok) store_append(t->hub->setup.store, &t->append);
     else on_append(&t->append, ERR_NOMEM);
 }
@@ -337,7 +358,7 @@ static enum err add_finish(struct thread *t, const struct next *n)
 {
     struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
-    if (n->call->started) f.ms = clock_wall_ms() - n->call->started->at_ms;
+    f.ms = work_ms(n->call);
     if (n->outcome == WORD_UNKNOWN)
         log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
     return thread_add(t, &f);
@@ -422,6 +443,7 @@ static void answer_all(struct thread *t)
 static void take(struct thread *t, struct command *c, enum err *e)
 {
     list_remove(&c->node);
+    fault_hit("thread.take");
     if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
     else list_add(&t->acting, &c->node);
 }
@@ -484,6 +506,7 @@ static void on_append(struct store_append *a, enum err e)
     struct thread *t = LIST_ITEM(a, struct thread, append);
     t->inflight = false;
     if (e) { fail_batch(t, e); return; }
+    fault_hit("thread.committed");
     t->committed = t->fold.count;
     t->exists = true;
     bool closed = false, stopped = false;
@@ -498,7 +521,9 @@ static void on_append(struct store_append *a, enum err e)
     thread_wake(t);
     work_start_jobs(t);
     if (stopped) work_cancel_jobs(t);
+    fault_hit("thread.before_answer");
     answer_all(t);
+    fault_hit("thread.answered");
     thread_pump(t);
 }
 

@@ -38,6 +38,7 @@ struct str thread_title(const struct thread *t);
 void thread_retitle(struct thread *t, struct str title);      /* the store has it already */
 const struct fold *thread_fold(const struct thread *t);
 uint64_t thread_committed(const struct thread *t);           /* facts up to here may be told */
+bool thread_away(const struct thread *t);                    /* being read again after a failed append: nothing can be told now; wakes when it is back */
 const struct open_step *thread_step(const struct thread *t); /* the step being spoken, active or not */
 bool thread_thinking(const struct thread *t);                /* the model was called and has not said anything yet */
 uint64_t thread_progress_no(const struct thread *t);         /* grows with every progress report */

@@ -75,27 +75,30 @@ static void judge(struct thread *t, struct part *p, struct tool *tool, const str
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
-void work_judge(struct thread *t, struct part *p)
+enum err work_judge(struct thread *t, struct part *p)
 {
     struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
-    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return; }
-    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return; }
+    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return OK; }
+    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
     arena_init(&a, 0);
     buf_init(&why, 2048);
-    if (json_parse(&a, p->text, &args, NULL) != OK) bad(t, p, STR("The input is not valid JSON."));
-    else judge(t, p, tool, args, &why);
+    enum err e = json_parse(&a, p->text, &args, NULL);
+    if (!e) judge(t, p, tool, args, &why);
+    else if (e != ERR_NOMEM) bad(t, p, STR("The input is not valid JSON."));
     p->at_ms = clock_wall_ms();
     p->ended_ns = clock_mono_ns();
-    if (p->gate != GATE_BAD && p->gate != GATE_REPLY) {
+    if (args && p->gate != GATE_BAD && p->gate != GATE_REPLY) {
         buf_clear(&why);
         intent_line(&why, tool->name, tool->intent, args);
-        p->intent = arena_dup(keeper(t), buf_view(&why));
+        p->intent = why.err ? STR_NONE : arena_dup(keeper(t), buf_view(&why));
+        if (!p->intent.ptr) p->intent = STR("I'll help you with that...");
     }
     buf_done(&why);
     arena_done(&a);
+    return e == ERR_NOMEM ? e : OK;
 }
 
 /* --- the model -------------------------------------------------------------------------- */
@@ -105,6 +108,7 @@ static struct thread *of_sink(struct model_sink *s) { return LIST_ITEM(s, struct
 static void step_ended(struct thread *t)
 {
     t->model = NULL;
+    fault_hit("model.step_ended");
     struct command *c = t->step_done;
     c->answer = (struct answer){ 0 };
     thread_post(t, c);
@@ -181,7 +185,7 @@ static void on_call_end(struct model_sink *s)
     if (!p || p->type != STEP_CALL || p->complete) return;
     if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
     else if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
-    else work_judge(t, p);
+    else if (work_judge(t, p) != OK) { out_of_memory(t); return; }
     step_close_part(&t->step);
     thread_wake(t);
 }
@@ -258,6 +262,7 @@ enum err work_model(struct thread *t)
     enum err e = build_request(t, &a, &q);
     if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
+    fault_hit("model.started");
     if (e) step_clear(&t->step);
     else thread_wake(t);
     return e;
@@ -331,6 +336,7 @@ static void job_settled(struct command *c, const struct answer *a)
     struct thread *t = j->thread;
     struct call   *call = fold_call(&t->fold, j->tool.call_id);
     if (call && call->job == j) call->job = NULL;
+    fault_hit("run.tool_settled");
     job_free(j);
     command_free(c);
     (void)a;
@@ -515,6 +521,12 @@ void work_answer_job(struct call *c, bool accepted, struct str content)
     j->answered = true;
     j->accepted = accepted;
     j->content = arena_dup(&j->arena, content);
+}
+
+int64_t work_ms(const struct call *c)
+{
+    int64_t ms = c->started ? clock_wall_ms() - c->started->at_ms : 0;
+    return ms > 0 ? ms : 0;
 }
 
 void work_finished_fact(struct command *c, struct fact *f)

@@ -392,6 +392,9 @@ enum err store_open(struct loop *l, struct str url, struct arena *a, struct stor
 
     *why = STR("not enough memory to open the store");
     if (!s) return e;
+#ifdef PARLEY_TEST
+    db_faults();
+#endif
     e = db_file_open(&s->file, url, a, why);
     if (!e) e = open_connections(s, a, why);
     if (!e) e = start_threads(s);

@@ -5,6 +5,7 @@
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_read.c    what the reader thread does with a request
+ *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
  *
  * A struct db is used by one thread at a time: opened and closed by the loop
  * thread, in between by its own worker only. So it has no lock.
@@ -60,6 +61,10 @@ MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena
 void db_file_close(struct db_file *f);
 /* Brings the schema to DB_SCHEMA, one transaction per step. */
 MUST_CHECK enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str *why);
+
+#ifdef PARLEY_TEST
+void db_faults(void);                        /* before the first use of SQLite */
+#endif
 
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 

@@ -236,7 +236,7 @@ void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
 static enum err ask_approvals(struct db *d, const struct store_list *l, struct place from, int64_t limit,
                               sqlite3_stmt **out)
 {
-    int by = (l->owner.ptr ? BY_OWNER : 0) | (l->status.ptr ? BY_STATUS : 0) | (l->thread.ptr ? BY_THREAD : 0)
+    int by = (l->everybody ? 0 : BY_OWNER) | (l->status.ptr ? BY_STATUS : 0) | (l->thread.ptr ? BY_THREAD : 0)
            | (l->id.ptr ? BY_ID : 0);
 
     if (!d->stmt[R_APPROVALS + by]) {
@@ -257,9 +257,10 @@ static enum err ask_list(struct db *d, const struct store_list *l, sqlite3_stmt 
     int64_t      limit = l->limit ? (int64_t)l->limit + 1 : -1;
 
     if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
+    if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (!l->owner.ptr) return db_ask(d, R_ALL_THREADS, out, "iti", from.num, l->search, limit);
+        if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "iti", from.num, l->search, limit);
         return db_ask(d, R_THREADS, out, "tiiti", l->owner, from.ms, from.num, l->search, limit);
     case STORE_APPROVALS:  return ask_approvals(d, l, from, limit, out);
     case STORE_DUE:        return db_ask(d, R_DUE, out, "ii", l->due_ms, limit);

@@ -101,8 +101,8 @@ void store_read(struct store *s, struct store_read *r);
 /* --- lists ----------------------------------------------------------------- */
 
 enum store_list_kind {
-    STORE_THREADS,        /* of `owner`, newest change first (STR_NONE: everybody's, newest made first); `before` pages */
-    STORE_APPROVALS,      /* of `owner` (STR_NONE: everybody's), newest first; filtered by `status`, `thread`, `id` when given;
+    STORE_THREADS,        /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages */
+    STORE_APPROVALS,      /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given;
                            * `before` pages */
     STORE_DUE,            /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first */
     STORE_NEXT_DUE,       /* the one of these that expires soonest */
@@ -121,6 +121,7 @@ struct store_row {        /* which members are filled depends on the list */
 struct store_list {
     enum store_list_kind kind;
     struct str  owner, thread, status, id;
+    bool        everybody;            /* said, never meant by leaving `owner` out: a name that could not be copied is nobody's (ERR_DENIED) */
     struct str  search;               /* STORE_THREADS: title contains this (any case); STR_NONE: all */
     int64_t     due_ms;
     struct str  before;               /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */

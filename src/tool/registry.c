@@ -97,15 +97,19 @@ static void write_definition(struct buf *out, const struct tool *t)
     jw_end_arr(&w);
 }
 
-static enum err make_digest(struct tool *t)
+enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
 {
     unsigned char sha[EVP_MAX_MD_SIZE];
+    uint64_t      head;
     struct buf    text;
     buf_init(&text, 0);
     write_definition(&text, t);
     enum err e = text.err;
     if (!e && !EVP_Digest(text.ptr, text.len, sha, NULL, EVP_sha256(), NULL)) e = ERR_NOMEM;
-    if (!e) memcpy(&t->digest, sha, sizeof t->digest);
+    if (!e) {
+        memcpy(&head, sha, sizeof head);
+        snprintf(hex, TOOL_DIGEST, "%016llx", (unsigned long long)head);
+    }
     buf_done(&text);
     return e;
 }
@@ -158,7 +162,6 @@ enum err registry_add(struct registry *r, struct tool *t)
     if (!t->confirm_text.ptr) t->confirm_text = default_confirm_text(t);
     if ((e = parse_schema(r, t))) return e;
     if ((e = make_wire_name(r, t))) return e;
-    if ((e = make_digest(t))) return e;
     if ((e = make_room(r))) return e;
     if ((e = enter_names(r, t))) return e;
     r->tools[r->count + r->removed] = r->tools[r->count];    /* the first removed one makes place */

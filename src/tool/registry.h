@@ -18,11 +18,16 @@ void registry_done(struct registry *r);       /* frees every tool, removed ones 
 /* A zeroed tool in the registry's arena with the defaults of tool.h filled in; not yet listed. */
 struct tool *registry_tool(struct registry *r, struct str name);
 /* Lists it: parses schema_text, makes the wire name (invalid characters become '_', cut at 64, made unique),
- * computes the digest, puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
+ * puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
  * ERR_SYNTAX: the schema is no JSON object. ERR_RANGE: no name. On error the tool is still the caller's to free. */
 MUST_CHECK enum err registry_add(struct registry *r, struct tool *t);
 void registry_remove(struct registry *r, struct tool *t);      /* MCP list changes; the struct stays until registry_done */
 struct tool *registry_find(const struct registry *r, struct str name);
 struct tool *registry_find_wire(const struct registry *r, struct str wire_name);
+
+/* Of the definition, for a listed tool; an approval remembers it: a tool that changed is asked again. Made when it is
+ * wanted, which is when somebody is asked: a server that starts need not wake OpenSSL for it. */
+#define TOOL_DIGEST 17
+MUST_CHECK enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST]);
 
 #endif

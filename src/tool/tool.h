@@ -65,7 +65,6 @@ struct tool {
     bool        reply;           /* suggest_replies and the like: fills the payload, no card, no iteration */
     bool        makes_artifact;  /* seed 000: its value {id,type,title,content} is told as artifact_complete */
     bool        hidden;          /* not offered to models: reached by a suggested action only */
-    uint64_t    digest;          /* of the definition; an approval remembers it (a changed tool is asked again) */
     const struct tool_ops *ops;
     void       *ctx;             /* the runner's */
     uint64_t    runs, failed;    /* counters since the store was made; loaded at start */

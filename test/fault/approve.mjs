@@ -2,27 +2,13 @@
 // points: never two lines in the ledger for one call, never a line that the log does
 // not know as started, every uncertain one reported as unknown.
 //
-// KILLS (40) cycles, JOBS (2) stores at once; each store lives through all its kills.
-// The yes comes by REST, /live, POST /stream, POST /api/chat and an action in turn.
-// SEED makes a run's instants the same again.
-import { Context, check, same, settled, until } from '../live/lib.mjs';
+// Each store lives through many kills. The yes comes by REST, /live, POST /stream,
+// POST /api/chat and an action in turn.
+import { check, same, settled, until } from '../live/lib.mjs';
 import { Chat, Live } from '../live/ai.mjs';
+import { JOBS, KILLS, SEED, family, pause, points, quiet, random } from './lib.mjs';
 
-const KILLS = Number(process.env.KILLS || 40), JOBS = Number(process.env.JOBS || 2);
-const SEED = Number(process.env.SEED || Date.now() % 1000000);
-// Passages since the start of that process; the commits are: the message, the question, yes and started, the outcome, ...
-const POINTS = ['run.before_tool:1', 'run.in_tool:1', 'run.after_tool:1', ...[1, 2, 3, 4, 5].flatMap((n) => [`store.before_commit:${n}`, `store.after_commit:${n}`])];
-
-let seed = SEED >>> 0;                 // mulberry32
-function random() {
-    seed = (seed + 0x6d2b79f5) >>> 0;
-    let x = Math.imul(seed ^ (seed >>> 15), seed | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) / 4294967296;
-}
-const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
-const stats = {}, note = (what) => { stats[what] = (stats[what] || 0) + 1; };
-const quiet = (p) => Promise.resolve(p).catch(() => null);
+const PASSAGES = 5;       // of a point since the start of that process; the commits are: the message, the question, yes and started, the outcome, ...
 
 // --- how the yes is said: each gives {q, thread} of the question, then says yes without waiting --------------
 
@@ -56,42 +42,46 @@ for (const door of ['/stream', '/api/chat'])
 
 // --- one cycle ------------------------------------------------------------------------------------------
 
-async function cycle(t, i, dir, server) {
-    const way = Object.keys(ways)[i % 5], fault = random() < 0.5 ? POINTS[Math.floor(random() * POINTS.length)] : undefined;
+// What is asked of a server that dies gets no answer; its end is one.
+const orDead = (server, work) => quiet(Promise.race([work, server.gone.then(() => null)]));
+
+async function cycle(f, t, i, dir, server, chance) {
+    const way = Object.keys(ways)[i % 5], all = points();
+    const fault = chance() < 0.5 ? `${all[Math.floor(chance() * all.length)]}:${1 + Math.floor(chance() * PASSAGES)}` : undefined;
     if (fault) {
         if (server) await server.kill();
-        server = await t.serve({ dir, env: { PARLEY_FAULT: fault } });
+        server = await quiet(t.serve({ dir, env: { PARLEY_FAULT: fault } }));
     }
     server ??= await t.serve({ dir });
     server.mayFail = true;
-    const q = await quiet(ways[way](server));
-    const said = q && quiet(q.yes());
+    const q = await orDead(server, ways[way](server));
+    const said = q && orDead(server, q.yes());
     if (fault) await Promise.race([server.gone, q ? quiet(said.then(() => settled(server, q.thread))) : server.gone]);
-    else await pause(random() * 12);
-    const answer = said && await Promise.race([said, server.gone.then(() => null), pause(0)]);
+    else await pause(chance() * 12);
+    const answer = said && await Promise.race([said, pause(0)]);
     await server.kill();
     q?.close?.();
     const next = await t.serve({ dir });
     next.mayFail = true;
-    if (q) await judge(next, q, answer?.status === 200);
-    else note('killed before the question');
+    if (q) await judge(f, next, q, answer?.status === 200);
+    else f.note('killed before the question');
     return next;
 }
 
-async function judge(server, q, acked) {
+async function judge(f, server, q, acked) {
     await settled(server, q.thread);
     const a = (await server.get(`/v1/approvals/${q.id}`)).json;
     const lines = () => server.ledger().filter((l) => l.call_id === q.call).length;
-    const f = await server.events(q.thread, '0.0');
-    await f.must((e) => e.data.type === 'complete');
-    await until(() => f.over || f.events.at(-1).data.type === 'complete', 'the end of what is told');
-    const started = f.of('tool_start').some((e) => e.tool_use_id === q.call), [done] = f.of('tool_complete').filter((e) => e.tool_use_id === q.call);
-    await f.close();
+    const s = await server.events(q.thread, '0.0');
+    await s.must((e) => e.data.type === 'complete');
+    await until(() => s.over || s.events.at(-1).data.type === 'complete', 'the end of what is told');
+    const started = s.of('tool_start').some((e) => e.tool_use_id === q.call), [done] = s.of('tool_complete').filter((e) => e.tool_use_id === q.call);
+    await s.close();
     const paid = lines();
     check(paid <= 1, `${paid} lines for ${q.call}`);
     check(!paid || started, `a payment that the log does not know as started: ${q.call}`);
     check(!acked || a.status !== 'pending', 'a yes that was acknowledged is kept');
-    note(`${a.status}${paid ? ', paid' : ', not paid'}`);
+    f.note(`${a.status}${paid ? ', paid' : ', not paid'}`);
     if (a.status === 'pending') {
         same([paid, started], [0, false], 'nothing happened before the yes');
         const r = await server.post(`/v1/approvals/${q.id}`, { confirmed: true });
@@ -99,6 +89,7 @@ async function judge(server, q, acked) {
         await settled(server, q.thread);
         same([lines(), (await server.get(`/v1/approvals/${q.id}`)).json.status], [1, 'done'], 'paid once');
     } else if (a.status === 'unknown') {
+        f.uncertain++;
         same([done?.ok, done?.outcome, started], [false, 'unknown', true], 'told as unknown');
         check((await server.get('/v1/approvals?status=unknown')).json.approvals.some((x) => x.id === q.id), 'listed as unknown');
         const again = await server.post(`/v1/approvals/${q.id}`, { confirmed: true });
@@ -109,26 +100,18 @@ async function judge(server, q, acked) {
 
 // --- all of them --------------------------------------------------------------------------------------------
 
-const count = { passed: 0, failed: 0 };
-process.on('unhandledRejection', () => {});
-let next = 0;
-async function store() {
-    const t = new Context(), dir = t.folder();
-    let server;
-    for (let i; (i = next++) < KILLS;) {
-        const place = seed;
-        try { server = await cycle(t, i, dir, server); count.passed++; } catch (e) {
-            count.failed++;
-            console.log(`FAILED: cycle ${i} (SEED=${SEED}, at ${place})\n${(e.stack || String(e)).replace(/^/gm, '    ')}`);
-            server = undefined;
-        }
-    }
-    const all = server ? server.ledger().map((l) => l.call_id) : [];
-    try { same(new Set(all).size, all.length, 'lines and calls'); } catch (e) { count.failed++; console.log(`FAILED: ${e.message}`); }
-    if (server) await server.kill();
-    await t.close();
-}
-await Promise.all(Array.from({ length: JOBS }, store));
-console.log(`  SEED=${SEED}\n  ${Object.entries(stats).sort().map(([k, v]) => `${k}: ${v}`).join('\n  ')}`);
-console.log(`${count.passed} passed, ${count.failed} failed`);
-process.exit(count.failed ? 1 : 0);
+family('kill -9 around a yes by every door', async (f) => {
+    const kills = Math.ceil(KILLS * 0.2), chance = random(SEED + 2);
+    let next = 0;
+    // A store's whole life is one Context: its cycles are counted one by one, its ledger once more at the end.
+    await Promise.all(Array.from({ length: JOBS }, () => f.cycle('one line per call', async (t) => {
+        const dir = t.folder();
+        let server;
+        for (let i; (i = next++) < kills;)
+            if (!await f.cycle(`cycle ${i}`, async () => { server = await cycle(f, t, i, dir, server, chance); })) server = undefined;
+        if (!server) return;
+        const all = server.ledger().map((l) => l.call_id);
+        same(new Set(all).size, all.length, 'lines and calls');
+        await server.kill();
+    })));
+});

@@ -119,6 +119,7 @@ test('a server action runs its tool under the policy and tells what came of it',
     same(done.of('tool_start')[0].tool, 'apply_schema');
     same(done.of('tool_start')[0].input, a.data);
     same(done.payload.tool_history[0].ok, true);
+    check(!/[.!?]["')]?\.(?!\.)/.test(done.words.replaceAll('...', '')), `one full stop is enough: ${done.words}`);
     const flat = await server.post(`/v1/threads/${s.thread}/actions`, { action: a.action, data: a.data });
     same([flat.status, typeof flat.json.run_id], [202, 'string']);
     const unknown = await server.post(`/v1/threads/${s.thread}/actions`, { action: 'no_such_action' });

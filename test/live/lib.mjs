@@ -119,14 +119,17 @@ export const CONFIG = {
     actions: { apply_schema: { tool: 'apply_schema' } },
 };
 
-// A running server. {config} is merged over CONFIG; {dir} an earlier server's folder: the same store again.
-export async function serve(t, { config = {}, dir = t.folder(), env = {}, args = [], store } = {}) {
+// A running server. {config} is merged over CONFIG; {dir} an earlier server's folder: the same store again;
+// {mayFail}: nobody minds how it ends; {wrap} a command that runs it, as ["prlimit", "--nofile=64"].
+export async function serve(t, { config = {}, dir = t.folder(), env = {}, args = [], store, mayFail = false, wrap = [] } = {}) {
     const file = path.join(dir, 'parley.json');
     fs.writeFileSync(file, JSON.stringify({ ...CONFIG, ...config, demo: { ...CONFIG.demo, ...config.demo } }));
     const db = store || path.join(dir, 'x.db');
-    const child = spawn(BIN, ['serve', '--config', file, '--store', 'sqlite:' + db, ...args],
+    const [program, ...all] = [...wrap, BIN, 'serve', '--config', file, '--store', 'sqlite:' + db, ...args];
+    const child = spawn(program, all,
         { cwd: dir, env: { ...clean(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     const s = new Server(child, dir, db);
+    s.mayFail = mayFail;
     t.defer(() => s.end());
     s.port = await s.listening();
     return s;

@@ -66,7 +66,7 @@ static bool turn(bool (*until)(void), unsigned ms)
     uv_update_time(&loop.uv);
     uv_timer_init(&loop.uv, &t);
     t.data = &late;
-    uv_timer_start(&t, tick, ms, 0);
+    uv_timer_start(&t, tick, ms, 1);           /* again and again: one that fires before the poll would leave the loop asleep */
     while (!late && !(until && until())) uv_run(&loop.uv, UV_RUN_ONCE);
     t.data = &gone;
     uv_close((uv_handle_t *)&t, tick_gone);
@@ -313,7 +313,9 @@ int main(int argc, char **argv)
     if (argc < 2 || !mkdtemp(root)) return 2;
     log_level(LOG_WARN);
     registry_init(&registry);
-    must(loop_init(&loop) == OK && curl_pool_init(&pool, &loop, 1) == OK && children_start(&children, &loop, root) == OK);
+    must(loop_init(&loop) == OK);
+    curl_pool_init(&pool, &loop, 1);
+    must(children_start(&children, &loop, root) == OK);
     host.children = children;
     suite = argv[1][0] != '{';
     must(json_parse(&registry.arena, suite ? entry_of_url(argv[1]) : str_c(argv[1]), &entry, NULL) == OK);

@@ -2,6 +2,7 @@
  * and what was streamed is what the payload says. */
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
+#include "run/metrics.h"
 #include "tale.h"
 
 #define ROOM 65536
@@ -327,4 +328,50 @@ TEST(a_place_is_two_numbers)
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) CHECK(!place_parse(str_c(BAD[i]), &seq, &units));
     CHECK(place_parse(STR("41.17"), &seq, &units) && seq == 41 && units == 17);
     CHECK(place_parse(STR("41"), &seq, &units) && seq == 41 && units == 0);
+}
+
+TEST(a_place_inside_a_character_or_beyond_the_head_is_none)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "Hi");
+    tale_step(&t, "run_1", "end", 2, words("a\xe8\x8a\xb1z"), words("\xc3\xa9"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    /* Units of the step: its beginning, the part's, five bytes, the part's end, then the second part. */
+    static const bool fits[] = { true, true, true, true, false, false, true, true, true, true, false, true, true };
+    for (uint64_t units = 0; units < sizeof fits; units++) CHECK(place_fits(&t.thread, 1, units) == fits[units]);
+    CHECK(place_fits(&t.thread, 1, 1000) && place_fits(&t.thread, 0, 7) && place_fits(&t.thread, 3, 0));
+    CHECK(!place_fits(&t.thread, 4, 0));
+    tale_done(&t);
+}
+
+TEST(an_intent_is_measured_once_however_many_are_told)
+{
+    struct tale t;
+    struct buf  before, after;
+    struct part p = call("call-1", "weather", "{}", GATE_FREE);
+    tale_init(&t);
+    tale_message(&t, "run_1", "Hi");
+    p.ended_ns = 1;
+    t.thread.step.active = true;
+    t.thread.step.parts = &p;
+    t.thread.step.count = 1;
+    buf_init(&before, 0);
+    buf_init(&after, 0);
+    for (int i = 0; i < 4; i++) {
+        struct arena a;
+        arena_init(&a, 0);
+        struct str wire = tell(&a, &t, i & 1 ? &dialect_toolcalls : &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM);
+        CHECK(str_find(wire, STR("intent_confirmation")) >= 0);
+        arena_done(&a);
+        buf_clear(&after);
+        metrics_write(&after, 0, 0);
+        if (i == 0) buf_str(&before, buf_view(&after));
+        CHECK(str_eq(buf_view(&before), buf_view(&after)));
+    }
+    CHECK(str_find(buf_view(&after), STR("parley_intent_seconds_count 0\n")) < 0);
+    buf_done(&before);
+    buf_done(&after);
+    t.thread.step = (struct open_step){ 0 };
+    tale_done(&t);
 }

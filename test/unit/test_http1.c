@@ -142,9 +142,8 @@ TEST(chunks_are_joined_and_extensions_and_trailers_dropped)
 
 TEST(blanks_around_a_header_value_are_not_part_of_it)
 {
-    TAKEN(POST("Content-Length: \t 5 \t\r\n") "hello", "done POST /? 010|Host=a|Content-Length=5 body hello");
-    TAKEN(POST("Transfer-Encoding: chunked \r\n") "0\r\n\r\n",
-          "done POST /? 010|Host=a|Transfer-Encoding=chunked body ");
+    TAKEN(POST("X: \t 5 \t\r\nY:z\r\n"), "done POST /? 010|Host=a|X=5|Y=z body ");
+    TAKEN(POST("Content-Length:5\r\n") "hello", "done POST /? 010|Host=a|Content-Length=5 body hello");
 }
 
 TEST(a_body_that_has_not_come_is_waited_for)
@@ -313,6 +312,27 @@ static const struct { struct str text; const char *want; } smuggling[] = {
     { RAW(POST("Transfer-Encoding: \x0b" "chunked\r\n") "0\r\n\r\n"), "400 control_character" },
     { RAW(POST("X: y\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bare_newline" },
     { RAW("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "400 bad_framing" },
+    /* blanks that not everybody takes off, where what is left decides about the framing */
+    { RAW(POST("Transfer-Encoding: chunked \r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Transfer-Encoding: chunked\t\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Transfer-Encoding:\tchunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Transfer-Encoding:  chunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Content-Length:\t5\r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("Content-Length: 5 \r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("Content-Length: \t 5 \t\r\n") "hello"), "400 bad_framing" },
+    /* names that become a framing header where every odd letter is made a dash */
+    { RAW(POST("Content_Length: 5\r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("content.length: 5\r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("Transfer_Encoding: chunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Transfer'Encoding: chunked\r\nContent-Length: 5\r\n") "hello"), "400 bad_framing" },
+    /* what Connection names, a proxy takes off */
+    { RAW(POST("Connection: Content-Length\r\nContent-Length: 5\r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("Content-Length: 5\r\nConnection: close, content-length\r\n") "hello"), "400 bad_framing" },
+    { RAW(POST("Connection: keep-alive,Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    /* a body that many do not look for */
+    { RAW(GET("Content-Length: 5\r\n") "hello"), "400 unexpected_body" },
+    { RAW(GET("Transfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 unexpected_body" },
+    { RAW("HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"), "400 unexpected_body" },
     /* chunks */
     { RAW(CHUNKED("5\nhello\r\n0\r\n\r\n")), "400 bad_chunk" },
     { RAW(CHUNKED("5\rhello\r\n0\r\n\r\n")), "400 bad_chunk" },
@@ -394,6 +414,12 @@ TEST(nothing_that_could_be_framed_in_two_ways_is_taken)
     CHECK(sizeof smuggling / sizeof *smuggling >= 60);
     for (size_t i = 0; i < sizeof smuggling / sizeof *smuggling; i++)
         CHECK(refused_as(smuggling[i].text, smuggling[i].want));
+}
+
+TEST(a_length_of_nothing_is_no_body)
+{
+    TAKEN(GET("Content-Length: 0\r\n"), "done GET /? 010|Host=a|Content-Length=0 body ");
+    TAKEN("DELETE / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", "done DELETE /? 010|Host=a|Content-Length=2 body {}");
 }
 
 TEST(headers_that_decide_who_you_are_may_come_once)

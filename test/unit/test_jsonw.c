@@ -217,6 +217,17 @@ TEST(canonical_form_sorts_by_bytes_and_spells_one_way)
               "{\"\":0,\"B\":\"\\n\",\"a\":{\"y\":[{\"c\":2,\"d\":1}],\"z\":1},\"aa\":3,\"b\":1,\"\xc3\xa9\":4}");
 }
 
+TEST(a_value_taken_as_it_is_stays_on_one_line)
+{
+    begin();
+    jw_arr(&w);
+    jw_raw(&w, STR("{\r\n\t\"a b\": [\n\n1,\r2]\r}\n"));
+    jw_raw(&w, STR("\n7\r"));
+    jw_raw(&w, STR("\"\\n\""));
+    jw_end_arr(&w);
+    CHECK_STR(buf_view(&out), "[{  \t\"a b\": [  1, 2] } , 7 ,\"\\n\"]");
+}
+
 TEST(two_spellings_of_one_object_have_one_canonical_form)
 {
     char first[128];
@@ -235,6 +246,18 @@ TEST(a_writer_without_room_leaves_the_error_in_the_buf)
     jw_end_obj(&w);
     CHECK(out.err == ERR_FULL && out.len <= 8);
     buf_init(&out, (mem_free(out.ptr), 0));
+}
+
+TEST(a_text_that_could_not_be_built_is_an_error_of_what_it_is_written_into)
+{
+    struct buf text;
+    begin();
+    buf_room(&out, 100);
+    buf_init(&text, 4);
+    buf_lit(&text, "too long");
+    jw_kbuf(&w, "text", &text);
+    CHECK(out.err == ERR_FULL);
+    buf_done(&text);
 }
 
 TEST(canonical_form_without_memory_is_an_error_of_the_buf)

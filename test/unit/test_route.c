@@ -63,7 +63,31 @@ TEST(the_first_entry_that_fits_wins_and_others_are_listed)
     CHECK(find(&a, &q, STR("POST"), STR("/a/old")).route == &table[2]);
     CHECK(find(&a, &q, STR("OPTIONS"), STR("*")).route == &table[4]);
     CHECK(find(&a, &q, STR("get"), STR("/a/old")).route == NULL);
-    CHECK_STR(find(&a, &q, STR("PUT"), STR("/a/old")).allow, "GET, HEAD, POST, OPTIONS");
+    CHECK_STR(find(&a, &q, STR("PUT"), STR("/a/old")).allow, "GET, HEAD, POST");
     CHECK(find(&a, &q, STR("PUT"), STR("/b")).route == NULL);
+    arena_done(&a);
+}
+
+TEST(an_entry_that_takes_every_address_says_nothing_about_those_that_have_their_own)
+{
+    static const struct route doors[] = {
+        { "POST", "/chat", NULL }, { "GET", "/", NULL }, { "GET", "/*", NULL }, { NULL },
+    };
+    struct arena   a;
+    struct request q;
+    struct route_match m;
+    arena_init(&a, 0);
+    q = (struct request){ .method = STR("PUT"), .path = STR("/chat"), .arena = &a };
+    m = route_find(doors, &q);
+    CHECK(!m.route);
+    CHECK_STR(m.allow, "POST");
+    q.method = STR("GET");
+    m = route_find(doors, &q);
+    CHECK(!m.route);
+    CHECK_STR(m.allow, "POST");
+    q.path = STR("/page");
+    CHECK(route_find(doors, &q).route == &doors[2]);
+    q.method = STR("PUT");
+    CHECK_STR(route_find(doors, &q).allow, "GET, HEAD");
     arena_done(&a);
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "store/sqlite_db.h"
 #include "store_help.h"
 #include "test.h"
@@ -595,7 +596,7 @@ static void child(const char *fault, int fd, int count)
     struct fix       f;
 
     answers_fd = fd;
-    if (fault) setenv("PARLEY_FAULT", fault, 1);
+    if (fault) fault_order(fault);
     fix_init(&f);
     if (fix_open(&f, path) != OK) _exit(2);
     for (int i = 0; i < count; i += 8) {

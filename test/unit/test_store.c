@@ -310,7 +310,7 @@ STORE_TEST(an_append_that_conflicts_claims_nothing_and_counts_nothing)
     CHECK(ap_run(f, &p) == ERR_CONFLICT);
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") }, NULL), "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL), "");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL), "");
     p.done = false;
     p.a.expected = 0;
     CHECK(ap_run(f, &p) == OK);
@@ -487,8 +487,10 @@ STORE_TEST(approvals_are_listed_newest_first_and_filtered)
     l.id = STR("c1");
     CHECK_STR(fix_list(f, l, NULL), "ann/t/c1 k pay pending {} 10 0;");
     l.owner = STR_NONE;
+    CHECK_STR(fix_list(f, l, NULL), "denied");
+    l.everybody = true;
     CHECK_STR(fix_list(f, l, NULL), "bob/t/c1 k pay pending {} 40 70;ann/t/c1 k pay pending {} 10 0;");
-    l = (struct store_list){ .kind = STORE_APPROVALS, .status = STR("pending"), .limit = 2 };
+    l = (struct store_list){ .kind = STORE_APPROVALS, .everybody = true, .status = STR("pending"), .limit = 2 };
     CHECK_STR(fix_list(f, l, &next), "bob/t/c1 k pay pending {} 40 70;ann/t/c2 k pay pending {} 20 90;");
     l.before = next;
     CHECK_STR(fix_list(f, l, &next), "ann/t/c1 k pay pending {} 10 0;");
@@ -581,7 +583,7 @@ STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
     CHECK(fix_edit(f, "ann", "t", NULL, true) == ERR_NOT_FOUND);
     CHECK_STR(fix_read(f, "ann", "t", 0), "not_found");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "u '' idle;");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL), "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "");
     CHECK(fix_append(f, "ann", "t", 2, "too late") == ERR_CONFLICT);

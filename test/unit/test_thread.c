@@ -432,6 +432,23 @@ TEST(a_queued_message_waits_and_one_that_still_waits_at_the_end_is_told)
     stage_down(&s);
 }
 
+TEST(a_message_that_waits_when_the_conversation_is_let_go_is_answered)
+{
+    struct stage    s;
+    struct said     x;
+    struct command *q;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    q = command(CMD_MESSAGE, &x);
+    q->text = STR("and another");
+    q->when_busy = BUSY_QUEUE;
+    hub_submit(s.hub, q);
+    CHECK(!x.done);
+    stage_down(&s);
+    CHECK(x.done && x.status == 503 && strcmp(x.code, "restarting") == 0);
+}
+
 TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
 {
     struct stage s;

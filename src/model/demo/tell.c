@@ -92,7 +92,9 @@ static void add_sentence(struct buf *out, const char *before, const struct told 
 static void add_text(struct buf *out, const struct told *t)
 {
     add_cut(out, str_trim(t->text));
-    if (!out->len || !strchr(".!?", out->ptr[out->len - 1])) buf_chr(out, '.');
+    size_t end = out->len;
+    while (end && out->ptr[end - 1] && strchr(")]\"'", out->ptr[end - 1])) end--;       /* "(... touched.)" has its full stop */
+    if (!end || !strchr(".!?", out->ptr[end - 1])) buf_chr(out, '.');
 }
 
 static void tell_denied(struct buf *out, const struct told *t)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "tool/demo/work.h"
 
 struct payment {
@@ -75,7 +76,9 @@ static enum tool_outcome append(struct payment *p, int fd)
         p->error = errno;            /* half a line is no payment, if it can be taken back */
         return done == 0 || ftruncate(fd, st.st_size) == 0 ? TOOL_FAILED : TOOL_UNKNOWN;
     }
+    fault_hit("payment.written");
     bool synced = fsync(fd) == 0 && (st.st_size > 0 || sync_folder(p->all->ledger.ptr) == 0);
+    fault_hit("payment.synced");
     return synced ? TOOL_DONE : TOOL_UNKNOWN;
 }
 
