@@ -101,6 +101,7 @@ test('arguments are changed by a no that says what should be different, and it s
   await tab.card();
   await tab.page.getByRole('button', { name: 'Deny, and say what to change…' }).click();
   await tab.page.getByLabel('What should be different?').fill('half of it');
+  await tab.page.keyboard.press('Alt+a'); // a letter here, not a yes
   equal(await tab.page.getByRole('button', { name: 'Approve', exact: true }).count(), 0, 'a wish is no yes');
   await tab.page.keyboard.press('Enter');
   await tab.$('.tool[data-status="denied"]').waitFor();

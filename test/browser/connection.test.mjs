@@ -117,6 +117,39 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 }
 
+for (const [what, before] of [
+  ['before the server had it', true],
+  ['after the server had it', false],
+]) {
+  test(`bidi: the socket breaks with a message on its way, ${what}: it is asked once and answered`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { mode: 'bidi' });
+    let broken = false;
+    await tab.page.routeWebSocket(/\/live/, (ws) => {
+      const other = ws.connectToServer();
+      let mute = false;
+      other.onMessage((text) => mute || ws.send(text));
+      ws.onMessage((text) => {
+        const breaks = !broken && JSON.parse(text).type === 'message';
+        if (!breaks) return other.send(text);
+        broken = mute = true;
+        if (!before) other.send(text);
+        ws.close({ code: 1011 });
+      });
+    });
+    await tab.send('What is the weather in Tokyo?');
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    ok(broken, 'it broke');
+    equal(await tab.$('.bubble').count(), 1, 'bubbles');
+    const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
+    equal(
+      messages.map((m) => m.role),
+      ['user', 'assistant'],
+    );
+  });
+}
+
 test('when no socket can be opened, the page goes on over HTTP and says so', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);

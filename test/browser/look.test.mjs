@@ -206,6 +206,18 @@ test('on a phone a long press brings the tools of a message', async (t) => {
   await tab.$('.turn:first-child').getByRole('button', { name: 'Copy answer' }).tap();
 });
 
+test('axe finds nothing serious on a phone, with a request and with pictures', async (t) => {
+  const tab = await t.tab(await t.server(), phone);
+  await tab.$('.attach input').setInputFiles(join(import.meta.dirname, '../../docs/screens/phone-approval.png'));
+  await tab.$('.pictures img').waitFor();
+  equal(await serious(tab), [], 'pictures to send');
+  await sendByThumb(tab, 'Send 50 dollars to Hanako');
+  await tab.card();
+  equal(await serious(tab), [], 'request');
+  await tab.page.getByRole('button', { name: /what to change/ }).tap();
+  equal(await serious(tab), [], 'request with a wish');
+});
+
 test('on a phone everything that is pressed is at least 44 px high', async (t) => {
   const tab = await t.tab(await t.server(), phone);
   const small = () =>

@@ -165,6 +165,26 @@ test('what is written while the first message makes its conversation stays, and 
   await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'And after that?');
 });
 
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a message that the server refuses is kept with the reason, and can be sent again`, async (t) => {
+    const server = await t.server({ approvals: { on_new_message: 'hold' } });
+    const tab = await t.tab(server, { mode });
+    await tab.send('Send 50 dollars to Hanako');
+    await tab.card();
+    await tab.send('What is the weather in Tokyo?');
+    await tab.$('.send-state.bad').waitFor();
+    ok(/Not sent: .*waiting/i.test(await tab.$('.send-state').innerText()), await tab.$('.send-state').innerText());
+    await tab.deny();
+    await tab.$('.tool[data-status="denied"]').waitFor();
+    await tab.page.waitForFunction(() => !document.querySelector('.round.stop'));
+    await tab.page.getByRole('button', { name: 'Try again' }).click();
+    await tab.$('.tool[data-tool="get_weather"][data-status="done"]').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['Send 50 dollars to Hanako', 'What is the weather in Tokyo?']);
+    equal(await tab.$('.failure').count(), 0, 'failed answers');
+  });
+}
+
 test('Enter sends, or makes a new line where that is wished', async (t) => {
   const tab = await t.tab(await t.server());
   const box = tab.$('.composer textarea');

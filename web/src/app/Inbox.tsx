@@ -1,9 +1,10 @@
-/* Inbox.tsx -- everything, in any conversation, that waits for this person. */
-import { useState } from 'react';
-import { Arguments, RiskMark, useArmed } from '../chat/ApprovalCard';
-import { useNow } from '../chat/context';
-import { humanName, left } from '../chat/words';
-import type { ApprovalRecord } from '../protocol';
+/* Inbox.tsx -- everything, in any conversation, that waits for this person: the same cards, answered over HTTP. */
+import { useMemo, useState } from 'react';
+import { ApprovalCard } from '../chat/ApprovalCard';
+import { ChatContext, useChat, type ChatActions } from '../chat/context';
+import { UnknownCard } from '../chat/UnknownCard';
+import type { ApprovalRecord, Call } from '../protocol';
+import { withRecord } from '../protocol/calls';
 import { Refused } from '../transport/api';
 import { newId } from '../transport/session';
 import { Dialog } from './Dialog';
@@ -16,75 +17,61 @@ export function Inbox({ onClose, onOpen }: { onClose: () => void; onOpen: (threa
     <Dialog title="Waiting for you" onClose={onClose} side>
       {inbox.length === 0 && <p className="meta">Nothing waits for you.</p>}
       {inbox.map((a) => (
-        <Entry key={a.id} record={a} onOpen={onOpen} />
+        <div key={a.id}>
+          <Entry record={a} />
+          <button type="button" className="link" onClick={() => onOpen(a.thread)}>
+            Open conversation
+          </button>
+        </div>
       ))}
     </Dialog>
   );
 }
 
-function Entry({ record, onOpen }: { record: ApprovalRecord; onOpen: (thread: string) => void }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const now = useNow(30_000);
-  const unknown = record.status === 'unknown';
-  const armed = useArmed();
-  const run = (what: () => Promise<unknown>) => {
-    if (busy || !armed) return;
-    setBusy(true);
-    setError(null);
-    what()
-      .catch(async (e: unknown) => {
-        const found = e instanceof Refused && e.status === 409 ? await api.decided(record.id) : null;
-        if (found) notice(found.words);
-        else setError(e instanceof Error ? e.message : 'It failed.');
-      })
-      .finally(() => {
-        setBusy(false);
-        void refresh();
-      });
-  };
-  const decide = (confirmed: boolean) =>
-    run(() => api.decide(record.id, { confirmed, answer_id: newId('a') }).then(() => notice(confirmed ? 'Approved.' : 'Denied.')));
-  return (
-    <section className={unknown ? 'unknown' : 'ask'} aria-label={record.ask ?? record.tool} data-approval={record.id} data-armed={armed}>
-      <h3 className="ask-title">
-        {unknown ? `It is not known whether this happened: ${humanName(record.tool)}` : (record.ask ?? humanName(record.tool))}
-      </h3>
-      <Arguments input={record.input} />
-      <p className="ask-meta">
-        <code>{record.tool}</code>
-        {record.risk && <RiskMark risk={record.risk} />}
-        {!unknown && record.expires_at && <span className="countdown">Expires in {left(record.expires_at, now)}</span>}
-        <button type="button" className="link" onClick={() => onOpen(record.thread)}>
-          Open conversation
-        </button>
-      </p>
-      {error && (
-        <p className="ask-error" role="alert">
-          {error}
-        </p>
-      )}
-      <div className="ask-buttons">
-        {unknown ? (
-          <>
-            <button type="button" className="button outline" disabled={busy} onClick={() => run(() => api.settle(record.id, 'done'))}>
-              It happened
-            </button>
-            <button type="button" className="button outline" disabled={busy} onClick={() => run(() => api.settle(record.id, 'not_done'))}>
-              It did not happen
-            </button>
-          </>
-        ) : (
-          <>
-            <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
-              Approve
-            </button>
-            <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
-              Deny
-            </button>
-          </>
-        )}
-      </div>
-    </section>
+function Entry({ record }: { record: ApprovalRecord }) {
+  const page = useChat();
+  const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
+  const chat = useMemo<ChatActions>(
+    () => ({
+      ...page,
+      decide: (id, confirmed, reason) => {
+        setMine({ sending: confirmed ? 'approve' : 'deny' });
+        void decide(id, confirmed, reason).then((error) => setMine(error ? { error } : {}));
+      },
+      settle: async (id, outcome) => {
+        await api.settle(id, outcome);
+        await refresh();
+      },
+    }),
+    [page],
   );
+  const call = callOf(record);
+  return (
+    <ChatContext value={chat}>
+      {record.status === 'unknown' ? (
+        <UnknownCard call={call} />
+      ) : (
+        <ApprovalCard call={{ ...call, approval: { ...call.approval!, ...mine } }} />
+      )}
+    </ChatContext>
+  );
+}
+
+function callOf(record: ApprovalRecord): Call {
+  return withRecord({ id: record.tool_use_id, name: record.tool, input: record.input, status: 'asking', updates: 0 }, record);
+}
+
+/* Gives what went wrong as a sentence. Somebody who was faster is not an error. */
+async function decide(id: string, confirmed: boolean, reason?: string): Promise<string | null> {
+  let error: string | null = null;
+  try {
+    await api.decide(id, { confirmed, ...(reason ? { reason } : {}), answer_id: newId('a') });
+    notice(confirmed ? 'Approved.' : 'Denied.');
+  } catch (e) {
+    const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
+    if (found) notice(found.words);
+    else error = e instanceof Error ? e.message : 'It failed.';
+  }
+  await refresh();
+  return error;
 }

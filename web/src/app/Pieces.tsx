@@ -146,6 +146,7 @@ export function SignIn({ onDone }: { onDone: () => void }) {
 const keys: [string, string][] = [
   ['Enter', 'Send'],
   ['Shift + Enter', 'New line'],
+  ['Ctrl or ⌘ + Enter', 'Send, also where Enter makes a new line'],
   ['Esc', 'Stop the answer'],
   ['↑ in an empty message', 'Edit your last message'],
   ['/', 'Write a message'],

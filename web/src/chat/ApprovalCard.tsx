@@ -26,7 +26,7 @@ export function ApprovalCard({ call }: { call: Call }) {
     if (armed) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
   };
   const keys = (e: KeyboardEvent) => {
-    if (!e.altKey || busy) return;
+    if (!e.altKey || busy || asksReason) return; // there Alt types letters
     if (e.code === 'KeyA') decide(true);
     else if (e.code === 'KeyD') decide(false);
     else return;
@@ -103,8 +103,8 @@ function whereOf(tool: ToolInfo | undefined): string {
   return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
 }
 
-/** Not at once: a click that lands on what has just appeared was meant for something else. */
-export function useArmed(): boolean {
+/* Not at once: a click that lands on what has just appeared was meant for something else. */
+function useArmed(): boolean {
   const [armed, setArmed] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setArmed(true), guard_ms);
@@ -113,7 +113,7 @@ export function useArmed(): boolean {
   return armed;
 }
 
-export function RiskMark({ risk }: { risk: string }) {
+function RiskMark({ risk }: { risk: string }) {
   const high = risk !== 'low';
   return (
     <span className={high ? 'risk high' : 'risk'}>
@@ -212,7 +212,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
         onClick={() => setOpen(!open)}
         title={a.decidedAt ? fullTime(a.decidedAt) : undefined}
       >
-        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : 'clock'} size={16} />
+        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : a.status === 'expired' ? 'hourglass' : 'stop'} size={16} />
         <span>
           {verdict[a.status]}
           {who}

@@ -115,7 +115,7 @@ function State({ call }: { call: Call }) {
   const running = busy.has(call.status);
   return (
     <span className="tool-state">
-      {running ? <span className="spin" aria-hidden="true" /> : <Icon name={stateIcon[call.status]} size={16} />}
+      {call.status === 'running' ? <span className="spin" aria-hidden="true" /> : <Icon name={stateIcon[call.status]} size={16} />}
       <span className="tool-word">{wordOf(call)}</span>
       {call.ms !== undefined && <span className="tool-ms">{duration(call.ms)}</span>}
       {call.ms === undefined && running && call.startedAt && <Elapsed since={call.startedAt} />}

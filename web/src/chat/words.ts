@@ -17,17 +17,18 @@ export const stateWord: Record<CallStatus, string> = {
   unknown: 'Outcome unknown',
 };
 
+/* No two alike: the word and the colour may be overlooked. */
 export const stateIcon: Record<CallStatus, IconName> = {
   preparing: 'dots',
   asking: 'shield',
   queued: 'clock',
-  running: 'dots',
+  running: 'play',
   offered: 'browser',
   done: 'check',
   failed: 'warning',
   denied: 'cross',
   cancelled: 'stop',
-  expired: 'clock',
+  expired: 'hourglass',
   unknown: 'question',
 };
 

@@ -68,6 +68,8 @@ export class Session implements LinkHost {
   private listeners = new Set<() => void>();
   private scheduled = false;
   private outbox: OutgoingMessage[] = [];
+  /** Given to a socket, and nothing has been heard of it: if the socket breaks, nobody knows whether it arrived. */
+  private onSocket: OutgoingMessage | null = null;
   private attempted = new Set<string>();
   private decidedHere = new Set<string>();
   private sentHere = false;
@@ -146,6 +148,7 @@ export class Session implements LinkHost {
   setMode(mode: Mode): void {
     if (mode === this.mode) return;
     this.mode = mode;
+    this.takeBack();
     this.set({ degraded: false });
     this.makeChannels();
     if (this.link && this.snap.id) {
@@ -176,7 +179,9 @@ export class Session implements LinkHost {
     const foreign = feed === 'follow' && d.events.length > 0 && this.isForeign(d.events);
     if (foreign && this.channel().mode !== 'bidi') return true; // somebody else began a turn: load it with its question
     const restarting = d.events.some((e) => e.type === 'error' && /restarting/i.test(e.message));
-    const events = restarting ? d.events.filter((e) => e.type !== 'error') : d.events;
+    const refused = !restarting && this.onSocket ? d.events.find((e) => e.type === 'error') : undefined;
+    const events = restarting || refused ? d.events.filter((e) => e.type !== 'error') : d.events;
+    if (refused) this.refusedOnSocket(refused.message, refused.code);
     if (d.gap) void this.refresh();
     if (events.length) this.dispatch(...events);
     if (d.done) this.dispatch({ type: 'turn_end' });
@@ -200,6 +205,7 @@ export class Session implements LinkHost {
   }
 
   degrade(): void {
+    this.takeBack();
     this.set({ degraded: true });
     this.options.notice('The live connection cannot be opened here. Going on over HTTP.');
   }
@@ -247,7 +253,15 @@ export class Session implements LinkHost {
   private hello(hello: Record<string, unknown>): void {
     const pending = Array.isArray(hello.pending) ? hello.pending.filter(isObject) : [];
     for (const p of pending) this.dispatch({ type: 'approval', record: { ...(p as object), id: String(p.id), status: 'pending' } });
+    this.takeBack();
     this.flushOutbox();
+  }
+
+  /* Once more, with the same request id: the server takes it once. */
+  private takeBack(): void {
+    const m = this.onSocket;
+    this.onSocket = null;
+    if (m && this.snap.state.messages.some((x) => x.id === m.id && x.send === 'sending')) this.outbox = [m, ...this.outbox];
   }
 
   /* ---- sending ---- */
@@ -317,6 +331,7 @@ export class Session implements LinkHost {
       const fits = live.takes(m);
       if (this.channel() === live && fits && (live.ready() || (await this.socketUp()))) {
         await live.send(thread, m); // accepted when its answer starts
+        this.onSocket = m;
         return;
       }
       if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
@@ -325,6 +340,14 @@ export class Session implements LinkHost {
     } catch (error) {
       this.notSent(m, error);
     }
+  }
+
+  /* An answer begins before it can fail: an error before that is the server's word on the message itself. */
+  private refusedOnSocket(message: string, code = 'refused'): void {
+    const m = this.onSocket!;
+    this.onSocket = null;
+    this.notSent(m, new Refused(409, code, message));
+    void this.refresh(); // what the message would have set aside is still there
   }
 
   private notSent(m: OutgoingMessage, error: unknown): void {
@@ -370,6 +393,7 @@ export class Session implements LinkHost {
     if (!events.some((e) => e.type === 'message_start')) return;
     const last = this.snap.state.messages.at(-1);
     if (last?.role === 'user' && last.send === 'sending') this.dispatch({ type: 'send_state', id: last.id, send: 'sent' });
+    this.onSocket = null;
   }
 
   /* ---- stopping ---- */
