@@ -330,6 +330,9 @@ test('answer again replaces the answer, and warns when a tool already did someth
   await tab.idle();
   await tab.page.getByRole('button', { name: 'Answer again' }).click();
   ok((await tab.$('.retry-warning').innerText()).includes('process_payment already ran'), 'the warning');
+  await tab.page.getByRole('button', { name: 'Leave it' }).click();
+  await tab.$('.composer textarea').press('ArrowUp');
+  ok((await tab.$('.edit').innerText()).includes('process_payment already ran'), 'the warning before an edit');
   equal(server.ledger().length, 1, 'payments');
 });
 
