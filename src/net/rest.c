@@ -54,7 +54,7 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
     else if (k->conn) {
         struct buf b;
         buf_init(&b, 0);
-        write_threads(&b, rows, count, next, !l->owner.ptr);
+        write_threads(&b, rows, count, next, l->everybody);
         json_reply(k->conn, 200, &b);
     }
     arena_done(&k->arena);

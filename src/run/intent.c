@@ -368,8 +368,10 @@ static struct str first_clause(struct str s)
 static void add_subject(struct buf *out, struct str s, bool at_start)
 {
     struct str subject = s;
-    if (eat_any(&subject, ARTICLES) && subject.len) {
-        add_lower(out, word_of(s));
+    for (words *article = ARTICLES; *article; article++) {
+        if (!eat(&subject, *article)) continue;
+        if (!subject.len) break;
+        buf_lit(out, *article);
         buf_chr(out, ' ');
         buf_str(out, cut_words(subject, SUBJECT_MAX));
         return;

@@ -85,9 +85,10 @@ function chosen(count, most, chance) {
 function conversations(name, talk, more) {
     family(`memory refused ${more ? 'from the Nth allocation on' : 'at the Nth allocation'}: ${name}`, async (f) => {
         const chance = random(SEED + 3);
-        let t = new Context(), server = await serveOrders(t), screens = [], count = 0;
-        const replace = async () => {              // what all of them were told survives the end of that server
-            if (server.status === null) await server.kill();
+        let t = new Context(), server = await serveOrders(t), screens = [], count = 0, ends = 0;
+        // What all of them were told survives the end of that server: a kill, or a proper one, which under the sanitizers tells of leaks.
+        const replace = async () => {
+            if (server.status === null) await (ends++ % 2 ? server.kill() : server.end());
             const next = await t.serve({ dir: server.dir });
             for (const x of screens) x.screen.kept((await whole(next, x.thread)).events);
             await audit(next);

@@ -147,6 +147,19 @@ TEST(intent_cuts_a_200_character_prompt_on_a_character_boundary)
            "a very tall lighthouse on a very small");
 }
 
+TEST(intent_says_an_article_once_whatever_stands_after_it)
+{
+    PAINTS("a.unicorn", "a unicorn");
+    PAINTS("An:hour", "an hour");
+    PAINTS("the!!sea by night", "the sea by night");
+    char json[2100] = "{\"prompt\":\"a.";
+    memset(json + strlen(json), 'x', 1500);
+    strcat(json, "\"}");
+    struct said s;
+    CHECK(utf8_count(say_with(&s, STR("generate_image"), STR_NONE, json)) <= 90);
+    unsay(&s);
+}
+
 TEST(intent_speaks_of_japanese_prompts_as_they_are)
 {
     BUILDS("TODOアプリを作ってください", "todoアプリ");
