@@ -78,17 +78,23 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const tab = await t.tab(server, { mode });
     await tab.signIn('open sesame');
     await tab.ask('What is the weather in Tokyo?');
-    await tab.signedOutElsewhere();
     await tab.$('.composer textarea').fill('half a thought');
+    await tab.signedOutElsewhere();
     await tab.page.reload();
     await tab.page.getByRole('dialog', { name: 'Sign in' }).waitFor();
     equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
     await tab.signIn('open sesame');
     await tab.$('.tool[data-status="done"]').waitFor();
-    await tab.signedOutElsewhere();
-    if (mode === 'bidi') await server.restart(); // its socket was opened before; sessions end with the process
-    await tab.send('What is the weather in Paris?');
-    await tab.signIn('open sesame');
+    if (mode === 'bidi') {
+      await server.restart(); // sessions end with the process, and so do sockets
+      await tab.signIn('open sesame');
+      equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
+      await tab.send('What is the weather in Paris?');
+    } else {
+      await tab.signedOutElsewhere();
+      await tab.send('What is the weather in Paris?'); // meets the refusal, and waits
+      await tab.signIn('open sesame');
+    }
     await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
     await tab.idle();
     equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
@@ -324,6 +330,9 @@ test('answer again replaces the answer, and warns when a tool already did someth
   await tab.idle();
   await tab.page.getByRole('button', { name: 'Answer again' }).click();
   ok((await tab.$('.retry-warning').innerText()).includes('process_payment already ran'), 'the warning');
+  await tab.page.getByRole('button', { name: 'Leave it' }).click();
+  await tab.$('.composer textarea').press('ArrowUp');
+  ok((await tab.$('.edit').innerText()).includes('process_payment already ran'), 'the warning before an edit');
   equal(server.ledger().length, 1, 'payments');
 });
 

@@ -6,7 +6,7 @@ import { AskSheet } from '../chat/AskSheet';
 import { ChatContext, useNarrow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, filesOf, isStreaming, textOf, type FilePart, type SuggestedAction } from '../protocol';
+import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
 import { newId, type Draft, type Session } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
@@ -106,6 +106,12 @@ export function App() {
       },
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
+      ran: (from) => {
+        const { messages } = session.get().state;
+        const later = messages.slice(messages.findIndex((m) => m.id === from)).flatMap(callsOf);
+        const did = (c: Call) => c.status === 'done' && (c.approval || lists.tools.find((t) => t.name === c.name)?.idempotent === false);
+        return [...new Set(later.filter(did).map((c) => c.name))];
+      },
       again: (call) => {
         const { messages } = session.get().state;
         const answer = messages.findIndex((m) => m.calls[call]);

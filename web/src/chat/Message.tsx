@@ -46,6 +46,7 @@ function UserMessage({ message }: { message: Message }) {
         <EditBox
           text={text}
           bare={files.length > 0}
+          ran={chat.ran(message.id)}
           onCancel={() => setEditing(false)}
           onSave={(t) => (setEditing(false), chat.edit(message.id, t))}
         />
@@ -159,11 +160,12 @@ interface EditProps {
   text: string;
   /** There are pictures: it may go without words. */
   bare: boolean;
+  ran: string[];
   onSave: (text: string) => void;
   onCancel: () => void;
 }
 
-function EditBox({ text, bare, onSave, onCancel }: EditProps) {
+function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
   const [value, setValue] = useState(text);
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -189,7 +191,15 @@ function EditBox({ text, bare, onSave, onCancel }: EditProps) {
           }
         }}
       />
-      <p className="meta">What came after this message is set aside.</p>
+      <p className="meta">
+        What came after this message is set aside.
+        {ran.length > 0 && (
+          <strong>
+            {' '}
+            {ran.join(', ')} already ran: that is not undone, and the new answer may ask to run it again.
+          </strong>
+        )}
+      </p>
       <div className="edit-buttons">
         <button type="button" className="button outline" onClick={onCancel}>
           Cancel
@@ -334,11 +344,11 @@ function When({ at }: { at: number }) {
 function Retry({ message, words }: { message: Message; words?: string }) {
   const chat = useChat();
   const [asks, setAsks] = useState(false);
-  const ran = callsOf(message).filter((c) => c.status === 'done' && (c.approval || chat.tool(c.name)?.idempotent === false));
+  const ran = chat.ran(message.id);
   if (asks) {
     return (
       <span className="retry-warning" role="alert">
-        {[...new Set(ran.map((c) => c.name))].join(', ')} already ran. A new answer does not undo it and may ask to run it again.{' '}
+        {ran.join(', ')} already ran. A new answer does not undo it and may ask to run it again.{' '}
         <button type="button" className="link" onClick={() => chat.regenerate(message)}>
           Answer again
         </button>{' '}

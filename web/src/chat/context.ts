@@ -13,6 +13,8 @@ export interface ChatActions {
   discard(id: string): void;
   edit(id: string, text: string): void;
   regenerate(answer: Message): void;
+  /** The tools that did something, from this message on, which asking again does not undo. */
+  ran(from: string): string[];
   /** Sends once more the question that led to this call. */
   again(callId: string): void;
   tool(name: string): ToolInfo | undefined;
