@@ -215,7 +215,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tale t;
-    if (!size || size > 3000) return 0;
+    if (!size) return 0;
+    if (size > 800) size = 800;          /* long texts say nothing new, and each is told byte by byte to the small room */
     tale_init(&t, str_from(str_n((const char *)data, size), 1));
     tell_run(&t, data[0]);
     unsigned how = data[0] >> 5;
