@@ -104,19 +104,6 @@ static void on_progress(struct tool_job *j, const struct tool_progress *p)
     fputc('\n', stderr);
 }
 
-static void on_finish(struct tool_job *j, const struct tool_result *r)
-{
-    static const char *const WORDS[] = { "", "failed: ", "cancelled: ", "outcome unknown: " };
-    struct bench            *b = LIST_ITEM(j, struct bench, job);
-    b->finished = true;
-    b->outcome = r->outcome;
-    fputs(WORDS[r->outcome], r->outcome == TOOL_DONE ? stdout : stderr);
-    print_safe(r->outcome == TOOL_DONE ? stdout : stderr, r->value.len && r->outcome == TOOL_DONE ? r->value : r->text);
-    fputc('\n', r->outcome == TOOL_DONE ? stdout : stderr);
-    if (r->note.len) { fputs("stderr: ", stderr); print_safe(stderr, r->note); fputc('\n', stderr); }
-    loop_stop(&b->loop);
-}
-
 static bool ask(const char *question)
 {
     char line[16] = "";
@@ -124,15 +111,45 @@ static bool ask(const char *question)
     return fgets(line, sizeof line, stdin) && strcmp(line, "yes\n") == 0;
 }
 
-static void on_ask(struct tool_job *j, struct str message, struct str schema)
+/* STR_NONE: no. */
+static struct str answer_of(struct str message, struct str schema)
 {
-    char line[4096] = "";
+    static char line[4096];
     print_safe(stderr, message);
     fputs("\nIt wants an answer of this form: ", stderr);
     print_safe(stderr, schema);
     fputs("\nJSON (empty: decline): ", stderr);
-    bool yes = fgets(line, sizeof line, stdin) && line[0] == '{';
-    j->tool->ops->answer(j, yes, yes ? str_trim(str_c(line)) : STR_NONE);
+    return fgets(line, sizeof line, stdin) && line[0] == '{' ? str_trim(str_c(line)) : STR_NONE;
+}
+
+static void on_ask(struct tool_job *j, struct str message, struct str schema)
+{
+    struct str content = answer_of(message, schema);
+    j->tool->ops->answer(j, content.ptr != NULL, content);
+}
+
+/* It rests until there is an answer, and is started again with it. */
+static bool goes_on(struct bench *b, const struct tool_result *r)
+{
+    struct tool_job *j = &b->job;
+    j->content = arena_dup(&b->kit.arena, answer_of(r->text, r->value));
+    j->accepted = j->content.ptr != NULL;
+    j->resume = arena_dup(&b->kit.arena, r->resume);
+    return j->resume.ptr && j->tool->ops->start(j->tool, j) == OK;
+}
+
+static void on_finish(struct tool_job *j, const struct tool_result *r)
+{
+    static const char *const WORDS[] = { "", "failed: ", "cancelled: ", "outcome unknown: ", "it could not go on: " };
+    struct bench            *b = LIST_ITEM(j, struct bench, job);
+    if (r->outcome == TOOL_ASKS && goes_on(b, r)) return;
+    b->finished = true;
+    b->outcome = r->outcome;
+    fputs(WORDS[r->outcome], r->outcome == TOOL_DONE ? stdout : stderr);
+    print_safe(r->outcome == TOOL_DONE ? stdout : stderr, r->value.len && r->outcome == TOOL_DONE ? r->value : r->text);
+    fputc('\n', r->outcome == TOOL_DONE ? stdout : stderr);
+    if (r->note.len) { fputs("stderr: ", stderr); print_safe(stderr, r->note); fputc('\n', stderr); }
+    loop_stop(&b->loop);
 }
 
 /* The policy is obeyed here too: a person is asked, and only "yes" is a yes. */

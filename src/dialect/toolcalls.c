@@ -178,6 +178,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_RESUMED:
     case FACT_STEP:
     case FACT_DECIDED:
+    case FACT_CONTINUED:
     case FACT_RESULT:
     case FACT_STOP:
     case FACT_SETTLED:

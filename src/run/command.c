@@ -544,12 +544,22 @@ static void handle_step_done(struct thread *t, enum err *e)
     *e = thread_add(t, &f);
 }
 
+/* A tool's own, in the middle of its work. */
+static enum err add_question(struct thread *t, struct command *c, struct call *call, struct fact *asked)
+{
+    enum err e = approval_fact(t, call, asked, &c->arena);
+    if (e) return e;
+    if (asked->expires_ms) hub_due(t->hub, asked->expires_ms);
+    return thread_add(t, asked);
+}
+
 static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state == CALL_FINISHED) return;
-    struct fact f = { .kind = FACT_FINISHED, .call = call->id };
-    work_finished_fact(c, &f);
+    struct fact f = { .call = call->id };
+    work_outcome_fact(c, &f);
+    if (f.kind == FACT_ASKED) { *e = add_question(t, c, call, &f); return; }
     f.ms = work_ms(call);
     *e = thread_add(t, &f);
 }
@@ -558,10 +568,7 @@ static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state != CALL_STARTED || call_pending(call)) return;
-    struct fact f = { .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data };
-    if ((*e = approval_fact(t, call, &f, &c->arena))) return;
-    if (f.expires_ms) hub_due(t->hub, f.expires_ms);
-    *e = thread_add(t, &f);
+    *e = add_question(t, c, call, &(struct fact){ .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data });
 }
 
 bool command_handle(struct thread *t, struct command *c, enum err *e)

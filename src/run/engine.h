@@ -115,8 +115,8 @@ MUST_CHECK enum err work_judge(struct thread *t, struct part *p);
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 /* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
 int64_t work_ms(const struct call *c);
-/* Fills a FINISHED fact from the job's result. */
-void work_finished_fact(struct command *c, struct fact *f);
+/* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person answers. */
+void work_outcome_fact(struct command *c, struct fact *f);
 
 /* --- approval.c --- */
 struct str approval_id(struct arena *a, const struct call *c);              /* of the next gate of this call */

@@ -9,6 +9,7 @@
  * not stored. The two tables below generate enum, names, reading and writing.
  *
  *   a run:   message | action | retry  ->  step  ->  (asked -> decided)? -> started -> finished  ->  step ... -> ended
+ *   a tool's question: started -> asked -> decided -> continued -> finished
  *   beside:  created, resumed (a step is repeated after a crash), stop, result
  *            (a client's result that came before its gate was decided), settled
  */
@@ -30,6 +31,7 @@
     X(DECIDED, "decided")   /* approved, denied, expired, cancelled */                 \
     X(RESULT, "result")     /* a client's result, kept until its gate is decided */    \
     X(STARTED, "started")   /* committed before the tool's first instruction */        \
+    X(CONTINUED, "continued") /* committed before a tool that asked and rested goes on */ \
     X(FINISHED, "finished") /* the call's outcome */                                   \
     X(STOP, "stop")         /* a person wants the run to end */                        \
     X(ENDED, "ended")       /* the run is over */                                      \

@@ -211,6 +211,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_DECIDED: apply_decided(c, a); break;
     case FACT_RESULT: c->early = a; break;
     case FACT_STARTED: c->started = a; c->state = CALL_STARTED; break;
+    case FACT_CONTINUED: c->continued = a; break;
     case FACT_FINISHED: apply_finished(c, a); break;
     case FACT_SETTLED: c->settled = a; break;
     default: must(!"call fact");
@@ -240,6 +241,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_DECIDED:
     case FACT_RESULT:
     case FACT_STARTED:
+    case FACT_CONTINUED:
     case FACT_FINISHED:
     case FACT_SETTLED: return apply_call_fact(f, a);
     case FACT_KIND_COUNT: break;
@@ -312,6 +314,7 @@ static struct next stop_call(struct call *c)
 {
     if (c->state == CALL_STARTED && !c->client) {
         if (c->job) return (struct next){ .kind = NEXT_NOTHING };          /* asked to stop; its outcome will come */
+        if (call_at_rest(c)) return finish(c, WORD_CANCELLED, STR("Stopped while it waited for an answer."));
         return finish(c, WORD_UNKNOWN, STR("The server went away while this was running."));
     }
     return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
@@ -334,6 +337,7 @@ static struct next decide_call(struct call *c, bool (*idempotent)(void *, const 
     case CALL_REFUSED: return finish(c, c->decided->outcome, STR_NONE);     /* whoever appends it says why */
     case CALL_STARTED:
         if (c->job || c->client) break;
+        if (call_at_rest(c)) return (struct next){ .kind = c->answered ? NEXT_CONTINUE : NEXT_NOTHING, .call = c };
         if (idempotent(ctx, c)) return (struct next){ .kind = NEXT_RERUN, .call = c };
         return finish(c, WORD_UNKNOWN, STR("The server stopped while this was running. It may or may not have happened."));
     case CALL_ASKED:

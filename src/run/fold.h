@@ -37,6 +37,7 @@ struct call {
     const struct fact *early;        /* a client's result that came before the gate was decided */
     const struct fact *question;     /* the last one the tool asked in the middle of its work; see call_gate */
     const struct fact *answered;     /* the verdict on it */
+    const struct fact *continued;    /* the tool was told */
     unsigned           gates;        /* how often a person was asked: names the next confirmation */
     /* Live only; not part of the log. */
     void              *job;          /* set while this process runs it */
@@ -87,6 +88,11 @@ static inline bool run_live(const struct run *r) { return r && r->phase != RUN_E
 /* What a person is to answer now: the gate before the call, or the tool's question. NULL: nothing. */
 const struct fact *call_gate(const struct call *c);
 static inline bool call_pending(const struct call *c) { return call_gate(c) != NULL; }
+/* The tool asked and is gone: from the answer its work goes on, whoever runs it then. */
+static inline bool call_at_rest(const struct call *c)
+{
+    return c->question && c->question->data.len && !(c->continued && c->continued->seq > c->question->seq);
+}
 static inline bool call_questioned(const struct call *c, struct str id) { return c->question && str_eq(c->question->id, id); }
 /* How the request with this id was decided; NULL: not at all, maybe because the call ended first. */
 const struct fact *call_verdict(const struct call *c, struct str confirmation_id);
@@ -101,6 +107,7 @@ enum next_kind {
     NEXT_MODEL,       /* call the model */
     NEXT_ASK,         /* append `asked` for call */
     NEXT_START,       /* append `started` for call, then run it (or offer it) */
+    NEXT_CONTINUE,    /* append `continued` for call, then run it from where it asked */
     NEXT_RERUN,       /* started by a process that is gone, idempotent: run it again under the same id */
     NEXT_FINISH,      /* append `finished` for call with outcome and text */
     NEXT_END,         /* append `ended` with outcome */

@@ -136,9 +136,11 @@ static void no_memory(struct command *c)
 }
 
 /* A command that lost a word on its way here may mean something else: it is not looked at. */
+static bool is_whole(const struct command *c) { return !c->arena.failed && c->log.owner.ptr && c->log.thread.ptr; }
+
 static void to_thread(struct hub *h, struct command *c)
 {
-    struct thread *t = c->arena.failed ? NULL : find_or_add(h, c->log);
+    struct thread *t = is_whole(c) ? find_or_add(h, c->log) : NULL;
     if (t) thread_post(t, c);
     else no_memory(c);
 }
@@ -160,7 +162,7 @@ static void on_request(struct store_list *l, enum err e, const struct store_row 
 
 void hub_submit(struct hub *h, struct command *c)
 {
-    if (!c->request_id.len || c->arena.failed) { to_thread(h, c); return; }
+    if (!c->request_id.len || !is_whole(c)) { to_thread(h, c); return; }
     c->job = c->ctx;              /* private while the store is asked */
     c->ctx = h;
     c->lookup = (struct store_list){ .kind = STORE_REQUEST, .owner = c->log.owner, .id = c->request_id, .limit = 1, .done = on_request };
@@ -169,9 +171,9 @@ void hub_submit(struct hub *h, struct command *c)
 
 void hub_submit_all(struct hub *h, struct command **list, size_t count)
 {
-    struct thread *t = list[0]->arena.failed ? NULL : find_or_add(h, list[0]->log);
+    struct thread *t = is_whole(list[0]) ? find_or_add(h, list[0]->log) : NULL;
     for (size_t i = 0; i + 1 < count; i++) {
-        if (t && !list[i]->arena.failed) thread_queue(t, list[i]);
+        if (t && is_whole(list[i])) thread_queue(t, list[i]);
         else no_memory(list[i]);
     }
     to_thread(h, list[count - 1]);

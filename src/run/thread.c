@@ -345,6 +345,13 @@ static enum err add_start(struct thread *t, struct call *c)
     return thread_add(t, &done);
 }
 
+static enum err add_continued(struct thread *t, struct call *c)
+{
+    struct fact f = { .kind = FACT_CONTINUED, .call = c->id };
+    enum err    e = work_job(t, c);
+    return e ? e : thread_add(t, &f);
+}
+
 static enum err add_asked(struct thread *t, struct call *c)
 {
     struct fact f = { .kind = FACT_ASKED, .call = c->id };
@@ -389,6 +396,7 @@ static bool decide_once(struct thread *t, enum err *e)
     case NEXT_START: *e = add_start(t, n.call); return true;
     case NEXT_FINISH: *e = add_finish(t, &n); return true;
     case NEXT_END: *e = add_end(t, n.outcome); return true;
+    case NEXT_CONTINUE: *e = add_continued(t, n.call); return true;
     case NEXT_RERUN: *e = work_job(t, n.call); return true;
     case NEXT_MODEL:
         if (t->model || t->step.active || t->batch_from || t->hub->draining) return false;

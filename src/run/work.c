@@ -372,6 +372,7 @@ static void finish_job(struct job *j, const struct tool_result *r)
     j->result.text = arena_dup(a, r->text.ptr ? r->text : STR(""));
     j->result.value = arena_dup(a, r->value);
     j->result.note = arena_dup(a, r->note);
+    j->result.resume = arena_dup(a, r->resume);
     if (j->timed_out && r->outcome == TOOL_CANCELLED) {
         j->result.outcome = TOOL_FAILED;
         j->result.text = arena_printf(a, "Timed out after %u s.", j->tool.tool->timeout_ms / 1000);
@@ -419,6 +420,11 @@ static enum err fill_job(struct job *j, struct call *c)
     if (!j->tool.input.ptr || json_parse(a, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
     j->tool.args = j->args;
     if (c->decided) j->tool.payload = arena_dup(a, c->decided->payload);
+    if (call_at_rest(c)) {
+        j->tool.resume = arena_dup(a, c->question->data);
+        j->tool.accepted = c->answered->outcome == WORD_APPROVED;
+        j->tool.content = j->tool.accepted ? arena_dup(a, c->answered->payload) : STR_NONE;
+    }
     j->tool.progress = on_progress;
     j->tool.finish = on_finish;
     j->tool.ask = on_ask;
@@ -529,10 +535,18 @@ int64_t work_ms(const struct call *c)
     return ms > 0 ? ms : 0;
 }
 
-void work_finished_fact(struct command *c, struct fact *f)
+void work_outcome_fact(struct command *c, struct fact *f)
 {
     static const enum word  WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
     const struct tool_result *r = &((struct job *)c->job)->result;
+    if (r->outcome == TOOL_ASKS) {
+        f->kind = FACT_ASKED;
+        f->ask = r->text;
+        f->schema = r->value;
+        f->data = r->resume;
+        return;
+    }
+    f->kind = FACT_FINISHED;
     f->outcome = WORDS[r->outcome];
     f->text = r->text;
     f->value = r->value;

@@ -40,7 +40,7 @@ static const char *const upgrades[DB_SCHEMA] = {
     "  num INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, call TEXT NOT NULL,"
     "  tool TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,"
     "  requested_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);"
-    "CREATE UNIQUE INDEX approval_by_id ON approval(owner, id);"
+    "CREATE UNIQUE INDEX approval_by_id ON approval(id, owner);"
     "CREATE INDEX approval_by_owner ON approval(owner, status, requested_ms, num);"
     "CREATE INDEX approval_by_status ON approval(status, requested_ms, num);"
     "CREATE INDEX approval_by_thread ON approval(thread);"

@@ -16,8 +16,9 @@
  * A call whose fate is not known (the server died, fell silent, the stream broke)
  * is TOOL_UNKNOWN and never repeated from here.
  *
- * Elicitation goes through job->ask and comes back through ops->answer; while a
- * person thinks, no clock runs. (What a modern server gave us to carry, requestState, lives as long as the call does.)
+ * Elicitation: a legacy server asks while its call is under way (job->ask, ops->answer), and no clock runs
+ * while a person thinks; a modern one ends its call with TOOL_ASKS and is called again with the answers and
+ * what it gave us to carry, also after a restart.
  */
 #ifndef PARLEY_MCP_H
 #define PARLEY_MCP_H

@@ -1,8 +1,10 @@
 /* mcp_call.c -- one tools/call, with the questions a server may ask in the middle of it.
  *
  *   start ──▶ tools/call ──▶ result ──▶ finish
- *               ▲   │ input_required (modern): ask, then the same call again with the answers
- *               └───┘ elicitation/create (legacy): ask, then answer that request
+ *     ▲         ▲   │ elicitation/create (legacy): ask, then answer that request
+ *     │         └───┘
+ *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the answers
+ *     └─ so far and the questions left are in `resume`, and the answer starts a new call with it
  *
  * Questions are asked one at a time. Everything ends in end(), which only notes the
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
@@ -14,11 +16,13 @@
 #define ROUNDS_MAX    10
 #define QUESTIONS_MAX 16
 #define VALUE_MAX     (4u << 20)
+#define MESSAGE_MAX   (16 * 1024)
+#define SCHEMA_MAX    (64 * 1024)
+#define CARRIED_MAX   (1u << 20)
 
-struct question {
+struct question {              /* legacy: the server waits for our reply */
     struct list node;
-    struct buf  id;            /* legacy: the server's request id, raw */
-    struct buf  key;           /* modern: its name in inputRequests */
+    struct buf  id;            /* the server's request id, raw */
     struct buf  message, schema;
     bool        asked;
 };
@@ -34,10 +38,10 @@ struct mcp_call {
     uint64_t            until_ms;      /* total cap */
     struct list         questions;
     size_t              question_count;
-    bool                modern_round;  /* the questions are from an input_required */
-    unsigned            rounds;
-    struct buf          responses;     /* members of inputResponses */
+    unsigned            rounds;        /* how often it has asked for input (modern) */
+    struct buf          responses;     /* inputResponses, a JSON object */
     struct buf          request_state; /* as JSON string, raw */
+    struct buf          resume;        /* what is carried over a question */
     bool                retried, ended;
     bool                waiting;       /* for a fresh list of tools, to be sent again */
     enum tool_outcome   outcome;
@@ -70,7 +74,6 @@ static void free_question(struct question *q)
 {
     list_remove(&q->node);
     buf_done(&q->id);
-    buf_done(&q->key);
     buf_done(&q->message);
     buf_done(&q->schema);
     mem_free(q);
@@ -81,7 +84,7 @@ static void drop_questions(struct mcp_call *c)
 {
     while (!list_empty(&c->questions)) {
         struct question *q = LIST_ITEM(c->questions.next, struct question, node);
-        if (q->id.len && c->m->state != MCP_DOWN && c->m->state != MCP_STOPPING)
+        if (c->m->state != MCP_DOWN && c->m->state != MCP_STOPPING)
             mcp_answer(c->m, buf_view(&q->id), STR("{\"action\":\"cancel\"}"));
         free_question(q);
     }
@@ -93,6 +96,7 @@ static void pace_closed(struct pace *p)
     struct mcp_call *c = LIST_ITEM(p, struct mcp_call, pace);
     buf_done(&c->responses);
     buf_done(&c->request_state);
+    buf_done(&c->resume);
     buf_done(&c->said.text);
     buf_done(&c->said.value);
     mem_free(c);
@@ -109,6 +113,7 @@ static void tell_end(struct loop_dirty *d)
     r.text = c->said.text.err ? STR("There was not enough memory for its answer.") : buf_view(&c->said.text);
     if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
     else if (c->said.value.err) r.note = STR("Its answer is too long to be shown in full.");
+    if (c->outcome == TOOL_ASKS) r.resume = buf_view(&c->resume);
     c->job->runner = NULL;
     c->job->finish(c->job, &r);
     pace_close(&c->pace, pace_closed);
@@ -139,24 +144,27 @@ static void ask_next(struct mcp_call *c)
     c->job->ask(c->job, buf_view(&q->message), buf_view(&q->schema));
 }
 
-static bool add_question(struct mcp_call *c, struct str id, struct str key, const struct jv *params)
+/* A person must see who asks: the words are the server's, not ours. */
+static void write_question(struct mcp_call *c, const struct jv *params, struct buf *message, struct buf *schema)
+{
+    const struct jv *wanted = jv_get(params, "requestedSchema");
+    buf_printf(message, "The server " STR_FMT " asks: ", STR_ARG(c->m->alias));
+    text_clean(message, jv_str_at(params, "message"), 8000);
+    buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
+}
+
+static bool add_question(struct mcp_call *c, struct str id, const struct jv *params)
 {
     struct question *q;
-    const struct jv *schema = jv_get(params, "requestedSchema");
 
     if (c->question_count == QUESTIONS_MAX || !(q = mem_alloc(sizeof *q))) return false;
     buf_init(&q->id, 1024);
-    buf_init(&q->key, 1024);
-    buf_init(&q->message, 16 * 1024);
-    buf_init(&q->schema, 64 * 1024);
+    buf_init(&q->message, MESSAGE_MAX);
+    buf_init(&q->schema, SCHEMA_MAX);
     buf_str(&q->id, id);
-    buf_str(&q->key, key);
-    /* A person must see who asks: the words are the server's, not ours. */
-    buf_printf(&q->message, "The server " STR_FMT " asks: ", STR_ARG(c->m->alias));
-    text_clean(&q->message, jv_str_at(params, "message"), 8000);
-    buf_str(&q->schema, jv_is(schema, JSON_OBJECT) ? schema->raw : STR("{\"type\":\"object\"}"));
+    write_question(c, params, &q->message, &q->schema);
     list_add(&c->questions, &q->node);
-    if (q->id.err || q->key.err || q->message.err || q->schema.err) {
+    if (q->id.err || q->message.err || q->schema.err) {
         free_question(q);
         return false;
     }
@@ -179,7 +187,7 @@ bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const 
 {
     struct mcp_call *c = call_for(m, q);
 
-    if (!c || c->ended || !add_question(c, id, STR_NONE, params)) return false;
+    if (!c || c->ended || !add_question(c, id, params)) return false;
     pause_clock(c);
     ask_next(c);
     return true;
@@ -196,48 +204,113 @@ static void write_action(struct buf *b, bool accepted, struct str content)
     }
 }
 
-static void answer_modern(struct mcp_call *c, struct question *q, bool accepted, struct str content)
-{
-    struct jsonw w;
-    jsonw_init(&w, &c->responses);
-    if (c->responses.len) buf_chr(&c->responses, ',');
-    jw_str(&w, buf_view(&q->key));
-    buf_chr(&c->responses, ':');
-    write_action(&c->responses, accepted, content);
-}
-
-static void answer_legacy(struct mcp_call *c, struct question *q, bool accepted, struct str content)
-{
-    struct buf b;
-    buf_init(&b, 0);
-    write_action(&b, accepted, content);
-    if (!b.err) mcp_answer(c->m, buf_view(&q->id), buf_view(&b));
-    buf_done(&b);
-}
-
 static void on_answer(struct tool_job *job, bool accepted, struct str content)
 {
     struct mcp_call *c = job->runner;
     struct question *q;
-    bool             modern;
+    struct buf       b;
 
     if (!c || c->ended || list_empty(&c->questions)) return;
     q = LIST_ITEM(c->questions.next, struct question, node);
-    modern = q->key.len > 0;
-    if (modern) answer_modern(c, q, accepted, content);
-    else answer_legacy(c, q, accepted, content);
+    buf_init(&b, 0);
+    write_action(&b, accepted, content);
+    if (!b.err) mcp_answer(c->m, buf_view(&q->id), buf_view(&b));
+    buf_done(&b);
     free_question(q);
     c->question_count--;
     if (!list_empty(&c->questions)) ask_next(c);
-    else if (modern) send_call(c);
     else restart_clock(c);
+}
+
+/* --- questions that are carried ------------------------------------------------------------------------- */
+
+/* {"rounds":1,"state":"…","responses":{"key":{…}},"questions":[{"key":"…","message":"…","schema":{…}}]} */
+static void write_carried(struct mcp_call *c, struct jsonw *w)
+{
+    jsonw_init(w, &c->resume);
+    buf_clear(&c->resume);
+    jw_obj(w);
+    jw_kint(w, "rounds", c->rounds);
+    jw_kraw(w, "state", buf_view(&c->request_state));
+    jw_kraw(w, "responses", buf_view(&c->responses));
+    jw_key(w, "questions");
+    jw_arr(w);
+}
+
+/* The question is the call's outcome, for now. */
+static void rest(struct mcp_call *c, struct jsonw *w, struct str message, struct str schema)
+{
+    jw_end_arr(w);
+    jw_end_obj(w);
+    buf_clear(&c->said.text);
+    buf_clear(&c->said.value);
+    buf_str(&c->said.text, message);
+    buf_str(&c->said.value, schema);
+    c->said.has_value = true;
+    if (c->resume.err || c->said.text.err || c->said.value.err)
+        end_with(c, TOOL_FAILED, "What it asks is too long to be kept.", STR_NONE);
+    else end(c, TOOL_ASKS);
+}
+
+static void add_response(struct mcp_call *c, const struct jv *before, struct str key)
+{
+    struct jsonw w;
+    struct buf   action;
+    buf_init(&action, 0);
+    write_action(&action, c->job->accepted, c->job->content);
+    buf_clear(&c->responses);
+    jsonw_init(&w, &c->responses);
+    jw_obj(&w);
+    JV_EACH(r, before) {
+        jw_key_str(&w, r->key);
+        jw_raw(&w, r->raw);
+    }
+    jw_key_str(&w, key);
+    jw_raw(&w, buf_view(&action));
+    jw_end_obj(&w);
+    if (action.err) c->responses.err = action.err;
+    buf_done(&action);
+}
+
+/* A person answered the first of the questions that were carried: the next one is asked, or the call is sent again. */
+static void go_on(struct mcp_call *c, const struct jv *carried)
+{
+    const struct jv *questions = jv_get(carried, "questions"), *first = jv_at(questions, 0), *state = jv_get(carried, "state");
+    const struct jv *next = first ? first->next : NULL;
+    struct jsonw     w;
+
+    c->rounds = (unsigned)jv_int_at(carried, "rounds", ROUNDS_MAX);
+    if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
+    add_response(c, jv_get(carried, "responses"), jv_str_at(first, "key"));
+    if (!next) {
+        send_call(c);
+        return;
+    }
+    write_carried(c, &w);
+    for (const struct jv *q = next; q; q = q->next) jw_raw(&w, q->raw);
+    rest(c, &w, jv_str_at(next, "message"), jv_get(next, "schema") ? jv_get(next, "schema")->raw : STR("{}"));
 }
 
 /* --- answers ---------------------------------------------------------------------------------------------- */
 
+static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request, struct buf *message, struct buf *schema)
+{
+    buf_clear(message);
+    buf_clear(schema);
+    write_question(c, jv_get(request, "params"), message, schema);
+    jw_obj(w);
+    jw_kstr(w, "key", request->key);
+    jw_kbuf(w, "message", message);
+    jw_kraw(w, "schema", buf_view(schema));
+    jw_end_obj(w);
+    if (schema->err) c->resume.err = schema->err;
+}
+
 static void input_required(struct mcp_call *c, const struct jv *result)
 {
     const struct jv *requests = jv_get(result, "inputRequests"), *state = jv_get(result, "requestState");
+    struct buf       message, schema;
+    struct jsonw     w;
 
     if (++c->rounds > ROUNDS_MAX) {
         end_with(c, TOOL_UNKNOWN, "It keeps asking for input and was given up. Whether it had an effect is not known.", STR_NONE);
@@ -246,14 +319,25 @@ static void input_required(struct mcp_call *c, const struct jv *result)
     buf_clear(&c->responses);
     buf_clear(&c->request_state);
     if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
-    JV_EACH(r, requests) {
-        if (!str_is(jv_str_at(r, "method"), "elicitation/create") || !add_question(c, STR_NONE, r->key, jv_get(r, "params"))) {
-            end_with(c, TOOL_FAILED, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
-            return;
-        }
+    if (!requests || !requests->count) {
+        send_call(c);                                   /* it only wanted its state back */
+        return;
     }
-    if (list_empty(&c->questions)) send_call(c);       /* it only wanted its state back */
-    else ask_next(c);
+    JV_EACH(r, requests) {
+        if (str_is(jv_str_at(r, "method"), "elicitation/create") && requests->count <= QUESTIONS_MAX) continue;
+        end_with(c, TOOL_FAILED, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
+        return;
+    }
+    buf_init(&message, MESSAGE_MAX);
+    buf_init(&schema, SCHEMA_MAX);
+    write_carried(c, &w);
+    JV_EACH(r, requests) carry(c, &w, r, &message, &schema);
+    buf_clear(&message);
+    buf_clear(&schema);
+    write_question(c, jv_get(requests->child, "params"), &message, &schema);
+    rest(c, &w, buf_view(&message), buf_view(&schema));
+    buf_done(&message);
+    buf_done(&schema);
 }
 
 static bool fits(struct mcp_call *c, const struct jv *result, struct buf *why)
@@ -346,7 +430,7 @@ static void write_params(struct mcp_call *c, struct buf *b)
     jw_str(&w, c->tool->name);
     buf_lit(b, ",\"arguments\":");
     buf_str(b, c->job->input);
-    if (c->responses.len) buf_printf(b, ",\"inputResponses\":{" STR_FMT "}", STR_ARG(buf_view(&c->responses)));
+    if (c->responses.len) buf_printf(b, ",\"inputResponses\":" STR_FMT, STR_ARG(buf_view(&c->responses)));
     if (c->request_state.len) buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
 }
 
@@ -370,6 +454,16 @@ static void send_call(struct mcp_call *c)
     buf_done(&b);
 }
 
+static void take_up(struct mcp_call *c)
+{
+    struct arena a;
+    struct jv   *carried;
+    arena_init(&a, 0);
+    if (json_parse(&a, c->job->resume, &carried, NULL) == OK) go_on(c, carried);
+    else end_with(c, TOOL_FAILED, "There is not enough memory to go on with this call.", STR_NONE);
+    arena_done(&a);
+}
+
 static enum err start(struct tool *t, struct tool_job *job)
 {
     struct mcp_tool *tool = t->ctx;
@@ -384,14 +478,16 @@ static enum err start(struct tool *t, struct tool_job *job)
     c->until_ms = clock_mono_ms() + MCP_CALL_MAX_MS;
     list_init(&c->questions);
     list_add(&c->m->calls, &c->node);
-    buf_init(&c->responses, 1 << 20);
-    buf_init(&c->request_state, 1 << 20);
+    buf_init(&c->responses, CARRIED_MAX);
+    buf_init(&c->request_state, CARRIED_MAX);
+    buf_init(&c->resume, CARRIED_MAX);
     buf_init(&c->said.text, 0);
     buf_init(&c->said.value, VALUE_MAX);
     pace_init(&c->pace, c->m->host.loop, job);
     job->runner = c;
     if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list(c->m);
-    send_call(c);
+    if (job->resume.ptr) take_up(c);
+    else send_call(c);
     return OK;
 }
 

@@ -25,21 +25,24 @@ struct tool_progress {
     struct str data;             /* JSON or STR_NONE */
 };
 
-enum tool_outcome { TOOL_DONE, TOOL_FAILED, TOOL_CANCELLED, TOOL_UNKNOWN };   /* unknown: it may or may not have happened */
+/* UNKNOWN: it may or may not have happened. ASKS: it is at rest until a person has answered; nothing of it is left but `resume`. */
+enum tool_outcome { TOOL_DONE, TOOL_FAILED, TOOL_CANCELLED, TOOL_UNKNOWN, TOOL_ASKS };
 
 struct tool_result {
     enum tool_outcome outcome;
     struct str text;             /* what the model is told; capped by run/ with a note */
     struct str value;            /* JSON for the card; STR_NONE: the text as a string */
     struct str note;             /* for the card only, e.g. the end of stderr; STR_NONE: none */
+    struct str resume;           /* TOOL_ASKS: JSON that start() gets back with the answer; `text` is the question, `value` the answer's schema */
 };
 
 struct tool_ops {
-    /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at all. */
+    /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at all.
+     * With job->resume it goes on where it asked, perhaps in another process. */
     enum err (*start)(struct tool *t, struct tool_job *job);
     /* Asks it to stop; a result must still come (TOOL_CANCELLED, or what happened after all). */
     void     (*cancel)(struct tool_job *job);
-    /* The person's answer to job->ask: `content` is JSON (STR_NONE when not accepted). NULL: never asks. */
+    /* The person's answer to job->ask: `content` is JSON (STR_NONE when not accepted). NULL: never asks that way. */
     void     (*answer)(struct tool_job *job, bool accepted, struct str content);
     void     (*free)(struct tool *t);
 };
@@ -78,11 +81,14 @@ struct tool_job {
     struct str       input;          /* JSON object as text, as the model wrote it and the person saw it */
     const struct jv *args;           /* the same, parsed */
     struct str       payload;        /* JSON the person sent with the yes; STR_NONE: none */
+    struct str       resume;         /* of a TOOL_ASKS before, with the answer; STR_NONE: from the beginning */
+    bool             accepted;
+    struct str       content;        /* JSON; STR_NONE when not accepted */
     void            *runner;         /* the runner's own state */
     void (*progress)(struct tool_job *job, const struct tool_progress *p);
     void (*finish)(struct tool_job *job, const struct tool_result *r);      /* once; the job is gone afterwards */
-    /* A question to the person in the middle of the call (MCP elicitation): shown through the
-     * approval channel, durable; ops->answer brings the reply. */
+    /* A question to the person from a call that stays under way (MCP elicitation of the older kind): shown through
+     * the approval channel; ops->answer brings the reply. It cannot outlive this process; TOOL_ASKS can. */
     void (*ask)(struct tool_job *job, struct str message, struct str schema);
 };
 

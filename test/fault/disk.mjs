@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Context, check, same, settled, skip, sound, until } from '../live/lib.mjs';
-import { LONG, Screen, audit, family, pause, quiet, serveOrders, whole } from './lib.mjs';
+import { JOBS, LONG, Screen, audit, family, pause, quiet, serveOrders, whole } from './lib.mjs';
 
 const HELD_MS = 60;             // how long a disk that fails from the Nth on stays so
 
@@ -22,23 +22,27 @@ async function talk(server) {
     return { streams: [found, s].filter(Boolean), id, thread: s?.thread, yes };
 }
 
-async function cycle(f, t, order) {
+// `killed`: it ends while the disk is still bad, so that what was refused may be found half written.
+async function cycle(f, t, order, killed) {
     const server = await serveOrders(t), first = sound(await server.turn('hello'));
     await server.order(order);
     const talking = talk(server);
     await (order.includes('+') ? Promise.race([talking, pause(HELD_MS)]) : talking);
-    const { hit } = await server.order('');
+    const { hit } = await server.order(killed ? order : '');
+    if (killed) await server.kill();
     const told = await talking;
-    same(server.status, null, `the server after ${order}; it said: ${server.err.slice(-1500)}`);
+    if (!killed) same(server.status, null, `the server after ${order}; it said: ${server.err.slice(-1500)}`);
     for (const s of told.streams) {
         if (s.status !== 200) { same([s.status, s.json?.error?.code], [503, 'store_unavailable'], 'a clean refusal'); f.note('refused'); }
         else check(s.broken || ['complete', 'error'].includes(s.events.at(-1)?.data.type), `a stream that ends: ${s.types().join(' ')}`);
     }
     if (told.yes && told.yes.status !== 200) same([told.yes.status, told.yes.json?.error?.code], [503, 'store_unavailable'], 'a yes that was refused');
-    await ready(server);
-    await judge(server, [first, ...told.streams], told);
-    if (order.includes('+') || hit) f.note('healed');
-    await server.kill();
+    if (!killed) {
+        await ready(server);
+        await judge(server, [first, ...told.streams], told);
+        f.note('healed');
+        await server.kill();
+    }
     const next = await t.serve({ dir: server.dir });
     f.uncertain += (await judge(next, [first, ...told.streams], told)).unknown.length;
     sound(await next.turn('hello', { thread_id: first.thread }));
@@ -55,12 +59,12 @@ async function judge(server, streams, told) {
     return all;
 }
 
-for (const [what, more] of [['write', ''], ['write', '=ENOSPC'], ['write', '+=ENOSPC'], ['fsync', ''], ['fsync', '+']])
-    family(`the Nth ${what} fails${more.includes('+') ? ' and all after it' : ''} (${more.includes('ENOSPC') ? 'ENOSPC' : 'EIO'})`, async (f) => {
-        const todo = [], most = LONG ? 100 : more.includes('+') ? 5 : 12;        // a disk that stays bad takes a second to be seen as healed
-        const add = (n) => todo.push([`${what}:${n}${more}`, async (t) => { if (await cycle(f, t, `${what}:${n}${more}`.replace(/(=\w+)?\+(=\w+)?/, '+$1$2')) && n < most) add(n + 1); }]);
-        add(1);
-        await f.all(todo, 1);
+for (const [what, more, killed] of [['write', ''], ['write', '=ENOSPC'], ['write', '+=ENOSPC'], ['write', '+', true], ['fsync', ''], ['fsync', '+'], ['fsync', '+', true]])
+    family(`the Nth ${what} fails${more.includes('+') ? ' and all after it' : ''}${killed ? ', then a kill' : ''} (${more.includes('ENOSPC') ? 'ENOSPC' : 'EIO'})`, async (f) => {
+        const todo = [], most = LONG ? 100 : more.includes('+') && !killed ? 6 : 12;        // a disk that stays bad takes a second to be seen as healed
+        const add = (n) => todo.push([`${what}:${n}${more}`, async (t) => { if (await cycle(f, t, `${what}:${n}${more}`, killed) && n + JOBS <= most) add(n + JOBS); }]);
+        for (let n = 1; n <= JOBS; n++) add(n);
+        await f.all(todo);
     });
 
 family('a full disk, and room again', async (f) => {

@@ -8,7 +8,7 @@
 import { Context, check, same, settled, sound, until, within } from '../live/lib.mjs';
 import { KILLS, LONG, SEED, Screen, audit, family, pause, points, quiet, random } from './lib.mjs';
 
-const PASSAGES = LONG ? 100 : 12;          // of one point, at most
+const PASSAGES = LONG ? 100 : 6;           // of one point, at most
 
 // Either this server dies by its fault point, or it has nothing more to do (`over` gives true), or it is killed
 // after `ms`. True: it was the point.

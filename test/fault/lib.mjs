@@ -9,7 +9,7 @@ import path from 'node:path';
 import { Context, ROOT, Skip, check, same, settled, until } from '../live/lib.mjs';
 
 export const LONG = !!process.env.LONG;
-export const KILLS = Number(process.env.KILLS || (LONG ? 10000 : 160));      // kills at random instants, all families together
+export const KILLS = Number(process.env.KILLS || (LONG ? 10000 : 120));      // kills at random instants, all families together
 export const JOBS = Number(process.env.JOBS || 3);
 export const SEED = Number(process.env.SEED || Date.now() % 1000000);
 

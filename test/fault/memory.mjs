@@ -9,9 +9,9 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { Context, check, same, settled, sound } from '../live/lib.mjs';
-import { LONG, SEED, Screen, audit, family, pause, quiet, random, serveOrders, whole } from './lib.mjs';
+import { JOBS, LONG, SEED, Screen, audit, family, pause, quiet, random, serveOrders, whole } from './lib.mjs';
 
-const CYCLES = LONG ? Infinity : 60;        // of one conversation with one kind of refusal
+const CYCLES = LONG ? Infinity : 45;        // of one conversation with one kind of refusal
 const HELD_MS = 100;                        // how long everything is refused before it is given again
 
 // --- conversations: {threads, acked?} of what the client was told; none may throw ----------------------------
@@ -82,38 +82,50 @@ function chosen(count, most, chance) {
     return out;
 }
 
+// One server, and one Nth after the other.
+async function lane(f, talk, more, list) {
+    let t = new Context(), server = await serveOrders(t), screens = [], ends = 0;
+    // What all of them were told survives the end of that server: a kill, or a proper one, which under the sanitizers tells of leaks.
+    const replace = async () => {
+        if (server.status === null) await (ends++ % 2 ? server.kill() : server.end());
+        const next = await t.serve({ dir: server.dir });
+        for (const x of screens) x.screen.kept((await whole(next, x.thread)).events);
+        await audit(next);
+        await next.kill();
+        await t.close();
+        screens = [];
+        t = new Context();
+        server = await serveOrders(t);
+    };
+    await talk(server);                        // nothing is done for the first time
+    for (const n of list) {
+        const good = await f.cycle(`mem:${n}${more}`, async () => {
+            const r = await refusal(f, server, talk, `mem:${n}${more}`);
+            if (r.screen) screens.push(r);
+        });
+        if (!good || screens.length >= 50) await f.cycle('after a restart', replace);
+    }
+    await f.cycle('after a restart', replace);
+    await server.kill();
+    await t.close();
+}
+
+// How many allocations a conversation has.
+async function count(talk) {
+    const t = new Context(), server = await serveOrders(t);
+    await talk(server);
+    await server.order('mem:1000000');
+    await talk(server);
+    const { passed } = await server.order('');
+    await t.close();
+    return passed;
+}
+
 function conversations(name, talk, more) {
     family(`memory refused ${more ? 'from the Nth allocation on' : 'at the Nth allocation'}: ${name}`, async (f) => {
-        const chance = random(SEED + 3);
-        let t = new Context(), server = await serveOrders(t), screens = [], count = 0, ends = 0;
-        // What all of them were told survives the end of that server: a kill, or a proper one, which under the sanitizers tells of leaks.
-        const replace = async () => {
-            if (server.status === null) await (ends++ % 2 ? server.kill() : server.end());
-            const next = await t.serve({ dir: server.dir });
-            for (const x of screens) x.screen.kept((await whole(next, x.thread)).events);
-            await audit(next);
-            await next.kill();
-            await t.close();
-            screens = [];
-            t = new Context();
-            server = await serveOrders(t);
-        };
-        for (let i = 0; i < 2; i++) {              // the second time: nothing is done for the first time
-            await server.order('mem:1000000');
-            await talk(server);
-            count = (await server.order('')).passed;
-        }
-        f.note(`of ${count}`);
-        for (const n of chosen(count, more ? CYCLES / 2 : CYCLES, chance)) {
-            const good = await f.cycle(`mem:${n}${more}`, async () => {
-                const r = await refusal(f, server, talk, `mem:${n}${more}`);
-                if (r.screen) screens.push(r);
-            });
-            if (!good || screens.length >= 50) await f.cycle('after a restart', replace);
-        }
-        await f.cycle('after a restart', replace);
-        await server.kill();
-        await t.close();
+        const all = await count(talk), list = chosen(all, more ? CYCLES / 2 : CYCLES, random(SEED + 3));
+        f.note(`of ${all}`);
+        await Promise.all(Array.from({ length: JOBS }, (_, i) => lane(f, talk, more, list.filter((_, k) => k % JOBS === i))));
     });
 }
 for (const more of ['', '+']) {
@@ -171,7 +183,7 @@ family('memory refused at the Nth allocation: a start that recovers', async (f) 
     await audit(probe);
     const count = (await probe.order('')).passed;
     f.note(`of ${count}`);
-    await f.all(chosen(count, LONG ? Infinity : 80, random(SEED + 4)).map((n) => [`mem:${n}`, async (c) => {
+    await f.all(chosen(count, LONG ? 2500 : 45, random(SEED + 4)).map((n) => [`mem:${n}`, async (c) => {
         const dir = copy(c, left);
         let next;
         try { next = await c.serve({ dir, env: { PARLEY_FAULT: `mem:${n}` }, mayFail: true }); } catch (e) {

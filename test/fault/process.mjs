@@ -17,8 +17,9 @@ const status = async (server, q) => (await server.get(`/v1/approvals/${q.id}`)).
 // The clock jumps between any two things that happen; then back, then the process is killed.
 const JUMPS = { 'an hour on': DAY / 24, 'a year back': -365 * DAY, 'an hour back': -DAY / 24, 'three days on': 3 * DAY };
 family('the clock jumps', async (f) => {
+    const todo = [];
     for (const [how, ms] of Object.entries(JUMPS)) for (const when of ['before the yes', 'in an answer', 'before a restart'])
-        await f.cycle(`${how}, ${when}`, async (t) => {
+        todo.push([`${how}, ${when}`, async (t) => {
             let server = await t.serve(timed(t, { config: { demo: { token_ms: 2 } } }));
             const q = await ask(server), s = await server.say('Find articles about CRISPR');
             await s.must('tool_start');
@@ -39,15 +40,17 @@ family('the clock jumps', async (f) => {
             sound(await server.turn('hello', { thread_id: q.thread }));
             await audit(server);
             await server.kill();
-        });
+        }]);
+    await f.all(todo);
 });
 
 // --- stopped ----------------------------------------------------------------------------------
 
 // Stopped for longer than the deadlines of its peers: whoever is cut comes back by his cursor.
 family('stopped in the middle, and going on', async (f) => {
+    const todo = [];
     for (const [what, limits] of Object.entries({ 'usual deadlines': {}, 'deadlines that pass meanwhile': { write_seconds: 0.5, idle_seconds: 0.5, head_seconds: 0.5, body_seconds: 0.5 } }))
-        await f.cycle(what, async (t) => {
+        todo.push([what, async (t) => {
             const server = await t.serve({ config: { demo: { token_ms: 5 }, limits } }), q = await ask(server);
             const said = await server.say('Tell me a long story'), follower = await server.events(said.thread, '0.0');
             await said.must('text_delta');
@@ -75,7 +78,8 @@ family('stopped in the middle, and going on', async (f) => {
             same(server.ledger().length, 1, 'paid once');
             await audit(server);
             await server.kill();
-        });
+        }]);
+    await f.all(todo);
 });
 
 // --- descriptors ------------------------------------------------------------------------------------

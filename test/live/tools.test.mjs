@@ -366,6 +366,43 @@ test('a new message while a question waits withdraws it and ends the call', asyn
     same([await pending(server), (await approval(server, question.id)).status], [[], 'cancelled']);
 });
 
+// A newer server ends its call with its questions and is called again with the answers: nothing of it has to live meanwhile.
+const modern = (more = {}) => mcp({ args: [...mcp().asking.args, 'modern'], ...more });
+
+test('a newer server that asks twice gets both answers and what it gave to carry, in one call', async (t) => {
+    const { server, s, question } = await atQuestion(t, { mcpServers: modern() });
+    same([question.schema.required, question.ask.includes('Pay 50 from which account?')], [['account'], true]);
+    same((await decide(server, question.id, true, { payload: { account: 'savings' } })).status, 200);
+    const [second] = await until(async () => { const p = await pending(server); return p.length && p; }, 'the second question');
+    check(second.id !== question.id && second.ask.includes('And when?'), second.ask);
+    same((await decide(server, second.id, false)).json.status, 'denied');
+    same((await said(server, s.thread)).output, 'accept {"account":"savings"} decline carry "50"');
+});
+
+test('a newer server is told what is asked of it once: kill -9 between its questions, then the answers', async (t) => {
+    const up = await startUpstream(t);
+    const { server, s, question } = await atQuestion(t, { up, mcpServers: modern() });
+    await server.kill();
+    const next = await serveTools(t, { mcpServers: modern() }, { up, dir: server.dir });
+    same((await pending(next)).map((p) => p.id), [question.id], 'it waits as if nothing had been');
+    same((await decide(next, question.id, true, { payload: { account: 'savings' } })).status, 200);
+    const [second] = await until(async () => { const p = await pending(next); return p.length && p; }, 'the second question');
+    await next.kill();
+    const last = await serveTools(t, { mcpServers: modern() }, { up, dir: server.dir });
+    same((await decide(last, second.id, true, { payload: { day: 'today' } })).status, 200);
+    const end = await said(last, s.thread);
+    same([end.outcome, end.output], ['done', 'accept {"account":"savings"} accept carry "50"']);
+    same(await pending(last), []);
+});
+
+test('stop while a newer server\'s question waits: the call is cancelled, and nothing is sent', async (t) => {
+    const { server, s, question } = await atQuestion(t, { mcpServers: modern() });
+    same((await server.post(`/v1/threads/${s.thread}/stop`)).json.stopped, true);
+    await settled(server, s.thread);
+    same([await pending(server), (await approval(server, question.id)).status], [[], 'cancelled']);
+    same((await decide(server, question.id, true)).json.error.code, 'superseded');
+});
+
 test('a restart while a question waits: the call is unknown, and no question stays pending', async (t) => {
     const up = await startUpstream(t);
     const { server, s, question } = await atQuestion(t, { up, gated: true });

@@ -1,4 +1,5 @@
 // asking.mjs -- a small MCP server of the older era over stdio, without dependencies: node asking.mjs
+// With `modern` as its argument it is one of the newer era: `ask` ends its call with two questions.
 //   echo {message}   says it again            ask {amount}   asks the person in between, and says what came back
 //   slow {}          progress until cancelled     grow {}    adds the tool `fruit` and says that the list has changed
 //   rewrite {}       changes the description of `echo`
@@ -12,6 +13,9 @@ const tools = [
     { name: 'grow', description: 'Adds a tool', inputSchema: object() },
     { name: 'rewrite', description: 'Changes a tool', inputSchema: object() },
 ];
+const modern = process.argv[2] === 'modern';
+const form = (message, requestedSchema) => ({ message, requestedSchema });
+const ACCOUNT = object({ account: { type: 'string' }, sure: { type: 'boolean' } }, ['account']);
 const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...m }) + '\n');
 const answer = (id, text) => send({ id, result: { content: [{ type: 'text', text }] } });
 const changed = () => send({ method: 'notifications/tools/list_changed' });
@@ -24,8 +28,7 @@ const CALLS = {
     ask(id, { amount }) {
         const question = `q-${++asked}`;
         questions.set(question, (r) => answer(id, `${r.action} ${JSON.stringify(r.content ?? null)}`));
-        send({ id: question, method: 'elicitation/create', params: { message: `Pay ${amount} from which account?`,
-            requestedSchema: object({ account: { type: 'string' }, sure: { type: 'boolean' } }, ['account']) } });
+        send({ id: question, method: 'elicitation/create', params: form(`Pay ${amount} from which account?`, ACCOUNT) });
     },
     slow(id, _, progressToken) {
         let n = 0;
@@ -44,7 +47,22 @@ const CALLS = {
     fruit: (id) => answer(id, 'an apple'),
 };
 
+function askModern(id, { amount }, responses, state) {
+    const elicit = (message, schema) => ({ method: 'elicitation/create', params: { mode: 'form', ...form(message, schema) } });
+    if (responses) return answer(id, `${responses.account.action} ${JSON.stringify(responses.account.content ?? null)} ${responses.when.action} ${state}`);
+    send({ id, result: { resultType: 'input_required', requestState: `carry "${amount}"`, inputRequests: {
+        account: elicit(`Pay ${amount} from which account?`, ACCOUNT), when: elicit('And when?', object({ day: { type: 'string' } })) } } });
+}
+
+function takeModern(m) {
+    if (m.method === 'server/discover') send({ id: m.id, result: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: 'asking', version: '1' } } });
+    else if (m.method === 'tools/call' && m.params.name === 'ask') askModern(m.id, m.params.arguments, m.params.inputResponses, m.params.requestState);
+    else return false;
+    return true;
+}
+
 function take(m) {
+    if (modern && takeModern(m)) return;
     if (m.method === 'initialize') send({ id: m.id, result: { protocolVersion: '2025-11-25', capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'asking', version: '1' } } });
     else if (m.method === 'tools/list') send({ id: m.id, result: { tools } });
     else if (m.method === 'tools/call') CALLS[m.params.name](m.id, m.params.arguments, m.params._meta?.progressToken);

@@ -88,8 +88,21 @@ static void on_progress(struct tool_job *j, const struct tool_progress *p)
     fflush(stdout);
 }
 
+static struct str example_for(struct call *c, struct str schema_text);
+
+/* It rests until it has its answer. */
+static void go_on(struct call *c, const struct tool_result *r)
+{
+    print_str("ask", r->text);
+    c->job.resume = arena_dup(&c->arena, r->resume);
+    c->job.accepted = !c->decline;
+    c->job.content = c->decline ? STR_NONE : example_for(c, arena_dup(&c->arena, r->value));
+    must(c->job.tool->ops->start(c->job.tool, &c->job) == OK);
+}
+
 static void on_finish(struct tool_job *j, const struct tool_result *r)
 {
+    if (r->outcome == TOOL_ASKS) { go_on(LIST_ITEM(j, struct call, job), r); return; }
     static const char *const names[] = { "done", "failed", "cancelled", "unknown" };
     struct call *c = LIST_ITEM(j, struct call, job);
     struct buf   b;
@@ -143,15 +156,20 @@ static struct str example_object(struct arena *a, const struct jv *schema)
     return out;
 }
 
+static struct str example_for(struct call *c, struct str schema_text)
+{
+    struct jv *schema = NULL;
+    must(json_parse(&c->arena, schema_text, &schema, NULL) == OK);
+    return example_object(&c->arena, schema);
+}
+
 static struct str pending_schema;
 
 static void give_answer(struct loop_post *p)
 {
     struct call *c = LIST_ITEM(p, struct call, answer);
-    struct jv   *schema = NULL;
     if (c->over) return;
-    must(json_parse(&c->arena, pending_schema, &schema, NULL) == OK);
-    c->job.tool->ops->answer(&c->job, !c->decline, c->decline ? STR_NONE : example_object(&c->arena, schema));
+    c->job.tool->ops->answer(&c->job, !c->decline, c->decline ? STR_NONE : example_for(c, pending_schema));
 }
 
 static void on_ask(struct tool_job *j, struct str message, struct str schema)

@@ -431,6 +431,7 @@ static bool goes_on(struct world *w)
     case NEXT_START: start(w, n.call); return true;
     case NEXT_FINISH: finishes(w, n.call, n.outcome); return true;
     case NEXT_END: tale_ended(&w->t, w->run, n.outcome); return true;
+    case NEXT_CONTINUE:
     case NEXT_RERUN: break;
     }
     must(!"next");

@@ -377,3 +377,20 @@ TEST(where_a_run_waited_is_known_afterwards)
     }
     tale_done(&whole);
 }
+
+TEST(a_tool_that_asked_and_rests_needs_nobody_until_it_is_answered_and_goes_on_once)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "crm__pay", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_fact(&t, (struct fact){ .kind = FACT_ASKED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .ask = STR("From where?"), .data = STR("{}") });
+    CHECK(decide(&t).kind == NEXT_NOTHING);                  /* also after a restart: it is not unknown */
+    tale_fact(&t, (struct fact){ .kind = FACT_DECIDED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .outcome = WORD_APPROVED });
+    CHECK(is(decide(&t), NEXT_CONTINUE, "call-1"));
+    tale_fact(&t, (struct fact){ .kind = FACT_CONTINUED, .call = STR("call-1") });
+    struct next n = decide(&t);
+    CHECK(n.kind == NEXT_FINISH && n.outcome == WORD_UNKNOWN);      /* a process that is gone may have sent it */
+    tale_done(&t);
+}

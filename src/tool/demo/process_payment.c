@@ -116,6 +116,7 @@ static struct tool_result result_of(struct payment *p)
     case TOOL_UNKNOWN:
         r.text = STR("The ledger could not be synced: the payment may or may not have been made.");
         break;
+    case TOOL_ASKS: break;             /* it has its yes before it starts */
     }
     if (p->error) r.note = str_c(strerror(p->error));
     return r;
