@@ -197,7 +197,7 @@ export function App() {
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
-            {narrow && <AskSheet calls={asking} />}
+            {narrow && <AskSheet key={state.open?.id} calls={asking} />}
             {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
             <Queue session={session} queue={snap.queue} />
             <Composer
