@@ -193,7 +193,8 @@ static void take_apart(struct serve *s)
     config_done(&s->config);
 }
 
-static int run(struct serve *s)
+/* Zero: everything stands and listens. */
+static int start(struct serve *s)
 {
     struct str why = STR("out of memory");
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
@@ -208,6 +209,15 @@ static int run(struct serve *s)
     if (auth_new(&s->loop, &s->config.auth, &s->arena, &s->auth, &why)) return fail("cannot check who comes in", why);
     read_counts(s);
     if (make_server(s, &why)) return fail("cannot listen", why);
+    return 0;
+}
+
+static int run(struct serve *s)
+{
+    if (start(s)) {
+        store_close(s->store);         /* a temporary one is not left behind */
+        return 1;
+    }
     hub_recover(s->hub);
     announce(s);
     loop_run(&s->loop);

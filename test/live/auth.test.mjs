@@ -491,7 +491,10 @@ test('a keys file that cannot be used stops the start and says why', async (t) =
         fs.rmSync(path.join(dir, 'k'), { force: true });
         if (text) fs.writeFileSync(path.join(dir, 'k'), text);
         fs.writeFileSync(file, JSON.stringify({ listen: '127.0.0.1:0', ...jwt({ keys_file: 'k', algorithms: ['HS256'] }) }));
-        const r = await parley(['serve', '--config', file, '--store', 'sqlite::memory:'], { cwd: dir });
+        const temporary = path.join(dir, 'tmp');
+        fs.mkdirSync(temporary, { recursive: true });
+        const r = await parley(['serve', '--config', file, '--store', 'sqlite::memory:'], { cwd: dir, env: { TMPDIR: temporary } });
         same([r.code, r.err.includes(why)], [1, true], r.err);
+        same(fs.readdirSync(temporary), [], 'what is left behind');
     }
 });
