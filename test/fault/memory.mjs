@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Chat } from '../live/ai.mjs';
 import { Context, check, same, settled, sound } from '../live/lib.mjs';
 import { JOBS, LONG, SEED, Screen, audit, family, pause, quiet, random, serveOrders, whole } from './lib.mjs';
 
@@ -28,6 +29,19 @@ async function pay(server) {
     return { s, id, yes, ok: yes?.status === 200 };
 }
 
+// The same by a door of the AI SDK.
+async function payByStream(server) {
+    const c = new Chat(null, server, '/stream');
+    c.auto = false;
+    await quiet(c.say('Send 50 dollars to Hanako'));
+    const q = c.asked[0];
+    if (!q) return {};
+    c.mark(q.id, true);
+    const yes = await quiet(c.open({ messageId: c.last.id }));
+    if (yes) await quiet(yes.read());
+    return { id: q.id, thread: c.id, yes };
+}
+
 // --- one refusal -----------------------------------------------------------------------------------------------
 
 // What a client sees of a refusal: an answer with a code, a connection that ends, or nothing at all.
@@ -46,8 +60,9 @@ async function refusal(f, server, talk, order) {
     const { hit, passed } = await server.order('');
     const told = await talking;
     same(server.status, null, `the server after ${order}; it said: ${server.err.slice(-1500)}`);
-    f.note(hit ? clean(told.s) : 'not reached');
+    f.note(hit ? talk === payByStream ? 'refused' : clean(told.s) : 'not reached');
     if (told.s?.thread) await after(f, server, told);
+    else if (told.id) { await settled(server, told.thread); await paidOnce(f, server, told); }
     sound(await server.turn('hello'));
     same((await server.get('/readyz')).json.runs, 0, 'runs that are counted');
     return { hit, passed, screen: told.s?.thread && new Screen(told.s.events), thread: told.s?.thread };
@@ -61,14 +76,17 @@ async function after(f, server, told) {
     const screen = new Screen(told.s.events);
     screen.kept(all.events);
     if (screen.last && !told.s.broken) check(new Screen(all.events).text.startsWith(screen.text), `the words that were told: ${screen.text}`);
-    if (!told.id) return;
+    if (told.id) await paidOnce(f, server, { ...told, thread: told.s.thread });
+}
+
+async function paidOnce(f, server, told) {
     const a = (await server.get(`/v1/approvals/${told.id}`)).json, lines = () => server.ledger().filter((l) => l.call_id === a.tool_use_id).length;
     check(told.yes?.status !== 200 || a.status !== 'pending', 'a yes that was acknowledged is kept');
     if (a.status === 'unknown') f.uncertain++;
     if (a.status === 'pending') {
         same(lines(), 0, 'nothing before the yes');
         same((await server.post(`/v1/approvals/${told.id}`, { confirmed: true })).status, 200, 'the yes again');
-        await settled(server, told.s.thread);
+        await settled(server, told.thread);
         same(lines(), 1, 'paid once');
     } else if (a.status !== 'unknown') same([a.status, lines()], a.status === 'failed' ? ['failed', 0] : ['done', 1], 'status and ledger');
 }
@@ -131,6 +149,7 @@ function conversations(name, talk, more) {
 for (const more of ['', '+']) {
     conversations('a search', search, more);
     conversations('an approved payment', pay, more);
+    conversations('an approved payment by POST /stream', payByStream, more);
 }
 
 // --- a start that recovers ------------------------------------------------------------------------------------
