@@ -185,8 +185,10 @@ static int call(struct bench *b, const char *name, const char *input)
     if (json_parse(&b->kit.arena, str_c(input), &args, NULL) != OK || args->type != JSON_OBJECT)
         return complain("the input must be a JSON object: ", str_c(input));
     buf_init(&why, 4096);
-    if (schema_check(t->schema, args, &why) != OK) return complain("the input does not fit the schema: ", buf_view(&why));
+    bool fits = schema_check(t->schema, args, &why) == OK;
+    if (!fits) complain("the input does not fit the schema: ", buf_view(&why));
     buf_done(&why);
+    if (!fits) return 1;
     if (!allowed(t, args)) return complain("not run.", STR(""));
     b->job = (struct tool_job){ .tool = t, .call_id = id_new(&b->kit.arena, "call-"), .thread = STR("cli"), .owner = STR("local"),
                                 .input = str_c(input), .args = args, .progress = on_progress, .finish = on_finish, .ask = on_ask };
