@@ -25,6 +25,13 @@ static inline void list_remove(struct list *n)                /* twice is harmle
     n->prev->next = n->next; n->next->prev = n->prev;
     n->prev = n->next = n;
 }
+static inline void list_take(struct list *to, struct list *from)   /* all of `from`, to the end; none is left there */
+{
+    if (list_empty(from)) return;
+    from->next->prev = to->prev; to->prev->next = from->next;
+    from->prev->next = to; to->prev = from->prev;
+    list_init(from);
+}
 #define LIST_ITEM(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
 /* The body may remove `n` itself. */
 #define LIST_EACH(n, l) \

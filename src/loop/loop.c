@@ -29,20 +29,12 @@
 /* At the end a name lookup in libuv's thread pool may still be under way. */
 #define DONE_WAIT_MS 1000
 
-static void move_all(struct list *from, struct list *to)
-{
-    list_init(to);
-    if (list_empty(from)) return;
-    *to = *from;
-    to->next->prev = to->prev->next = to;
-    list_init(from);
-}
-
 static void flush_pass(struct loop *l)
 {
     struct list now;
 
-    move_all(&l->dirty, &now);
+    list_init(&now);
+    list_take(&now, &l->dirty);
     while (!list_empty(&now)) {
         struct loop_dirty *d = LIST_ITEM(now.next, struct loop_dirty, node);
         list_remove(&d->node);          /* first: the flush may mark it again, or free it */
@@ -81,8 +73,9 @@ static void run_posts(uv_async_t *h)
     struct loop *l = h->data;
     struct list  now;
 
+    list_init(&now);
     uv_mutex_lock(&l->post_lock);
-    move_all(&l->posts, &now);
+    list_take(&now, &l->posts);
     uv_mutex_unlock(&l->post_lock);
     while (!list_empty(&now)) {
         struct loop_post *p = LIST_ITEM(now.next, struct loop_post, node);

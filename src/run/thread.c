@@ -440,7 +440,7 @@ static void answer_all(struct thread *t)
 {
     struct list now;
     list_init(&now);
-    LIST_EACH(n, &t->acting) { list_remove(n); list_add(&now, n); }
+    list_take(&now, &t->acting);
     LIST_EACH(n, &now) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);

@@ -2,15 +2,17 @@
  *
  *   loop thread                 writer thread                    reader thread
  *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶ reader.queue
+ *     (gathered for a turn)
  *                                   │ (batch, one sync)              ▶ db_read, db_list │
  *   deliver ◀── answers ◀───────────┴───────────────────────────────────────────────────┘
  *
- * A request is in exactly one place: a queue, a worker's hands, `answers`, or
+ * A request is in exactly one place: gathered, a queue, a worker's hands, `answers`, or
  * back with its caller. The queues and `answers` are all the threads share, and
  * `lock` guards them. Everything else belongs to the loop thread, or (each struct
  * db) to its worker.
  *
- * The writer takes all that is queued, commits it as one transaction and only
+ * What a turn of the loop asks for is handed over at its end, in one go. The writer takes all
+ * that is queued, commits it as one transaction and only
  * then gives it to `answers`; while it waits for the disk the next batch gathers.
  * The reader's connection starts a transaction per request, so it sees every
  * commit that was answered before (WAL: readers and the writer do not wait for each other).
@@ -25,6 +27,10 @@
 /* Enough to make the sync's share of an append small; a bound, so that a flood
  * does not let the first of a batch wait for thousands behind it. */
 #define BATCH_MAX 512
+
+/* A long turn hands over in between, so that the disk is not idle meanwhile. Handing over each request at
+ * once made batches of ten under load, where these are of a hundred. */
+#define GATHER_MAX 64
 
 /* Answers told in one turn of the loop, so that sockets are not kept waiting. */
 #define DELIVER_MAX 1024
@@ -43,6 +49,7 @@
 struct lane {                          /* one worker thread and its queue */
     uv_thread_t thread;
     uv_cond_t   wake;
+    struct list gathered; unsigned gathered_count;     /* the loop thread's: not handed over yet */
     struct list queue;
     struct db   db;
 };
@@ -58,6 +65,7 @@ struct store {
     struct store_job healed;           /* the writer's own answer: a probe succeeded */
     uint64_t         closing;          /* 0, or until when the workers may go on (mono ns) */
 
+    struct loop_dirty end_of_turn;
     struct loop_post post;
     struct leases    leases;
     enum err         health;
@@ -70,25 +78,37 @@ struct store {
 
 /* --- queues ---------------------------------------------------------------------- */
 
+static void hand_over(struct store *s, struct lane *to)
+{
+    if (list_empty(&to->gathered)) return;
+    uv_mutex_lock(&s->lock);
+    bool first = list_empty(&to->queue);
+    list_take(&to->queue, &to->gathered);
+    uv_mutex_unlock(&s->lock);
+    to->gathered_count = 0;
+    if (first) uv_cond_signal(&to->wake);      /* else it is awake, or about to be; not under the lock it would wait for */
+}
+
+static void hand_over_all(struct loop_dirty *d)
+{
+    struct store *s = LIST_ITEM(d, struct store, end_of_turn);
+    hand_over(s, &s->writer);
+    hand_over(s, &s->reader);
+}
+
 static void ask(struct store *s, struct lane *to, struct store_job *job, enum job_kind kind)
 {
     *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
-    uv_mutex_lock(&s->lock);
-    bool first = list_empty(&to->queue);
-    list_add(&to->queue, &job->node);
-    uv_mutex_unlock(&s->lock);
-    if (first) uv_cond_signal(&to->wake);      /* else it is awake, or about to be; not under the lock it would wait for */
+    list_add(&to->gathered, &job->node);
+    if (++to->gathered_count == GATHER_MAX) hand_over(s, to);
+    else loop_mark(s->loop, &s->end_of_turn);
 }
 
 /* From a worker: these jobs have their result. */
 static void answer(struct store *s, struct list *jobs)
 {
     uv_mutex_lock(&s->lock);
-    while (!list_empty(jobs)) {
-        struct list *n = jobs->next;
-        list_remove(n);
-        list_add(&s->answers, n);
-    }
+    list_take(&s->answers, jobs);
     if (!s->posted) loop_post(s->loop, &s->post);
     s->posted = true;
     uv_mutex_unlock(&s->lock);
@@ -236,7 +256,8 @@ static struct store_job *next_answer(struct store *s)
     } else {
         job = JOB_AT(s->answers.next);
         list_remove(&job->node);
-        /* From here on its caller knows; what was queued until now did not. */
+        /* From here on its caller knows; what was asked for until now did not. */
+        db_doom(&s->writer.gathered, job);
         db_doom(&s->writer.queue, job);
     }
     uv_mutex_unlock(&s->lock);
@@ -362,8 +383,11 @@ static struct store *new_store(struct loop *l)
     s->loop = l;
     s->file.lock_fd = -1;
     s->post.run = deliver;
+    s->end_of_turn.flush = hand_over_all;
     s->healed.kind = JOB_HEALED;
     list_init(&s->answers);
+    list_init(&s->writer.gathered);
+    list_init(&s->reader.gathered);
     list_init(&s->writer.queue);
     list_init(&s->reader.queue);
     leases_init(&s->leases);
@@ -424,6 +448,7 @@ void store_close(struct store *s)
     struct store_job *job;
 
     if (!s) return;
+    hand_over_all(&s->end_of_turn);
     stop_taking(s);
     uv_thread_join(&s->writer.thread);
     uv_thread_join(&s->reader.thread);
@@ -432,9 +457,11 @@ void store_close(struct store *s)
 
     for (int i = 0; i < CLOSE_ROUNDS; i++) {
         while ((job = next_answer(s))) tell(s, job);
+        hand_over_all(&s->end_of_turn);
         close_queue(&s->writer.queue, &s->answers);
         close_queue(&s->reader.queue, &s->answers);
         if (list_empty(&s->answers)) break;
     }
+    loop_undirty(&s->end_of_turn);
     free_store(s);
 }

@@ -316,16 +316,24 @@ static void disk_end(struct fix *f)
     sqlite3_vfs_register(disk.real, 1);
 }
 
+/* What was asked for is the writer's from here on. */
+static void end_turn(struct fix *f) { uv_run(&f->loop.uv, UV_RUN_NOWAIT); }
+
 /* The writer is inside a sync from here on, until release(). */
 static void hold_writer(struct fix *f, struct ap *p)
 {
     atomic_store(&disk.hold, true);
     ap_init(p, "zoe", "held", 0, "x");
     ap_send(f, p);
+    end_turn(f);
     uv_sem_wait(&disk.held);
 }
 
-static void release(void) { uv_sem_post(&disk.go); }
+static void release(struct fix *f)
+{
+    end_turn(f);
+    uv_sem_post(&disk.go);
+}
 
 TEST(a_full_disk_is_told_as_full_and_heals_while_reads_go_on)
 {
@@ -393,7 +401,7 @@ TEST(when_the_commit_fails_every_append_of_the_batch_gets_the_error)
         ap_send(&f, &p[i]);
     }
     atomic_store(&disk.write_error, SQLITE_FULL);
-    release();
+    release(&f);
     fix_wait(&f);
     CHECK(first.e == OK);
     for (int i = 0; i < 50; i++) CHECK(p[i].e == ERR_FULL);
@@ -420,7 +428,7 @@ TEST(what_gathers_while_the_disk_works_is_committed_with_one_sync)
         ap_init(&p[i], "ann", name[i], 0, "x");
         ap_send(&f, &p[i]);
     }
-    release();
+    release(&f);
     fix_wait(&f);
     for (int i = 0; i < 400; i++) CHECK(p[i].e == OK);
     CHECK(atomic_load(&disk.syncs) - before == 1);
@@ -440,7 +448,7 @@ TEST(reads_do_not_wait_for_the_writer)
     while (!d.done) uv_run(&f.loop.uv, UV_RUN_ONCE);
     CHECK_STR(buf_view(&d.text), "1 note x;");
     CHECK(!first.done);
-    release();
+    release(&f);
     fix_wait(&f);
     buf_done(&d.text);
     disk_end(&f);
@@ -455,7 +463,7 @@ TEST(nothing_is_answered_before_it_is_on_the_disk)
     hold_writer(&f, &first);
     for (int i = 0; i < 20; i++) uv_run(&f.loop.uv, UV_RUN_NOWAIT);
     CHECK(!first.done);
-    release();
+    release(&f);
     fix_wait(&f);
     CHECK(first.e == OK);
     disk_end(&f);
@@ -475,13 +483,13 @@ TEST(what_builds_on_a_failed_append_fails_in_a_later_batch_too)
     atomic_store(&disk.hold, true);
     ap_init(&next, "zoe", "held", 1, "so that the batch of `lost` syncs");
     ap_send(&f, &next);
-    release();
+    release(&f);
     uv_sem_wait(&disk.held);           /* `lost` has failed by now; its caller does not know */
     {
         struct ap builds;
         ap_init(&builds, "ann", "t", 2, "fits by chance");
         ap_send(&f, &builds);
-        release();
+        release(&f);
         fix_wait(&f);
         CHECK(lost.e == ERR_CONFLICT);
         CHECK(builds.e == ERR_CONFLICT);
@@ -508,7 +516,7 @@ TEST(an_append_too_large_for_memory_fails_alone)
     ap_send(&f, &big);
     ap_send(&f, &small);
     sqlite3_hard_heap_limit64(sqlite3_memory_used() + (2 << 20));
-    release();
+    release(&f);
     fix_wait(&f);
     sqlite3_hard_heap_limit64(0);
     CHECK(big.e == ERR_NOMEM);
