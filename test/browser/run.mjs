@@ -1,5 +1,5 @@
 // node test/browser/run.mjs [part of a name]: every test of this folder in a real browser against the real server.
-// Ends with "N passed, N failed"; exits 1 when a test failed.
+// Two at a time, but for those that measure. Ends with "N passed, N failed"; exits 1 when a test failed.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { launch, quit } from './lib/page.mjs';
@@ -17,7 +17,21 @@ const report = new Report();
 let passed = 0;
 let failed = 0;
 await launch();
-for (const { name, body } of tests.filter((t) => t.name.includes(wanted))) {
+const chosen = tests.filter((t) => t.name.includes(wanted));
+const measuring = chosen.filter((t) => /\d ms|quickly/.test(t.name));
+const others = chosen.filter((t) => !measuring.includes(t));
+for (const t of measuring) await run(t);
+await Promise.all([worker(), worker()]);
+await quit();
+report.print();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
+
+async function worker() {
+  for (let t = others.shift(); t; t = others.shift()) await run(t);
+}
+
+async function run({ name, body }) {
   const test = new Test(name, report);
   const start = performance.now();
   try {
@@ -38,10 +52,6 @@ for (const { name, body } of tests.filter((t) => t.name.includes(wanted))) {
     await test.done();
   }
 }
-await quit();
-report.print();
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
 
 function withDeadline(promise, ms) {
   let timer;

@@ -6,7 +6,7 @@ const args =
     ' ',
   );
 
-const lists = /\/v1\/(threads|approvals)\?/;
+const lists = /\/v1\/(threads\?|approvals\?|tools$)/;
 
 let browser;
 
