@@ -1,6 +1,6 @@
 // conversations.mjs -- what people do with a chat, held against both majors and all
 // doors the AI SDK knows.
-import { Context, check, same, settled, until, within } from '../live/lib.mjs';
+import { Context, check, same, settled, until, wanted, within } from '../live/lib.mjs';
 import { MAJORS, chatOf } from './client.mjs';
 
 const tests = [];
@@ -353,8 +353,8 @@ for (const [major, ai] of Object.entries(MAJORS))
 
 // --- running -----------------------------------------------------------------------------------------
 
-export async function run(word) {
-    const todo = tests.filter((x) => x.name.includes(word)), count = { passed: 0, failed: 0 };
+export async function run() {
+    const todo = tests.filter((x) => wanted(x.name)), count = { passed: 0, failed: 0 };
     process.on('unhandledRejection', () => {});
     async function worker() {
         for (let x; (x = todo.shift());) {

@@ -3,7 +3,7 @@
 // `ai` 6 and `ai` 7, class AbstractChat without a page, both stock helpers of
 // sendAutomaticallyWhen on. Every conversation asserts what is on the screen and how
 // often the client sent: a shape that loops or stalls shows in that number.
-//     node test/ai/run.mjs [WORD]      the tests whose name contains WORD
+//     node test/ai/run.mjs [WORD...]      the tests whose name contains one of the words
 // Installs its packages when they are missing; without a registry it is skipped.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -26,4 +26,4 @@ if (!installed()) {
 }
 
 const { run } = await import('./conversations.mjs');
-process.exit(await run(process.argv[2] || '') ? 0 : 1);
+process.exit(await run() ? 0 : 1);

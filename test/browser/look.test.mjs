@@ -91,11 +91,7 @@ test('pictures of a running tool, an artifact, a phone', async (t) => {
   const server = await t.server({ demo: { token_ms: 10 } });
   const tab = await t.tab(server);
   await tab.ask('Build me a todo app');
-  await tab.$('.artifact iframe').waitFor();
-  await tab.page
-    .frames()
-    .find((f) => f.url().endsWith('/frame.html'))
-    ?.waitForSelector('input, button');
+  await tab.artifact();
   await shot(tab, 'artifact');
   const small = await t.tab(server, phone);
   await sendByThumb(small, 'Send 50 dollars to Hanako');

@@ -1,4 +1,4 @@
-// node test/browser/run.mjs [part of a name]: every test of this folder in a real browser against the real server.
+// node test/browser/run.mjs [parts of names]: every test of this folder in a real browser against the real server.
 // Two at a time, but for those that measure. Ends with "N passed, N failed"; exits 1 when a test failed.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { launch, quit } from './lib/page.mjs';
 import { Report } from './lib/report.mjs';
 import { Test, tests } from './lib/test.mjs';
 
-const wanted = process.argv[2] ?? '';
+const words = process.argv.slice(2);
 const folder = import.meta.dirname;
 for (const file of readdirSync(folder)
   .filter((n) => n.endsWith('.test.mjs'))
@@ -17,7 +17,7 @@ const report = new Report();
 let passed = 0;
 let failed = 0;
 await launch();
-const chosen = tests.filter((t) => t.name.includes(wanted));
+const chosen = tests.filter((t) => !words.length || words.some((w) => t.name.includes(w)));
 const measuring = chosen.filter((t) => /\d ms|quickly/.test(t.name));
 const others = chosen.filter((t) => !measuring.includes(t));
 for (const t of measuring) await run(t);
@@ -35,14 +35,14 @@ async function run({ name, body }) {
   const test = new Test(name, report);
   const start = performance.now();
   try {
-    await withDeadline(body(test), 90_000);
+    await withDeadline(body(test), 180_000);
     await test.check();
     passed++;
     console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
   } catch (error) {
     failed++;
     console.log(
-      `FAIL  ${name}\n      ${String(error.stack ?? error)
+      `FAILED: ${name}\n      ${String(error.stack ?? error)
         .split('\n')
         .slice(0, 12)
         .join('\n      ')}`,

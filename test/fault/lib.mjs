@@ -46,7 +46,7 @@ class Family {
         this.cycles++;
         if (!trouble) return true;
         this.violations++;
-        if (this.violations <= SHOWN) console.log(`FAILED: ${name} (SEED=${SEED})\n${(trouble.stack || String(trouble)).replace(/^/gm, '    ')}`);
+        if (this.violations <= SHOWN) console.log(`FAILED: ${this.name}\n    ${name} (SEED=${SEED})\n${(trouble.stack || String(trouble)).replace(/^/gm, '    ')}`);
         return false;
     }
     // A list of [name, work], `jobs` at once; work may add to it.

@@ -2,20 +2,21 @@
 // cycles there were, how many broke the promise, and how many payments are uncertain
 // (started, then nobody can know: told as unknown, settled by a person).
 //
-// node test/fault/run.mjs [WORD]      only families whose name contains it
+// node test/fault/run.mjs [WORD...]      only families whose name contains one of the words
 // LONG=1: 10,000 kills, every allocation. KILLS, JOBS, SEED: see lib.mjs.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wanted } from '../live/lib.mjs';
 import { SEED, families } from './lib.mjs';
 
-const here = path.dirname(fileURLToPath(import.meta.url)), word = process.argv[2] ?? '';
+const here = path.dirname(fileURLToPath(import.meta.url));
 process.on('unhandledRejection', () => {});
 for (const f of fs.readdirSync(here).sort()) if (f.endsWith('.mjs') && !['run.mjs', 'lib.mjs'].includes(f)) await import(`./${f}`);
 
 const sum = { cycles: 0, violations: 0, uncertain: 0, skipped: 0 };
 console.log(`SEED=${SEED}`);
-for (const f of families.filter((x) => x.name.includes(word))) {
+for (const f of families.filter((x) => wanted(x.name))) {
     const start = Date.now();
     try { await f.run(f); } catch (e) { f.violations++; f.cycles++; console.log(`FAILED: ${f.name}\n${(e.stack || String(e)).replace(/^/gm, '    ')}`); }
     if (f.skipped) { sum.skipped++; console.log(`skipped: ${f.name}: ${f.skipped}`); }

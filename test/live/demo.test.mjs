@@ -139,7 +139,7 @@ test('the payload of a search is the one of seed 001', async (t) => {
 });
 
 test('a search shows three stages of progress when it has time', async (t) => {
-    const server = await t.serve({ config: { demo: { token_ms: 1 } } });
+    const server = await t.serve({ config: { demo: { token_ms: 25 } } });
     const s = sound(await server.turn('Find articles about CRISPR'));
     const stages = s.of('tool_progress');
     check(new Set(stages.map((p) => p.stage)).size >= 3, `stages: ${stages.map((p) => p.stage)}`);

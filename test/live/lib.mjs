@@ -27,6 +27,9 @@ export function inFile(name) { file = name; }
 // The name is a sentence that is true. Options: {timeout_ms}.
 export function test(name, run, options = {}) { tests.push({ name, run, file, ...options }); }
 
+// What a runner runs: everything, or the tests whose name contains one of the words of its command line.
+export function wanted(name, words = process.argv.slice(2)) { return !words.length || words.some((w) => name.includes(w)); }
+
 export class Skip extends Error {}
 export function skip(why) { throw new Skip(why); }
 

@@ -1,14 +1,13 @@
 // run.mjs -- runs test/live/*.test.mjs, a few tests at once, and ends with
-// "N passed, N failed[, N skipped]".   node test/live/run.mjs [WORD] runs the
-// tests whose name or file contains WORD. JOBS: how many at once (default 3).
+// "N passed, N failed[, N skipped]".   node test/live/run.mjs [WORD...] runs the
+// tests whose "file: name" contains one of the words. JOBS: how many at once (default 3).
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Context, Skip, inFile, tests, within } from './lib.mjs';
+import { Context, Skip, inFile, tests, wanted, within } from './lib.mjs';
 
 const TEST_MS = 60000;
 const here = path.dirname(fileURLToPath(import.meta.url));
-const word = process.argv[2] || '';
 const verbose = !!process.env.VERBOSE;
 
 for (const name of fs.readdirSync(here).filter((n) => n.endsWith('.test.mjs')).sort()) {
@@ -19,7 +18,7 @@ for (const name of fs.readdirSync(here).filter((n) => n.endsWith('.test.mjs')).s
 // A promise nobody waits for any more must not end the others.
 process.on('unhandledRejection', () => {});
 
-const todo = tests.filter((t) => `${t.file} ${t.name}`.includes(word));
+const todo = tests.filter((t) => wanted(`${t.file}: ${t.name}`));
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 // The test's own end and the end of what it opened both count.

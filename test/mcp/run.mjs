@@ -1,7 +1,7 @@
 // run.mjs -- parley's MCP client against real servers and the conformance suite.
 // Needs the packages of package.json (installed here when npm can), build-test/mcp-client and,
 // for the conformance suite, the Node 22 of scripts/node.
-// `node run.mjs WORD` runs the tests whose name contains WORD. Last line: N passed, N failed.
+// `node run.mjs WORD...` runs the tests whose name contains one of the words. Last line: N passed, N failed.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -196,9 +196,10 @@ for (const [scenario, version] of node22 ? suite : []) test(`conformance ${scena
     });
 }));
 
+const words = process.argv.slice(2);
 let passed = 0, failed = 0;
 for (const t of tests) {
-    if (process.argv[2] && !t.name.includes(process.argv[2])) continue;
+    if (words.length && !words.some((w) => t.name.includes(w))) continue;
     const began = Date.now();
     try {
         await t.body();
@@ -206,7 +207,7 @@ for (const t of tests) {
         if (process.env.VERBOSE) console.log(`${t.name}: ${Date.now() - began} ms`);
     } catch (e) {
         failed++;
-        console.log(`FAILED ${t.name}\n  ${e.message}`);
+        console.log(`FAILED: ${t.name}\n  ${e.message}`);
     }
 }
 console.log(`${passed} passed, ${failed} failed`);

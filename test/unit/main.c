@@ -1,4 +1,4 @@
-/* main.c -- runs every registered test, or those whose name or file contains argv[1]. */
+/* main.c -- runs every registered test, or those whose name or file contains one of the arguments. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,6 +47,13 @@ const char *test_dir(void)
     return dir;
 }
 
+static bool wanted(const struct test *t, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strstr(t->name, argv[i]) || strstr(t->file, argv[i])) return true;
+    return argc == 1;
+}
+
 /* Apart from main(), whose variables longjmp might otherwise forget. */
 static bool passes(const struct test *t)
 {
@@ -59,15 +66,14 @@ int main(int argc, char **argv)
 {
     int         passed = 0, failed = 0;
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* tests of tools start this program again */
-    const char *word = argc > 1 && argv[1][0] ? argv[1] : NULL;
 
     for (struct test *t = tests; t; t = t->next) {
-        if (word && !strstr(t->name, word) && !strstr(t->file, word)) continue;
+        if (!wanted(t, argc, argv)) continue;
         if (passes(t)) {
             passed++;
         } else {
             failed++;
-            printf("FAILED %s (%s)\n", t->name, t->file);
+            printf("FAILED: %s\n", t->name);
         }
         fflush(stdout);
     }

@@ -3,24 +3,26 @@
 //     test/wire/<dialect>/<case>.in     requests, separated by blank lines: "METHOD path [until TYPE]", then the body
 //     test/wire/<dialect>/<case>.out    what must come back
 //
-//   node test/wire/run.mjs [WORD]             compares the cases whose name contains WORD
-//   node test/wire/run.mjs --record [WORD]    writes what comes back now; read the diff before you commit it
+//   node test/wire/run.mjs [WORD...]             compares the cases whose name contains one of the words
+//   node test/wire/run.mjs --record [WORD...]    writes what comes back now; read the diff before you commit it
 //
 // In a request $thread, $run, $call, $confirmation and $place stand for the newest of their
 // kind that was seen ($call2, $confirmation2: the one before; $old...: the first); "until TYPE"
 // leaves a stream that would not end by itself after that event.
 // Ids are numbered in the order they appear, times become zero, and deltas of one
 // text that follow each other are one, because how words are cut is the machine's affair.
+// What is told only while it is true (a status, progress) stands after its stream as "live:" lines;
+// a server that is kept waiting may leave some out, but tells nothing that was not recorded.
 // A case may have a <case>.json beside it: configuration merged over the tests' own.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Context, Stream } from '../live/lib.mjs';
+import { Context, Stream, wanted } from '../live/lib.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const args = process.argv.slice(2);
 const record = args[0] === '--record';
-const word = args[record ? 1 : 0] || '';
+const words = record ? args.slice(1) : args;
 
 // --- normal form ------------------------------------------------------------------------
 
@@ -48,14 +50,23 @@ function delta(d) {
     return null;
 }
 
+const isLive = (e) => /^(status|status_update|tool_progress)$/.test(e.data?.type);
+
 function events(list) {
-    const out = [];
-    for (const e of list) {
+    const out = [], live = list.filter((e, i) => i && isLive(e)).map((e) => `live: ${e.raw}\n`).join('');
+    for (const e of list.filter((e, i) => !i || !isLive(e))) {
         const d = delta(e.data), last = out.at(-1);
         if (d && last?.delta?.key === d.key) { last.text += d.get; last.id = e.id; last.delta = d; }
         else out.push({ id: e.id, raw: e.raw, delta: d, text: d?.get });
     }
-    return out.map((e) => `${e.id === undefined ? '' : `id: ${e.id}\n`}data: ${e.delta ? JSON.stringify(e.delta.set(e.text)) : e.raw}\n`).join('\n');
+    return out.map((e) => `${e.id === undefined ? '' : `id: ${e.id}\n`}data: ${e.delta ? JSON.stringify(e.delta.set(e.text)) : e.raw}\n`).join('\n') + live;
+}
+
+// What came, with the live lines of the recording that were not told.
+function completed(want, got) {
+    const b = got.split('\n');
+    want.split('\n').forEach((line, i) => { if (line.startsWith('live: ') && b[i] !== line) b.splice(i, 0, line); });
+    return b.join('\n');
 }
 
 // --- a conversation -----------------------------------------------------------------------
@@ -125,22 +136,23 @@ function difference(want, got) {
     return `    line ${i + 1}, character ${j + 1}\n    recorded: ${a[i]?.slice(from, j + 200)}\n    now:      ${b[i]?.slice(from, j + 200)}`;
 }
 
+const nameOf = (file) => path.relative(here, file).replace(/\.in$/, '');
 const count = { passed: 0, failed: 0 };
 async function one(file) {
-    const name = path.relative(here, file).replace(/\.in$/, ''), out = file.replace(/\.in$/, '.out');
+    const name = nameOf(file), out = file.replace(/\.in$/, '.out');
     const t = new Context();
     let got, trouble;
     try { got = await converse(t, file); } catch (e) { trouble = e; }
     try { await t.close(); } catch (e) { trouble ??= e; }
     const want = fs.existsSync(out) ? fs.readFileSync(out, 'utf8') : '';
     if (!trouble && record) fs.writeFileSync(out, got);
-    else if (!trouble && got !== want) trouble = { stack: want ? difference(want, got) : '    there is no recording; node test/wire/run.mjs --record makes it' };
+    else if (!trouble && (got = completed(want, got)) !== want) trouble = { stack: want ? difference(want, got) : '    there is no recording; node test/wire/run.mjs --record makes it' };
     if (trouble) { count.failed++; console.log(`FAILED: ${name}\n${trouble.stack || trouble}`); } else count.passed++;
 }
 
 const cases = fs.readdirSync(here, { withFileTypes: true }).filter((d) => d.isDirectory())
     .flatMap((d) => fs.readdirSync(path.join(here, d.name)).filter((f) => f.endsWith('.in')).map((f) => path.join(here, d.name, f)))
-    .filter((f) => path.relative(here, f).includes(word)).sort();
+    .filter((f) => wanted(nameOf(f), words)).sort();
 process.on('unhandledRejection', () => {});
 const worker = async () => { for (let f; (f = cases.shift());) await one(f); };
 await Promise.all(Array.from({ length: Number(process.env.JOBS || 3) }, worker));

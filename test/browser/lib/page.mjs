@@ -36,7 +36,7 @@ export class Tab {
       );
     }
     tab.page = await tab.context.newPage();
-    tab.page.setDefaultTimeout(10_000);
+    tab.page.setDefaultTimeout(30_000);
     tab.page.on('pageerror', (e) => tab.errors.push(e.message));
     tab.page.on(
       'console',
@@ -136,6 +136,13 @@ export class Tab {
 
   async lastTool() {
     return this.$('.tool').last();
+  }
+
+  /** The body of the artifact's document, once that is there. */
+  async artifact() {
+    const frame = this.$('.artifact iframe').contentFrame();
+    await frame.locator('input, button').first().waitFor();
+    return frame.locator('body');
   }
 
   async thread() {
