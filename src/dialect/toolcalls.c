@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
+#include "dialect/seed.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
 static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
@@ -130,61 +131,21 @@ static void done(struct encoder *e)
     if (event_begin(e, &w, "done")) event_end(e, &w);
 }
 
-static void told_end(struct encoder *e, const struct fact *f)
+static void told_wait(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
+{
+    (void)t; (void)r; (void)seq;
+    done(e);
+}
+
+static void told_end(struct encoder *e, const struct thread *t, const struct fact *f)
 {
     struct jsonw w;
+    (void)t;
     if (f->outcome != WORD_ERROR) { done(e); return; }
     if (!event_begin(e, &w, "error")) return;
     jw_kstr(&w, "error", f->text);
     jw_kstr(&w, "code", f->code);
     event_end(e, &w);
-}
-
-static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
-{
-    const struct run *r = fold_run_at(thread_fold(t), f->seq);
-    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool silent = event_silent(e);
-    if (f->seq < e->horizon && e->gate_told != f->seq) { event_leave_out(e); return; }
-    done(e);
-    if (silent) return;
-    e->gate_told = f->seq;
-    e->ended = true;
-}
-
-static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
-{
-    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
-    switch (f->kind) {
-    case FACT_ACTION:
-        for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
-        return;
-    case FACT_ASKED:
-        if (c) told_confirmation(e, f, c);
-        break;
-    case FACT_STARTED:
-        if (c) told_start(e, f, c);
-        break;
-    case FACT_FINISHED:
-        if (c && c->gate != GATE_REPLY) told_result(e, f, c);
-        break;
-    case FACT_ENDED:
-        told_end(e, f);
-        if (!event_silent(e)) e->ended = true;
-        return;
-    case FACT_MESSAGE:
-    case FACT_RETRY:
-    case FACT_CREATED:
-    case FACT_RESUMED:
-    case FACT_STEP:
-    case FACT_DECIDED:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_KIND_COUNT: return;
-    }
-    at_gate(e, t, f);
 }
 
 /* --- the head ------------------------------------------------------------------------------------ */
@@ -199,17 +160,10 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static void head(struct encoder *e, const struct thread *t)
-{
-    const struct run *r = thread_fold(t)->run;
-    if (!run_live(r) || e->progress_told == thread_progress_no(t)) return;
-    for (size_t i = 0; i < r->call_count; i++) {
-        const struct call *c = r->calls[i];
-        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
-    }
-    e->progress_told = thread_progress_no(t);
-}
+static const struct seed_words WORDS = { told_confirmation, told_start, told_result, told_wait, told_end, progress };
 
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f) { seed_fact(e, t, f, &WORDS); }
+static void head(struct encoder *e, const struct thread *t) { seed_progress(e, t, &WORDS); }
 static void reset(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
 
 static void restart(struct encoder *e)

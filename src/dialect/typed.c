@@ -2,6 +2,7 @@
  * and confirmations. Form: shared protocol page "seed-events", rulings in "doors". */
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
+#include "dialect/seed.h"
 
 static void status(struct encoder *e, const char *message)
 {
@@ -89,9 +90,10 @@ static void told_confirmation(struct encoder *e, const struct fact *f, const str
     event_end(e, &w);
 }
 
-static void told_start(struct encoder *e, const struct call *c)
+static void told_start(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
+    (void)f;
     if (!event_begin(e, &w, "tool_start")) return;
     jw_kstr(&w, "tool", c->tool);
     payload_input(&w, "input", c);
@@ -100,11 +102,12 @@ static void told_start(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static void told_complete(struct encoder *e, const struct call *c)
+static void told_complete(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
     struct buf   marker;
     unsigned     index = e->index++;
+    (void)f;
     if (event_begin(e, &w, "tool_complete")) {
         jw_kstr(&w, "tool", c->tool);
         jw_kint(&w, "index", index);
@@ -147,65 +150,6 @@ static void told_end(struct encoder *e, const struct thread *t, const struct fac
     }
 }
 
-/* Everything that is open waits for a person or a browser. A stream of one run
- * ends here, unless the answer is in the log already. */
-static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f)
-{
-    const struct run *r = fold_run_at(thread_fold(t), f->seq);
-    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool past = f->seq < e->horizon && e->gate_told != f->seq;
-    if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
-        event_leave_out(e);
-        return;
-    }
-    bool silent = event_silent(e);
-    told_payload(e, t, r, f->seq);
-    if (e->mode != STREAM_RUN || silent) return;
-    e->gate_told = f->seq;
-    e->ended = true;
-}
-
-static void begin_run(struct encoder *e, const struct fact *f)
-{
-    e->index = 0;
-    e->weave = (struct marker_weave){ 0 };
-    if (f->kind != FACT_ACTION) return;
-    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
-}
-
-static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
-{
-    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
-    switch (f->kind) {
-    case FACT_MESSAGE:
-    case FACT_RETRY:
-    case FACT_ACTION: begin_run(e, f); return;
-    case FACT_ASKED:
-        if (c) told_confirmation(e, f, c);
-        break;
-    case FACT_STARTED:
-        if (c) told_start(e, c);
-        break;
-    case FACT_FINISHED:
-        if (c && c->gate != GATE_REPLY) told_complete(e, c);
-        break;
-    case FACT_ENDED:
-        told_end(e, t, f);
-        if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
-        return;
-    case FACT_CREATED:
-    case FACT_RESUMED:
-    case FACT_STEP:
-    case FACT_DECIDED:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_KIND_COUNT: return;
-    }
-    at_gate(e, t, f);
-}
-
 /* --- the head ------------------------------------------------------------------------------------ */
 
 static void progress(struct encoder *e, const struct call *c)
@@ -225,19 +169,17 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
+static const struct seed_words WORDS = { told_confirmation, told_start, told_complete, told_payload, told_end, progress };
+
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f) { seed_fact(e, t, f, &WORDS); }
+
 static void head(struct encoder *e, const struct thread *t)
 {
-    const struct run *r = thread_fold(t)->run;
     if (thread_thinking(t) && e->status_seq != thread_committed(t)) {
         e->status_seq = thread_committed(t);
         status(e, "Thinking...");
     }
-    if (!run_live(r) || e->progress_told == thread_progress_no(t)) return;
-    for (size_t i = 0; i < r->call_count; i++) {
-        const struct call *c = r->calls[i];
-        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) progress(e, c);
-    }
-    e->progress_told = thread_progress_no(t);
+    seed_progress(e, t, &WORDS);
 }
 
 /* The text as it stood before the lost words; the client puts it in place of what it had. */

@@ -1,0 +1,71 @@
+/* seed.c -- see seed.h. */
+#include "dialect/seed.h"
+
+static void begin_run(struct encoder *e, const struct fact *f)
+{
+    e->index = 0;
+    e->weave = (struct marker_weave){ 0 };
+    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);      /* a server action's call */
+}
+
+/* Everything that is open waits for a person or a browser. A stream of one run
+ * ends here, unless the answer is in the log already. */
+static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f, const struct seed_words *say)
+{
+    const struct run *r = fold_run_at(thread_fold(t), f->seq);
+    if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
+    bool past = f->seq < e->horizon && e->gate_told != f->seq;
+    if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
+        event_leave_out(e);
+        return;
+    }
+    bool silent = event_silent(e);
+    say->waits(e, t, r, f->seq);
+    if (e->mode != STREAM_RUN || silent) return;
+    e->gate_told = f->seq;
+    e->ended = true;
+}
+
+void seed_fact(struct encoder *e, const struct thread *t, const struct fact *f, const struct seed_words *say)
+{
+    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
+    switch (f->kind) {
+    case FACT_MESSAGE:
+    case FACT_RETRY:
+    case FACT_ACTION: begin_run(e, f); return;
+    case FACT_ASKED:
+        if (c) say->asked(e, f, c);
+        break;
+    case FACT_STARTED:
+        if (c) say->started(e, f, c);
+        break;
+    case FACT_FINISHED:
+        if (c && c->gate != GATE_REPLY) say->finished(e, f, c);
+        break;
+    case FACT_ENDED:
+        say->ended(e, t, f);
+        if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
+        return;
+    case FACT_CREATED:
+    case FACT_RESUMED:
+    case FACT_STEP:
+    case FACT_DECIDED:
+    case FACT_CONTINUED:
+    case FACT_RESULT:
+    case FACT_STOP:
+    case FACT_SETTLED:
+    case FACT_KIND_COUNT: return;
+    }
+    at_gate(e, t, f, say);
+}
+
+void seed_progress(struct encoder *e, const struct thread *t, const struct seed_words *say)
+{
+    const struct run *r = thread_fold(t)->run;
+    if (!run_live(r) || e->progress_told == thread_progress_no(t)) return;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && c->progress_no > e->progress_told) say->progress(e, c);
+    }
+    e->progress_told = thread_progress_no(t);
+}
