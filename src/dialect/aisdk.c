@@ -596,13 +596,7 @@ static void progress(struct encoder *e, const struct call *c)
     jw_kstr(&w, "toolCallId", c->id);
     jw_key(&w, "output");
     jw_obj(&w);
-    jw_key(&w, "stage");
-    jw_str_or_null(&w, c->stage);
-    jw_key(&w, "message");
-    jw_str_or_null(&w, c->message);
-    jw_key(&w, "progress");
-    if (c->progress < 0) jw_null(&w);
-    else jw_f64(&w, c->progress);
+    payload_progress(&w, c);
     if (c->progress_data.len) jw_kraw(&w, "data", c->progress_data);
     jw_end_obj(&w);
     if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);

@@ -62,6 +62,17 @@ void payload_error(struct jsonw *w, const char *key, const struct call *c)
     arena_done(&a);
 }
 
+void payload_progress(struct jsonw *w, const struct call *c)
+{
+    jw_key(w, "stage");
+    jw_str_or_null(w, c->stage);
+    jw_key(w, "message");
+    jw_str_or_null(w, c->message);
+    jw_key(w, "progress");
+    if (c->progress < 0) jw_null(w);
+    else jw_f64(w, c->progress);
+}
+
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];

@@ -157,13 +157,7 @@ static void progress(struct encoder *e, const struct call *c)
     struct jsonw w;
     if (!event_begin_live(e, &w, "tool_progress")) return;
     jw_kstr(&w, "tool", c->tool);
-    jw_key(&w, "stage");
-    jw_str_or_null(&w, c->stage);
-    jw_key(&w, "message");
-    jw_str_or_null(&w, c->message);
-    jw_key(&w, "progress");
-    if (c->progress < 0) jw_null(&w);
-    else jw_f64(&w, c->progress);
+    payload_progress(&w, c);
     jw_kraw(&w, "data", c->progress_data);
     jw_kstr(&w, "tool_use_id", c->id);
     event_end(e, &w);
