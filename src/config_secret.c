@@ -106,15 +106,6 @@ void cfg_secret_members(struct config_build *b, struct jv *map, const char *what
 
 /* --- headers ---------------------------------------------------------------------- */
 
-static bool is_token(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char ch = (unsigned char)s.ptr[i];
-        if (ch <= ' ' || ch >= 127 || strchr("\"(),/:;<=>?@[\\]{}", ch)) return false;
-    }
-    return s.len > 0;
-}
-
 static bool is_one_line(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -138,7 +129,7 @@ bool cfg_header(struct config_build *b, const struct jv *v, struct config_header
     bool       literal = false;
 
     if (!label.ptr || !jv_is(v, JSON_STRING)) return false;
-    if (!is_token(v->key)) {
+    if (!str_is_token(v->key)) {
         cfg_bad(b, v, "\"" STR_FMT "\" cannot be a header's name; use letters, digits and '-'", STR_ARG(v->key));
         return false;
     }

@@ -36,6 +36,19 @@ bool str_eq_nocase(struct str a, struct str b)
     return true;
 }
 
+bool str_token_char(unsigned char c)
+{
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')) return true;
+    return c && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+}
+
+bool str_is_token(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!str_token_char((unsigned char)s.ptr[i])) return false;
+    return s.len > 0;
+}
+
 static bool blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

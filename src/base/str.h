@@ -57,6 +57,9 @@ ptrdiff_t  str_find(struct str s, struct str needle);         /* -1: not there *
 bool       str_split(struct str *rest, char sep, struct str *piece);
 /* Whole string is one decimal number without sign, leading zeros or blanks. */
 bool       str_to_u64(struct str s, uint64_t *out);
+/* A word as HTTP knows it (RFC 9110 section 5.6.2): a method, the name of a header. */
+bool       str_is_token(struct str s);
+bool       str_token_char(unsigned char c);
 uint64_t   str_hash(struct str s);                            /* keyed per process: safe for tables fed by strangers */
 /* Constant time in the bytes, for secrets. */
 bool       str_eq_secret(struct str a, struct str b);

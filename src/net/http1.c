@@ -37,19 +37,6 @@ static bool refuse_memory(struct http1 *p)
 
 /* --- characters ---------------------------------------------------------------- */
 
-static bool is_token_char(unsigned char c)
-{
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')) return true;
-    return c && strchr("!#$%&'*+-.^_`|~", c) != NULL;
-}
-
-static bool is_token(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if (!is_token_char((unsigned char)s.ptr[i])) return false;
-    return s.len > 0;
-}
-
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 static bool is_control(unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; }
 
@@ -126,7 +113,7 @@ static bool parse_request_line(struct http1 *p, struct str line)
 
     if (!str_split(&line, ' ', &method) || !str_split(&line, ' ', &target) || !line.ptr)
         return refuse(p, 400, "bad_request_line", "The request line must be a method, a target and a version.");
-    if (!is_token(method)) return refuse(p, 400, "bad_method", "The method is not a word.");
+    if (!str_is_token(method)) return refuse(p, 400, "bad_method", "The method is not a word.");
     if (!parse_version(p, line)) return false;
     if (target.len > HTTP1_TARGET_MAX) return refuse(p, 414, "uri_too_long", "The address is too long.");
     if (str_is(method, "CONNECT")) return refuse(p, 501, "not_a_proxy", "This server is not a proxy.");
@@ -144,7 +131,7 @@ static bool parse_field(struct http1 *p, struct str line, struct header *h)
     if (!colon) return refuse(p, 400, "bad_header", "A header line has no colon.");
     h->name = str_n(line.ptr, (size_t)(colon - line.ptr));
     h->value = trim_blanks(str_from(line, h->name.len + 1));
-    if (!is_token(h->name)) return refuse(p, 400, "bad_header", "A header name is not a word directly before its colon.");
+    if (!str_is_token(h->name)) return refuse(p, 400, "bad_header", "A header name is not a word directly before its colon.");
     return true;
 }
 
@@ -425,14 +412,14 @@ static void chunk_begin(struct http1 *p)
 static void trailer_begin(struct http1 *p, unsigned char c)
 {
     if (c == '\r') p->step = STEP_END_LF;
-    else if (is_token_char(c)) p->step = STEP_TRAILER_NAME;
+    else if (str_token_char(c)) p->step = STEP_TRAILER_NAME;
     else refuse(p, 400, "bad_trailer", "A trailer line is malformed.");
 }
 
 static void trailer_name(struct http1 *p, unsigned char c)
 {
     if (c == ':') p->step = STEP_TRAILER_VALUE;
-    else if (!is_token_char(c)) refuse(p, 400, "bad_trailer", "A trailer line is malformed.");
+    else if (!str_token_char(c)) refuse(p, 400, "bad_trailer", "A trailer line is malformed.");
 }
 
 static void trailer_value(struct http1 *p, unsigned char c)

@@ -11,17 +11,6 @@ static enum err bad(struct buf *why, const char *sentence)
     return ERR_TYPE;
 }
 
-static bool is_token(struct str s)
-{
-    static const char extra[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        if (!letter && (c == 0 || !strchr(extra, c))) return false;
-    }
-    return s.len > 0;
-}
-
 /* What the transfer itself decides. */
 static bool is_ours(struct str name)
 {
@@ -36,7 +25,7 @@ const char *http_header_read(struct arena *a, struct str name, struct str value,
 {
     struct str v;
 
-    if (!is_token(name) || is_ours(name)) {
+    if (!str_is_token(name) || is_ours(name)) {
         buf_printf(why, "the header " STR_FMT " cannot be set here", STR_ARG(name));
         return NULL;
     }

@@ -20,17 +20,6 @@ struct finder {
     const char       *why;
 };
 
-static bool is_token(struct str s)
-{
-    static const char extra[] = "!#$%&'*+-.^_`|~";
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        bool letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        if (!letter && (c == 0 || !strchr(extra, c))) return false;
-    }
-    return s.len > 0;
-}
-
 static bool is_plain_type(const struct jv *schema)
 {
     struct str t = jv_str_at(schema, "type");
@@ -46,7 +35,7 @@ static void add(struct finder *f, const struct jv *schema, const struct jv *mark
 {
     struct str name = jv_str(mark);
 
-    if (!name.ptr || !is_token(name)) fail(f, "x-mcp-header is not a header name");
+    if (!name.ptr || !str_is_token(name)) fail(f, "x-mcp-header is not a header name");
     else if (!is_plain_type(schema)) fail(f, "x-mcp-header is on something that is not a string, integer or boolean");
     else if (f->count == PARAMS_MAX) fail(f, "too many x-mcp-header");
     for (size_t i = 0; !f->why && i < f->count; i++)

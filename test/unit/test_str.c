@@ -73,6 +73,17 @@ TEST(decimal_numbers_are_read_whole_or_not_at_all)
     CHECK(!str_to_u64(STR("1\0"), &v) && !str_to_u64(STR_NONE, &v));
 }
 
+TEST(a_token_is_what_http_calls_one)
+{
+    static const char others[] = "\"(),/:;<=>?@[\\]{}";
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        CHECK(str_is_token(str_n(&c, 1)) == (i > ' ' && i < 127 && !strchr(others, i)));
+    }
+    CHECK(str_is_token(STR("X-Request-Id")) && !str_is_token(STR("X-\0")) && !str_is_token(STR("a b")));
+    CHECK(!str_is_token(STR("")) && !str_is_token(STR_NONE));
+}
+
 TEST(the_hash_depends_on_every_byte_and_the_length)
 {
     char     text[40] = { 0 };
