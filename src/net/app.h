@@ -80,6 +80,9 @@ void log_refused(struct str by, const char *via, struct str thread, struct str i
 bool is_suspicious(const struct refusal *r);
 /* A whole JSON answer; takes the buffer. */
 void json_reply(struct conn *c, int status, struct buf *body);
+/* One that is an object: between the two its members are written. */
+void json_reply_begin(struct buf *body, struct jsonw *w);
+void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *w);
 /* A command from a request: owner set. Answers 503 itself and returns NULL without memory. */
 struct command *command_for(struct request *q, enum command_kind kind, const char *via);
 

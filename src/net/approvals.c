@@ -209,9 +209,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
     const struct fact *d = a->call ? call_verdict(a->call, c->id) : NULL;
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->id);
     jw_kstrz(&w, "status", d ? word_name(d->outcome) : c->confirmed ? "approved" : "denied");
     clock_rfc3339(d ? d->at_ms : clock_wall_ms(), time);
@@ -219,8 +217,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
     jw_kstr(&w, "decided_by", d ? d->by : c->by);
     jw_kbool(&w, "duplicate", a->duplicate);
     jw_kstr(&w, "run_id", a->run);
-    jw_end_obj(&w);
-    json_reply(k->conn, 200, &b);
+    json_reply_end(k->conn, 200, &b, &w);
 }
 
 static void refused(struct request *q, struct command *c, const struct refusal *why)

@@ -71,6 +71,19 @@ bool is_suspicious(const struct refusal *r)
     return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
 }
 
+void json_reply_begin(struct buf *body, struct jsonw *w)
+{
+    buf_init(body, 0);
+    jsonw_init(w, body);
+    jw_obj(w);
+}
+
+void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *w)
+{
+    jw_end_obj(w);
+    json_reply(c, status, body);
+}
+
 void json_reply(struct conn *c, int status, struct buf *body)
 {
     if (body->err) conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
@@ -90,17 +103,14 @@ void answer_error(struct conn *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     retry_after(c, a->retry_s);
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_key(&w, "error");
     jw_obj(&w);
     jw_kstrz(&w, "code", a->code);
     jw_kstrz(&w, "message", a->message);
     if (a->run.len) jw_kstr(&w, "run_id", a->run);
     jw_end_obj(&w);
-    jw_end_obj(&w);
-    json_reply(c, a->status, &b);
+    json_reply_end(c, a->status, &b, &w);
 }
 
 void refusal_error(struct conn *c, const struct refusal *r) { conn_error(c, r->status, r->code, r->message); }

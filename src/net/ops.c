@@ -23,16 +23,13 @@ void ops_tools(struct server *s, struct request *q)
     const struct registry *r = app_of(s)->registry;
     struct buf             b;
     struct jsonw           w;
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_key(&w, "tools");
     jw_arr(&w);
     for (size_t i = 0; i < r->count; i++)
         if (!r->tools[i]->reply) write_tool(&w, r->tools[i]);
     jw_end_arr(&w);
-    jw_end_obj(&w);
-    json_reply(q->conn, 200, &b);
+    json_reply_end(q->conn, 200, &b, &w);
 }
 
 void ops_health(struct server *s, struct request *q)
@@ -48,16 +45,13 @@ void ops_ready(struct server *s, struct request *q)
     bool         ready = e == OK && !hub_draining(a->hub);
     struct buf   b;
     struct jsonw w;
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_kbool(&w, "ready", ready);
     jw_kstr(&w, "store", store_promise(a->store));
     jw_key(&w, "problem");
     jw_strz(&w, e ? err_name(e) : hub_draining(a->hub) ? "restarting" : NULL);
     jw_kint(&w, "runs", hub_runs(a->hub));
-    jw_end_obj(&w);
-    json_reply(q->conn, ready ? 200 : 503, &b);
+    json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
 }
 
 void ops_metrics(struct server *s, struct request *q)

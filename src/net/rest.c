@@ -141,9 +141,7 @@ static void on_thread(struct ask *k, struct command *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_kstr(&w, "id", thread_id(a->thread));
     jw_kstr(&w, "title", thread_title(a->thread));
     jw_kstrz(&w, "state", thread_state(a->thread));
@@ -154,9 +152,8 @@ static void on_thread(struct ask *k, struct command *c, const struct answer *a)
     jw_key(&w, "versions");
     if (!e) e = uimessages_versions(&w, a->thread, form);
     write_pending(&w, thread_fold(a->thread));
-    jw_end_obj(&w);
     if (e) b.err = e;
-    json_reply(k->conn, 200, &b);
+    json_reply_end(k->conn, 200, &b, &w);
 }
 
 void rest_thread(struct server *s, struct request *q)
@@ -206,13 +203,10 @@ static void on_edit(struct store_edit *e, enum err err)
         struct buf     b;
         struct jsonw   w;
         if (t) thread_retitle(t, k->edit.title);
-        buf_init(&b, 0);
-        jsonw_init(&w, &b);
-        jw_obj(&w);
+        json_reply_begin(&b, &w);
         jw_kstr(&w, "id", k->edit.log.thread);
         jw_kstr(&w, "title", k->edit.title);
-        jw_end_obj(&w);
-        json_reply(k->conn, 200, &b);
+        json_reply_end(k->conn, 200, &b, &w);
     }
     command_free(k->command);
     mem_free(k);
@@ -268,14 +262,11 @@ static void on_stopped(struct ask *k, struct command *c, const struct answer *a)
     struct jsonw w;
     (void)c;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_kbool(&w, "stopped", a->run.len > 0);
     jw_key(&w, "run_id");
     jw_str_or_null(&w, a->run.len ? a->run : STR_NONE);
-    jw_end_obj(&w);
-    json_reply(k->conn, 200, &b);
+    json_reply_end(k->conn, 200, &b, &w);
 }
 
 void rest_stop(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_STOP), on_stopped); }
@@ -286,12 +277,9 @@ static void on_action(struct ask *k, struct command *c, const struct answer *a)
     struct jsonw w;
     (void)c;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
-    jw_obj(&w);
+    json_reply_begin(&b, &w);
     jw_kstr(&w, "run_id", a->run);
-    jw_end_obj(&w);
-    json_reply(k->conn, 202, &b);
+    json_reply_end(k->conn, 202, &b, &w);
 }
 
 void rest_action(struct server *s, struct request *q)
