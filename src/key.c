@@ -9,19 +9,14 @@
 #include "base/secret.h"
 #include "cli.h"
 
-#define KEY_BYTES 32
+#define KEY_LETTERS 43          /* of six bits: a little more than 256 */
 
 /* "pk_" lets a scanner of logs and repositories know it for what it is. */
 static bool make_key(char out[80], char hex[65])
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    unsigned char     bytes[KEY_BYTES * 8 / 6 + 1];
-
-    id_bytes(bytes, sizeof bytes);
     memcpy(out, "pk_", 3);
-    for (size_t i = 0; i < sizeof bytes; i++) out[3 + i] = letters[bytes[i] & 63];
-    out[3 + sizeof bytes] = '\0';
-    secret_wipe(bytes, sizeof bytes);
+    id_letters(out + 3, KEY_LETTERS);
+    out[3 + KEY_LETTERS] = '\0';
     return auth_key_digest(str_c(out), hex);
 }
 

@@ -22,6 +22,12 @@ void id_bytes(void *out, size_t len)
     }
 }
 
+void id_letters(char *out, size_t len)
+{
+    id_bytes(out, len);
+    for (size_t i = 0; i < len; i++) out[i] = letters[out[i] & 63];
+}
+
 /* 128 bits, six at a time; the last letter carries the two that are left. */
 static void spell(const unsigned char bytes[ID_BYTES], char out[ID_LEN])
 {

@@ -10,6 +10,7 @@
 /* prefix + 22 characters, in the arena. The system's random source failing is fatal. */
 struct str id_new(struct arena *a, const char *prefix);
 void       id_bytes(void *out, size_t len);                 /* random bytes */
+void       id_letters(char *out, size_t len);               /* random letters of the same kind, six bits each: for secrets of any length */
 /* [A-Za-z0-9_-]{1,max} */
 bool       id_valid(struct str s, size_t max);
 

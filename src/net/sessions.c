@@ -71,11 +71,7 @@ static void make_room(struct sessions *s, struct str name, int64_t now_s)
 
 static void spell(char out[SESSION_ID_LEN + 1])
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    unsigned char     bytes[SESSION_ID_LEN];      /* six bits of each are used: 258 of them */
-
-    id_bytes(bytes, sizeof bytes);
-    for (size_t i = 0; i < SESSION_ID_LEN; i++) out[i] = letters[bytes[i] & 63];
+    id_letters(out, SESSION_ID_LEN);              /* six bits each: 258 of them */
     out[SESSION_ID_LEN] = '\0';
 }
 

@@ -60,3 +60,10 @@ TEST(random_bytes_fill_exactly_what_was_asked)
     for (int i = 1; i < 65; i++) any |= b[i];
     CHECK(b[0] == 0 && b[65] == 0 && any != 0);
 }
+
+TEST(random_letters_fill_exactly_what_was_asked)
+{
+    char text[102] = { 0 };
+    id_letters(text + 1, 100);
+    CHECK(text[0] == 0 && text[101] == 0 && id_valid(str_n(text + 1, 100), 100));
+}
