@@ -134,6 +134,23 @@ struct str trace_of(const struct wire *w, const char *body)
     return str_c(text);
 }
 
+struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking, const struct model_request *q)
+{
+    static char  text[65536];
+    struct arena a;
+    struct jv   *v = NULL;
+    struct buf   out;
+    arena_init(&a, 0);
+    buf_init(&out, 0);
+    CHECK(!thinking || json_parse(&a, str_c(thinking), &v, NULL) == OK);
+    c.thinking = v;
+    w->body(&out, &c, q);
+    snprintf(text, sizeof text, STR_FMT, STR_ARG(buf_view(&out)));
+    buf_done(&out);
+    arena_done(&a);
+    return str_c(text);
+}
+
 struct cut { size_t at; bool cut; unsigned seed; };
 
 static size_t once_at(void *ctx, size_t left)

@@ -36,4 +36,7 @@ void trace_fixtures(const struct wire *w, const char *folder);
 /* A body given inline; the trace as text (valid until the next call). */
 struct str trace_of(const struct wire *w, const char *body);
 
+/* The body a wire sends; `thinking` is the configuration's JSON, or NULL (valid until the next call). */
+struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking, const struct model_request *q);
+
 #endif

@@ -95,26 +95,6 @@ TEST(anthropic_a_refusal_is_shown)
 
 /* --- requests ------------------------------------------------------------------------ */
 
-static struct arena thinking_arena;
-
-static const struct jv *thinking(const char *json)
-{
-    struct jv *v = NULL;
-    arena_done(&thinking_arena);
-    arena_init(&thinking_arena, 0);
-    REQUIRE(json_parse(&thinking_arena, str_c(json), &v, NULL) == OK);
-    return v;
-}
-
-static void sends(const struct model_config *c, const struct model_request *q, const char *want)
-{
-    struct buf out;
-    buf_init(&out, 0);
-    wire_anthropic.body(&out, c, q);
-    CHECK_STR(buf_view(&out), want);
-    buf_done(&out);
-}
-
 TEST(anthropic_request_with_results_signatures_and_marks)
 {
     struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_TEXT, .text = STR("") },
@@ -130,7 +110,7 @@ TEST(anthropic_request_with_results_signatures_and_marks)
     struct msg msgs[] = { { MSG_USER, user, 3 }, { MSG_ASSISTANT, said, 5 }, { MSG_TOOLS, results, 2 }, { MSG_USER, &next, 1 } };
     struct model_tool tool = { STR("pay"), STR("Send \"money\""), STR("{\"type\":\"object\"}") };
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true };
-    sends(&(struct model_config){ .model = STR("m-1"), .max_tokens = 99, .thinking = thinking("{\"type\":\"adaptive\"}") }, &q,
+    CHECK_STR(trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m-1"), .max_tokens = 99 }, "{\"type\":\"adaptive\"}", &q),
         "{\"model\":\"m-1\",\"max_tokens\":99,\"stream\":true,\"thinking\":{\"type\":\"adaptive\"},"
         "\"tools\":[{\"name\":\"pay\",\"description\":\"Send \\\"money\\\"\",\"input_schema\":{\"type\":\"object\"}}],\"tool_choice\":{\"type\":\"none\"},"
         "\"system\":[{\"type\":\"text\",\"text\":\"Be kind\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
@@ -151,9 +131,9 @@ TEST(anthropic_sampling_is_sent_to_the_old_version_only)
     struct msg      msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
 #define TAIL "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}]}"
-    sends(&(struct model_config){ .model = STR("m"), .extra = extra, .no_cache_marks = true }, &q,
+    CHECK_STR(trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m"), .extra = extra, .no_cache_marks = true }, NULL, &q),
           "{\"model\":\"m\",\"max_tokens\":8192,\"stream\":true,\"metadata\":{\"user_id\":\"u\"}," TAIL);
-    sends(&(struct model_config){ .model = STR("m"), .extra = extra, .no_cache_marks = true, .version = STR("2023-06-01") }, &q,
+    CHECK_STR(trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m"), .extra = extra, .no_cache_marks = true, .version = STR("2023-06-01") }, NULL, &q),
           "{\"model\":\"m\",\"max_tokens\":8192,\"stream\":true,\"temperature\":0.5,\"metadata\":{\"user_id\":\"u\"}," TAIL);
     arena_done(&a);
 }
@@ -163,7 +143,7 @@ TEST(anthropic_thinking_in_its_forms)
     struct msg_part part = { .type = PART_TEXT, .text = STR("x") };
     struct msg      msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
-#define MIND(json, head) sends(&(struct model_config){ .model = STR("m"), .no_cache_marks = true, .thinking = thinking(json) }, &q, \
+#define MIND(json, head) CHECK_STR(trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m"), .no_cache_marks = true }, json, &q), \
         "{\"model\":\"m\",\"max_tokens\":" head ",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}]}")
     MIND("true", "8192,\"stream\":true,\"thinking\":{\"type\":\"adaptive\"}");
     MIND("false", "8192,\"stream\":true,\"thinking\":{\"type\":\"disabled\"}");
@@ -171,7 +151,6 @@ TEST(anthropic_thinking_in_its_forms)
     MIND("2000", "10192,\"stream\":true,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000}");
     MIND("5", "9216,\"stream\":true,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}");
     MIND("\"high\"", "8192,\"stream\":true,\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"high\"}");
-    arena_done(&thinking_arena);
 }
 
 TEST(anthropic_error_bodies)

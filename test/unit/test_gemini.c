@@ -78,17 +78,6 @@ TEST(gemini_errors_in_the_stream)
 
 /* --- requests ----------------------------------------------------------------------- */
 
-static struct arena thinking_arena;
-
-static const struct jv *thinking(const char *json)
-{
-    struct jv *v = NULL;
-    arena_done(&thinking_arena);
-    arena_init(&thinking_arena, 0);
-    REQUIRE(json_parse(&thinking_arena, str_c(json), &v, NULL) == OK);
-    return v;
-}
-
 TEST(gemini_request_with_signatures_and_results)
 {
     struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") } };
@@ -102,10 +91,7 @@ TEST(gemini_request_with_signatures_and_results)
     struct msg msgs[] = { { MSG_USER, user, 2 }, { MSG_ASSISTANT, said, 6 }, { MSG_TOOLS, results, 3 }, { MSG_USER, &next, 1 } };
     struct model_tool tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true };
-    struct buf out;
-    buf_init(&out, 0);
-    wire_gemini.body(&out, &(struct model_config){ .model = STR("m"), .max_tokens = 7, .thinking = thinking("{\"includeThoughts\":true}") }, &q);
-    CHECK_STR(buf_view(&out),
+    CHECK_STR(trace_sent(&wire_gemini, (struct model_config){ .model = STR("m"), .max_tokens = 7 }, "{\"includeThoughts\":true}", &q),
         "{\"systemInstruction\":{\"role\":\"user\",\"parts\":[{\"text\":\"Be kind\"}]},\"contents\":["
         "{\"role\":\"user\",\"parts\":[{\"text\":\"Pay\"},{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"aWs=\"}}]},"
         "{\"role\":\"model\",\"parts\":[{\"text\":\"abc\"},{\"text\":\"d\",\"thoughtSignature\":\"t\"},{\"executableCode\":{\"code\":\"1\"}},"
@@ -115,7 +101,6 @@ TEST(gemini_request_with_signatures_and_results)
         "{\"role\":\"user\",\"parts\":[{\"text\":\"Well?\"}]}],"
         "\"tools\":[{\"functionDeclarations\":[{\"name\":\"pay\",\"description\":\"Send\",\"parametersJsonSchema\":{\"type\":\"object\"}}]}],"
         "\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"NONE\"}},\"generationConfig\":{\"maxOutputTokens\":7,\"thinkingConfig\":{\"includeThoughts\":true}}}");
-    buf_done(&out);
 }
 
 TEST(gemini_thinking_in_its_forms)
@@ -124,15 +109,10 @@ TEST(gemini_thinking_in_its_forms)
         { "500", "{\"includeThoughts\":true,\"thinkingBudget\":500}" }, { "\"low\"", "{\"includeThoughts\":true,\"thinkingLevel\":\"low\"}" },
         { "{\"x\":1}", "{\"x\":1}" } };
     for (size_t i = 0; i < 5; i++) {
-        struct buf out;
-        char       want[200];
-        buf_init(&out, 0);
-        wire_gemini.body(&out, &(struct model_config){ .model = STR("m"), .thinking = thinking(rows[i][0]) }, &(struct model_request){ 0 });
+        char want[200];
         snprintf(want, sizeof want, "{\"contents\":[],\"generationConfig\":{\"thinkingConfig\":%s}}", rows[i][1]);
-        CHECK_STR(buf_view(&out), want);
-        buf_done(&out);
+        CHECK_STR(trace_sent(&wire_gemini, (struct model_config){ .model = STR("m") }, rows[i][0], &(struct model_request){ 0 }), want);
     }
-    arena_done(&thinking_arena);
 }
 
 TEST(gemini_addresses)

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "jwt_make.h"
 #include "net/jwt.h"
 #include "test.h"
 
 #define NOW     1800000000
-#define SECRET  "0123456789abcdef0123456789abcdef"
 #define CLAIMS  "{\"iss\":\"https://id\",\"aud\":\"parley\",\"sub\":\"ada\",\"exp\":1800000600,\"roles\":[\"user\",\"admin\"]}"
 #define HS      "{\"alg\":\"HS256\",\"typ\":\"JWT\"}"
 #define RS      "{\"alg\":\"RS256\",\"kid\":\"r1\"}"
@@ -36,29 +36,6 @@ __attribute__((destructor)) static void down(void)
 
 /* --- making tokens ------------------------------------------------------------------------- */
 
-static struct str encode(struct str bytes)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    char *out = arena_alloc(&mem, bytes.len * 2 + 4);
-    size_t n = 0;
-    unsigned bits = 0, have = 0;
-    for (size_t i = 0; i < bytes.len; i++) {
-        bits = bits << 8 | (unsigned char)bytes.ptr[i];
-        for (have += 8; have >= 6; have -= 6) out[n++] = letters[bits >> (have - 6) & 63];
-        bits &= (1u << have) - 1;
-    }
-    if (have) out[n++] = letters[bits << (6 - have) & 63];
-    return str_n(out, n);
-}
-
-static struct str hmac(struct str input, const char *key)
-{
-    unsigned char *out = arena_alloc(&mem, 32);
-    size_t         len;
-    EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key), (const unsigned char *)input.ptr, input.len, out, 32, &len);
-    return str_n((char *)out, 32);
-}
-
 static struct str sign_with(EVP_PKEY *key, struct str input)
 {
     EVP_MD_CTX    *ctx = EVP_MD_CTX_new();
@@ -84,17 +61,12 @@ static struct str es_sign(struct str input)
 
 static struct str input_of(const char *header, const char *claims)
 {
-    struct str h = encode(str_c(header)), c = encode(str_c(claims));
-    return arena_printf(&mem, STR_FMT "." STR_FMT, STR_ARG(h), STR_ARG(c));
+    return jwt_join(&mem, jwt_encode(&mem, str_c(header)), jwt_encode(&mem, str_c(claims)));
 }
 
-static struct str joined(struct str input, struct str sig)
-{
-    struct str s = encode(sig);
-    return arena_printf(&mem, STR_FMT "." STR_FMT, STR_ARG(input), STR_ARG(s));
-}
+static struct str joined(struct str input, struct str sig) { return jwt_join(&mem, input, jwt_encode(&mem, sig)); }
 
-static struct str hs(const char *header, const char *claims) { struct str i = input_of(header, claims); return joined(i, hmac(i, SECRET)); }
+static struct str hs(const char *header, const char *claims) { struct str i = input_of(header, claims); return joined(i, jwt_hmac(&mem, i, JWT_SECRET)); }
 static struct str rs(const char *header, const char *claims) { struct str i = input_of(header, claims); return joined(i, sign_with(rsa, i)); }
 static struct str es(const char *header, const char *claims) { struct str i = input_of(header, claims); return joined(i, es_sign(i)); }
 
@@ -119,7 +91,7 @@ static struct str number_of(EVP_PKEY *key, const char *name, int width)
     REQUIRE(EVP_PKEY_get_bn_param(key, name, &bn) == 1);
     int n = width ? BN_bn2binpad(bn, out, width) : BN_bn2bin(bn, out);
     BN_free(bn);
-    return encode(str_n((char *)out, (size_t)n));
+    return jwt_encode(&mem, str_n((char *)out, (size_t)n));
 }
 
 static struct str jwks(void)
@@ -163,7 +135,7 @@ static enum jwt_verdict ask(const struct jwt_keys *k, unsigned algs, struct str 
 
 static enum jwt_verdict ask_hs(struct str token)
 {
-    struct jwt_keys  k = keys_of(STR(SECRET "\n"), ALG_HS256);
+    struct jwt_keys  k = keys_of(STR(JWT_SECRET "\n"), ALG_HS256);
     enum jwt_verdict v = ask(&k, ALG_HS256, token, NOW);
     jwt_keys_done(&k);
     return v;
@@ -198,7 +170,7 @@ TEST(jwt_keys_come_from_pem_and_from_a_single_jwk)
     k = keys_of(both, ALG_RS256 | ALG_ES256);
     CHECK(k.count == 2 && ask(&k, ALG_RS256 | ALG_ES256, es(ES, CLAIMS), NOW) == JWT_GOOD);
     jwt_keys_done(&k);
-    struct str secret = encode(STR(SECRET));
+    struct str secret = jwt_encode(&mem, STR(JWT_SECRET));
     k = keys_of(arena_printf(&mem, "{\"kty\":\"oct\",\"k\":\"" STR_FMT "\"}", STR_ARG(secret)), ALG_HS256);
     CHECK(ask(&k, ALG_HS256, hs(HS, CLAIMS), NOW) == JWT_GOOD);
     jwt_keys_done(&k);
@@ -231,7 +203,7 @@ TEST(jwt_none_and_unlisted_algorithms_are_refused)
     up();
     struct str bare = input_of("{\"alg\":\"none\"}", CLAIMS);
     CHECK(ask_hs(arena_printf(&mem, STR_FMT ".", STR_ARG(bare))) == JWT_BAD);
-    CHECK(ask_hs(joined(bare, hmac(bare, SECRET))) == JWT_BAD);
+    CHECK(ask_hs(joined(bare, jwt_hmac(&mem, bare, JWT_SECRET))) == JWT_BAD);
     CHECK(ask_hs(hs("{\"alg\":\"hs256\"}", CLAIMS)) == JWT_BAD);
     CHECK(ask_hs(hs("{\"alg\":\"HS512\"}", CLAIMS)) == JWT_BAD);
     CHECK(ask_hs(hs("{\"alg\":null}", CLAIMS)) == JWT_BAD);
@@ -246,7 +218,7 @@ TEST(jwt_a_public_key_is_never_a_secret)
 {
     up();
     struct jwt_keys k = keys_of(pem_of(rsa, false), ALG_RS256);
-    struct str      i = input_of(HS, CLAIMS), forged = joined(i, hmac(i, pem_of(rsa, false).ptr));
+    struct str      i = input_of(HS, CLAIMS), forged = joined(i, jwt_hmac(&mem, i, pem_of(rsa, false).ptr));
     CHECK(ask(&k, ALG_RS256, forged, NOW) == JWT_BAD);
     CHECK(ask(&k, ALG_RS256 | ALG_HS256, forged, NOW) != JWT_GOOD);      /* even if both were allowed */
     jwt_keys_done(&k);
@@ -260,10 +232,10 @@ TEST(jwt_a_changed_token_does_not_fit_its_signature)
     up();
     struct str t = hs(HS, CLAIMS), other = input_of(HS, "{\"iss\":\"https://id\",\"aud\":\"parley\",\"sub\":\"eve\",\"exp\":1800000600}");
     struct str i = input_of(HS, CLAIMS);
-    CHECK(ask_hs(joined(other, hmac(i, SECRET))) == JWT_BAD);
-    CHECK(ask_hs(joined(i, hmac(i, SECRET "x"))) == JWT_BAD);
+    CHECK(ask_hs(joined(other, jwt_hmac(&mem, i, JWT_SECRET))) == JWT_BAD);
+    CHECK(ask_hs(joined(i, jwt_hmac(&mem, i, JWT_SECRET "x"))) == JWT_BAD);
     CHECK(ask_hs(joined(i, STR(""))) == JWT_BAD);
-    CHECK(ask_hs(joined(i, str_cut(hmac(i, SECRET), 31))) == JWT_BAD);
+    CHECK(ask_hs(joined(i, str_cut(jwt_hmac(&mem, i, JWT_SECRET), 31))) == JWT_BAD);
     for (size_t n = 0; n < t.len; n++) CHECK(ask_hs(str_cut(t, n)) == JWT_BAD);      /* every truncation */
     struct str e = es(ES, CLAIMS), ei = input_of(ES, CLAIMS);
     CHECK(ask_jwks(e) == JWT_GOOD);
@@ -361,7 +333,7 @@ TEST(jwt_checking_survives_every_failed_allocation)
         struct jwt_rules  r = { ALG_HS256, STR("https://id"), STR("parley"), STR("roles") };
         mem_fail_at(n);
         if (jwt_keys_read(&k, keys, ALG_RS256 | ALG_ES256, &w) == OK) jwt_keys_done(&k);
-        if (jwt_keys_read(&k, STR(SECRET), ALG_HS256, &w) == OK) {
+        if (jwt_keys_read(&k, STR(JWT_SECRET), ALG_HS256, &w) == OK) {
             arena_init(&a, 0);
             (void)!jwt_check(&k, &r, token, NOW, &a, &c, &w);
             arena_done(&a);

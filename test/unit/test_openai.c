@@ -131,26 +131,6 @@ TEST(openai_groq_hides_its_usage)
 
 /* --- requests --------------------------------------------------------------------------- */
 
-static struct arena thinking_arena;
-
-static const struct jv *thinking(const char *json)
-{
-    struct jv *v = NULL;
-    arena_done(&thinking_arena);
-    arena_init(&thinking_arena, 0);
-    REQUIRE(json_parse(&thinking_arena, str_c(json), &v, NULL) == OK);
-    return v;
-}
-
-static void sends(const struct model_config *c, const struct model_request *q, const char *want)
-{
-    struct buf out;
-    buf_init(&out, 0);
-    wire_openai.body(&out, c, q);
-    CHECK_STR(buf_view(&out), want);
-    buf_done(&out);
-}
-
 TEST(openai_request_with_calls_and_results)
 {
     struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Look") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") },
@@ -170,10 +150,10 @@ TEST(openai_request_with_calls_and_results)
         "{\"id\":\"call_2\",\"type\":\"function\",\"function\":{\"name\":\"pay\",\"arguments\":\"{}\"}}]}," \
         "{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"Error: refused\"},{\"role\":\"tool\",\"tool_call_id\":\"call_2\",\"content\":\"ok\"}," \
         "{\"role\":\"user\",\"content\":\"Well?\"}]}"
-    sends(&(struct model_config){ .model = STR("gpt"), .max_tokens = 5, .thinking = thinking("\"low\"") }, &q,
+    CHECK_STR(trace_sent(&wire_openai, (struct model_config){ .model = STR("gpt"), .max_tokens = 5 }, "\"low\"", &q),
         "{\"model\":\"gpt\",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_completion_tokens\":5,\"reasoning_effort\":\"low\",\"prompt_cache_key\":\"th_1\","
         MESSAGES "{\"role\":\"assistant\",\"content\":null," REST);
-    sends(&(struct model_config){ .model = STR("qwen"), .base_url = STR("http://127.0.0.1:8080/v1"), .max_tokens = 5, .replay_reasoning = true }, &q,
+    CHECK_STR(trace_sent(&wire_openai, (struct model_config){ .model = STR("qwen"), .base_url = STR("http://127.0.0.1:8080/v1"), .max_tokens = 5, .replay_reasoning = true }, NULL, &q),
         "{\"model\":\"qwen\",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":5,"
         MESSAGES "{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"Hm\"," REST);
 }
@@ -183,13 +163,12 @@ TEST(openai_thinking_in_its_forms)
     struct msg_part part = { .type = PART_TEXT, .text = STR("x") };
     struct msg      msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
-#define MIND(json, more) sends(&(struct model_config){ .model = STR("m"), .thinking = thinking(json) }, &q, \
+#define MIND(json, more) CHECK_STR(trace_sent(&wire_openai, (struct model_config){ .model = STR("m") }, json, &q), \
         "{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true}," more "\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}")
     MIND("true", "\"reasoning_effort\":\"medium\",");
     MIND("false", "\"reasoning_effort\":\"none\",");
     MIND("20000", "\"reasoning_effort\":\"high\",");
     MIND("{\"enable_thinking\":false,\"model\":\"other\"}", "\"enable_thinking\":false,");
-    arena_done(&thinking_arena);
 }
 
 TEST(openai_error_bodies)
