@@ -4,6 +4,7 @@
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "dialect/seed.h"
+#include "run/metrics.h"
 
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
 static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
@@ -48,7 +49,7 @@ static void part_end(struct encoder *e, const struct part *p)
     jw_kstr(&w, "toolName", p->tool);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    step_intent_told(p);
+    metrics_intent_told(p->call);
 }
 
 /* --- facts ---------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "dialect/seed.h"
+#include "run/metrics.h"
 
 static void status(struct encoder *e, const char *message)
 {
@@ -72,7 +73,7 @@ static void say_intent(struct encoder *e, const struct part *p)
     jw_kstr(&w, "tool_use_id", p->call);
     jw_kint(&w, "timestamp", p->at_ms);
     event_end(e, &w);
-    step_intent_told(p);
+    metrics_intent_told(p->call);
 }
 
 static void part_end(struct encoder *e, const struct part *p)

@@ -81,7 +81,6 @@ struct part {
     bool           shown;         /* its input may be shown while it is being spelled out: no gate can come before it */
     struct str     intent;        /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
     int64_t        at_ms;         /* when the call was complete */
-    uint64_t       ended_ns;      /* the same on the monotonic clock; live only, for the intent histogram */
 };
 
 enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD_PARTS };

@@ -2,6 +2,7 @@
 #include "run/metrics.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 /* Seconds; from well under the promised 2 ms to a stuck second. */
 static const double BOUNDS[] = { 0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5 };
@@ -26,6 +27,29 @@ void metrics_observe(enum metric_histogram h, uint64_t ns)
     histograms[h].count++;
     histograms[h].sum += s;
     for (size_t i = 0; i < BOUND_COUNT; i++) histograms[h].bucket[i] += s <= BOUNDS[i];
+}
+
+/* Intents to be told, each in the place its call's name gives. A later call may take the place over: one measurement
+ * less, and those that nobody comes for need no cleaning up. */
+#define UNTOLD_COUNT 1024
+/* Whoever is told after this long was not there before: no latency of ours. */
+#define UNTOLD_MAX_NS (60 * 1000000000ull)
+static struct { uint64_t call, since_ns; } untold[UNTOLD_COUNT];
+
+void metrics_intent_due(struct str call)
+{
+    uint64_t hash = str_hash(call);
+    untold[hash % UNTOLD_COUNT].call = hash;
+    untold[hash % UNTOLD_COUNT].since_ns = clock_mono_ns();
+}
+
+void metrics_intent_told(struct str call)
+{
+    uint64_t hash = str_hash(call), since = untold[hash % UNTOLD_COUNT].since_ns;
+    if (!since || untold[hash % UNTOLD_COUNT].call != hash) return;
+    untold[hash % UNTOLD_COUNT].since_ns = 0;
+    uint64_t ns = clock_mono_ns() - since;
+    if (ns <= UNTOLD_MAX_NS) metrics_observe(METRIC_INTENT, ns);
 }
 
 void metrics_tool(struct str tool, const char *outcome)

@@ -2,9 +2,6 @@
  * the parts are pointed at the new place, which happens a logarithmic number of times. */
 #include "run/step.h"
 
-#include "base/clock.h"
-#include "run/metrics.h"
-
 void step_begin(struct open_step *s)
 {
     step_clear(s);
@@ -21,14 +18,6 @@ void step_clear(struct open_step *s)
         mem_free(s->parts);
     }
     *s = (struct open_step){ 0 };
-}
-
-void step_intent_told(const struct part *p)
-{
-    struct part *measured = (struct part *)(uintptr_t)p;
-    if (!p->ended_ns) return;
-    metrics_observe(METRIC_INTENT, clock_mono_ns() - p->ended_ns);
-    measured->ended_ns = 0;
 }
 
 struct part *step_last(struct open_step *s) { return s->count ? &s->parts[s->count - 1] : NULL; }

@@ -20,8 +20,6 @@ struct open_step {
 };
 
 void step_begin(struct open_step *s);
-/* An intent went out to somebody: the first time is measured. The one thing of a step that telling it changes. */
-void step_intent_told(const struct part *p);
 void step_clear(struct open_step *s);       /* gives the memory back */
 /* Appends to the open part of that type; begins one when another (or none) is open. */
 MUST_CHECK enum err step_text(struct open_step *s, enum part_type type, struct str delta);

@@ -89,8 +89,8 @@ enum err work_judge(struct thread *t, struct part *p)
     if (!e) judge(t, p, tool, args, &why);
     else if (e != ERR_NOMEM) bad(t, p, STR("The input is not valid JSON."));
     p->at_ms = clock_wall_ms();
-    p->ended_ns = clock_mono_ns();
     if (args && p->gate != GATE_BAD && p->gate != GATE_REPLY) {
+        metrics_intent_due(p->call);
         buf_clear(&why);
         intent_line(&why, tool->name, tool->intent, args);
         p->intent = why.err ? STR_NONE : arena_dup(keeper(t), buf_view(&why));

@@ -352,7 +352,7 @@ TEST(an_intent_is_measured_once_however_many_are_told)
     struct part p = call("call-1", "weather", "{}", GATE_FREE);
     tale_init(&t);
     tale_message(&t, "run_1", "Hi");
-    p.ended_ns = 1;
+    metrics_intent_due(p.call);
     t.thread.step.active = true;
     t.thread.step.parts = &p;
     t.thread.step.count = 1;
