@@ -18,7 +18,6 @@
  * question could be told, passes over gates that are over as one message, without
  * the finish and the second start. Such chunks are counted and left out.
  */
-#include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "dialect/uimessages.h"
@@ -238,6 +237,7 @@ static void say_intent(struct encoder *e, const struct call *c)
     jw_end_obj(&w);
     jw_kbool(&w, "transient", true);
     event_end(e, &w);
+    metrics_intent_told(c->id);
 }
 
 static void announce(struct encoder *e, const struct call *c)

@@ -22,7 +22,7 @@ each('a text turn', async ({ chat }) => {
     same([chat.streams[0].finished, chat.posts], ['stop', 1]);
 });
 
-each('a server tool: intent before its input, outcome in its step, words in the next', async ({ chat, native }) => {
+each('a server tool: intent before its input, outcome in its step, words in the next', async ({ chat, native, server }) => {
     await chat.say('What is the weather in Tokyo?');
     const r = chat.streams[0];
     const input = native ? ['tool-input-start', 'tool-input-delta', 'data-intent', 'tool-input-available'] : ['data-intent', 'tool-input-start', 'tool-input-available'];
@@ -31,6 +31,7 @@ each('a server tool: intent before its input, outcome in its step, words in the 
     for (const c of r.chunks) if (/^tool-(input-start|input-available|output)/.test(c.type)) same(c.providerExecuted, true, c.type);
     same(r.data.filter((d) => d.type === 'data-intent').map((d) => [d.transient, d.data.message]), [[true, 'I\'ll check the weather in Tokyo...']]);
     same(r.toolCalls, [], 'onToolCall is not called');
+    same((await server.metrics()).parley_intent_seconds_count, 1, 'intents measured');
 });
 
 test('native approval: the call and its question in one step; the outcome before any new step', async (t) => {

@@ -2,6 +2,7 @@
 #include "tale.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 void tale_init(struct tale *t)
 {
@@ -97,4 +98,17 @@ void tale_again(struct tale *t, const struct tale *from, size_t count)
         REQUIRE(fold_apply(&t->thread.fold, &read) == OK);
     }
     t->thread.committed = count;
+}
+
+unsigned tale_intents(void)
+{
+    static const char name[] = "\nparley_intent_seconds_count ";
+    struct buf        text;
+    buf_init(&text, 0);
+    metrics_write(&text, 0, 0);
+    buf_chr(&text, '\0');
+    const char *at = strstr(text.ptr, name);
+    unsigned    n = at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
+    buf_done(&text);
+    return n;
 }

@@ -33,6 +33,7 @@ struct part call(const char *id, const char *tool, const char *input, enum gate 
 
 struct fold *tale_fold(struct tale *t);
 struct call *tale_call(struct tale *t, const char *id);
+unsigned tale_intents(void);        /* how many were measured so far, in this process */
 /* The first `count` facts of `from`, read again from their stored form. */
 void tale_again(struct tale *t, const struct tale *from, size_t count);
 

@@ -105,6 +105,29 @@ TEST(an_adk_gate_has_a_step_of_its_own)
     tale_done(&t);
 }
 
+TEST(an_intent_is_measured_when_its_part_is_told_and_not_when_it_is_passed)
+{
+    for (int native = 0; native < 2; native++)
+        for (int ask = 0; ask < 2; ask++) {
+            struct tale t;
+            unsigned    before = tale_intents();
+            at_gate(&t, gated("call-1", false));
+            if (!ask) {
+                tale_done(&t);
+                tale_init(&t);
+                tale_message(&t, "run_1", "Weather?");
+                tale_step(&t, "run_1", "calls", 1, shown("call-1"));
+                tale_started(&t, "call-1");
+            }
+            metrics_intent_due(STR("call-1"));
+            types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), t.thread.committed, false);
+            CHECK(tale_intents() == before);
+            for (int i = 0; i < 3; i++) types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), 0, false);
+            CHECK(tale_intents() == before + 1);
+            tale_done(&t);
+        }
+}
+
 TEST(a_gate_without_words_has_no_empty_step)
 {
     struct tale t;
