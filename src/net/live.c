@@ -386,7 +386,7 @@ static void on_answer(struct command *c, const struct answer *a)
     l->pending--;
     if (a->status >= 400) send_error(l, a->code, a->message, for_id);
     else if (c->kind == CMD_DECIDE) {
-        const struct fact *d = a->call ? call_verdict(a->call, c->id) : NULL;
+        const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
         send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
     }
     else send_ack(l, for_id.len ? for_id : a->run, c->kind == CMD_CLAIM ? "claimed" : c->kind == CMD_STOP ? "stopped" : "recorded", a->duplicate);

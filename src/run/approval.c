@@ -98,12 +98,11 @@ static const char *call_status(const struct call *c)
 
 static struct row call_row(struct thread *t, const struct call *c)
 {
-    struct row r = { .asked = c->asked, .decided = c->decided, .status = call_status(c) };
+    struct row r = { .status = call_status(c) };
     r.id = c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
-    if (!call_questioned(c, r.id)) return r;
-    r.asked = c->question;
-    r.decided = c->answered;
-    if (call_pending(c)) r.status = "pending";
+    r.asked = fold_asked(&t->fold, r.id);
+    r.decided = fold_verdict(&t->fold, r.id);
+    if (r.asked && r.asked == call_gate(c)) r.status = "pending";
     return r;
 }
 

@@ -283,9 +283,9 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
 /* Nothing is left to decide under this id: a duplicate, or too late. */
 static bool is_decided(struct thread *t, struct command *c, struct call *call)
 {
-    const struct fact *verdict = call_verdict(call, c->id);
+    const struct fact *verdict = fold_verdict(&t->fold, c->id), *open = call_gate(call);
     if (verdict) return answered_before(t, c, call, verdict);
-    if (!call_questioned(call, c->id) || call_pending(call)) return false;
+    if (open && str_eq(open->id, c->id)) return false;
     return refuse(t, c, 409, "superseded", "This question was withdrawn: the tool that asked it has ended.");
 }
 

@@ -36,27 +36,27 @@ struct call *fold_call(const struct fold *f, struct str id)
     return NULL;
 }
 
-static bool asked_as(const struct call *c, struct str id)
-{
-    return (c->asked && str_eq(c->asked->id, id)) || call_questioned(c, id);
-}
-
 const struct fact *call_gate(const struct call *c)
 {
     if (c->state == CALL_ASKED) return c->asked;
     return c->state == CALL_STARTED && !c->answered ? c->question : NULL;
 }
 
-const struct fact *call_verdict(const struct call *c, struct str confirmation_id)
+/* From the facts themselves: a call that asked more than once remembers only its last question. */
+static const struct fact *newest(const struct fold *f, enum fact_kind kind, struct str id)
 {
-    return call_questioned(c, confirmation_id) ? c->answered : c->decided;
+    for (size_t i = f->count; id.len && i-- > 0;)
+        if (f->facts[i]->kind == kind && str_eq(f->facts[i]->id, id)) return f->facts[i];
+    return NULL;
 }
+
+const struct fact *fold_asked(const struct fold *f, struct str id) { return newest(f, FACT_ASKED, id); }
+const struct fact *fold_verdict(const struct fold *f, struct str id) { return newest(f, FACT_DECIDED, id); }
 
 struct call *fold_confirmation(const struct fold *f, struct str id)
 {
-    for (size_t i = f->call_count; i-- > 0;)
-        if (asked_as(f->calls[i], id)) return f->calls[i];
-    return NULL;
+    const struct fact *asked = fold_asked(f, id);
+    return asked ? fold_call(f, asked->call) : NULL;
 }
 
 struct run *fold_run(const struct fold *f, struct str id)

@@ -80,7 +80,11 @@ void fold_done(struct fold *f);
 MUST_CHECK enum err fold_apply(struct fold *f, const struct fact *in);
 
 struct call *fold_call(const struct fold *f, struct str call_id);
-struct call *fold_confirmation(const struct fold *f, struct str confirmation_id);   /* the call that was asked about under this id */
+/* A confirmation id names one request, whether it is a call's gate or one of the questions its tool asked: the fact
+ * that asked, the one that decided (NULL: not at all, maybe because the call ended first), and the call. */
+const struct fact *fold_asked(const struct fold *f, struct str confirmation_id);
+const struct fact *fold_verdict(const struct fold *f, struct str confirmation_id);
+struct call *fold_confirmation(const struct fold *f, struct str confirmation_id);
 struct run  *fold_run(const struct fold *f, struct str run_id);
 struct run  *fold_run_at(const struct fold *f, uint64_t seq);     /* the run that a fact belongs to; NULL before the first */
 static inline uint64_t fold_seq(const struct fold *f) { return f->count; }
@@ -94,8 +98,6 @@ static inline bool call_at_rest(const struct call *c)
     return c->question && c->question->data.len && !(c->continued && c->continued->seq > c->question->seq);
 }
 static inline bool call_questioned(const struct call *c, struct str id) { return c->question && str_eq(c->question->id, id); }
-/* How the request with this id was decided; NULL: not at all, maybe because the call ended first. */
-const struct fact *call_verdict(const struct call *c, struct str confirmation_id);
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
 bool run_waiting(const struct run *r);
 /* The same, as it was right after the fact with this seq (for encoders that replay). */

@@ -379,6 +379,28 @@ test('a newer server that asks twice gets both answers and what it gave to carry
     same((await said(server, s.thread)).output, 'accept {"account":"savings"} decline carry "50"');
 });
 
+for (const gated of [false, true])
+    test(`the answer to an earlier question again, of a call ${gated ? 'with' : 'without'} a gate: a duplicate while the next one waits and when all is over`, async (t) => {
+        const { server, s, question } = await atQuestion(t, { gated, mcpServers: modern({ confirm: gated ? 'always' : 'never' }) });
+        const once = await decide(server, question.id, true, { payload: { account: 'savings' }, answer_id: 'a1' });
+        const [second] = await until(async () => { const p = await pending(server); return p.length && p; }, 'the second question');
+        const again = async () => {
+            const yes = await decide(server, question.id, true, { answer_id: 'a1' }), other = await decide(server, question.id, false);
+            same([yes.status, yes.json], [200, { ...once.json, duplicate: true }], 'the same answer again');
+            same([other.status, other.json.error.code], [409, 'already_decided'], 'another answer');
+            const row = await approval(server, question.id);
+            same([row.ask, row.decided_at, row.decided_by], [question.ask, once.json.decided_at, once.json.decided_by], 'what is listed of it');
+        };
+        await again();
+        same((await pending(server)).map((p) => p.id), [second.id], 'the second waits as before');
+        const live = await Live.open(t, server, { thread: s.thread });
+        live.send('tool_result', { toolCallId: question.id, result: { confirmed: true }, answer_id: 'a1' });
+        same((await live.control('ack')).duplicate, true, 'on /live');
+        same((await decide(server, second.id, false)).json.status, 'denied');
+        same((await said(server, s.thread)).output, 'accept {"account":"savings"} decline carry "50"');
+        await again();
+    });
+
 test('a newer server is told what is asked of it once: kill -9 between its questions, then the answers', async (t) => {
     const up = await startUpstream(t);
     const { server, s, question } = await atQuestion(t, { up, mcpServers: modern() });

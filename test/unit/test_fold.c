@@ -378,6 +378,31 @@ TEST(where_a_run_waited_is_known_afterwards)
     tale_done(&whole);
 }
 
+TEST(every_question_of_a_call_keeps_its_own_verdict)
+{
+    struct tale t;
+    static const char *const ids[] = { "confirmation-call-1", "confirmation-call-1-2", "confirmation-call-1-3" };
+    tale_init(&t);
+    tale_message(&t, "run_1", "Pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "crm__pay", "{}", GATE_ASK));
+    tale_asked(&t, "call-1");
+    tale_decided(&t, "call-1", WORD_APPROVED);
+    tale_started(&t, "call-1");
+    for (int i = 1; i < 3; i++) {
+        tale_fact(&t, (struct fact){ .kind = FACT_ASKED, .call = STR("call-1"), .id = str_c(ids[i]), .ask = STR("Well?"), .data = STR("{}") });
+        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i])) == NULL && str_is(call_gate(tale_call(&t, "call-1"))->id, ids[i]));
+        tale_fact(&t, (struct fact){ .kind = FACT_DECIDED, .call = STR("call-1"), .id = str_c(ids[i]), .outcome = WORD_DENIED });
+        tale_fact(&t, (struct fact){ .kind = FACT_CONTINUED, .call = STR("call-1") });
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(fold_confirmation(tale_fold(&t), str_c(ids[i])) == tale_call(&t, "call-1"));
+        CHECK(str_is(fold_asked(tale_fold(&t), str_c(ids[i]))->id, ids[i]));
+        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i]))->outcome == (i ? WORD_DENIED : WORD_APPROVED));
+    }
+    CHECK(!fold_confirmation(tale_fold(&t), STR("confirmation-call-1-4")) && !fold_confirmation(tale_fold(&t), STR("")) && !fold_verdict(tale_fold(&t), STR_NONE));
+    tale_done(&t);
+}
+
 TEST(a_tool_that_asked_and_rests_needs_nobody_until_it_is_answered_and_goes_on_once)
 {
     struct tale t;
