@@ -40,6 +40,7 @@ void json_init(struct json *r, struct str text, struct arena *scratch)
     r->err = OK;
     r->why = NULL;
     r->depth = 0;
+    r->depth_max = JSON_DEPTH_MAX;
     r->first[0] = true;
     r->is_obj[0] = false;
     r->keys = NULL;
@@ -168,7 +169,7 @@ static struct str decode(struct json *r, const struct token *t)
 
 static bool enter(struct json *r, bool is_obj)
 {
-    if (r->depth == JSON_DEPTH_MAX) return fail(r, ERR_SYNTAX, "nested too deeply");
+    if (r->depth == r->depth_max) return fail(r, ERR_SYNTAX, "nested too deeply");
     r->first[r->depth] = false;
     r->at++;
     r->depth++;

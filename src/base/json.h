@@ -35,6 +35,7 @@
 #include "base/str.h"
 
 #define JSON_DEPTH_MAX 128
+#define JSON_DEPTH_OWN (JSON_DEPTH_MAX + 8)     /* of facts: a value from outside with our own members around it */
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
@@ -46,9 +47,9 @@ struct json {
     struct arena *scratch;     /* for strings with escapes; may be NULL when none are read */
     enum err      err;
     const char   *why;         /* for people: "expected ',' or '}'"; static text */
-    int           depth;
-    bool          first[JSON_DEPTH_MAX + 1];   /* private: no comma expected yet */
-    bool          is_obj[JSON_DEPTH_MAX + 1];  /* private */
+    int           depth, depth_max;
+    bool          first[JSON_DEPTH_OWN + 1];   /* private: no comma expected yet */
+    bool          is_obj[JSON_DEPTH_OWN + 1];  /* private */
     struct json_keys *keys;    /* private: for the duplicate check */
     uint32_t      key_hash[32];/* private: same, without allocation for small objects */
     const char   *key_at[32];  /* private */
@@ -94,6 +95,9 @@ struct json_error {             /* where and why, for people */
 
 /* `error` may be NULL. ERR_SYNTAX, ERR_NOMEM. */
 MUST_CHECK enum err json_parse(struct arena *a, struct str text, struct jv **out, struct json_error *error);
+/* The same for what this program wrote itself: JSON_DEPTH_OWN. */
+MUST_CHECK enum err json_parse_own(struct arena *a, struct str text, struct jv **out);
+int      json_depth(struct str text);                      /* of a text that is valid JSON; 0: neither object nor array */
 unsigned json_line(struct str text, const struct jv *v);   /* line where v stands, from 1 */
 
 const struct jv *jv_get(const struct jv *obj, const char *key);

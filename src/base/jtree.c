@@ -3,7 +3,7 @@
  *
  * A node is in its parent's list and dies with the arena. Building keeps its own
  * stack of open containers; the few functions that recurse (jv_equal here, the
- * writer in jsonw.c) are bounded by JSON_DEPTH_MAX, which the reader enforced.
+ * writer in jsonw.c) are bounded by JSON_DEPTH_OWN, which the reader enforced.
  */
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@
 struct builder {
     struct json   r;
     struct arena *arena;
-    struct jv    *open[JSON_DEPTH_MAX + 1];      /* the containers around the reader; [0] is not used */
-    struct jv    *last[JSON_DEPTH_MAX + 1];      /* their newest child */
+    struct jv    *open[JSON_DEPTH_OWN + 1];      /* the containers around the reader; [0] is not used */
+    struct jv    *last[JSON_DEPTH_OWN + 1];      /* their newest child */
 };
 
 /* --- building ---------------------------------------------------------------- */
@@ -96,11 +96,12 @@ static void explain(const struct json *r, struct json_error *error)
     error->why = r->why;
 }
 
-enum err json_parse(struct arena *a, struct str text, struct jv **out, struct json_error *error)
+static enum err parse(struct arena *a, struct str text, int depth_max, struct jv **out, struct json_error *error)
 {
     struct builder b;
     b.arena = a;
     json_init(&b.r, text, a);
+    b.r.depth_max = depth_max;
     /* `count` and the columns are 32 bits wide. */
     if (text.len > UINT32_MAX) b.r.err = ERR_SYNTAX, b.r.why = "the text is too long";
 
@@ -112,6 +113,30 @@ enum err json_parse(struct arena *a, struct str text, struct jv **out, struct js
     }
     if (error) explain(&b.r, error);
     return b.r.err;
+}
+
+enum err json_parse(struct arena *a, struct str text, struct jv **out, struct json_error *error)
+{
+    return parse(a, text, JSON_DEPTH_MAX, out, error);
+}
+
+enum err json_parse_own(struct arena *a, struct str text, struct jv **out)
+{
+    return parse(a, text, JSON_DEPTH_OWN, out, NULL);
+}
+
+int json_depth(struct str text)
+{
+    int  depth = 0, deepest = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (quoted && c == '\\') i++;
+        else if (c == '"') quoted = !quoted;
+        else if (!quoted && (c == '{' || c == '[') && ++depth > deepest) deepest = depth;
+        else if (!quoted && (c == '}' || c == ']')) depth--;
+    }
+    return deepest;
 }
 
 unsigned json_line(struct str text, const struct jv *v)

@@ -126,6 +126,13 @@ static bool not_approver(struct thread *t, struct command *c)
     return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
 }
 
+static unsigned parked_count(const struct thread *t)
+{
+    unsigned n = 0;
+    LIST_EACH(x, &t->parked) n++;
+    return n;
+}
+
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
 
 /* May a new run begin now? Busy threads and waiting gates are two different things. */
@@ -151,6 +158,8 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
             c->answer.run = r->id;
             return ADMIT_NO;
         }
+        if (parked_count(t) >= PARKED_MAX)
+            return refuse(t, c, 429, "too_many_waiting", "Too many messages wait for this answer to end already; wait for it."), ADMIT_NO;
         if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
         return ADMIT_LATER;
     }
@@ -245,7 +254,7 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
                       .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
-    if (!p.call.ptr || (*e = work_judge(t, &p))) return *e = ERR_NOMEM, true;
+    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p))) return *e = ERR_NOMEM, true;
     struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
     title_from(t, c->action);
     *e = begin_run(t, c, &f);
@@ -467,7 +476,6 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
 
 static bool handle_stop(struct thread *t, struct command *c, enum err *e)
 {
-    if (c->kind == CMD_DELETE) t->deleted = true;
     if (!run_live(t->fold.run)) {
         accepted(t, c, STR_NONE, 0);
         return true;

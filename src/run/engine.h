@@ -17,6 +17,9 @@
 #define BATCH_APPROVALS 64       /* list rows one append may carry */
 #define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
+#define PARKED_MAX      8        /* messages that may wait for one run to end */
+/* A call's input and output come back inside the messages of AI SDK clients, some levels deeper: they must be readable there too. */
+#define VALUE_DEPTH_MAX 100
 
 struct job;
 
@@ -30,9 +33,9 @@ struct thread {
     bool               loading, loaded, exists;
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
-    bool               deleted;
     bool               counted;            /* among the hub's runs */
 
+    bool               busy;               /* the pump runs or acts: what is posted meanwhile waits until it comes round */
     struct list        queue;              /* commands not looked at yet */
     struct list        parked;             /* messages that wait until the run is over */
     struct list        acting;             /* commands whose facts are in the append under way */
@@ -51,6 +54,7 @@ struct thread {
     bool               step_closed;        /* its fact is in the append under way */
     struct model_run  *model;
     struct model      *model_of;
+    const struct hub_page *page;           /* of the run for which the model speaks */
     struct model_sink  sink;
     bool               closing;            /* the model was told not to call tools any more */
     struct command    *step_done;          /* preallocated: the end of a step must not need memory */
@@ -85,7 +89,8 @@ struct hub {
 struct thread *thread_new(struct hub *h, struct log_name log);
 void thread_free(struct thread *t);
 void thread_load(struct thread *t);
-void thread_post(struct thread *t, struct command *c);      /* into the mailbox, then pump */
+/* Into the mailbox, then pump. Also from inside the pump: a tool that cannot be started, a client that goes on at once. */
+void thread_post(struct thread *t, struct command *c);
 void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
 void thread_pump(struct thread *t);
 void thread_wake(struct thread *t);
@@ -110,7 +115,7 @@ void work_drop_unstarted(struct thread *t);
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
 void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
 /* Which gate a complete call goes through; sets part->gate, client, problem. ERR_NOMEM: it could not be told. */
-MUST_CHECK enum err work_judge(struct thread *t, struct part *p);
+MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p);
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 /* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */

@@ -177,7 +177,7 @@ enum err fact_read(struct arena *a, struct str kind, struct str body, struct fac
     struct fact g = { .seq = f->seq, .at_ms = f->at_ms };
     enum err    e = fact_kind_of(kind, &g.kind);
     if (e) return e;
-    if ((e = json_parse(a, body, &root, NULL))) return e;
+    if ((e = json_parse_own(a, body, &root))) return e;
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct jv *v = jv_get(root, FIELDS[i].name);
         if (v && (e = read_field(a, v, &g, &FIELDS[i]))) return e;

@@ -198,8 +198,11 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
         fold_done(&t->fold);
         fold_init(&t->fold);
+        t->busy = true;
         refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
-        hub_stalled(t->hub, t);
+        t->busy = false;
+        if (thread_idle(t)) hub_idle(t->hub, t);         /* whoever asks next has it read again */
+        else hub_stalled(t->hub, t);
         return;
     }
     fault_hit("thread.loaded");
@@ -471,16 +474,31 @@ static enum err gather(struct thread *t)
     return e;
 }
 
+/* Everything in the fold is on disk: begins the tools that were waiting for that, and tells who asked. Either may post
+ * again before it returns; were that looked at here, facts that are not saved yet would be acted on with the rest. */
+static void act(struct thread *t, bool stopped)
+{
+    t->busy = true;
+    work_start_jobs(t);
+    if (stopped) work_cancel_jobs(t);
+    fault_hit("thread.before_answer");
+    answer_all(t);
+    fault_hit("thread.answered");
+    t->busy = false;
+}
+
 void thread_pump(struct thread *t)
 {
+    if (t->busy) return;
     while (t->loaded && !t->inflight && !t->stalled) {
-        bool     had = !list_empty(&t->queue);
+        bool had = !list_empty(&t->queue);
+        t->busy = true;
         enum err e = gather(t);
+        t->busy = false;
         count_run(t);
         if (e) { fail_batch(t, e); return; }
         if (t->batch_from) { submit(t); return; }
-        work_start_jobs(t);
-        answer_all(t);
+        act(t, false);
         if (!had && list_empty(&t->queue)) break;
     }
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
@@ -490,7 +508,7 @@ void thread_pump(struct thread *t)
  * the store first; if the log is not empty, the append says so (ERR_CONFLICT) and the message waits for the reading. */
 static bool looks_new(const struct thread *t, const struct command *c)
 {
-    return c->kind == CMD_MESSAGE && c->create && !t->loading && !t->stalled && list_empty(&t->queue);
+    return c->kind == CMD_MESSAGE && c->create && !t->busy && !t->loading && !t->stalled && list_empty(&t->queue);
 }
 
 void thread_queue(struct thread *t, struct command *c)
@@ -498,7 +516,7 @@ void thread_queue(struct thread *t, struct command *c)
     if (looks_new(t, c)) t->loaded = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
-    if (!t->loaded && !t->loading && !t->stalled) thread_load(t);
+    if (!t->busy && !t->loaded && !t->loading && !t->stalled) thread_load(t);
 }
 
 void thread_post(struct thread *t, struct command *c)
@@ -527,11 +545,7 @@ static void on_append(struct store_append *a, enum err e)
     tell_counts(t);
     clear_batch(t);
     thread_wake(t);
-    work_start_jobs(t);
-    if (stopped) work_cancel_jobs(t);
-    fault_hit("thread.before_answer");
-    answer_all(t);
-    fault_hit("thread.answered");
+    act(t, stopped);
     thread_pump(t);
 }
 
@@ -597,7 +611,9 @@ static void fail_batch(struct thread *t, enum err e)
     t->committed = 0;
     t->loaded = false;
     clear_batch(t);
+    t->busy = true;
     answer_all(t);
+    t->busy = false;
     if (e == ERR_EXISTS || e == ERR_CONFLICT) thread_load(t);
     else hub_stalled(t->hub, t);
 }

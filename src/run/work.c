@@ -15,7 +15,7 @@
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define STEP_PARTS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
+#define STEP_CALLS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
 #define CANCEL_GRACE_MS 10000    /* a tool that was told to stop must report within this */
 
 /* --- judging a call ------------------------------------------------------------------ */
@@ -38,17 +38,10 @@ static bool page_allows(const struct hub_page *page, const struct tool *tool)
     return false;
 }
 
-static const struct hub_page *page_of(const struct thread *t)
-{
-    const struct hub_page *p = t->fold.run ? hub_page(t->hub, t->fold.run->page) : NULL;
-    return p ? p : &t->hub->setup.pages[0];
-}
-
 /* `present` shows only what the page has registered, and only if it fits. */
-static bool payload_fits(struct thread *t, struct part *p, const struct jv *args, struct buf *why)
+static bool payload_fits(struct thread *t, const struct hub_page *page, struct part *p, const struct jv *args, struct buf *why)
 {
-    const struct hub_page *page = page_of(t);
-    struct str             type = jv_str_at(args, "type");
+    struct str type = jv_str_at(args, "type");
     for (size_t i = 0; i < page->payload_count; i++) {
         if (!str_eq(page->payloads[i].type, type)) continue;
         const struct jv *data = jv_get(args, "data");
@@ -63,30 +56,31 @@ static bool payload_fits(struct thread *t, struct part *p, const struct jv *args
     return false;
 }
 
-static void judge(struct thread *t, struct part *p, struct tool *tool, const struct jv *args, struct buf *why)
+static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool, const struct jv *args, struct buf *why)
 {
     if (!jv_is(args, JSON_OBJECT)) { bad(t, p, STR("The input is not a JSON object.")); return; }
+    if (json_depth(p->text) > VALUE_DEPTH_MAX) { bad(t, p, STR("The input is nested too deeply.")); return; }
     if (schema_check(tool->schema, args, why) != OK) { bad(t, p, buf_view(why)); return; }
     p->client = tool->where == TOOL_CLIENT;
     if (tool->reply) {
-        if (str_is(tool->name, "present") && !payload_fits(t, p, args, why)) return;
+        if (str_is(tool->name, "present") && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
     } else if (policy_asks(tool, args)) p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
-enum err work_judge(struct thread *t, struct part *p)
+enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p)
 {
     struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
     if (!tool) { bad(t, p, STR("There is no tool of this name.")); return OK; }
-    if (!page_allows(page_of(t), tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
+    if (!page_allows(page, tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
     arena_init(&a, 0);
     buf_init(&why, 2048);
     enum err e = json_parse(&a, p->text, &args, NULL);
-    if (!e) judge(t, p, tool, args, &why);
+    if (!e) judge(t, page, p, tool, args, &why);
     else if (e != ERR_NOMEM) bad(t, p, STR("The input is not valid JSON."));
     p->at_ms = clock_wall_ms();
     if (args && p->gate != GATE_BAD && p->gate != GATE_REPLY) {
@@ -151,6 +145,13 @@ static void on_opaque(struct model_sink *s, struct str json)
     if (step_opaque(&t->step, json) != OK) out_of_memory(t);
 }
 
+static size_t calls_of(const struct open_step *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++) n += s->parts[i].type == STEP_CALL;
+    return n;
+}
+
 static void on_call(struct model_sink *s, struct str provider_id, struct str name)
 {
     struct thread *t = of_sink(s);
@@ -163,7 +164,7 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
         p->client = tool->where == TOOL_CLIENT;
         p->shown = !tool->reply && tool->confirm == CONFIRM_NEVER;
     } else p->gate = GATE_BAD;
-    if (t->step.count > STEP_PARTS_MAX) {
+    if (calls_of(&t->step) > STEP_CALLS_MAX) {
         work_hang_up(t);
         fail_step(t, "model_error", STR("The model asked for more tool calls at once than are allowed. Try again."), true);
         return;
@@ -185,7 +186,7 @@ static void on_call_end(struct model_sink *s)
     if (!p || p->type != STEP_CALL || p->complete) return;
     if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
     else if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
-    else if (work_judge(t, p) != OK) { out_of_memory(t); return; }
+    else if (work_judge(t, t->page, p) != OK) { out_of_memory(t); return; }
     step_close_part(&t->step);
     thread_wake(t);
 }
@@ -217,7 +218,7 @@ static struct str wire_name(void *ctx, struct str tool)
 static enum err list_tools(struct thread *t, struct arena *a, struct model_request *q)
 {
     const struct registry *r = t->hub->setup.registry;
-    const struct hub_page *page = page_of(t);
+    const struct hub_page *page = t->page;
     struct model_tool     *list = arena_array(a, r->count ? r->count : 1, sizeof *list);
     if (!list) return ERR_NOMEM;
     for (size_t i = 0; i < r->count; i++) {
@@ -233,7 +234,7 @@ static enum err list_tools(struct thread *t, struct arena *a, struct model_reque
 static enum err build_request(struct thread *t, struct arena *a, struct model_request *q)
 {
     const struct hub_setup *s = &t->hub->setup;
-    const struct hub_page  *page = page_of(t);
+    const struct hub_page  *page = t->page;
     struct history_names    names = { wire_name, s->registry };
     struct msg             *msgs;
     enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs, &q->msg_count);
@@ -249,7 +250,9 @@ enum err work_model(struct thread *t)
 {
     struct model_request q = { 0 };
     struct arena         a;
-    struct model        *m = page_of(t)->model;
+    t->page = hub_page(t->hub, t->fold.run->page);
+    if (!t->page) t->page = &t->hub->setup.pages[0];         /* it was configured when the run began */
+    struct model        *m = t->page->model;
     if (!t->step_done && !(t->step_done = command_new(CMD_STEP_DONE))) return ERR_NOMEM;
     step_begin(&t->step);
     t->step_closed = false;
@@ -372,6 +375,10 @@ static void finish_job(struct job *j, const struct tool_result *r)
     j->result.text = arena_dup(a, r->text.ptr ? r->text : STR(""));
     j->result.value = arena_dup(a, r->value);
     j->result.note = arena_dup(a, r->note);
+    if (r->outcome != TOOL_ASKS && json_depth(r->value) > VALUE_DEPTH_MAX) {
+        j->result.value = STR_NONE;
+        j->result.note = STR("Its value is nested too deeply to be shown; what the model was told is the text.");
+    }
     j->result.resume = arena_dup(a, r->resume);
     if (j->timed_out && r->outcome == TOOL_CANCELLED) {
         j->result.outcome = TOOL_FAILED;
@@ -477,6 +484,7 @@ static void hand_answer(struct job *j)
 
 void work_start_jobs(struct thread *t)
 {
+    must(t->committed == fold_seq(&t->fold));          /* nothing is begun that a crash could forget */
     LIST_EACH(n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started) start_job(j);

@@ -522,3 +522,191 @@ TEST(two_answers_in_one_turn_have_one_winner)
     UNTIL(idle(&s));
     stage_down(&s);
 }
+
+/* --- a tool that cannot be started posts its end from inside the acting ------------------------ */
+
+static struct tool_job *picky[3];
+static unsigned         picky_starts, too_early;
+
+static void look_at_the_disk(void)
+{
+    const struct thread *t = the_thread(on);
+    too_early += t->inflight || t->committed != t->fold.count;
+}
+static enum err picky_start(struct tool *t, struct tool_job *j)
+{
+    (void)t;
+    look_at_the_disk();
+    picky[picky_starts++] = j;
+    return str_is(j->input, "{\"n\":1}") ? ERR_BUSY : OK;
+}
+static const struct tool_ops PICKY = { .start = picky_start, .cancel = tool_cancel };
+
+static void heard_on_disk(struct command *c, const struct answer *a)
+{
+    look_at_the_disk();
+    heard(c, a);
+}
+
+static void yes_to(struct stage *s, size_t call, struct said *x)
+{
+    struct command *c = command(CMD_DECIDE, x);
+    c->id = arena_dup(&c->arena, the_thread(s)->fold.calls[call]->asked->id);
+    c->confirmed = true;
+    c->done = heard_on_disk;
+    hub_submit(s->hub, c);
+}
+
+TEST(a_tool_that_cannot_start_makes_nothing_begin_or_be_told_before_it_is_on_disk)
+{
+    struct stage s;
+    struct said  x[3];
+    stage_up(&s);
+    picky_starts = too_early = 0;
+    registry_find(&s.registry, STR("pay"))->ops = &PICKY;
+    registry_find(&s.registry, STR("pay"))->timeout_ms = 60000;
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{\"n\":1}");
+    calls(&s, "pay", "{\"n\":2}");
+    calls(&s, "pay", "{\"n\":3}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct thread *t = the_thread(&s);
+    t->inflight = true;
+    yes_to(&s, 0, &x[0]);
+    yes_to(&s, 1, &x[1]);
+    t->inflight = false;
+    thread_pump(t);
+    REQUIRE(t->inflight);
+    yes_to(&s, 2, &x[2]);                  /* while the first two are being saved */
+    UNTIL(x[0].done && x[1].done && x[2].done && picky_starts == 3);
+    CHECK(x[0].status == 200 && x[1].status == 200 && x[2].status == 200);
+    CHECK(too_early == 0);
+    for (int i = 1; i < 3; i++) picky[i]->finish(picky[i], &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("paid") });
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(a_value_as_deep_as_json_may_be_does_not_hold_the_conversation)
+{
+    char         deep[2 * JSON_DEPTH_MAX];
+    struct stage s;
+    stage_up(&s);
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) { deep[i] = '['; deep[sizeof deep - 1 - (size_t)i] = ']'; }
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("ok"), .value = str_n(deep, sizeof deep) });
+    UNTIL(s.speaking);
+    const struct fact *end = the_thread(&s)->fold.calls[0]->finished;
+    CHECK(end->outcome == WORD_DONE && str_is(end->text, "ok") && !end->value.ptr && end->note.len);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(an_action_is_judged_by_its_own_page_not_by_that_of_the_run_before)
+{
+    static struct hub_action acts[] = { { { "go", 2 }, { "work", 4 } } };
+    struct hub_page pages[2];
+    struct stage    s;
+    struct said     x;
+    stage_up(&s);
+    hub_free(s.hub);
+    pages[0] = s.page;
+    pages[1] = (struct hub_page){ .name = STR("narrow"), .model = &s.model };
+    s.hub = hub_new(&(struct hub_setup){ .loop = &s.loop, .store = s.store, .registry = &s.registry, .pages = pages, .page_count = 2,
+                                         .actions = acts, .action_count = 1, .max_iterations = 2, .tool_text_max = 1000,
+                                         .runs_max = 10, .threads_max = 100, .client_timeout_ms = 40 });
+    for (int narrow = 1; narrow >= 0; narrow--) {
+        struct command *c = command(CMD_MESSAGE, &x);
+        c->text = STR("hi");
+        c->page = narrow ? STR("narrow") : STR("");
+        hub_submit(s.hub, c);
+        UNTIL(s.speaking);
+        stops(&s, STOP_END);
+        UNTIL(idle(&s));
+        c = command(CMD_ACTION, &x);
+        c->action = STR("go");
+        c->page = narrow ? STR("") : STR("narrow");
+        hub_submit(s.hub, c);
+        UNTIL(x.done && (s.job || s.speaking));
+        CHECK(narrow ? s.job != NULL : s.speaking);
+        if (s.job) finishes(&s, TOOL_DONE);
+        UNTIL(s.speaking);
+        stops(&s, STOP_END);
+        UNTIL(idle(&s));
+    }
+    stage_down(&s);
+}
+
+TEST(thoughts_and_words_are_not_counted_as_calls)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    for (int i = 0; i < 40; i++) {
+        s.run.sink->reasoning(s.run.sink, STR("hm"));
+        says(&s, "word ");
+    }
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    finishes(&s, TOOL_DONE);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
+TEST(only_so_many_messages_wait_for_one_answer)
+{
+    struct stage s;
+    struct said  x[PARKED_MAX + 1];
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    for (int i = 0; i <= PARKED_MAX; i++) {
+        struct command *c = command(CMD_MESSAGE, &x[i]);
+        c->text = STR("and then?");
+        c->when_busy = BUSY_QUEUE;
+        hub_submit(s.hub, c);
+    }
+    UNTIL(x[PARKED_MAX].done);
+    CHECK(x[PARKED_MAX].status == 429 && strcmp(x[PARKED_MAX].code, "too_many_waiting") == 0);
+    CHECK(!x[0].done && !x[PARKED_MAX - 1].done);
+    hub_drain(s.hub, NULL, NULL);
+    UNTIL(x[PARKED_MAX - 1].done);
+    stage_down(&s);
+}
+
+static bool spoiled;
+static void on_spoiled(struct store_append *a, enum err e) { (void)a; spoiled = e == OK; }
+
+TEST(a_log_that_cannot_be_read_is_told_and_read_again_only_when_somebody_asks)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    struct log_name     log = { STR("ann"), STR("t_1") };
+    struct store_fact   bad = { thread_committed(the_thread(&s)) + 1, 1, STR("ended"), STR("{\"outcome\":\"a word of a newer version\"}") };
+    struct store_append a = { .log = log, .expected = bad.seq - 1, .facts = &bad, .fact_count = 1, .state = STR("idle"), .done = on_spoiled };
+    spoiled = false;
+    store_append(s.store, &a);
+    UNTIL(spoiled);
+    hub_forget(s.hub, log);
+    struct said x = say(&s, "again");
+    CHECK(x.status == 503 && strcmp(x.code, "store_unavailable") == 0);
+    CHECK(!the_thread(&s)->stalled && !the_thread(&s)->loading);
+    CHECK(say(&s, "and again").status == 503);
+    stage_down(&s);
+}
