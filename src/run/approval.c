@@ -153,6 +153,8 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     if (c->settled) {
         time_or_null(&w, "settled_at", c->settled->at_ms);
         text_or_null(&w, "settled_by", c->settled->by);
+        text_or_null(&w, "settled_note", c->settled->note.len ? c->settled->note : STR_NONE);
+        jw_kraw(&w, "settled_result", c->settled->value.len ? c->settled->value : STR("null"));
     }
     jw_end_obj(&w);
 }

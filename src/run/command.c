@@ -91,6 +91,14 @@ static struct run *run_of_request(const struct thread *t, struct str request_id)
     return NULL;
 }
 
+/* And not only a browser. */
+static bool asks_somebody(const struct run *r)
+{
+    for (size_t i = 0; i < r->call_count; i++)
+        if (call_pending(r->calls[i])) return true;
+    return false;
+}
+
 static const char *pending_list(struct thread *t, struct command *c)
 {
     struct buf b;
@@ -147,7 +155,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     if (t->hub->draining) return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."), ADMIT_NO;
     if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
-        if (t->hub->setup.hold) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
+        if (t->hub->setup.hold && asks_somebody(r)) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
         if (over_quota(t, c)) return ADMIT_NO;
         *e = supersede(t);
         return ADMIT_YES;
@@ -213,16 +221,26 @@ static bool known_message(const struct thread *t, struct str id)
     return false;
 }
 
+/* Clients go on calling an edited message by its first id; what is to be replaced is its newest version. */
+static struct str newest_version(const struct thread *t, struct str id)
+{
+    for (size_t i = 0; i < t->fold.count; i++) {
+        const struct fact *f = t->fold.facts[i];
+        if (f->kind == FACT_MESSAGE && f->replaces.len && str_eq(f->replaces, id)) id = f->id;
+    }
+    return id;
+}
+
 static bool handle_message(struct thread *t, struct command *c, enum err *e)
 {
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
     if (!f.id.len || known_message(t, f.id)) {
-        if (f.id.len) f.replaces = f.id;            /* the same id again is an edit of that message */
+        if (f.id.len) f.replaces = newest_version(t, f.id);      /* the same id again is an edit of that message */
         if (!(f.id = id_new(&c->arena, "m_")).ptr) return *e = ERR_NOMEM, true;
     }
-    if (c->replaces.len && known_message(t, c->replaces)) f.replaces = c->replaces;
+    if (c->replaces.len && known_message(t, c->replaces)) f.replaces = newest_version(t, c->replaces);
     title_from(t, c->text);
     *e = begin_run(t, c, &f);
     return true;
@@ -280,7 +298,7 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
     c->answer.call = call;
     if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
-    if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the conversation went on.");
+    if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the answer was stopped, or the conversation went on.");
     if ((was == WORD_APPROVED) != c->confirmed)
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved." : "This was already denied.");

@@ -112,9 +112,10 @@ static struct str result_text(struct build *b, const struct call *c)
 {
     if (!c->finished) return STR("Not decided; the user continued.");
     if (c->finished->outcome == WORD_UNKNOWN && c->settled)
-        return arena_printf(b->a, "The outcome was unknown at first. The person checked: it %s. " STR_FMT,
-                            c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
-                            STR_ARG(c->settled->note));
+        return capped(b, arena_printf(b->a, "The outcome was unknown at first. The person checked: it %s.%s" STR_FMT "%s" STR_FMT,
+                                      c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
+                                      c->settled->note.len ? " " : "", STR_ARG(c->settled->note),
+                                      c->settled->value.len ? " Result: " : "", STR_ARG(c->settled->value)));
     return capped(b, c->finished->text);
 }
 

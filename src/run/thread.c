@@ -468,7 +468,7 @@ static enum err gather(struct thread *t)
     while (!list_empty(&t->queue) && !e && !t->request_id.ptr)
         take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
     while (!e && decide_once(t, &e)) ;
-    if (!e && !run_live(t->fold.run) && !list_empty(&t->parked) && !t->batch_from)
+    if (!e && (!run_live(t->fold.run) || run_waiting(t->fold.run)) && !list_empty(&t->parked) && !t->batch_from)
         take(t, LIST_ITEM(t->parked.next, struct command, node), &e);
     while (!e && decide_once(t, &e)) ;
     return e;

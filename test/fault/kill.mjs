@@ -127,8 +127,9 @@ async function uncertain(next, a, done, paid) {
     same((await next.get('/v1/approvals?status=unknown')).json.approvals.map((y) => y.id), [a.id], 'the list of uncertain ones');
     same((await next.post(`/v1/approvals/${a.id}`, { confirmed: true })).json.duplicate, true, 'the same yes again');
     const outcome = paid.length ? 'done' : 'not_done';
-    const settle = await next.post(`/v1/approvals/${a.id}/settle`, { outcome, note: 'looked into the ledger' });
+    const settle = await next.post(`/v1/approvals/${a.id}/settle`, { outcome, note: 'looked into the ledger', result: { lines: paid.length } });
     same([settle.status, settle.json.status], [200, paid.length ? 'done' : 'failed'], 'settled');
+    same([settle.json.settled_note, settle.json.settled_result], ['looked into the ledger', { lines: paid.length }], 'what the person found');
     same((await next.post(`/v1/approvals/${a.id}/settle`, { outcome })).json.error.code, 'already_settled');
     same(next.ledger().length, paid.length, 'nothing was run again');
 }

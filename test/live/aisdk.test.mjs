@@ -355,6 +355,16 @@ each('edit: a branch from that message, the old one stays in the log', async ({ 
     same((await server.get(`/v1/threads/${chat.id}`)).json.messages.length, 4);
 });
 
+each('edit: the same message again and again, each time in place of the last', async ({ chat, server }) => {
+    await chat.say('What is the weather in Tokyo?');
+    for (const city of ['Paris', 'Lima', 'Oslo']) await chat.edit(chat.messages[0].id, `What is the weather in ${city}?`);
+    const shown = (await server.get(`/v1/threads/${chat.id}`)).json;
+    same(shown.messages.map((m) => m.role), ['user', 'assistant']);
+    same(shown.messages[0].parts[0].text, 'What is the weather in Oslo?');
+    same(shown.versions.length, 3, 'the others are kept');
+    same(new Set(shown.versions.map((v) => v.of)).size, 1, 'as versions of one message');
+});
+
 each('stop as its own endpoint: abort, then [DONE]; leaving is not stopping', async ({ chat, server }) => {
     chat.messages.push({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Tell me a long story' }] });
     const left = await chat.open();

@@ -262,6 +262,26 @@ test('with approvals.on_new_message hold a new message is refused while a gate w
     check(r.json.error.message.includes(ids[0]), 'the list is told');
 });
 
+test('hold is for people: a call that waits only for a browser holds nobody up', async (t) => {
+    const server = await t.serve({ config: { approvals: { on_new_message: 'hold' }, tools: { place: { description: 'Where?', client: true } }, actions: { go: { tool: 'place' } } } });
+    const { thread } = await server.turn('hello');
+    same((await server.post(`/v1/threads/${thread}/actions`, { action: 'go' })).status, 202);
+    await until(async () => (await server.get(`/v1/threads/${thread}`)).json.state === 'waiting', 'the browser is asked');
+    const s = sound(await server.turn('hello again', { thread_id: thread }));
+    check(s.payload.message.length > 0, 'the words');
+});
+
+test('a queued message does not wait for the question of the run ahead of it', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 5 } } });
+    const s = await server.say('Send 50 dollars to Hanako');
+    const queued = server.turn('What is the weather in Tokyo?', { thread_id: s.thread, when_busy: 'queue' });
+    const second = sound(await queued);
+    same(second.of('tool_start')[0].tool, 'get_weather');
+    await s.read();
+    same((await server.get('/v1/approvals')).json.approvals.map((a) => a.status), ['cancelled'], 'the conversation went on');
+    same(server.ledger(), []);
+});
+
 test('a gate survives a restart, and the yes of the next day runs the payment once', async (t) => {
     const { server, s, ids, thread } = await asked(t);
     same(await server.term(), 0);

@@ -110,8 +110,8 @@ TEST(an_unknown_outcome_is_told_and_so_is_how_it_was_settled)
     tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
     tale_finished(&t, "call-1", WORD_UNKNOWN, "Nobody knows.");
     TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'Nobody knows.';");
-    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE, .note = STR("I looked.") });
-    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1:'The outcome was unknown at first. The person checked: it did happen. I looked.';");
+    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE, .note = STR("I looked."), .value = STR("{\"ref\":7}") });
+    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1:'The outcome was unknown at first. The person checked: it did happen. I looked. Result: {\"ref\":7}';");
     tale_done(&t);
 }
 
