@@ -78,6 +78,8 @@ void refusal_error(struct conn *c, const struct refusal *r);
 void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why);
 /* Is this refusal one of those? */
 bool is_suspicious(const struct refusal *r);
+/* Parley-Thread and, with a run, Parley-Run: before answering. (Streams say them by themselves: follow.h) */
+void answer_place(struct conn *c, const struct answer *a);
 /* A whole JSON answer; takes the buffer. */
 void json_reply(struct conn *c, int status, struct buf *body);
 /* One that is an object: between the two its members are written. */

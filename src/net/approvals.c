@@ -208,6 +208,7 @@ static void on_decided(struct ask *k, struct command *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
     const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->id);

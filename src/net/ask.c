@@ -71,6 +71,12 @@ bool is_suspicious(const struct refusal *r)
     return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
 }
 
+void answer_place(struct conn *c, const struct answer *a)
+{
+    conn_header(c, "Parley-Thread", a->thread ? thread_id(a->thread) : a->id);       /* a request id may be known from another */
+    if (a->run.len) conn_header(c, "Parley-Run", a->run);
+}
+
 void json_reply_begin(struct buf *body, struct jsonw *w)
 {
     buf_init(body, 0);

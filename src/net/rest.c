@@ -141,6 +141,7 @@ static void on_thread(struct ask *k, struct command *c, const struct answer *a)
     struct buf   b;
     struct jsonw w;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", thread_id(a->thread));
     jw_kstr(&w, "title", thread_title(a->thread));
@@ -262,6 +263,7 @@ static void on_stopped(struct ask *k, struct command *c, const struct answer *a)
     struct jsonw w;
     (void)c;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kbool(&w, "stopped", a->run.len > 0);
     jw_key(&w, "run_id");
@@ -277,6 +279,7 @@ static void on_action(struct ask *k, struct command *c, const struct answer *a)
     struct jsonw w;
     (void)c;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "run_id", a->run);
     json_reply_end(k->conn, 202, &b, &w);
@@ -296,6 +299,7 @@ static void on_result(struct ask *k, struct command *c, const struct answer *a)
 {
     (void)c;
     if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
     conn_reply(k->conn, 200, "application/json",
                a->duplicate ? STR("{\"accepted\":true,\"duplicate\":true}") : STR("{\"accepted\":true,\"duplicate\":false}"));
 }
@@ -314,8 +318,9 @@ void rest_result(struct server *s, struct request *q)
 static void on_claim(struct ask *k, struct command *c, const struct answer *a)
 {
     (void)c;
-    if (a->status >= 400) answer_error(k->conn, a);
-    else conn_reply(k->conn, 200, "application/json", STR("{\"claimed\":true}"));
+    if (a->status >= 400) { answer_error(k->conn, a); return; }
+    answer_place(k->conn, a);
+    conn_reply(k->conn, 200, "application/json", STR("{\"claimed\":true}"));
 }
 
 void rest_claim(struct server *s, struct request *q)

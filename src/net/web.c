@@ -33,7 +33,32 @@ static bool is_address(struct str path)
     return str_find(path, STR(".")) < 0 && !str_starts(path, STR("/v1/")) && !str_starts(path, STR("/api/"));
 }
 
-static bool takes_gzip(const struct request *q) { return str_find(request_header(q, "accept-encoding"), STR("gzip")) >= 0; }
+/* "gzip;q=0" says no. */
+static bool takes_gzip(const struct request *q)
+{
+    struct str rest = request_header(q, "accept-encoding"), item, name, weight = STR_NONE;
+    while (str_split(&rest, ',', &item)) {
+        bool weighed = str_split(&item, ';', &name) && item.ptr;
+        if (!str_eq_nocase(str_trim(name), STR("gzip"))) continue;
+        if (weighed) weight = str_trim(item);
+        bool none = str_starts(weight, STR("q=0"));
+        for (size_t i = 3; none && i < weight.len; i++) none = weight.ptr[i] == '.' || weight.ptr[i] == '0';
+        return !none;
+    }
+    return false;
+}
+
+/* Does the browser have it already? Proxies that compress make a tag weak. */
+static bool has_it(const struct request *q, const char *etag)
+{
+    struct str rest = request_header(q, "if-none-match"), item;
+    while (str_split(&rest, ',', &item)) {
+        item = str_trim(item);
+        if (str_starts(item, STR("W/"))) item = str_from(item, 2);
+        if (str_is(item, etag) || str_is(item, "*")) return true;
+    }
+    return false;
+}
 
 static void send_file(struct request *q, const struct web_file *f)
 {
@@ -43,7 +68,7 @@ static void send_file(struct request *q, const struct web_file *f)
     conn_header(q->conn, "Cache-Control", hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
     conn_header(q->conn, "ETag", str_c(f->etag));
     conn_header(q->conn, "Vary", STR("Accept-Encoding"));
-    if (str_eq(request_header(q, "if-none-match"), str_c(f->etag))) { conn_reply(q->conn, 304, NULL, STR("")); return; }
+    if (has_it(q, f->etag)) { conn_reply(q->conn, 304, NULL, STR("")); return; }
     if (!takes_gzip(q)) { conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw))); return; }
     conn_header(q->conn, "Content-Encoding", STR("gzip"));
     conn_reply_static(q->conn, 200, f->type, str_n(f->gz, (size_t)(f->gz_end - f->gz)));
