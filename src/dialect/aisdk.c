@@ -515,11 +515,6 @@ static void told_abort(struct encoder *e, const struct run *r)
     edge(e, "abort", true);
 }
 
-static const char *finish_reason(const struct run *r)
-{
-    return str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : "stop";
-}
-
 static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
 {
     if (str_is(f->code, "superseded")) {          /* nothing more is shown of it */
@@ -532,7 +527,7 @@ static void told_end(struct encoder *e, const struct run *r, const struct fact *
     else {
         start_turn(e, r);
         close_steps(e, r, r->replies.ptr || r->actions.ptr || r->custom.ptr);
-        finish_turn(e, finish_reason(r));
+        finish_turn(e, payload_cut(r) ? payload_cut(r) : "stop");
     }
     end_of_turn(e);
 }

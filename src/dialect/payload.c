@@ -62,6 +62,12 @@ void payload_error(struct jsonw *w, const char *key, const struct call *c)
     arena_done(&a);
 }
 
+const char *payload_cut(const struct run *r)
+{
+    if (!r->ended || r->ended->outcome != WORD_COMPLETE) return NULL;
+    return str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : NULL;
+}
+
 void payload_progress(struct jsonw *w, const struct call *c)
 {
     jw_key(w, "stage");
@@ -249,7 +255,10 @@ void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, u
         write_history(w, f, r, seq);
     }
     if (!r->ended || r->ended->seq > seq) write_awaiting(w, f, r, seq);
-    else payload_suggestions(w, r);
+    else {
+        payload_suggestions(w, r);
+        if (payload_cut(r)) jw_kstrz(w, "finish_reason", payload_cut(r));
+    }
     write_custom(w, f, r, seq);
     write_usage(w, f, r, seq);
 }

@@ -20,6 +20,8 @@ void payload_input(struct jsonw *w, const char *key, const struct call *c);
 void payload_output(struct jsonw *w, const char *key, const struct call *c);
 /* Why a call did not come to its end, in words for people; the model gets the JSON. */
 void payload_error(struct jsonw *w, const char *key, const struct call *c);
+/* "length" or "content-filter" of a run whose last step was cut off or refused; NULL: it ended by itself, or not yet. */
+const char *payload_cut(const struct run *r);
 /* Members stage, message and progress of a running call's newest report; null where it has none. */
 void payload_progress(struct jsonw *w, const struct call *c);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool, tool_use_id, input, ask, risk, expires_at. */

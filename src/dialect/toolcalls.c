@@ -126,23 +126,24 @@ static void told_confirmation(struct encoder *e, const struct fact *f, const str
     event_end(e, &w);
 }
 
-static void done(struct encoder *e)
+static void done(struct encoder *e, const struct run *r)
 {
     struct jsonw w;
-    if (event_begin(e, &w, "done")) event_end(e, &w);
+    if (!event_begin(e, &w, "done")) return;
+    if (payload_cut(r)) jw_kstrz(&w, "finish_reason", payload_cut(r));
+    event_end(e, &w);
 }
 
 static void told_wait(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
 {
-    (void)t; (void)r; (void)seq;
-    done(e);
+    (void)t; (void)seq;
+    done(e, r);
 }
 
 static void told_end(struct encoder *e, const struct thread *t, const struct fact *f)
 {
     struct jsonw w;
-    (void)t;
-    if (f->outcome != WORD_ERROR) { done(e); return; }
+    if (f->outcome != WORD_ERROR) { done(e, fold_run(thread_fold(t), f->run)); return; }
     if (!event_begin(e, &w, "error")) return;
     jw_kstr(&w, "error", f->text);
     jw_kstr(&w, "code", f->code);

@@ -179,6 +179,23 @@ test('an error keeps what was said and offers another try', async (t) => {
   equal(await tab.$('article.user').count(), 1, 'one question');
 });
 
+test('an answer that was cut off or refused says so, also after a reload', async (t) => {
+  for (const mode of ['direct', 'sse', 'bidi']) {
+    const model = await t.model([
+      { text: 'A long st', stop: 'length' },
+      { text: 'I would rather', stop: 'content_filter' },
+    ]);
+    const tab = await t.tab(await t.server({ model: model.config }), { mode });
+    await tab.ask('tell');
+    await tab.page.getByText('it reached the model’s length limit').waitFor();
+    await tab.ask('more');
+    await tab.page.getByText('The model declined to go on').waitFor();
+    await tab.page.reload();
+    await tab.page.getByText('The model declined to go on').waitFor();
+    equal(await tab.$('.ending').count(), 2, `${mode}: both are told`);
+  }
+});
+
 test('stop, by click and by Escape, keeps the partial answer and stops the server', async (t) => {
   const server = await t.server({ demo: { token_ms: 20 } });
   for (const [mode, how] of [

@@ -83,6 +83,10 @@ for (const [w, wire] of WIRES.entries()) {
             check(!s.of('tool_start').length && !s.of('tool_confirmation').length, `${fault}: ${s.types().join(' ')}`);
             same((await settled(server, s.thread)).pending, [], `${fault}: nothing waits`);
             if (fault === 'length') check(s.words.startsWith('Paying now'), s.words);
+            if (fault === 'refusal') {
+                same(s.payload.finish_reason, 'content-filter', 'a refusal is told as one');
+                same((await settled(server, s.thread)).messages.at(-1).metadata.finishReason, 'content-filter', 'and kept');
+            }
             if (fault === 'refusal') same(s.payload.message, 'I will not\n\n[[tool:0]]', 'a refusal is the last word');
             check(/fine$/.test(sound(await server.turn('{{scenario:none}} fine', { thread_id: s.thread })).payload.message), `${fault}: it goes on`);
         }

@@ -2,7 +2,7 @@
 // With `hold` it stops in the middle (or at the part `at`) of its first answer until `release()`.
 import http from 'node:http';
 
-/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}]}` or `{fail: status}`. */
+/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}], stop?}` or `{fail: status}`. */
 export class Model {
   constructor(turns, { pieces = 1, pause_ms = 0, hold = false, at = 0.5 } = {}) {
     this.turns = turns;
@@ -31,7 +31,7 @@ export class Model {
     this.heard.push(body);
     this.times.push(Date.now());
     const turn = this.turns[Math.min(this.asked++, this.turns.length - 1)];
-    const { text = '', calls = [], fail } = typeof turn === 'string' ? { text: turn } : turn;
+    const { text = '', calls = [], fail, stop = 'stop' } = typeof turn === 'string' ? { text: turn } : turn;
     if (fail) return response.writeHead(fail, { 'content-type': 'application/json' }).end('{"error":{"message":"No."}}');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const send = (delta, finish_reason = null) =>
@@ -54,7 +54,7 @@ export class Model {
         ],
       }),
     );
-    send({}, calls.length ? 'tool_calls' : 'stop');
+    send({}, calls.length ? 'tool_calls' : stop);
     response.end('data: [DONE]\n\n');
   }
 

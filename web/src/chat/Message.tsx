@@ -302,6 +302,8 @@ function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>
 
 function Ending({ message, last }: { message: Message; last: boolean }) {
   if (message.status === 'stopped') return <p className="ending">Stopped. What was said so far is kept.</p>;
+  if (message.payload?.cut === 'length') return <p className="ending">The answer was cut off: it reached the model’s length limit.</p>;
+  if (message.payload?.cut === 'content-filter') return <p className="ending">The model declined to go on with this answer.</p>;
   if (message.status !== 'failed' || !message.error) return null;
   return (
     <div className="failure" role="alert">

@@ -44,7 +44,8 @@ type Decoder = (c: Chunk) => (TypedEvent | LocalEvent | UnknownEvent)[];
 const decoders: Record<string, Decoder> = {
   start: (c) => [{ type: 'message_start', message_id: str(c.messageId) || undefined }],
   // A turn also ends without `finish`; the transport says when it is over.
-  finish: () => [],
+  finish: (c) =>
+    c.finishReason === 'length' || c.finishReason === 'content-filter' ? [{ type: 'payload', payload: { finish_reason: c.finishReason } }] : [],
   'start-step': () => [],
   'finish-step': () => [],
   abort: () => [{ type: 'cancelled' }],

@@ -65,6 +65,8 @@ export interface ResponsePayload {
   suggested_actions?: SuggestedAction[];
   custom_payload?: CustomPayload;
   usage?: Usage;
+  /** The answer did not end by itself: cut at the length limit, or refused by the model. */
+  finish_reason?: 'length' | 'content-filter';
 }
 
 /** A pending gate as `hello` and `GET /v1/threads/{T}` list it. */

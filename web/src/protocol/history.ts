@@ -136,6 +136,9 @@ export function fromUI(ui: UIMessage): Message {
     ...m,
     ...(Number.isNaN(at) ? {} : { at }),
     ...(meta.outcome === 'cancelled' ? { status: 'stopped' as const } : {}),
+    ...(meta.finishReason === 'length' || meta.finishReason === 'content-filter'
+      ? { payload: { ...(m.payload ?? { suggestedValues: [], suggestedActions: [] }), cut: meta.finishReason } }
+      : {}),
     ...(isObject(meta.error)
       ? {
           status: 'failed' as const,

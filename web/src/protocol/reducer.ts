@@ -383,6 +383,7 @@ function mergePayload(before: Payload | undefined, p: Partial<ResponsePayload>):
     // The approval card asks this question already.
     suggestedActions: (p.suggested_actions ?? before?.suggestedActions ?? []).filter((a) => a.action !== 'approve' && a.action !== 'deny'),
     ...(p.custom_payload ? { custom: p.custom_payload } : before?.custom ? { custom: before.custom } : {}),
+    ...(p.finish_reason ? { cut: p.finish_reason } : {}),
   };
 }
 

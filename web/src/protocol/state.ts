@@ -74,6 +74,7 @@ export interface Payload {
   suggestedValues: SuggestedValue[];
   suggestedActions: SuggestedAction[];
   custom?: CustomPayload;
+  cut?: 'length' | 'content-filter';
 }
 
 export type MessageStatus = 'open' | 'parked' | 'done' | 'stopped' | 'failed';
