@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "tool/exec_int.h"
 #include "tool/exec_out.h"
+#include "tool/policy.h"
 #include "tool/text.h"
 
 #define GRACE_MS 2000            /* between asking and killing */
@@ -39,12 +40,16 @@ struct exec_job {
 
 /* --- the result --------------------------------------------------------------------- */
 
+static bool never_ran(const struct exec_job *x, int status)
+{
+    if (status == CHILD_NOT_STARTED) return true;
+    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) >= 126 && x->heard == 0;
+}
+
 static enum tool_outcome without_end(struct exec_job *x, int status, struct buf *text)
 {
     switch (x->reason) {
-    case CANCELLED:
-        buf_lit(text, "It was cancelled.");
-        return TOOL_CANCELLED;
+    case CANCELLED: return policy_stopped(x->job->tool, !never_ran(x, status), text);
     case TIMEOUT:
         buf_printf(text, "It did not finish within %u s and was ended. Whether it had an effect is not known.",
                    (x->job->tool->timeout_ms + 999) / 1000);
@@ -55,7 +60,7 @@ static enum tool_outcome without_end(struct exec_job *x, int status, struct buf 
         return TOOL_UNKNOWN;
     case BY_ITSELF: break;
     }
-    if (status == CHILD_NOT_STARTED || (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) >= 126 && x->heard == 0)) {
+    if (never_ran(x, status)) {
         buf_lit(text, "It could not be started.");
         return TOOL_FAILED;
     }

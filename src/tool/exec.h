@@ -16,7 +16,8 @@
  *
  * Outcomes: a result line is TOOL_DONE, an error line, a non-zero exit or words that are no
  * JSON lines are TOOL_FAILED; a program that was killed (time, output, a crash)
- * before it said anything is TOOL_UNKNOWN, because it may have paid already.
+ * before it said anything is TOOL_UNKNOWN, because it may have paid already;
+ * stopped by a person: policy_stopped().
  * Whoever says a result and stays is given two seconds.
  */
 #ifndef PARLEY_EXEC_H

@@ -11,6 +11,7 @@
 #include "base/sse_in.h"
 #include "tool/exec_out.h"
 #include "tool/http_int.h"
+#include "tool/policy.h"
 #include "tool/text.h"
 
 #define CONNECT_MS  10000L
@@ -103,10 +104,7 @@ static void not_known(struct buf *text) { buf_lit(text, " Whether it had an effe
 
 static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf *text)
 {
-    if (x->cancelled) {
-        buf_lit(text, "It was cancelled.");
-        return TOOL_CANCELLED;
-    }
+    if (x->cancelled) return policy_stopped(x->job->tool, x->check.sent, text);
     if (x->check.refused) {
         buf_printf(text, STR_FMT " is a private address, and this tool may not connect to it.", STR_ARG(x->tool->host));
         return TOOL_FAILED;

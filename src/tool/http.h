@@ -9,7 +9,8 @@
  * words; text/event-stream has the objects of exec_out.h as its events, progress and
  * then result or error. Anything but 2xx is TOOL_FAILED with its words; redirects are not followed.
  * Never sent at all (name, connection, a refused address) is TOOL_FAILED; sent, but
- * no whole answer (timeout, broken connection, too long, 502/504) is TOOL_UNKNOWN.
+ * no whole answer (timeout, broken connection, too long, 502/504) is TOOL_UNKNOWN;
+ * stopped by a person: policy_stopped().
  * Egress: egress.h.
  */
 #ifndef PARLEY_HTTP_TOOL_H

@@ -11,6 +11,7 @@
  */
 #include "base/clock.h"
 #include "tool/mcp_int.h"
+#include "tool/policy.h"
 #include "tool/schema.h"
 
 #define ROUNDS_MAX    10
@@ -494,10 +495,15 @@ static enum err start(struct tool *t, struct tool_job *job)
 static void cancel(struct tool_job *job)
 {
     struct mcp_call *c = job->runner;
+    bool             begun;
+
     if (!c || c->ended) return;
+    begun = c->q && (!c->m->transport->sent || c->m->transport->sent(c->q));
     if (c->q) mcp_cancel(c->q, "user");
     c->q = NULL;
-    end_with(c, TOOL_CANCELLED, "It was cancelled.", STR_NONE);
+    buf_clear(&c->said.text);
+    c->said.has_value = false;
+    end(c, policy_stopped(job->tool, begun, &c->said.text));
 }
 
 void mcp_calls_listed(struct mcp *m)

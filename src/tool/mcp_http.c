@@ -391,6 +391,14 @@ static void http_release(struct mcp *m, struct mcp_request *q)
     else if (x->kind == GET && !x->unwanted) exchange_drop(x);       /* waiting to resume */
 }
 
+static bool http_sent(const struct mcp_request *q)
+{
+    const struct exchange *x = q->exchange;
+    curl_off_t             stands = 1;         /* when the connection was there and the request began to leave */
+    if (x && x->kind == POST && x->running) curl_easy_getinfo(x->job.easy, CURLINFO_PRETRANSFER_TIME_T, &stands);
+    return stands > 0;
+}
+
 static void http_opened(struct mcp *m)
 {
     struct exchange *x = exchange_new(m, GET);
@@ -423,7 +431,7 @@ static void http_free(struct mcp *m)
 }
 
 const struct mcp_transport mcp_http = {
-    .open = http_open, .send = http_send, .release = http_release, .opened = http_opened,
+    .open = http_open, .send = http_send, .release = http_release, .sent = http_sent, .opened = http_opened,
     .close = http_close, .free = http_free,
 };
 

@@ -64,6 +64,7 @@ struct mcp_transport {
     /* q NULL: a notification or an answer. `extra`: header lines for HTTP, taken. */
     void (*send)(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra);
     void (*release)(struct mcp *m, struct mcp_request *q);    /* q is over, whatever comes for it is not wanted */
+    bool (*sent)(const struct mcp_request *q);                /* it left, or may have; NULL: as soon as it is given to send */
     void (*opened)(struct mcp *m);                            /* the legacy opening is complete */
     void (*close)(struct mcp *m);                             /* ends with mcp_transport_closed */
     void (*free)(struct mcp *m);

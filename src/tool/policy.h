@@ -8,10 +8,17 @@
 #ifndef PARLEY_POLICY_H
 #define PARLEY_POLICY_H
 
+#include "base/buf.h"
 #include "tool/tool.h"
 
 /* Checks a `confirm` value of the configuration and stores it in t; *why is a sentence on error. */
 MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const char **why);
 bool policy_asks(const struct tool *t, const struct jv *args);
+
+/* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence for the model.
+ * Once begun it is TOOL_UNKNOWN, and a person settles it, when it is a tool that asks (always or at times) or whose
+ * risk is high. TOOL_CANCELLED before that, of a tool that nobody minds (a search: else every stopped one would wait to
+ * be settled), and of an idempotent one. */
+enum tool_outcome policy_stopped(const struct tool *t, bool begun, struct buf *text);
 
 #endif

@@ -244,6 +244,25 @@ test('an endpoint that got the request and does not answer is an unknown outcome
     check(/did not answer within 1 s.*not known/.test(outcome(s).output), outcome(s).output);
 });
 
+for (const [what, more, status] of [['that asks', { confirm: 'always' }, 'unknown'], ['that nobody minds', { confirm: 'never' }, undefined]])
+    test(`stop after an endpoint ${what} has the request: ${status ? 'unknown, and it waits to be settled' : 'cancelled'}`, async (t) => {
+        const { seen, tool } = await shop(t);
+        const server = await serveTools(t, { tools: { quote: tool(more) } }, { env: { SHOP_KEY: 'x' } });
+        const s = await server.say(call('quote', { hang: true }));
+        if (status) {
+            await s.read();
+            same((await decide(server, s.payload.awaiting[0], true)).status, 200);
+        }
+        await until(() => seen.length, 'the request');
+        same((await server.post(`/v1/threads/${s.thread}/stop`)).json.stopped, true);
+        await settled(server, s.thread);
+        const { approvals } = (await server.get('/v1/approvals?status=unknown')).json;
+        same(approvals.map((a) => a.tool), status ? ['quote'] : []);
+        const end = (await (await server.events(s.thread)).must('tool_complete')).data;
+        same([end.outcome, seen.length], [status ?? 'cancelled', 1]);
+        if (status) same((await server.post(`/v1/approvals/${approvals[0].id}/settle`, { outcome: 'done' })).json.status, 'done');
+    });
+
 // --- an MCP server ---------------------------------------------------------------------------------------------------
 
 test('tools of an MCP server ask by default and run after the yes', async (t) => {

@@ -59,7 +59,7 @@ def list_tools(m):
 
 def call(m):
     id, name = m["id"], m["params"]["name"]
-    if mode == "silent-call":
+    if mode in ("silent-call", "mute"):
         return
     if mode == "late":
         time.sleep(0.3)
@@ -120,4 +120,4 @@ while True:
         call(m)
     elif method == "notifications/cancelled":
         notes.append("cancelled")
-        mode = "after"
+        mode = mode if mode == "mute" else "after"

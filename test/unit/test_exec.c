@@ -157,8 +157,37 @@ TEST(an_exec_tool_that_is_cancelled_ends)
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 5000);
     CHECK(r.outcome == TOOL_CANCELLED && r.ms < 1500);
+    CHECK_STR(r.text, "It was cancelled after it had begun; it may have had an effect.");
     CHECK(processes_with("64201") == 0);
     ran_done(&r);
+    end();
+}
+
+static void stopped_gives(enum tool_confirm confirm, const char *risk, bool idempotent, enum tool_outcome outcome)
+{
+    struct ran   r = { 0 };
+    struct tool *t = toolrun_sh(T, "echo '{\"progress\":0.1}'; sleep 64203", "", 60000);
+
+    t->confirm = confirm;
+    t->risk = str_c(risk);
+    t->idempotent = idempotent;
+    ran_start(T, &r, t, "{}");
+    for (int i = 0; i < 200 && r.progress == 0; i++) toolrun_turn(T, 20);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 5000);
+    CHECK(r.outcome == outcome);
+    if (outcome == TOOL_UNKNOWN) CHECK_STR(r.text, "It was stopped after it had begun. Whether it had an effect is not known.");
+    ran_done(&r);
+}
+
+TEST(a_program_stopped_in_the_middle_is_unknown_unless_it_is_harmless)
+{
+    begin();
+    stopped_gives(CONFIRM_ALWAYS, "low", false, TOOL_UNKNOWN);
+    stopped_gives(CONFIRM_WHEN, "low", false, TOOL_UNKNOWN);
+    stopped_gives(CONFIRM_NEVER, "high", false, TOOL_UNKNOWN);
+    stopped_gives(CONFIRM_NEVER, "low", false, TOOL_CANCELLED);
+    stopped_gives(CONFIRM_ALWAYS, "high", true, TOOL_CANCELLED);
     end();
 }
 

@@ -237,6 +237,44 @@ TEST(an_http_tool_can_be_cancelled)
     end();
 }
 
+static void stopped_gives(struct tool *t, bool sent, enum tool_outcome outcome, const char *text)
+{
+    struct ran r = { 0 };
+    unsigned   before = H.requests;
+    ran_start(T, &r, t, "{}");
+    for (int i = 0; sent && i < 200 && H.requests == before; i++) toolrun_turn(T, 10);
+    CHECK(H.requests == before + sent);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 2000);
+    CHECK(r.outcome == outcome);
+    CHECK_STR(r.text, text);
+    ran_done(&r);
+}
+
+TEST(a_request_that_was_sent_and_stopped_is_unknown_unless_it_is_harmless)
+{
+    struct buf   why;
+    char         json[200];
+    struct tool *t;
+
+    begin();
+    buf_init(&why, 0);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}", H.port);
+    t = http_tool(json, 30000, &why);
+    REQUIRE(t);
+    t->confirm = CONFIRM_ALWAYS;
+    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    stopped_gives(t, false, TOOL_CANCELLED, "It was cancelled before it began.");
+    t->confirm = CONFIRM_NEVER;
+    stopped_gives(t, true, TOOL_CANCELLED, "It was cancelled after it had begun; it may have had an effect.");
+    t->risk = STR("high");
+    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    t->idempotent = true;
+    stopped_gives(t, true, TOOL_CANCELLED, "It was cancelled after it had begun; it may have had an effect.");
+    buf_done(&why);
+    end();
+}
+
 TEST(redirects_are_not_followed)
 {
     struct ran r;

@@ -308,10 +308,34 @@ TEST(no_clock_runs_while_a_person_thinks)
     end();
 }
 
+TEST(a_call_stopped_at_the_server_is_unknown_unless_it_is_harmless)
+{
+    static const enum tool_outcome wanted[] = { TOOL_UNKNOWN, TOOL_UNKNOWN, TOOL_CANCELLED };
+    struct tool                   *t;
+
+    begin("mute", "");
+    t = tool("s__go");
+    for (int i = 0; i < 3; i++) {
+        struct ran r = { 0 };
+        if (i > 0) t->confirm = CONFIRM_NEVER;           /* the risk is still high: nobody vouches for the server */
+        if (i > 1) t->risk = STR("low");
+        ran_start(T, &r, t, "{}");
+        toolrun_turn(T, 50);
+        r.job.tool->ops->cancel(&r.job);
+        ran_wait(T, &r, 1000);
+        CHECK(r.outcome == wanted[i]);
+        CHECK(str_has(r.text, "after it had begun"));
+        ran_done(&r);
+    }
+    end();
+}
+
 TEST(a_cancelled_call_answers_its_open_question)
 {
     struct ran r = { 0 };
     begin("two-questions", "");
+    tool("s__go")->confirm = CONFIRM_NEVER;
+    tool("s__go")->risk = STR("low");
     ran_start(T, &r, tool("s__go"), "{}");
     for (int i = 0; i < 100 && !r.asked; i++) toolrun_turn(T, 10);
     r.job.tool->ops->cancel(&r.job);
@@ -382,6 +406,7 @@ static void on_call(struct httpd_conn *c, struct str body)
     calls++;
     if (strcmp(http_mode, "cut") == 0)
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
+    else if (strcmp(http_mode, "mute") == 0) return;
     else if (strcmp(http_mode, "gone") == 0 && calls == 1) httpd_json(c, 404, "", "{}");
     else if (strcmp(http_mode, "redirect") == 0) httpd_json(c, 307, "Location: http://127.0.0.1:1/\r\n", "");
     else if (strcmp(http_mode, "500") == 0) httpd_json(c, 500, "", "oops");
@@ -472,6 +497,25 @@ TEST(a_session_that_is_gone_is_opened_anew_without_repeating_the_call)
     for (int i = 0; i < 300 && !mcp_ready(M); i++) toolrun_turn(T, 10);
     CHECK(opened == 2 && calls == 1);
     call_gives(TOOL_DONE, "paid");
+    end_http();
+}
+
+TEST(a_call_stopped_before_it_was_sent_is_cancelled_and_afterwards_unknown)
+{
+    struct ran r = { 0 };
+    begin_http("mute");
+    ran_start(T, &r, tool("s__go"), "{}");
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 1000);
+    CHECK(r.outcome == TOOL_CANCELLED && calls == 0);
+    CHECK_STR(r.text, "It was cancelled before it began.");
+    ran_done(&r);
+    ran_start(T, &r, tool("s__go"), "{}");
+    for (int i = 0; i < 200 && calls == 0; i++) toolrun_turn(T, 10);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 1000);
+    CHECK(r.outcome == TOOL_UNKNOWN && calls == 1);
+    ran_done(&r);
     end_http();
 }
 
