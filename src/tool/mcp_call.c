@@ -10,6 +10,7 @@
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
  */
 #include "base/clock.h"
+#include "base/log.h"
 #include "tool/mcp_int.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
@@ -173,15 +174,24 @@ static bool add_question(struct mcp_call *c, struct str id, const struct jv *par
     return true;
 }
 
-/* Over stdio, or on the common stream, nothing says which call it is for: the newest one that is under way. */
+/* Over stdio, or on the common stream, nothing says which call it is for: the newest one that is under way. When the
+ * calls under way are of several people it is for nobody: a yes must not come from the wrong one. */
 static struct mcp_call *call_for(struct mcp *m, struct mcp_request *q)
 {
+    struct mcp_call *newest = NULL;
+
     if (q && str_is(str_c(q->method), "tools/call")) return q->ctx;
-    for (struct list *n = m->calls.prev; n != &m->calls; n = n->prev) {
+    LIST_EACH(n, &m->calls) {
         struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
-        if (c->q && !c->ended) return c;
+        if (!c->q || c->ended) continue;
+        if (newest && !str_eq(newest->job->owner, c->job->owner)) {
+            log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias),
+                     "why", "calls of several people are under way and it does not say which it is for", NULL);
+            return NULL;
+        }
+        newest = c;
     }
-    return NULL;
+    return newest;
 }
 
 bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params)

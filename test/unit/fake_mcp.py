@@ -5,6 +5,7 @@ import time
 
 mode = sys.argv[1]
 notes = []
+waiting = []
 
 
 def say(**m):
@@ -78,6 +79,14 @@ def call(m):
                 "type": "object", "properties": {"n": {"type": "integer"}}}})
         got = [answer_to(1)["result"], answer_to(2)["result"]]
         return say(id=id, result=text(json.dumps(got)))
+    if mode == "asks-at-two":            # with two calls open it asks something, and does not say for whom
+        waiting.append(id)
+        if len(waiting) == 2:
+            say(id="q", method="elicitation/create", params={"message": "Whose?", "requestedSchema": {"type": "object"}})
+            action = answer_to("q")["result"]["action"]
+            for i in waiting:
+                say(id=i, result=text(action))
+        return
     if mode == "error":
         return say(id=id, error={"code": -32603, "message": "out of \u001b[31mpaper"})
     if mode == "strange-result":

@@ -308,6 +308,33 @@ TEST(no_clock_runs_while_a_person_thinks)
     end();
 }
 
+static void say_yes(struct ran *r) { r->job.tool->ops->answer(&r->job, true, STR("{}")); }
+
+/* Two calls at once; a question comes that does not say whose it is. */
+static void two_calls(const char *other, unsigned asked, const char *text)
+{
+    struct ran a = { .on_ask = say_yes }, b = { .on_ask = say_yes };
+
+    begin("asks-at-two", "");
+    ran_start(T, &a, tool("s__go"), "{}");
+    ran_start(T, &b, tool("s__go"), "{}");
+    b.job.owner = str_c(other);
+    ran_wait(T, &a, 3000);
+    ran_wait(T, &b, 3000);
+    CHECK(a.asked == 0 && b.asked == asked);
+    CHECK_STR(a.text, text);
+    CHECK_STR(b.text, text);
+    ran_done(&a);
+    ran_done(&b);
+    end();
+}
+
+TEST(a_question_that_may_be_for_another_person_is_put_to_nobody)
+{
+    two_calls("mallory", 0, "cancel");
+    two_calls("me", 1, "accept");
+}
+
 TEST(a_call_stopped_at_the_server_is_unknown_unless_it_is_harmless)
 {
     static const enum tool_outcome wanted[] = { TOOL_UNKNOWN, TOOL_UNKNOWN, TOOL_CANCELLED };
