@@ -4,6 +4,7 @@
  *     ▲                │                               │          │
  *     └── 1, 2 … 60 s ─┴────── the connection is lost ─┴──────────┘
  *   AUTH: the server wants credentials; nothing is tried again until it is told to start anew.
+ *   Only one that never let us in is left there: one that did may have a bad day, and is lost like any other.
  *
  * Which era the server speaks is asked (server/discover) unless it is known or
  * pinned; it is forgotten when an opening fails, so that an updated server is asked again.
@@ -304,7 +305,7 @@ void mcp_lost(struct mcp *m, const char *why)
 void mcp_auth(struct mcp *m, struct str challenge)
 {
     note_trouble(m, "authorization needed", challenge);
-    m->state = MCP_AUTH;
+    if (!m->welcomed) m->state = MCP_AUTH;
     mcp_lost(m, "authorization needed");
 }
 

@@ -295,6 +295,15 @@ static void lose(struct exchange *x, const char *why, bool unsent)
     exchange_free(x);
 }
 
+/* What a 401 or 403 is about. Without these three there is no server; of anything else it is that request's own end. */
+static bool at_the_door(const struct exchange *x)
+{
+    static const char *const all[] = { "initialize", "server/discover", "tools/list", NULL };
+    for (int i = 0; x->q && all[i]; i++)
+        if (strcmp(x->q->method, all[i]) == 0) return true;
+    return false;
+}
+
 /* A JSON-RPC error in the body of an HTTP error, if there is one. */
 static void bad_status(struct exchange *x)
 {
@@ -302,23 +311,28 @@ static void bad_status(struct exchange *x)
     struct arena     a;
     struct jv       *v = NULL;
     struct mcp_reply r = { .http = x->status };
-    char             words[32];
+    struct buf       words;
 
     arena_init(&a, 0);
-    snprintf(words, sizeof words, "status %ld", x->status);
-    r.message = str_c(words);
+    buf_init(&words, 0);
+    buf_printf(&words, "status %ld", x->status);
+    if (x->challenge.len) buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
+    r.message = buf_view(&words);
     if (json_parse(&a, buf_view(&x->body), &v, NULL) == OK && jv_get(v, "error")) {
         r.code = jv_int_at(jv_get(v, "error"), "code", 0);
         r.message = jv_str_at(jv_get(v, "error"), "message");
         r.data = jv_get(jv_get(v, "error"), "data");
     }
     bool gone = x->status == 404 && !x->modern && x->link->session[0] && !x->initialize;
-    bool auth = x->status == 401 || x->status == 403;
+    bool auth = (x->status == 401 || x->status == 403) && at_the_door(x);
+    bool doubt = x->status == 401 && x->q && !auth;
     if (x->q && gone) mcp_end_request(x->q, &(struct mcp_reply){ .lost = "its session ended" });
     else if (x->q && !auth) mcp_end_request(x->q, &r);
     if (gone) x->link->session[0] = 0;
-    if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : str_c(words));
+    if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : buf_view(&words));
     else if (gone) mcp_lost(m, "its session ended");
+    else if (doubt && m->state == MCP_READY) mcp_list(m);       /* do our credentials still hold at all? */
+    buf_done(&words);
     arena_done(&a);
     exchange_free(x);
 }
@@ -331,6 +345,7 @@ static void ended(struct exchange *x, CURLcode code)
     if (!x->unwanted && x->kind == GET && x->status >= 500 && resume(x)) return;
     x->over = true;
     if (x->unwanted || (x->kind == GET && !x->q)) exchange_free(x);        /* the stream is not offered */
+    else if (x->status >= 400 && x->kind == GET) lose(x, "its stream could not be taken up again", false);   /* the call itself was taken */
     else if (x->status >= 400) bad_status(x);
     else if (code != CURLE_OK)
         lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code), never_left(x, code));

@@ -96,6 +96,7 @@ struct mcp {
     enum mcp_state    state;
     bool              settled;     /* nothing to wait for */
     bool              listed;      /* the tools of this connection are known */
+    bool              welcomed;    /* it listed its tools once: our credentials were good */
     bool              list_again, list_changes, listening;
     char              version[32];
     int64_t           next_id;
@@ -137,7 +138,7 @@ void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r);
 /* A whole message came; `q` is the request whose stream it came on, NULL: none. */
 void mcp_receive(struct mcp *m, struct str text, struct mcp_request *q);
 void mcp_lost(struct mcp *m, const char *why);                               /* the connection is gone; starts again later */
-void mcp_auth(struct mcp *m, struct str challenge);
+void mcp_auth(struct mcp *m, struct str challenge);                          /* it does not let us in (401, 403) */
 void mcp_transport_closed(struct mcp *m);
 void mcp_changed(struct mcp *m);
 bool mcp_chosen_version(struct mcp *m, const struct jv *data);               /* after MCP_BAD_VERSION: true: ask again */

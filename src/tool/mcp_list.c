@@ -198,7 +198,7 @@ static void finished(struct mcp *m)
     apply(m);
     forget_pages(m);
     m->state = MCP_READY;
-    m->settled = m->listed = true;
+    m->settled = m->listed = m->welcomed = true;
     m->failures = 0;
     mcp_changed(m);
     mcp_calls_listed(m);

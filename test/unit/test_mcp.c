@@ -434,6 +434,8 @@ static void on_call(struct httpd_conn *c, struct str body)
     if (strcmp(http_mode, "cut") == 0)
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
     else if (strcmp(http_mode, "mute") == 0) return;
+    else if (strcmp(http_mode, "403") == 0 && calls == 1) httpd_json(c, 403, "WWW-Authenticate: Bearer scope=\"pay\"\r\n", "{}");
+    else if (strcmp(http_mode, "401") == 0 && calls == 1) httpd_json(c, 401, "", "{}");
     else if (strcmp(http_mode, "gone") == 0 && calls == 1) httpd_json(c, 404, "", "{}");
     else if (strcmp(http_mode, "redirect") == 0) httpd_json(c, 307, "Location: http://127.0.0.1:1/\r\n", "");
     else if (strcmp(http_mode, "500") == 0) httpd_json(c, 500, "", "oops");
@@ -499,6 +501,36 @@ TEST(a_server_that_wants_credentials_is_not_asked_again_and_again)
     n = H.requests;
     toolrun_turn(T, 1500);
     CHECK(H.requests == n);
+    end_http();
+}
+
+TEST(a_call_that_is_not_allowed_fails_alone)
+{
+    begin_http("403");
+    call_gives(TOOL_FAILED, "The server answered with status 403 (Bearer scope=\"pay\")");
+    CHECK(mcp_ready(M));
+    call_gives(TOOL_DONE, "paid");
+    end_http();
+    begin_http("401");
+    call_gives(TOOL_FAILED, "The server answered with status 401");
+    CHECK(mcp_ready(M));
+    call_gives(TOOL_DONE, "paid");
+    CHECK(calls == 2 && opened == 1);
+    end_http();
+}
+
+TEST(a_server_that_let_us_in_before_and_refuses_us_now_is_tried_again)
+{
+    begin_http("plain");
+    call_gives(TOOL_DONE, "paid");
+    http_mode = "auth";
+    call_gives(TOOL_FAILED, "The server answered with status 401 (Bearer scope=\"pay\")");
+    for (int i = 0; i < 100 && mcp_ready(M); i++) toolrun_turn(T, 10);
+    state_has("waiting to start again: authorization needed: Bearer scope=\"pay\"");
+    http_mode = "plain";
+    for (int i = 0; i < 400 && !mcp_ready(M); i++) toolrun_turn(T, 10);
+    CHECK(opened == 2);
+    call_gives(TOOL_DONE, "paid");
     end_http();
 }
 
