@@ -29,6 +29,7 @@ void mcp_rearm(struct mcp *m)
     uint64_t now = clock_mono_ms(), next = m->restart_ms;
 
     if (m->listen_ms && (!next || m->listen_ms < next)) next = m->listen_ms;
+    if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
     LIST_EACH(n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->deadline_ms && (!next || q->deadline_ms < next)) next = q->deadline_ms;
@@ -96,8 +97,12 @@ void mcp_tick(struct loop_timer *t)
         m->listen_ms = 0;
         if (m->state == MCP_READY) {
             mcp_listen(m);
-            mcp_list(m);
+            mcp_list_soon(m);
         }
+    }
+    if (m->relist_ms && m->relist_ms <= now) {
+        m->relist_ms = 0;
+        mcp_list_soon(m);
     }
     mcp_rearm(m);
 }
@@ -245,10 +250,7 @@ static void on_notice(struct mcp *m, const struct jv *v)
     struct str method = jv_str_at(v, "method");
 
     if (str_is(method, "notifications/progress")) on_progress(m, jv_get(v, "params"));
-    else if (str_is(method, "notifications/tools/list_changed")) {
-        if (m->state == MCP_READY) mcp_list(m);
-        else m->list_again = true;
-    }
+    else if (str_is(method, "notifications/tools/list_changed")) mcp_list_soon(m);
 }
 
 void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
@@ -289,7 +291,7 @@ void mcp_lost(struct mcp *m, const char *why)
     if (m->state == MCP_DOWN || m->state == MCP_STOPPING) return;
     if (m->state != MCP_AUTH) m->state = MCP_DOWN;
     m->listening = m->listed = false;
-    m->listen_ms = 0;
+    m->listen_ms = m->relist_ms = 0;
     if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why", log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);

@@ -380,12 +380,12 @@ static void refused(struct mcp_call *c, const struct mcp_reply *r)
     case MCP_HEADER_MISMATCH:
         if (!c->retried) {             /* our idea of the tool is old: once more, with a fresh list */
             c->retried = c->waiting = true;
-            mcp_list(c->m);
+            mcp_list_soon(c->m);
             return;
         }
         break;
     case MCP_BAD_PARAMS:
-        if (c->m->state == MCP_READY) mcp_list(c->m);
+        mcp_list_soon(c->m);
         break;
     case MCP_NO_CAPABILITY:
         end_with(c, TOOL_FAILED, "The server wants something of this client that it cannot do: ",
@@ -496,7 +496,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     buf_init(&c->said.value, VALUE_MAX);
     pace_init(&c->pace, c->m->host.loop, job);
     job->runner = c;
-    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list(c->m);
+    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list_soon(c->m);
     if (job->resume.ptr) take_up(c);
     else send_call(c);
     return OK;

@@ -331,7 +331,7 @@ static void bad_status(struct exchange *x)
     if (gone) x->link->session[0] = 0;
     if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : buf_view(&words));
     else if (gone) mcp_lost(m, "its session ended");
-    else if (doubt && m->state == MCP_READY) mcp_list(m);       /* do our credentials still hold at all? */
+    else if (doubt && m->state == MCP_READY) mcp_list_soon(m);       /* do our credentials still hold at all? */
     buf_done(&words);
     arena_done(&a);
     exchange_free(x);

@@ -30,6 +30,8 @@ enum mcp_code {
 #define MCP_PROBE_MS    3000
 #define MCP_OPEN_MS     15000
 #define MCP_LIST_MS     30000
+#define MCP_RELIST_MS   1000               /* between two lists: a server that is always changing must not keep us busy */
+#define MCP_KEPT_MAX    (64u << 20)        /* thousands of changes; without an end a server could fill our memory */
 #define MCP_CALL_MAX_MS (30 * 60 * 1000)
 #define MCP_MESSAGE_MAX (16u << 20)
 #define MCP_BACKOFF_MAX 60000
@@ -106,6 +108,10 @@ struct mcp {
     uint64_t          listen_ms;   /* when to listen for changes again; 0: not waiting */
     unsigned          failures, listen_failures;
     uint64_t          list_expires_ms;
+    uint64_t          list_began_ms;   /* the last one */
+    uint64_t          relist_ms;   /* when to list again; 0: not waiting */
+    size_t            kept, kept_max;  /* bytes of the registry's arena its definitions took, ever; and may take */
+    bool              full;        /* kept_max was reached, and it was said */
     struct buf        trouble;     /* the last failure, for people */
     struct arena      arena;       /* of the message being read */
     struct arena      pages;       /* of the list being fetched */
@@ -145,6 +151,7 @@ bool mcp_chosen_version(struct mcp *m, const struct jv *data);               /* 
 
 /* --- mcp_list.c */
 void mcp_list(struct mcp *m);
+void mcp_list_soon(struct mcp *m);                                           /* something changed: now, or when a second is over */
 void mcp_listen(struct mcp *m);
 void mcp_list_done(struct mcp *m);                                           /* forget the tools */
 struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name);              /* a listed one, by the server's name */

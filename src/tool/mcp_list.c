@@ -3,7 +3,8 @@
  * All pages are fetched first, then compared with what is listed: a tool whose
  * definition is byte for byte the same stays as it is, anything else is
  * listed anew (with another digest, so that old approvals do not cover it), and what is not there any
- * more is unlisted. Calls in progress keep the struct they started with.
+ * more is unlisted. Calls in progress keep the struct they started with. A server is asked for its list at most
+ * once a second, and may take MCP_KEPT_MAX bytes with all it ever listed.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -145,6 +146,16 @@ static void add(struct mcp *m, const struct jv *def)
     m->tools[m->tool_count++] = x;
 }
 
+/* What was listed once stays in memory, because a call or an approval may still mean it. So there is an end to it. */
+static bool is_full(struct mcp *m)
+{
+    if (m->kept < m->kept_max) return false;
+    if (!m->full)
+        log_line(LOG_ERROR, "mcp.full", "server", log_str(m->alias),
+                 "why", "its tools changed so often that no more changes are taken before the next start", NULL);
+    return m->full = true;
+}
+
 static void take(struct mcp *m, const struct jv *def)
 {
     const char      *why = unusable(def);
@@ -160,8 +171,14 @@ static void take(struct mcp *m, const struct jv *def)
         old->seen = true;
         return;
     }
+    if (is_full(m)) {
+        if (old) old->seen = true;
+        return;
+    }
     if (old) unlist(m, old);
+    size_t before = m->host.registry->arena.used;
     add(m, def);
+    m->kept += m->host.registry->arena.used - before;
 }
 
 /* --- the whole list --------------------------------------------------------------------------- */
@@ -202,7 +219,7 @@ static void finished(struct mcp *m)
     m->failures = 0;
     mcp_changed(m);
     mcp_calls_listed(m);
-    if (m->list_again && m->state == MCP_READY) mcp_list(m);
+    if (m->list_again) mcp_list_soon(m);
 }
 
 static bool collect(struct mcp *m, const struct jv *def)
@@ -285,9 +302,23 @@ static void fetch_page(struct mcp *m)
 void mcp_list(struct mcp *m)
 {
     m->list_again = false;
+    m->relist_ms = 0;
+    m->list_began_ms = clock_mono_ms();
     m->state = MCP_LISTING;
     forget_pages(m);
     fetch_page(m);
+}
+
+void mcp_list_soon(struct mcp *m)
+{
+    uint64_t next = m->list_began_ms + MCP_RELIST_MS;
+
+    if (m->state != MCP_READY) m->list_again = true;         /* when this list is complete */
+    else if (next <= clock_mono_ms()) mcp_list(m);
+    else {
+        m->relist_ms = next;
+        mcp_rearm(m);
+    }
 }
 
 void mcp_list_done(struct mcp *m)

@@ -85,6 +85,7 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     if (!jv_is(entry, JSON_OBJECT)) return bad(why, "it must be an object with a \"command\" or a \"url\"");
     if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
     m->host = *host;
+    m->kept_max = MCP_KEPT_MAX;
     arena_init(&m->config, 0);
     arena_init(&m->arena, 0);
     arena_init(&m->pages, 0);

@@ -100,6 +100,9 @@ def call(m):
         return say(id=id, result=text("yours"))
     if mode == "changing":
         say(method="notifications/tools/list_changed")
+    if mode == "restless":
+        say(method="notifications/tools/list_changed")
+        return say(id=id, result=text(str(lists)))
     say(id=id, result=text(" ".join(notes) or "done"))
 
 

@@ -244,11 +244,49 @@ TEST(a_changed_definition_has_another_digest_and_an_unchanged_one_is_not_touched
     ran_run(T, &r, same, "{}");
     CHECK(r.outcome == TOOL_DONE);
     ran_done(&r);
-    for (int i = 0; i < 100 && !registry_find(&T->reg, STR("s__late")); i++) toolrun_turn(T, 10);
+    for (int i = 0; i < 300 && !registry_find(&T->reg, STR("s__late")); i++) toolrun_turn(T, 10);
     CHECK(tool("s__same") == same);
     REQUIRE(tool_digest(tool("s__other"), after) == OK);
     CHECK(tool("s__other") != other && strcmp(after, before) != 0);
     CHECK(registry_find(&T->reg, STR("s__late")));
+    end();
+}
+
+TEST(a_server_that_keeps_changing_its_tools_is_asked_once_a_second)
+{
+    struct ran r;
+    begin("restless", "");
+    for (int i = 0; i < 20; i++) {
+        ran_run(T, &r, tool("s__go"), "{}");
+        CHECK(r.outcome == TOOL_DONE);
+        if (i == 19) CHECK_STR(r.text, "1");             /* lists so far: the first */
+        ran_done(&r);
+    }
+    toolrun_turn(T, 1200);
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK_STR(r.text, "2");                              /* the change was not forgotten */
+    ran_done(&r);
+    end();
+}
+
+TEST(a_server_that_has_filled_its_share_keeps_the_tools_it_has)
+{
+    struct ran   r;
+    struct tool *same, *other;
+
+    begin("changing", "");
+    same = tool("s__same");
+    other = tool("s__other");
+    CHECK(M->kept > 0 && M->kept < M->kept_max);
+    M->kept_max = M->kept;
+    ran_run(T, &r, same, "{}");
+    ran_done(&r);
+    size_t before = T->reg.arena.used;
+    toolrun_turn(T, 1300);
+    CHECK(M->full && tool("s__same") == same && tool("s__other") == other);
+    CHECK_STR(other->description, "version 1");
+    CHECK(!registry_find(&T->reg, STR("s__late")));
+    CHECK(T->reg.arena.used == before);
     end();
 }
 
@@ -525,7 +563,7 @@ TEST(a_server_that_let_us_in_before_and_refuses_us_now_is_tried_again)
     call_gives(TOOL_DONE, "paid");
     http_mode = "auth";
     call_gives(TOOL_FAILED, "The server answered with status 401 (Bearer scope=\"pay\")");
-    for (int i = 0; i < 100 && mcp_ready(M); i++) toolrun_turn(T, 10);
+    for (int i = 0; i < 300 && mcp_ready(M); i++) toolrun_turn(T, 10);
     state_has("waiting to start again: authorization needed: Bearer scope=\"pay\"");
     http_mode = "plain";
     for (int i = 0; i < 400 && !mcp_ready(M); i++) toolrun_turn(T, 10);
