@@ -408,7 +408,9 @@ static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
         end_with(c, TOOL_UNKNOWN, "There is no answer, ", str_c(r->lost));
         buf_lit(&c->said.text, ". Whether it had an effect is not known.");
     } else if (r->http && !r->code) {
-        end_with(c, TOOL_FAILED, "The server answered with ", r->message);
+        bool between = r->http == 502 || r->http == 504;       /* a proxy gave up; the server may have done it */
+        end_with(c, between ? TOOL_UNKNOWN : TOOL_FAILED, "The server answered with ", r->message);
+        if (between) buf_lit(&c->said.text, ". Whether it had an effect is not known.");
     } else if (!r->result) refused(c, r);
     else {
         type = jv_str_at(r->result, "resultType");

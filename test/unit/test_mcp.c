@@ -476,6 +476,7 @@ static void on_call(struct httpd_conn *c, struct str body)
     else if (strcmp(http_mode, "401") == 0 && calls == 1) httpd_json(c, 401, "", "{}");
     else if (strcmp(http_mode, "gone") == 0 && calls == 1) httpd_json(c, 404, "", "{}");
     else if (strcmp(http_mode, "redirect") == 0) httpd_json(c, 307, "Location: http://127.0.0.1:1/\r\n", "");
+    else if (strcmp(http_mode, "504") == 0) httpd_json(c, 504, "", "late");
     else if (strcmp(http_mode, "500") == 0) httpd_json(c, 500, "", "oops");
     else reply(c, body, "", "{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}");
 }
@@ -621,6 +622,9 @@ TEST(http_errors_and_redirects_of_a_server_are_failures)
     struct ran r;
     begin_http("500");
     call_gives(TOOL_FAILED, "The server answered with status 500");
+    end_http();
+    begin_http("504");           /* somebody between us gave up, as for an endpoint */
+    call_gives(TOOL_UNKNOWN, "The server answered with status 504. Whether it had an effect is not known.");
     end_http();
     begin_http("redirect");
     ran_run(T, &r, tool("s__go"), "{}");
