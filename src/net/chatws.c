@@ -114,12 +114,14 @@ static void wake(struct follower *f)
     source_wake(&s->ws->source);
 }
 
+/* Of a text that is half out the rest is gone with the conversation, and nothing may be said in the middle of it. */
 static void over(struct follower *f)
 {
     struct stream *s = LIST_ITEM(f, struct stream, follower);
     s->finished = true;
     s->waiting = false;
-    source_wake(&s->ws->source);
+    if (s->sent) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
+    else source_wake(&s->ws->source);
 }
 
 static void follow(struct stream *s, struct thread *t, const struct follow_start *start)
@@ -139,17 +141,19 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
 
 enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
 
-static bool is_away(const struct stream *s) { return !s->finished && s->follower.thread && thread_away(s->follower.thread); }
+/* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for the others to be heard. */
+static bool is_over(const struct stream *s) { return !s->follower.thread || (s->finished && !s->sent); }
+
+static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(s->follower.thread); }
 
 /* One item of one stream, with its `end` or `error` frame when it was the last. */
 static enum item pull_item(struct stream *s, struct buf *out, size_t end)
 {
-    struct thread *t = s->follower.thread;
     struct encoder before = s->enc;
     uint64_t       sequence = s->sequence;
     struct buf    *item = frames_begin();
-    enum encoded   r = s->finished || !t ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
-                     : encode_next(&s->enc, t, item, end - out->len - FRAME_ROOM);
+    enum encoded   r = is_over(s) ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
+                     : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
     bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
     if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
@@ -164,7 +168,7 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     }
     s->ws->cut = NULL;
     s->enc.again = false;
-    if (restart || r == ENCODED_END) { stream_free(s); return ITEM_SENT; }
+    if (restart || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
     s->waiting = r == ENCODED_NOTHING;
     return s->waiting ? ITEM_NONE : ITEM_SENT;
 }

@@ -1,0 +1,51 @@
+// Sockets that are full in the middle of a message: what is begun is made whole before anything else is said, whatever
+// becomes of the request, the conversation or the tool meanwhile.
+import { check, same, settled, test } from './lib.mjs';
+import { Ws } from './ws.mjs';
+
+const BIG = 12_000_000;           // more than the buffers of both ends of a loopback socket take
+const big = { input_schema: { type: 'object' }, confirm: 'never', exec: { command: ['/bin/sh', '-c',
+    `read x; sleep 0.5; printf '{"result":"'; head -c ${BIG} /dev/zero | tr '\\0' x; printf '"}\\n'`], limits: { output: 4 * BIG } } };
+
+// A socket that follows a run and reads nothing, so that its output is half out; the run itself is over.
+async function stalled(t, door) {
+    const server = await t.serve({ config: { tools: { big }, actions: { go: { tool: 'big' } } } });
+    const id = (await server.post('/v1/threads', {})).json.id;
+    const ws = await Ws.open(t, server, door === '/live' ? `/live?thread=${id}` : door);
+    if (door === '/live') same(JSON.parse(await ws.next()).type, 'hello');
+    same((await server.post(`/v1/threads/${id}/actions`, { action: 'go', data: {} })).status, 202);
+    if (door !== '/live') ws.send({ type: 'resume', requestId: 'r1', id });
+    await ws.next();
+    ws.socket.pause();
+    await settled(server, id);
+    return { server, id, ws };
+}
+const types = (ws) => ws.texts.map((x) => JSON.parse(x)).filter((m) => m.requestId === 'r1').map((m) => m.chunk?.type ?? m.type);
+
+test('/api/chat/ws: an aborted request whose output is half out costs the others nothing', async (t) => {
+    const { server, ws } = await stalled(t, '/api/chat/ws');
+    const other = (await server.post('/v1/threads', {})).json.id;
+    ws.send({ type: 'abort', requestId: 'r1' });
+    ws.send({ type: 'resume', requestId: 'r2', id: other });
+    same((await server.get('/healthz')).status, 200);
+    ws.socket.resume();
+    const answered = (id) => ws.wait(() => ws.texts.some((x) => x.length < 200 && JSON.parse(x).requestId === id) || undefined, `the answer to ${id}`);
+    await answered('r2');
+    ws.send({ type: 'resume', requestId: 'r3', id: other });
+    await answered('r3');
+    check(!ws.partial && !ws.closed, 'no message is left open');
+    same(JSON.parse(ws.texts.find((x) => x.length > BIG)).chunk.output.length, BIG);
+    same(types(ws).slice(-2).join(), 'tool-output-available,finish-step', 'nothing follows of it');
+    ws.send({ type: 'resume', requestId: 'r1', id: other });
+    await ws.wait(() => types(ws).includes('no-active') || undefined, 'its id to be free again');
+});
+
+for (const door of ['/live', '/api/chat/ws'])
+    test(`${door}: a conversation that is deleted while its output is half out closes the socket and says so`, async (t) => {
+        const { server, id, ws } = await stalled(t, door);
+        same((await server.request('DELETE', `/v1/threads/${id}`)).status, 204);
+        ws.socket.resume();
+        await ws.ended();
+        same([ws.code, ws.reason], [4404, 'the conversation was deleted']);
+        check(!ws.texts.some((x) => x.length > 100000), 'no half text is taken for a whole one');
+    });
