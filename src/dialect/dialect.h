@@ -47,6 +47,7 @@ struct framing {
     void (*begin)(struct encoder *e, bool with_id);
     void (*end)(struct encoder *e);
     void (*raw)(struct encoder *e, struct str text);
+    void (*left_out)(struct encoder *e);      /* the events written last were taken back, e->out ends before them; NULL: nobody counts */
 };
 
 enum stream_mode {
@@ -95,7 +96,8 @@ enum encoded {
 };
 /* Places the encoder after `seq`.`units`; nothing is written. */
 void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint64_t units);
-/* Appends the events of the next item. `room`: text is cut to fit; a large fact may exceed it. */
+/* Appends the events of the next item. `room`: text is cut to fit; a large fact may exceed it and then comes out the same when it
+ * is encoded again (see `again`). Reports at the head cannot be encoded again: those that do not fit are left out. */
 enum encoded encode_next(struct encoder *e, const struct thread *t, struct buf *out, size_t room);
 /* The server goes away: the last words. */
 void encode_restart(struct encoder *e, struct buf *out);

@@ -41,7 +41,7 @@ static void sse_raw(struct encoder *e, struct str text)
     buf_lit(e->out, "\n\n");
 }
 
-static const struct framing SSE = { sse_begin, sse_end, sse_raw };
+static const struct framing SSE = { sse_begin, sse_end, sse_raw, NULL };
 
 static const struct framing *framing(const struct encoder *e) { return e->framing ? e->framing : &SSE; }
 
@@ -224,7 +224,10 @@ static enum encoded at_head(struct encoder *e, const struct thread *t, size_t ro
     size_t before = e->out->len;
     e->d->head(e, t);
     /* What is no fact cannot be encoded a second time: a report that does not fit is left out. */
-    if (e->out->len - before > room && !e->ended) buf_truncate(e->out, before);
+    if (e->out->len > room && !e->ended) {
+        buf_truncate(e->out, before);
+        if (framing(e)->left_out) framing(e)->left_out(e);
+    }
     return e->ended || e->out->len != before ? ENCODED_ITEM : ENCODED_NOTHING;
 }
 

@@ -18,8 +18,8 @@ struct stream {
     struct chat_turn turn;
     struct follower  follower;
     struct encoder   enc;
-    uint64_t         sequence;
-    size_t           sent;             /* of the item at the cursor */
+    uint64_t         sequence;         /* of the first chunk of the item at the cursor */
+    struct frames_cut cut;
     bool             streaming, waiting, finished;
     char             id[REQUEST_ID_CAP + 1], run[64];
 };
@@ -45,7 +45,7 @@ static void frame_begin(struct encoder *e, bool with_id)
     (void)with_id;
     buf_lit(e->out, "{\"type\":\"chunk\",\"requestId\":\"");
     jw_escape(e->out, str_c(s->id));
-    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)s->sequence++);
+    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)(s->sequence + frames_count()));
 }
 
 static void frame_end(struct encoder *e)
@@ -56,7 +56,9 @@ static void frame_end(struct encoder *e)
 
 static void frame_raw(struct encoder *e, struct str text) { (void)e; (void)text; }      /* no [DONE]: an `end` frame follows */
 
-static const struct framing FRAMING = { frame_begin, frame_end, frame_raw };
+static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+
+static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
 
 /* A frame of its own at the end of an item. */
 static void put_frame(struct buf *item, const char *type, const char *id, const char *error)
@@ -120,7 +122,7 @@ static void over(struct follower *f)
     struct stream *s = LIST_ITEM(f, struct stream, follower);
     s->finished = true;
     s->waiting = false;
-    if (s->sent) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
+    if (s->cut.sent) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
     else source_wake(&s->ws->source);
 }
 
@@ -142,7 +144,7 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
 enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
 
 /* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for the others to be heard. */
-static bool is_over(const struct stream *s) { return !s->follower.thread || (s->finished && !s->sent); }
+static bool is_over(const struct stream *s) { return !s->follower.thread || (s->finished && !s->cut.sent); }
 
 static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(s->follower.thread); }
 
@@ -150,7 +152,6 @@ static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(
 static enum item pull_item(struct stream *s, struct buf *out, size_t end)
 {
     struct encoder before = s->enc;
-    uint64_t       sequence = s->sequence;
     struct buf    *item = frames_begin();
     enum encoded   r = is_over(s) ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
                      : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
@@ -158,16 +159,16 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
     if (item->err) { conn_ws_close(s->ws->conn, 1011, "out of memory"); return ITEM_NONE; }      /* it comes back by its cursor */
-    if (!frames_send(&s->ws->source, out, end, &s->sent)) {
+    if (!frames_send(&s->ws->source, out, end, &s->cut)) {
         before.horizon = s->enc.horizon;
         s->enc = before;
         s->enc.again = true;
-        s->sequence = sequence;
         s->ws->cut = s;               /* nobody else may speak before this text is whole */
         return ITEM_CUT;
     }
     s->ws->cut = NULL;
     s->enc.again = false;
+    s->sequence += frames_count();
     if (restart || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
     s->waiting = r == ENCODED_NOTHING;
     return s->waiting ? ITEM_NONE : ITEM_SENT;

@@ -35,7 +35,7 @@ struct live {
     bool              native, creating, may_decide;
     struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
-    size_t            sent;           /* of the item at the cursor */
+    struct frames_cut cut;            /* of the item at the cursor */
     uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
     bool              resume;         /* asked for while an item was half out: begins after it */
     uint64_t          resume_seq, resume_units;
@@ -71,7 +71,9 @@ static void frame_raw(struct encoder *e, struct str text)
     frames_mark();
 }
 
-static const struct framing FRAMING = { frame_begin, frame_end, frame_raw };
+static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+
+static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
 
 /* Control frames are bare JSON in both framings. */
 static void control_begin(struct buf *b, struct jsonw *w, const char *type)
@@ -183,7 +185,7 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
     struct buf    *item = frames_begin();
     *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
     if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
-    bool whole = frames_send(&l->source, out, end, &l->sent);
+    bool whole = frames_send(&l->source, out, end, &l->cut);
     if (!whole) {
         before.horizon = l->enc.horizon;
         l->enc = before;
@@ -213,8 +215,8 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     enum encoded   r;
     if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
     if (!t || thread_away(t)) return PULL_WAIT;
-    while (l->sent || end - out->len >= ITEM_ROOM) {
-        if (l->resume && !l->sent) begin_resume(l);
+    while (l->cut.sent || end - out->len >= ITEM_ROOM) {
+        if (l->resume && !l->cut.sent) begin_resume(l);
         if (!pull_item(l, out, end, &r)) return PULL_MORE;
         if (r == ENCODED_END) return PULL_WAIT;
         if (r != ENCODED_NOTHING) continue;
@@ -473,7 +475,7 @@ static void up_resume(struct live *l, const struct jv *m)
     if (!t) return;                     /* nothing was said yet */
     l->resume_seq = seq;
     l->resume_units = units;
-    if (l->sent) l->resume = true;      /* a frame is half out */
+    if (l->cut.sent) l->resume = true;      /* a frame is half out */
     else begin_resume(l);
 }
 

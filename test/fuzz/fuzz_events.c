@@ -163,7 +163,7 @@ static void count_begin(struct encoder *e, bool with_id)
 }
 static void count_end(struct encoder *e) { buf_lit(e->out, "\n\n"); }
 static void count_raw(struct encoder *e, struct str text) { count_begin(e, false); buf_str(e->out, text); count_end(e); }
-static const struct framing COUNTED = { count_begin, count_end, count_raw };
+static const struct framing COUNTED = { count_begin, count_end, count_raw, NULL };
 
 static void tell(struct tale *t, struct encoder e, size_t room, struct heard *h)
 {

@@ -49,3 +49,29 @@ for (const door of ['/live', '/api/chat/ws'])
         same([ws.code, ws.reason], [4404, 'the conversation was deleted']);
         check(!ws.texts.some((x) => x.length > 100000), 'no half text is taken for a whole one');
     });
+
+// --- reports of a tool at work ---------------------------------------------------------------------------------------------
+
+// Reports are no facts: one that does not fit in a connection's buffer cannot be told in two parts, and is left out.
+const LARGE = 65450;
+const reporting = { input_schema: { type: 'object' }, confirm: 'never', exec: { command: ['/bin/sh', '-c', `read x; sleep 0.5
+    for i in 1 2 3; do
+        printf '{"progress":0.1,"message":"large","data":"'; head -c ${LARGE} /dev/zero | tr '\\0' x; printf '"}\\n'; sleep 0.25
+        printf '{"progress":0.1,"message":"small","data":"y"}\\n'; sleep 0.25
+    done
+    printf '{"result":"ok"}\\n'`] } };
+
+for (const door of ['/live', '/api/chat/ws'])
+    test(`${door}: a report that is larger than a connection's buffer is left out, and the numbers have no gap`, async (t) => {
+        const server = await t.serve({ config: { tools: { reporting }, actions: { go: { tool: 'reporting' } } } });
+        const id = (await server.post('/v1/threads', {})).json.id;
+        const ws = await Ws.open(t, server, door === '/live' ? `/live?thread=${id}` : door, { protocols: door === '/live' ? ['parley.json.v1'] : [] });
+        same((await server.post(`/v1/threads/${id}/actions`, { action: 'go', data: {} })).status, 202);
+        if (door !== '/live') ws.send({ type: 'resume', requestId: 'r1', id });
+        const parsed = () => ws.texts.map((x) => JSON.parse(x));
+        await ws.wait(() => parsed().some((m) => m.done || m.type === 'end') || undefined, 'the end');
+        const outputs = parsed().map((m) => m.event ?? m.chunk).filter((c) => c?.type === 'tool-output-available');
+        same([...new Set(outputs.map((c) => (c.preliminary ? c.output.message : 'result')))].join(), 'small,result');
+        const numbers = parsed().filter((m) => m.type === 'chunk').map((m) => m.sequence);
+        same(numbers.join(), [...numbers.keys()].join());
+    });

@@ -543,7 +543,7 @@ static void note_begin(struct encoder *e, bool with_id)
 }
 static void note_end(struct encoder *e) { buf_chr(e->out, '\n'); }
 static void note_raw(struct encoder *e, struct str text) { (void)e; (void)text; }
-static const struct framing NOTES = { note_begin, note_end, note_raw };
+static const struct framing NOTES = { note_begin, note_end, note_raw, NULL };
 
 static void notes(struct buf *out, struct world *w, bool native, bool quiet, uint64_t seq, uint64_t units)
 {
