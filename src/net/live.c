@@ -14,6 +14,7 @@
 #include "net/ws.h"
 
 #define BAD_JSON_MAX 3
+#define UNDER_WAY_MAX 64             /* commands of one socket that are not answered yet: each holds its message */
 #define ITEM_ROOM    2048
 #define FRAME_ROOM   512          /* of that, for the frames' own bytes */
 #define NOT_SAID     "the first message does not say who it is"
@@ -506,18 +507,31 @@ static bool too_fast(struct live *l, struct str type)
     return true;
 }
 
+/* Messages wait while an answer is written; somebody who sends on and on must not fill the memory with them. */
+static bool too_many(struct live *l, const struct jv *m)
+{
+    struct str id = jv_str_at(m, "answer_id");
+    if (l->pending < UNDER_WAY_MAX) return false;
+    if (!id.len) id = jv_str_at(m, "toolCallId");
+    if (!id.len) id = jv_str_at(m, "id");
+    send_error(l, "rate_limited", "Too many messages of this socket are waiting; try again when one of them is answered.",
+               id.len <= REQUEST_ID_MAX ? id : STR_NONE);
+    return true;
+}
+
 static void dispatch(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
     if (too_fast(l, type)) return;
-    if (type_is(type, "message")) up_message(l, a, m);
+    if (type_is(type, "resume")) up_resume(l, m);
+    else if (type_is(type, "ping")) up_ping(l, m);
+    else if (type_is(type, "auth")) return;            /* it is known already */
+    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+    else if (too_many(l, m)) return;
+    else if (type_is(type, "message")) up_message(l, a, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
     else if (type_is(type, "approval")) up_approval(l, m);
     else if (type_is(type, "claim")) up_claim(l, m);
     else if (type_is(type, "interrupt")) up_interrupt(l, m);
-    else if (type_is(type, "resume")) up_resume(l, m);
-    else if (type_is(type, "ping")) up_ping(l, m);
-    else if (type_is(type, "auth")) return;            /* it is known already */
-    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
     else send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
 }
 

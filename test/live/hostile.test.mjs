@@ -356,3 +356,46 @@ test('half messages on many sockets count together, and those beyond the limit a
     check(resident(server) - before < 12 * 1024 || SANITIZED, `bounded: ${resident(server) - before} KiB`);
     same((await server.get('/healthz')).status, 200);
 });
+
+// Messages that come while an answer is written wait until it is over: on one socket so many of them, and no more.
+const UNDER_WAY = 64, TEXT = 'x'.repeat(95_000);
+const FLOODS = {
+    '/live': { message: (i, text) => ({ type: 'message', text, answer_id: `a${i}` }), refused: (m) => m.code === 'rate_limited' && /^a\d+$/.test(m.for) },
+    '/api/chat/ws': { message: (i, text) => ({ type: 'send', requestId: `q${i}`, id: 'flood', trigger: 'submit-message', messages: [{ id: `m${i}`, role: 'user', parts: [{ type: 'text', text }] }] }),
+                      refused: (m) => m.type === 'error' && /^q\d+$/.test(m.requestId) && /at once on this socket/.test(m.errorText) },
+};
+for (const [door, { message, refused }] of Object.entries(FLOODS)) {
+    test(`${door}: of messages that come faster than they are taken, those beyond ${UNDER_WAY} are refused and the socket lives`, async (t) => {
+        const server = await t.serve();
+        const ws = await Ws.open(t, server, door), many = 5 * UNDER_WAY;
+        const parsed = () => ws.texts.map((x) => (x.startsWith('data: ') ? {} : JSON.parse(x)));
+        ws.socket.cork();                                // all in one packet: nothing is answered between them
+        for (let i = 0; i < many; i++) ws.send(message(i, 'hello'));
+        ws.socket.uncork();
+        await ws.wait(() => parsed().some(refused) || undefined, 'a refusal');
+        const calm = () => { const n = ws.texts.length; return new Promise((yes) => setTimeout(() => yes(n === ws.texts.length), 300)); };
+        await until(calm, 'everything to be answered');
+        check(parsed().filter(refused).length <= many - UNDER_WAY, 'as many as may be under way were taken');
+        const before = ws.texts.length;
+        ws.send(message(many, 'hello again'));
+        await ws.wait(() => ws.texts.slice(before).some((x) => /"finish"/.test(x)) || undefined, 'an answer');
+        check(!parsed().slice(before).some(refused) && !ws.closed, 'the socket lives');
+    });
+
+    test(`${door}: 600 messages of 95 kB while an answer is written cost less than 64 MiB`, async (t) => {
+        const server = await t.serve({ config: { demo: { token_ms: 300 } } });
+        const ws = await Ws.open(t, server, door);
+        ws.send(message(0, 'Tell me everything you can do'));
+        await ws.wait(() => ws.texts.some((x) => /"text-delta"/.test(x)) || undefined, 'words');
+        const before = resident(server);
+        let most = 0;
+        for (let i = 1; i <= 600; i++) {
+            if (!ws.socket.write('')) await Promise.race([once(ws.socket, 'drain'), once(ws.socket, 'close')]);
+            ws.send(message(i, `${i} ${TEXT}`));
+            if (i % 20 === 0) { same((await server.get('/healthz')).status, 200); most = Math.max(most, resident(server) - before); }
+        }
+        check(most < 64 * 1024 || SANITIZED, `it grew by ${most} KiB`);
+        check(!ws.closed, 'the socket lives');
+        console.log(`note: 600 messages of 95 kB on ${door}: ${most} KiB`);
+    });
+}
