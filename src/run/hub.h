@@ -31,6 +31,7 @@ struct hub_setup {               /* all borrowed: outlives the hub */
     unsigned         runs_max, threads_max;
     struct quota    *quota;              /* what one principal may use; NULL: no limits */
     unsigned         client_timeout_ms;  /* 60 s: how long an offered client tool may take */
+    unsigned         cancel_grace_ms;    /* 10 s: a tool that was told to stop must report within this */
 };
 
 struct hub *hub_new(const struct hub_setup *s);              /* NULL: no memory */

@@ -16,7 +16,6 @@
 #include "tool/schema.h"
 
 #define STEP_CALLS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
-#define CANCEL_GRACE_MS 10000    /* a tool that was told to stop must report within this */
 
 /* --- judging a call ------------------------------------------------------------------ */
 
@@ -305,6 +304,8 @@ struct job {
     struct jv        *args;
     struct loop_timer timer;
     bool              started, timed_out, finished;
+    bool              reported;        /* the runner is through with it */
+    bool              orphan;          /* its outcome is committed, but the runner still holds it */
     struct command   *done;            /* preallocated; carries the result */
     struct tool_result result;         /* in done->arena */
     struct buf        stage, message, data;
@@ -340,7 +341,8 @@ static void job_settled(struct command *c, const struct answer *a)
     struct call   *call = fold_call(&t->fold, j->tool.call_id);
     if (call && call->job == j) call->job = NULL;
     fault_hit("run.tool_settled");
-    job_free(j);
+    if (j->reported) job_free(j);
+    else j->orphan = true;             /* it did not stop when told to: kept until it comes home, as tool.h promises */
     command_free(c);
     (void)a;
 }
@@ -387,12 +389,22 @@ static void finish_job(struct job *j, const struct tool_result *r)
     thread_post(j->thread, j->done);
 }
 
-static void on_finish(struct tool_job *tj, const struct tool_result *r) { finish_job(of_job(tj), r); }
+static void on_finish(struct tool_job *tj, const struct tool_result *r)
+{
+    struct job    *j = of_job(tj);
+    struct thread *t = j->thread;
+    j->reported = true;
+    if (!j->orphan) finish_job(j, r);
+    else {
+        job_free(j);
+        if (thread_idle(t)) hub_idle(t->hub, t);
+    }
+}
 
 static void on_ask(struct tool_job *tj, struct str message, struct str schema)
 {
     struct job     *j = of_job(tj);
-    struct command *c = command_new(CMD_TOOL_ASKS);
+    struct command *c = j->finished ? NULL : command_new(CMD_TOOL_ASKS);
     if (!c) {
         if (tj->tool->ops->answer) tj->tool->ops->answer(tj, false, STR_NONE);      /* nobody can be asked */
         return;
@@ -412,7 +424,7 @@ static void on_timeout(struct loop_timer *timer)
         return;
     }
     j->timed_out = true;
-    loop_timer_set(&j->timer, CANCEL_GRACE_MS);
+    loop_timer_set(&j->timer, j->thread->hub->setup.cancel_grace_ms);
     if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
 }
 
@@ -473,7 +485,7 @@ static void start_job(struct job *j)
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
     fault_hit("run.in_tool");
-    if (e) finish_job(j, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
+    if (e) on_finish(&j->tool, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
 }
 
 static void hand_answer(struct job *j)
@@ -524,7 +536,7 @@ void work_adopt_jobs(struct thread *t)
     LIST_EACH(n, &t->jobs) {
         struct job  *j = LIST_ITEM(n, struct job, node);
         struct call *c = fold_call(&t->fold, j->tool.call_id);
-        if (c && c->state == CALL_STARTED) c->job = j;
+        if (c && c->state == CALL_STARTED && !j->orphan) c->job = j;
     }
 }
 

@@ -59,7 +59,7 @@ static void make_hub(struct stage *s)
 {
     s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = &s->page,
                                           .page_count = 1, .max_iterations = 2, .tool_text_max = 1000, .runs_max = 10,
-                                          .threads_max = 100, .client_timeout_ms = 40 });
+                                          .threads_max = 100, .client_timeout_ms = 40, .cancel_grace_ms = 100 });
     REQUIRE(s->hub);
 }
 
@@ -392,6 +392,30 @@ TEST(a_tool_that_takes_too_long_is_told_to_stop_and_has_failed)
     stage_down(&s);
 }
 
+/* A payment on a disk that hangs: nobody can take it back from its thread, and it comes home when all is told. */
+TEST(a_tool_that_does_not_even_stop_is_unknown_and_may_still_come_home)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    UNTIL(s.cancels == 1);
+    UNTIL(s.speaking);                                   /* the grace is over */
+    CHECK_STR(story(&s), "message step:calls started finished:unknown");
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    s.job->progress(s.job, &(struct tool_progress){ .message = STR("late"), .progress = 0.5 });
+    if (s.job->ask) s.job->ask(s.job, STR("May I?"), STR("{}"));
+    CHECK(hub_jobs(s.hub) == 1);
+    finishes(&s, TOOL_DONE);
+    CHECK(hub_jobs(s.hub) == 0);
+    CHECK_STR(story(&s), "message step:calls started finished:unknown step:end ended:complete");
+    stage_down(&s);
+}
+
 TEST(a_browser_that_does_not_answer_in_time_has_failed)
 {
     struct stage s;
@@ -622,7 +646,7 @@ TEST(an_action_is_judged_by_its_own_page_not_by_that_of_the_run_before)
     pages[1] = (struct hub_page){ .name = STR("narrow"), .model = &s.model };
     s.hub = hub_new(&(struct hub_setup){ .loop = &s.loop, .store = s.store, .registry = &s.registry, .pages = pages, .page_count = 2,
                                          .actions = acts, .action_count = 1, .max_iterations = 2, .tool_text_max = 1000,
-                                         .runs_max = 10, .threads_max = 100, .client_timeout_ms = 40 });
+                                         .runs_max = 10, .threads_max = 100, .client_timeout_ms = 40, .cancel_grace_ms = 100 });
     for (int narrow = 1; narrow >= 0; narrow--) {
         struct command *c = command(CMD_MESSAGE, &x);
         c->text = STR("hi");
