@@ -176,7 +176,7 @@ static struct store_approval *slot(struct thread *t, struct str id)
 
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
-    if (c->state == CALL_STARTED && c->client) return c->started->at_ms + t->hub->setup.client_timeout_ms;
+    if (c->state == CALL_STARTED && c->client) return c->started->at_ms + work_client_ms(t, c);
     return r->asked && r->asked == call_gate(c) ? r->asked->expires_ms : 0;
 }
 

@@ -456,7 +456,7 @@ static bool handle_claim(struct thread *t, struct command *c)
     if (call->claimed_by.ptr && call->claimed_until_ms > now && !str_eq(call->claimed_by, c->client))
         return refuse(t, c, 409, "claimed", "Another tab runs this.");
     call->claimed_by = arena_dup(&t->fold.arena, c->client);
-    call->claimed_until_ms = now + t->hub->setup.client_timeout_ms;
+    call->claimed_until_ms = now + work_client_ms(t, call);
     call->claim_owner = c->claim_owner;
     accepted(t, c, call->run->id, 0);
     return true;
@@ -526,7 +526,7 @@ static bool is_overdue(const struct thread *t, const struct call *c, int64_t now
 {
     const struct fact *gate = call_gate(c);
     if (gate) return gate->expires_ms && gate->expires_ms <= now;
-    return c->state == CALL_STARTED && c->client && c->started->at_ms + t->hub->setup.client_timeout_ms <= now;
+    return c->state == CALL_STARTED && c->client && c->started->at_ms + work_client_ms(t, c) <= now;
 }
 
 /* Lets everything expire that is overdue: all verdicts first, then the outcomes. */

@@ -120,6 +120,7 @@ MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, st
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 /* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
 int64_t work_ms(const struct call *c);
+int64_t work_client_ms(const struct thread *t, const struct call *c);     /* how long a browser may take for it */
 /* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person answers. */
 void work_outcome_fact(struct command *c, struct fact *f);
 

@@ -30,7 +30,6 @@ struct hub_setup {               /* all borrowed: outlives the hub */
     size_t           tool_text_max;
     unsigned         runs_max, threads_max;
     struct quota    *quota;              /* what one principal may use; NULL: no limits */
-    unsigned         client_timeout_ms;  /* 60 s: how long an offered client tool may take */
     unsigned         cancel_grace_ms;    /* 10 s: a tool that was told to stop must report within this */
 };
 

@@ -341,7 +341,7 @@ static enum err add_start(struct thread *t, struct call *c)
     enum err    e = c->client ? OK : work_job(t, c);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;
-    if (c->client) hub_due(t->hub, clock_wall_ms() + t->hub->setup.client_timeout_ms);
+    if (c->client) hub_due(t->hub, clock_wall_ms() + work_client_ms(t, c));
     if (!c->client || !c->early) return OK;
     struct fact done = { .kind = FACT_FINISHED, .call = c->id, .outcome = c->early->outcome,
                          .text = c->early->text, .value = c->early->value };

@@ -16,6 +16,7 @@
 #include "tool/schema.h"
 
 #define STEP_CALLS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
+#define CLIENT_MS       60000    /* for a browser's tool that is not configured any more */
 
 /* --- judging a call ------------------------------------------------------------------ */
 
@@ -547,6 +548,12 @@ void work_answer_job(struct call *c, bool accepted, struct str content)
     j->answered = true;
     j->accepted = accepted;
     j->content = arena_dup(&j->arena, content);
+}
+
+int64_t work_client_ms(const struct thread *t, const struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    return tool && tool->timeout_ms ? tool->timeout_ms : CLIENT_MS;
 }
 
 int64_t work_ms(const struct call *c)

@@ -271,6 +271,18 @@ test('hold is for people: a call that waits only for a browser holds nobody up',
     check(s.payload.message.length > 0, 'the words');
 });
 
+test('a browser has as long as its tool is given', async (t) => {
+    const server = await t.serve({ config: { tools: { place: { description: 'Where?', client: true, timeout: 0.05 } }, actions: { go: { tool: 'place' } } } });
+    const { thread } = await server.turn('hello');
+    await server.post(`/v1/threads/${thread}/actions`, { action: 'go' });
+    const f = await server.events(thread, '0.0');
+    const { data } = await f.must('tool_complete');
+    same([data.tool, data.outcome], ['place', 'failed']);
+    await f.close();
+    const late = await server.post(`/v1/threads/${thread}/results/${data.tool_use_id}`, { result: 1 });
+    same([late.status, late.json.error.code], [409, 'late_result']);
+});
+
 test('a queued message does not wait for the question of the run ahead of it', async (t) => {
     const server = await t.serve({ config: { demo: { token_ms: 5 } } });
     const s = await server.say('Send 50 dollars to Hanako');

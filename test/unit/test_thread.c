@@ -59,7 +59,7 @@ static void make_hub(struct stage *s)
 {
     s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = &s->page,
                                           .page_count = 1, .max_iterations = 2, .tool_text_max = 1000, .runs_max = 10,
-                                          .threads_max = 100, .client_timeout_ms = 40, .cancel_grace_ms = 100 });
+                                          .threads_max = 100, .cancel_grace_ms = 100 });
     REQUIRE(s->hub);
 }
 
@@ -646,7 +646,7 @@ TEST(an_action_is_judged_by_its_own_page_not_by_that_of_the_run_before)
     pages[1] = (struct hub_page){ .name = STR("narrow"), .model = &s.model };
     s.hub = hub_new(&(struct hub_setup){ .loop = &s.loop, .store = s.store, .registry = &s.registry, .pages = pages, .page_count = 2,
                                          .actions = acts, .action_count = 1, .max_iterations = 2, .tool_text_max = 1000,
-                                         .runs_max = 10, .threads_max = 100, .client_timeout_ms = 40, .cancel_grace_ms = 100 });
+                                         .runs_max = 10, .threads_max = 100, .cancel_grace_ms = 100 });
     for (int narrow = 1; narrow >= 0; narrow--) {
         struct command *c = command(CMD_MESSAGE, &x);
         c->text = STR("hi");
