@@ -329,7 +329,15 @@ static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 
 /* --- messages up -------------------------------------------------------------------------------------- */
 
-struct turn { struct chat_turn chat; struct live *live; struct str answer_id; char answer_buf[REQUEST_ID_MAX + 1]; };
+struct turn { struct chat_turn chat; struct live *live; struct str answer_id, request_id; char answer_buf[REQUEST_ID_MAX], request_buf[REQUEST_ID_MAX]; };
+
+/* Those that are too long are refused where they are read. */
+static struct str keep_id(char buf[REQUEST_ID_MAX], struct str id)
+{
+    size_t n = id.len <= REQUEST_ID_MAX ? id.len : 0;
+    if (n) memcpy(buf, id.ptr, n);
+    return str_n(buf, n);
+}
 
 static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
@@ -340,6 +348,7 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
     else {
         ensure_joined(l, r->thread, r->seq);
         if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
+        else if (r->replay) send_ack(l, t->request_id, "recorded", true);      /* its run was told on this thread, or is being told */
     }
     release(l);
     mem_free(t);
@@ -373,9 +382,8 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
         return;
     }
     t->live = l;
-    size_t n = answer.len <= REQUEST_ID_MAX ? answer.len : 0;
-    if (n) memcpy(t->answer_buf, answer.ptr, n);
-    t->answer_id = str_n(t->answer_buf, n);
+    t->answer_id = keep_id(t->answer_buf, answer);
+    t->request_id = keep_id(t->request_buf, request);
     t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
                                   .done = on_turn };
     l->pending++;

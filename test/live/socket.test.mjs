@@ -86,6 +86,18 @@ test('the answer id comes back in the ack and in the record; a duplicate gets it
 
 // --- small talk -----------------------------------------------------------------------------------------
 
+test('the same message again is acked as a duplicate and asks the model nothing, on this socket and on the next', async (t) => {
+    const server = await t.serve(), l = await Live.open(t, server);
+    l.send('message', { text: 'hello', request_id: 'q1' });
+    await l.turn();
+    for (const socket of [l, await Live.open(t, server, { thread: l.thread })]) {
+        socket.send('message', { text: 'hello', request_id: 'q1' });
+        const ack = await socket.control('ack');
+        same([ack.for, ack.duplicate], ['q1', true]);
+    }
+    same((await server.get(`/v1/threads/${l.thread}`)).json.messages.length, 2);
+});
+
 test('ping is answered at once with the same timestamp, also while words stream', async (t) => {
     const server = await t.serve({ config: { demo: { token_ms: 5 } } });
     const l = await Live.open(t, server);
