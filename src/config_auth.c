@@ -154,7 +154,10 @@ void cfg_read_auth(struct config_build *b)
             if (v->type == JSON_OBJECT) read_bearer(b, v);
     }
     read_jwt(b, jv_get(auth, "jwt"));
-    if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
+    /* An empty list must not pass for "no auth": that lets everybody in, as everything. */
+    if (jv_is(keys, JSON_ARRAY) && keys->count == 0 && !jv_get(auth, "jwt"))
+        cfg_bad(b, keys, "\"auth\" lets nobody in: \"keys\" is empty; add what `parley key NAME` prints, or take \"auth\" out");
+    else if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
         cfg_bad(b, auth, "\"auth\" lets nobody in; add \"keys\" or \"jwt\", or take it out");
     b->c->approvers = str_is(jv_str_at(jv_get(b->root, "approvals"), "who"), "approver");
     check_approvers(b);

@@ -552,6 +552,8 @@ TEST(config_refuses_auth_that_is_no_auth)
     CHECK(refused("{\"proxies\":[\"10.0.0.0/8\"]}", 1, "an address such as"));
     CHECK(refused("{\"limits\":{\"per_principal\":{\"runs\":-1}}}", 1, "between 0"));
     CHECK(refused("{\"auth\":{}}", 1, "lets nobody in"));
+    CHECK(refused("{\"auth\":{\n\"keys\":[]}}", 2, "lets nobody in"));
+    CHECK(refused("{\"auth\":{\"cookie_seconds\":60}}", 1, "lets nobody in"));
     CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"abc\",\"principal\":\"a\"}]}}", 1, "64 hex digits"));
     CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\"}]}}", 1, "principal"));
     CHECK(refused("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"a\",\"roles\":[\"root\"]}]}}", 1, "user, approver, admin"));
