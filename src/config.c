@@ -253,6 +253,16 @@ static void read_words(struct config_build *b)
     b->c->hold = str_is(jv_str_at(jv_get(b->root, "approvals"), "on_new_message"), "hold");
 }
 
+/* "postgres://" of "postgres://user:password@host"; empty when it is a path. Nothing behind it: there may be a password. */
+static struct str store_scheme(struct str url)
+{
+    ptrdiff_t at = str_find(url, STR("://"));
+
+    for (ptrdiff_t i = 0; i < at; i++)
+        if (url.ptr[i] == '/') return STR("");
+    return at > 0 && !str_starts(url, STR("sqlite:")) ? str_cut(url, (size_t)at + 3) : STR("");
+}
+
 static void read_store(struct config_build *b)
 {
     const struct jv *v = jv_get(b->root, "store");
@@ -260,7 +270,11 @@ static void read_store(struct config_build *b)
 
     if (b->flags->store) b->c->store = arena_dup(&b->c->arena, str_c(b->flags->store));
     else if (v) (void)cfg_secret(b, v, "\"store\"", &b->c->store, &literal);
+    struct str scheme = store_scheme(b->c->store);
+    if (b->flags->store) v = NULL;
     if (b->c->store.len == 0) cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
+    if (scheme.len)
+        cfg_bad(b, v, "there is no store for \"" STR_FMT "\"; write a path such as \"parley.db\", or \"sqlite:PATH\"", STR_ARG(str_cut(scheme, 40)));
 }
 
 /* What no single key can tell. */

@@ -48,20 +48,6 @@ void config_explain_model(const struct config *c, FILE *out)
     fputc('\n', out);
 }
 
-/* A password may stand in a store's address: user:password@host. */
-static void put_store(FILE *out, struct str url)
-{
-    ptrdiff_t scheme = str_find(url, STR("://")), at = str_find(url, STR("@"));
-
-    if (scheme < 0 || at < scheme) {
-        put(out, url, 300);
-        return;
-    }
-    put(out, str_cut(url, (size_t)scheme + 3), 300);
-    fputs("***", out);
-    put(out, str_from(url, (size_t)at), 300);
-}
-
 static void explain_listen(const struct config *c, FILE *out)
 {
     bool v6 = str_find(c->host, STR(":")) >= 0;
@@ -193,7 +179,7 @@ void config_explain(const struct config *c, FILE *out)
     line(out, "model");
     config_explain_model(c, out);
     line(out, "store");
-    put_store(out, c->store);
+    put(out, c->store, 300);
     fputc('\n', out);
     explain_tools(c, out);
     for (size_t i = 0; i < c->page_count; i++) explain_page(&c->pages[i], out);
@@ -201,7 +187,8 @@ void config_explain(const struct config *c, FILE *out)
         fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name), STR_ARG(c->actions[i].tool));
     line(out, "approvals");
     fprintf(out, "%s; a new message %s", c->approvers ? "approvers decide, for everybody" : "everybody decides his own", c->hold ? "is refused while a question waits" : "cancels a waiting question");
-    if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
+    if (c->expires_s && c->expires_s < 3600) fprintf(out, "; questions wait %u seconds\n", c->expires_s);
+    else if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
     else fputs("; questions wait for ever\n", out);
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);

@@ -40,7 +40,7 @@ static const struct { unsigned json; const char *words, *hint; } KINDS[] = {
 };
 
 /* How a simple value is kept in struct config. */
-enum keep { KEEP_NOT, KEEP_STR, KEEP_UNSIGNED, KEEP_SIZE, KEEP_I64, KEEP_MS };
+enum keep { KEEP_NOT, KEEP_STR, KEEP_UNSIGNED, KEEP_SIZE, KEEP_I64, KEEP_MS, KEEP_S };
 
 struct row {
     const char *path;
@@ -111,7 +111,7 @@ static const struct row ROWS[] = {
     { "approvals", K_OBJECT, "", "How questions to people behave." },
     { "approvals.on_new_message", K_WORD, "supersede", "A new message while a question waits: \"supersede\" cancels the question, \"hold\" refuses the message.", .words = "supersede|hold" },
     { "approvals.who", K_WORD, "owner", "Who may decide: \"owner\", whose conversation it is, or \"approver\", who has that role, for everybody.", .words = "owner|approver" },
-    { "approvals.expires", K_SECONDS, "86400", "How long a question waits; 0: for ever.", 0, 3660 * DAY, AT(KEEP_UNSIGNED, expires_s) },
+    { "approvals.expires", K_SECONDS, "86400", "How long a question waits, in whole seconds (rounded up); 0: for ever.", 0, 3660 * DAY, AT(KEEP_S, expires_s) },
 
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
     { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY, AT(KEEP_UNSIGNED, limits.connections) },
@@ -147,7 +147,7 @@ static const struct row ROWS[] = {
     { "tools.*.timeout", K_SECONDS, "60", "Longest time of one execution.", 0.01, DAY },
     { "tools.*.intent", K_TEXT, "I'll help you with that...", "What is said before it starts: \"I'll send {amount} to {recipient}...\"" },
     { "tools.*.ask", K_TEXT, "Run NAME?", "The question on the approval card, with the same {members}." },
-    { "tools.*.expires", K_SECONDS, "(approvals.expires)", "How long its questions wait; 0: for ever.", 0, 3660 * DAY },
+    { "tools.*.expires", K_SECONDS, "(approvals.expires)", "How long its questions wait, rounded up in the same way; 0: for ever.", 0, 3660 * DAY },
     { "tools.*.exec", K_OBJECT, "", "Runs a program: arguments on its input, JSON lines from its output." },
     { "tools.*.exec.command", K_TEXTS, "", "The program and its arguments; no shell." },
     { "tools.*.exec.cwd", K_TEXT, "(the configuration's folder, not readable)", "Its working directory, readable with all that is in it." },
@@ -199,7 +199,7 @@ static const struct row ROWS[] = {
     { "auth.jwt.keys_file", K_TEXT, "", "File with the keys (JWKS, PEM, or the HS256 secret)." },
     { "auth.jwt.jwks_url", K_TEXT, "", "Address of the keys." },
     { "auth.jwt.algorithms", K_TEXTS, "[\"RS256\",\"ES256\"]", "Of HS256, RS256, ES256." },
-    { "auth.cookie_seconds", K_SECONDS, "900", "How long a browser's cookie is good.", 10, 31 * DAY, AT(KEEP_UNSIGNED, auth.cookie_s) },
+    { "auth.cookie_seconds", K_SECONDS, "900", "How long a browser's cookie is good.", 10, 31 * DAY, AT(KEEP_S, auth.cookie_s) },
 };
 #define ROW_COUNT (sizeof ROWS / sizeof *ROWS)
 
@@ -223,6 +223,13 @@ static const struct row *find(const char *path)
 
 static bool has_number(const struct row *r) { return r->otherwise[0] >= '0' && r->otherwise[0] <= '9'; }
 
+/* Whole seconds, upwards: 0 means "for ever" or "none", and what is only short must not become that. */
+static unsigned whole_seconds(double s)
+{
+    unsigned n = (unsigned)s;
+    return n + ((double)n < s);
+}
+
 static void keep_number(const struct row *r, struct config *c, double v)
 {
     char *at = (char *)c + r->at;
@@ -232,6 +239,7 @@ static void keep_number(const struct row *r, struct config *c, double v)
     case KEEP_SIZE:     *(size_t *)(void *)at = (size_t)v; return;
     case KEEP_I64:      *(int64_t *)(void *)at = (int64_t)v; return;
     case KEEP_MS:       *(unsigned *)(void *)at = (unsigned)(v * 1000 + 0.5); return;
+    case KEEP_S:        *(unsigned *)(void *)at = whole_seconds(v); return;
     case KEEP_STR:
     case KEEP_NOT:      return;
     }
@@ -242,6 +250,7 @@ static double kept_number(const struct row *r, const struct config *c)
     const char *at = (const char *)c + r->at;
 
     switch (r->keep) {
+    case KEEP_S:
     case KEEP_UNSIGNED: return *(const unsigned *)(const void *)at;
     case KEEP_SIZE:     return (double)*(const size_t *)(const void *)at;
     case KEEP_I64:      return (double)*(const int64_t *)(const void *)at;
@@ -293,6 +302,15 @@ unsigned cfg_ms(const char *path, const struct jv *v)
     must(r);
     if (!jv_f64(v, &s) || !(s >= r->min && s <= r->max)) s = strtod(r->otherwise, NULL);
     return (unsigned)(s * 1000 + 0.5);
+}
+
+unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise)
+{
+    double s;
+    const struct row *r = find(path);
+
+    must(r);
+    return jv_f64(v, &s) && s >= r->min && s <= r->max ? whole_seconds(s) : otherwise;
 }
 
 bool cfg_bool(const char *path, const struct jv *v)

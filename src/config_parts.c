@@ -103,7 +103,6 @@ static void check_schema(struct config_build *b, const struct jv *schema, struct
 static void read_tool(struct config_build *b, const struct jv *def)
 {
     struct config_tool *t = &b->c->tools[b->c->tool_count];
-    double              s;
 
     if (!jv_is(def, JSON_OBJECT)) return;
     if (!good_name(def->key)) {
@@ -118,9 +117,9 @@ static void read_tool(struct config_build *b, const struct jv *def)
         .name = def->key, .def = def, .description = jv_str_at(def, "description"),
         .input_schema = jv_get(def, "input_schema"), .confirm = jv_get(def, "confirm"), .risk = jv_str_at(def, "risk"),
         .intent = jv_str_at(def, "intent"), .ask = jv_str_at(def, "ask"), .idempotent = jv_true(jv_get(def, "idempotent")),
-        .timeout_ms = cfg_ms("tools.*.timeout", jv_get(def, "timeout")), .expires_s = b->c->expires_s,
+        .timeout_ms = cfg_ms("tools.*.timeout", jv_get(def, "timeout")),
+        .expires_s = cfg_s("tools.*.expires", jv_get(def, "expires"), b->c->expires_s),
     };
-    if (jv_f64(jv_get(def, "expires"), &s) && s >= 0 && s < 4e9) t->expires_s = (unsigned)s;
     check_policy(b, t->confirm);
     check_schema(b, t->input_schema, t->name);
     if (t->description.len == 0)
@@ -204,7 +203,7 @@ static struct str default_ledger(struct config *c)
     struct str path = str_starts(c->store, STR("sqlite:")) ? str_from(c->store, 7) : c->store;
 
     /* No file beside which it could stand. */
-    if (str_is(path, ":memory:") || str_find(path, STR("://")) >= 0) path = STR("parley");
+    if (str_is(path, ":memory:")) path = STR("parley");
     return arena_printf(&c->arena, STR_FMT ".ledger.jsonl", STR_ARG(path));
 }
 

@@ -45,6 +45,7 @@ void    cfg_defaults(struct config *c);                       /* every simple ke
 void    cfg_check_keys(struct config_build *b);               /* unknown keys, types, ranges; stores the simple ones */
 int64_t cfg_int(const char *path, const struct jv *v);        /* v, or the table's default for `path` */
 unsigned cfg_ms(const char *path, const struct jv *v);        /* seconds in the file, milliseconds here */
+unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise);      /* whole seconds, rounded up */
 bool    cfg_bool(const char *path, const struct jv *v);
 /* Calls `each` for every number whose value differs from its default. */
 void    cfg_changed(const struct config *c, void (*each)(void *ctx, const char *path, double now, double otherwise), void *ctx);

@@ -151,6 +151,35 @@ TEST(config_reads_the_simple_keys)
     config_done(&c);
 }
 
+/* 0 means "for ever": a time that is only short must not become it. */
+TEST(config_rounds_the_time_of_a_question_up_to_whole_seconds)
+{
+    good("{\"approvals\":{\"expires\":0.5},\"tools\":{\"a\":{\"description\":\"d\",\"client\":true},"
+         "\"b\":{\"description\":\"d\",\"client\":true,\"expires\":0.001},\"c\":{\"description\":\"d\",\"client\":true,\"expires\":1.9},"
+         "\"d\":{\"description\":\"d\",\"client\":true,\"expires\":0}}}");
+    CHECK(c.expires_s == 1 && c.tools[0].expires_s == 1 && c.tools[1].expires_s == 1 && c.tools[2].expires_s == 2 && c.tools[3].expires_s == 0);
+    config_done(&c);
+    good("{\"approvals\":{\"expires\":1.9}}");
+    CHECK(c.expires_s == 2);
+    config_done(&c);
+}
+
+TEST(config_store_is_a_path_or_says_what_is_possible)
+{
+    static const char *const GOOD[] = { "sqlite:x.db", "a:b.db", "/tmp/x://y.db", "sqlite::memory:" };
+
+    CHECK(refused("{\n\"store\":\"postgres://u:secret@localhost\"}", 2, "sqlite:PATH"));
+    CHECK(!strstr(e.problem[0].text, "secret"));
+    CHECK(refused("{\"store\":\"SQLite://x.db\"}", 1, "\"SQLite://\""));
+    for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++) {
+        struct config_flags f = { .store = GOOD[i] };
+        CHECK(config_load_text(&c, STR("{}"), "t.json", &f, &e) == OK);
+        config_done(&c);
+    }
+    struct config_flags f = { .store = "redis://localhost" };
+    CHECK(config_load_text(&c, STR("{}"), "t.json", &f, &e) == ERR_SYNTAX && says(0, "\"redis://\""));
+}
+
 TEST(config_flags_win_over_the_file)
 {
     struct config_flags f = { .listen = "127.0.0.1:0", .store = "sqlite::memory:" };
@@ -588,7 +617,7 @@ static void explain(void)
 TEST(config_is_explained_in_words_and_without_secrets)
 {
     good("{\"model\":{\"provider\":\"openai\",\"model\":\"m-1\",\"api_key\":\"sk-secret\",\"base_url\":\"https://e.org/v1\","
-         "\"headers\":{\"X\":\"hush-hush\"}},\"store\":\"postgres://u:pw-secret@h/db\",\"limits\":{\"body\":2048},"
+         "\"headers\":{\"X\":\"hush-hush\"}},\"store\":\"sqlite:x.db\",\"limits\":{\"body\":2048},"
          "\"tools\":{\"pay\":{\"description\":\"d\",\"exec\":{\"command\":[\"p\"]},\"confirm\":{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}}}}");
     explain();
     CHECK(strstr(explained, "http://127.0.0.1:8000, this machine only"));
