@@ -87,6 +87,27 @@ static int next_digit(struct decimal *d)
     return d->at < d->end ? *d->at++ : -1;
 }
 
+/* Of two that are not negative. A number without digits is zero, which is less than any other. */
+static int compare_sizes(struct decimal x, struct decimal y)
+{
+    if (!x.at || !y.at) return (x.at != NULL) - (y.at != NULL);
+    if (x.exp != y.exp) return x.exp < y.exp ? -1 : 1;
+    for (;;) {
+        int c = next_digit(&x), d = next_digit(&y);      /* -1 behind the last: less than any digit */
+        if (c != d) return c < d ? -1 : 1;
+        if (c < 0) return 0;
+    }
+}
+
+bool jnum_compare(struct str a, struct str b, int *out)
+{
+    struct decimal x = normal(a), y = normal(b);
+    if (x.huge || y.huge) return false;
+    if (x.minus != y.minus) *out = x.minus ? -1 : 1;
+    else *out = x.minus ? compare_sizes(y, x) : compare_sizes(x, y);
+    return true;
+}
+
 bool jnum_equal(struct str a, struct str b)
 {
     struct decimal x = normal(a), y = normal(b);

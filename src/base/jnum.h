@@ -15,5 +15,7 @@ MUST_CHECK enum err jnum_int(struct str raw, int64_t *out);
 MUST_CHECK enum err jnum_f64(struct str raw, double *out);
 /* The same number, exactly: 1.0 and 10e-1 are, 2^53 and 2^53 + 1 are not. */
 bool jnum_equal(struct str a, struct str b);
+/* -1, 0 or 1 as a is less than, the same as or more than b, exactly. False: an exponent is too long to tell. */
+bool jnum_compare(struct str a, struct str b, int *out);
 
 #endif

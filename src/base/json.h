@@ -111,6 +111,8 @@ struct str jv_str_at(const struct jv *obj, const char *key);
 bool       jv_int(const struct jv *v, int64_t *out);       /* exact integers only (1, -5, 1e3 is not) */
 int64_t    jv_int_at(const struct jv *obj, const char *key, int64_t otherwise);
 bool       jv_f64(const struct jv *v, double *out);
+/* -1, 0 or 1, exactly, whatever the digits. False: one is no number, or its exponent is beyond counting. */
+bool       jv_compare(const struct jv *a, const struct jv *b, int *out);
 bool       jv_true(const struct jv *v);                    /* JSON true, nothing else */
 /* The members sorted bytewise by key: an array of obj->count pointers for mem_free(). NULL: no memory. */
 const struct jv **jv_sorted(const struct jv *obj);

@@ -294,6 +294,11 @@ static bool equal_sorted(const struct jv *a, const struct jv *b)
     return same;
 }
 
+bool jv_compare(const struct jv *a, const struct jv *b, int *out)
+{
+    return jv_is(a, JSON_NUMBER) && jv_is(b, JSON_NUMBER) && jnum_compare(a->raw, b->raw, out);
+}
+
 bool jv_equal(const struct jv *a, const struct jv *b)
 {
     if (!a || !b) return a == b;

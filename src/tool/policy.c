@@ -96,22 +96,10 @@ enum err policy_read(struct tool *t, const struct jv *confirm, const char **why)
 
 /* --- deciding ------------------------------------------------------------------- */
 
-/* -1, 0, 1; false when the two cannot be ordered. Integers are compared exactly. */
-static bool compare(const struct jv *a, const struct jv *b, int *out)
-{
-    int64_t ia, ib;
-    double  fa, fb;
-    if (!jv_is(a, JSON_NUMBER) || !jv_is(b, JSON_NUMBER)) return false;
-    if (jv_int(a, &ia) && jv_int(b, &ib)) { *out = (ia > ib) - (ia < ib); return true; }
-    if (!jv_f64(a, &fa) || !jv_f64(b, &fb)) return false;
-    *out = (fa > fb) - (fa < fb);
-    return true;
-}
-
 static bool ordered(enum op op, const struct jv *arg, const struct jv *value)
 {
     int c;
-    if (!compare(arg, value, &c)) return true;       /* in doubt */
+    if (!jv_compare(arg, value, &c)) return true;    /* in doubt */
     switch (op) {
     case OP_GT: return c > 0;
     case OP_GE: return c >= 0;
@@ -121,10 +109,18 @@ static bool ordered(enum op op, const struct jv *arg, const struct jv *value)
     }
 }
 
+/* Numbers that nobody can compare count as the same: then somebody is asked. */
+static bool same(const struct jv *a, const struct jv *b)
+{
+    int c = 0;
+    if (jv_is(a, JSON_NUMBER) && jv_is(b, JSON_NUMBER)) return !jv_compare(a, b, &c) || c == 0;
+    return jv_equal(a, b);
+}
+
 static bool listed(const struct jv *list, const struct jv *v)
 {
     JV_EACH(item, list)
-        if (jv_equal(item, v)) return true;
+        if (same(item, v)) return true;
     return false;
 }
 
@@ -150,7 +146,7 @@ static bool holds(const struct jv *c, const struct jv *args)
     if (op == OP_EXISTS) return (arg != NULL) == (!value || jv_true(value));
     if (!arg) return true;                           /* in doubt */
     switch (op) {
-    case OP_EQ: return arg->type != value->type || jv_equal(arg, value);
+    case OP_EQ: return arg->type != value->type || same(arg, value);
     case OP_NE: return !jv_equal(arg, value);
     case OP_GT: case OP_GE: case OP_LT: case OP_LE: return ordered(op, arg, value);
     case OP_IN: return in_list(value, arg);

@@ -3,7 +3,8 @@
  * `confirm` in the configuration: "never", "always", or {"when": C} where C is a
  * condition {"pointer":"/amount","op":">","value":100} (op: == != > >= < <= in contains matches-prefix exists)
  * or a list of conditions, which means "any of them". A condition on a member that is absent or of
- * another type than it can be compared with holds (asks): when in doubt, a person is asked.
+ * another type than it can be compared with holds (asks): when in doubt, a person is asked. Numbers are
+ * compared as they are written, digit by digit, never through a double.
  */
 #ifndef PARLEY_POLICY_H
 #define PARLEY_POLICY_H
