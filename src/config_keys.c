@@ -166,7 +166,7 @@ static const struct row ROWS[] = {
     { "tools.*.http.method", K_WORD, "POST", "The request's method.", .words = "POST|PUT|PATCH" },
     { "tools.*.http.headers", K_OBJECT, "", "Further request headers." },
     { "tools.*.http.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
-    { "tools.*.http.allow", K_TEXTS, "", "Private addresses or networks it may connect to (\"10.0.0.0/8\"); all others are refused." },
+    { "tools.*.http.allow", K_TEXTS, "", "Private addresses or networks it may connect to (\"10.0.0.0/8\"), or the host of url; all other private ones are refused." },
     { "tools.*.http.response_max", K_BYTES, "(the runner's default)", "Longest answer that is read.", 1 * KIB, 1 * GIB },
     { "tools.*.client", K_TRUE, "", "Runs in the person's browser." },
 

@@ -5,6 +5,7 @@
  * actions mention are looked up here too, unless an MCP server could still bring them.
  */
 #include "config_private.h"
+#include "tool/egress.h"
 #include "tool/policy.h"
 
 /* What demo_tools_add and reply_tools_add bring (tool/demo.h). */
@@ -20,6 +21,18 @@ static bool is_in(const char *const *list, size_t count, struct str name)
     for (size_t i = 0; i < count; i++)
         if (str_is(name, list[i])) return true;
     return false;
+}
+
+/* Clients of the AI SDK doors take a call of this name for our question to a person. */
+#define RESERVED "adk_request_confirmation"
+
+/* Also when only the name that models see is that: '.' becomes '_' in it. */
+static bool is_reserved(struct str name)
+{
+    if (name.len != sizeof RESERVED - 1) return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] != RESERVED[i] && !(name.ptr[i] == '.' && RESERVED[i] == '_')) return false;
+    return true;
 }
 
 /* --- tools ------------------------------------------------------------------------ */
@@ -63,9 +76,32 @@ static void resolve_headers(struct config_build *b, struct jv *headers)
         if (cfg_header(b, v, &h)) v->str = h.value;
 }
 
+/* A name in "allow" is compared with the address's own host and nothing else. */
+static void check_allow(struct config_build *b, const struct jv *allow, struct str url)
+{
+    struct str host = egress_host(&b->c->arena, url);
+
+    if (jv_is(allow, JSON_ARRAY)) JV_EACH(v, allow) {
+        struct jv     one = { .type = JSON_ARRAY, .count = 1, .child = &(struct jv){ .type = v->type, .str = v->str, .raw = v->raw } };
+        struct egress rules;
+        struct buf    why;
+
+        if (v->type != JSON_STRING) continue;
+        buf_init(&why, 1024);
+        if (egress_read(&b->c->arena, &rules, &one, &why) != OK)
+            cfg_bad(b, v, STR_FMT "; write \"10.0.0.7\" or \"10.0.0.0/8\"", STR_ARG(buf_view(&why)));
+        else if (rules.rules[0].host.ptr && host.ptr && !str_eq_nocase(rules.rules[0].host, host))
+            cfg_bad(b, v, "\"" STR_FMT "\" in \"allow\" is never asked for: the host of \"url\" is \"" STR_FMT "\"; write that one, an address or a range such as \"10.0.0.0/8\"",
+                    STR_ARG(str_cut(v->str, 60)), STR_ARG(str_cut(host, 60)));
+        buf_done(&why);
+    }
+}
+
 static void check_http(struct config_build *b, const struct jv *tool, const struct jv *run)
 {
     struct str url;
+
+    if (jv_is(jv_get(run, "url"), JSON_STRING)) check_allow(b, jv_get(run, "allow"), jv_get(run, "url")->str);
 
     if (!jv_get(run, "url")) cfg_bad(b, run, "\"http\" of tool \"" STR_FMT "\" needs \"url\"", STR_ARG(tool->key));
     else if (cfg_url(b, jv_get(run, "url"), "\"url\"", &url) && !cfg_url_is_loopback(url) && str_starts(url, STR("http://")))
@@ -96,6 +132,7 @@ static void check_schema(struct config_build *b, const struct jv *schema, struct
 {
     const struct jv *type = jv_get(schema, "type");
 
+    if (jv_is(schema, JSON_OBJECT)) cfg_check_schema(b, schema);
     if (schema && type && !str_is(jv_str(type), "object"))
         cfg_bad(b, type, "\"input_schema\" of tool \"" STR_FMT "\" must have \"type\": \"object\"; models send arguments as an object", STR_ARG(tool));
 }
@@ -111,6 +148,10 @@ static void read_tool(struct config_build *b, const struct jv *def)
     }
     if (is_in(REPLY_TOOLS, COUNT(REPLY_TOOLS), def->key)) {
         cfg_bad(b, def, "\"" STR_FMT "\" is a built-in tool; choose another name", STR_ARG(def->key));
+        return;
+    }
+    if (is_reserved(def->key)) {
+        cfg_bad(b, def, "\"" STR_FMT "\" is reserved: clients take it for a question to a person; choose another name", STR_ARG(def->key));
         return;
     }
     *t = (struct config_tool){
@@ -273,7 +314,10 @@ static void read_payloads(struct config_build *b, struct config_page *p, const s
     p->payloads = cfg_array(b, (jv_is(own, JSON_OBJECT) ? own->count : 0) + COUNT(DEMO_PAYLOADS), sizeof *p->payloads);
     if (!p->payloads) return;
     if (jv_is(own, JSON_OBJECT)) JV_EACH(v, own)
-        if (v->type == JSON_OBJECT) add_payload(p, v->key, v);
+        if (v->type == JSON_OBJECT) {
+            cfg_check_schema(b, v);
+            add_payload(p, v->key, v);
+        }
     if (!with_demo || json_parse(&b->c->arena, STR(DEMO_SCHEMA), &any, NULL) != OK) return;
     for (size_t i = 0; i < COUNT(DEMO_PAYLOADS); i++) add_payload(p, str_c(DEMO_PAYLOADS[i]), any);
 }
@@ -315,6 +359,9 @@ void cfg_check_pages(struct config_build *b)
 
 /* --- actions ------------------------------------------------------------------------------------ */
 
+/* What requests of these names mean already, before any configuration is asked. */
+static const char *const OWN_ACTIONS[] = { "approve", "deny", "retry" };
+
 void cfg_read_actions(struct config_build *b)
 {
     const struct jv *actions = jv_get(b->root, "actions");
@@ -326,6 +373,8 @@ void cfg_read_actions(struct config_build *b)
         const struct jv *tool = jv_get(v, "tool");
         if (!tool && v->type == JSON_OBJECT)
             cfg_bad(b, v, "action \"" STR_FMT "\" needs \"tool\": the name of the tool it runs", STR_ARG(v->key));
+        if (is_in(OWN_ACTIONS, COUNT(OWN_ACTIONS), v->key))
+            cfg_bad(b, v, "action \"" STR_FMT "\" would never be reached: approve, deny and retry have a meaning of their own; rename it", STR_ARG(v->key));
         check_tool_name(b, tool);
         if (jv_is(tool, JSON_STRING)) c->actions[c->action_count++] = (struct config_action){ v->key, tool->str };
     }

@@ -5,6 +5,7 @@
  *   config_secret.c secrets, headers, addresses
  *   config_model.c  models and their fallback lists
  *   config_parts.c  pages, actions, tools, MCP servers
+ *   config_schema.c the JSON schemas in them
  *   config_auth.c   who may come in: keys, tokens, origins, host names
  *   config_explain.c  says in words what came out
  *
@@ -68,6 +69,7 @@ void cfg_read_models(struct config_build *b);
 /* A name or a list of names -> a fallback list. */
 void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
 void cfg_read_tools(struct config_build *b);
+void cfg_check_schema(struct config_build *b, const struct jv *schema);      /* keywords that schema.c would pass over */
 void cfg_read_mcp(struct config_build *b);
 void cfg_read_pages(struct config_build *b);
 void cfg_read_demo(struct config_build *b);

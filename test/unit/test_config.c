@@ -517,6 +517,53 @@ TEST(config_refuses_tools_that_cannot_run)
     CHECK(refused("{\"actions\":{\"a\":{}}}", 1, "needs \"tool\""));
 }
 
+#define CLIENT(name, more) "{\"tools\":{\"" name "\":{\"description\":\"d\",\"client\":true" more "}}}"
+
+/* Clients take it for our question to a person. */
+TEST(config_refuses_names_that_mean_something_else_to_clients)
+{
+    CHECK(refused(CLIENT("adk_request_confirmation", ""), 1, "reserved"));
+    CHECK(refused(CLIENT("adk.request_confirmation", ""), 1, "reserved"));
+    CHECK(refused("{\"actions\":{\n\"approve\":{\"tool\":\"get_weather\"}}}", 2, "never be reached"));
+    CHECK(refused("{\"actions\":{\"deny\":{\"tool\":\"get_weather\"}}}", 1, "never be reached"));
+    CHECK(refused("{\"actions\":{\"retry\":{\"tool\":\"get_weather\"}}}", 1, "never be reached"));
+}
+
+/* What schema_check would pass over in silence. */
+TEST(config_refuses_schemas_that_would_check_nothing)
+{
+#define SCHEMA(text) CLIENT("t", ",\n\"input_schema\":{" text "}")
+    CHECK(refused(SCHEMA("\"required\":\"a\""), 2, "\"required\" of a JSON schema must be a list of text"));
+    CHECK(refused(SCHEMA("\"required\":[1]"), 2, "a list of text"));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":{\n\"pattern\":\"(\"}}"), 3, "pattern \"(\""));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":{\"type\":\"strng\"}}"), 2, "\"strng\""));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":3}"), 2, "an object of schemas"));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":{\"minimum\":\"1\"}}"), 2, "a number"));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":{\"maxLength\":-1}}"), 2, "a whole number from 0"));
+    CHECK(refused(SCHEMA("\"properties\":{\"a\":{\"enum\":\"x\"}}"), 2, "a list"));
+    CHECK(refused(SCHEMA("\"patternProperties\":{\"[\":{}}"), 2, "pattern \"[\""));
+    CHECK(refused(SCHEMA("\"anyOf\":{}"), 2, "a list of schemas"));
+    CHECK(refused("{\"pages\":{\"p\":{\"payloads\":{\"x\":{\"required\":\"a\"}}}}}", 1, "a list of text"));
+    good(SCHEMA("\"type\":\"object\",\"required\":[\"a\"],\"title\":\"x\",\"x-own\":1,\"$defs\":{\"n\":{\"type\":[\"string\",\"null\"]}},"
+                "\"properties\":{\"a\":{\"$ref\":\"#/$defs/n\"},\"pattern\":{\"pattern\":\"^a+$\"},\"required\":true,\"e\":{\"enum\":[1,{\"type\":3}],\"default\":{\"type\":7}},"
+                "\"l\":{\"items\":{\"type\":\"integer\"},\"minItems\":1}},\"additionalProperties\":false"));
+    config_done(&c);
+    /* Good in ECMA, but outside what is checked here. */
+    good(SCHEMA("\"properties\":{\"a\":{\"pattern\":\"(?=a)b\"}}"));
+    CHECK(warns("is not checked"));
+    config_done(&c);
+}
+
+/* A name there is compared with the address's host alone: another one would be written in vain. */
+TEST(config_refuses_an_allowed_host_that_is_never_asked_for)
+{
+#define ALLOW(list) "{\"tools\":{\"t\":{\"description\":\"d\",\"http\":{\"url\":\"https://billing.example/x\",\n\"allow\":[" list "]}}}}"
+    CHECK(refused(ALLOW("\"zz\""), 2, "\"zz\" in \"allow\""));
+    CHECK(refused(ALLOW("\"10.0.0.0/99\""), 2, "10.0.0.0/99"));
+    good(ALLOW("\"10.0.0.0/8\",\"127.0.0.1\",\"fd00::1\",\"Billing.example\""));
+    config_done(&c);
+}
+
 TEST(config_takes_mcp_servers_as_other_clients_write_them)
 {
     good("{\"mcpServers\":{\"fs\":{\"command\":\"npx\",\"args\":[\"-y\",\"x\"],\"autoApprove\":[],\"confirm\":{\"read\":\"never\"}},"
