@@ -1,39 +1,42 @@
-/* check.c -- `parley check`: is this configuration right, and what does it mean? */
-#include <string.h>
-
+/* check.c -- `parley check`: is this configuration right, and what does it mean?
+ *
+ * It looks at the machine as `serve` does, too (is the program there, can the keys be read), and starts nothing.
+ */
 #include "cli.h"
+#include "kit.h"
 
-static const char **flag_slot(const char *word, const char *allowed, struct config_flags *out)
-{
-    if (strcmp(word, "--config") == 0 && strchr(allowed, 'c')) return &out->path;
-    if (strcmp(word, "--listen") == 0 && strchr(allowed, 'l')) return &out->listen;
-    if (strcmp(word, "--store") == 0 && strchr(allowed, 's')) return &out->store;
-    return NULL;
-}
+static void on_freed(void *ctx) { loop_stop(ctx); }
 
-bool cli_flags(int argc, char **argv, const char *allowed, struct config_flags *out)
+/* False: noted in `e`. */
+static bool can_start(const struct config *c, struct config_error *e)
 {
-    *out = (struct config_flags){ 0 };
-    for (int i = 0; i < argc; i += 2) {
-        const char **slot = flag_slot(argv[i], allowed, out);
-        if (!slot) { fprintf(stderr, "parley: \"%s\" is not an option here; parley --help lists them.\n", argv[i]); return false; }
-        if (i + 1 >= argc) { fprintf(stderr, "parley: %s needs a value after it.\n", argv[i]); return false; }
-        *slot = argv[i + 1];
+    static struct kit kit;
+    struct loop       loop;
+
+    if (loop_init(&loop)) {
+        config_error_add(e, c, NULL, "out of memory");
+        return false;
     }
-    return true;
+    kit_try(&kit, c, &loop, e);
+    kit_free(&kit, on_freed, &loop);
+    loop_run(&loop);
+    loop_done(&loop);
+    return e->count == 0;
 }
 
 int cli_check(int argc, char **argv)
 {
-    struct config_flags flags;
+    struct cli_line     line;
     struct config_error e = { 0 };
     struct config       c;
-    if (!cli_flags(argc, argv, "c", &flags)) return 2;
-    if (config_load_flags(&c, &flags, &e)) {
+    if (!cli_read(argc, argv, "c", 0, &line)) return 2;
+    if (config_load_flags(&c, &line.flags, &e)) {
         config_error_print(&e, stderr);
         return 1;
     }
-    config_explain(&c, stdout);
+    bool good = can_start(&c, &e);
+    if (good) config_explain(&c, stdout);
+    else config_error_print(&e, stderr);
     config_done(&c);
-    return 0;
+    return good ? 0 : 1;
 }

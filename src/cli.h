@@ -11,7 +11,15 @@ int cli_key(int argc, char **argv);       /* key.c */
 int cli_models(int argc, char **argv);    /* models.c */
 int cli_tools(int argc, char **argv);     /* tools.c */
 
-/* Reads --config, --listen, --store (those in `allowed`, e.g. "cls"). False: said why on stderr. */
-bool cli_flags(int argc, char **argv, const char *allowed, struct config_flags *out);
+struct cli_line {
+    struct config_flags flags;
+    bool                check;
+    char              **words; int count;      /* what is no option, in order */
+};
+
+/* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'k' --check) out of the line, wherever
+ * they stand; behind "--" everything is a word. At most `words_max` words may be left. False: said why on stderr.
+ * Moves the words to the front of argv. */
+bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
 
 #endif

@@ -34,9 +34,9 @@ static void make_printable(char *z)
     }
 }
 
-static unsigned line_of(const struct config_build *b, const struct jv *at)
+static unsigned line_of(const struct config *c, const struct jv *at)
 {
-    return at && at->raw.ptr && b->c->text.ptr ? json_line(b->c->text, at) : 0;
+    return at && at->raw.ptr && c->text.ptr ? json_line(c->text, at) : 0;
 }
 
 static void note(struct config_error *e, unsigned line, const char *fmt, va_list args)
@@ -51,12 +51,21 @@ static void note(struct config_error *e, unsigned line, const char *fmt, va_list
     make_printable(p->text);
 }
 
+void config_error_add(struct config_error *e, const struct config *c, const struct jv *at, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    note(e, line_of(c, at), fmt, args);
+    va_end(args);
+}
+
 void cfg_bad(struct config_build *b, const struct jv *at, const char *fmt, ...)
 {
     va_list args;
 
     va_start(args, fmt);
-    note(b->e, line_of(b, at), fmt, args);
+    note(b->e, line_of(b->c, at), fmt, args);
     va_end(args);
 }
 
@@ -72,7 +81,7 @@ void cfg_warn(struct config_build *b, const struct jv *at, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     make_printable(text);
-    unsigned line = line_of(b, at);
+    unsigned line = line_of(b->c, at);
     w->list[w->count] = line ? arena_printf(&b->c->arena, "%s:%u: %s", b->e->file, line, text)
                              : arena_dup(&b->c->arena, str_c(text));
     if (w->list[w->count].ptr) w->count++;
@@ -333,6 +342,7 @@ static enum err build(struct config_build *b)
     if (b->c->text.ptr) {
         enum err err = parse(b);
         if (err) return err;
+        b->c->root = b->root;
     }
     cfg_defaults(b->c);
     cfg_check_keys(b);

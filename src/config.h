@@ -51,6 +51,10 @@ struct config_error {
     struct config_problem problem[CONFIG_PROBLEMS_MAX];
 };
 
+/* Notes what was found wrong after the loading; `at`: a node of c->root, or NULL. */
+struct config;
+void config_error_add(struct config_error *e, const struct config *c, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
 /* "parley.json:12: unknown key \"lisen\" (did you mean \"listen\"?)", one line each. */
 void config_error_print(const struct config_error *e, FILE *out);
 
@@ -125,6 +129,7 @@ struct config {
     struct arena  arena;
     struct str    path;          /* the file read; STR_NONE: there is none */
     struct str    text;          /* its bytes */
+    const struct jv *root;       /* and as a tree, for the places of errors; NULL: there is none */
 
     struct str     host;         /* as listen() takes it: "127.0.0.1", "::1" (no brackets) */
     unsigned       port;

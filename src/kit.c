@@ -7,9 +7,9 @@
 #include "tool/http.h"
 #include "tool/policy.h"
 
-static bool no_memory(struct str *why)
+static bool no_memory(const struct kit *k, struct config_error *e)
 {
-    *why = STR("out of memory");
+    config_error_add(e, k->config, NULL, "out of memory");
     return false;
 }
 
@@ -22,39 +22,49 @@ static const struct model_header *headers(struct arena *a, const struct config_m
     return list;
 }
 
-static bool make_model(struct kit *k, struct kit_model *m, struct str *why)
+/* Where a model stands in the file. */
+static const struct jv *model_place(const struct config *c, struct str name)
+{
+    const struct jv *own = jv_get_str(jv_get(c->root, "models"), name);
+    return own ? own : jv_get(c->root, "model");
+}
+
+static bool make_model(struct kit *k, struct kit_model *m, struct config_error *e)
 {
     const struct config_model *c = m->config;
+    struct str                 why;
     if (str_is(c->provider, "demo")) {
         m->model = model_demo_new(k->loop, k->config->demo_token_ms);
-        return m->model ? true : no_memory(why);
+        return m->model ? true : no_memory(k, e);
     }
-    if (!k->upstream && !(k->upstream = upstream_new(k->loop))) return no_memory(why);
+    if (!k->upstream && !(k->upstream = upstream_new(k->loop))) return no_memory(k, e);
     const struct model_header *list = headers(&k->arena, c);
-    if (!list) return no_memory(why);
+    if (!list) return no_memory(k, e);
     m->remote = (struct model_config){
         .name = c->name, .provider = c->provider, .model = c->model, .api_key = c->api_key, .base_url = c->base_url,
         .version = c->version, .bearer = str_is(c->auth, "bearer"), .max_tokens = c->max_tokens, .thinking = c->thinking,
         .headers = list, .header_count = c->header_count, .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
         .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries };
-    m->model = model_remote_new(k->upstream, &m->remote, why);
+    m->model = model_remote_new(k->upstream, &m->remote, &why);
+    if (!m->model) config_error_add(e, k->config, model_place(k->config, c->name), "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
     return m->model != NULL;
 }
 
-bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct str *why)
+bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct config_error *e)
 {
+    bool good = true;
     *k = (struct kit){ .config = c, .loop = l };
     arena_init(&k->arena, 0);
     registry_init(&k->registry);
     curl_pool_init(&k->pool, l, 1);
     k->models = arena_array(&k->arena, c->model_count + 1, sizeof *k->models);
     k->lists = arena_array(&k->arena, c->page_count + 1, sizeof *k->lists);
-    if (!k->models || !k->lists) return no_memory(why);
+    if (!k->models || !k->lists) return no_memory(k, e);
     for (size_t i = 0; i < c->model_count; i++) {
         k->models[k->model_count].config = &c->models[i];
-        if (!make_model(k, &k->models[k->model_count++], why)) return false;
+        good &= make_model(k, &k->models[k->model_count++], e);
     }
-    return true;
+    return good;
 }
 
 static struct model *find_model(struct kit *k, const struct config_model *c)
@@ -87,15 +97,15 @@ static struct str config_dir(struct kit *k)
     return STR_NONE;
 }
 
-static bool need_children(struct kit *k, struct str *why)
+static bool need_children(struct kit *k, struct config_error *e)
 {
     struct str store = k->config->store;
-    if (k->children) return true;
+    if (k->children || k->trial) return true;
     if (str_starts(store, STR("sqlite:"))) store = str_from(store, 7);
     struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store));
-    if (!root.ptr) return no_memory(why);
+    if (!root.ptr) return no_memory(k, e);
     if (children_start(&k->children, k->loop, root.ptr) == OK) return true;
-    *why = arena_printf(&k->arena, "the process that runs tools could not be started (work directory " STR_FMT ")", STR_ARG(root));
+    config_error_add(e, k->config, NULL, "the process that runs tools could not be started; can the directory " STR_FMT " be made and written?", STR_ARG(root));
     return false;
 }
 
@@ -126,37 +136,66 @@ static void fill_tool(const struct config_tool *c, struct tool *t)
     t->confirm_text = c->runner == RUNNER_CLIENT ? STR("\"never\"") : STR("\"always\"");
 }
 
-static bool add_tool(struct kit *k, const struct config_tool *c, struct str *why)
+/* A runner's sentence names the member it is about, in quotes. */
+static const struct jv *place(const struct jv *obj, struct str sentence)
+{
+    JV_EACH(v, obj) {
+        for (struct str rest = sentence; rest.len;) {
+            ptrdiff_t at = str_find(rest, STR("\""));
+            if (at < 0) break;
+            rest = str_from(rest, (size_t)at + 1);
+            if (str_starts(rest, v->key) && str_starts(str_from(rest, v->key.len), STR("\""))) return v;
+        }
+    }
+    return obj;
+}
+
+/* OK, or why not in `text`. */
+static enum err make_tool(struct kit *k, const struct config_tool *c, struct tool *t, struct buf *text)
+{
+    const char *policy = NULL;
+    enum err    e = OK;
+    fill_tool(c, t);
+    if (c->confirm && (e = policy_read(t, c->confirm, &policy))) buf_lit(text, policy ? policy : "\"confirm\" is wrong");
+    if (!e) e = read_runner(k, c, t, text);
+    if (e) return e;
+    if ((e = registry_add(&k->registry, t)) == OK) return OK;
+    buf_lit(text, e == ERR_NOMEM ? "out of memory" : e == ERR_EXISTS ? "the name is taken" : "\"input_schema\" is not a JSON schema");
+    if (t->ops && t->ops->free) t->ops->free(t);
+    return e;
+}
+
+static bool add_tool(struct kit *k, const struct config_tool *c, struct config_error *e)
 {
     struct tool *t = registry_tool(&k->registry, c->name);
     struct buf   text;
-    const char  *policy = NULL;
-    enum err     e = OK;
-    if (!t) return no_memory(why);
-    if (c->runner == RUNNER_EXEC && !need_children(k, why)) return false;
-    fill_tool(c, t);
+    if (!t) return no_memory(k, e);
+    if (c->runner == RUNNER_EXEC && !need_children(k, e)) return false;
     buf_init(&text, 4096);
-    if (c->confirm && (e = policy_read(t, c->confirm, &policy))) buf_lit(&text, policy ? policy : "\"confirm\" is wrong");
-    if (!e) e = read_runner(k, c, t, &text);
-    if (!e && (e = registry_add(&k->registry, t))) buf_lit(&text, e == ERR_EXISTS ? "the name is taken" : "\"input_schema\" is not a JSON schema");
-    if (e) *why = arena_printf(&k->arena, "tool " STR_FMT ": " STR_FMT, STR_ARG(c->name), STR_ARG(buf_view(&text)));
+    bool good = make_tool(k, c, t, &text) == OK;
+    if (!good)
+        config_error_add(e, k->config, place(c->run ? c->run : c->def, buf_view(&text)), "tool \"" STR_FMT "\": " STR_FMT,
+                         STR_ARG(c->name), STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
     buf_done(&text);
-    return e == OK;
+    return good;
 }
 
-static bool add_mcp(struct kit *k, const struct config_mcp *c, struct str *why)
+static bool add_mcp(struct kit *k, const struct config_mcp *c, struct config_error *e)
 {
     struct buf text;
-    if (!c->http && !need_children(k, why)) return false;
+    if (!c->http && !need_children(k, e)) return false;
     struct mcp_host *host = arena_new(&k->arena, struct mcp_host);
-    if (!host) return no_memory(why);
+    if (!host) return no_memory(k, e);
     *host = (struct mcp_host){ .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool };
     buf_init(&text, 4096);
-    enum err e = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text);
-    if (e) *why = arena_printf(&k->arena, "mcpServers." STR_FMT ": " STR_FMT, STR_ARG(c->name), STR_ARG(buf_view(&text)));
+    bool good = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text) == OK;
+    if (!good)
+        config_error_add(e, k->config, place(c->def, buf_view(&text)), "MCP server \"" STR_FMT "\": " STR_FMT,
+                         STR_ARG(c->name), STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
+    else if (k->trial) k->mcp_count++;
     else mcp_start(k->mcp[k->mcp_count++]);
     buf_done(&text);
-    return e == OK;
+    return good;
 }
 
 static bool add_demo(struct kit *k)
@@ -168,16 +207,35 @@ static bool add_demo(struct kit *k)
     return true;
 }
 
-bool kit_tools(struct kit *k, struct str *why)
+bool kit_tools(struct kit *k, struct config_error *e)
 {
     const struct config *c = k->config;
+    bool                 good = true;
     k->mcp = arena_array(&k->arena, c->mcp_count + 1, sizeof(struct mcp *));
-    if (!k->mcp || !add_demo(k)) return no_memory(why);
-    for (size_t i = 0; i < c->tool_count; i++)
-        if (!add_tool(k, &c->tools[i], why)) return false;
-    for (size_t i = 0; i < c->mcp_count; i++)
-        if (!add_mcp(k, &c->mcp[i], why)) return false;
-    return true;
+    if (!k->mcp || !add_demo(k)) return no_memory(k, e);
+    for (size_t i = 0; i < c->tool_count; i++) good &= add_tool(k, &c->tools[i], e);
+    for (size_t i = 0; i < c->mcp_count; i++) good &= add_mcp(k, &c->mcp[i], e);
+    return good;
+}
+
+bool kit_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out, struct config_error *e)
+{
+    struct str why;
+    if (auth_new(l, &c->auth, a, out, &why) == OK) return true;
+    config_error_add(e, c, jv_get(jv_get(jv_get(c->root, "auth"), "jwt"), "keys_file"), STR_FMT, STR_ARG(why));
+    return false;
+}
+
+static void no_matter(void *ctx) { (void)ctx; }
+
+void kit_try(struct kit *k, const struct config *c, struct loop *l, struct config_error *e)
+{
+    struct auth *auth;
+    bool         models = kit_models(k, c, l, e);
+    k->trial = true;
+    (void)(kit_tools(k, e) && models);                /* what is wrong is in `e` */
+    if (!c->auth.keys_file.ptr) return;               /* keys at an address are fetched when it is up */
+    if (kit_auth(c, l, &k->arena, &auth, e)) auth_free(auth, no_matter, NULL);
 }
 
 void kit_isolation(const struct kit *k, struct buf *out)

@@ -33,15 +33,20 @@ struct kit {
     struct mcp         **mcp;    size_t mcp_count;
     struct hub_page     *pages;  size_t page_count;
     struct hub_action   *actions; size_t action_count;
+    bool                 trial;      /* nothing is started */
     /* while it is being taken apart */
     unsigned             closing;
     void               (*done)(void *ctx); void *done_ctx;
 };
 
-/* False: *why is a sentence for people. Then kit_free is still to be called. */
-MUST_CHECK bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct str *why);
-MUST_CHECK bool kit_tools(struct kit *k, struct str *why);
+/* False: what cannot be used is noted in `e`, all of it, with its place in the file. Then kit_free is still to be called. */
+MUST_CHECK bool kit_models(struct kit *k, const struct config *c, struct loop *l, struct config_error *e);
+MUST_CHECK bool kit_tools(struct kit *k, struct config_error *e);
 MUST_CHECK bool kit_pages(struct kit *k);
+/* Who may come in; the auth is the caller's, and `a` outlives it. */
+MUST_CHECK bool kit_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out, struct config_error *e);
+/* Reads all of the above as a start would and starts nothing: no process, no request. */
+void kit_try(struct kit *k, const struct config *c, struct loop *l, struct config_error *e);
 void kit_free(struct kit *k, void (*done)(void *ctx), void *ctx);
 /* Which isolations exec tools lack here, one sentence per line; empty when none is missing or needed. */
 void kit_isolation(const struct kit *k, struct buf *out);

@@ -1,6 +1,4 @@
 /* models.c -- `parley models`: what is configured, and does it answer? */
-#include <string.h>
-
 #include "base/log.h"
 #include "cli.h"
 #include "kit.h"
@@ -50,21 +48,17 @@ static void on_freed(void *ctx) { loop_stop(ctx); }
 int cli_models(int argc, char **argv)
 {
     static struct checking a;
-    struct config_flags    flags;
+    struct cli_line        line;
     struct config_error    e = { 0 };
-    struct str             why;
-    bool                   check = argc > 0 && strcmp(argv[argc - 1], "--check") == 0;
-    if (!cli_flags(argc - check, argv, "c", &flags)) return 2;
-    if (config_load_flags(&a.config, &flags, &e)) { config_error_print(&e, stderr); return 1; }
+    if (!cli_read(argc, argv, "ck", 0, &line)) return 2;
+    if (config_load_flags(&a.config, &line.flags, &e)) { config_error_print(&e, stderr); return 1; }
     log_level(LOG_ERROR);            /* what went wrong is said in sentences */
-    if (loop_init(&a.loop) || !kit_models(&a.kit, &a.config, &a.loop, &why)) {
-        fprintf(stderr, "parley: " STR_FMT "\n", STR_ARG(why));
-        return 1;
-    }
-    if (check) check_all(&a);
+    if (loop_init(&a.loop)) { fprintf(stderr, "parley: out of memory.\n"); return 1; }
+    if (!kit_models(&a.kit, &a.config, &a.loop, &e)) { config_error_print(&e, stderr); return 1; }
+    if (line.check) check_all(&a);
     else
         for (size_t i = 0; i < a.kit.model_count; i++) list_model(&a.kit.models[i]);
-    if (!check) printf("In use: " STR_FMT "\n", STR_ARG(a.config.model_why));
+    if (!line.check) printf("In use: " STR_FMT "\n", STR_ARG(a.config.model_why));
     kit_free(&a.kit, on_freed, &a.loop);
     loop_run(&a.loop);
     loop_done(&a.loop);

@@ -35,11 +35,19 @@ struct serve {
     struct store_list counts;
     unsigned          parts;             /* that are still being taken apart */
     bool              draining, closing, counted;
+    struct config_error problems;        /* what the start found wrong with the configuration */
 };
 
 static int fail(const char *what, struct str why)
 {
     fprintf(stderr, "parley: %s: " STR_FMT "\n", what, STR_ARG(why));
+    return 1;
+}
+
+/* It was noted where it stands in the file. */
+static int fail_noted(const struct serve *s)
+{
+    config_error_print(&s->problems, stderr);
     return 1;
 }
 
@@ -163,6 +171,7 @@ static void announce(const struct serve *s)
     buf_done(&lacks);
     for (size_t i = 0; i < s->config.warnings.count; i++) printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
     fflush(stdout);
+    clearerr(stdout);          /* a server serves, also when nobody reads its first words */
 }
 
 static void on_freed(void *ctx)
@@ -202,11 +211,10 @@ static int start(struct serve *s)
     if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;
-    if (!kit_models(&s->kit, &s->config, &s->loop, &why)) return fail("cannot use the model", why);
-    if (!kit_tools(&s->kit, &why)) return fail("cannot use the tools", why);
+    if (!kit_models(&s->kit, &s->config, &s->loop, &s->problems) || !kit_tools(&s->kit, &s->problems)) return fail_noted(s);
     quota_init(&s->quota, &s->config.each);
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
-    if (auth_new(&s->loop, &s->config.auth, &s->arena, &s->auth, &why)) return fail("cannot check who comes in", why);
+    if (!kit_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems)) return fail_noted(s);
     read_counts(s);
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
@@ -228,13 +236,9 @@ static int run(struct serve *s)
 int cli_serve(int argc, char **argv)
 {
     static struct serve  s;
-    struct config_flags  flags;
-    struct config_error  e = { 0 };
-    if (!cli_flags(argc, argv, "cls", &flags)) return 2;
-    if (config_load_flags(&s.config, &flags, &e)) {
-        config_error_print(&e, stderr);
-        return 1;
-    }
+    struct cli_line      line;
+    if (!cli_read(argc, argv, "cls", 0, &line)) return 2;
+    if (config_load_flags(&s.config, &line.flags, &s.problems)) return fail_noted(&s);
     log_level(s.config.log);
     arena_init(&s.arena, 0);
     return run(&s);

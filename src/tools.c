@@ -199,22 +199,26 @@ static int call(struct bench *b, const char *name, const char *input)
 
 static void on_freed(void *ctx) { loop_stop(ctx); }
 
+/* The words are "call NAME {...}", or there are none. */
+static bool understood(const struct cli_line *l)
+{
+    if (l->count == 0 || (l->count == 3 && strcmp(l->words[0], "call") == 0)) return true;
+    fprintf(stderr, "parley: say parley tools, or parley tools call NAME '{...}' with a JSON object.\n");
+    return false;
+}
+
 int cli_tools(int argc, char **argv)
 {
     static struct bench b;
-    struct config_flags flags;
+    struct cli_line     line;
     struct config_error e = { 0 };
-    struct str          why = STR("out of memory");
-    bool                calls = argc > 0 && strcmp(argv[0], "call") == 0;
-    int                 skip = calls ? 3 : 0;
-    if (calls && argc < 3) { fprintf(stderr, "parley: tools call needs a name and a JSON object.\n"); return 2; }
-    if (!cli_flags(argc - skip, argv + skip, "c", &flags)) return 2;
-    if (config_load_flags(&b.config, &flags, &e)) { config_error_print(&e, stderr); return 1; }
-    if (loop_init(&b.loop) || !kit_models(&b.kit, &b.config, &b.loop, &why) || !kit_tools(&b.kit, &why))
-        return complain("", why);
+    if (!cli_read(argc, argv, "c", 3, &line) || !understood(&line)) return 2;
+    if (config_load_flags(&b.config, &line.flags, &e)) { config_error_print(&e, stderr); return 1; }
+    if (loop_init(&b.loop)) return complain("out of memory.", STR(""));
+    if (!kit_models(&b.kit, &b.config, &b.loop, &e) || !kit_tools(&b.kit, &e)) { config_error_print(&e, stderr); return 1; }
     loop_timer_init(&b.loop, &b.poll, on_poll);
     wait_for_servers(&b);
-    int status = calls ? call(&b, argv[1], argv[2]) : list(&b);
+    int status = line.count ? call(&b, line.words[1], line.words[2]) : list(&b);
     loop_timer_close(&b.poll, NULL);
     kit_free(&b.kit, on_freed, &b.loop);
     loop_run(&b.loop);

@@ -36,6 +36,49 @@ for (const [what, text, line, reason] of BAD) {
     });
 }
 
+// What only this machine can show: a program, a folder, a key. `check` looks as `serve` does.
+const tool = (exec) => JSON.stringify({ tools: { t: { description: 'd', exec: { command: ['sh'], ...exec } } } }, null, 1);
+const jwt = (more) => JSON.stringify({ auth: { jwt: { issuer: 'i', audience: 'a', ...more } } }, null, 1);
+const lineOf = (text, word) => text.split('\n').findIndex((l) => l.includes(word)) + 1;
+const MISSING = [
+    ['a program that is not installed', tool({ command: ['/nope/prog'] }), '"command"', /\/nope\/prog.*not installed/],
+    ['a working directory that is not there', tool({ cwd: 'nope' }), '"cwd"', /nope.*not there/],
+    ['a path to read that is not there', tool({ read: ['/nope'] }), '"read"', /\/nope.*not there/],
+    ['a variable no environment can hold', tool({ env: { 'A=B': 'x' } }), '"env"', /environment/],
+    ['an http header that is ours', JSON.stringify({ tools: { t: { description: 'd', http: { url: 'https://x.example', headers: { Host: 'y' } } } } }, null, 1), '"http"', /Host.*cannot be set/],
+    ['an MCP server with a name nobody can type', JSON.stringify({ mcpServers: { 'a/b': { command: 'sh' } } }, null, 1), '"a/b"', /name must be/],
+    ['a model header that cannot be sent', JSON.stringify({ model: { provider: 'openai', base_url: 'http://127.0.0.1:1/v1', headers: { 'x!y': 'v' } } }, null, 1), '"model"', /header/],
+    ['a keys file that is not there', jwt({ keys_file: 'nope' }), '"keys_file"', /nope.*cannot be read/],
+    ['a keys file without a fitting key', jwt({ keys_file: 'parley.json' }), '"keys_file"', /cannot be used: .*fits the configured algorithms/],
+    ['an HS256 secret that is too short', jwt({ keys_file: 'short', algorithms: ['HS256'] }), '"keys_file"', /at least 32 bytes/],
+];
+
+for (const [what, text, word, reason] of MISSING) {
+    test(`${what} is refused by check as by serve, with file, line and reason`, async (t) => {
+        const at = file(t, text), cwd = path.dirname(at);
+        fs.writeFileSync(path.join(cwd, 'short'), 'abc');
+        for (const command of ['check', 'serve', 'tools']) {
+            if (command === 'tools' && (what.includes('key') || what.includes('secret'))) continue;
+            const r = await parley([command, '--config', at], { cwd });
+            same(r.code, 1, `${command}: ${r.err}${r.out}`);
+            check(r.err.includes(`${at}:${lineOf(text, word)}: `), `${command} names line ${lineOf(text, word)}: ${r.err}`);
+            check(reason.test(r.err), `${command} says why: ${r.err}`);
+        }
+    });
+}
+
+test('what is missing on this machine is told at once too', async (t) => {
+    const r = await parley(['check', '--config', file(t, { tools: { a: { description: 'd', exec: { command: ['/nope/a'] } }, b: { description: 'd', exec: { command: ['/nope/b'] } } } })]);
+    check(r.code === 1 && /nope\/a/.test(r.err) && /nope\/b/.test(r.err), r.err);
+});
+
+test('check leaves nothing behind and needs no server to be up', async (t) => {
+    const at = file(t, { mcpServers: { a: { url: 'http://127.0.0.1:1/mcp' }, b: { command: '/nope/server' } }, tools: { c: { description: 'd', exec: { command: ['sh'] } } } });
+    const r = await parley(['check', '--config', at], { cwd: path.dirname(at) });
+    same([r.code, r.err], [0, '']);
+    same(fs.readdirSync(path.dirname(at)), ['parley.json']);
+});
+
 test('every mistake is told at once', async (t) => {
     const r = await parley(['check', '--config', file(t, '{\n "logg": "info",\n "max_iterations": true\n}')]);
     check(/logg/.test(r.err + r.out) && /max_iterations/.test(r.err + r.out), r.err + r.out);
@@ -88,7 +131,7 @@ test('a store that cannot be written is told, and exit is 1', async (t) => {
     for (const store of stores) {
         const r = await parley(['serve', '--listen', '127.0.0.1:0', '--store', store], { cwd: dir });
         same(r.code, 1, `${store}: ${r.err}`);
-        check(r.err.includes(store.replace(/^mysql:\/\//, '')) || r.err.includes(path.dirname(store)), `names it: ${r.err}`);
+        check(r.err.includes(store.replace(/^(mysql:\/\/).*/, '$1')) || r.err.includes(path.dirname(store)), `names it: ${r.err}`);
     }
 });
 
