@@ -193,6 +193,7 @@ void config_explain_model(const struct config *c, FILE *out);
 const struct config_page  *config_page(const struct config *c, struct str name);    /* STR_NONE or "": the default; NULL: unknown */
 const struct config_model *config_model(const struct config *c, struct str name);
 const struct config_action *config_action(const struct config *c, struct str name);
+bool config_principal_fits(struct str name);         /* may be the name of a principal */
 bool config_has_auth(const struct config *c);        /* somebody must prove who they are */
 bool config_is_public(const struct config *c);       /* listens beyond loopback */
 

@@ -5,6 +5,7 @@
  */
 #include <uv.h>
 
+#include "base/utf8.h"
 #include "config_private.h"
 
 /* --- bearer keys -------------------------------------------------------------------- */
@@ -47,11 +48,11 @@ static unsigned read_bits(struct config_build *b, const struct jv *list, const s
 }
 
 /* It is part of the name of every log, and stands in log lines. */
-static bool principal_fits(struct str name)
+bool config_principal_fits(struct str name)
 {
     for (size_t i = 0; i < name.len; i++)
         if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f) return false;
-    return name.len <= PRINCIPAL_MAX;
+    return name.len > 0 && name.len <= PRINCIPAL_MAX && utf8_valid(name);
 }
 
 static void read_bearer(struct config_build *b, const struct jv *v)
@@ -66,7 +67,7 @@ static void read_bearer(struct config_build *b, const struct jv *v)
         return;
     }
     if (k.principal.len == 0) cfg_bad(b, v, "a key needs \"principal\": the name of the person or program it belongs to");
-    if (!principal_fits(k.principal)) cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters", PRINCIPAL_MAX);
+    else if (!config_principal_fits(k.principal)) cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters", PRINCIPAL_MAX);
     if (jv_get(v, "roles")) k.roles = read_bits(b, jv_get(v, "roles"), ROLES, "roles user, approver, admin");
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {

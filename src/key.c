@@ -41,19 +41,31 @@ static void write_entry(struct buf *b, const char *hex, const char *name, int ro
     jw_end_obj(&w);
 }
 
+/* The line that is printed must be one that `check` takes. */
+static bool sound(int argc, char **words)
+{
+    if (argc && !config_principal_fits(str_c(words[0]))) {
+        fprintf(stderr, "parley: a name has 1 to %d bytes of UTF-8 and no control characters; say parley key NAME.\n", PRINCIPAL_MAX);
+        return false;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (known_role(words[i])) continue;
+        fprintf(stderr, "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n", words[i]);
+        return false;
+    }
+    return true;
+}
+
 int cli_key(int argc, char **argv)
 {
-    char       key[80], hex[65];
-    struct buf b;
+    struct cli_line line;
+    char            key[80], hex[65];
+    struct buf      b;
 
-    for (int i = 0; i < argc; i++) {
-        if (argv[i][0] != '-' && (i == 0 || known_role(argv[i]))) continue;
-        fprintf(stderr, "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n", argv[i]);
-        return 2;
-    }
+    if (!cli_read(argc, argv, "", argc, &line) || !sound(line.count, line.words)) return 2;
     if (!make_key(key, hex)) { fprintf(stderr, "parley: out of memory.\n"); return 1; }
     buf_init(&b, 0);
-    write_entry(&b, hex, argc ? argv[0] : "somebody", argc - 1, argv + 1);
+    write_entry(&b, hex, line.count ? line.words[0] : "somebody", line.count - 1, line.words + 1);
     buf_chr(&b, '\0');
     if (b.err) { fprintf(stderr, "parley: out of memory.\n"); buf_done(&b); return 1; }
     printf("%s\n\nThis key is shown once; hand it over and keep no copy. In the configuration, under \"auth\": {\"keys\": [...]}:\n\n  %s\n", key, b.ptr);

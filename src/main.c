@@ -1,6 +1,9 @@
 /* main.c -- reads the command line and hands over: no logic. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "tool/keeper.h"
@@ -29,16 +32,49 @@ static const char HELP[] =
 
 struct command_line { const char *name; int (*run)(int argc, char **argv); };
 
-int main(int argc, char **argv)
+/* A descriptor below 3 that is closed would be given to a file or a socket, and be written to in the belief
+ * that it is stdout. The one for stdout is made for reading: what is printed must fail, not vanish. */
+static void fill_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY);
+}
+
+static bool asks_for_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
+
+static int run(const struct command_line *c, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (asks_for_help(argv[i])) { fputs(HELP, stdout); return 0; }
+    return c->run(argc, argv);
+}
+
+static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
         { "serve", cli_serve }, { "check", cli_check }, { "models", cli_models }, { "tools", cli_tools }, { "key", cli_key } };
-    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
-        if (strcmp(name, COMMANDS[i].name) == 0) return COMMANDS[i].run(argc - 2, argv + 2);
+        if (strcmp(name, COMMANDS[i].name) == 0) return run(&COMMANDS[i], argc - 2, argv + 2);
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) { printf("parley %s\n", PARLEY_VERSION); return 0; }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) { fputs(HELP, stdout); return 0; }
+    if (asks_for_help(name) || strcmp(name, "help") == 0) { fputs(HELP, stdout); return 0; }
     fprintf(stderr, "parley: there is no command \"%s\"; parley --help lists them.\n", name);
     return 2;
+}
+
+/* A key that was printed to a full disk is lost, and whoever asked for it must know. */
+static int flushed(int status)
+{
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed) return status;
+    fprintf(stderr, "parley: the output could not be written%s%s; it is lost.\n", errno ? ": " : "", errno ? strerror(errno) : "");
+    return status ? status : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
+    fill_standard();
+    return flushed(choose(argc, argv));
 }

@@ -1,9 +1,11 @@
 // Configurations: `parley check` explains good ones and refuses bad ones with file,
 // line and reason; `parley serve` refuses the same and what only a start can show.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { ROOT, check, parley, same, skip, test } from './lib.mjs';
+import { BIN, ROOT, check, parley, same, skip, test } from './lib.mjs';
 
 function file(t, text) {
     const at = path.join(t.folder(), 'parley.json');
@@ -153,4 +155,85 @@ test('the command line helps', async (t) => {
         same([args.join(' '), r.code], [args.join(' '), 2]);
         check(r.err.length > 10, 'says why');
     }
+});
+
+// Through a shell, which can close what a program expects to find open.
+async function shell(t, script, cwd = t.folder()) {
+    const child = spawn('sh', ['-c', script, 'sh', BIN], { cwd, env: { PATH: process.env.PATH }, stdio: ['pipe', 'pipe', 'pipe'] });
+    let out = '', err = '';
+    child.stdout.setEncoding('utf8').on('data', (d) => { out += d; });
+    child.stderr.setEncoding('utf8').on('data', (d) => { err += d; });
+    child.stdin.end();
+    const [code, signal] = await once(child, 'close');
+    return { code: signal ?? code, out, err };
+}
+
+test('a closed stdin, stdout or stderr is no reason to abort', async (t) => {
+    for (const [script, code] of [
+        ['"$1" tools <&-', 0], ['"$1" tools call get_weather \'{"city":"Oslo"}\' <&-', 0], ['"$1" models --check 2>&-', 0],
+        ['"$1" tools 2>&-', 0], ['"$1" tools <&- 2>&-', 0], ['"$1" check <&- 2>&-', 0], ['"$1" tools >&-', 1], ['"$1" tools <&- >&- 2>&-', 1]]) {
+        const r = await shell(t, script);
+        same([script, r.code], [script, code], r.err);
+    }
+});
+
+test('output that could not be written is told, and exit is 1', async (t) => {
+    for (const script of ['"$1" key ada >/dev/full', '"$1" key ada >&-', '"$1" check >/dev/full', '"$1" --help >/dev/full', '"$1" tools >/dev/full']) {
+        const r = await shell(t, script);
+        same([script, r.code], [script, 1], r.err);
+        check(/output could not be written/.test(r.err), `${script}: ${r.err}`);
+    }
+});
+
+test('options may stand anywhere among the words', async (t) => {
+    const at = file(t, { tools: {}, demo: { tools: true } });
+    const weather = ['get_weather', '{"city":"Oslo"}'];
+    for (const args of [['models', '--check', '--config', at], ['models', '--config', at, '--check'], ['tools', 'call', '--config', at, ...weather],
+        ['tools', '--config', at, 'call', ...weather], ['tools', 'call', weather[0], '--config', at, weather[1]], ['tools', 'call', ...weather, '--config', at]]) {
+        const r = await parley(args);
+        same([args.join(' '), r.code], [args.join(' '), 0], r.err);
+    }
+    for (const args of [['tools', 'cal', ...weather], ['tools', 'call', 'get_weather'], ['tools', 'call', ...weather, 'more'], ['models', 'x'], ['check', at], ['check', '--check'],
+        ['check', '--config', at, '--config', at], ['serve', 'x']]) {
+        const r = await parley(args, { cwd: t.folder() });
+        same([args.join(' '), r.code], [args.join(' '), 2], r.err);
+        check(r.err.length > 10, 'says why');
+    }
+});
+
+test('every command helps when asked', async () => {
+    for (const command of ['serve', 'check', 'models', 'tools', 'key']) for (const word of ['--help', '-h']) {
+        const r = await parley([command, word]);
+        same([command, r.code, r.err], [command, 0, '']);
+        check(/parley serve/.test(r.out), r.out);
+    }
+    same((await parley(['tools', 'call', '--help'])).code, 0);
+});
+
+test('a key is made only for a name that check takes', async (t) => {
+    for (const name of ['', 'a\nb', 'x'.repeat(2000), '\x7f']) {
+        const r = await parley(['key', name]);
+        same([JSON.stringify(name.slice(0, 9)), r.code, r.out], [JSON.stringify(name.slice(0, 9)), 2, '']);
+        check(/name/.test(r.err) && !/\n./.test(r.err), r.err);
+    }
+    same((await shell(t, '"$1" key "$(printf \'\\377\')"')).code, 2, 'no UTF-8');
+    for (const name of ['ada', 'Zo\u00eb "z"']) {
+        const r = await parley(['key', name, 'admin']), entry = JSON.parse(r.out.trim().split('\n').at(-1));
+        same([r.code, entry.principal], [0, name]);
+        same((await parley(['check', '--config', file(t, { auth: { keys: [entry] } })])).code, 0);
+    }
+    same((await parley(['key', 'ada', 'root'])).code, 2);
+});
+
+test('check counts the tools of an MCP server that have a policy of their own, and says what the others have', async (t) => {
+    const r = await parley(['check', '--config', file(t, { mcpServers: { s: { url: 'https://x.example/mcp', confirm: { read: 'never', '*': 'never' } } } })]);
+    same(r.code, 0, r.err);
+    check(/1 tool with a policy of its own, for the others nobody is asked/.test(r.out), r.out);
+});
+
+test('a tool whose risk is not said is not called low, and half a second is not none', async (t) => {
+    const at = file(t, { demo: { tools: false }, tools: { a: { description: 'd', client: true, timeout: 0.5 }, b: { description: 'd', client: true, risk: 'high' } } });
+    const r = await parley(['tools', '--config', at]);
+    same(r.code, 0, r.err);
+    check(/a {2}\(client[^]*?confirm "never", timeout 0\.5 s\n[^]*?b {2}\(client[^]*?risk high, timeout 60 s\n/.test(r.out), r.out);
 });
