@@ -123,8 +123,13 @@ static void explain_server(const struct config_mcp *m, FILE *out)
     fputs(": ", out);
     put(out, jv_str_at(m->def, m->http ? "url" : "command"), 120);
     fputs(", ", out);
-    if (per_tool) fprintf(out, "%u tool%s with a policy of their own, for the others ", confirm->count, confirm->count == 1 ? "" : "s");
-    put_policy(out, per_tool ? NULL : confirm, "always");
+    if (per_tool) {
+        const struct jv *others = jv_get(confirm, "*");
+        unsigned         own = confirm->count - (others != NULL);
+        fprintf(out, "%u tool%s with a policy of %s own, for the others ", own, own == 1 ? "" : "s", own == 1 ? "its" : "their");
+        confirm = others;
+    }
+    put_policy(out, confirm, "always");
     fputs(m->trust_annotations ? ", its annotations are trusted\n" : "\n", out);
 }
 
