@@ -81,6 +81,7 @@ static void check_pattern(struct config_build *b, const struct jv *at, struct st
     arena_init(&scratch, 0);
     enum err e = pattern_compile(&scratch, source, &p);
     arena_done(&scratch);
+    if (e == ERR_NOMEM) b->c->arena.failed = true;      /* told as such, not passed over */
     if (e == ERR_SYNTAX) cfg_bad(b, at, "the pattern \"" STR_FMT "\" is no regular expression; is a bracket open?", STR_ARG(str_cut(source, 80)));
     if (e == ERR_UNSUPPORTED)
         cfg_warn(b, at, "the pattern \"" STR_FMT "\" is not checked: look-around, back references, \\p{} and very long repetitions are not understood",
