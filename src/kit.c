@@ -126,7 +126,7 @@ static void fill_tool(const struct config_tool *c, struct tool *t)
 {
     t->description = c->description;
     t->schema_text = c->input_schema ? c->input_schema->raw : STR("{\"type\":\"object\"}");
-    t->risk = c->risk.len ? c->risk : STR("low");
+    t->risk = c->risk;
     t->intent = c->intent;
     t->ask = c->ask;
     t->idempotent = c->idempotent;

@@ -70,8 +70,8 @@ static void list_tool(const struct tool *t)
 {
     printf(STR_FMT "  (" STR_FMT "%s)\n  ", STR_ARG(t->name), STR_ARG(t->source), t->where == TOOL_CLIENT ? ", runs in the browser" : "");
     print_safe(stdout, t->description);
-    printf("\n  confirm " STR_FMT ", risk " STR_FMT "%s, timeout %u s\n  input " STR_FMT "\n", STR_ARG(t->confirm_text), STR_ARG(t->risk),
-           t->idempotent ? ", idempotent" : "", t->timeout_ms / 1000, STR_ARG(t->schema_text));
+    printf("\n  confirm " STR_FMT "%s" STR_FMT "%s, timeout %g s\n  input " STR_FMT "\n", STR_ARG(t->confirm_text), t->risk.len ? ", risk " : "",
+           STR_ARG(t->risk), t->idempotent ? ", idempotent" : "", t->timeout_ms / 1000.0, STR_ARG(t->schema_text));
 }
 
 static int list(struct bench *b)
