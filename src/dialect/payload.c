@@ -95,7 +95,8 @@ void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, con
     jw_kstr(w, "tool_use_id", c->id);
     payload_input(w, "input", c);
     jw_kstr(w, "ask", a->ask);
-    jw_kstr(w, "risk", a->risk);
+    jw_key(w, "risk");
+    jw_str_or_null(w, a->risk);
     write_time(w, "expires_at", a->expires_ms);
     if (a->schema.ptr) jw_kraw(w, "schema", a->schema);
 }

@@ -26,7 +26,8 @@ void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct
         clock_rfc3339(a->expires_ms, time);
         jw_kstrz(w, "expiresAt", time);
     }
-    jw_kstr(w, "risk", a->risk);
+    jw_key(w, "risk");
+    jw_str_or_null(w, a->risk);
     jw_kstr(w, "argsSha256", a->digest);
     jw_end_obj(w);
 }

@@ -10,7 +10,8 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     jw_kraw(w, "input_schema", t->schema_text);
     jw_kstrz(w, "where", t->where == TOOL_CLIENT ? "client" : "server");
     jw_kraw(w, "confirm", t->confirm_text.len ? t->confirm_text : STR("\"never\""));
-    jw_kstr(w, "risk", t->risk);
+    jw_key(w, "risk");
+    jw_str_or_null(w, t->risk.len ? t->risk : STR_NONE);
     jw_kbool(w, "idempotent", t->idempotent);
     jw_kstr(w, "source", t->source);
     jw_kint(w, "runs", (int64_t)t->runs);

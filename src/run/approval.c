@@ -53,7 +53,7 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     enum err           e = tool ? tool_digest(tool, digest) : OK;
     f->id = approval_id(a, c);
     f->tool = c->tool;
-    f->risk = tool && tool->risk.len ? tool->risk : STR("low");
+    f->risk = tool && tool->risk.len ? tool->risk : STR_NONE;
     f->digest = approval_digest(a, c);
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
     if (!f->ask.ptr) f->ask = question(a, tool, c);

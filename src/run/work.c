@@ -385,7 +385,7 @@ static void finish_job(struct job *j, const struct tool_result *r)
     j->result.resume = arena_dup(a, r->resume);
     if (j->timed_out && r->outcome == TOOL_CANCELLED) {
         j->result.outcome = TOOL_FAILED;
-        j->result.text = arena_printf(a, "Timed out after %u s.", j->tool.tool->timeout_ms / 1000);
+        j->result.text = arena_printf(a, "Timed out after %g s.", j->tool.tool->timeout_ms / 1000.0);
     }
     thread_post(j->thread, j->done);
 }

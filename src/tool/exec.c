@@ -51,8 +51,8 @@ static enum tool_outcome without_end(struct exec_job *x, int status, struct buf 
     switch (x->reason) {
     case CANCELLED: return policy_stopped(x->job->tool, !never_ran(x, status), text);
     case TIMEOUT:
-        buf_printf(text, "It did not finish within %u s and was ended. Whether it had an effect is not known.",
-                   (x->job->tool->timeout_ms + 999) / 1000);
+        buf_printf(text, "It did not finish within %g s and was ended. Whether it had an effect is not known.",
+                   x->job->tool->timeout_ms / 1000.0);
         return TOOL_UNKNOWN;
     case OUTPUT:
         buf_printf(text, "It wrote more than %zu bytes and was ended. Whether it had an effect is not known.",

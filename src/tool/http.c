@@ -111,7 +111,7 @@ static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf
     }
     if (x->too_long) buf_printf(text, "It answered with more than %zu bytes.", x->tool->response_max);
     else if (code == CURLE_OPERATION_TIMEDOUT)
-        buf_printf(text, "It did not answer within %u s.", (x->job->tool->timeout_ms + 999) / 1000);
+        buf_printf(text, "It did not answer within %g s.", x->job->tool->timeout_ms / 1000.0);
     else if (x->check.sent) buf_printf(text, "The connection ended before its answer (%s).", curl_easy_strerror(code));
     else buf_printf(text, "It could not be reached (%s).", curl_easy_strerror(code));
     if (!x->check.sent) return TOOL_FAILED;

@@ -57,7 +57,7 @@ struct tool {
     enum tool_confirm confirm;
     const struct jv  *when;      /* CONFIRM_WHEN: the condition, see policy.h */
     struct str  confirm_text;    /* the policy as JSON text, for /v1/tools: "\"always\"" or the object */
-    struct str  risk;            /* "low" | "high" */
+    struct str  risk;            /* "low" | "high"; STR_NONE: nobody said */
     bool        idempotent;
     unsigned    timeout_ms;      /* default 60,000 */
     bool        own_clock;       /* its runner keeps the time: it knows what a timeout means, and stands still while a person is asked */

@@ -271,6 +271,17 @@ test('hold is for people: a call that waits only for a browser holds nobody up',
     check(s.payload.message.length > 0, 'the words');
 });
 
+test('a risk that nobody named is told as none, not as low', async (t) => {
+    const server = await t.serve({ config: { tools: { mail: { description: 'Sends a letter.', confirm: 'always', exec: { command: ['true'] } } }, actions: { go: { tool: 'mail' } } } });
+    same((await server.get('/v1/tools')).json.tools.find((x) => x.name === 'mail').risk, null);
+    const { thread } = await server.turn('hello');
+    await server.post(`/v1/threads/${thread}/actions`, { action: 'go' });
+    const f = await server.events(thread, '0.0');
+    same((await f.must('tool_confirmation')).data.risk, null);
+    await f.close();
+    same((await server.get('/v1/approvals')).json.approvals[0].risk, null);
+});
+
 test('a browser has as long as its tool is given', async (t) => {
     const server = await t.serve({ config: { tools: { place: { description: 'Where?', client: true, timeout: 0.05 } }, actions: { go: { tool: 'place' } } } });
     const { thread } = await server.turn('hello');
