@@ -104,7 +104,7 @@ function Bar({ call }: { call: Call }) {
       {...(value === null ? {} : { 'aria-valuenow': Math.round(value * 100), 'aria-valuemin': 0, 'aria-valuemax': 100 })}
     >
       <div
-        className={value === null ? 'bar-fill unknown' : 'bar-fill'}
+        className={value === null ? 'bar-fill endless' : 'bar-fill'}
         style={value === null ? undefined : { transform: `scaleX(${value})` }}
       />
     </div>
