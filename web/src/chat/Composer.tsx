@@ -113,7 +113,14 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
         onPaste={paste}
       />
       {stops ? (
-        <button type="button" className="round stop" onClick={onStop} disabled={stopping} aria-label="Stop the answer" title="Stop (Esc)">
+        <button
+          type="button"
+          className="round stop"
+          onClick={(e) => e.detail < 2 && onStop()} // the second of a double click was meant for Send, which stood here
+          disabled={stopping}
+          aria-label="Stop the answer"
+          title="Stop (Esc)"
+        >
           <Icon name="stop" />
         </button>
       ) : (
