@@ -6,7 +6,7 @@
  * Pictures come by the button, by paste, or dropped anywhere on the page.
  */
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
-import type { ClipboardEvent, KeyboardEvent, Ref } from 'react';
+import type { ClipboardEvent, KeyboardEvent, Ref, RefObject } from 'react';
 import type { FilePart } from '../protocol';
 import { accept, attach, limits } from './attach';
 import { Icon } from './icons';
@@ -43,6 +43,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
     onDraft(value);
   };
   useLayoutEffect(() => fit(area.current), [text]);
+  useWidth(area, fit);
   useImperativeHandle(ref, () => ({
     focus: () => area.current?.focus(),
     fill: (value, more = []) => {
@@ -143,6 +144,27 @@ function fit(el: HTMLTextAreaElement | null): void {
   if (!el) return;
   el.style.height = 'auto';
   el.style.height = `${el.scrollHeight}px`;
+}
+
+/* Another width breaks the lines elsewhere. In the next frame, since the height is changed there. */
+function useWidth(ref: RefObject<HTMLTextAreaElement | null>, changed: (el: HTMLTextAreaElement) => void): void {
+  useEffect(() => {
+    const el = ref.current;
+    if (!el) return;
+    let width = el.clientWidth;
+    let frame = 0;
+    const look = new ResizeObserver(() => {
+      if (el.clientWidth === width) return;
+      width = el.clientWidth;
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => changed(el));
+    });
+    look.observe(el);
+    return () => {
+      look.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, [ref, changed]);
 }
 
 /* ---- pictures ---- */
