@@ -278,3 +278,70 @@ test('the raw events are shown to developers', async (t) => {
   ok((await tab.$('.dev li').count()) > 5, 'events are listed');
   ok(/get_weather/.test(await tab.$('.dev ol').innerText()), 'with their content');
 });
+
+const sleeper = {
+  description: 'Takes its time and says nothing',
+  exec: { command: ['sh', '-c', 'sleep 60'] },
+  input_schema: { type: 'object' },
+  confirm: 'never',
+  timeout: 90,
+};
+
+test('a tool that runs without telling how far it is has a thin bar and nothing over its words', async (t) => {
+  const model = await t.model([{ text: 'One moment.', calls: [{ name: 'wait_long', arguments: {} }] }]);
+  const tab = await t.tab(await t.server({ model: model.config, tools: { wait_long: sleeper } }));
+  await tab.send('wait');
+  await tab.$('.tool[data-status="running"] .bar-fill.endless').waitFor();
+  const look = await tab.$('.bar-fill').evaluate((e) => {
+    const s = getComputedStyle(e);
+    return [e.offsetHeight, s.borderTopWidth, s.paddingTop];
+  });
+  equal(look, [2, '0px', '0px'], 'height, border, padding');
+});
+
+test('a double click on Send sends once and stops nothing', async (t) => {
+  const model = await t.model(['One two three four five six seven eight.'], { hold: true });
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.$('.composer textarea').fill('count');
+  await tab.$('.round').dblclick();
+  await tab.$('article.assistant .growing').waitFor();
+  model.release();
+  await tab.idle();
+  equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');
+  equal(await tab.$('.bubble').count(), 1, 'questions');
+});
+
+test('Escape in a field does what it does there, and the answer goes on', async (t) => {
+  const model = await t.model(['Good.', 'One two three four five six seven eight.'], { at: 0.5 });
+  const server = await t.server({ model: model.config });
+  const tab = await t.tab(server);
+  await tab.ask('hello');
+  model.held = new Promise((free) => (model.release = free));
+  await tab.send('count');
+  await tab.$('article.assistant .growing').waitFor();
+  const { keyboard } = tab.page;
+  await tab.$('article.user').first().hover();
+  await tab.$('article.user').first().getByRole('button', { name: 'Edit your message' }).click();
+  await tab.$('.edit textarea').waitFor();
+  await keyboard.press('Escape');
+  await tab.$('.edit').waitFor({ state: 'detached' });
+  await tab.$('.row').hover();
+  await tab.page.getByRole('button', { name: /^Rename/ }).click();
+  await tab.$('.rename').fill('never');
+  await keyboard.press('Escape');
+  await tab.$('.rename').waitFor({ state: 'detached' });
+  const search = tab.page.getByRole('searchbox', { name: 'Search conversations' });
+  await search.fill('hello');
+  await keyboard.press('Escape');
+  equal(await search.inputValue(), '', 'the search is empty again');
+  await keyboard.press('Escape');
+  await tab.page.setViewportSize({ width: 390, height: 780 });
+  await tab.page.getByRole('button', { name: 'Conversations' }).click();
+  await tab.$('.side-wrap.open').waitFor();
+  await keyboard.press('Escape');
+  await tab.page.waitForFunction(() => !document.querySelector('.side-wrap.open'));
+  model.release();
+  await tab.idle();
+  equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');
+  ok(!(await tab.$('.row-title').allInnerTexts()).includes('never'), 'the name is the old one');
+});

@@ -1,9 +1,9 @@
 /* App.tsx -- the page: list, conversation, composer, and what opens over them. */
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type RefObject } from 'react';
 import { Announcer } from '../chat/Announcer';
 import { Composer, type ComposerHandle } from '../chat/Composer';
 import { AskSheet } from '../chat/AskSheet';
-import { ChatContext, useNarrow, type ChatActions } from '../chat/context';
+import { ChatContext, useDrawers, useNarrow, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
@@ -56,7 +56,7 @@ export function App() {
   const composer = useRef<ComposerHandle>(null);
   const search = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState<Over>(null);
-  const [drawer, setDrawer] = useState(false);
+  const [drawer, setDrawer, closeDrawer, menu] = useDrawer(search);
   const [sent, setSent] = useState(0);
   const { state } = snap;
   const streaming = isStreaming(state) || session.awaitsFirstWord();
@@ -125,6 +125,7 @@ export function App() {
   );
 
   useShortcuts({
+    close: () => (drawer ? (closeDrawer(), true) : false),
     stop: () => (streaming ? (void session.stop(), true) : false),
     compose: () => composer.current?.focus(),
     search: () => (setDrawer(true), requestAnimationFrame(() => search.current?.focus())),
@@ -135,9 +136,10 @@ export function App() {
   });
 
   // Until the server has named it, a conversation is called by its first question.
-  const title = snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
+  const listed = lists.threads.find((t) => t.id === snap.id);
+  const title = listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
   useTitle(lists.inbox.length, title);
-  useReadMarks(snap.id, lists.threads.find((t) => t.id === snap.id)?.updated_at);
+  useReadMarks(snap.id, listed?.updated_at);
 
   const empty = state.messages.length === 0 && !state.open;
   const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
@@ -148,18 +150,19 @@ export function App() {
   return (
     <ChatContext value={actions}>
       <div className={prefs.developer ? 'app with-dev' : 'app'}>
-        <div className={drawer ? 'side-wrap open' : 'side-wrap'} onKeyDown={(e) => e.key === 'Escape' && setDrawer(false)}>
+        <div className={drawer ? 'side-wrap open' : 'side-wrap'}>
           <Sidebar current={snap.id} onOpen={open} searchRef={search} />
-          <button type="button" className="scrim" aria-label="Close the list" tabIndex={drawer ? 0 : -1} onClick={() => setDrawer(false)} />
+          <button type="button" className="scrim" aria-label="Close the list" tabIndex={drawer ? 0 : -1} onClick={closeDrawer} />
         </div>
-        <main className="main">
+        <main className="main" inert={drawer}>
           <header className="top">
             <button
+              ref={menu}
               type="button"
               className="quiet menu"
               aria-label="Conversations"
               aria-expanded={drawer}
-              onClick={() => setDrawer(!drawer)}
+              onClick={() => setDrawer(true)}
             >
               <Icon name="menu" />
             </button>
@@ -272,6 +275,25 @@ async function act(session: Session, action: SuggestedAction, leave: () => void)
 
 function editLast(): void {
   [...document.querySelectorAll<HTMLButtonElement>('article.user button[aria-label="Edit your message"]')].at(-1)?.click();
+}
+
+/* On a small screen the list lies over the page, which is out of reach meanwhile: the focus goes into it, and back to the button. */
+function useDrawer(search: RefObject<HTMLInputElement | null>) {
+  const [wanted, setWanted] = useState(false);
+  const small = useDrawers();
+  const open = small && wanted;
+  const menu = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!small) setWanted(false);
+  }, [small, wanted]);
+  useEffect(() => {
+    if (open) search.current?.closest('nav')?.querySelector('button')?.focus();
+  }, [open, search]);
+  const close = () => {
+    setWanted(false);
+    requestAnimationFrame(() => menu.current?.focus());
+  };
+  return [open, setWanted, close, menu] as const;
 }
 
 function useTitle(waiting: number, title: string | null): void {

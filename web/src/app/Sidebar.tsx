@@ -41,6 +41,11 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
             aria-label="Search conversations"
             value={query}
             onChange={(e) => setQuery(e.target.value)}
+            onKeyDown={(e) => {
+              if (e.key !== 'Escape' || !query) return;
+              e.preventDefault();
+              setQuery('');
+            }}
           />
         </label>
       </div>
@@ -106,11 +111,17 @@ function Row({
   onOpen: (id: string | null) => void;
 }) {
   const [editing, setEditing] = useState(false);
+  const link = useRef<HTMLAnchorElement>(null);
   const title = thread.title || 'Untitled';
-  if (editing) return <RenameBox thread={thread} title={title} onDone={() => setEditing(false)} />;
+  const done = (byKey: boolean) => {
+    setEditing(false);
+    if (byKey) requestAnimationFrame(() => link.current?.focus());
+  };
+  if (editing) return <RenameBox thread={thread} title={title} onDone={done} />;
   return (
     <li className={current ? 'row current' : 'row'} data-thread={thread.id}>
       <a
+        ref={link}
         href={addressOf(thread.id)}
         aria-current={current ? 'page' : undefined}
         onClick={(e) => {
@@ -157,14 +168,14 @@ function markOf(thread: ThreadInfo, current: boolean, waiting: boolean): React.R
   return null;
 }
 
-function RenameBox({ thread, title, onDone }: { thread: ThreadInfo; title: string; onDone: () => void }) {
+function RenameBox({ thread, title, onDone }: { thread: ThreadInfo; title: string; onDone: (byKey: boolean) => void }) {
   const [value, setValue] = useState(title);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
-  const save = () => {
+  const save = (byKey: boolean) => {
     const name = value.trim();
     if (name && name !== title) void rename(thread.id, name);
-    onDone();
+    onDone(byKey);
   };
   return (
     <li className="row">
@@ -175,10 +186,13 @@ function RenameBox({ thread, title, onDone }: { thread: ThreadInfo; title: strin
         maxLength={200}
         aria-label={`New name of ${title}`}
         onChange={(e) => setValue(e.target.value)}
-        onBlur={save}
+        onBlur={() => save(false)}
         onKeyDown={(e) => {
-          if (e.key === 'Enter' && !e.nativeEvent.isComposing) save();
-          if (e.key === 'Escape') onDone();
+          if (e.nativeEvent.isComposing) return;
+          if (e.key === 'Enter') save(true);
+          if (e.key !== 'Escape') return;
+          e.preventDefault(); // the drawer stays
+          onDone(true);
         }}
       />
     </li>

@@ -4,6 +4,8 @@ import { copyText } from '../chat/CopyButton';
 import { textOf, type ThreadState } from '../protocol';
 
 export interface Shortcuts {
+  /** Closes what lies over the page, if anything does. */
+  close(): boolean;
   stop(): boolean;
   compose(): void;
   search(): void;
@@ -16,6 +18,10 @@ export interface Shortcuts {
 function typing(e: KeyboardEvent): boolean {
   const t = e.target as HTMLElement | null;
   return !!t && (t.tagName === 'INPUT' || t.tagName === 'TEXTAREA' || t.isContentEditable);
+}
+
+function composing(e: KeyboardEvent): boolean {
+  return !!(e.target as HTMLElement).closest('.composer');
 }
 
 export function useShortcuts(shortcuts: Shortcuts): void {
@@ -33,7 +39,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 
 function handle(e: KeyboardEvent, s: Shortcuts): boolean {
   const mod = e.ctrlKey || e.metaKey;
-  if (e.key === 'Escape') return s.stop();
+  // Other fields have their own Escape: what they do with it is all that it does.
+  if (e.key === 'Escape') return s.close() || ((!typing(e) || composing(e)) && s.stop());
   if (mod && !e.shiftKey && e.key.toLowerCase() === 'k') return (s.search(), true);
   if (mod && e.shiftKey && e.key.toLowerCase() === 'o') return (s.fresh(), true);
   if (mod && e.shiftKey && e.key.toLowerCase() === 'c') return copyLast(s);

@@ -150,10 +150,13 @@ export async function loadMore(): Promise<void> {
 export async function rename(id: string, title: string): Promise<void> {
   const before = lists.threads;
   set({ threads: before.map((t) => (t.id === id ? { ...t, title } : t)) });
-  await api.rename(id, title).catch(() => {
+  try {
+    await api.rename(id, title);
+    refreshSoon(); // a list that was under way has the old name
+  } catch {
     set({ threads: before });
     notice('The name could not be changed.');
-  });
+  }
 }
 
 const undo_ms = 6000;

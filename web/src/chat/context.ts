@@ -41,12 +41,21 @@ export interface VersionSwitcher {
 export const VersionContext = createContext<VersionSwitcher>({ places: new Map(), old: new Set(), show: () => undefined });
 
 /* A phone: what needs a decision stands above the composer there (AskSheet). */
-const narrow = typeof matchMedia === 'function' ? matchMedia('(max-width: 560px)') : null;
+const narrow = media('(max-width: 560px)');
+/* The list of conversations is a drawer there (page.css). */
+const drawers = media('(max-width: 899px)');
 
-export function useNarrow(): boolean {
+export const useNarrow = () => useMedia(narrow);
+export const useDrawers = () => useMedia(drawers);
+
+function media(query: string): MediaQueryList | null {
+  return typeof matchMedia === 'function' ? matchMedia(query) : null;
+}
+
+function useMedia(list: MediaQueryList | null): boolean {
   return useSyncExternalStore(
-    (f) => (narrow?.addEventListener('change', f), () => narrow?.removeEventListener('change', f)),
-    () => narrow?.matches ?? false,
+    (f) => (list?.addEventListener('change', f), () => list?.removeEventListener('change', f)),
+    () => list?.matches ?? false,
   );
 }
 
