@@ -194,6 +194,18 @@ test('an argument that does not fit says how long it is', async (t) => {
   ok((await card.innerText()).includes('the end'), 'nothing is left out');
 });
 
+test('an argument that is long but fits has no hint', async (t) => {
+  const words = 'a long letter '.repeat(25);
+  const model = await t.model([{ calls: [{ name: 'send_letter', arguments: { words } }] }]);
+  const tab = await t.tab(await t.server({ model: model.config, tools: { send_letter: letter } }));
+  await tab.send('write');
+  const card = await tab.card();
+  equal(await card.locator('.arg-long').count(), 0, 'hints');
+  await tab.page.setViewportSize({ width: 570, height: 800 });
+  await tab.page.setViewportSize({ width: 360, height: 800 });
+  await tab.$('.ask-sheet .arg-long').waitFor();
+});
+
 test('a click on a dead socket goes over HTTP, and says so', async (t) => {
   const server = await t.server();
   const proxy = await t.proxy(server);

@@ -4,7 +4,7 @@
  * complete and with nothing hidden in them. A click that lands as the card
  * appears is not taken: it was meant for what stood there before.
  */
-import { useEffect, useId, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { isObject, type Call } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 import { useChat, useNow } from './context';
@@ -21,9 +21,11 @@ export function ApprovalCard({ call }: { call: Call }) {
   const [asksReason, setAsksReason] = useState(false);
   const [reason, setReason] = useState('');
   const title = useId();
+  const card = useRef<HTMLElement>(null);
+  useLeaveFocus(card, call.id);
   const busy = approval.sending !== undefined;
   const decide = (confirmed: boolean) => {
-    if (armed) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+    if (armed && !busy) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
   };
   const keys = (e: KeyboardEvent) => {
     if (!e.altKey || busy || asksReason) return; // there Alt types letters
@@ -34,6 +36,7 @@ export function ApprovalCard({ call }: { call: Call }) {
   };
   return (
     <section
+      ref={card}
       className="ask"
       aria-labelledby={title}
       data-approval={approval.id}
@@ -76,11 +79,11 @@ export function ApprovalCard({ call }: { call: Call }) {
       <div className="ask-buttons">
         {/* With a wish in the box there is no yes: it would not be followed. */}
         {!asksReason && (
-          <button type="button" className="button ask-yes" disabled={busy} onClick={() => decide(true)}>
+          <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
             {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
           </button>
         )}
-        <button type="button" className="button outline" disabled={busy} onClick={() => decide(false)}>
+        <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
           {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
         </button>
         {asksReason ? (
@@ -95,6 +98,26 @@ export function ApprovalCard({ call }: { call: Call }) {
       </div>
     </section>
   );
+}
+
+/* The card goes away with the focus in it: its record, which stands in its place, takes it over. */
+let leftFocus: string | null = null;
+
+function useLeaveFocus(card: RefObject<HTMLElement | null>, call: string): void {
+  useLayoutEffect(() => {
+    const el = card.current;
+    return () => {
+      if (el?.contains(document.activeElement)) leftFocus = call;
+    };
+  }, [card, call]);
+}
+
+function useTakeFocus(record: RefObject<HTMLElement | null>, call: string): void {
+  useLayoutEffect(() => {
+    if (leftFocus !== call) return;
+    leftFocus = null;
+    if (document.activeElement === document.body) record.current?.focus({ preventScroll: true });
+  }, [record, call]);
 }
 
 function whereOf(tool: ToolInfo | undefined): string {
@@ -157,9 +180,20 @@ export function Arguments({ input }: { input: unknown }) {
   );
 }
 
-/* More than this may stand below the fold of its box (12rem): that is said, since scrollbars hide. */
-const foldMax = 300;
-const linesMax = 7;
+/* What stands below the fold of its box is said to be there, since scrollbars hide. */
+function useFold(box: RefObject<HTMLElement | null>): boolean {
+  const [folds, setFolds] = useState(false);
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (!el) return;
+    const measure = () => setFolds(el.scrollHeight > el.clientHeight);
+    measure();
+    const look = new ResizeObserver(measure);
+    look.observe(el);
+    return () => look.disconnect();
+  }, [box]);
+  return folds;
+}
 
 function Shown({ text, json = false }: { text: string; json?: boolean }) {
   const pieces = reveal(text);
@@ -172,16 +206,17 @@ function Shown({ text, json = false }: { text: string; json?: boolean }) {
       p.text
     ),
   );
-  const long = text.length > foldMax || text.split('\n').length > linesMax;
+  const box = useRef<HTMLElement>(null);
+  const long = useFold(box);
   return (
     <>
       {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
       {json ? (
-        <pre className="wraps" tabIndex={long ? 0 : undefined}>
+        <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
           {body}
         </pre>
       ) : (
-        <span className="arg" tabIndex={long ? 0 : undefined}>
+        <span ref={box} className="arg" tabIndex={long ? 0 : undefined}>
           {text === '' ? <i className="meta">empty</i> : body}
         </span>
       )}
@@ -201,11 +236,14 @@ const verdict = {
 export function ApprovalRecordLine({ call }: { call: Call }) {
   const chat = useChat();
   const [open, setOpen] = useState(false);
+  const line = useRef<HTMLButtonElement>(null);
+  useTakeFocus(line, call.id);
   const a = call.approval!;
   const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${chat.name(a.decidedBy)}` : '';
   return (
     <div className="record" data-decision={a.status}>
       <button
+        ref={line}
         type="button"
         className="record-line"
         aria-expanded={open}

@@ -24,7 +24,7 @@ export function AskSheet({ calls }: { calls: Call[] }) {
       <header>
         <button type="button" className="sheet-fold" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           <Icon name="chevron" size={16} />
-          <span>{folded ? (call.approval?.ask ?? humanName(call.name)) : 'A new message sets this aside'}</span>
+          <span>{folded ? (call.approval?.ask ?? humanName(call.name)) : 'A message sets it aside'}</span>
         </button>
         {calls.length > 1 && (
           <>
