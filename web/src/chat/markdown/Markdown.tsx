@@ -4,7 +4,7 @@
  * draws the last block and nothing else. There is no way from text to HTML.
  */
 import { Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react';
-import { GrowingBlocks, readFence, readList, readTable, splitBlocks, type Block } from './blocks';
+import { GrowingBlocks, halfTable, readFence, readList, readTable, splitBlocks, type Block } from './blocks';
 import { CodeBlock } from './CodeBlock';
 import { hostOf, parseInline, safeHref, type Inline } from './inline';
 
@@ -60,17 +60,24 @@ const BlockView = memo(function BlockView({ type, src, open }: BlockProps): Reac
     case 'list':
       return <List src={src} open={open} />;
     case 'quote':
-      return <blockquote>{nested(src.replace(/^ {0,3}> ?/gm, ''), open)}</blockquote>;
+      return <blockquote dir={dirOf(src)}>{nested(src.replace(/^ {0,3}> ?/gm, ''), open)}</blockquote>;
     case 'table':
-      return <Table src={src} />;
+      return <Table src={src} open={open} />;
     case 'rule':
       return <hr />;
-    case 'paragraph':
+    case 'paragraph': {
+      const half = open ? halfTable(src) : src.length;
       return (
-        <p dir="auto" className={open ? 'caret' : undefined}>
-          {inline(src, open)}
-        </p>
+        <>
+          {half > 0 && (
+            <p dir="auto" className={open ? 'caret' : undefined}>
+              {inline(src.slice(0, half), open)}
+            </p>
+          )}
+          {half < src.length && <Table src={src.slice(half)} open />}
+        </>
       );
+    }
   }
 });
 
@@ -94,7 +101,21 @@ function Heading({ src, open }: { src: string; open: boolean }) {
 function List({ src, open }: { src: string; open: boolean }) {
   const { ordered, start, loose, items } = readList(src);
   const children = items.map((item, i) => <Item key={i} src={item} loose={loose} open={open && i === items.length - 1} />);
-  return ordered ? <ol start={start}>{children}</ol> : <ul>{children}</ul>;
+  const dir = dirOf(src);
+  return ordered ? (
+    <ol start={start} dir={dir}>
+      {children}
+    </ol>
+  ) : (
+    <ul dir={dir}>{children}</ul>
+  );
+}
+
+/* dir="auto" does not look into children that have a direction of their own. The first letter decides here too. */
+const rightToLeft = /^(?:\[[xX]\]|\P{L})*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+
+function dirOf(src: string): 'rtl' | 'ltr' {
+  return rightToLeft.test(src) ? 'rtl' : 'ltr';
 }
 
 const Item = memo(function Item({ src, loose, open }: { src: string; loose: boolean; open: boolean }) {
@@ -114,22 +135,22 @@ const Item = memo(function Item({ src, loose, open }: { src: string; loose: bool
   );
 });
 
-function Table({ src }: { src: string }) {
+function Table({ src, open }: { src: string; open: boolean }) {
   const { head, align, rows } = readTable(src);
-  const cell = (text: string, i: number, Tag: 'th' | 'td') => (
+  const cell = (text: string, i: number, Tag: 'th' | 'td', last: boolean) => (
     <Tag key={i} className={align[i] ? `to-${align[i]}` : undefined} dir="auto">
-      {inline(text, false)}
+      {inline(text, open && last)}
     </Tag>
   );
   return (
     <div className="table" tabIndex={0} role="group" aria-label="Table, scrolls sideways">
       <table>
         <thead>
-          <tr>{head.map((c, i) => cell(c, i, 'th'))}</tr>
+          <tr>{head.map((c, i) => cell(c, i, 'th', rows.length === 0))}</tr>
         </thead>
         <tbody>
           {rows.map((r, n) => (
-            <tr key={n}>{r.map((c, i) => cell(c, i, 'td'))}</tr>
+            <tr key={n}>{r.map((c, i) => cell(c, i, 'td', n === rows.length - 1))}</tr>
           ))}
         </tbody>
       </table>

@@ -145,6 +145,12 @@ export class GrowingBlocks {
 
 /* ---- inside blocks ---- */
 
+/** Where, in a paragraph that grows, a table begins whose second line has not come yet; its length if there is none. */
+export function halfTable(src: string): number {
+  const m = /(?:^|\n)( {0,3}\|[^\n]*(?:\n[|:\- \t]*)?)$/.exec(src);
+  return m ? src.length - m[1]!.length : src.length;
+}
+
 export interface CodeSource {
   language: string;
   code: string;

@@ -2,7 +2,8 @@
  *
  * A small recursive reader that gives a tree. With `open` the text is still
  * growing: what is half written (a bold that has no end yet, half a link) is
- * read as if its end had come, so that raw marks do not flash by. HTML is text.
+ * read as if its end had come, so that raw marks do not flash by. HTML is text,
+ * but for a line break; entities are the characters they stand for, as text.
  */
 
 export type Inline =
@@ -15,7 +16,8 @@ export type Inline =
 
 const depthMax = 8; // deeper nesting is noise, or an attack on the stack
 const reachMax = 4000; // how far a mark looks for its end: hostile text must not cost n²
-const special = /[\\`*_~[\]!<\n]|https?:\/\//g;
+const labelMax = 200; // a bracket that stays open for longer is no link
+const special = /[\\`*_~[\]!<&\n]|https?:\/\//g;
 
 interface Reader {
   src: string;
@@ -63,7 +65,9 @@ function readOne(r: Reader, at: number, out: Inline[], depth: number): number {
     case '!':
       return image(r, at, out) || put(out, c);
     case '<':
-      return autolink(r, at, out) || put(out, c);
+      return autolink(r, at, out) || htmlBreak(r, at, out) || put(out, c);
+    case '&':
+      return entity(r, at, out) || put(out, c);
     case '\n':
       return lineBreak(r, at, out);
     case 'h':
@@ -98,6 +102,65 @@ function lineBreak(_r: Reader, _at: number, out: Inline[]): number {
     out.push({ type: 'break' });
   } else text(out, '\n');
   return 1;
+}
+
+function htmlBreak(r: Reader, at: number, out: Inline[]): number {
+  const m = /^<br[ \t]*\/?>/i.exec(r.src.slice(at, at + 12));
+  if (m) {
+    out.push({ type: 'break' });
+    return m[0].length;
+  }
+  return r.open && /^<(?:b(?:r[ \t]*\/?)?)?$/i.test(r.src.slice(at, at + 12)) ? r.src.length - at : 0;
+}
+
+/* The ones that models write. */
+const named: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  deg: '°',
+  plusmn: '±',
+  times: '×',
+  divide: '÷',
+  middot: '·',
+  bull: '•',
+  hellip: '…',
+  ndash: '–',
+  mdash: '—',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  laquo: '«',
+  raquo: '»',
+  larr: '←',
+  rarr: '→',
+  le: '≤',
+  ge: '≥',
+  ne: '≠',
+  euro: '€',
+  pound: '£',
+  sect: '§',
+};
+
+function entity(r: Reader, at: number, out: Inline[]): number {
+  const ahead = r.src.slice(at, at + 12);
+  const m = /^&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/.exec(ahead);
+  if (!m) return r.open && /^&#?\w{0,7}$/.test(ahead) && at + ahead.length === r.src.length ? ahead.length : 0;
+  const c = m[3] ? (Object.hasOwn(named, m[3]) ? named[m[3]]! : '') : character(m[1] ? parseInt(m[1], 10) : parseInt(m[2]!, 16));
+  text(out, c);
+  return c ? m[0].length : 0;
+}
+
+function character(code: number): string {
+  const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff);
+  return none ? '\ufffd' : String.fromCodePoint(code);
 }
 
 function runLength(src: string, at: number): number {
@@ -214,7 +277,8 @@ function labelEnd(src: string, at: number): number {
 
 function link(r: Reader, at: number, out: Inline[], depth: number): number {
   const end = labelEnd(r.src, at);
-  if (end < 0) return r.open && at === r.src.length - 1 ? 1 : 0;
+  if (end < 0) return half(r, at + 1, r.src.length, out, depth);
+  if (end === r.src.length - 1 && half(r, at + 1, end, out, depth)) return r.src.length - at;
   const label = r.src.slice(at + 1, end);
   const rest = r.src.slice(end + 1);
   const m = destination.exec(rest);
@@ -230,12 +294,20 @@ function link(r: Reader, at: number, out: Inline[], depth: number): number {
   return 0;
 }
 
+/* A label at the end of growing text, whose target has not come: its words. Gives 0 when it is none. */
+function half(r: Reader, from: number, to: number, out: Inline[], depth: number): number {
+  const label = r.src.slice(from, to);
+  if (!r.open || label.length > labelMax || /\n|^\^?\d+$/.test(label)) return 0; // [1] is a note
+  out.push(...parseInline(label, true, depth + 1));
+  return label.length + 1;
+}
+
 function image(r: Reader, at: number, out: Inline[]): number {
   if (r.src[at + 1] !== '[') return 0;
   const end = labelEnd(r.src, at + 1);
-  if (end < 0) return 0;
+  if (end < 0) return r.open && r.src.length - at <= labelMax ? r.src.length - at : 0;
   const m = destination.exec(r.src.slice(end + 1));
-  if (!m) return r.open && /^\([^)\n]*$/.test(r.src.slice(end + 1)) ? r.src.length - at : 0;
+  if (!m) return r.open && /^(?:\([^)\n]*)?$/.test(r.src.slice(end + 1)) ? r.src.length - at : 0;
   out.push({ type: 'image', src: m[1]!, alt: r.src.slice(at + 2, end) });
   return end + 1 + m[0].length - at;
 }

@@ -1,6 +1,6 @@
 // What Markdown must do while it streams, and what it must never do.
 import { expect, test } from 'vitest';
-import { GrowingBlocks, readFence, readList, readTable, splitBlocks } from './blocks';
+import { GrowingBlocks, halfTable, readFence, readList, readTable, splitBlocks } from './blocks';
 import { parseInline, safeHref, type Inline } from './inline';
 
 const document = `# Title
@@ -117,6 +117,47 @@ test('growing text shows no raw marks', () => {
   expect(flat(parseInline('see [the docs](https://exa', true))).toBe('see the docs');
 });
 
+test('half a link, picture, break or entity is not seen while it grows', () => {
+  const grown = (src: string) => [...src].map((_, i) => flat(parseInline(src.slice(0, i + 1), true)));
+  const raw = /[[\]()!<&]/;
+  for (const src of ['see [the **docs**](https://x.org/a', 'see ![a chart](https://x.org/a', 'a<br', 'a&am', 'a&#12'])
+    for (const shown of grown(src)) expect(shown.replace(/<(strong) (.*?)>/, '$2').replace(/!$/, '')).not.toMatch(raw);
+  expect(flat(parseInline('as in [1', true))).toBe('as in [1');
+  expect(flat(parseInline('as in [1]', true))).toBe('as in [1]');
+  expect(flat(parseInline('wow!', true))).toBe('wow!');
+  expect(flat(parseInline('AT&T', true))).toBe('AT');
+  expect(flat(parseInline('AT&T', false))).toBe('AT&T');
+  expect(flat(parseInline(`[${'long '.repeat(60)}`, true))).toBe(`[${'long '.repeat(60)}`);
+});
+
+test('the first line of a table is a table already while it grows', () => {
+  const first = 'Look:\n';
+  for (const half of ['|', '| a', '| a | b |', '| a | b |\n', '| a | b |\n|', '| a | b |\n|:-'])
+    expect(halfTable(first + half)).toBe(first.length);
+  for (const none of ['a | b', '| a | b |\nand so on', 'Look:\nhere']) expect(halfTable(none)).toBe(none.length);
+});
+
+test('<br> is a line break, in every spelling', () => {
+  for (const br of ['<br>', '<br/>', '<br />', '<BR>']) expect(flat(parseInline(`a${br}b`))).toBe('a<br>b');
+  expect(parseInline('a<br onload=x>b')).toEqual([{ type: 'text', text: 'a<br onload=x>b' }]);
+  expect(parseInline('`<br>`')).toEqual([{ type: 'code', text: '<br>' }]);
+});
+
+test('entities are the characters they stand for, and never more than text', () => {
+  expect(flat(parseInline('a &amp; b &lt; c &gt; d &quot;e&quot; &copy; &#169; &#xA9; &#x1F600;'))).toBe('a & b < c > d "e" © © © 😀');
+  expect(flat(parseInline('10&nbsp;km'))).toBe('10\u00a0km');
+  expect(flat(parseInline('&#0; &#xD800; &#x110000;'))).toBe('\ufffd \ufffd \ufffd');
+  expect(flat(parseInline('&unheard; &constructor; &; &#; AT&T; \\&amp; `&amp;`'))).toBe('&unheard; &constructor; &; &#; AT&T; &amp; <code &amp;>');
+  // What they give is not read again.
+  expect(parseInline('&lt;br&gt; &#42;&#42;x&#42;&#42; &#91;a](https://x) &amp;lt;')).toEqual([
+    { type: 'text', text: '<br> **x** [a](' },
+    { type: 'link', href: 'https://x', children: [{ type: 'text', text: 'https://x' }], bare: true },
+    { type: 'text', text: ') &lt;' },
+  ]);
+  expect(parseInline('&lt;script&gt;alert(1)&lt;/script&gt;')).toEqual([{ type: 'text', text: '<script>alert(1)</script>' }]);
+  expect(safeHref('javascript&#58;alert(1)')).toBeNull();
+});
+
 test('HTML is text', () => {
   expect(parseInline('<script>alert(1)</script><img src=x onerror=y>')).toEqual([
     { type: 'text', text: '<script>alert(1)</script><img src=x onerror=y>' },
@@ -141,6 +182,10 @@ test('hostile nesting costs no time', () => {
   const start = performance.now();
   parseInline('*_'.repeat(5000));
   parseInline('['.repeat(5000));
+  parseInline('['.repeat(5000), true);
+  parseInline('&'.repeat(5000), true);
+  parseInline('<'.repeat(5000), true);
+  halfTable('\n|'.repeat(5000) + 'a\nb');
   parseInline('`'.repeat(4999) + 'a');
   splitBlocks('> '.repeat(3000));
   expect(performance.now() - start).toBeLessThan(1500);
