@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { test, equal, ok } from './lib/test.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -331,4 +332,145 @@ test('screen readers hear boundaries, not tokens', async (t) => {
   );
   ok(heard.length < 14, `few words (${heard.length})`);
   equal(await tab.$('[role="log"]').getAttribute('aria-live'), 'off', 'the log is not live');
+});
+
+/* The colour of one point of the screen, as numbers. */
+async function colourAt(tab, x, y) {
+  const png = await tab.page.screenshot({ clip: { x, y, width: 1, height: 1 }, animations: 'disabled' });
+  const data = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  return [...inflateSync(Buffer.concat(data)).subarray(1, 4)]; // behind the row's filter, which does nothing to a first pixel
+}
+
+const pages = {
+  'knows dark': ['<style>:root{color-scheme:light dark}</style><button>Words</button>', { light: [255, 255, 255], dark: [29, 32, 36] }],
+  'knows no dark': ['<button>Words</button>', { light: [255, 255, 255], dark: [255, 255, 255] }],
+};
+
+for (const [what, [content, colours]] of Object.entries(pages)) {
+  test(`an artifact that ${what} stands on the colour it is written for`, async (t) => {
+    const output = JSON.stringify({ result: { artifact: { type: 'html', title: 'Page', content } } });
+    const build = { description: 'Builds', exec: { command: ['sh', '-c', `echo '${output}'`] }, input_schema: { type: 'object' }, confirm: 'never' };
+    const model = await t.model([{ calls: [{ name: 'build_page', arguments: {} }] }, 'Done.']);
+    const server = await t.server({ model: model.config, tools: { build_page: build } });
+    for (const theme of ['light', 'dark']) {
+      model.asked = 0;
+      const tab = await t.tab(server, { theme, colorScheme: theme });
+      await tab.ask('build');
+      await tab.artifact();
+      const box = await tab.$('.artifact iframe').boundingBox();
+      equal(await colourAt(tab, box.x + box.width / 2, box.y + box.height / 2), colours[theme], theme);
+    }
+  });
+}
+
+test('a list in a right-to-left language has its marks and its indent on the right', async (t) => {
+  const model = await t.model(['- واحد\n- اثنان\n\nThen:\n\n1. one\n2. two\n\n> שלום']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('count');
+  const indents = (selector) =>
+    tab.$(selector).evaluate((e) => {
+      const { paddingLeft, paddingRight } = getComputedStyle(e);
+      return [paddingLeft, paddingRight];
+    });
+  equal(await indents('.md ul'), ['0px', '24px'], 'Arabic');
+  equal(await indents('.md ol'), ['24px', '0px'], 'English');
+  equal(await indents('.md blockquote'), ['0px', '16px'], 'Hebrew');
+});
+
+test('at 320 px the settings fit, and so do the raw events below the composer', async (t) => {
+  const tab = await t.tab(await t.server(), { viewport: { width: 320, height: 640 } });
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  const cut = await tab.$('dialog').evaluate((d) =>
+    [...d.querySelectorAll('label, label *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0).map((e) => e.textContent),
+  );
+  equal(cut, [], 'what is wider than its frame');
+  await tab.page.getByText('Show the raw events').click();
+  await tab.page.keyboard.press('Escape');
+  await tab.$('.dev').waitFor();
+  const [dev, composer] = [await tab.$('.dev').boundingBox(), await tab.$('.composer').boundingBox()];
+  ok(dev.y >= composer.y + composer.height, 'the composer is above them');
+  ok(
+    await tab.$('.dev header').evaluate((h) => [...h.children].every((e) => e.getBoundingClientRect().right <= innerWidth)),
+    'their buttons are on the screen',
+  );
+});
+
+const focused = (tab, selector) => tab.page.waitForFunction((s) => document.activeElement?.matches(s), selector);
+
+test('the focus stays where something was done: decided, renamed', async (t) => {
+  const tab = await t.tab(await t.server());
+  const { keyboard } = tab.page;
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.card();
+  await tab.$('.ask-yes').focus();
+  await keyboard.press('Enter');
+  await focused(tab, '.record-line');
+  await tab.idle();
+  await tab.page.getByRole('button', { name: /^Rename/ }).focus();
+  await keyboard.press('Enter');
+  await tab.$('.rename').fill('Rent');
+  await keyboard.press('Enter');
+  await focused(tab, '.row a');
+  equal(await tab.$('.row-title').innerText(), 'Rent', 'the list');
+  // One name everywhere.
+  await tab.page.waitForFunction(() => document.querySelector('.top-title').textContent === 'Rent' && document.title === 'Rent · parley');
+});
+
+test('the drawer takes the focus, keeps the page out of reach, and gives it back', async (t) => {
+  const tab = await t.tab(await t.server(), { viewport: { width: 390, height: 780 } });
+  const { keyboard } = tab.page;
+  await tab.page.getByRole('button', { name: 'Conversations' }).focus();
+  await keyboard.press('Enter');
+  await focused(tab, '.side button');
+  for (let n = 0; n < 12; n++) {
+    await keyboard.press('Tab');
+    ok(!(await tab.page.evaluate(() => document.activeElement.closest('main'))), 'not behind the drawer');
+  }
+  await tab.page.evaluate(() => document.activeElement.blur());
+  await keyboard.press('Escape');
+  await focused(tab, '.quiet.menu');
+  equal(await tab.$('.side-wrap.open').count(), 0, 'closed');
+  await keyboard.press('Control+k');
+  await focused(tab, 'input[type=search]');
+  await keyboard.press('Escape');
+  await focused(tab, '.quiet.menu');
+});
+
+test('the composer fits its words at every width', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.$('.composer textarea').fill('A message of some length that has to be broken. '.repeat(4));
+  const fits = (width) =>
+    tab.page.setViewportSize({ width, height: 800 }).then(() =>
+      tab.page.waitForFunction(
+        (w) => {
+          const { scrollHeight, clientHeight, value } = document.querySelector('.composer textarea');
+          return innerWidth === w && value && scrollHeight === clientHeight;
+        },
+        width,
+      ),
+    );
+  const tall = async () => (await tab.$('.composer textarea').boundingBox()).height;
+  const wide = await tall();
+  await fits(390);
+  ok((await tall()) > wide, 'taller');
+  await tab.page.setViewportSize({ width: 1200, height: 800 });
+  await tab.page.waitForFunction((h) => document.querySelector('.composer textarea').clientHeight === h, wide);
+});
+
+test('on a small phone risk and expiry are seen at once, and the wish is not under the buttons', async (t) => {
+  const tab = await t.tab(await t.server(), { ...phone, viewport: { width: 320, height: 640 } });
+  await sendByThumb(tab, 'Send 50 dollars to Hanako');
+  await tab.card();
+  const above = (selector) =>
+    tab.page.waitForFunction((s) => {
+      const [box, what, buttons] = ['.ask-sheet .ask', s, '.ask-sheet .ask-buttons'].map((q) => document.querySelector(q).getBoundingClientRect());
+      return what.top >= box.top && what.bottom <= buttons.top;
+    }, selector);
+  await above('.ask-sheet .risk');
+  await above('.ask-sheet .countdown');
+  await tab.page.getByRole('button', { name: /what to change/ }).tap();
+  await focused(tab, '.ask-reason input');
+  await above('.ask-reason input');
 });
