@@ -303,8 +303,14 @@ test('a double click on Send sends once and stops nothing', async (t) => {
   const model = await t.model(['One two three four five six seven eight.'], { hold: true });
   const tab = await t.tab(await t.server({ model: model.config }));
   await tab.$('.composer textarea').fill('count');
-  await tab.$('.round').dblclick();
-  await tab.$('article.assistant .growing').waitFor();
+  const { mouse } = tab.page;
+  const box = await tab.$('.round').boundingBox();
+  await mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await mouse.down();
+  await mouse.up();
+  await tab.$('article.assistant .growing').waitFor(); // now it is Stop that lies under the pointer
+  await mouse.down({ clickCount: 2 });
+  await mouse.up({ clickCount: 2 });
   model.release();
   await tab.idle();
   equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');
@@ -325,6 +331,7 @@ test('Escape in a field does what it does there, and the answer goes on', async 
   await tab.$('.edit textarea').waitFor();
   await keyboard.press('Escape');
   await tab.$('.edit').waitFor({ state: 'detached' });
+  ok(await tab.page.evaluate(() => document.activeElement.matches('article.user')), 'the focus is at the message');
   await tab.$('.row').hover();
   await tab.page.getByRole('button', { name: /^Rename/ }).click();
   await tab.$('.rename').fill('never');

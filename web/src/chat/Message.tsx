@@ -28,12 +28,13 @@ function named(who: string, message: Message): string {
 function UserMessage({ message }: { message: Message }) {
   const chat = useChat();
   const [editing, setEditing] = useState(false);
+  const article = useRef<HTMLElement>(null);
   const old = useContext(VersionContext).old.has(message.id);
   const text = textOf(message);
   const files = filesOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
-    <article className="msg user" aria-label={named('You', message)} data-id={message.id} tabIndex={-1} {...usePress()}>
+    <article ref={article} className="msg user" aria-label={named('You', message)} data-id={message.id} tabIndex={-1} {...usePress()}>
       <h2 className="sr">You</h2>
       {files.length > 0 && (
         <div className="attached">
@@ -47,7 +48,7 @@ function UserMessage({ message }: { message: Message }) {
           text={text}
           bare={files.length > 0}
           ran={chat.ran(message.id)}
-          onCancel={() => setEditing(false)}
+          onCancel={() => (setEditing(false), article.current?.focus())}
           onSave={(t) => (setEditing(false), chat.edit(message.id, t))}
         />
       ) : (
