@@ -351,7 +351,12 @@ const pages = {
 for (const [what, [content, colours]] of Object.entries(pages)) {
   test(`an artifact that ${what} stands on the colour it is written for`, async (t) => {
     const output = JSON.stringify({ result: { artifact: { type: 'html', title: 'Page', content } } });
-    const build = { description: 'Builds', exec: { command: ['sh', '-c', `echo '${output}'`] }, input_schema: { type: 'object' }, confirm: 'never' };
+    const build = {
+      description: 'Builds',
+      exec: { command: ['sh', '-c', `echo '${output}'`] },
+      input_schema: { type: 'object' },
+      confirm: 'never',
+    };
     const model = await t.model([{ calls: [{ name: 'build_page', arguments: {} }] }, 'Done.']);
     const server = await t.server({ model: model.config, tools: { build_page: build } });
     for (const theme of ['light', 'dark']) {
@@ -383,7 +388,9 @@ test('at 320 px the settings fit, and so do the raw events below the composer', 
   const tab = await t.tab(await t.server(), { viewport: { width: 320, height: 640 } });
   await tab.page.getByRole('button', { name: 'Settings' }).click();
   const cut = await tab.$('dialog').evaluate((d) =>
-    [...d.querySelectorAll('label, label *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0).map((e) => e.textContent),
+    [...d.querySelectorAll('label, label *')]
+      .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+      .map((e) => e.textContent),
   );
   equal(cut, [], 'what is wider than its frame');
   await tab.page.getByText('Show the raw events').click();
@@ -441,20 +448,12 @@ test('the drawer takes the focus, keeps the page out of reach, and gives it back
 test('the composer fits its words at every width', async (t) => {
   const tab = await t.tab(await t.server());
   await tab.$('.composer textarea').fill('A message of some length that has to be broken. '.repeat(4));
-  const fits = (width) =>
-    tab.page.setViewportSize({ width, height: 800 }).then(() =>
-      tab.page.waitForFunction(
-        (w) => {
-          const { scrollHeight, clientHeight, value } = document.querySelector('.composer textarea');
-          return innerWidth === w && value && scrollHeight === clientHeight;
-        },
-        width,
-      ),
-    );
-  const tall = async () => (await tab.$('.composer textarea').boundingBox()).height;
-  const wide = await tall();
-  await fits(390);
-  ok((await tall()) > wide, 'taller');
+  const wide = await tab.$('.composer textarea').evaluate((e) => e.clientHeight);
+  await tab.page.setViewportSize({ width: 390, height: 800 });
+  await tab.page.waitForFunction((h) => {
+    const { scrollHeight, clientHeight } = document.querySelector('.composer textarea');
+    return clientHeight > h && clientHeight === scrollHeight;
+  }, wide);
   await tab.page.setViewportSize({ width: 1200, height: 800 });
   await tab.page.waitForFunction((h) => document.querySelector('.composer textarea').clientHeight === h, wide);
 });
@@ -465,7 +464,9 @@ test('on a small phone risk and expiry are seen at once, and the wish is not und
   await tab.card();
   const above = (selector) =>
     tab.page.waitForFunction((s) => {
-      const [box, what, buttons] = ['.ask-sheet .ask', s, '.ask-sheet .ask-buttons'].map((q) => document.querySelector(q).getBoundingClientRect());
+      const [box, what, buttons] = ['.ask-sheet .ask', s, '.ask-sheet .ask-buttons'].map((q) =>
+        document.querySelector(q).getBoundingClientRect(),
+      );
       return what.top >= box.top && what.bottom <= buttons.top;
     }, selector);
   await above('.ask-sheet .risk');
