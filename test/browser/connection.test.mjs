@@ -16,6 +16,17 @@ async function stored(server, thread) {
   );
 }
 
+/* Everything that was said, in order. */
+async function said(server, thread) {
+  const { messages } = await server.json(`/v1/threads/${thread}`);
+  return messages.map((m) =>
+    m.parts
+      .filter((p) => p.type === 'text')
+      .map((p) => p.text.trim())
+      .join(' '),
+  );
+}
+
 for (const mode of ['direct', 'sse', 'bidi']) {
   test(`${mode}: lost in the middle of an answer and back, without a lost or doubled word`, async (t) => {
     const server = await t.server({ demo: { token_ms: 8 } });
@@ -76,6 +87,28 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
     equal(messages.filter((m) => m.role === 'user').length, 2, 'questions');
     equal(await tab.$('article.user').count(), 2, 'bubbles');
+  });
+
+  test(`${mode}: two messages written without a connection are answered in the order in which they were written`, async (t) => {
+    const model = await t.model(['Hello.', 'To the first.', 'To the second.']);
+    const server = await t.server({ model: model.config });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.ask('hello');
+    proxy.pull();
+    await tab.send('first');
+    await tab.page.getByText('Not sent yet').waitFor();
+    equal(await tab.$('.thinking, .round.stop').count(), 0, 'nobody thinks about what was not sent');
+    await tab.send('second');
+    equal(await tab.$('.queue li').allInnerTexts(), ['second'], 'behind it');
+    await tab.page.getByText('No connection.').waitFor();
+    proxy.plug();
+    await tab.page.getByRole('button', { name: 'Try now' }).click();
+    await tab.page.getByText('To the second.').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['hello', 'first', 'second']);
+    equal(await said(server, await tab.thread()), ['hello', 'Hello.', 'first', 'To the first.', 'second', 'To the second.']);
+    equal(await tab.$('.ending, .failure').count(), 0, 'answers cut short');
   });
 
   test(`${mode}: the first message of all, written without a connection, makes the conversation when it is back`, async (t) => {

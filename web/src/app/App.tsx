@@ -86,7 +86,7 @@ export function App() {
   const send = useCallback(
     (text: string, files: FilePart[] = []) => {
       setSent((n) => n + 1);
-      if (isStreaming(session.get().state) || session.awaitsFirstWord()) session.enqueue(text, files);
+      if (session.occupied()) session.enqueue(text, files);
       else void session.send(text, files);
     },
     [session],

@@ -18,7 +18,7 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
     case 'user_message':
       return addUser(s, e);
     case 'send_state':
-      return onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: e.error }));
+      return sendState(s, e);
     case 'drop_message':
       return { ...s, messages: s.messages.filter((m) => m.id !== e.id), statusText: null, waitingSince: null };
     case 'cut_from':
@@ -282,6 +282,14 @@ function addUser(s: ThreadState, e: Of<'user_message'>): ThreadState {
   const parts: Part[] = [...(e.files ?? []), ...(e.text ? [{ type: 'text' as const, id: 't', text: e.text }] : [])];
   const message: Message = { ...newMessage(e.id, 'user', e.at), parts, send: e.send };
   return { ...base, messages: [...base.messages, message], statusText: null, waitingSince: e.at ?? null, stopping: false };
+}
+
+/* Waiting for an answer begins when the message leaves; one that cannot leave is not being answered. */
+function sendState(s: ThreadState, e: Of<'send_state'>): ThreadState {
+  const next = onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: e.error }));
+  if (s.open || e.send === 'sent') return next;
+  if (e.send === 'sending') return { ...next, waitingSince: s.waitingSince ?? e.at ?? null };
+  return { ...next, statusText: null, waitingSince: null, stopping: false };
 }
 
 /*

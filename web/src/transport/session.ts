@@ -10,6 +10,7 @@ import {
   filesOf,
   hydrate,
   isObject,
+  isStreaming,
   reduce,
   textOf,
   type ApprovalRecord,
@@ -141,7 +142,7 @@ export class Session implements LinkHost {
    * one of them. (A socket is not counted.)
    */
   doze(): void {
-    const resting = this.channel().mode !== 'bidi' && !this.snap.state.open && !this.awaitsFirstWord() && this.outbox.length === 0;
+    const resting = this.channel().mode !== 'bidi' && !this.snap.state.open && !this.occupied();
     if (resting) this.close();
   }
 
@@ -171,7 +172,7 @@ export class Session implements LinkHost {
   loaded(thread: StoredThread, records: ApprovalRecord[]): void {
     this.set({ state: hydrate(this.snap.state, thread, records), title: thread.title, loaded: true });
     this.options.changed();
-    this.flushOutbox();
+    if (this.channel().mode !== 'bidi') this.flushOutbox(); // a socket says when it is there
     this.afterEvents();
   }
 
@@ -511,18 +512,29 @@ export class Session implements LinkHost {
   }
 
   private sendQueued(): void {
-    const { state, queue } = this.snap;
-    const busy = state.open !== null || this.awaitsFirstWord();
-    if (busy || queue.length === 0) return;
+    const { open, messages } = this.snap.state;
+    if (open !== null) return;
+    // What waits in the outbox was written first.
+    const leaving = this.onSocket !== null || messages.some((m) => m.send === 'sending');
+    if (this.outbox.length > 0 && !leaving && this.channel().ready()) return this.flushOutbox();
+    if (this.occupied()) return;
     const next = this.unqueue(0);
     if (next) void this.send(next.text, next.files);
   }
 
-  /** A message is on its way and nothing has come back yet. */
+  /** A message is on its way and nothing has come back yet. One that waits for the connection is not on its way. */
   awaitsFirstWord(): boolean {
     const { state } = this.snap;
     const last = state.messages.at(-1);
-    return state.open === null && last?.role === 'user' && last.send !== undefined && last.send !== 'failed' && state.waitingSince !== null;
+    if (state.open !== null || last?.role !== 'user' || state.waitingSince === null) return false;
+    return last.send === 'sending' || last.send === 'sent';
+  }
+
+  /** Something is being answered or has yet to be asked: what is written now goes behind it. */
+  occupied(): boolean {
+    const { state } = this.snap;
+    if (isStreaming(state) || this.awaitsFirstWord() || this.outbox.length > 0 || this.onSocket) return true;
+    return state.messages.some((m) => m.role === 'user' && (m.send === 'sending' || m.send === 'waiting'));
   }
 
   private runOffered(): void {
