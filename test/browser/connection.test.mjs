@@ -104,7 +104,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.page.getByText('No connection.').waitFor();
     proxy.plug();
     await tab.page.getByRole('button', { name: 'Try now' }).click();
-    await tab.page.getByText('To the second.').waitFor();
+    await tab.page.getByText('To the second.', { exact: true }).waitFor();
     await tab.idle();
     equal(await tab.$('.bubble').allInnerTexts(), ['hello', 'first', 'second']);
     equal(await said(server, await tab.thread()), ['hello', 'Hello.', 'first', 'To the first.', 'second', 'To the second.']);
