@@ -111,6 +111,79 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.ending, .failure').count(), 0, 'answers cut short');
   });
 
+  test(`${mode}: what could not be sent is still sent after the page was left, once`, async (t) => {
+    const model = await t.model(['Hello.', 'To the first.', 'To the second.']);
+    const server = await t.server({ model: model.config });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.ask('hello');
+    const thread = await tab.thread();
+    proxy.pull();
+    await tab.send('first');
+    await tab.page.getByText('Not sent yet').waitFor();
+    await tab.send('second');
+    await tab.page.goto('about:blank');
+    proxy.plug();
+    await tab.page.goto(`${proxy.url}/t/${thread}`);
+    await tab.page.getByText('To the second.', { exact: true }).waitFor();
+    await tab.idle();
+    equal(await said(server, thread), ['hello', 'Hello.', 'first', 'To the first.', 'second', 'To the second.']);
+    equal(await tab.unsent(), [], 'kept no longer');
+    await tab.page.reload();
+    await tab.page.getByText('To the second.', { exact: true }).waitFor();
+    equal((await said(server, thread)).length, 6, 'messages');
+  });
+
+  test(`${mode}: the first message of all is not lost when the page is left before it could be sent`, async (t) => {
+    const model = await t.model(['To the first.']);
+    const server = await t.server({ model: model.config });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    proxy.pull();
+    await tab.send('first');
+    await tab.page.getByText('Not sent yet').waitFor();
+    const address = tab.page.url();
+    await tab.page.goto('about:blank');
+    proxy.plug();
+    await tab.page.goto(address);
+    if (mode === 'bidi') {
+      // No conversation has been made for it: it is in the composer again.
+      await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'first');
+      await tab.page.getByRole('button', { name: 'Send', exact: true }).click();
+    }
+    await tab.page.getByText('To the first.', { exact: true }).waitFor();
+    await tab.idle();
+    equal(await said(server, await tab.thread()), ['first', 'To the first.']);
+    equal((await server.json('/v1/threads')).threads.length, 1, 'conversations');
+    equal(await tab.unsent(), [], 'kept no longer');
+  });
+
+  test(`${mode}: a message that arrived although nobody heard of it is not sent again after the page was left`, async (t) => {
+    const model = await t.model(['To the first.', 'To the second.'], { hold: true, at: 0 });
+    const server = await t.server({ model: model.config });
+    const tab = await t.tab(server, { mode });
+    await tab.send('first');
+    const thread = await tab.thread();
+    while (model.asked === 0) await server.json(`/v1/threads/${thread}`);
+    const [kept] = await tab.unsent();
+    if (kept) ok(kept.includes('first'), kept);
+    const id = (await server.json(`/v1/threads/${thread}`)).messages[0].id;
+    await tab.page.goto('about:blank');
+    await tab.page.goto(server.url + '/v1/tools'); // the same storage, and no page
+    await tab.page.evaluate(
+      ([k, v]) => localStorage.setItem(k, v),
+      [`parley.unsent.${thread}.${id}`, JSON.stringify({ id, requestId: id, text: 'first', at: Date.now(), back: false })],
+    );
+    await tab.page.goto(`${server.url}/t/${thread}`);
+    await tab.$('.bubble').waitFor();
+    model.release();
+    await tab.page.getByText('To the first.', { exact: true }).waitFor();
+    await tab.idle();
+    equal(await tab.unsent(), [], 'kept no longer');
+    equal(await said(server, thread), ['first', 'To the first.']);
+    equal(model.asked, 1, 'asked');
+  });
+
   test(`${mode}: the first message of all, written without a connection, makes the conversation when it is back`, async (t) => {
     const proxy = await t.proxy(await t.server());
     const tab = await t.tab(proxy, { mode });

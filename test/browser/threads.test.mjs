@@ -228,12 +228,73 @@ test('a message written during an answer waits behind it and can be taken back',
   await tab.send('third');
   equal(await tab.$('.queue li').count(), 2, 'waiting');
   await tab.page.getByRole('button', { name: 'Take back: third' }).click();
+  equal(await tab.$('.composer textarea').inputValue(), 'third', 'in the composer again');
+  await tab.page.getByRole('button', { name: 'Take back: second' }).click();
+  equal(await tab.$('.composer textarea').inputValue(), 'second\n\nthird', 'before what is being written');
+  await tab.send('second');
   model.release();
   await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
   await tab.page.waitForFunction(() => document.body.innerText.includes('Second answer.'));
   await tab.idle();
   equal(await tab.$('.bubble').allInnerTexts(), ['first', 'second']);
 });
+
+for (const mode of ['sse', 'bidi']) {
+  test(`${mode}: a message that waits behind an answer survives a reload`, async (t) => {
+    const model = await t.model(['word '.repeat(60), 'Second answer.'], { hold: true });
+    const tab = await t.tab(await t.server({ model: model.config }), { mode });
+    await tab.send('first');
+    await tab.$('.growing').waitFor();
+    await tab.send('second');
+    await tab.$('.queue li').waitFor();
+    await tab.page.reload();
+    await tab.$('article.assistant[aria-busy="true"]').waitFor();
+    equal(await tab.$('.queue li').allInnerTexts(), ['second'], 'it waits');
+    model.release();
+    await tab.page.getByText('Second answer.', { exact: true }).waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['first', 'second']);
+    equal([model.asked, await tab.unsent()], [2, []]);
+  });
+
+  test(`${mode}: a message that waits behind an answer goes out while another conversation is open`, async (t) => {
+    const model = await t.model(['word '.repeat(60), 'Second answer.'], { hold: true });
+    const server = await t.server({ model: model.config });
+    const tab = await t.tab(server, { mode });
+    await tab.send('first');
+    await tab.$('.growing').waitFor();
+    await tab.send('second');
+    await tab.$('.queue li').waitFor();
+    const thread = await tab.thread();
+    await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+    await tab.$('.starter').first().waitFor();
+    model.release();
+    while ((await server.json(`/v1/threads/${thread}`)).messages.length < 4);
+    equal(await tab.$('.bubble').count(), 0, 'the other conversation');
+    await tab.$('.row').first().locator('a').click();
+    await tab.page.getByText('Second answer.', { exact: true }).waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['first', 'second']);
+    equal([model.asked, await tab.unsent()], [2, []]);
+  });
+
+  test(`${mode}: what is sent to a conversation that was deleted elsewhere is not lost`, async (t) => {
+    const server = await t.server();
+    const tab = await t.tab(server, { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    const thread = await tab.thread();
+    await fetch(`${server.url}/v1/threads/${thread}`, { method: 'DELETE' });
+    await tab.send('What is the weather in Paris?');
+    await tab.page.getByText('This conversation is not here').waitFor();
+    await tab.$('.welcome').getByRole('button', { name: 'New conversation' }).click();
+    await tab.page.waitForFunction(() => document.querySelector('.composer textarea')?.value === 'What is the weather in Paris?');
+    await tab.page.getByRole('button', { name: 'Send', exact: true }).click();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Paris?']);
+    equal(await tab.unsent(), [], 'kept no longer');
+  });
+}
 
 test('edit an earlier question and ask again', async (t) => {
   const server = await t.server();

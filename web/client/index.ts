@@ -6,6 +6,6 @@ export { SseParser, readSse, type SseEvent } from '../src/transport/sse';
 export { HttpChannel } from '../src/transport/http';
 export { LiveChannel, SocketDown } from '../src/transport/live';
 export { Link, type Connection } from '../src/transport/link';
-export { Session, newId, type ClientTool, type Draft, type SessionOptions, type Snapshot } from '../src/transport/session';
+export { Session, newId, type ClientTool, type Draft, type Keeper, type SessionOptions, type Snapshot, type Unsent } from '../src/transport/session';
 export { GeneralChat, type GeneralChatOptions } from '../src/transport/general';
 export { WireLog, type Channel, type Delivery, type Mode } from '../src/transport/types';

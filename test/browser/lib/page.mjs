@@ -28,7 +28,7 @@ export class Tab {
     if (!context) {
       await tab.context.addInitScript(
         ([m, t]) => {
-          if (window !== top) return; // artifacts have no storage
+          if (window !== top || origin === 'null') return; // artifacts have no storage
           localStorage.setItem('parley.mode', localStorage.getItem('parley.mode') ?? m);
           if (t) localStorage.setItem('parley.theme', t);
         },
@@ -167,6 +167,15 @@ export class Tab {
     return events
       .filter((e) => e.name === 'RunTask' && e.tdur !== undefined && main.includes(`${e.pid}.${e.tid}`))
       .map((e) => e.tdur / 1000);
+  }
+
+  /** What the browser keeps because it has not been sent. */
+  async unsent() {
+    return this.page.evaluate(() =>
+      Object.keys(localStorage)
+        .filter((k) => k.startsWith('parley.unsent.'))
+        .map((k) => localStorage.getItem(k)),
+    );
   }
 
   /** Every message of the person has words or pictures in it. */

@@ -7,16 +7,16 @@ import { ChatContext, useDrawers, useNarrow, type ChatActions } from '../chat/co
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
-import { newId, type Draft, type Session } from '../transport/session';
+import { newId, type Draft, type Session, type Unsent } from '../transport/session';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
-import { getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
+import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { keep, lookAgain, sessionFor, startPage, useLists } from './store';
+import { carryDraft, keep, lookAgain, sessionFor, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -31,7 +31,7 @@ function useSession(route: string | null): Session {
     const now = held.current;
     if (now && route !== null && now.get().id === route) return now;
     const next = sessionFor(route);
-    if (now && now !== next) now.close();
+    if (now && now !== next) now.leave();
     return next;
     // `fresh` asks for another empty conversation at the same address.
     // eslint-disable-next-line react-hooks/exhaustive-deps
@@ -92,6 +92,12 @@ export function App() {
     [session],
   );
 
+  // Before what is being written, not instead of it.
+  const takeBack = useCallback(
+    ({ text, files }: Draft) => composer.current?.fill(addDraft(session.get().id, text), files),
+    [session],
+  );
+
   const actions = useMemo<ChatActions>(
     () => ({
       decide: (id, confirmed, reason) => void session.decide(id, confirmed, reason),
@@ -100,10 +106,7 @@ export function App() {
       fill: (text) => composer.current?.fill(text),
       act: (action) => act(session, action, () => open(null)),
       retrySend: (id) => void session.retrySend(id),
-      discard: (id) => {
-        const { text, files } = session.discard(id);
-        composer.current?.fill(text, files);
-      },
+      discard: (id) => takeBack(session.discard(id)),
       edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
       regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
       ran: (from) => {
@@ -121,7 +124,7 @@ export function App() {
       tool: (name) => lists.tools.find((t) => t.name === name),
       name: (who) => (who === lists.me?.principal ? 'you' : who),
     }),
-    [session, send, open, lists.tools, lists.me],
+    [session, send, takeBack, open, lists.tools, lists.me],
   );
 
   useShortcuts({
@@ -187,7 +190,7 @@ export function App() {
             <section className="welcome">
               <h1>This conversation is not here</h1>
               <p>It was deleted, or it belongs to somebody else.</p>
-              <button type="button" className="button primary" onClick={() => open(null)}>
+              <button type="button" className="button primary" onClick={() => (carryDraft(draftKey), open(null))}>
                 New conversation
               </button>
             </section>
@@ -202,7 +205,7 @@ export function App() {
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
             {narrow && <AskSheet key={state.open?.id} calls={asking} />}
             {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
-            <Queue session={session} queue={snap.queue} />
+            <Queue session={session} queue={snap.queue} onBack={takeBack} />
             <Composer
               key={composerKey(session)}
               ref={composer}
@@ -237,17 +240,17 @@ export function App() {
   );
 }
 
-function Queue({ session, queue }: { session: Session; queue: Draft[] }) {
+function Queue({ session, queue, onBack }: { session: Session; queue: Unsent[]; onBack: (d: Draft) => void }) {
   if (queue.length === 0) return null;
   return (
     <ul className="queue" aria-label="Messages sent after this answer">
-      {queue.map(({ text, files }, i) => {
+      {queue.map(({ id, text, files }, i) => {
         const name = text || (files.length === 1 ? 'A picture' : `${files.length} pictures`);
         return (
-          <li key={i}>
+          <li key={id}>
             {files.length > 0 && <Icon name="image" size={16} />}
             <span>{name}</span>
-            <button type="button" className="quiet" aria-label={`Take back: ${name}`} onClick={() => session.unqueue(i)}>
+            <button type="button" className="quiet" aria-label={`Take back: ${name}`} onClick={() => onBack(session.unqueue(i)!)}>
               <Icon name="close" size={16} />
             </button>
           </li>

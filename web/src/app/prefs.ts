@@ -5,6 +5,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import type { FilePart } from '../protocol';
+import type { Keeper, Unsent } from '../transport/session';
 import type { Mode } from '../transport/types';
 
 export type Theme = 'system' | 'light' | 'dark';
@@ -83,6 +84,76 @@ export function setDraft(thread: string | null, text: string): void {
   remember(`draft.${thread ?? 'new'}`, text || null);
 }
 
+/** Words that come back stand before what was being written. */
+export function addDraft(thread: string | null, ...texts: string[]): string {
+  const text = [...texts, getDraft(thread)].filter((t) => t.trim()).join('\n\n');
+  setDraft(thread, text);
+  return text;
+}
+
+/* ---- what was sent and has not arrived: one entry per message, because several tabs may keep some ---- */
+
+interface Kept extends Omit<Unsent, 'files'> {
+  at: number;
+  /** Back to the composer instead of out: it was refused, or it had pictures, which are not kept. */
+  back: boolean;
+}
+
+const unsentMax = 50;
+const unsentFor_ms = 24 * 3600_000;
+let lastKept = 0;
+
+const unsentKey = (thread: string | null, id = '') => `unsent.${thread ?? 'new'}.${id}`;
+
+export const keeper: Keeper = {
+  put(thread, { files, ...m }, refused = false) {
+    const before = parseKept(read(unsentKey(thread, m.id)));
+    lastKept = Math.max(Date.now(), lastKept + 1);
+    const kept: Kept = { ...m, at: before?.at ?? lastKept, back: refused || files.length > 0 };
+    remember(unsentKey(thread, m.id), JSON.stringify(kept));
+    const all = keysOf('unsent.').map((key) => ({ key, at: parseKept(read(key))?.at ?? 0 }));
+    all.sort((a, b) => b.at - a.at);
+    all.slice(unsentMax).forEach(({ key }) => remember(key, null));
+  },
+  drop(thread, id) {
+    remember(unsentKey(thread, id), null);
+  },
+};
+
+/** What an earlier page left unsent in this conversation. What should not go out by itself is put into the draft. */
+export function takeUnsent(thread: string | null): Unsent[] {
+  const all = keysOf(unsentKey(thread)).flatMap((key) => parseKept(read(key)) ?? []);
+  all.sort((a, b) => a.at - b.at);
+  const goes = (m: Kept) => thread !== null && !m.back && Date.now() - m.at < unsentFor_ms;
+  const back = all.filter((m) => !goes(m));
+  back.forEach((m) => keeper.drop(thread, m.id));
+  if (back.length) addDraft(thread, ...back.map((m) => m.text));
+  return all.filter(goes).map(({ at: _at, back: _back, ...m }) => ({ ...m, files: [] }));
+}
+
+/** Another tab no longer keeps a message: which one. */
+export function droppedUnsent(e: StorageEvent): { thread: string; id: string } | null {
+  const [, thread, id] = /^parley\.unsent\.(.+)\.([^.]+)$/.exec(e.newValue === null ? (e.key ?? '') : '') ?? [];
+  return thread && id ? { thread, id } : null;
+}
+
+function parseKept(text: string | null): Kept | null {
+  try {
+    const m = JSON.parse(text ?? 'null') as Kept | null;
+    return m && typeof m.id === 'string' && typeof m.requestId === 'string' && typeof m.text === 'string' ? m : null;
+  } catch {
+    return null;
+  }
+}
+
+function keysOf(prefix: string): string[] {
+  try {
+    return Object.keys(localStorage).flatMap((k) => (k.startsWith(`parley.${prefix}`) ? [k.slice('parley.'.length)] : []));
+  } catch {
+    return [];
+  }
+}
+
 /* Pictures are too large for the browser's storage: they stay as long as the page does. */
 const files = new Map<string | null, FilePart[]>();
 
@@ -107,11 +178,5 @@ export function markRead(thread: string, updatedAt: string): void {
 
 /** What this browser knows of a person's conversations; how the page looks stays. */
 export function forgetPerson(): void {
-  try {
-    Object.keys(localStorage)
-      .filter((k) => k.startsWith('parley.draft.') || k.startsWith('parley.read.'))
-      .forEach((k) => localStorage.removeItem(k));
-  } catch {
-    // nothing was kept
-  }
+  ['draft.', 'read.', 'unsent.'].flatMap(keysOf).forEach((k) => remember(k, null));
 }

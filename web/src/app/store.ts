@@ -8,10 +8,10 @@
 import { useSyncExternalStore } from 'react';
 import type { ApprovalRecord } from '../protocol';
 import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../transport/api';
-import { newId, Session } from '../transport/session';
+import { newId, Session, type Draft } from '../transport/session';
 import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
-import { forgetPerson, getPrefs } from './prefs';
+import { addDraft, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, keeper, setDraft, setFiles, takeUnsent } from './prefs';
 import { notice } from './notices';
 
 export const log = new WireLog();
@@ -51,7 +51,29 @@ const sessionsMax = 8;
 const sessions = new Map<string, Session>();
 
 function make(id: string | null): Session {
-  return new Session({ api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon }, id);
+  const options = { api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon, keeper, giveBack };
+  return new Session({ ...options, unsent: id === null ? [] : takeUnsent(id) }, id);
+}
+
+/* A conversation that never began: once per page, since one that this page is about to begin is kept in the same place. */
+takeUnsent(null);
+
+/* The conversation is gone; the words go into the next one. */
+function giveBack(drafts: Draft[]): void {
+  if (drafts.length === 0) return;
+  addDraft(null, ...drafts.map((d) => d.text));
+  setFiles(null, [...getFiles(null), ...drafts.flatMap((d) => d.files)]);
+  notice('What you wrote is kept for a new conversation.');
+}
+
+/** What was being written in a conversation that is gone goes into the next one too. */
+export function carryDraft(thread: string | null): void {
+  const written = getDraft(null);
+  setDraft(null, getDraft(thread));
+  addDraft(null, written);
+  setFiles(null, [...getFiles(null), ...getFiles(thread)]);
+  setDraft(thread, '');
+  setFiles(thread, []);
 }
 
 export function sessionFor(id: string | null): Session {
@@ -210,6 +232,10 @@ export function startPage(current: () => Session | null): void {
     current()?.nudge();
     refreshSoon();
   };
+  window.addEventListener('storage', (e) => {
+    const gone = droppedUnsent(e);
+    if (gone) sessions.get(gone.thread)?.forget(gone.id);
+  });
   window.addEventListener('online', back);
   window.addEventListener('focus', back);
   document.addEventListener('visibilitychange', back);

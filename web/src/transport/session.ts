@@ -40,6 +40,12 @@ export interface SessionOptions {
   notice: (text: string) => void;
   /** Titles, marks and the inbox may have changed. */
   changed: () => void;
+  /** Keeps what was sent and has not arrived, beyond the life of the page. */
+  keeper?: Keeper;
+  /** What was kept so: it goes out, in order, once the thread is there. */
+  unsent?: Unsent[];
+  /** The conversation is gone, and these words with it. */
+  giveBack?: (drafts: Draft[]) => void;
 }
 
 /** What a person wrote and has not sent. */
@@ -48,13 +54,29 @@ export interface Draft {
   files: FilePart[];
 }
 
+/** What a person has sent and nobody has taken yet. The request id stays with it: sent twice, it is taken once. */
+export interface Unsent extends Draft {
+  id: string;
+  requestId: string;
+  /** The question that it stands in for. */
+  messageId?: string;
+  /** It begins the conversation: the server does not know that yet. */
+  first?: boolean;
+}
+
+export interface Keeper {
+  /** `refused`: the server said no, so it must not go out by itself. */
+  put(thread: string | null, m: Unsent, refused?: boolean): void;
+  drop(thread: string | null, id: string): void;
+}
+
 export interface Snapshot {
   id: string | null;
   title: string | null;
   state: ThreadState;
   connection: Connection;
   loaded: boolean;
-  queue: Draft[];
+  queue: Unsent[];
   degraded: boolean;
 }
 
@@ -71,6 +93,13 @@ export class Session implements LinkHost {
   private outbox: OutgoingMessage[] = [];
   /** Given to a socket, and nothing has been heard of it: if the socket breaks, nobody knows whether it arrived. */
   private onSocket: OutgoingMessage | null = null;
+  /** Messages with words in them, until the server has them. */
+  private going = new Map<string, OutgoingMessage>();
+  /** The server has not heard of this conversation. */
+  private unborn: boolean;
+  private away = false;
+  /** The server says that an answer is under way of which nothing has been told here yet. */
+  private untold = false;
   private attempted = new Set<string>();
   private decidedHere = new Set<string>();
   private sentHere = false;
@@ -82,7 +111,9 @@ export class Session implements LinkHost {
   ) {
     this.api = options.api;
     this.mode = options.mode;
-    this.snap = { id, title: null, state: emptyThread, connection: { state: 'idle' }, loaded: id === null, queue: [], degraded: false };
+    const queue = options.unsent ?? [];
+    this.unborn = id === null || queue.some((m) => m.first);
+    this.snap = { id, title: null, state: emptyThread, connection: { state: 'idle' }, loaded: id === null, queue, degraded: false };
     this.makeChannels();
   }
 
@@ -116,6 +147,7 @@ export class Session implements LinkHost {
   /* ---- life ---- */
 
   open(): void {
+    this.away = false;
     if (!this.snap.id || this.link) return;
     this.link = new Link(this, this.snap.id, null);
     this.link.start();
@@ -125,6 +157,20 @@ export class Session implements LinkHost {
   close(): void {
     this.link?.close();
     this.link = null;
+  }
+
+  /** Another conversation is on the screen: stops listening as soon as everything that was written here has gone out. */
+  leave(): void {
+    this.away = true;
+    this.rest();
+  }
+
+  private rest(): void {
+    if (!this.away) return;
+    const { state, queue } = this.snap;
+    const leaving = this.outbox.length > 0 || this.onSocket !== null || state.messages.some((m) => m.send === 'sending' || m.send === 'waiting');
+    // Where a request waits for the person, the queue waits for the person too.
+    if (!leaving && (queue.length === 0 || state.open?.status === 'parked')) this.close();
   }
 
   /** The page, the network or the key came back. */
@@ -171,6 +217,9 @@ export class Session implements LinkHost {
 
   loaded(thread: StoredThread, records: ApprovalRecord[]): void {
     this.set({ state: hydrate(this.snap.state, thread, records), title: thread.title, loaded: true });
+    this.unborn = false;
+    this.untold = thread.state === 'running';
+    this.unqueueArrived(thread);
     this.options.changed();
     if (this.channel().mode !== 'bidi') this.flushOutbox(); // a socket says when it is there
     this.afterEvents();
@@ -184,6 +233,7 @@ export class Session implements LinkHost {
     const events = restarting || refused ? d.events.filter((e) => e.type !== 'error') : d.events;
     if (refused) this.refusedOnSocket(refused.message, refused.code);
     if (d.gap) void this.refresh();
+    if (d.done || events.length) this.untold = false;
     if (events.length) this.dispatch(...events);
     if (d.done) this.dispatch({ type: 'turn_end' });
     if (foreign) void this.refresh();
@@ -203,6 +253,19 @@ export class Session implements LinkHost {
     if (before.state === c.state && c.state !== 'lost') return;
     this.set({ connection: c });
     if (c.state === 'ok' && before.state === 'lost') this.flushOutbox();
+    if (c.state === 'gone') this.giveBack();
+  }
+
+  private giveBack(): void {
+    const lost = this.snap.state.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent');
+    const drafts = [...lost.map((m) => ({ text: textOf(m), files: filesOf(m) })), ...this.snap.queue];
+    this.snap.queue.forEach((m) => this.options.keeper?.drop(this.snap.id, m.id));
+    this.outbox = [];
+    this.onSocket = null;
+    this.set({ queue: [] });
+    this.dispatch(...lost.map((m) => ({ type: 'drop_message' as const, id: m.id })));
+    this.tidy();
+    this.options.giveBack?.(drafts);
   }
 
   degrade(): void {
@@ -212,8 +275,9 @@ export class Session implements LinkHost {
   }
 
   begins(): boolean {
-    const waits = this.outbox.length > 0;
-    this.flushOutbox();
+    const waits = this.outbox.length > 0 || (this.unborn && this.snap.queue.length > 0);
+    if (this.outbox.length > 0) this.flushOutbox();
+    else if (waits) this.sendQueued();
     return waits;
   }
 
@@ -244,6 +308,7 @@ export class Session implements LinkHost {
       const streaming = this.snap.state.open?.status === 'open';
       if (streaming && thread.state !== 'running') return;
       if (!streaming && thread.state === 'running') return this.set({ title: thread.title });
+      this.untold = false;
       this.set({ state: hydrate(this.snap.state, thread, list.approvals), title: thread.title });
       this.afterEvents();
     } catch {
@@ -269,27 +334,73 @@ export class Session implements LinkHost {
 
   async send(text: string, files: FilePart[] = []): Promise<void> {
     const id = newId('u');
+    await this.launch({ id, requestId: id, text, files });
+  }
+
+  private async launch(m: Unsent): Promise<void> {
+    const { id, requestId, text, files, messageId } = m;
     this.sentHere = true;
+    if (messageId) this.dispatch({ type: 'cut_from', id });
     this.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
-    await this.transmit({ id, requestId: id, text, files });
+    await this.transmit({ id, requestId, text, files, ...(messageId ? { messageId } : {}) });
   }
 
   /** Puts a message behind the one being answered. */
   enqueue(text: string, files: FilePart[] = []): void {
-    this.set({ queue: [...this.snap.queue, { text, files }] });
+    const id = newId('u');
+    const m: Unsent = { id, requestId: id, text, files };
+    this.options.keeper?.put(this.snap.id, m);
+    this.set({ queue: [...this.snap.queue, m] });
   }
 
-  unqueue(index: number): Draft | undefined {
-    const draft = this.snap.queue[index];
-    this.set({ queue: this.snap.queue.filter((_, i) => i !== index) });
-    return draft;
+  unqueue(index: number): Unsent | undefined {
+    const m = this.snap.queue[index];
+    if (m) this.options.keeper?.drop(this.snap.id, m.id);
+    this.forget(m?.id);
+    return m;
+  }
+
+  /** Another tab sent it or took it back. */
+  forget(id: string | undefined): void {
+    if (this.snap.queue.some((m) => m.id === id)) this.set({ queue: this.snap.queue.filter((m) => m.id !== id) });
+  }
+
+  /* What was kept because nobody knew whether it had arrived, and had. */
+  private unqueueArrived(thread: StoredThread): void {
+    const all = [...thread.messages, ...(thread.versions ?? []).flatMap((v) => v.messages)];
+    const ids = new Set(all.map((m) => m.id));
+    for (const m of this.snap.queue.filter((q) => !q.messageId && ids.has(q.id))) {
+      this.options.keeper?.drop(this.snap.id, m.id);
+      this.forget(m.id);
+    }
+  }
+
+  private hold(m: OutgoingMessage, refused = false): void {
+    if (m.trigger === 'regenerate-message') return; // its words are in the thread
+    this.going.set(m.id, m);
+    this.options.keeper?.put(this.snap.id, this.kept(m), refused);
+  }
+
+  private kept(m: OutgoingMessage): Unsent {
+    const { id, requestId, text, files = [], messageId } = m;
+    return { id, requestId, text, files, ...(messageId ? { messageId } : {}), ...(this.unborn ? { first: true } : {}) };
+  }
+
+  /* What has arrived or was taken back is no longer kept. */
+  private tidy(): void {
+    const stays = new Set(this.snap.state.messages.flatMap((m) => (m.send && m.send !== 'sent' ? [m.id] : [])));
+    for (const [id, m] of this.going) {
+      if (stays.has(id) || this.outbox.includes(m) || this.onSocket === m) continue;
+      this.going.delete(id);
+      this.options.keeper?.drop(this.snap.id, id);
+    }
   }
 
   async retrySend(id: string): Promise<void> {
     const m = this.snap.state.messages.find((x) => x.id === id);
     if (!m) return;
     this.dispatch({ type: 'send_state', id, send: 'sending' });
-    await this.transmit({ id, requestId: id, text: textOf(m), files: filesOf(m) });
+    await this.transmit(this.going.get(id) ?? { id, requestId: id, text: textOf(m), files: filesOf(m) });
   }
 
   /** Takes back a message that never left. */
@@ -297,16 +408,14 @@ export class Session implements LinkHost {
     const m = this.snap.state.messages.find((x) => x.id === id);
     this.outbox = this.outbox.filter((o) => o.id !== id);
     this.dispatch({ type: 'drop_message', id });
+    this.tidy();
     return { text: m ? textOf(m) : '', files: m ? filesOf(m) : [] };
   }
 
   /** Asks an earlier question differently, with the same files: what came after it is set aside. */
   async edit(id: string, text: string): Promise<void> {
     const m = this.snap.state.messages.find((x) => x.id === id);
-    const files = m ? filesOf(m) : [];
-    this.sentHere = true;
-    this.dispatch({ type: 'cut_from', id }, { type: 'user_message', id, text, files, send: 'sending' });
-    await this.transmit({ id, requestId: newId('r'), text, files, messageId: id });
+    await this.launch({ id, requestId: newId('r'), text, files: m ? filesOf(m) : [], messageId: id });
   }
 
   /** Asks for another answer to the last question. */
@@ -326,6 +435,8 @@ export class Session implements LinkHost {
   }
 
   private async transmit(m: OutgoingMessage): Promise<void> {
+    this.hold(m);
+    if (this.snap.connection.state === 'gone') return this.giveBack();
     try {
       const thread = await this.ensureThread(m.text || (m.files?.[0]?.filename ?? ''));
       const live = this.channels.live;
@@ -337,7 +448,10 @@ export class Session implements LinkHost {
       }
       if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
       await this.link!.stream((signal) => this.channels.http.send(thread, m, signal));
+      this.unborn = false;
       this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
+      this.tidy();
+      this.rest();
     } catch (error) {
       this.notSent(m, error);
     }
@@ -354,6 +468,8 @@ export class Session implements LinkHost {
   private notSent(m: OutgoingMessage, error: unknown): void {
     if (error instanceof Refused && error.status !== 401) {
       this.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
+      if (this.snap.connection.state === 'gone') this.giveBack();
+      else this.hold(m, true);
       return;
     }
     this.outbox = [...this.outbox.filter((o) => o.id !== m.id), m];
@@ -375,10 +491,19 @@ export class Session implements LinkHost {
     if (this.snap.id && this.link) return this.snap.id;
     // The socket cannot name a thread that does not exist; the HTTP doors make it on first use.
     const id = this.snap.id ?? (this.mode === 'bidi' ? (await this.api.createThread(text.trim().slice(0, 80))).id : newId('t'));
+    if (this.snap.id === null) this.moveKept(id);
     this.set({ id, loaded: true });
     this.link = new Link(this, id, '0.0');
     if (this.mode === 'bidi') this.link.start(); // over HTTP its first step is the message itself
     return id;
+  }
+
+  private moveKept(to: string): void {
+    const keeper = this.options.keeper;
+    for (const m of [...[...this.going.values()].map((o) => this.kept(o)), ...this.snap.queue]) {
+      keeper?.put(to, m);
+      keeper?.drop(null, m.id);
+    }
   }
 
   private async socketUp(): Promise<boolean> {
@@ -507,19 +632,21 @@ export class Session implements LinkHost {
 
   private afterEvents(): void {
     this.runOffered();
+    this.tidy();
     this.sendQueued();
+    this.rest();
     void this.learnOutcomes();
   }
 
   private sendQueued(): void {
     const { open, messages } = this.snap.state;
-    if (open !== null) return;
+    if (open !== null || this.untold) return;
     // What waits in the outbox was written first.
     const leaving = this.onSocket !== null || messages.some((m) => m.send === 'sending');
     if (this.outbox.length > 0 && !leaving && this.channel().ready()) return this.flushOutbox();
-    if (this.occupied()) return;
+    if (this.underWay()) return;
     const next = this.unqueue(0);
-    if (next) void this.send(next.text, next.files);
+    if (next) void this.launch(next);
   }
 
   /** A message is on its way and nothing has come back yet. One that waits for the connection is not on its way. */
@@ -532,6 +659,12 @@ export class Session implements LinkHost {
 
   /** Something is being answered or has yet to be asked: what is written now goes behind it. */
   occupied(): boolean {
+    const { state } = this.snap;
+    if (!state.open && this.snap.queue.length > 0) return true;
+    return this.underWay();
+  }
+
+  private underWay(): boolean {
     const { state } = this.snap;
     if (isStreaming(state) || this.awaitsFirstWord() || this.outbox.length > 0 || this.onSocket) return true;
     return state.messages.some((m) => m.role === 'user' && (m.send === 'sending' || m.send === 'waiting'));
