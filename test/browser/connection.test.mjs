@@ -256,6 +256,47 @@ for (const [what, before] of [
   });
 }
 
+test('bidi: a socket that died silently is given up when a message gets no sign of life, and the message is asked once', async (t) => {
+  const server = await t.server();
+  const proxy = await t.proxy(server);
+  const tab = await t.tab(proxy, { mode: 'bidi' });
+  await tab.ask('What is the weather in Tokyo?');
+  proxy.freeze();
+  proxy.thaw();
+  await tab.send('What is the weather in Paris?');
+  await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 2);
+  await tab.idle();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?', 'What is the weather in Paris?']);
+  equal((await server.json(`/v1/threads/${await tab.thread()}`)).messages.length, 4, 'messages');
+});
+
+test('bidi: a network that swallows everything is noticed when the page is looked at, said, and left at once when it is back', async (t) => {
+  const proxy = await t.proxy(await t.server());
+  const tab = await t.tab(proxy, { mode: 'bidi' });
+  await tab.ask('What is the weather in Tokyo?');
+  proxy.freeze();
+  await tab.page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  await tab.page.getByText('No connection.').waitFor();
+  proxy.thaw();
+  await tab.page.evaluate(() => window.dispatchEvent(new Event('online')));
+  await tab.$('.banner').waitFor({ state: 'detached' });
+  await tab.ask('What is the weather in Paris?');
+  equal(await tab.$('.tool[data-status="done"]').count(), 2, 'answers');
+});
+
+for (const mode of ['sse', 'bidi']) {
+  test(`${mode}: when the browser says that it is offline, the page says so, and goes on by itself afterwards`, async (t) => {
+    const tab = await t.tab(await t.server(), { mode });
+    await tab.ask('What is the weather in Tokyo?');
+    await tab.context.setOffline(true);
+    await tab.page.getByText('No connection.').waitFor();
+    await tab.context.setOffline(false);
+    await tab.$('.banner').waitFor({ state: 'detached' });
+    await tab.ask('What is the weather in Paris?');
+    equal(await tab.$('.tool[data-status="done"]').count(), 2, 'answers');
+  });
+}
+
 test('when no socket can be opened, the page goes on over HTTP and says so', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server);

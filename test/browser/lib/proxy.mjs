@@ -1,4 +1,4 @@
-// A cable between browser and server that can be pulled.
+// A cable between browser and server that can be pulled, and a network that can be left: nothing comes through, and nobody is told.
 import net from 'node:net';
 
 export class Proxy {
@@ -6,6 +6,7 @@ export class Proxy {
     this.target = target;
     this.sockets = new Set();
     this.pulled = false;
+    this.frozen = false;
     this.server = net.createServer((client) => this.join(client));
   }
 
@@ -17,7 +18,7 @@ export class Proxy {
       [upstream, client],
     ]) {
       this.sockets.add(from);
-      from.pipe(to);
+      if (!this.frozen) from.pipe(to);
       from.on('error', () => to.destroy());
       from.on('close', () => {
         this.sockets.delete(from);
@@ -38,6 +39,17 @@ export class Proxy {
   pull() {
     this.pulled = true;
     for (const s of this.sockets) s.destroy();
+  }
+
+  /** The connections that are there, and new ones, stay open and silent. */
+  freeze() {
+    this.frozen = true;
+    for (const s of this.sockets) s.unpipe();
+  }
+
+  /** New connections work; the old ones never speak again. */
+  thaw() {
+    this.frozen = false;
   }
 
   plug() {

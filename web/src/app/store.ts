@@ -237,6 +237,7 @@ export function startPage(current: () => Session | null): void {
     if (gone) sessions.get(gone.thread)?.forget(gone.id);
   });
   window.addEventListener('online', back);
+  window.addEventListener('offline', () => current()?.offline());
   window.addEventListener('focus', back);
   document.addEventListener('visibilitychange', back);
   // Leaving the page is the end of the undo time.

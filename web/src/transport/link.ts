@@ -59,6 +59,8 @@ export class Link {
   private followFailures = 0;
   private lostSince: number | null = null;
   private wake: (() => void) | null = null;
+  /** The step under way was broken off in order to begin it anew. */
+  private hurried = false;
 
   constructor(
     private readonly host: LinkHost,
@@ -80,9 +82,17 @@ export class Link {
     this.wake?.();
   }
 
-  /** The network or the page came back: do not wait any longer. */
+  /** The network or the page came back: do not wait any longer, nor for an attempt that began before. */
   nudge(): void {
-    this.wake?.();
+    if (this.wake) return this.wake();
+    if (this.lostSince === null || this.step.do === 'stream') return;
+    this.hurried = true;
+    this.abort.abort();
+  }
+
+  /** There is no network: what looks connected is not. */
+  lose(): void {
+    if (!this.wake) this.abort.abort();
   }
 
   busy(): boolean {
@@ -112,12 +122,13 @@ export class Link {
     while (!this.closed) {
       const step = this.step;
       this.abort = new AbortController();
+      this.hurried = false;
       try {
         const next = await this.perform(step, this.abort.signal);
         this.failures = 0;
         if (this.step === step) this.step = next;
       } catch (error) {
-        if (this.closed || this.step !== step) continue; // switched on purpose
+        if (this.closed || this.hurried || this.step !== step) continue; // on purpose
         if (error instanceof Refused && (await this.refusedBy(error, step))) continue;
         this.step = this.afterLoss(step);
         await this.pause();
@@ -203,7 +214,10 @@ export class Link {
 
   /* A follower goes on exactly where it was; a turn looks first what became of it. */
   private afterLoss(step: Step): Step {
-    if (step.do !== 'follow') return { do: 'sync' };
+    if (step.do !== 'follow') {
+      this.followFailures = 0; // plain requests do not work either
+      return { do: 'sync' };
+    }
     this.followFailures++;
     if (this.host.channel().mode === 'bidi' && this.followFailures >= socketTries) {
       this.followFailures = 0;
@@ -231,21 +245,26 @@ export class Link {
 
   private async pause(): Promise<void> {
     const n = this.failures++;
-    if (n === 0) return; // the first time at once: most losses are a single broken connection
+    this.lostSince ??= Date.now();
+    if (n === 0) {
+      // The first time at once: most losses are a single broken connection.
+      this.host.connection({ state: 'lost', since: this.lostSince, retryAt: Date.now() });
+      return;
+    }
     const full = Math.min(backoffMax_ms, backoffMin_ms * 2 ** (n - 1));
     const wait = full / 2 + Math.random() * (full / 2);
-    this.lostSince ??= Date.now();
     this.host.connection({ state: 'lost', since: this.lostSince, retryAt: Date.now() + wait });
     await this.waitForWake(wait);
   }
 
   private waitForWake(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      function done() {
+      const done = () => {
         clearTimeout(timer);
+        this.wake = null;
         resolve();
-      }
+      };
+      const timer = setTimeout(done, ms);
       this.wake = done;
     });
   }

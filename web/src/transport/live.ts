@@ -17,9 +17,14 @@ import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, Ou
 
 export class SocketDown extends Error {}
 
-/* A laptop that slept leaves sockets that look open. */
+/* A laptop that slept, or a network that changed, leaves sockets that look open: now and then, and whenever there is a reason to
+ * doubt it, the socket is asked. One that says nothing at all by then is dead. */
 const pingEvery_ms = 20_000;
 const pongWithin_ms = 8_000;
+const proveWithin_ms = 3_000;
+const helloWithin_ms = 10_000;
+/* What was just sent must have left before the question can: no line is taken to be slower than this. */
+const bytesPerMs = 20;
 /* A frame the server does not acknowledge within this time was lost. */
 const ackWithin_ms = 8_000;
 
@@ -36,6 +41,9 @@ export class LiveChannel implements Channel {
   private socket: WebSocket | null = null;
   private greeted = false;
   private waiting = new Map<string, Waiting>();
+  /** When the socket last said something. */
+  private heard = 0;
+  private end: ((why: Error) => void) | null = null;
 
   constructor(
     private readonly api: Api,
@@ -53,22 +61,32 @@ export class LiveChannel implements Channel {
     return new TextEncoder().encode(JSON.stringify(userMessage(m))).length < frameMax;
   }
 
-  /** Asks a socket that looks open whether it is (the page became visible, the network changed). */
-  probe(): void {
-    if (this.ready()) this.push({ type: 'ping', timestamp: Date.now() });
+  /** Asks a socket that looks open whether it is (the page became visible, the network changed, a message must get through). */
+  probe(within_ms = proveWithin_ms): void {
+    if (!this.ready()) return;
+    const socket = this.socket;
+    const asked = Date.now();
+    this.push({ type: 'ping', timestamp: asked });
+    setTimeout(() => {
+      if (this.socket === socket && this.heard < asked) this.lost();
+    }, within_ms);
+  }
+
+  /** The socket counts as dead, whatever it looks like: nobody waits for a goodbye that cannot come. */
+  lost(): void {
+    this.end?.(new Unreachable('The live connection was lost.'));
   }
 
   async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
     const queue = new Queue<Delivery>();
-    const socket = this.dial(thread, cursor, queue);
-    const close = () => socket.close(1000);
-    signal.addEventListener('abort', close);
+    const end = this.dial(thread, cursor, queue);
+    const left = () => end(new Unreachable('left'));
+    signal.addEventListener('abort', left);
     try {
       yield* queue;
     } finally {
-      signal.removeEventListener('abort', close);
-      this.drop(socket, new SocketDown('The live connection is down.'));
-      close();
+      signal.removeEventListener('abort', left);
+      left();
     }
   }
 
@@ -87,6 +105,7 @@ export class LiveChannel implements Channel {
       request_id: m.requestId,
       answer_id: m.requestId,
     });
+    this.probe(proveWithin_ms + JSON.stringify(userMessage(m)).length / bytesPerMs);
     return null;
   }
 
@@ -123,32 +142,37 @@ export class LiveChannel implements Channel {
 
   /* ---- the socket ---- */
 
-  private dial(thread: string, cursor: string, queue: Queue<Delivery>): WebSocket {
+  /* Opens a socket; what comes back ends it at once. */
+  private dial(thread: string, cursor: string, queue: Queue<Delivery>): (why: Error) => void {
     const url = new URL(`${this.api.base || location.origin}/live?thread=${encodeURIComponent(thread)}`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url, ['parley.json.v1']);
-    let alive = Date.now();
-    const beat = setInterval(() => {
-      if (Date.now() - alive > pingEvery_ms + pongWithin_ms) socket.close(4000, 'silent');
-      else if (this.ready()) this.push({ type: 'ping', timestamp: Date.now() });
-    }, pingEvery_ms);
+    const beat = setInterval(() => this.probe(pongWithin_ms), pingEvery_ms);
+    const greeting = setTimeout(() => this.greeted || end(new Unreachable('The live connection says nothing.')), helloWithin_ms);
+    const end = (why: Error) => {
+      clearInterval(beat);
+      clearTimeout(greeting);
+      this.drop(socket, new SocketDown('The live connection is down.'));
+      queue.fail(why);
+      socket.close(1000);
+    };
     socket.onopen = () => {
       const token = this.api.bearer();
       if (token) socket.send(JSON.stringify({ type: 'auth', token }));
     };
     socket.onmessage = (e) => {
-      alive = Date.now();
+      if (this.socket !== socket) return; // given up
+      this.heard = Date.now();
       this.take(String(e.data), cursor, socket, queue);
     };
     socket.onclose = (e) => {
-      clearInterval(beat);
       this.log.add('note', 'live', `closed ${e.code} ${e.reason}`.trim());
-      this.drop(socket, new SocketDown('The live connection is down.'));
-      queue.fail(closeReason(e.code));
+      end(closeReason(e.code));
     };
     this.socket = socket;
     this.greeted = false;
-    return socket;
+    this.end = end;
+    return end;
   }
 
   private take(text: string, cursor: string, socket: WebSocket, queue: Queue<Delivery>): void {
@@ -219,6 +243,7 @@ export class LiveChannel implements Channel {
     if (this.socket !== socket) return;
     this.socket = null;
     this.greeted = false;
+    this.end = null;
     new Set(this.waiting.values()).forEach((w) => w.reject(why));
   }
 }

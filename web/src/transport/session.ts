@@ -182,6 +182,12 @@ export class Session implements LinkHost {
     if (!this.link) this.flushOutbox(); // the first message of a conversation has no link yet
   }
 
+  /** The browser says that there is no network. */
+  offline(): void {
+    this.channels.live.lost();
+    this.link?.lose();
+  }
+
   /**
    * The page is out of sight and nothing is under way: a browser has six HTTP
    * connections to a server for all its tabs, and a sleeping one must not keep
@@ -509,7 +515,8 @@ export class Session implements LinkHost {
   private async socketUp(): Promise<boolean> {
     for (let waited = 0; waited < 3000 && this.channel() === this.channels.live; waited += 50) {
       if (this.channels.live.ready()) return true;
-      if (this.snap.connection.state === 'lost') return false;
+      const c = this.snap.connection;
+      if (c.state === 'lost' && c.retryAt > Date.now()) return false;
       await sleep(50);
     }
     return this.channels.live.ready();
