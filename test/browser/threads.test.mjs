@@ -172,6 +172,31 @@ test('what is written while the first message makes its conversation stays, and 
 });
 
 for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: stop is heard while the first message makes its conversation`, async (t) => {
+    const model = await t.model(['word '.repeat(60), 'Second answer.'], { hold: true });
+    const server = await t.server({ model: model.config });
+    const tab = await t.tab(server, { mode });
+    let make;
+    const held = new Promise((go) => (make = go));
+    const doors = { direct: '**/api/chat', sse: '**/stream', bidi: '**/v1/threads' };
+    await tab.page.route(doors[mode], async (r) => {
+      if (r.request().method() === 'POST') await held;
+      await r.continue();
+    });
+    await tab.send('first');
+    await tab.$('.round.stop').click();
+    await tab.page.getByText('Stopping…').waitFor();
+    make();
+    await tab.idle();
+    const thread = await tab.thread();
+    while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
+    equal(await tab.$('.bubble').allInnerTexts(), ['first']);
+    model.release();
+    await tab.ask('second');
+    await tab.page.getByText('Second answer.', { exact: true }).waitFor();
+    equal(await tab.$('.notice').count(), 0, 'notices');
+  });
+
   test(`${mode}: a message that the server refuses is kept with the reason, and can be sent again`, async (t) => {
     const server = await t.server({ approvals: { on_new_message: 'hold' } });
     const tab = await t.tab(server, { mode });

@@ -98,6 +98,10 @@ export class Session implements LinkHost {
   /** The server has not heard of this conversation. */
   private unborn: boolean;
   private away = false;
+  /** Messages that no wire has taken yet. */
+  private leaving = new Set<string>();
+  /** Stop was pressed before there was anything to stop. */
+  private stopWish = false;
   /** The server says that an answer is under way of which nothing has been told here yet. */
   private untold = false;
   private attempted = new Set<string>();
@@ -346,6 +350,7 @@ export class Session implements LinkHost {
   private async launch(m: Unsent): Promise<void> {
     const { id, requestId, text, files, messageId } = m;
     this.sentHere = true;
+    this.stopWish = false;
     if (messageId) this.dispatch({ type: 'cut_from', id });
     this.dispatch({ type: 'user_message', id, text, files, send: 'sending' });
     await this.transmit({ id, requestId, text, files, ...(messageId ? { messageId } : {}) });
@@ -395,6 +400,8 @@ export class Session implements LinkHost {
   /* What has arrived or was taken back is no longer kept. */
   private tidy(): void {
     const stays = new Set(this.snap.state.messages.flatMap((m) => (m.send && m.send !== 'sent' ? [m.id] : [])));
+    const socketed = this.snap.state.messages.find((m) => m.id === this.onSocket?.id);
+    if (!socketed || socketed.send === 'sent') this.onSocket = null;
     for (const [id, m] of this.going) {
       if (stays.has(id) || this.outbox.includes(m) || this.onSocket === m) continue;
       this.going.delete(id);
@@ -443,6 +450,7 @@ export class Session implements LinkHost {
   private async transmit(m: OutgoingMessage): Promise<void> {
     this.hold(m);
     if (this.snap.connection.state === 'gone') return this.giveBack();
+    this.leaving.add(m.id);
     try {
       const thread = await this.ensureThread(m.text || (m.files?.[0]?.filename ?? ''));
       const live = this.channels.live;
@@ -450,6 +458,7 @@ export class Session implements LinkHost {
       if (this.channel() === live && fits && (live.ready() || (await this.socketUp()))) {
         await live.send(thread, m); // accepted when its answer starts
         this.onSocket = m;
+        this.leaving.delete(m.id);
         return;
       }
       if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
@@ -457,10 +466,18 @@ export class Session implements LinkHost {
       this.unborn = false;
       this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
       this.tidy();
+      this.leaving.delete(m.id);
+      this.stopWished();
       this.rest();
     } catch (error) {
+      this.leaving.delete(m.id);
       this.notSent(m, error);
     }
+  }
+
+  private stopWished(): void {
+    if (this.stopWish) void this.stop();
+    this.stopWish = false;
   }
 
   /* An answer begins before it can fail: an error before that is the server's word on the message itself. */
@@ -472,6 +489,7 @@ export class Session implements LinkHost {
   }
 
   private notSent(m: OutgoingMessage, error: unknown): void {
+    this.stopWish = false;
     if (error instanceof Refused && error.status !== 401) {
       this.dispatch({ type: 'send_state', id: m.id, send: 'failed', error: error.message });
       if (this.snap.connection.state === 'gone') this.giveBack();
@@ -527,14 +545,19 @@ export class Session implements LinkHost {
     const last = this.snap.state.messages.at(-1);
     if (last?.role === 'user' && last.send === 'sending') this.dispatch({ type: 'send_state', id: last.id, send: 'sent' });
     this.onSocket = null;
+    this.stopWished();
   }
 
   /* ---- stopping ---- */
 
   async stop(): Promise<void> {
     const id = this.snap.id;
-    if (!id) return;
     this.dispatch({ type: 'stopping' });
+    // The server cannot stop what has not begun, and would begin it afterwards: as soon as it has, then.
+    if (!id || this.leaving.size > 0 || this.onSocket) {
+      this.stopWish = true;
+      return;
+    }
     try {
       await this.channel().stop(id);
     } catch {
