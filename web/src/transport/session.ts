@@ -98,6 +98,8 @@ export class Session implements LinkHost {
   /** The server has not heard of this conversation. */
   private unborn: boolean;
   private away = false;
+  /** How many answers have begun here. */
+  private begun = 0;
   /** Messages that no wire has taken yet. */
   private leaving = new Set<string>();
   /** Stop was pressed before there was anything to stop. */
@@ -242,6 +244,7 @@ export class Session implements LinkHost {
     const refused = !restarting && this.onSocket ? d.events.find((e) => e.type === 'error') : undefined;
     const events = restarting || refused ? d.events.filter((e) => e.type !== 'error') : d.events;
     if (refused) this.refusedOnSocket(refused.message, refused.code);
+    if (events.some((e) => e.type === 'message_start')) this.begun++;
     if (d.gap) void this.refresh();
     if (d.done || events.length) this.untold = false;
     if (events.length) this.dispatch(...events);
@@ -311,12 +314,14 @@ export class Session implements LinkHost {
   private async refresh(): Promise<void> {
     const id = this.snap.id;
     if (!id) return;
+    const begun = this.begun;
     try {
       const [thread, list] = await Promise.all([this.api.thread(id), this.api.approvals({ thread: id }).catch(() => ({ approvals: [] }))]);
       if (this.snap.id !== id || !this.link) return;
       // Something moved while we asked: this answer is old, the next end of turn asks again.
       const streaming = this.snap.state.open?.status === 'open';
       if (streaming && thread.state !== 'running') return;
+      if (!streaming && this.begun !== begun) return; // a whole turn went by, and asked anew when it ended
       if (!streaming && thread.state === 'running') return this.set({ title: thread.title });
       this.untold = false;
       this.set({ state: hydrate(this.snap.state, thread, list.approvals), title: thread.title });
