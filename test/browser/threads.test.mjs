@@ -173,7 +173,7 @@ test('what is written while the first message makes its conversation stays, and 
 
 for (const mode of ['direct', 'sse', 'bidi']) {
   test(`${mode}: stop is heard while the first message makes its conversation`, async (t) => {
-    const model = await t.model(['word '.repeat(60), 'Second answer.'], { hold: true });
+    const model = await t.model(['word '.repeat(60)], { hold: true });
     const server = await t.server({ model: model.config });
     const tab = await t.tab(server, { mode });
     let make;
@@ -192,8 +192,8 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
     equal(await tab.$('.bubble').allInnerTexts(), ['first']);
     model.release();
-    await tab.ask('second');
-    await tab.page.getByText('Second answer.', { exact: true }).waitFor();
+    await tab.ask('second'); // the next one is answered whole
+    equal((await tab.words()).split(' ').length, 60, 'words');
     equal(await tab.$('.notice').count(), 0, 'notices');
   });
 
