@@ -98,6 +98,22 @@ test('the same message again is acked as a duplicate and asks the model nothing,
     same((await server.get(`/v1/threads/${l.thread}`)).json.messages.length, 2);
 });
 
+test('an interrupt right behind a message stops the run of that message, also when another was being told', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 50 } } }), l = await Live.open(t, server);
+    for (let told = 0; told < 2; told++) {
+        if (told) {
+            l.send('message', { text: 'Tell me a long story' });
+            await until(async () => (await server.get(`/v1/threads/${l.thread}`)).json.state === 'running', 'the first to be told');
+        }
+        l.send('message', { text: 'Tell me another story' });
+        l.send('interrupt');
+        same((await l.control('ack')).status, 'stopped');
+        const shown = await settled(server, l.thread);
+        same([shown.messages.at(-1).role, shown.messages.at(-1).metadata.outcome], ['assistant', 'cancelled']);
+        same(shown.messages.filter((m) => m.role === 'user').length, told ? 3 : 1);
+    }
+});
+
 test('ping is answered at once with the same timestamp, also while words stream', async (t) => {
     const server = await t.serve({ config: { demo: { token_ms: 5 } } });
     const l = await Live.open(t, server);
