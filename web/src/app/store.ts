@@ -107,13 +107,19 @@ export function refreshSoon(): void {
   }, 120);
 }
 
+/* A list that was asked for before a name was changed has the old one; another follows the change. */
+let renaming = 0;
+let renamed = 0;
+
 export async function refresh(): Promise<void> {
+  const asked = renamed;
   try {
     const [page, pending, unknown] = await Promise.all([
       api.threads(),
       api.approvals({ status: 'pending' }),
       api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] })),
     ]);
+    if (renaming || asked !== renamed) return;
     const older = lists.threads
       .filter((t) => !page.threads.some((p) => p.id === t.id))
       .filter((t) => lists.next !== null || isOlder(t, page.threads));
@@ -172,13 +178,16 @@ export async function loadMore(): Promise<void> {
 export async function rename(id: string, title: string): Promise<void> {
   const before = lists.threads;
   set({ threads: before.map((t) => (t.id === id ? { ...t, title } : t)) });
+  renaming++;
   try {
     await api.rename(id, title);
-    refreshSoon(); // a list that was under way has the old name
   } catch {
     set({ threads: before });
     notice('The name could not be changed.');
   }
+  renaming--;
+  renamed++;
+  refreshSoon();
 }
 
 const undo_ms = 6000;
