@@ -22,7 +22,7 @@ static void stub_release(struct mcp *m, struct mcp_request *q) {}
 static void stub_opened(struct mcp *m) {}
 static void stub_close(struct mcp *m) { mcp_transport_closed(m); }
 static void stub_free(struct mcp *m) {}
-static const struct mcp_transport stub = { stub_open, stub_send, stub_release, stub_opened, stub_close, stub_free };
+static const struct mcp_transport stub = { .open = stub_open, .send = stub_send, .release = stub_release, .opened = stub_opened, .close = stub_close, .free = stub_free };
 
 struct run { struct tool_job job; bool started, over; unsigned asked; };
 
