@@ -36,6 +36,8 @@ struct live {
     bool              native, creating, may_decide;
     struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
+    unsigned          turns;          /* of those: messages whose run has not begun */
+    struct command   *stop;           /* said behind them, and meant for them; goes out when the last has begun */
     struct frames_cut cut;            /* of the item at the cursor */
     uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
     bool              resume;         /* asked for while an item was half out: begins after it */
@@ -343,13 +345,19 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
     struct turn *t = LIST_ITEM(chat, struct turn, chat);
     struct live *l = t->live;
-    l->pending--;
+    l->turns--;
     if (r->status >= 400) send_error(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
         if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
         else if (r->replay) send_ack(l, t->request_id, "recorded", true);      /* its run was told on this thread, or is being told */
     }
+    if (l->stop && !l->turns) {
+        struct command *stop = l->stop;
+        l->stop = NULL;
+        live_submit(l, stop);
+    }
+    l->pending--;
     release(l);
     mem_free(t);
 }
@@ -387,6 +395,7 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
                                   .done = on_turn };
     l->pending++;
+    l->turns++;
     chat_start(&t->chat, body, l->thread);
 }
 
@@ -465,12 +474,17 @@ static void up_claim(struct live *l, const struct jv *m)
     else refuse(l, c, &why);
 }
 
+/* A message may still be on its way to the thread (its request id is looked up first): a stop must not overtake it. */
 static void up_interrupt(struct live *l, const struct jv *m)
 {
     struct command *c = live_command(l, CMD_STOP, on_answer);
     if (!c) return;
     c->reason = arena_dup(&c->arena, jv_str_at(m, "reason"));
-    live_submit(l, c);
+    if (!l->turns) live_submit(l, c);
+    else {
+        command_free(l->stop);
+        l->stop = c;
+    }
 }
 
 static void up_resume(struct live *l, const struct jv *m)

@@ -105,8 +105,10 @@ test('an interrupt right behind a message stops the run of that message, also wh
             l.send('message', { text: 'Tell me a long story' });
             await until(async () => (await server.get(`/v1/threads/${l.thread}`)).json.state === 'running', 'the first to be told');
         }
-        l.send('message', { text: 'Tell me another story' });
+        l.ws.socket.cork();                    // both in one packet: the server looks its request id up while it reads on
+        l.send('message', { text: 'Tell me another story', request_id: `q${told}` });
         l.send('interrupt');
+        l.ws.socket.uncork();
         same((await l.control('ack')).status, 'stopped');
         const shown = await settled(server, l.thread);
         same([shown.messages.at(-1).role, shown.messages.at(-1).metadata.outcome], ['assistant', 'cancelled']);
