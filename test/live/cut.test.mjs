@@ -1,15 +1,23 @@
 // Sockets that are full in the middle of a message: what is begun is made whole before anything else is said, whatever
 // becomes of the request, the conversation or the tool meanwhile.
+import fs from 'node:fs';
+import path from 'node:path';
 import { check, same, settled, test } from './lib.mjs';
 import { Ws } from './ws.mjs';
 
 const BIG = 12_000_000;           // more than the buffers of both ends of a loopback socket take
-const big = { input_schema: { type: 'object' }, confirm: 'never', exec: { command: ['/bin/sh', '-c',
-    `read x; sleep 0.5; printf '{"result":"'; head -c ${BIG} /dev/zero | tr '\\0' x; printf '"}\\n'`], limits: { output: 4 * BIG } } };
+
+// A tool that begins when the test says go(): by then somebody follows its run.
+function waiting(t, script, limits) {
+    const dir = t.folder(), file = path.join(dir, 'go');
+    const command = ['/bin/sh', '-c', `read x; while [ ! -e ${file} ]; do sleep 0.02; done; ${script}`];
+    return { tool: { input_schema: { type: 'object' }, confirm: 'never', exec: { command, read: [dir], limits } }, go: () => fs.writeFileSync(file, '') };
+}
 
 // A socket that follows a run and reads nothing, so that its output is half out; the run itself is over.
 async function stalled(t, door) {
-    const server = await t.serve({ config: { tools: { big }, actions: { go: { tool: 'big' } } } });
+    const { tool, go } = waiting(t, `printf '{"result":"'; head -c ${BIG} /dev/zero | tr '\\0' x; printf '"}\\n'`, { output: 4 * BIG });
+    const server = await t.serve({ config: { tools: { big: tool }, actions: { go: { tool: 'big' } } } });
     const id = (await server.post('/v1/threads', {})).json.id;
     const ws = await Ws.open(t, server, door === '/live' ? `/live?thread=${id}` : door);
     if (door === '/live') same(JSON.parse(await ws.next()).type, 'hello');
@@ -17,6 +25,7 @@ async function stalled(t, door) {
     if (door !== '/live') ws.send({ type: 'resume', requestId: 'r1', id });
     await ws.next();
     ws.socket.pause();
+    go();
     await settled(server, id);
     return { server, id, ws };
 }
@@ -54,21 +63,23 @@ for (const door of ['/live', '/api/chat/ws'])
 
 // Reports are no facts: one that does not fit in a connection's buffer cannot be told in two parts, and is left out.
 const LARGE = 65450;
-const reporting = { input_schema: { type: 'object' }, confirm: 'never', exec: { command: ['/bin/sh', '-c', `read x; sleep 0.5
-    for i in 1 2 3; do
+const REPORTS = `for i in 1 2 3; do
         printf '{"progress":0.1,"message":"large","data":"'; head -c ${LARGE} /dev/zero | tr '\\0' x; printf '"}\\n'; sleep 0.25
         printf '{"progress":0.1,"message":"small","data":"y"}\\n'; sleep 0.25
     done
-    printf '{"result":"ok"}\\n'`] } };
+    printf '{"result":"ok"}\\n'`;
 
 for (const door of ['/live', '/api/chat/ws'])
     test(`${door}: a report that is larger than a connection's buffer is left out, and the numbers have no gap`, async (t) => {
-        const server = await t.serve({ config: { tools: { reporting }, actions: { go: { tool: 'reporting' } } } });
+        const { tool, go } = waiting(t, REPORTS);
+        const server = await t.serve({ config: { tools: { reporting: tool }, actions: { go: { tool: 'reporting' } } } });
         const id = (await server.post('/v1/threads', {})).json.id;
         const ws = await Ws.open(t, server, door === '/live' ? `/live?thread=${id}` : door, { protocols: door === '/live' ? ['parley.json.v1'] : [] });
         same((await server.post(`/v1/threads/${id}/actions`, { action: 'go', data: {} })).status, 202);
         if (door !== '/live') ws.send({ type: 'resume', requestId: 'r1', id });
         const parsed = () => ws.texts.map((x) => JSON.parse(x));
+        await ws.wait(() => parsed().some((m) => m.event ?? m.chunk) || undefined, 'the run to be told');
+        go();
         await ws.wait(() => parsed().some((m) => m.done || m.type === 'end') || undefined, 'the end');
         const outputs = parsed().map((m) => m.event ?? m.chunk).filter((c) => c?.type === 'tool-output-available');
         same([...new Set(outputs.map((c) => (c.preliminary ? c.output.message : 'result')))].join(), 'small,result');
