@@ -161,6 +161,7 @@ struct config {
     unsigned       runs_max;           /* at once, in the whole process */
     struct quota_limits each;          /* limits.per_principal */
     size_t         tool_output_max;    /* bytes of a result that the model is told */
+    size_t         threads_bytes;      /* and so are those beyond these, together */
     unsigned       threads_in_memory;  /* idle threads beyond this are forgotten and read again when asked for */
 
     struct config_strs origins;  /* browser origins beside our own, as browsers send them: "https://example.org" */

@@ -130,6 +130,7 @@ static const struct row ROWS[] = {
     { "limits.per_principal.runs", K_COUNT, "(50 with auth, else no limit)", "Turns running at once. 0: no limit.", 0, MANY },
     { "limits.per_principal.tokens_per_day", K_COUNT, "(no limit)", "Tokens in and out per UTC day, as the models count them. 0: no limit.", 0, 1e15 },
     { "limits.tool_output", K_BYTES, "65536", "How much of a tool's result the model is told.", 256, 64 * MIB, AT(KEEP_SIZE, tool_output_max) },
+    { "limits.threads_bytes", K_BYTES, "67108864", "What idle conversations in memory may hold together.", 64 * KIB, 1024 * GIB, AT(KEEP_SIZE, threads_bytes) },
     { "limits.threads_in_memory", K_COUNT, "10000", "Idle conversations kept in memory; further ones are read from the store when asked for.", 1, MANY, AT(KEEP_UNSIGNED, threads_in_memory) },
 
     { "origins", K_TEXTS, "", "Browser origins that may use the server, beside its own." },

@@ -82,6 +82,7 @@ static bool make_hub(struct serve *s)
         .loop = &s->loop, .store = s->store, .registry = &s->kit.registry, .pages = s->kit.pages, .page_count = s->kit.page_count,
         .actions = s->kit.actions, .action_count = s->kit.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
         .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
+        .idle_bytes_max = c->threads_bytes,
         .cancel_grace_ms = 10 * 1000, .quota = &s->quota });
     return s->hub != NULL;
 }

@@ -186,74 +186,38 @@ void rest_thread_new(struct server *s, struct request *q)
     else submit(s, q, c, on_created);
 }
 
-/* --- title and removal: no facts, but the list's own ------------------------------------------------- */
+/* --- title and removal ------------------------------------------------------------------------------------ */
 
-struct edit { struct store_edit edit; struct conn_hold hold; struct conn *conn; struct app *app; struct command *command; };
-
-static void edit_left(struct conn_hold *h) { LIST_ITEM(h, struct edit, hold)->conn = NULL; }
-
-static void on_edit(struct store_edit *e, enum err err)
+static void on_renamed(struct ask *k, struct command *c, const struct answer *a)
 {
-    struct edit *k = LIST_ITEM(e, struct edit, edit);
-    if (k->edit.remove && !err) hub_forget(k->app->hub, k->edit.log);
-    if (k->conn && err == ERR_NOT_FOUND) conn_error(k->conn, 404, "unknown_thread", "There is no such conversation.");
-    else if (k->conn && err) conn_error(k->conn, 503, "store_unavailable", "The store cannot be written at the moment. Nothing was changed; try again in a moment.");
-    else if (k->conn && k->edit.remove) conn_reply(k->conn, 204, NULL, STR(""));
-    else if (k->conn) {
-        struct thread *t = hub_find(k->app->hub, k->edit.log);
-        struct buf     b;
-        struct jsonw   w;
-        if (t) thread_retitle(t, k->edit.title);
-        json_reply_begin(&b, &w);
-        jw_kstr(&w, "id", k->edit.log.thread);
-        jw_kstr(&w, "title", k->edit.title);
-        json_reply_end(k->conn, 200, &b, &w);
-    }
-    command_free(k->command);
-    mem_free(k);
-}
-
-/* Takes the command: its arena holds the names. */
-static void start_edit(struct app *app, struct conn *conn, struct command *c, bool remove)
-{
-    struct edit *k = mem_alloc(sizeof *k);
-    if (!k) {
-        conn_error(conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
-        command_free(c);
-        return;
-    }
-    k->app = app;
-    k->conn = conn;
-    k->command = c;
-    k->hold.cancelled = edit_left;
-    k->edit = (struct store_edit){ .log = c->log, .title = remove ? STR_NONE : c->text, .remove = remove, .done = on_edit };
-    conn_hold(conn, &k->hold);
-    store_edit(app->store, &k->edit);
+    struct buf   b;
+    struct jsonw w;
+    if (a->status >= 400) { answer_error(k->conn, a); return; }
+    json_reply_begin(&b, &w);
+    jw_kstr(&w, "id", c->log.thread);
+    jw_kstr(&w, "title", c->text);
+    json_reply_end(k->conn, 200, &b, &w);
 }
 
 void rest_thread_edit(struct server *s, struct request *q)
 {
     const struct jv *v;
     struct refusal   why = { 422, "bad_field", "\"title\" is missing." };
-    struct command  *c = thread_command(q, CMD_FOLLOW);
+    struct command  *c = thread_command(q, CMD_RENAME);
     if (!c) return;
-    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr) {
+    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr)
         refused(q, c, &why);
-        return;
-    }
-    start_edit(app_of(s), q->conn, c, false);
+    else submit(s, q, c, on_renamed);
 }
 
-static void on_stopped_for_delete(struct ask *k, struct command *c, const struct answer *a)
+static void on_deleted(struct ask *k, struct command *c, const struct answer *a)
 {
-    struct command *d;
-    if (a->status >= 400) { answer_error(k->conn, a); return; }
-    if (!(d = command_for(conn_request(k->conn), CMD_FOLLOW, "rest"))) return;
-    d->log.thread = arena_dup(&d->arena, c->log.thread);
-    start_edit(k->app, k->conn, d, true);
+    (void)c;
+    if (a->status >= 400) answer_error(k->conn, a);
+    else conn_reply(k->conn, 204, NULL, STR(""));
 }
 
-void rest_thread_delete(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_DELETE), on_stopped_for_delete); }
+void rest_thread_delete(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_DELETE), on_deleted); }
 
 /* --- stop, actions, results ------------------------------------------------------------------------------- */
 

@@ -62,6 +62,22 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     return e ? e : f->id.ptr && f->digest.ptr && f->ask.ptr && f->note.ptr ? OK : ERR_NOMEM;
 }
 
+enum err approval_holds(const struct thread *t, const struct call *c, bool *holds)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    char               digest[TOOL_DIGEST];
+    struct arena       a;
+    *holds = false;
+    if (!tool) return OK;
+    enum err e = tool_digest(tool, digest);
+    if (e) return e;
+    arena_init(&a, 0);
+    struct str args = approval_digest(&a, c);
+    *holds = str_is(c->asked->note, digest) && str_eq(c->asked->digest, args);
+    arena_done(&a);
+    return args.ptr ? OK : ERR_NOMEM;
+}
+
 /* What the model is told of a call that a person, the clock or the next message refused. */
 struct str approval_refusal(struct arena *a, const struct call *c)
 {

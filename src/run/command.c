@@ -56,14 +56,22 @@ static enum err cancel_gates(struct thread *t)
     return e;
 }
 
+/* A tool that asks in the middle of its work has begun it: how far it came, nobody knows. */
+static enum err leave_call(struct thread *t, struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    bool               begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
+    if (begun) return finish_call(t, c, WORD_UNKNOWN, STR("It waited for an answer when the user continued. It may or may not have happened."));
+    return finish_call(t, c, WORD_CANCELLED, STR("{\"error\":\"Not decided; the user continued\"}"));
+}
+
 /* The person went on without answering: every open call gets a result, the run is over. */
 static enum err supersede(struct thread *t)
 {
     struct run *r = t->fold.run;
     enum err    e = cancel_gates(t);
     for (size_t i = 0; i < r->call_count && !e; i++)
-        if (r->calls[i]->state != CALL_FINISHED)
-            e = finish_call(t, r->calls[i], WORD_CANCELLED, STR("{\"error\":\"Not decided; the user continued\"}"));
+        if (r->calls[i]->state != CALL_FINISHED) e = leave_call(t, r->calls[i]);
     if (e) return e;
     struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("superseded"),
                       .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
@@ -154,8 +162,9 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     }
     if (t->hub->draining) return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."), ADMIT_NO;
     if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
+    if (run_live(r) && t->hub->setup.hold && asks_somebody(r))       /* also while another call of the step still runs */
+        return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
-        if (t->hub->setup.hold && asks_somebody(r)) return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
         if (over_quota(t, c)) return ADMIT_NO;
         *e = supersede(t);
         return ADMIT_YES;
@@ -172,7 +181,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         return ADMIT_LATER;
     }
     if (over_quota(t, c)) return ADMIT_NO;
-    if (t->hub->runs >= t->hub->setup.runs_max)
+    if (!hub_has_place(t->hub))
         return refuse(t, c, 503, "too_many_runs", "The server has as many runs as it may have; try again in a moment."), ADMIT_NO;
     return ADMIT_YES;
 }
@@ -210,6 +219,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     if (!f->run.ptr) return ERR_NOMEM;
     claim_request(t, c, f->run);
     enum err e = thread_add(t, f);
+    thread_take_place(t);
     accepted(t, c, f->run, f->seq);
     return e;
 }
@@ -231,8 +241,38 @@ static struct str newest_version(const struct thread *t, struct str id)
     return id;
 }
 
+/* The run that answers this message now: the one it began, or the last that was tried in its place. */
+static const struct run *run_of_message(const struct thread *t, struct str message_id)
+{
+    const struct run *found = NULL;
+    for (size_t i = 0; i < t->fold.run_count; i++) {
+        const struct run *r = t->fold.runs[i];
+        bool              again = found && r->first->kind == FACT_RETRY && str_eq(r->first->of, found->id);
+        if (again || (r->first->kind == FACT_MESSAGE && str_eq(r->first->id, message_id))) found = r;
+    }
+    return found;
+}
+
+/* The same request delivered twice (a proxy's, a browser's second try): same id, same words and files, and nobody said
+ * that it is an edit. It has its run already. */
+static bool is_same_message(struct thread *t, struct command *c)
+{
+    struct str        id = c->message_id.len ? newest_version(t, c->message_id) : STR_NONE;
+    const struct run *r = id.len && !c->replaces.len ? run_of_message(t, id) : NULL;
+    if (!r) return false;
+    for (size_t i = 0; i < t->fold.run_count; i++) {
+        const struct fact *f = t->fold.runs[i]->first;
+        if (f->kind != FACT_MESSAGE || !str_eq(f->id, id)) continue;
+        if (!str_eq(f->text, c->text) || !str_eq(f->files, c->files)) return false;
+    }
+    accepted(t, c, r->id, r->first->seq);
+    c->answer.duplicate = true;
+    return true;
+}
+
 static bool handle_message(struct thread *t, struct command *c, enum err *e)
 {
+    if (is_same_message(t, c)) return true;
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
@@ -246,15 +286,34 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+static bool has_effect(const struct thread *t, const struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    return call_took_effect(c) && !(tool && tool->idempotent);
+}
+
+/* What a run did cannot be made undone by asking for other words: they begin after the outcomes of its last step that
+ * did something. The seq of the last of these; 0: it did nothing, all of it is made anew. */
+static int64_t last_effect(const struct thread *t, const struct run *r)
+{
+    const struct fold *f = &t->fold;
+    uint64_t           step = 0, last = 0;
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++)
+        if (has_effect(t, f->calls[i])) step = f->calls[i]->step_seq;
+    for (size_t i = r->calls_from; step && i < f->call_count && f->calls[i]->run == r; i++)
+        if (f->calls[i]->step_seq == step && f->calls[i]->finished && f->calls[i]->finished->seq > last) last = f->calls[i]->finished->seq;
+    return (int64_t)last;
+}
+
 /* After an error the run goes on where it failed, so that no tool is run again; an answer that was
- * merely unwanted, or after which the conversation went on, is made anew from the question. */
+ * merely unwanted, or after which the conversation went on, is made anew from its last effect, or from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
     if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id,
+    struct fact f = { .kind = FACT_RETRY, .of = old->id, .keep = last_effect(t, old),
                       .from_end = old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
@@ -272,7 +331,7 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
                       .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
-    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p))) return *e = ERR_NOMEM, true;
+    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p, true))) return *e = ERR_NOMEM, true;
     struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
     title_from(t, c->action);
     *e = begin_run(t, c, &f);
@@ -322,15 +381,6 @@ static bool echo_differs(const struct command *c, const struct call *call)
     return c->echo_args && !jv_equal(c->echo_args, call->args);
 }
 
-static bool tool_is_gone(const struct thread *t, const struct call *call, enum err *e)
-{
-    const struct tool *tool = registry_find(t->hub->setup.registry, call->tool);
-    char               digest[TOOL_DIGEST];
-    if (!tool) return true;
-    if (!call->asked->note.len || (*e = tool_digest(tool, digest))) return false;
-    return !str_is(call->asked->note, digest);
-}
-
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
 static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
@@ -364,12 +414,14 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (is_decided(t, c, call)) return true;
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
-    if (tool_is_gone(t, call, e)) {
+    bool     holds = true;
+    if (c->confirmed && (*e = approval_holds(t, call, &holds))) return true;
+    if (!holds) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
             *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
         return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
     }
-    if (!*e) *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
+    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
 }
@@ -503,6 +555,22 @@ static bool handle_stop(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* The run is stopped by facts like any other, then the log goes (thread.c). */
+static bool handle_delete(struct thread *t, struct command *c, enum err *e)
+{
+    handle_stop(t, c, e);
+    t->editor = c;
+    return true;
+}
+
+/* No fact, but the list's own. */
+static bool handle_rename(struct thread *t, struct command *c)
+{
+    accepted(t, c, STR_NONE, 0);
+    t->editor = c;
+    return true;
+}
+
 /* --- the clock ------------------------------------------------------------------------------- */
 
 static bool all_finished(const struct run *r)
@@ -584,7 +652,7 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state == CALL_FINISHED) return;
     struct fact f = { .call = call->id };
-    work_outcome_fact(c, &f);
+    work_outcome_fact(c, call, &f);
     if (f.kind == FACT_ASKED) { *e = add_question(t, c, call, &f); return; }
     f.ms = work_ms(call);
     *e = thread_add(t, &f);
@@ -611,8 +679,9 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_DECIDE: return handle_decide(t, c, e);
     case CMD_RESULT: return handle_result(t, c, e);
     case CMD_CLAIM: return handle_claim(t, c);
-    case CMD_STOP:
-    case CMD_DELETE: return handle_stop(t, c, e);
+    case CMD_STOP: return handle_stop(t, c, e);
+    case CMD_DELETE: return handle_delete(t, c, e);
+    case CMD_RENAME: return handle_rename(t, c);
     case CMD_SETTLE: return handle_settle(t, c, e);
     case CMD_FOLLOW: accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count); return true;
     case CMD_EXPIRE: return true;                    /* has been done by now */

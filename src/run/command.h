@@ -24,7 +24,8 @@ enum command_kind {
     CMD_STOP,
     CMD_SETTLE,        /* how an unknown call turned out */
     CMD_FOLLOW,        /* nothing but: is the thread there? loads it */
-    CMD_DELETE,        /* stop, cancel gates; then the log itself is removed */
+    CMD_DELETE,        /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
+    CMD_RENAME,        /* `text` is the new title */
     CMD_EXPIRE,        /* internal from here on: the clock ran out for `id` */
     CMD_STEP_DONE,     /* the model stopped speaking */
     CMD_TOOL_DONE,     /* a tool has its outcome */

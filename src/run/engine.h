@@ -33,12 +33,16 @@ struct thread {
     bool               loading, loaded, exists;
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
-    bool               counted;            /* among the hub's runs */
+    bool               assumed;            /* taken as new without asking the store; only an append may confirm it */
+    bool               placed;             /* has one of the places for runs: it may call the model */
+    struct list        line;               /* linked while it waits for one */
 
     bool               busy;               /* the pump runs or acts: what is posted meanwhile waits until it comes round */
     struct list        queue;              /* commands not looked at yet */
     struct list        parked;             /* messages that wait until the run is over */
     struct list        acting;             /* commands whose facts are in the append under way */
+    struct command    *editor;             /* the last of them, if it removes or renames: done and answered after the append */
+    struct store_edit  edit;
 
     bool               inflight;
     struct store_append append;
@@ -59,6 +63,8 @@ struct thread {
     bool               closing;            /* the model was told not to call tools any more */
     struct command    *step_done;          /* preallocated: the end of a step must not need memory */
     enum model_stop    stop;
+    bool               over;               /* the model is through; the step ends when its calls are judged */
+    struct list        judging;            /* linked in the hub while some wait for the next turn */
     bool               step_failed, step_retryable;
     struct str         fail_code, fail_text;       /* in step.arena */
     int64_t            input_tokens, output_tokens;
@@ -67,20 +73,26 @@ struct thread {
     struct list        followers;
     unsigned           watching;           /* followers that count */
     uint64_t           progress_no;
-    struct list        lru;                /* linked while idle */
+    struct list        lru; size_t idle_bytes;     /* linked while idle; what it holds */
 };
 
 struct hub {
     struct hub_setup   setup;
     struct map         threads;
-    struct list        idle; unsigned idle_count;
-    unsigned           runs;
+    struct list        idle; unsigned idle_count; size_t idle_bytes;
+    unsigned           runs;               /* places taken: runs that go on, waiting ones not among them */
+    struct list        line;               /* threads whose run needs a place, in their order */
+    struct list        judging;            /* threads with calls to be judged in the next turn */
+    struct loop_timer  turn;               /* comes in the next turn, for these two */
+    uint64_t           judge_turn; int64_t judge_left;
     bool               draining, unrecovered;      /* unrecovered: what the last process left could not all be looked at yet */
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */
     struct loop_timer  retry;              /* stalled threads try again */
     unsigned           open_timers;        /* while it is freed */
-    bool               expiry_busy, expiry_again;
+    bool               expiry_busy, expiry_again, expiry_failed;
+    unsigned           expiring;           /* rows of the last batch that are not through yet */
+    struct { struct arena arena; struct log_name *logs; size_t count, next; unsigned open; struct loop_timer pace; } recover;
     struct store_list  list;               /* recovery, then expiry */
     unsigned           jobs;
 };
@@ -94,6 +106,7 @@ void thread_post(struct thread *t, struct command *c);
 void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
 void thread_pump(struct thread *t);
 void thread_wake(struct thread *t);
+void thread_take_place(struct thread *t);                    /* for a run that was admitted */
 void thread_drain(struct thread *t);                         /* what waits for its turn will not get it here */
 bool thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
@@ -112,23 +125,29 @@ MUST_CHECK enum err work_job(struct thread *t, struct call *c);
 void work_start_jobs(struct thread *t);                     /* after the commit */
 void work_cancel_jobs(struct thread *t);                    /* those of calls that are over or being stopped */
 void work_drop_unstarted(struct thread *t);
+void work_orphan_jobs(struct thread *t);                    /* the thread was deleted: their outcomes are nobody's */
 void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
 void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
-/* Which gate a complete call goes through; sets part->gate, client, problem. ERR_NOMEM: it could not be told. */
-MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p);
+/* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may say that something runs.
+ * `button`: a person pressed it, which may reach tools that models are not shown. ERR_NOMEM: it could not be told. */
+MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p, bool button);
+void work_judge_on(struct thread *t);                       /* the open step's calls that wait for it */
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 /* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
 int64_t work_ms(const struct call *c);
 int64_t work_client_ms(const struct thread *t, const struct call *c);     /* how long a browser may take for it */
 /* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person answers. */
-void work_outcome_fact(struct command *c, struct fact *f);
+void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
 
 /* --- approval.c --- */
 struct str approval_id(struct arena *a, const struct call *c);              /* of the next gate of this call */
 struct str approval_digest(struct arena *a, const struct call *c);          /* sha256 of name and canonical arguments, hex */
 /* The fact that asks. */
 MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a);
+/* Is what would run now what the person was asked about: these arguments, this definition of the tool? Looked at when the
+ * yes comes and once more before the start, which may be in another process. */
+MUST_CHECK enum err approval_holds(const struct thread *t, const struct call *c, bool *holds);
 /* The result of a call whose gate ended in anything but a yes. */
 struct str approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
@@ -139,6 +158,11 @@ void hub_idle(struct hub *h, struct thread *t);      /* it became idle: may be f
 void hub_busy(struct hub *h, struct thread *t);
 void hub_due(struct hub *h, int64_t at_ms);          /* something expires at this time */
 void hub_stalled(struct hub *h, struct thread *t);
+bool hub_has_place(const struct hub *h);
+void hub_place_free(struct hub *h);                  /* whoever waits in line may go on */
+void hub_wait_place(struct hub *h, struct thread *t);
 void hub_job_ended(struct hub *h);
+bool hub_may_judge(struct hub *h);                    /* is anything left of this turn's budget? */
+void hub_judge_later(struct hub *h, struct thread *t);
 
 #endif

@@ -21,7 +21,7 @@ static const char *const WORDS[] = {
     FACT_WORDS(X)
 #undef X
 };
-static const char *const GATES[] = { "free", "ask", "client", "reply", "bad" };
+static const char *const GATES[] = { "unjudged", "free", "ask", "client", "reply", "bad" };
 static const char *const PARTS[] = { "text", "reasoning", "call" };
 
 const char *fact_name(enum fact_kind k) { return KINDS[k]; }
@@ -119,7 +119,7 @@ static enum err read_part(const struct jv *v, struct part *p)
     p->complete = true;
     if (jv_get(v, "opaque")) p->opaque = jv_get(v, "opaque")->raw;
     if (p->type != STEP_CALL) return OK;
-    if (!word_of(jv_str_at(v, "gate"), GATES, 5, &word)) return ERR_TYPE;
+    if (!word_of(jv_str_at(v, "gate"), GATES, GATE_COUNT, &word)) return ERR_TYPE;
     p->gate = (enum gate)word;
     p->complete = jv_true(jv_get(v, "complete"));
     p->client = jv_true(jv_get(v, "client"));

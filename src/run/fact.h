@@ -57,13 +57,16 @@ enum word {
 };
 const char *word_name(enum word w);
 
-/* How a call of a step is to be treated; decided once, when the step is closed. */
+/* How a call of a step is to be treated: said once, by work_judge, when the call's end was seen. Nothing else may
+ * raise it, and a call that nobody judged is never begun: that is the zero of this enum. */
 enum gate {
+    GATE_UNJUDGED,  /* not run: its end was not seen, or the judge has not spoken yet */
     GATE_FREE,      /* runs at once on the server */
     GATE_ASK,       /* a person is asked first (server or client tool) */
     GATE_CLIENT,    /* offered to the browser at once */
     GATE_REPLY,     /* a reply tool: fills the payload */
     GATE_BAD,       /* not run: `problem` is the error the model gets */
+    GATE_COUNT
 };
 
 enum part_type { STEP_TEXT, STEP_REASONING, STEP_CALL };
@@ -72,12 +75,13 @@ struct part {
     enum part_type type;
     struct str     text;          /* text, reasoning, or the call's input as the model wrote it */
     struct str     opaque;        /* the provider's JSON for this part */
-    bool           complete;      /* its end was seen */
+    bool           complete;      /* its end was seen, and if it is a call it was judged */
     /* calls only */
     struct str     call, provider_id, tool;   /* our id, the provider's id, the tool's name */
     enum gate      gate;
     bool           client;        /* a browser runs it */
     struct str     problem;
+    bool           judging;       /* its end was seen, the judge comes to it in a later turn of the loop: followers wait before its end */
     bool           shown;         /* its input may be shown while it is being spelled out: no gate can come before it */
     struct str     intent;        /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
     int64_t        at_ms;         /* when the call was complete */
@@ -92,7 +96,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, ask) X(STR, risk) X(STR, digest) X(INT, expires_ms) X(RAW, payload) X(RAW, schema)            \
     X(RAW, files) X(STR, page) X(STR, request_id) X(STR, replaces) X(STR, of)                            \
     X(STR, action) X(RAW, data) X(PARTS, parts) X(STR, stop) X(STR, provider)                            \
-    X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end)              \
+    X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end) X(INT, keep) \
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom)
 
 #define FIELD_C_STR(n) struct str n;

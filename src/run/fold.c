@@ -5,6 +5,8 @@ void fold_init(struct fold *f)
 {
     *f = (struct fold){ 0 };
     arena_init(&f->arena, 0);
+    map_init(&f->by_call);
+    map_init(&f->by_confirmation);
 }
 
 void fold_done(struct fold *f)
@@ -12,6 +14,8 @@ void fold_done(struct fold *f)
     mem_free(f->facts);
     mem_free(f->calls);
     mem_free(f->runs);
+    map_done(&f->by_call);
+    map_done(&f->by_confirmation);
     arena_done(&f->arena);
     *f = (struct fold){ 0 };
 }
@@ -29,12 +33,7 @@ static bool grow(void *array, size_t count, size_t *cap)
     return true;
 }
 
-struct call *fold_call(const struct fold *f, struct str id)
-{
-    for (size_t i = f->call_count; i-- > 0;)
-        if (str_eq(f->calls[i]->id, id)) return f->calls[i];
-    return NULL;
-}
+struct call *fold_call(const struct fold *f, struct str id) { return map_get(&f->by_call, id); }
 
 const struct fact *call_gate(const struct call *c)
 {
@@ -42,21 +41,31 @@ const struct fact *call_gate(const struct call *c)
     return c->state == CALL_STARTED && !c->answered ? c->question : NULL;
 }
 
-/* From the facts themselves: a call that asked more than once remembers only its last question. */
-static const struct fact *newest(const struct fold *f, enum fact_kind kind, struct str id)
+bool call_took_effect(const struct call *c)
 {
-    for (size_t i = f->count; id.len && i-- > 0;)
-        if (f->facts[i]->kind == kind && str_eq(f->facts[i]->id, id)) return f->facts[i];
-    return NULL;
+    if (!c->started) return false;
+    if (c->settled) return c->settled->outcome == WORD_DONE;
+    return !c->finished || c->finished->outcome == WORD_DONE || c->finished->outcome == WORD_UNKNOWN;
 }
 
-const struct fact *fold_asked(const struct fold *f, struct str id) { return newest(f, FACT_ASKED, id); }
-const struct fact *fold_verdict(const struct fold *f, struct str id) { return newest(f, FACT_DECIDED, id); }
+const struct confirmation *fold_confirmed(const struct fold *f, struct str id) { return map_get(&f->by_confirmation, id); }
+
+const struct fact *fold_asked(const struct fold *f, struct str id)
+{
+    const struct confirmation *k = fold_confirmed(f, id);
+    return k ? k->asked : NULL;
+}
+
+const struct fact *fold_verdict(const struct fold *f, struct str id)
+{
+    const struct confirmation *k = fold_confirmed(f, id);
+    return k ? k->verdict : NULL;
+}
 
 struct call *fold_confirmation(const struct fold *f, struct str id)
 {
-    const struct fact *asked = fold_asked(f, id);
-    return asked ? fold_call(f, asked->call) : NULL;
+    const struct confirmation *k = fold_confirmed(f, id);
+    return k ? k->call : NULL;
 }
 
 struct run *fold_run(const struct fold *f, struct str id)
@@ -101,9 +110,21 @@ static enum err begin_run(struct fold *f, const struct fact *a)
     r->first = a;
     r->page = a->page;
     r->phase = RUN_THINKING;
+    r->calls_from = f->call_count;
     f->runs[f->run_count++] = r;
     f->run = r;
     return OK;
+}
+
+/* Whatever the log says: what is no object was never judged to be one, and nothing runs on it. */
+static void distrust(struct call *c)
+{
+    if (c->gate == GATE_BAD || c->gate == GATE_REPLY) {
+        if (!c->problem.ptr) c->problem = STR("The call could not be run.");
+    } else if (c->gate == GATE_UNJUDGED || !jv_is(c->args, JSON_OBJECT)) {
+        c->gate = GATE_BAD;
+        c->problem = STR("The call was not complete; it was not run.");
+    }
 }
 
 static struct call *add_call(struct fold *f, struct run *r, const struct fact *a, const struct part *p)
@@ -115,6 +136,8 @@ static struct call *add_call(struct fold *f, struct run *r, const struct fact *a
     *c = (struct call){ .id = p->call, .provider_id = p->provider_id, .tool = p->tool, .input = p->text,
                         .args = args, .client = p->client, .gate = p->gate, .problem = p->problem, .intent = p->intent,
                         .run = r, .step_seq = a->seq };
+    distrust(c);
+    if (map_put(&f->by_call, c->id, c) != OK) return NULL;
     f->calls[f->call_count++] = c;
     return c;
 }
@@ -172,20 +195,26 @@ static void apply_finished(struct call *c, const struct fact *a)
     if (c->gate == GATE_REPLY && a->outcome == WORD_DONE) apply_reply(c->run, c);
 }
 
-static void apply_asked(struct call *c, const struct fact *a)
+static enum err apply_asked(struct fold *f, struct call *c, const struct fact *a)
 {
+    struct confirmation *k = arena_new(&f->arena, struct confirmation);
+    if (!k || map_put(&f->by_confirmation, a->id, k) != OK) return ERR_NOMEM;
+    *k = (struct confirmation){ .call = c, .asked = a };
     c->gates++;
     if (c->state == CALL_STARTED) {
         c->question = a;
         c->answered = NULL;
-        return;
+        return OK;
     }
     c->asked = a;
     c->state = CALL_ASKED;
+    return OK;
 }
 
-static void apply_decided(struct call *c, const struct fact *a)
+static void apply_decided(struct fold *f, struct call *c, const struct fact *a)
 {
+    struct confirmation *k = map_get(&f->by_confirmation, a->id);
+    if (k) k->verdict = a;
     if (call_questioned(c, a->id)) { c->answered = a; return; }
     c->decided = a;
     c->state = a->outcome == WORD_APPROVED ? CALL_GRANTED : CALL_REFUSED;
@@ -207,8 +236,8 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     struct call *c = fold_call(f, a->call);
     if (!c) return OK;                          /* a call we do not know: from a newer version; kept in the log */
     switch (a->kind) {
-    case FACT_ASKED: apply_asked(c, a); break;
-    case FACT_DECIDED: apply_decided(c, a); break;
+    case FACT_ASKED: return apply_asked(f, c, a);
+    case FACT_DECIDED: apply_decided(f, c, a); break;
     case FACT_RESULT: c->early = a; break;
     case FACT_STARTED: c->started = a; c->state = CALL_STARTED; break;
     case FACT_CONTINUED: c->continued = a; break;
@@ -219,13 +248,22 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     return OK;
 }
 
+static void note_branch(struct fold *f, const struct fact *a)
+{
+    struct run *old = a->kind == FACT_RETRY ? fold_run(f, a->of) : NULL;
+    if (old) old->retried = true;
+    f->branched |= a->kind == FACT_RETRY || a->replaces.len > 0;
+}
+
 static enum err apply(struct fold *f, const struct fact *a)
 {
     struct run *r = f->run;
     switch (a->kind) {
     case FACT_CREATED: return OK;
     case FACT_MESSAGE:
-    case FACT_RETRY: return begin_run(f, a);
+    case FACT_RETRY:
+        note_branch(f, a);
+        return begin_run(f, a);
     case FACT_ACTION: return apply_action(f, a);
     case FACT_STEP: return r ? apply_step(f, r, a) : OK;
     case FACT_RESUMED:
@@ -286,9 +324,9 @@ bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
 {
     bool any = false;
     if (by(r->ended, seq)) return false;
-    for (size_t i = 0; i < f->call_count; i++) {
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
         const struct call *c = f->calls[i];
-        if (c->run != r || c->step_seq > seq || by(c->finished, seq)) continue;
+        if (c->step_seq > seq || by(c->finished, seq)) continue;
         bool asked = by(c->asked, seq) && !by(c->decided, seq);
         bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);   /* else its result is there */
         if (!asked && !offered) return false;
@@ -310,11 +348,12 @@ static struct next finish(struct call *c, enum word outcome, struct str text)
     return (struct next){ NEXT_FINISH, c, outcome, text };
 }
 
-static struct next stop_call(struct call *c)
+static struct next stop_call(struct call *c, bool idempotent)
 {
     if (c->state == CALL_STARTED && !c->client) {
         if (c->job) return (struct next){ .kind = NEXT_NOTHING };          /* asked to stop; its outcome will come */
-        if (call_at_rest(c)) return finish(c, WORD_CANCELLED, STR("Stopped while it waited for an answer."));
+        if (idempotent) return finish(c, WORD_CANCELLED, STR("Stopped before it was through."));
+        if (call_at_rest(c)) return finish(c, WORD_UNKNOWN, STR("Stopped while it waited for an answer. It may or may not have happened."));
         return finish(c, WORD_UNKNOWN, STR("The server went away while this was running."));
     }
     return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
@@ -330,6 +369,8 @@ static struct next decide_call(struct call *c, bool (*idempotent)(void *, const 
         case GATE_ASK: return (struct next){ .kind = NEXT_ASK, .call = c };
         case GATE_FREE:
         case GATE_CLIENT: return (struct next){ .kind = NEXT_START, .call = c };
+        case GATE_UNJUDGED:
+        case GATE_COUNT: break;
         }
         must(!"gate");
         break;
@@ -360,7 +401,7 @@ struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const s
         struct call *c = r->calls[i];
         if (c->state == CALL_FINISHED) continue;
         open = true;
-        struct next n = r->stopping ? stop_call(c) : decide_call(c, idempotent, ctx);
+        struct next n = r->stopping ? stop_call(c, idempotent(ctx, c)) : decide_call(c, idempotent, ctx);
         if (n.kind == NEXT_ASK && ask.kind == NEXT_NOTHING) ask = n;
         else if (n.kind != NEXT_ASK && n.kind != NEXT_NOTHING) return n;
     }

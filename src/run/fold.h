@@ -19,6 +19,7 @@
 #ifndef PARLEY_FOLD_H
 #define PARLEY_FOLD_H
 
+#include "base/map.h"
 #include "run/fact.h"
 
 enum call_state { CALL_PROPOSED, CALL_ASKED, CALL_GRANTED, CALL_REFUSED, CALL_STARTED, CALL_FINISHED };
@@ -59,11 +60,19 @@ struct run {
     unsigned           iterations;   /* model steps whose calls were run */
     unsigned           resumes;      /* in a row, without a step between */
     struct call      **calls; size_t call_count;    /* of the step that is open now */
+    size_t             calls_from;   /* where its first call stands among the fold's; those of the next run follow its last */
+    bool               retried;      /* somebody wanted another answer in its place */
     bool               replied;      /* the last step called only reply tools */
     bool               no_more_calls;  /* the last step ended without calls, or was cut */
     int64_t            input_tokens, output_tokens;
     struct str         replies, actions, custom;
     struct str         last_stop;
+};
+
+/* One request to a person, under its confirmation id: a call's gate, or one of the questions its tool asked. */
+struct confirmation {
+    struct call       *call;
+    const struct fact *asked, *verdict;     /* verdict NULL: none, maybe because the call ended first */
 };
 
 struct fold {
@@ -72,6 +81,8 @@ struct fold {
     struct call       **calls; size_t call_count, call_cap;
     struct run        **runs;  size_t run_count, run_cap;
     struct run         *run;         /* the newest, or NULL */
+    bool                branched;    /* something was edited or tried again: not all facts count any more */
+    struct map          by_call, by_confirmation;   /* a long conversation is not searched for each of its facts */
 };
 
 void fold_init(struct fold *f);
@@ -80,8 +91,8 @@ void fold_done(struct fold *f);
 MUST_CHECK enum err fold_apply(struct fold *f, const struct fact *in);
 
 struct call *fold_call(const struct fold *f, struct str call_id);
-/* A confirmation id names one request, whether it is a call's gate or one of the questions its tool asked: the fact
- * that asked, the one that decided (NULL: not at all, maybe because the call ended first), and the call. */
+const struct confirmation *fold_confirmed(const struct fold *f, struct str confirmation_id);     /* NULL: nobody asked that */
+/* Its members, NULL when there is none. */
 const struct fact *fold_asked(const struct fold *f, struct str confirmation_id);
 const struct fact *fold_verdict(const struct fold *f, struct str confirmation_id);
 struct call *fold_confirmation(const struct fold *f, struct str confirmation_id);
@@ -97,6 +108,9 @@ static inline bool call_at_rest(const struct call *c)
 {
     return c->question && c->question->data.len && !(c->continued && c->continued->seq > c->question->seq);
 }
+/* Begun, and neither certainly failed nor stopped before it did anything: what it did stays done, whatever becomes of the
+ * words around it. (Of an idempotent tool that does not matter; whoever asks knows the tool.) */
+bool call_took_effect(const struct call *c);
 static inline bool call_questioned(const struct call *c, struct str id) { return c->question && str_eq(c->question->id, id); }
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
 bool run_waiting(const struct run *r);

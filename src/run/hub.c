@@ -9,15 +9,21 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "run/engine.h"
 
 #define RETRY_MS       250         /* how often a thread whose append failed tries again */
 #define EXPIRY_MAX_MS  (3600 * 1000)
 #define EXPIRY_BATCH   256
+#define RECOVER_AHEAD  64          /* conversations being read again at a time */
+#define RECOVER_MS     20          /* and how long before the next are begun, plus as much again by chance */
+#define JUDGE_BUDGET   (1 << 20)   /* bytes of input that may be judged in one turn of the loop */
 
 static void on_expiry(struct loop_timer *t);
 static void on_retry(struct loop_timer *t);
+static void on_turn(struct loop_timer *t);
+static void on_pace(struct loop_timer *t);
 static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
 
 struct hub *hub_new(const struct hub_setup *s)
@@ -27,25 +33,35 @@ struct hub *hub_new(const struct hub_setup *s)
     h->setup = *s;
     map_init(&h->threads);
     list_init(&h->idle);
+    list_init(&h->line);
+    list_init(&h->judging);
+    arena_init(&h->recover.arena, 0);
     loop_timer_init(s->loop, &h->expiry, on_expiry);
     loop_timer_init(s->loop, &h->retry, on_retry);
+    loop_timer_init(s->loop, &h->turn, on_turn);
+    loop_timer_init(s->loop, &h->recover.pace, on_pace);
     return h;
 }
 
-/* libuv does not say in which order the two are closed. */
+/* libuv does not say in which order they are closed. */
 static void closed_one(struct hub *h)
 {
     if (!--h->open_timers) mem_free(h);
 }
 static void expiry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, expiry)); }
 static void retry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, retry)); }
+static void turn_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, turn)); }
+static void pace_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, recover.pace)); }
 
 void hub_free(struct hub *h)
 {
     struct thread *t;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
-    h->open_timers = 2;
+    arena_done(&h->recover.arena);
+    h->open_timers = 4;
+    loop_timer_close(&h->turn, turn_closed);
+    loop_timer_close(&h->recover.pace, pace_closed);
     loop_timer_close(&h->retry, retry_closed);
     loop_timer_close(&h->expiry, expiry_closed);
 }
@@ -96,35 +112,28 @@ void hub_busy(struct hub *h, struct thread *t)
     if (!list_linked(&t->lru)) return;
     list_remove(&t->lru);
     h->idle_count--;
+    h->idle_bytes -= t->idle_bytes;
 }
 
 /* Called at the end of a pump, which may be deep in a callback that still uses the
  * thread; so only others are forgotten here, never `t` itself. */
 void hub_idle(struct hub *h, struct thread *t)
 {
-    bool known = list_linked(&t->lru);
+    bool   known = list_linked(&t->lru);
+    size_t bytes = t->fold.arena.used;
     while (!list_empty(&h->idle) && h->idle.next != &t->lru) {
         struct thread *first = LIST_ITEM(h->idle.next, struct thread, lru);
-        if (first->exists && h->idle_count + !known <= h->setup.threads_max) break;
+        bool           fits = h->idle_count + !known <= h->setup.threads_max && h->idle_bytes + (known ? 0 : bytes) <= h->setup.idle_bytes_max;
+        if (first->exists && fits) break;
         forget(h, first);
     }
     if (known) return;
+    t->idle_bytes = bytes;
+    h->idle_bytes += bytes;
     /* One that only somebody asked about, of which the store has nothing, goes first. */
     if (t->exists) list_add(&h->idle, &t->lru);
     else list_push(&h->idle, &t->lru);
     h->idle_count++;
-}
-
-void hub_forget(struct hub *h, struct log_name log)
-{
-    struct thread *t = hub_find(h, log);
-    if (!t) return;
-    LIST_EACH(n, &t->followers) {
-        struct follower *f = LIST_ITEM(n, struct follower, node);
-        thread_unfollow(f);
-        if (f->over) f->over(f);
-    }
-    if (thread_idle(t)) forget(h, t);
 }
 
 /* --- commands ---------------------------------------------------------------------------------- */
@@ -209,15 +218,28 @@ static void on_next_due(struct store_list *l, enum err e, const struct store_row
     if (h->expiry_again) { h->expiry_again = false; ask_next_due(h); }
 }
 
+/* When the last of a batch is through, the next batch is looked for at once; if one failed, after a pause. */
+static void on_expired(struct command *c, const struct answer *a)
+{
+    struct hub *h = c->ctx;
+    h->expiry_failed |= a->status >= 400;
+    command_free(c);
+    if (--h->expiring) return;
+    hub_due(h, clock_wall_ms() + (h->expiry_failed ? 1000 : 0));
+    h->expiry_failed = false;
+}
+
 static void expire_row(struct hub *h, const struct store_row *row)
 {
     struct command *c = command_new(CMD_EXPIRE);
-    if (!c) return;
+    if (!c) { h->expiry_failed = true; return; }
+    h->expiring++;
     bool offered = str_is(row->approval.status, "offered");
     c->log.owner = arena_dup(&c->arena, row->owner);
     c->log.thread = arena_dup(&c->arena, row->thread);
     c->id = arena_dup(&c->arena, offered ? row->approval.call : row->approval.id);
-    c->done = command_drop;
+    c->ctx = h;
+    c->done = on_expired;
     to_thread(h, c);
 }
 
@@ -226,15 +248,17 @@ static void on_due(struct store_list *l, enum err e, const struct store_row *row
     struct hub *h = LIST_ITEM(l, struct hub, list);
     h->expiry_busy = false;
     (void)next;
+    h->expiring++;              /* held by this loop, whose rows may be through before it is */
     for (size_t i = 0; !e && i < count; i++) expire_row(h, &rows[i]);
-    /* Those are being appended now; look again when that is done. */
-    if (e || count) hub_due(h, clock_wall_ms() + 1000);
-    else ask_next_due(h);
+    h->expiring--;
+    if (e || (count && !h->expiring)) hub_due(h, clock_wall_ms() + 1000);
+    else if (!count) ask_next_due(h);
 }
 
 static void on_expiry(struct loop_timer *t)
 {
     struct hub *h = LIST_ITEM(t, struct hub, expiry);
+    if (h->expiring) return;             /* the last of them comes here again */
     if (h->expiry_busy) { hub_due(h, clock_wall_ms() + 50); return; }
     h->expiry_busy = true;
     h->list = (struct store_list){ .kind = STORE_DUE, .due_ms = clock_wall_ms(), .limit = EXPIRY_BATCH, .done = on_due };
@@ -256,23 +280,53 @@ static void recover_again(struct hub *h)
     if (!uv_is_active((uv_handle_t *)&h->retry.uv)) loop_timer_set(&h->retry, RETRY_MS);
 }
 
+/* Thousands may have been under way. They are read a few at a time, oldest first, with pauses that are not the same on
+ * every server that comes back at this moment; the places for runs do the rest. */
 static void on_recovered(struct command *c, const struct answer *a)
 {
-    if (a->status >= 400) recover_again(c->ctx);
+    struct hub *h = c->ctx;
+    if (a->status == 503) recover_again(h);
+    h->recover.open--;
     command_free(c);
 }
 
-static void recover_row(struct hub *h, const struct store_row *row)
+static void recover_one(struct hub *h, const struct log_name *log)
 {
-    if (!str_is(row->state, "running")) return;      /* what waits for a person needs nothing from us */
     struct command *c = command_new(CMD_FOLLOW);
     if (!c) { recover_again(h); return; }
-    c->log.owner = arena_dup(&c->arena, row->owner);
-    c->log.thread = arena_dup(&c->arena, row->thread);
+    c->log.owner = arena_dup(&c->arena, log->owner);
+    c->log.thread = arena_dup(&c->arena, log->thread);
     c->ctx = h;
     c->done = on_recovered;
+    h->recover.open++;
     fault_hit("hub.recover");
     to_thread(h, c);
+}
+
+static void on_pace(struct loop_timer *timer)
+{
+    struct hub   *h = LIST_ITEM(timer, struct hub, recover.pace);
+    unsigned char chance;
+    while (h->recover.next < h->recover.count && h->recover.open < RECOVER_AHEAD && !h->draining) recover_one(h, &h->recover.logs[h->recover.next++]);
+    if (h->recover.next < h->recover.count) {
+        id_bytes(&chance, 1);
+        loop_timer_set(timer, RECOVER_MS + chance % RECOVER_MS);
+    }
+}
+
+/* Those that waited longest come last in the list. */
+static void keep_unfinished(struct hub *h, const struct store_row *rows, size_t count)
+{
+    struct arena *a = &h->recover.arena;
+    arena_reset(a);
+    h->recover.next = h->recover.count = 0;
+    if (!(h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs))) { recover_again(h); return; }
+    for (size_t i = count; i-- > 0;) {
+        if (!str_is(rows[i].state, "running")) continue;      /* what waits for a person needs nothing from us */
+        h->recover.logs[h->recover.count++] = (struct log_name){ arena_dup(a, rows[i].owner), arena_dup(a, rows[i].thread) };
+    }
+    if (a->failed) { h->recover.count = 0; recover_again(h); }
+    on_pace(&h->recover.pace);
 }
 
 static void on_unfinished(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
@@ -284,7 +338,7 @@ static void on_unfinished(struct store_list *l, enum err e, const struct store_r
         log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
         recover_again(h);
     }
-    for (size_t i = 0; i < count; i++) recover_row(h, &rows[i]);
+    else keep_unfinished(h, rows, count);
     ask_next_due(h);
 }
 
@@ -305,9 +359,74 @@ static void on_retry(struct loop_timer *timer)
         if (!t->loaded && !t->loading) thread_load(t);
     }
     if (!h->unrecovered) return;
-    if (h->expiry_busy) { recover_again(h); return; }      /* they share one request */
+    if (h->expiry_busy || h->recover.open || h->recover.next < h->recover.count) { recover_again(h); return; }      /* one at a time */
     h->unrecovered = false;
     hub_recover(h);
+}
+
+/* --- places, and what goes on in the next turn ------------------------------------------------------------- */
+
+bool hub_has_place(const struct hub *h) { return h->runs < h->setup.runs_max; }
+
+/* One millisecond: libuv would call a timer of none again in this very turn. */
+static void next_turn(struct hub *h)
+{
+    if (!uv_is_active((uv_handle_t *)&h->turn.uv)) loop_timer_set(&h->turn, 1);
+}
+
+void hub_place_free(struct hub *h)
+{
+    if (!list_empty(&h->line)) next_turn(h);
+}
+
+void hub_wait_place(struct hub *h, struct thread *t)
+{
+    if (!list_linked(&t->line)) list_add(&h->line, &t->line);
+}
+
+bool hub_may_judge(struct hub *h)
+{
+    if (h->judge_turn != h->setup.loop->turn_ns) {
+        h->judge_turn = h->setup.loop->turn_ns;
+        h->judge_left = JUDGE_BUDGET;
+    }
+    return h->judge_left > 0;
+}
+
+void hub_judge_later(struct hub *h, struct thread *t)
+{
+    if (!list_linked(&t->judging)) list_add(&h->judging, &t->judging);
+    next_turn(h);
+}
+
+/* Each that stands in line looks once: one whose owner has too many runs stays, and does not hold up those behind. */
+static void call_line(struct hub *h)
+{
+    struct list now;
+    list_init(&now);
+    list_take(&now, &h->line);
+    while (!list_empty(&now)) {
+        struct list *n = now.next;
+        list_remove(n);
+        list_add(&h->line, n);
+        if (!hub_has_place(h)) continue;
+        list_remove(n);
+        thread_pump(LIST_ITEM(n, struct thread, line));
+    }
+}
+
+static void on_turn(struct loop_timer *timer)
+{
+    struct hub *h = LIST_ITEM(timer, struct hub, turn);
+    struct list now;
+    list_init(&now);
+    list_take(&now, &h->judging);
+    while (!list_empty(&now)) {
+        struct thread *t = LIST_ITEM(now.next, struct thread, judging);
+        list_remove(&t->judging);
+        work_judge_on(t);
+    }
+    call_line(h);
 }
 
 static void check_drained(struct hub *h)

@@ -29,6 +29,7 @@ struct hub_setup {               /* all borrowed: outlives the hub */
     bool             hold;               /* a waiting gate refuses new messages instead of being superseded */
     size_t           tool_text_max;
     unsigned         runs_max, threads_max;
+    size_t           idle_bytes_max;     /* of all idle threads in memory together */
     struct quota    *quota;              /* what one principal may use; NULL: no limits */
     unsigned         cancel_grace_ms;    /* 10 s: a tool that was told to stop must report within this */
 };
@@ -53,7 +54,5 @@ const struct hub_page  *hub_page(const struct hub *h, struct str name);   /* STR
 struct thread *hub_find(const struct hub *h, struct log_name log);        /* in memory only */
 unsigned hub_runs(const struct hub *h);
 unsigned hub_jobs(const struct hub *h);          /* tools running on the server right now */
-/* A thread's log was removed: forget it. */
-void hub_forget(struct hub *h, struct log_name log);
 
 #endif

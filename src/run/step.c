@@ -25,7 +25,7 @@ struct part *step_last(struct open_step *s) { return s->count ? &s->parts[s->cou
 static struct part *open_part(struct open_step *s)
 {
     struct part *p = step_last(s);
-    return p && !p->complete ? p : NULL;
+    return p && !p->complete && !p->judging ? p : NULL;
 }
 
 void step_close_part(struct open_step *s)
@@ -34,9 +34,20 @@ void step_close_part(struct open_step *s)
     if (p) p->complete = true;
 }
 
+/* The model went on to something else: of a call that means it was never said to its end. */
+static void leave_part(struct open_step *s)
+{
+    struct part *p = open_part(s);
+    if (p && p->type == STEP_CALL) {
+        p->gate = GATE_BAD;
+        p->problem = STR("The call was cut off before its end; it was not run.");
+    }
+    step_close_part(s);
+}
+
 static struct part *add_part(struct open_step *s, enum part_type type)
 {
-    step_close_part(s);
+    leave_part(s);
     if (s->count == s->cap) {
         size_t       cap = s->cap ? s->cap * 2 : 1;       /* most steps are one text */
         struct part *grown = mem_realloc(s->parts, cap * sizeof *grown);
@@ -96,12 +107,17 @@ struct part *step_call(struct open_step *s, struct str call, struct str provider
 
 /* --- places ------------------------------------------------------------------ */
 
-static bool is_complete(struct parts p, size_t i) { return !p.open || i + 1 < p.count || p.at[i].complete; }
+static bool is_complete(struct parts p, size_t i) { return !p.open || p.at[i].complete || (i + 1 < p.count && !p.at[i].judging); }
+/* What was said behind a call that is not judged yet is told after the verdict, in its order. */
+static bool is_barrier(struct parts p, size_t i) { return p.open && p.at[i].judging; }
 
 uint64_t parts_len(struct parts p)
 {
     uint64_t len = 0;
-    for (size_t i = 0; i < p.count; i++) len += 1 + p.at[i].text.len + (is_complete(p, i) ? 1 : 0);
+    for (size_t i = 0; i < p.count; i++) {
+        len += 1 + p.at[i].text.len + (is_complete(p, i) ? 1 : 0);
+        if (is_barrier(p, i)) break;
+    }
     return len;
 }
 
@@ -111,7 +127,11 @@ struct piece parts_at(struct parts p, uint64_t offset)
         const struct part *q = &p.at[i];
         bool               complete = is_complete(p, i);
         uint64_t           len = 1 + q->text.len + (complete ? 1 : 0);
-        if (offset >= len) { offset -= len; continue; }
+        if (offset >= len) {
+            if (is_barrier(p, i)) break;
+            offset -= len;
+            continue;
+        }
         struct piece r = { .part = q, .index = i };
         if (offset == 0) r.what = PIECE_BEGIN;
         else if (offset - 1 < q->text.len) {

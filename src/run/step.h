@@ -24,9 +24,10 @@ void step_clear(struct open_step *s);       /* gives the memory back */
 /* Appends to the open part of that type; begins one when another (or none) is open. */
 MUST_CHECK enum err step_text(struct open_step *s, enum part_type type, struct str delta);
 MUST_CHECK enum err step_opaque(struct open_step *s, struct str json);
-/* A new call part, or NULL without memory. The strings are copied. */
+/* A new call part, or NULL without memory. The strings are copied. It is unjudged; if another part begins before its end
+ * was seen, it is bad for good. */
 struct part *step_call(struct open_step *s, struct str call, struct str provider_id, struct str tool);
-/* Closes the open part: its end was seen. */
+/* Closes the open part: its end was seen, and a call was judged. */
 void step_close_part(struct open_step *s);
 struct part *step_last(struct open_step *s);       /* NULL: no parts */
 

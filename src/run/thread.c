@@ -11,8 +11,10 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
+#include "tool/policy.h"
 
 static void on_append(struct store_append *a, enum err e);
+static void on_edit(struct store_edit *k, enum err e);
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
 
 /* --- life ------------------------------------------------------------------------ */
@@ -78,6 +80,12 @@ void thread_free(struct thread *t)
     let_go(t, &t->queue);
     let_go(t, &t->parked);
     let_go(t, &t->acting);
+    if (t->editor) {
+        list_add(&t->acting, &t->editor->node);
+        let_go(t, &t->acting);
+    }
+    list_remove(&t->line);
+    list_remove(&t->judging);
     work_hang_up(t);
     step_clear(&t->step);
     fold_done(&t->fold);
@@ -158,7 +166,8 @@ static enum err load_fact(struct thread *t, const struct store_fact *row)
     return e ? e : fold_apply(&t->fold, &f);
 }
 
-void thread_retitle(struct thread *t, struct str title)
+/* The store has it already. */
+static void retitle(struct thread *t, struct str title)
 {
     char *copy = mem_alloc(title.len + 1);
     if (!copy) return;
@@ -206,7 +215,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         return;
     }
     fault_hit("thread.loaded");
-    if (e == OK) thread_retitle(t, r->title);
+    if (e == OK) retitle(t, r->title);
     t->committed = t->fold.count;
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;
@@ -334,7 +343,7 @@ static enum err add_end(struct thread *t, enum word outcome)
     return thread_add(t, &f);
 }
 
-static enum err add_start(struct thread *t, struct call *c)
+static enum err begin_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
@@ -374,6 +383,27 @@ static enum err add_finish(struct thread *t, const struct next *n)
     return thread_add(t, &f);
 }
 
+/* The last process proposed it and did not begin: what its policy says now is what counts. */
+static bool asks_now(const struct thread *t, const struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool && policy_asks(tool, c->args);
+}
+
+static enum err add_start(struct thread *t, struct call *c)
+{
+    bool holds = true;
+    if (asks_now(t, c)) { c->gate = GATE_ASK; return OK; }
+    if (c->state == CALL_GRANTED) {
+        enum err e = approval_holds(t, c, &holds);
+        if (e) return e;
+    }
+    if (!holds) return add_finish(t, &(struct next){ .call = c, .outcome = WORD_FAILED,
+        .text = STR("{\"error\":\"The tool was changed or removed since it was approved; nothing was run\"}") });
+    must(c->state == CALL_GRANTED || (c->state == CALL_PROPOSED && (c->gate == GATE_FREE || c->gate == GATE_CLIENT)));
+    return begin_call(t, c);
+}
+
 /* A run whose model call was cut by a crash says so in the log before it asks again,
  * so that cursors into the lost words are recognised; and a step that keeps
  * killing the server is not tried for ever. */
@@ -389,10 +419,50 @@ static enum err add_resumed(struct thread *t)
     return thread_add(t, &f);
 }
 
-/* Adds the facts that follow from the state; true while there may be more. */
+/* --- a place among the runs ------------------------------------------------------------------------- */
+
+void thread_take_place(struct thread *t)
+{
+    list_remove(&t->line);
+    if (t->placed) return;
+    t->placed = true;
+    t->hub->runs++;
+    quota_run(t->hub->setup.quota, t->owner, 1);
+}
+
+/* A run that goes on after a yes, or after a crash, needs a place like one that begins; but nobody is there to be told
+ * to come back later, so it waits in line. */
+static bool has_place(struct thread *t)
+{
+    unsigned retry_s;
+    if (t->placed) return true;
+    if (hub_has_place(t->hub) && quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s) != QUOTA_RUNS) {
+        thread_take_place(t);
+        return true;
+    }
+    hub_wait_place(t->hub, t);
+    return false;
+}
+
+/* Given back when the run is over, and while it waits for somebody. */
+static void leave_place(struct thread *t)
+{
+    if (run_live(t->fold.run) && !run_waiting(t->fold.run)) return;
+    list_remove(&t->line);
+    if (!t->placed) return;
+    t->placed = false;
+    t->hub->runs--;
+    quota_run(t->hub->setup.quota, t->owner, -1);
+    hub_place_free(t->hub);
+}
+
+/* Adds the facts that follow from the state; true while there may be more. While the server drains nothing is begun any
+ * more: what was said is saved, and the next process begins it. */
 static bool decide_once(struct thread *t, enum err *e)
 {
     struct next n = fold_decide(&t->fold, may_rerun, t);
+    bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN || n.kind == NEXT_MODEL;
+    if (begins && t->hub->draining) return false;
     switch (n.kind) {
     case NEXT_NOTHING: return false;
     case NEXT_ASK: *e = add_asked(t, n.call); return true;
@@ -402,7 +472,7 @@ static bool decide_once(struct thread *t, enum err *e)
     case NEXT_CONTINUE: *e = add_continued(t, n.call); return true;
     case NEXT_RERUN: *e = work_job(t, n.call); return true;
     case NEXT_MODEL:
-        if (t->model || t->step.active || t->batch_from || t->hub->draining) return false;
+        if (t->model || t->step.active || t->batch_from || !has_place(t)) return false;
         *e = work_model(t);
         return false;
     }
@@ -418,15 +488,6 @@ static enum err resume_fresh(struct thread *t)
     return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
 }
 
-/* A run that was read from the log counts as one that began here. */
-static void count_run(struct thread *t)
-{
-    bool now = run_live(t->fold.run) && !run_waiting(t->fold.run);
-    if (t->counted == now) return;
-    t->counted = now;
-    t->hub->runs += now ? 1u : -1u;
-    quota_run(t->hub->setup.quota, t->owner, now ? 1 : -1);
-}
 
 /* --- the pump -------------------------------------------------------------------------------------- */
 
@@ -454,18 +515,37 @@ static void answer_all(struct thread *t)
 static void take(struct thread *t, struct command *c, enum err *e)
 {
     list_remove(&c->node);
+    c->answer = (struct answer){ 0 };          /* it may have been looked at before, in a fold that is gone */
     fault_hit("thread.take");
     if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
-    else list_add(&t->acting, &c->node);
+    else if (c != t->editor) list_add(&t->acting, &c->node);
+}
+
+/* Back to the front of the queue, in their order: they are looked at again when the log has been read. */
+static void put_back(struct thread *t, struct list *commands)
+{
+    while (!list_empty(commands)) {
+        struct list *n = commands->prev;
+        list_remove(n);
+        list_push(&t->queue, n);
+    }
+}
+
+static void put_all_back(struct thread *t)
+{
+    if (t->editor) list_add(&t->acting, &t->editor->node);
+    t->editor = NULL;
+    put_back(t, &t->acting);
 }
 
 static void fail_batch(struct thread *t, enum err e);
+static void begin_edit(struct thread *t);
 
 /* Commands in, facts that follow, until something must be committed or nothing is left. */
 static enum err gather(struct thread *t)
 {
     enum err e = resume_fresh(t);
-    while (!list_empty(&t->queue) && !e && !t->request_id.ptr)
+    while (!list_empty(&t->queue) && !e && !t->request_id.ptr && !t->editor)
         take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
     while (!e && decide_once(t, &e)) ;
     if (!e && (!run_live(t->fold.run) || run_waiting(t->fold.run)) && !list_empty(&t->parked) && !t->batch_from)
@@ -487,6 +567,15 @@ static void act(struct thread *t, bool stopped)
     t->busy = false;
 }
 
+/* Taken as new, and nothing was appended that would have shown whether it is. A refusal must not be told from a
+ * log that nobody has read, and an empty fold must not stay as the truth. */
+static void look_up(struct thread *t)
+{
+    put_all_back(t);
+    t->assumed = t->loaded = false;
+    thread_load(t);
+}
+
 void thread_pump(struct thread *t)
 {
     if (t->busy) return;
@@ -495,10 +584,12 @@ void thread_pump(struct thread *t)
         t->busy = true;
         enum err e = gather(t);
         t->busy = false;
-        count_run(t);
+        leave_place(t);
         if (e) { fail_batch(t, e); return; }
         if (t->batch_from) { submit(t); return; }
+        if (t->assumed) { look_up(t); return; }
         act(t, false);
+        if (t->editor) { begin_edit(t); return; }
         if (!had && list_empty(&t->queue)) break;
     }
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
@@ -513,7 +604,7 @@ static bool looks_new(const struct thread *t, const struct command *c)
 
 void thread_queue(struct thread *t, struct command *c)
 {
-    if (looks_new(t, c)) t->loaded = true;
+    if (!t->loaded && looks_new(t, c)) t->loaded = t->assumed = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
     if (!t->busy && !t->loaded && !t->loading && !t->stalled) thread_load(t);
@@ -535,6 +626,7 @@ static void on_append(struct store_append *a, enum err e)
     fault_hit("thread.committed");
     t->committed = t->fold.count;
     t->exists = true;
+    t->assumed = false;
     bool closed = false, stopped = false;
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
@@ -546,7 +638,8 @@ static void on_append(struct store_append *a, enum err e)
     clear_batch(t);
     thread_wake(t);
     act(t, stopped);
-    thread_pump(t);
+    if (t->editor) begin_edit(t);
+    else thread_pump(t);
 }
 
 static const char *sentence(enum err e)
@@ -572,7 +665,7 @@ static void answer_exists(struct thread *t, struct command *c)
 static void drop_cut_step(struct thread *t)
 {
     bool done = t->step_done && list_linked(&t->step_done->node);
-    if (t->step.active && !t->model && !done) step_clear(&t->step);
+    if (t->step.active && !t->model && !done && !t->over) step_clear(&t->step);
 }
 
 /* The fold is about to go: an answer may not point into it. */
@@ -594,26 +687,80 @@ static void refuse_batch(struct thread *t, struct command *c, enum err e)
 static void fail_batch(struct thread *t, enum err e)
 {
     struct list back;
+    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS;      /* the others in it are as good as before */
     list_init(&back);
+    if (t->editor) list_add(&t->acting, &t->editor->node);
+    t->editor = NULL;
     LIST_EACH(n, &t->acting) {
         struct command *c = LIST_ITEM(n, struct command, node);
-        if (c->kind >= CMD_EXPIRE || e == ERR_CONFLICT) { list_remove(n); list_add(&back, n); }
-        else if (e == ERR_EXISTS && c->request_id.ptr) answer_exists(t, c);
+        if (e == ERR_EXISTS && c->request_id.ptr && c->request_id.ptr == t->request_id.ptr) answer_exists(t, c);
+        else if (c->kind >= CMD_EXPIRE || again) { list_remove(n); list_add(&back, n); }
         else refuse_batch(t, c, e);
     }
-    while (!list_empty(&back)) { struct list *n = back.prev; list_remove(n); list_push(&t->queue, n); }
+    put_back(t, &back);
     work_drop_unstarted(t);
     t->step_closed = false;
     drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);
-    count_run(t);
+    leave_place(t);
     t->committed = 0;
-    t->loaded = false;
+    t->loaded = t->assumed = false;
     clear_batch(t);
     t->busy = true;
     answer_all(t);
     t->busy = false;
-    if (e == ERR_EXISTS || e == ERR_CONFLICT) thread_load(t);
+    if (again) thread_load(t);
     else hub_stalled(t->hub, t);
+}
+
+/* --- removing and renaming ---------------------------------------------------------------------------------- */
+
+/* In the mailbox's order like everything else: nothing is looked at until the store has answered. */
+static void begin_edit(struct thread *t)
+{
+    struct command *c = t->editor;
+    t->inflight = true;
+    t->edit = (struct store_edit){ .log = { t->owner, t->id }, .done = on_edit };
+    if (c->kind == CMD_DELETE) t->edit.remove = true;
+    else t->edit.title = c->text;
+    store_edit(t->hub->setup.store, &t->edit);
+}
+
+/* The log is gone: what is in memory goes with it, and whoever looks is told. Tools that still run come home to nobody. */
+static void wipe(struct thread *t)
+{
+    work_hang_up(t);
+    work_orphan_jobs(t);
+    step_clear(&t->step);
+    t->over = false;
+    fold_done(&t->fold);
+    fold_init(&t->fold);
+    leave_place(t);
+    retitle(t, STR(""));
+    t->committed = 0;
+    t->exists = t->fresh = false;
+    refuse_all(t, &t->parked, 404, "unknown_thread", "This conversation was deleted.");
+    LIST_EACH(n, &t->followers) {
+        struct follower *f = LIST_ITEM(n, struct follower, node);
+        thread_unfollow(f);
+        if (f->over) f->over(f);
+    }
+}
+
+static void on_edit(struct store_edit *k, enum err e)
+{
+    struct thread  *t = LIST_ITEM(k, struct thread, edit);
+    struct command *c = t->editor;
+    t->editor = NULL;
+    t->inflight = false;
+    t->busy = true;
+    if (e == ERR_NOT_FOUND) command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
+    else if (e) command_answer(t, c, 503, "store_unavailable", "The store cannot be written at the moment. Nothing was changed; try again in a moment.");
+    else if (c->kind == CMD_DELETE) wipe(t);
+    else retitle(t, c->text);
+    detach_answer(c);
+    if (c->done) c->done(c, &c->answer);
+    t->busy = false;
+    thread_pump(t);
 }

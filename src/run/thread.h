@@ -35,7 +35,6 @@ void thread_unfollow(struct follower *f);
 struct str thread_id(const struct thread *t);
 struct str thread_owner(const struct thread *t);
 struct str thread_title(const struct thread *t);
-void thread_retitle(struct thread *t, struct str title);      /* the store has it already */
 const struct fold *thread_fold(const struct thread *t);
 uint64_t thread_committed(const struct thread *t);           /* facts up to here may be told */
 bool thread_away(const struct thread *t);                    /* being read again after a failed append: nothing can be told now; wakes when it is back */

@@ -56,6 +56,34 @@ static bool payload_fits(struct thread *t, const struct hub_page *page, struct p
     return false;
 }
 
+static bool is_visible(const struct fact *const *v, size_t n, uint64_t seq)
+{
+    for (size_t i = n; i-- > 0;)
+        if (v[i]->seq == seq) return true;
+    return false;
+}
+
+/* Did the same call already do its work in a version of the conversation that was edited or tried again? Whatever the
+ * policy says, running it once more is a person's to decide. */
+static bool was_replaced(struct thread *t, const struct tool *tool, const struct jv *args)
+{
+    const struct fold  *f = &t->fold;
+    const struct fact **v = NULL;
+    size_t              n = 0;
+    struct arena        a;
+    bool                found = false;
+    if (!f->branched || tool->idempotent) return false;
+    arena_init(&a, 0);
+    for (size_t i = f->call_count; i-- > 0 && !found;) {
+        const struct call *c = f->calls[i];
+        if (!call_took_effect(c) || !str_eq(c->tool, tool->name) || !jv_equal(c->args, args)) continue;
+        if (c->run->retried || (!v && history_visible(&a, f, &v, &n) != OK)) found = true;      /* when in doubt, a person is asked */
+        else found = !is_visible(v, n, c->step_seq);
+    }
+    arena_done(&a);
+    return found;
+}
+
 static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool, const struct jv *args, struct buf *why)
 {
     if (!jv_is(args, JSON_OBJECT)) { bad(t, p, STR("The input is not a JSON object.")); return; }
@@ -65,17 +93,18 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
     if (tool->reply) {
         if (str_is(tool->name, "present") && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
-    } else if (policy_asks(tool, args)) p->gate = GATE_ASK;
+    } else if (policy_asks(tool, args) || was_replaced(t, tool, args)) p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
-enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p)
+enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p, bool button)
 {
     struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
-    if (!tool) { bad(t, p, STR("There is no tool of this name.")); return OK; }
+    t->hub->judge_left -= (int64_t)p->text.len + 1;
+    if (!tool || (tool->hidden && !button)) { bad(t, p, STR("There is no tool of this name.")); return OK; }
     if (!page_allows(page, tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
     arena_init(&a, 0);
     buf_init(&why, 2048);
@@ -99,19 +128,35 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
 
 static struct thread *of_sink(struct model_sink *s) { return LIST_ITEM(s, struct thread, sink); }
 
+static bool is_judging(const struct open_step *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->parts[i].judging) return true;
+    return false;
+}
+
+/* The model is through, and so is the judge. */
+static void post_step(struct thread *t)
+{
+    if (!t->over || is_judging(&t->step)) return;
+    t->over = false;
+    t->step_done->answer = (struct answer){ 0 };
+    thread_post(t, t->step_done);
+}
+
 static void step_ended(struct thread *t)
 {
     t->model = NULL;
     fault_hit("model.step_ended");
-    struct command *c = t->step_done;
-    c->answer = (struct answer){ 0 };
-    thread_post(t, c);
+    t->over = true;
+    post_step(t);
 }
 
 static void fail_step(struct thread *t, const char *code, struct str message, bool retryable)
 {
     t->step_failed = true;
     t->step_retryable = retryable;
+    for (size_t i = 0; i < t->step.count; i++) t->step.parts[i].judging = false;      /* none of them will run */
     t->fail_code = arena_dup(&t->step.arena, str_c(code));
     t->fail_text = arena_dup(&t->step.arena, message);
     if (!t->fail_code.ptr) t->fail_code = STR("model_error");
@@ -160,10 +205,9 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     struct part   *p = id.ptr ? step_call(&t->step, id, provider_id, tool ? tool->name : name) : NULL;
     if (!p) { out_of_memory(t); return; }
     if (tool) {
-        p->gate = tool->reply ? GATE_REPLY : GATE_FREE;    /* a first guess; judged when it is complete */
         p->client = tool->where == TOOL_CLIENT;
-        p->shown = !tool->reply && tool->confirm == CONFIRM_NEVER;
-    } else p->gate = GATE_BAD;
+        p->shown = !tool->reply && !tool->hidden && tool->confirm == CONFIRM_NEVER;
+    }
     if (calls_of(&t->step) > STEP_CALLS_MAX) {
         work_hang_up(t);
         fail_step(t, "model_error", STR("The model asked for more tool calls at once than are allowed. Try again."), true);
@@ -172,9 +216,16 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     thread_wake(t);
 }
 
+static struct part *open_call(struct thread *t)
+{
+    struct part *p = step_last(&t->step);
+    return p && p->type == STEP_CALL && !p->complete && !p->judging ? p : NULL;
+}
+
 static void on_input(struct model_sink *s, struct str delta)
 {
     struct thread *t = of_sink(s);
+    if (!open_call(t)) return;                     /* of a call that is over already */
     if (step_text(&t->step, STEP_CALL, delta) != OK) { out_of_memory(t); return; }
     thread_wake(t);
 }
@@ -182,13 +233,28 @@ static void on_input(struct model_sink *s, struct str delta)
 static void on_call_end(struct model_sink *s)
 {
     struct thread *t = of_sink(s);
-    struct part   *p = step_last(&t->step);
-    if (!p || p->type != STEP_CALL || p->complete) return;
-    if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
-    else if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
-    else if (work_judge(t, t->page, p) != OK) { out_of_memory(t); return; }
-    step_close_part(&t->step);
+    struct part   *p = open_call(t);
+    if (!p) return;
+    if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
+    p->judging = true;
+    work_judge_on(t);
+}
+
+/* A turn of the loop has one budget for all its judging, whoever asks for it: a schema or an input that takes long to
+ * check delays its own conversation, not everybody's. What is left goes on in the next turn. */
+void work_judge_on(struct thread *t)
+{
+    for (size_t i = 0; i < t->step.count; i++) {
+        struct part *p = &t->step.parts[i];
+        if (!p->judging) continue;
+        if (!hub_may_judge(t->hub)) { hub_judge_later(t->hub, t); break; }
+        if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
+        else if (work_judge(t, t->page, p, false) != OK) { out_of_memory(t); return; }
+        p->judging = false;
+        p->complete = true;
+    }
     thread_wake(t);
+    post_step(t);
 }
 
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
@@ -257,7 +323,7 @@ enum err work_model(struct thread *t)
     step_begin(&t->step);
     t->step_closed = false;
     t->closing = t->fold.run->iterations >= t->hub->setup.max_iterations;
-    t->step_failed = false;
+    t->step_failed = t->over = false;
     t->input_tokens = t->output_tokens = 0;
     t->model_of = m;
     t->sink = (struct model_sink){ on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed };
@@ -289,6 +355,7 @@ enum err work_step_fact(struct thread *t, const char *stop)
         if (p->type == STEP_CALL && !p->complete) bad(t, p, STR("The call was cut off before its end; it was not run."));
         else if (p->type == STEP_CALL && !runs && p->gate != GATE_BAD)
             bad(t, p, STR("The answer was cut off or refused; the call was not run."));
+        p->judging = false;
         if (!cut) p->complete = true;
     }
     t->step_closed = true;
@@ -420,6 +487,7 @@ static void on_ask(struct tool_job *tj, struct str message, struct str schema)
 static void on_timeout(struct loop_timer *timer)
 {
     struct job *j = LIST_ITEM(timer, struct job, timer);
+    if (j->orphan) return;
     if (j->timed_out) {       /* it did not even stop when told to */
         finish_job(j, &(struct tool_result){ .outcome = TOOL_UNKNOWN, .text = STR("It did not stop in time; it may or may not have happened.") });
         return;
@@ -532,6 +600,18 @@ void work_drop_unstarted(struct thread *t)
     }
 }
 
+/* Their conversation is gone. One that has reported is on its way through the mailbox and ends there. */
+void work_orphan_jobs(struct thread *t)
+{
+    LIST_EACH(n, &t->jobs) {
+        struct job *j = LIST_ITEM(n, struct job, node);
+        if (j->finished || j->orphan) continue;
+        j->orphan = j->finished = true;
+        command_free(j->done);
+        j->done = NULL;
+    }
+}
+
 void work_adopt_jobs(struct thread *t)
 {
     LIST_EACH(n, &t->jobs) {
@@ -562,10 +642,19 @@ int64_t work_ms(const struct call *c)
     return ms > 0 ? ms : 0;
 }
 
-void work_outcome_fact(struct command *c, struct fact *f)
+/* Of a tool that may be run again nobody needs to find out how far it came. */
+static enum word outcome_of(const struct job *j, const struct call *c)
 {
-    static const enum word  WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
-    const struct tool_result *r = &((struct job *)c->job)->result;
+    static const enum word WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
+    enum word              w = WORDS[j->result.outcome];
+    if (w != WORD_UNKNOWN || !j->tool.tool || !j->tool.tool->idempotent) return w;
+    return c->run->stopping ? WORD_CANCELLED : WORD_FAILED;
+}
+
+void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f)
+{
+    const struct job         *j = c->job;
+    const struct tool_result *r = &j->result;
     if (r->outcome == TOOL_ASKS) {
         f->kind = FACT_ASKED;
         f->ask = r->text;
@@ -574,7 +663,7 @@ void work_outcome_fact(struct command *c, struct fact *f)
         return;
     }
     f->kind = FACT_FINISHED;
-    f->outcome = WORDS[r->outcome];
+    f->outcome = outcome_of(j, call);
     f->text = r->text;
     f->value = r->value;
     f->note = r->note;

@@ -1,178 +1,6 @@
-/* A thread's mailbox, driven by hand: the model is a puppet, the tool too, the store is real
- * but in memory. What must hold in orders of events that no clock can be made to repeat. */
-#include "base/clock.h"
-#include "run/engine.h"
-#include "test.h"
+/* A thread's mailbox: every order of commands, steps, tools and appends. The stage is in stage.h. */
+#include "stage.h"
 #include "tool/policy.h"
-
-/* --- the stage ---------------------------------------------------------------------- */
-
-struct model_run { struct model_sink *sink; };
-
-struct stage {
-    struct loop       loop;
-    struct arena      arena;
-    struct store     *store;
-    struct registry   registry;
-    struct hub       *hub;
-    struct hub_page   page;
-    struct model      model;
-    struct model_run  run;         /* the model's one call */
-    bool              speaking, no_calls;
-    unsigned          asked;       /* how often the model was called */
-    struct tool_job  *job;         /* the tool's one job */
-    unsigned          cancels;
-    bool              drained;
-};
-static struct stage *on;           /* one at a time */
-
-static struct model_run *puppet_start(struct model *m, const struct model_request *q, struct model_sink *sink)
-{
-    (void)m;
-    on->run.sink = sink;
-    on->speaking = true;
-    on->asked++;
-    on->no_calls = q->no_calls;
-    return &on->run;
-}
-static void puppet_cancel(struct model_run *r) { (void)r; on->speaking = false; }
-static void puppet_free(struct model *m) { (void)m; }
-static const struct model_ops PUPPET = { .start = puppet_start, .cancel = puppet_cancel, .free = puppet_free };
-
-static enum err tool_start(struct tool *t, struct tool_job *j) { (void)t; on->job = j; return OK; }
-static void tool_cancel(struct tool_job *j) { (void)j; on->cancels++; }
-static const struct tool_ops TOOL = { .start = tool_start, .cancel = tool_cancel };
-
-static void add_tool(struct stage *s, const char *name, enum tool_where where, enum tool_confirm confirm)
-{
-    struct tool *t = registry_tool(&s->registry, str_c(name));
-    t->schema_text = STR("{\"type\":\"object\"}");
-    t->where = where;
-    t->confirm = confirm;
-    t->ops = where == TOOL_SERVER ? &TOOL : NULL;
-    t->timeout_ms = 60;
-    t->expires_s = 3600;
-    REQUIRE(registry_add(&s->registry, t) == OK);
-}
-
-static void make_hub(struct stage *s)
-{
-    s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = &s->page,
-                                          .page_count = 1, .max_iterations = 2, .tool_text_max = 1000, .runs_max = 10,
-                                          .threads_max = 100, .cancel_grace_ms = 100 });
-    REQUIRE(s->hub);
-}
-
-static void stage_up(struct stage *s)
-{
-    struct str why;
-    *s = (struct stage){ .model = { .ops = &PUPPET, .provider = STR("puppet") } };
-    s->page = (struct hub_page){ .all_tools = true, .model = &s->model };
-    on = s;
-    arena_init(&s->arena, 0);
-    REQUIRE(loop_init(&s->loop) == OK);
-    REQUIRE(store_open(&s->loop, STR("sqlite::memory:"), &s->arena, &s->store, &why) == OK);
-    registry_init(&s->registry);
-    add_tool(s, "work", TOOL_SERVER, CONFIRM_NEVER);
-    add_tool(s, "pay", TOOL_SERVER, CONFIRM_ALWAYS);
-    add_tool(s, "locate", TOOL_CLIENT, CONFIRM_NEVER);
-    make_hub(s);
-}
-
-static void stage_down(struct stage *s)
-{
-    store_close(s->store);
-    hub_free(s->hub);
-    registry_done(&s->registry);
-    loop_done(&s->loop);
-    arena_done(&s->arena);
-}
-
-/* --- commands ---------------------------------------------------------------------------- */
-
-struct said { struct str run; int status; char code[32]; bool done, duplicate; };
-
-static void heard(struct command *c, const struct answer *a)
-{
-    struct said *x = c->ctx;
-    x->done = true;
-    x->status = a->status;
-    x->duplicate = a->duplicate;
-    x->run = arena_dup(&on->arena, a->run);
-    snprintf(x->code, sizeof x->code, "%s", a->code ? a->code : "");
-    command_free(c);
-}
-
-static struct command *command(enum command_kind kind, struct said *x)
-{
-    struct command *c = command_new(kind);
-    REQUIRE(c);
-    *x = (struct said){ 0 };
-    c->log = (struct log_name){ STR("ann"), STR("t_1") };
-    c->by = STR("ann");
-    c->via = STR("rest");
-    c->create = kind == CMD_MESSAGE;
-    c->may_decide = true;
-    c->done = heard;
-    c->ctx = x;
-    return c;
-}
-
-#define UNTIL(cond)                                                                          \
-    do {                                                                                     \
-        uint64_t end_ = clock_mono_ms() + 10000;                                             \
-        uv_timer_t tick_;                                                                    \
-        uv_timer_init(&on->loop.uv, &tick_);                                                 \
-        uv_timer_start(&tick_, tick, 5, 5);                                                  \
-        while (!(cond) && clock_mono_ms() < end_) uv_run(&on->loop.uv, UV_RUN_ONCE);         \
-        bool came_ = (cond);                                                                 \
-        uv_close((uv_handle_t *)&tick_, NULL);                                               \
-        uv_run(&on->loop.uv, UV_RUN_NOWAIT);                                                 \
-        if (!came_) REQUIRE(cond);                                                           \
-    } while (0)
-static void tick(uv_timer_t *t) { (void)t; }
-
-static struct said say(struct stage *s, const char *text)
-{
-    struct said     x;
-    struct command *c = command(CMD_MESSAGE, &x);
-    c->text = str_c(text);
-    hub_submit(s->hub, c);
-    UNTIL(x.done);
-    return x;
-}
-
-static struct thread *the_thread(struct stage *s) { return hub_find(s->hub, (struct log_name){ STR("ann"), STR("t_1") }); }
-
-/* The log as words: "message step:end ended:complete". */
-static struct str story(struct stage *s)
-{
-    const struct fold *f = thread_fold(the_thread(s));
-    struct buf         b;
-    buf_init(&b, 0);
-    for (size_t i = 0; i < f->count; i++) {
-        const struct fact *x = f->facts[i];
-        buf_printf(&b, "%s%s", i ? " " : "", fact_name(x->kind));
-        if (x->kind == FACT_STEP) buf_printf(&b, ":" STR_FMT, STR_ARG(x->stop));
-        else if (x->outcome) buf_printf(&b, ":%s", word_name(x->outcome));
-    }
-    struct str r = arena_dup(&s->arena, buf_view(&b));
-    buf_done(&b);
-    return r;
-}
-
-static bool idle(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && !run_live(t->fold.run); }
-static bool waits(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && run_waiting(t->fold.run); }
-
-static void says(struct stage *s, const char *text) { s->run.sink->text(s->run.sink, str_c(text)); }
-static void calls(struct stage *s, const char *tool, const char *input)
-{
-    s->run.sink->call(s->run.sink, STR("p"), str_c(tool));
-    s->run.sink->input(s->run.sink, str_c(input));
-    s->run.sink->call_end(s->run.sink);
-}
-static void stops(struct stage *s, enum model_stop how) { s->speaking = false; s->run.sink->done(s->run.sink, how); }
-static void finishes(struct stage *s, enum tool_outcome o) { struct tool_job *j = s->job; s->job = NULL; j->finish(j, &(struct tool_result){ .outcome = o, .text = STR("ok") }); }
 
 /* --- tests -------------------------------------------------------------------------------- */
 
@@ -487,7 +315,7 @@ TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
         hub_free(s.hub);                                    /* as if the process had died here */
         uv_run(&s.loop.uv, UV_RUN_NOWAIT);
         s.speaking = false;
-        make_hub(&s);
+        stage_hub(&s);
     }
     CHECK_STR(story(&s), "message resumed resumed resumed ended:error");
     CHECK(s.asked == 4 && hub_runs(s.hub) == 0);
@@ -564,7 +392,7 @@ static enum err picky_start(struct tool *t, struct tool_job *j)
     picky[picky_starts++] = j;
     return str_is(j->input, "{\"n\":1}") ? ERR_BUSY : OK;
 }
-static const struct tool_ops PICKY = { .start = picky_start, .cancel = tool_cancel };
+static const struct tool_ops PICKY = { .start = picky_start, .cancel = stage_cancel };
 
 static void heard_on_disk(struct command *c, const struct answer *a)
 {
@@ -727,7 +555,7 @@ TEST(a_log_that_cannot_be_read_is_told_and_read_again_only_when_somebody_asks)
     spoiled = false;
     store_append(s.store, &a);
     UNTIL(spoiled);
-    hub_forget(s.hub, log);
+    stage_restart(&s);
     struct said x = say(&s, "again");
     CHECK(x.status == 503 && strcmp(x.code, "store_unavailable") == 0);
     CHECK(!the_thread(&s)->stalled && !the_thread(&s)->loading);

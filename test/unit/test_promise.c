@@ -1,0 +1,446 @@
+/* What an outsider broke by playing a hostile model, a hurried client or an impatient operator: each sentence was false once. */
+#include <stdlib.h>
+
+#include "stage.h"
+
+static void begins_call(struct stage *s, const char *tool, const char *input)
+{
+    s->run.sink->call(s->run.sink, STR("p"), str_c(tool));
+    s->run.sink->input(s->run.sink, str_c(input));
+}
+
+static struct str gate_of(struct stage *s)
+{
+    const struct run *r = thread_fold(the_thread(s))->run;
+    for (size_t i = 0; i < r->call_count; i++)
+        if (call_gate(r->calls[i])) return call_gate(r->calls[i])->id;
+    return STR_NONE;
+}
+
+static struct said decides(struct stage *s, struct str id, bool yes)
+{
+    struct said     x;
+    struct command *c = command(CMD_DECIDE, &x);
+    c->id = arena_dup(&c->arena, id);
+    c->confirmed = yes;
+    return sent(s, c, &x);
+}
+
+static struct said does(struct stage *s, enum command_kind kind)
+{
+    struct said x;
+    return sent(s, command(kind, &x), &x);
+}
+
+/* A whole turn in which one tool was run. */
+static void turn_with(struct stage *s, const char *tool, const char *input)
+{
+    say(s, "do it");
+    UNTIL(s->speaking);
+    calls(s, tool, input);
+    stops(s, STOP_CALLS);
+    UNTIL(s->job);
+    finishes(s, TOOL_DONE);
+    UNTIL(s->speaking);
+    says(s, "Done.");
+    stops(s, STOP_END);
+    UNTIL(idle(s));
+}
+
+/* --- nobody runs what was not judged ------------------------------------------------------- */
+
+TEST(a_guarded_call_that_the_model_left_unfinished_is_not_run)
+{
+    static const char *const INPUTS[] = { "{\"amount\":5000}", "null", "[]", "5000", "[{\"amount\":5000}]", "{\"amount\":", "" };
+    for (size_t i = 0; i < sizeof INPUTS / sizeof *INPUTS; i++) {
+        struct stage s;
+        stage_up(&s);
+        say(&s, "hello");
+        UNTIL(s.speaking);
+        begins_call(&s, "pay", INPUTS[i]);
+        calls(&s, "locate", "{}");
+        stops(&s, STOP_CALLS);
+        UNTIL(waits(&s));                                   /* for the browser */
+        CHECK(s.begun == 0);
+        const struct call *c = thread_fold(the_thread(&s))->calls[0];
+        CHECK(c->state == CALL_FINISHED && c->finished->outcome == WORD_FAILED && !c->started && !c->asked);
+        stage_down(&s);
+    }
+}
+
+TEST(an_unknown_tool_with_rubbish_for_input_is_an_error_for_the_model_and_a_restart_finds_nothing_odd)
+{
+    static const char *const INPUTS[] = { "null", "[]", "{\"a\":", "7" };
+    for (size_t i = 0; i < sizeof INPUTS / sizeof *INPUTS; i++) {
+        struct stage s;
+        stage_up(&s);
+        say(&s, "hello");
+        UNTIL(s.speaking);
+        begins_call(&s, "nothing_like_it", INPUTS[i]);
+        begins_call(&s, "work", INPUTS[i]);
+        stops(&s, STOP_CALLS);
+        UNTIL(s.asked == 2);
+        stage_restart(&s);
+        CHECK(does(&s, CMD_FOLLOW).status == 200);
+        UNTIL(s.speaking);
+        stops(&s, STOP_END);
+        UNTIL(idle(&s));
+        CHECK(s.begun == 0);
+        stage_down(&s);
+    }
+}
+
+TEST(a_model_cannot_call_what_only_a_button_may)
+{
+    struct stage s;
+    stage_up(&s);
+    stage_tool(&s, "secret_door", TOOL_SERVER, CONFIRM_NEVER)->hidden = true;
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "secret_door", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.asked == 2);
+    CHECK(s.begun == 0);
+    stage_down(&s);
+}
+
+TEST(judging_much_takes_several_turns_of_the_loop_and_loses_no_call)
+{
+    struct stage s;
+    char        *big = malloc(600 * 1024);
+    memset(big, 'x', 600 * 1024);
+    memcpy(big, "{\"a\":\"", 6);
+    memcpy(big + 600 * 1024 - 3, "\"}", 3);
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    for (int i = 0; i < 4; i++) calls(&s, "work", big);
+    struct parts now = { s.hub ? the_thread(&s)->step.parts : NULL, the_thread(&s)->step.count, true };
+    CHECK(now.at[0].complete && now.at[3].judging && now.at[3].gate == GATE_UNJUDGED);
+    CHECK(parts_at(now, parts_len(now)).what == PIECE_NONE);
+    stops(&s, STOP_CALLS);
+    UNTIL(s.begun == 4);
+    CHECK_STR(story(&s), "message step:calls started started started started");
+    finish_all(&s);
+    stage_down(&s);
+    free(big);
+}
+
+TEST(a_stop_while_calls_wait_for_the_judge_runs_none_of_them)
+{
+    struct stage s;
+    char        *big = malloc(1100 * 1024);
+    memset(big, ' ', 1100 * 1024);
+    memcpy(big, "{", 1);
+    memcpy(big + 1100 * 1024 - 2, "}", 2);
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    calls(&s, "work", big);
+    calls(&s, "pay", big);
+    stops(&s, STOP_CALLS);
+    CHECK(does(&s, CMD_STOP).status == 200);
+    UNTIL(idle(&s));
+    CHECK(s.begun == 0);
+    stage_down(&s);
+    free(big);
+}
+
+/* --- nothing runs twice ------------------------------------------------------------------------ */
+
+TEST(the_same_message_delivered_twice_has_one_run)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    struct str runs[3];
+    for (int i = 0; i < 3; i++) {
+        struct command *c = command(CMD_MESSAGE, &x);
+        c->text = STR("Pay 50");
+        c->message_id = STR("msg-1");
+        c->when_busy = BUSY_INTERRUPT;
+        if (i == 2) stops(&s, STOP_END);                    /* the third comes when all is over */
+        if (i == 2) UNTIL(idle(&s));
+        sent(&s, c, &x);
+        CHECK(x.status == 200 && x.duplicate == (i > 0));
+        runs[i] = x.run;
+        UNTIL(s.speaking || i == 2);
+    }
+    CHECK(str_eq(runs[0], runs[1]) && str_eq(runs[0], runs[2]));
+    CHECK(s.asked == 1);
+    CHECK_STR(story(&s), "message step:end ended:complete");
+    struct command *c = command(CMD_MESSAGE, &x);           /* other words under the same id are an edit */
+    c->text = STR("Pay 60");
+    c->message_id = STR("msg-1");
+    CHECK(sent(&s, c, &x).status == 200 && !x.duplicate);
+    stage_down(&s);
+}
+
+TEST(another_answer_begins_after_the_last_effect_and_the_same_call_is_asked_about)
+{
+    struct stage s;
+    stage_up(&s);
+    turn_with(&s, "work", "{\"amount\":50}");
+    CHECK(does(&s, CMD_RETRY).status == 200);
+    UNTIL(s.speaking);
+    calls(&s, "work", "{\"amount\":50.0}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    CHECK(s.begun == 1);
+    CHECK(thread_fold(the_thread(&s))->run->first->keep == 4);
+    stage_down(&s);
+}
+
+TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    turn_with(&s, "work", "{\"amount\":50}");
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->text = STR("do it, please");
+    c->replaces = thread_fold(the_thread(&s))->facts[0]->id;
+    CHECK(sent(&s, c, &x).status == 200);
+    UNTIL(s.speaking);
+    calls(&s, "work", "{\"amount\":50}");
+    calls(&s, "work", "{\"amount\":51}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.begun == 2);                                    /* the other amount is another call */
+    CHECK(gate_of(&s).len > 0);
+    finish_all(&s);
+    stage_down(&s);
+}
+
+TEST(a_yes_while_the_server_stops_is_saved_and_the_next_process_acts_on_it_once)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    hub_drain(s.hub, NULL, NULL);
+    CHECK(decides(&s, gate_of(&s), true).status == 200);
+    CHECK(s.begun == 0);
+    CHECK_STR(story(&s), "message step:calls asked decided:approved");
+    stage_restart(&s);
+    hub_recover(s.hub);
+    UNTIL(s.begun == 1);
+    finishes(&s, TOOL_DONE);
+    UNTIL(s.speaking);
+    CHECK(s.begun == 1);
+    stage_down(&s);
+}
+
+TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
+{
+    struct stage s;
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    hub_drain(s.hub, NULL, NULL);
+    CHECK(decides(&s, gate_of(&s), true).status == 200);
+    registry_find(&s.registry, STR("pay"))->idempotent = true;        /* another definition */
+    stage_restart(&s);
+    hub_recover(s.hub);
+    UNTIL(s.speaking);
+    CHECK(s.begun == 0);
+    CHECK_STR(story(&s), "message step:calls asked decided:approved finished:failed");
+    stage_down(&s);
+}
+
+/* --- stopped, superseded, held ---------------------------------------------------------------------- */
+
+TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_leaves_it_unknown)
+{
+    for (int stop = 0; stop < 2; stop++) {
+        struct stage s;
+        stage_up(&s);
+        say(&s, "pay");
+        UNTIL(s.speaking);
+        calls(&s, "work", "{}");
+        stops(&s, STOP_CALLS);
+        UNTIL(s.job);
+        s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_ASKS, .text = STR("Which account?"), .value = STR("{}"), .resume = STR("{\"at\":1}") });
+        UNTIL(waits(&s));
+        if (stop) CHECK(does(&s, CMD_STOP).status == 200);
+        else CHECK(say(&s, "something else").status == 200);
+        UNTIL(thread_fold(the_thread(&s))->calls[0]->state == CALL_FINISHED);
+        CHECK(thread_fold(the_thread(&s))->calls[0]->finished->outcome == WORD_UNKNOWN);
+        stage_down(&s);
+    }
+}
+
+TEST(hold_keeps_the_question_while_another_call_of_the_step_still_runs)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    hub_free(s.hub);
+    s.setup.hold = true;
+    stage_hub(&s);
+    say(&s, "both");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job && gate_of(&s).len);
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->text = STR("hello?");
+    c->when_busy = BUSY_INTERRUPT;
+    sent(&s, c, &x);
+    CHECK(x.status == 409 && strcmp(x.code, "approval_pending") == 0);
+    CHECK(gate_of(&s).len > 0);
+    finish_all(&s);
+    stage_down(&s);
+}
+
+/* --- threads that live ------------------------------------------------------------------------------------ */
+
+TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct str gate = arena_dup(&s.arena, gate_of(&s));
+    stage_restart(&s);
+    struct command *c = command(CMD_MESSAGE, &x);
+    c->text = STR("hi");
+    c->page = STR("no such page");
+    CHECK(sent(&s, c, &x).status == 422);
+    CHECK(does(&s, CMD_FOLLOW).status == 200);
+    CHECK(decides(&s, gate, true).status == 200);
+    UNTIL(s.begun == 1);
+    finish_all(&s);
+    stage_down(&s);
+}
+
+TEST(a_deleted_conversation_is_gone_for_everybody_who_waits_in_it)
+{
+    struct stage s;
+    struct said  x[4];
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    says(&s, "Secret words");
+    for (int i = 0; i < 4; i++) {
+        struct command *c = command(i == 2 ? CMD_DELETE : CMD_MESSAGE, &x[i]);
+        c->text = STR("more");
+        c->when_busy = BUSY_QUEUE;
+        hub_submit(s.hub, c);
+    }
+    UNTIL(x[0].done && x[1].done && x[2].done && x[3].done);
+    CHECK(x[0].status == 404 && x[1].status == 404 && x[2].status == 200);
+    CHECK(x[3].status == 200);                              /* came after it: a new conversation of that name */
+    UNTIL(s.speaking);
+    CHECK_STR(story(&s), "message");
+    CHECK(thread_step(the_thread(&s))->count == 0);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    CHECK(hub_runs(s.hub) == 0);
+    stage_down(&s);
+}
+
+TEST(a_tool_that_ends_after_its_conversation_was_deleted_ends_for_nobody)
+{
+    for (int late = 0; late < 2; late++) {
+        struct stage s;
+        struct said  x;
+        stage_up(&s);
+        say(&s, "work");
+        UNTIL(s.speaking);
+        calls(&s, "work", "{}");
+        stops(&s, STOP_CALLS);
+        UNTIL(s.job);
+        struct tool_job *job = s.job;
+        hub_submit(s.hub, command(CMD_DELETE, &x));
+        if (!late) job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
+        UNTIL(x.done);
+        CHECK(x.status == 200);
+        if (late) job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
+        CHECK(does(&s, CMD_FOLLOW).status == 404);
+        UNTIL(hub_jobs(s.hub) == 0);
+        CHECK(hub_runs(s.hub) == 0);
+        stage_down(&s);
+    }
+}
+
+/* --- within limits --------------------------------------------------------------------------------------------- */
+
+static struct said in_thread(struct stage *s, enum command_kind kind, const char *thread, struct str id)
+{
+    struct said     x;
+    struct command *c = command(kind, &x);
+    c->log.thread = str_c(thread);
+    c->text = STR("pay");
+    c->id = arena_dup(&c->arena, id);
+    c->confirmed = true;
+    return sent(s, c, &x);
+}
+
+TEST(runs_that_waited_for_a_yes_go_on_within_the_limit)
+{
+    static const char *const THREADS[] = { "t_1", "t_2", "t_3" };
+    struct stage             s;
+    struct str               gates[3];
+    stage_up(&s);
+    hub_free(s.hub);
+    s.setup.runs_max = 1;
+    stage_hub(&s);
+    for (int i = 0; i < 3; i++) {
+        CHECK(in_thread(&s, CMD_MESSAGE, THREADS[i], STR_NONE).status == 200);
+        UNTIL(s.speaking);
+        calls(&s, "pay", "{}");
+        stops(&s, STOP_CALLS);
+        struct thread *t = hub_find(s.hub, (struct log_name){ STR("ann"), str_c(THREADS[i]) });
+        UNTIL(!t->inflight && run_waiting(t->fold.run));
+        gates[i] = arena_dup(&s.arena, t->fold.run->calls[0]->asked->id);
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(in_thread(&s, CMD_DECIDE, THREADS[i], gates[i]).status == 200);
+        UNTIL(s.job);
+        finishes(&s, TOOL_DONE);
+    }
+    for (unsigned i = 0; i < 3; i++) {                       /* one at a time, in their order */
+        UNTIL(s.speaking);
+        CHECK(s.asked == 4 + i && hub_runs(s.hub) == 1);
+        stops(&s, STOP_END);
+    }
+    UNTIL(hub_runs(s.hub) == 0);
+    stage_down(&s);
+}
+
+TEST(idle_conversations_are_kept_by_what_they_hold)
+{
+    struct stage s;
+    char         name[8], *big = calloc(1, 300 * 1024 + 1);
+    memset(big, 'x', 300 * 1024);
+    stage_up(&s);
+    for (int i = 0; i < 6; i++) {
+        struct said     x;
+        struct command *c = command(CMD_CREATE, &x);
+        snprintf(name, sizeof name, "t_%d", i);
+        c->kind = CMD_MESSAGE;
+        c->create = true;
+        c->log.thread = str_c(name);
+        c->text = str_c(big);
+        CHECK(sent(&s, c, &x).status == 200);
+        UNTIL(s.speaking);
+        stops(&s, STOP_END);
+        struct thread *t = hub_find(s.hub, (struct log_name){ STR("ann"), str_c(name) });
+        UNTIL(!run_live(t->fold.run) && !t->inflight);
+    }
+    CHECK(s.hub->idle_bytes <= s.setup.idle_bytes_max && s.hub->idle_count < 6);
+    CHECK(!hub_find(s.hub, (struct log_name){ STR("ann"), STR("t_0") }));
+    stage_down(&s);
+    free(big);
+}
