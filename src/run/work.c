@@ -16,6 +16,7 @@
 #include "tool/schema.h"
 
 #define STEP_CALLS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
+#define STEP_PARTS_MAX  4096     /* a model that begins a part with every token: each follower walks them */
 #define CLIENT_MS       60000    /* for a browser's tool that is not configured any more */
 
 /* --- judging a call ------------------------------------------------------------------ */
@@ -170,19 +171,19 @@ static void out_of_memory(struct thread *t)
     fail_step(t, "out_of_memory", STR("The server ran out of memory for this answer. Try again in a moment."), true);
 }
 
-static void on_text(struct model_sink *s, struct str delta)
+static void add_words(struct thread *t, enum part_type type, struct str delta)
 {
-    struct thread *t = of_sink(s);
-    if (step_text(&t->step, STEP_TEXT, delta) != OK) { out_of_memory(t); return; }
+    if (step_text(&t->step, type, delta) != OK) { out_of_memory(t); return; }
+    if (t->step.count > STEP_PARTS_MAX) {
+        work_hang_up(t);
+        fail_step(t, "model_error", STR("The model's answer was in more pieces than are allowed. Try again."), true);
+        return;
+    }
     thread_wake(t);
 }
 
-static void on_reasoning(struct model_sink *s, struct str delta)
-{
-    struct thread *t = of_sink(s);
-    if (step_text(&t->step, STEP_REASONING, delta) != OK) { out_of_memory(t); return; }
-    thread_wake(t);
-}
+static void on_text(struct model_sink *s, struct str delta) { add_words(of_sink(s), STEP_TEXT, delta); }
+static void on_reasoning(struct model_sink *s, struct str delta) { add_words(of_sink(s), STEP_REASONING, delta); }
 
 static void on_opaque(struct model_sink *s, struct str json)
 {
