@@ -50,14 +50,28 @@ const serveHostile = async (t, wire, provider, one, two, more = {}) => {
         model: { provider, model: 'm', api_key: 'env:TEST_MODEL_KEY', base_url: `http://127.0.0.1:${model.port}${wire.base}`, retries: 0 }, ...more.config } });
 };
 
+// A guarded tool that would take any arguments; every request it gets is an effect.
+async function till(t) {
+    const got = [];
+    const service = http.createServer((req, res) => {
+        let body = '';
+        req.on('data', (d) => { body += d; }).on('end', () => { got.push(body); res.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}'); });
+    }).listen(0, '127.0.0.1');
+    t.defer(() => service.close());
+    await once(service, 'listening');
+    return { got, tools: { pay: { description: 'Pays.', input_schema: { type: 'object' }, confirm: 'always',
+        http: { url: `http://127.0.0.1:${service.address().port}/pay`, allow: ['127.0.0.1'] } } } };
+}
+
 const PAYMENT = '{"amount":5000,"currency":"USD","recipient":"Mallory"}';
 for (const [provider, wire] of Object.entries({ openai, anthropic })) {
     for (const args of ['null', '[]', '5000', `[${PAYMENT}]`, '{"amount":', ''])
         test(`${provider}: a payment with ${args || 'no'} arguments before another call is not made`, async (t) => {
-            const server = await serveHostile(t, wire, provider, ['process_payment', args], ['get_weather', '{"city":"Tokyo"}']);
+            const { got, tools } = await till(t);
+            const server = await serveHostile(t, wire, provider, ['pay', args], ['get_weather', '{"city":"Tokyo"}'], { config: { tools } });
             const s = await server.turn('hello');
             await settled(server, s.thread);
-            same(server.ledger(), [], 'the ledger');
+            same(got, [], 'payments');
             same((await server.get('/healthz')).status, 200);
         });
 
