@@ -103,6 +103,7 @@ static void stream_free(struct stream *s)
     struct chatws *c = s->ws;
     if (c->cut == s) c->cut = NULL;
     thread_unfollow(&s->follower);
+    frames_forget(&s->cut);
     list_remove(&s->node);
     c->count--;
     mem_free(s);
@@ -149,9 +150,28 @@ static bool is_over(const struct stream *s) { return !s->follower.thread || (s->
 static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(s->follower.thread); }
 
 /* One item of one stream, with its `end` or `error` frame when it was the last. */
+#define RESTART 0x100             /* beside an enum encoded: the last word of this stream was that the server goes away */
+
+/* All texts of an item are out. */
+static enum item item_out(struct stream *s, size_t texts, int then)
+{
+    enum encoded r = (enum encoded)(then & ~RESTART);
+    s->ws->cut = NULL;
+    s->enc.again = false;
+    s->sequence += texts;
+    if (then & RESTART || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
+    s->waiting = r == ENCODED_NOTHING;
+    return s->waiting ? ITEM_NONE : ITEM_SENT;
+}
+
 static enum item pull_item(struct stream *s, struct buf *out, size_t end)
 {
     struct encoder before = s->enc;
+    int            then;
+    if (s->cut.held) {
+        size_t texts = frames_held(&s->cut);
+        return frames_go_on(&s->ws->source, out, end, &s->cut, &then) ? item_out(s, texts, then) : ITEM_CUT;
+    }
     struct buf    *item = frames_begin();
     enum encoded   r = is_over(s) ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
                      : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
@@ -159,19 +179,14 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
     if (item->err) { conn_ws_close(s->ws->conn, 1011, "out of memory"); return ITEM_NONE; }      /* it comes back by its cursor */
-    if (!frames_send(&s->ws->source, out, end, &s->cut)) {
-        before.horizon = s->enc.horizon;
-        s->enc = before;
-        s->enc.again = true;
-        s->ws->cut = s;               /* nobody else may speak before this text is whole */
-        return ITEM_CUT;
-    }
-    s->ws->cut = NULL;
-    s->enc.again = false;
-    s->sequence += frames_count();
-    if (restart || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
-    s->waiting = r == ENCODED_NOTHING;
-    return s->waiting ? ITEM_NONE : ITEM_SENT;
+    then = (int)r | (restart ? RESTART : 0);
+    if (frames_send(&s->ws->source, out, end, &s->cut)) return item_out(s, frames_count(), then);
+    s->ws->cut = s;                   /* nobody else may speak before this text is whole */
+    if (frames_keep(&s->cut, then)) return ITEM_CUT;
+    before.horizon = s->enc.horizon;
+    s->enc = before;
+    s->enc.again = true;
+    return ITEM_CUT;
 }
 
 static enum pull pull(struct source *source, struct buf *out, size_t room)

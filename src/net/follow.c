@@ -1,6 +1,8 @@
 /* follow.c -- see follow.h. */
 #include "net/follow.h"
 
+#include "net/held.h"
+
 #define ITEM_ROOM 2048          /* no new item is begun with less room than this */
 
 struct follow {
@@ -9,6 +11,7 @@ struct follow {
     struct hub     *hub;
     struct encoder  enc;
     size_t          sent;         /* bytes of the item at the cursor that are out already */
+    struct held    *held;         /* that item, if there was room to keep it; else it is encoded again */
     bool            over;         /* the thread is gone */
     char            run[64];
 };
@@ -35,26 +38,41 @@ static enum encoded next_item(struct follow *w, size_t room)
     return ENCODED_END;
 }
 
+/* Gives what fits of the item that was encoded last; false: the rest of it waits for the next pull. */
+static bool give(struct follow *w, struct buf *out, size_t left, struct str item)
+{
+    struct str rest = str_from(item, w->sent);
+    buf_str(out, str_cut(rest, left));
+    w->sent = rest.len > left ? w->sent + left : 0;
+    return !w->sent;
+}
+
 static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     size_t         end = out->len + room;
+    if (w->held && w->over) return PULL_END;            /* of words that were deleted not even the rest */
+    if (w->held) {
+        int r = w->held->then;
+        if (!give(w, out, room, w->held->bytes)) return PULL_MORE;
+        held_free(w->held);
+        w->held = NULL;
+        if (r == ENCODED_END) return PULL_END;
+    }
     if (w->sent && !w->over && w->follower.thread && thread_away(w->follower.thread)) return PULL_WAIT;      /* the rest of an item */
     while (w->sent || end - out->len >= ITEM_ROOM) {
         struct encoder before = w->enc;
         size_t         left = end - out->len;
         enum encoded   r = next_item(w, left);
         if (scratch.err) return PULL_END;               /* no memory for one event: the client comes back by its cursor */
-        struct str rest = str_from(buf_view(&scratch), w->sent);
-        buf_str(out, str_cut(rest, left));
-        if (rest.len > left) {
+        if (!give(w, out, left, buf_view(&scratch))) {
+            w->held = held_take(buf_view(&scratch), NULL, 0, r);
+            if (w->held) { w->enc.again = false; return PULL_MORE; }
             before.horizon = w->enc.horizon;
             w->enc = before;
             w->enc.again = true;
-            w->sent += left;
             return PULL_MORE;
         }
-        w->sent = 0;
         w->enc.again = false;
         if (r == ENCODED_END) return PULL_END;
         if (r == ENCODED_NOTHING) return PULL_WAIT;
@@ -66,6 +84,7 @@ static void gone(struct source *s)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     thread_unfollow(&w->follower);
+    held_free(w->held);
     mem_free(w);
 }
 

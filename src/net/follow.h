@@ -2,8 +2,7 @@
  *
  * When the connection can take bytes, the encoder is asked for what lies between
  * its place and the head. A slow client gets fewer and larger deltas, never a
- * growing queue; an event larger than the room is encoded again and sent from
- * where it was cut, so that nothing is kept for it.
+ * growing queue. An event larger than the room is sent in slices (held.h).
  */
 #ifndef PARLEY_FOLLOW_H
 #define PARLEY_FOLLOW_H

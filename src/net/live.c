@@ -34,6 +34,7 @@ struct live {
     struct encoder    enc;
     enum framing_kind frames;
     bool              native, creating, may_decide;
+    bool              left;           /* the source is gone: nothing may be followed any more, whatever is still answered */
     struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
     unsigned          turns;          /* of those: messages whose run has not begun */
@@ -185,15 +186,21 @@ static void send_decisions(struct live *l)
 static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
 {
     struct encoder before = l->enc;
-    struct buf    *item = frames_begin();
+    if (l->cut.held) {
+        int  then;
+        bool whole = frames_go_on(&l->source, out, end, &l->cut, &then);
+        *r = (enum encoded)then;
+        return whole;
+    }
+    struct buf *item = frames_begin();
     *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
     if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
     bool whole = frames_send(&l->source, out, end, &l->cut);
-    if (!whole) {
+    if (!whole && !frames_keep(&l->cut, *r)) {
         before.horizon = l->enc.horizon;
         l->enc = before;
     }
-    l->enc.again = !whole;
+    l->enc.again = !whole && !l->cut.held;
     return whole;
 }
 
@@ -245,6 +252,7 @@ static void over(struct follower *f)
 static void release(struct live *l)
 {
     if (l->conn || l->pending) return;
+    frames_forget(&l->cut);
     arena_done(&l->arena);
     mem_free(l);
 }
@@ -255,6 +263,7 @@ static void source_gone(struct source *s)
     struct live *l = LIST_ITEM(s, struct live, source);
     if (l->follower.thread) command_unclaim(l->follower.thread, l);
     thread_unfollow(&l->follower);
+    l->left = true;
 }
 
 static void knock_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct knock, timer)); }
@@ -277,6 +286,7 @@ static void peer_gone(struct ws_peer *p)
 
 static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_gates)
 {
+    if (l->left) return;                /* closed while the thread was read */
     l->follower.counts = true;
     thread_follow(t, &l->follower);
     l->approvals_seq = thread_committed(t);

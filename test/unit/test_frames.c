@@ -37,6 +37,42 @@ static void read_texts(struct buf *texts, const struct buf *wire)
     }
 }
 
+/* Encoded once: while the rest of it is kept, others use the scratch. */
+TEST(a_kept_item_goes_on_where_it_was_cut_without_being_encoded_again)
+{
+    struct frames_cut cut = { 0 };
+    struct buf        wire = { 0 }, got = { 0 };
+    struct buf       *item = frames_begin();
+    int               then = 0;
+    text(item, 20, 'a');
+    text(item, 300, 'b');
+    CHECK(!frames_send(&source, &wire, 64, &cut));
+    REQUIRE(frames_keep(&cut, 7) && frames_held(&cut) == 2);
+    text(frames_begin(), 50, 'z');
+    for (int guard = 0; cut.held && guard < 100; guard++) (void)frames_go_on(&source, &wire, wire.len + 64, &cut, &then);
+    CHECK(then == 7 && !cut.sent && !cut.held && !wsock.mid_text);
+    read_texts(&got, &wire);
+    CHECK(got.len == 322 && got.ptr[20] == '\n' && got.ptr[321] == '\n' && !memchr(got.ptr, 'z', got.len));
+    buf_done(&wire);
+    buf_done(&got);
+}
+
+/* What all keep together has an end; beyond it nothing is kept, and nothing breaks. */
+TEST(what_connections_keep_is_bounded_for_all_of_them_together)
+{
+    char        *big = mem_alloc(8 << 20);
+    struct held *h[9];
+    int          kept = 0;
+    REQUIRE(big);
+    for (int i = 0; i < 9; i++) kept += (h[i] = held_take(str_n(big, 8 << 20), NULL, 0, i)) != NULL;
+    CHECK(kept == 7);
+    for (int i = 0; i < 9; i++) held_free(h[i]);
+    struct held *again = held_take(str_n(big, 8 << 20), NULL, 0, 0);
+    CHECK(again);
+    held_free(again);
+    mem_free(big);
+}
+
 TEST(texts_come_out_the_same_wherever_they_are_cut)
 {
     struct buf want = { 0 };
