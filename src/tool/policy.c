@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+#include "base/glyph.h"
+
+#define NAME_BYTES 256       /* bytes of one name in a pointer; a longer one is always in doubt */
+
 enum op { OP_EQ, OP_NE, OP_GT, OP_GE, OP_LT, OP_LE, OP_IN, OP_CONTAINS, OP_PREFIX, OP_EXISTS, OP_COUNT };
 
 static const char *const OP_NAMES[OP_COUNT] = {
@@ -94,6 +98,53 @@ enum err policy_read(struct tool *t, const struct jv *confirm, const char **why)
     return OK;
 }
 
+/* --- finding ------------------------------------------------------------------- */
+
+/* One name of a pointer as it is meant (RFC 6901: ~1 is '/', ~0 is '~'). False: it cannot be said. */
+static bool name_of(struct str token, char out[NAME_BYTES], struct str *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < token.len && n < NAME_BYTES; i++) {
+        char c = token.ptr[i];
+        if (c == '~') {
+            if (++i == token.len || (token.ptr[i] != '0' && token.ptr[i] != '1')) return false;
+            c = token.ptr[i] == '0' ? '~' : '/';
+        }
+        out[n++] = c;
+    }
+    *name = str_n(out, n);
+    return n < NAME_BYTES;
+}
+
+/* The member of this name; NULL: absent. False: there is another that some receiver would read in its place. */
+static bool only_member(const struct jv *obj, struct str name, const struct jv **out)
+{
+    *out = NULL;
+    JV_EACH(m, obj) {
+        if (str_eq(m->key, name)) {
+            if (*out) return false;
+            *out = m;
+        } else if (glyph_alike(m->key, name)) return false;
+    }
+    return true;
+}
+
+/* Where the pointer leads; NULL: nowhere. False: not everybody would go the same way. */
+static bool find(const struct jv *v, struct str pointer, const struct jv **out)
+{
+    char       text[NAME_BYTES];
+    struct str token, name;
+    uint64_t   i;
+    pointer = pointer.len ? str_from(pointer, 1) : STR_NONE;
+    while (v && str_split(&pointer, '/', &token)) {
+        if (jv_is(v, JSON_OBJECT)) {
+            if (!name_of(token, text, &name) || !only_member(v, name, &v)) return false;
+        } else v = str_to_u64(token, &i) ? jv_at(v, i) : NULL;
+    }
+    *out = v;
+    return true;
+}
+
 /* --- deciding ------------------------------------------------------------------- */
 
 static bool ordered(enum op op, const struct jv *arg, const struct jv *value)
@@ -141,8 +192,9 @@ static bool in_list(const struct jv *list, const struct jv *arg)
 
 static bool holds(const struct jv *c, const struct jv *args)
 {
-    const struct jv *arg = jv_pointer(args, jv_str_at(c, "pointer")), *value = jv_get(c, "value");
+    const struct jv *arg, *value = jv_get(c, "value");
     enum op          op = op_of(jv_str_at(c, "op"));
+    if (!find(args, jv_str_at(c, "pointer"), &arg)) return true;      /* in doubt */
     if (op == OP_EXISTS) return (arg != NULL) == (!value || jv_true(value));
     if (!arg) return true;                           /* in doubt */
     switch (op) {

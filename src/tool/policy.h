@@ -3,7 +3,9 @@
  * `confirm` in the configuration: "never", "always", or {"when": C} where C is a
  * condition {"pointer":"/amount","op":">","value":100} (op: == != > >= < <= in contains matches-prefix exists)
  * or a list of conditions, which means "any of them". A condition on a member that is absent or of
- * another type than it can be compared with holds (asks): when in doubt, a person is asked. Numbers are
+ * another type than it can be compared with holds (asks): when in doubt, a person is asked. So does one on a member that has
+ * a twin: {"amount":50,"Amount":5000} or {"AMOUNT":5000} means 5000 to a receiver that is careless about names
+ * (glyph.h says which names are alike), here and at every object on the pointer's way. Numbers are
  * compared as they are written, digit by digit, never through a double.
  */
 #ifndef PARLEY_POLICY_H

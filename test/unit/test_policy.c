@@ -1,4 +1,6 @@
 /* When a person is asked: lists mean any, and doubt means yes. */
+#include <stdio.h>
+
 #include "test.h"
 #include "tool/policy.h"
 
@@ -102,6 +104,54 @@ TEST(policy_asks_when_in_doubt)
     CHECK(asks(WHEN("matches-prefix", "\"a\""), "{\"x\":[\"a\"]}"));
     CHECK(asks(WHEN(">", "100"), "[5]"));
     CHECK(asks(WHEN(">", "100"), NULL));
+    arena_done(&arena);
+}
+
+/* Go's encoding/json ignores case, protobuf takes "transfer_amount" for "transferAmount", Swift joins marks to letters. */
+TEST(policy_asks_when_a_member_has_a_twin_that_a_careless_receiver_reads_instead)
+{
+    static const char *const twins[] = {
+        "{\"amount\":50,\"Amount\":5000}", "{\"Amount\":5000,\"amount\":50}", "{\"amount\":50,\"AMOUNT\":5000}",
+        "{\"AMOUNT\":5000}", "{\"Amount\":50}", "{\"amount\":50,\"\\u0061MOUNT\":5000}",
+        "{\"amount\":50,\"amo_unt\":5000}", "{\"amount\":50,\"amo-unt\":5000}", "{\"amount\":50,\"amount \":5000}",
+        "{\"amount\":50,\"amo\\u200bunt\":5000}", "{\"amount\":50,\"amount\\ufe0f\":5000}", "{\"amount\":50,\"amount\\u0000\":5000}",
+        "{\"amount\":50,\"ａｍｏｕｎｔ\":5000}", "{\"amount\":50,\"ａＭｏｕｎｔ\":5000}", "{\"amount\":50,\"𝐚𝐦𝐨𝐮𝐧𝐭\":5000}",
+        "{\"amount\":50,\"am\\u00f6unt\":5000}", "{\"amount\":50,\"amo\\u0308unt\":5000}",
+    };
+    arena_init(&arena, 0);
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        CHECK(asks("{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}", twins[i]));
+    CHECK(!asks("{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}", "{\"amount\":50,\"amounts\":5000,\"\":1}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}", "{\"tasks\":1,\"tas\u212as\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}", "{\"tasks\":1,\"ta\\u017fks\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/сумма\",\"op\":\">\",\"value\":1}}", "{\"сумма\":1,\"Сумма\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/ποσό\",\"op\":\">\",\"value\":1}}", "{\"ποσό\":1,\"ΠΟΣΌ\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/force\",\"op\":\"exists\"}}", "{\"Force\":true}"));
+    arena_done(&arena);
+}
+
+TEST(policy_looks_for_twins_at_every_object_on_the_way)
+{
+    static const char deep[] = "{\"when\":{\"pointer\":\"/orders/1/pay~1now/amount\",\"op\":\">\",\"value\":100}}";
+    arena_init(&arena, 0);
+    CHECK(!asks(deep, "{\"orders\":[{\"pay/now\":{\"AMOUNT\":1}},{\"pay/now\":{\"amount\":50},\"x\":{\"Amount\":1}}]}"));
+    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50,\"Amount\":5000}}]}"));
+    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50},\"Pay/Now\":{\"amount\":5000}}]}"));
+    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50}}],\"Orders\":[0,{\"pay/now\":{\"amount\":5000}}]}"));
+    arena_done(&arena);
+}
+
+TEST(policy_asks_about_amounts_that_are_no_plain_number)
+{
+    static const char *const odd[] = { "\"5000\"", "\"5\"", "null", "true", "[5]", "[]", "{}", "{\"amount\":5}", "1e999", "1e99999999999999999999",
+                                       "-1e99999999999999999999", "1e-99999999999999999999", "\"NaN\"", "\"\"" };
+    char args[64];
+    arena_init(&arena, 0);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        snprintf(args, sizeof args, "{\"x\":%s}", odd[i]);
+        CHECK(asks(WHEN(">", "100"), args));
+        CHECK(asks(WHEN("!=", "100"), args));
+    }
     arena_done(&arena);
 }
 

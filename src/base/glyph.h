@@ -1,0 +1,20 @@
+/* glyph.h -- what a person sees of a character, and which names a careless program takes for one.
+ *
+ * Both are for deciding in doubt, so both lean to one side: a character that may show nothing is hidden, and
+ * two names that any common reader of JSON treats as one are alike. No locale, no tables of Unicode's size: Latin, Greek,
+ * Cyrillic and Armenian letters without their case, Latin ones without their marks, the wide, mathematical and
+ * circled forms as the letters they show, and "_", "-", blanks and everything hidden passed over.
+ */
+#ifndef PARLEY_GLYPH_H
+#define PARLEY_GLYPH_H
+
+#include "base/str.h"
+
+/* Shows nothing, breaks the line, turns the direction around, or looks like a blank and is none. */
+bool glyph_hidden(uint32_t cp);
+/* A mark that is drawn onto the character before it. */
+bool glyph_mark(uint32_t cp);
+/* "amount" and "Amount", "AMOUNT", "a_mount", "ａｍｏｕｎｔ". Case and spelling only, not looks: a Cyrillic "а" is no Latin "a". */
+bool glyph_alike(struct str a, struct str b);
+
+#endif
