@@ -1,11 +1,15 @@
 /* kit.c -- see kit.h. */
 #include "kit.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/jsonw.h"
 #include "tool/demo.h"
 #include "tool/exec.h"
 #include "tool/http.h"
 #include "tool/policy.h"
+#include "tool/text.h"
 
 static bool no_memory(const struct kit *k, struct config_error *e)
 {
@@ -109,8 +113,17 @@ static bool need_children(struct kit *k, struct config_error *e)
     return false;
 }
 
+/* The folder that a program's relative paths are seen from. */
+static struct str real_dir(struct kit *k)
+{
+    char       real[PATH_MAX];
+    struct str dir = config_dir(k);
+    return realpath(dir.ptr ? dir.ptr : ".", real) ? arena_dup(&k->arena, str_c(real)) : STR_NONE;
+}
+
 static enum err read_runner(struct kit *k, const struct config_tool *c, struct tool *t, struct buf *why)
 {
+    if (c->run && !(t->runner = text_runner(&k->registry.arena, c->run, c->runner == RUNNER_EXEC ? real_dir(k) : STR_NONE)).ptr) return ERR_NOMEM;
     switch (c->runner) {
     case RUNNER_EXEC: return exec_tool_read(&k->registry, t, c->run, k->children, k->loop, config_dir(k), why);
     case RUNNER_HTTP: return http_tool_read(&k->registry, t, c->run, &k->pool, k->loop, why);

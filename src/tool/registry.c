@@ -94,22 +94,19 @@ static void write_definition(struct buf *out, const struct tool *t)
     jw_bool(&w, t->idempotent);
     jw_str_or_null(&w, t->ask);
     jw_str(&w, t->source);
+    jw_str_or_null(&w, t->runner);
     jw_end_arr(&w);
 }
 
 enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
 {
     unsigned char sha[EVP_MAX_MD_SIZE];
-    uint64_t      head;
     struct buf    text;
     buf_init(&text, 0);
     write_definition(&text, t);
     enum err e = text.err;
     if (!e && !EVP_Digest(text.ptr, text.len, sha, NULL, EVP_sha256(), NULL)) e = ERR_NOMEM;
-    if (!e) {
-        memcpy(&head, sha, sizeof head);
-        snprintf(hex, TOOL_DIGEST, "%016llx", (unsigned long long)head);
-    }
+    for (size_t i = 0; !e && i < TOOL_DIGEST / 2; i++) snprintf(hex + 2 * i, 3, "%02x", sha[i]);
     buf_done(&text);
     return e;
 }

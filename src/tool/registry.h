@@ -25,9 +25,10 @@ void registry_remove(struct registry *r, struct tool *t);      /* MCP list chang
 struct tool *registry_find(const struct registry *r, struct str name);
 struct tool *registry_find_wire(const struct registry *r, struct str wire_name);
 
-/* Of the definition, for a listed tool; an approval remembers it: a tool that changed is asked again. Made when it is
+/* Of the definition, for a listed tool: its names and words, schema, policy, and what runs it. An approval remembers it: a
+ * tool that changed is asked again. 128 bits, because a stranger's server may choose its definitions. Made when it is
  * wanted, which is when somebody is asked: a server that starts need not wake OpenSSL for it. */
-#define TOOL_DIGEST 17
+#define TOOL_DIGEST 33
 MUST_CHECK enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST]);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/utf8.h"
 
 #define PACE_MS 100
@@ -129,10 +129,17 @@ void pace_close(struct pace *p, void (*on_closed)(struct pace *p))
 
 /* --- values ------------------------------------------------------------------------- */
 
+/* Where "env:NAME" stands in a configured value; -1: nowhere. */
+static ptrdiff_t reference(struct str value)
+{
+    ptrdiff_t at = str_starts(value, STR("env:")) ? 0 : str_find(value, STR(" env:"));
+    return at > 0 ? at + 1 : at;
+}
+
 struct str text_secret(struct arena *a, struct str value, struct buf *why)
 {
-    ptrdiff_t   at = str_starts(value, STR("env:")) ? 0 : str_find(value, STR(" env:"));
-    size_t      before = at > 0 ? (size_t)at + 1 : 0;
+    ptrdiff_t   at = reference(value);
+    size_t      before = at > 0 ? (size_t)at : 0;
     struct str  name;
     const char *found;
 
@@ -144,6 +151,56 @@ struct str text_secret(struct arena *a, struct str value, struct buf *why)
         return STR_NONE;
     }
     return arena_printf(a, STR_FMT "%s", STR_ARG(str_cut(value, before)), found);
+}
+
+static void write_references(struct jsonw *w, const struct jv *values)
+{
+    jw_obj(w);
+    JV_EACH(v, values) {
+        ptrdiff_t at = reference(jv_str(v));
+        jw_key_str(w, v->key);
+        jw_str_or_null(w, at < 0 ? STR_NONE : str_from(jv_str(v), (size_t)at));
+    }
+    jw_end_obj(w);
+}
+
+static void write_runner(struct buf *out, const struct jv *def, struct str base)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_arr(&w);
+    jw_str_or_null(&w, base);
+    jw_obj(&w);
+    JV_EACH(v, def) {
+        jw_key_str(&w, v->key);
+        if (v->type == JSON_OBJECT && (str_is(v->key, "env") || str_is(v->key, "headers"))) write_references(&w, v);
+        else jw_jv(&w, v);
+    }
+    jw_end_obj(&w);
+    jw_end_arr(&w);
+}
+
+struct str text_runner(struct arena *a, const struct jv *def, struct str base)
+{
+    struct buf   text, canonical;
+    struct jsonw w;
+    struct arena scratch;
+    struct jv   *v;
+    struct str   out = STR_NONE;
+
+    arena_init(&scratch, 0);
+    buf_init(&text, 0);
+    buf_init(&canonical, 0);
+    jsonw_init(&w, &canonical);
+    write_runner(&text, def, base);
+    if (!text.err && json_parse_own(&scratch, buf_view(&text), &v) == OK) {
+        jw_canonical(&w, v);
+        if (!canonical.err) out = arena_dup(a, buf_view(&canonical));
+    }
+    buf_done(&canonical);
+    buf_done(&text);
+    arena_done(&scratch);
+    return out;
 }
 
 void text_of_value(struct buf *out, struct str json)

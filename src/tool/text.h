@@ -38,6 +38,11 @@ void pace_close(struct pace *p, void (*on_closed)(struct pace *p));
  * word ("Bearer env:NAME"); anything else is itself. STR_NONE and a sentence in `why` when NAME is not set. */
 struct str text_secret(struct arena *a, struct str value, struct buf *why);
 
+/* What runs a tool, for its digest (tool.h, `runner`): the configured object as canonical JSON, with `base`, the folder its
+ * paths are seen from (STR_NONE: none). Of "env" and "headers" only the names and what a value refers to ("env:KEY"):
+ * a new key is not another tool, and no secret is kept. STR_NONE: no memory. */
+struct str text_runner(struct arena *a, const struct jv *def, struct str base);
+
 /* Appends a tool's answer as the model is told it: a JSON string as its text, other values as JSON. */
 void text_of_value(struct buf *out, struct str json);
 

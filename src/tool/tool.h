@@ -64,6 +64,7 @@ struct tool {
     unsigned    expires_s;       /* of its approvals; default 86,400; 0: never */
     struct str  intent, ask;     /* templates; STR_NONE: the default sentence */
     struct str  source;          /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
+    struct str  runner;          /* what runs it, as canonical JSON: part of the digest; secrets by reference */
     struct str  status;          /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
     bool        reply;           /* suggest_replies and the like: fills the payload, no card, no iteration */
     bool        makes_artifact;  /* seed 000: its value {id,type,title,content} is told as artifact_complete */

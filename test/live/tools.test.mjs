@@ -182,7 +182,14 @@ test('an idempotent program is run again after kill -9, under the same call id',
     same([entry.outcome, entry.value], ['done', started.tool_use_id]);
 });
 
-for (const [what, change] of [['was removed', () => ({ tools: { other: shell('exit 0') } })], ['has another definition', (tool) => ({ tools: { pay: { ...tool, description: 'Pays twice' } } })]]) {
+const other = (tool, more) => ({ tools: { pay: { ...tool, exec: { ...tool.exec, ...more } } } });
+for (const [what, change] of [
+    ['was removed', () => ({ tools: { other: shell('exit 0') } })],
+    ['has another definition', (tool) => ({ tools: { pay: { ...tool, description: 'Pays twice' } } })],
+    ['is another program', (tool) => other(tool, { command: [...tool.exec.command, 'mallory'] })],
+    ['has the network', (tool) => other(tool, { network: !tool.exec.network })],
+    ['has another variable', (tool) => other(tool, { env: { PAY_TO: 'mallory' } })],
+]) {
     test(`a yes for a tool that ${what} meanwhile is 410 tool_gone and runs nothing`, async (t) => {
         const mark = newMark(), tool = shell(`: ${mark}; echo '{"result":1}'`, { tool: { confirm: 'always', description: 'Pays' } });
         const up = await startUpstream(t);
@@ -227,6 +234,22 @@ test('an endpoint gets the arguments, its secret header and the call id as Idemp
     same(seen, [{ key: outcome(s).tool_use_id, secret: 'open-sesame', body: { quantity: 2 } }]);
     check(!server.err.includes('open-sesame') && !s.text.includes('open-sesame'), 'the secret stays inside');
 });
+
+for (const [what, moved, status] of [['stands elsewhere meanwhile is 410 tool_gone and sends nothing', true, 410], ['has a new key meanwhile is a yes', false, 200]]) {
+    test(`a yes for an endpoint that ${what}`, async (t) => {
+        const here = await shop(t), there = await shop(t), up = await startUpstream(t), env = { SHOP_KEY: 'x' };
+        const at = (s) => ({ tools: { buy: s.tool({ confirm: 'always' }) } });
+        const first = await serveTools(t, at(here), { up, env });
+        const s = await first.turn(call('buy'));
+        same(await first.term(), 0);
+        const next = await serveTools(t, at(moved ? there : here), { up, dir: first.dir, env: { SHOP_KEY: moved ? 'x' : 'y' } });
+        const r = await decide(next, s.payload.awaiting[0], true);
+        same([r.status, r.json?.error?.code], [status, moved ? 'tool_gone' : undefined]);
+        if (moved) check(/changed/.test(r.json.error.message), 'it says why');
+        await settled(next, s.thread);
+        same([here.seen.map((q) => q.secret), there.seen], [moved ? [] : ['y'], []]);
+    });
+}
 
 test('an endpoint may answer with events, and they are progress', async (t) => {
     const { tool } = await shop(t);

@@ -3,6 +3,7 @@
 
 #include "test.h"
 #include "tool/registry.h"
+#include "tool/text.h"
 
 static struct tool *add(struct registry *r, const char *name)
 {
@@ -96,6 +97,48 @@ TEST(registry_digest_changes_with_the_definition_only)
     CHECK(strcmp(of_c, of_a) != 0);
     registry_done(&other);
     registry_done(&r);
+}
+
+/* What a yes covers, when the tool of the answer is the one that was asked about. */
+static struct str digest_of(const char *runner)
+{
+    static char     hex[4][TOOL_DIGEST];
+    static unsigned n;
+    struct registry r;
+    registry_init(&r);
+    struct tool *t = registry_tool(&r, STR("pay"));
+    t->runner = runner ? str_c(runner) : STR_NONE;
+    REQUIRE(registry_add(&r, t) == OK);
+    char *out = hex[n++ % 4];
+    REQUIRE(tool_digest(t, out) == OK);
+    registry_done(&r);
+    return str_c(out);
+}
+
+TEST(registry_digest_changes_with_what_runs_the_tool)
+{
+    CHECK(digest_of(NULL).len == TOOL_DIGEST - 1);
+    CHECK(!str_eq(digest_of(NULL), digest_of("{\"url\":\"https://a.example\"}")));
+    CHECK(!str_eq(digest_of("{\"url\":\"https://a.example\"}"), digest_of("{\"url\":\"https://b.example\"}")));
+    CHECK_STR(digest_of("{\"url\":\"https://a.example\"}"), digest_of("{\"url\":\"https://a.example\"}").ptr);
+}
+
+static struct str runner_of(struct arena *a, const char *json, const char *base)
+{
+    struct jv *v;
+    REQUIRE(json_parse(a, str_c(json), &v, NULL) == OK);
+    return text_runner(a, v, base ? str_c(base) : STR_NONE);
+}
+
+TEST(a_runner_is_told_by_command_and_names_and_its_secrets_by_reference)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    CHECK_STR(runner_of(&a, "{\"network\":true,\"env\":{\"KEY\":\"env:PAY_KEY\",\"B\":\"hunter2\",\"A\":\"x\"},\"command\":[\"python3\",\"pay.py\"]}", "/srv"),
+              "[\"/srv\",{\"command\":[\"python3\",\"pay.py\"],\"env\":{\"A\":null,\"B\":null,\"KEY\":\"env:PAY_KEY\"},\"network\":true}]");
+    CHECK_STR(runner_of(&a, "{\"url\":\"https://a.example/pay\",\"method\":\"PUT\",\"headers\":{\"X-Key\":\"hunter2\",\"Authorization\":\"Bearer env:SHOP\"}}", NULL),
+              "[null,{\"headers\":{\"Authorization\":\"env:SHOP\",\"X-Key\":null},\"method\":\"PUT\",\"url\":\"https://a.example/pay\"}]");
+    arena_done(&a);
 }
 
 static int  freed;
