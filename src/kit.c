@@ -173,7 +173,8 @@ static enum err make_tool(struct kit *k, const struct config_tool *c, struct too
     if (!e) e = read_runner(k, c, t, text);
     if (e) return e;
     if ((e = registry_add(&k->registry, t)) == OK) return OK;
-    buf_lit(text, e == ERR_NOMEM ? "out of memory" : e == ERR_EXISTS ? "the name is taken" : "\"input_schema\" is not a JSON schema");
+    buf_lit(text, e == ERR_NOMEM ? "out of memory" : e == ERR_EXISTS ? "the name is taken"
+                : e == ERR_FULL ? "\"input_schema\" is larger than 128 KiB" : "\"input_schema\" is not a JSON schema");
     if (t->ops && t->ops->free) t->ops->free(t);
     return e;
 }

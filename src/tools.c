@@ -156,7 +156,7 @@ static void on_finish(struct tool_job *j, const struct tool_result *r)
 static bool allowed(const struct tool *t, const struct jv *args)
 {
     struct buf b;
-    if (!policy_asks(t, args)) return true;
+    if (!policy_asks(t, args, NULL)) return true;
     buf_init(&b, 0);
     intent_ask(&b, t->name, t->ask, args);
     print_safe(stderr, buf_view(&b));
@@ -185,7 +185,7 @@ static int call(struct bench *b, const char *name, const char *input)
     if (json_parse(&b->kit.arena, str_c(input), &args, NULL) != OK || args->type != JSON_OBJECT)
         return complain("the input must be a JSON object: ", str_c(input));
     buf_init(&why, 4096);
-    bool fits = schema_check(t->schema, args, &why) == OK;
+    bool fits = schema_check(t->schema, args, NULL, &why) == OK;
     if (!fits) complain("the input does not fit the schema: ", buf_view(&why));
     buf_done(&why);
     if (!fits) return 1;

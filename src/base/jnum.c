@@ -119,3 +119,28 @@ bool jnum_equal(struct str a, struct str b)
         if (c < 0) return true;
     }
 }
+
+bool jnum_whole(struct str raw)
+{
+    struct decimal d = normal(raw);
+    int64_t        digits = 0;
+    if (d.huge) return d.exp > 0;
+    while (next_digit(&d) >= 0) digits++;
+    return d.exp >= digits;
+}
+
+uint64_t jnum_hash(struct str raw)
+{
+    struct decimal d = normal(raw);
+    char           piece[SHORT_MAX];
+    size_t         n = 0;
+    uint64_t       h = (uint64_t)d.exp * 2 + d.minus;
+    if (d.huge) return str_hash(raw);
+    for (int c; (c = next_digit(&d)) >= 0;) {
+        piece[n++] = (char)c;
+        if (n < sizeof piece) continue;
+        h = h * 31 + str_hash(str_n(piece, n));
+        n = 0;
+    }
+    return h * 31 + str_hash(str_n(piece, n));
+}

@@ -18,4 +18,9 @@ bool jnum_equal(struct str a, struct str b);
 /* -1, 0 or 1 as a is less than, the same as or more than b, exactly. False: an exponent is too long to tell. */
 bool jnum_compare(struct str a, struct str b, int *out);
 
+/* No digits behind the point that count: 1.0, 1e3 and 1.5e1 are whole, 1.5 and 1e-3 are not. */
+bool jnum_whole(struct str raw);
+/* The same for numbers that are jnum_equal; keyed per process. */
+uint64_t jnum_hash(struct str raw);
+
 #endif

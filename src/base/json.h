@@ -118,6 +118,8 @@ bool       jv_true(const struct jv *v);                    /* JSON true, nothing
 const struct jv **jv_sorted(const struct jv *obj);
 /* Same value? Numbers by value (1.0 == 1), objects without regard to order. */
 bool       jv_equal(const struct jv *a, const struct jv *b);
+uint64_t   jv_hash(const struct jv *v);                    /* the same for values that are jv_equal; keyed per process */
+bool       jv_whole(const struct jv *v);                   /* a number without a fraction: 1, 1.0, 1e30 */
 
 #define JV_EACH(item, parent) \
     for (const struct jv *item = (parent) ? (parent)->child : NULL; item; item = item->next)

@@ -235,6 +235,11 @@ bool jv_f64(const struct jv *v, double *out)
     return jv_is(v, JSON_NUMBER) && jnum_f64(v->raw, out) == OK;
 }
 
+bool jv_whole(const struct jv *v)
+{
+    return jv_is(v, JSON_NUMBER) && jnum_whole(v->raw);
+}
+
 bool jv_true(const struct jv *v)
 {
     return jv_is(v, JSON_BOOL) && v->boolean;
@@ -313,4 +318,20 @@ bool jv_equal(const struct jv *a, const struct jv *b)
     }
     if (a->count != b->count) return false;
     return same_order(a, b) ? equal_in_order(a, b) : equal_sorted(a, b);
+}
+
+/* The order of members does not count, so theirs are added up. */
+uint64_t jv_hash(const struct jv *v)
+{
+    uint64_t h = (uint64_t)v->type + 1;
+    switch (v->type) {
+    case JSON_NULL:   return h;
+    case JSON_BOOL:   return h * 31 + v->boolean;
+    case JSON_NUMBER: return jnum_hash(v->raw);
+    case JSON_STRING: return str_hash(v->str);
+    case JSON_ARRAY:  JV_EACH(item, v) h = h * 0x9E3779B97F4A7C15u + jv_hash(item); return h;
+    case JSON_OBJECT: break;
+    }
+    JV_EACH(m, v) h += (str_hash(m->key) ^ jv_hash(m) * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
+    return h;
 }

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "run/hub.h"
 #include "run/metrics.h"
+#include "tool/budget.h"
 
 #define BATCH_APPROVALS 64       /* list rows one append may carry */
 #define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
@@ -84,7 +85,8 @@ struct hub {
     struct list        line;               /* threads whose run needs a place, in their order */
     struct list        judging;            /* threads with calls to be judged in the next turn */
     struct loop_timer  turn;               /* comes in the next turn, for these two */
-    uint64_t           judge_turn; int64_t judge_left;
+    uint64_t           judge_turn;         /* the turn whose budget it is */
+    struct budget      judge;
     bool               draining, unrecovered;      /* unrecovered: what the last process left could not all be looked at yet */
     void             (*drained)(void *ctx); void *drained_ctx;
     struct loop_timer  expiry;             /* one for all gates */

@@ -18,7 +18,6 @@
 #define EXPIRY_BATCH   256
 #define RECOVER_AHEAD  64          /* conversations being read again at a time */
 #define RECOVER_MS     20          /* and how long before the next are begun, plus as much again by chance */
-#define JUDGE_BUDGET   (1 << 20)   /* bytes of input that may be judged in one turn of the loop */
 
 static void on_expiry(struct loop_timer *t);
 static void on_retry(struct loop_timer *t);
@@ -388,9 +387,9 @@ bool hub_may_judge(struct hub *h)
 {
     if (h->judge_turn != h->setup.loop->turn_ns) {
         h->judge_turn = h->setup.loop->turn_ns;
-        h->judge_left = JUDGE_BUDGET;
+        h->judge = (struct budget){ BUDGET_TURN };
     }
-    return h->judge_left > 0;
+    return h->judge.left > 0;
 }
 
 void hub_judge_later(struct hub *h, struct thread *t)

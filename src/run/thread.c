@@ -387,7 +387,7 @@ static enum err add_finish(struct thread *t, const struct next *n)
 static bool asks_now(const struct thread *t, const struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool && policy_asks(tool, c->args);
+    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool && policy_asks(tool, c->args, NULL);
 }
 
 static enum err add_start(struct thread *t, struct call *c)

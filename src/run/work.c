@@ -47,7 +47,7 @@ static bool payload_fits(struct thread *t, const struct hub_page *page, struct p
         if (!str_eq(page->payloads[i].type, type)) continue;
         const struct jv *data = jv_get(args, "data");
         if (!data) { bad(t, p, STR("\"data\" is missing.")); return false; }
-        if (schema_check(page->payloads[i].schema, data, why) == OK) return true;
+        if (schema_check(page->payloads[i].schema, data, &t->hub->judge, why) == OK) return true;
         log_line(LOG_WARN, "payload.misfit", "type", log_str(type), "why", log_str(buf_view(why)), NULL);
         bad(t, p, buf_view(why));
         return false;
@@ -89,12 +89,12 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
 {
     if (!jv_is(args, JSON_OBJECT)) { bad(t, p, STR("The input is not a JSON object.")); return; }
     if (json_depth(p->text) > VALUE_DEPTH_MAX) { bad(t, p, STR("The input is nested too deeply.")); return; }
-    if (schema_check(tool->schema, args, why) != OK) { bad(t, p, buf_view(why)); return; }
+    if (schema_check(tool->schema, args, &t->hub->judge, why) != OK) { bad(t, p, buf_view(why)); return; }
     p->client = tool->where == TOOL_CLIENT;
     if (tool->reply) {
         if (str_is(tool->name, "present") && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
-    } else if (policy_asks(tool, args) || was_replaced(t, tool, args)) p->gate = GATE_ASK;
+    } else if (policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args)) p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
@@ -104,7 +104,7 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
-    t->hub->judge_left -= (int64_t)p->text.len + 1;
+    (void)budget_pay(&t->hub->judge, 1 + p->text.len / 2);        /* reading it */
     if (!tool || (tool->hidden && !button)) { bad(t, p, STR("There is no tool of this name.")); return OK; }
     if (!page_allows(page, tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
     arena_init(&a, 0);

@@ -2,7 +2,8 @@
  * program on all its threads at once (Thompson, Pike).
  *
  * The program has at most OPS_MAX steps, a text position costs at most one visit of each, so
- * the time is bounded by OPS_MAX x characters whatever the pattern.
+ * the time is bounded by OPS_MAX x characters whatever the pattern. Writing it visits at most VISITS_MAX nodes:
+ * what is empty writes nothing, and yet could be repeated a thousand times a thousand times.
  * Everything lives in the arena of pattern_compile.
  */
 #include "tool/pattern.h"
@@ -10,6 +11,7 @@
 #include "base/utf8.h"
 
 #define OPS_MAX    2000   /* {1,1000} of one character still fits */
+#define VISITS_MAX 20000
 #define DEPTH_MAX  64     /* nested groups; the parser recurses */
 #define REPEAT_MAX 1000
 #define REPEAT_OPEN UINT32_MAX
@@ -363,7 +365,7 @@ static struct node *parse_alternatives(struct parser *p)
 
 /* --- writing the program ---------------------------------------------------- */
 
-struct writer { struct op *ops; unsigned count; bool full; };
+struct writer { struct op *ops; unsigned count, visits; bool full; };
 
 static unsigned put(struct writer *w, enum op_type type)
 {
@@ -444,6 +446,7 @@ static void write_node(struct writer *w, struct node *n)
     static const enum op_type plain[] = { [N_ANY] = OP_ANY, [N_BEGIN] = OP_BEGIN, [N_END] = OP_END, [N_WORD] = OP_WORD,
         [N_NOT_WORD] = OP_NOT_WORD, [N_CHAR] = OP_CHAR, [N_CLASS] = OP_CLASS };
     unsigned at;
+    if (++w->visits > VISITS_MAX) w->full = true;
     if (w->full) return;
     switch (n->type) {
     case N_EMPTY:  return;
@@ -474,15 +477,15 @@ enum err pattern_compile(struct arena *a, struct str source, struct pattern **ou
     if (!p.err && p.at < source.len) p.err = ERR_SYNTAX;     /* a ')' too many */
     if (p.err || !tree) return p.err ? p.err : ERR_NOMEM;
 
-    struct writer w = { .ops = arena_array(a, OPS_MAX, sizeof(struct op)) };
-    if (!w.ops) return ERR_NOMEM;
+    static struct op ops[OPS_MAX];              /* patterns are made on the loop thread only */
+    struct writer    w = { .ops = ops };
     write_node(&w, tree);
     put(&w, OP_MATCH);
     if (w.full) return ERR_UNSUPPORTED;
 
     struct pattern *made = arena_new(a, struct pattern);
-    if (!made) return ERR_NOMEM;
-    made->ops = w.ops;
+    if (!made || !(made->ops = arena_array(a, w.count, sizeof *made->ops))) return ERR_NOMEM;
+    memcpy(made->ops, ops, w.count * sizeof *ops);
     made->count = w.count;
     made->stack = arena_array(a, 2 * (size_t)w.count + 1, sizeof *made->stack);
     if (!made->stack || !threads_new(a, &made->now, w.count) || !threads_new(a, &made->next, w.count)) return ERR_NOMEM;
@@ -572,6 +575,7 @@ enum err pattern_search(struct pattern *p, struct str text, uint64_t *work, bool
         for (unsigned i = 0; i < now->count; i++) {
             const struct op *op = &p->ops[now->pc[i]];
             steps += 1 + (op->type == OP_CLASS ? op->class->count / 8 : 0);
+            if (steps > *work) break;
             if (takes(op, ch) && add_thread(p, next, now->pc[i] + 1, ch, after, &steps)) goto hit;
         }
         if (steps > *work) return ERR_RANGE;

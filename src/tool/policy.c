@@ -2,7 +2,7 @@
  *
  * policy_read refuses what it does not fully understand, so that a typing error
  * in a configuration can never turn a question off. policy_asks has no failure:
- * whatever it cannot compare, it asks about. Names and values are borrowed from the
+ * whatever it cannot compare, or not within its budget, it asks about. Names and values are borrowed from the
  * configuration's tree, which lives as long as the tools.
  */
 #include "tool/policy.h"
@@ -117,10 +117,11 @@ static bool name_of(struct str token, char out[NAME_BYTES], struct str *name)
 }
 
 /* The member of this name; NULL: absent. False: there is another that some receiver would read in its place. */
-static bool only_member(const struct jv *obj, struct str name, const struct jv **out)
+static bool only_member(const struct jv *obj, struct str name, struct budget *b, const struct jv **out)
 {
     *out = NULL;
     JV_EACH(m, obj) {
+        if (!budget_pay(b, 1 + m->key.len)) return false;
         if (str_eq(m->key, name)) {
             if (*out) return false;
             *out = m;
@@ -129,8 +130,8 @@ static bool only_member(const struct jv *obj, struct str name, const struct jv *
     return true;
 }
 
-/* Where the pointer leads; NULL: nowhere. False: not everybody would go the same way. */
-static bool find(const struct jv *v, struct str pointer, const struct jv **out)
+/* Where the pointer leads; NULL: nowhere. False: not everybody would go the same way, or it is too far. */
+static bool find(const struct jv *v, struct str pointer, struct budget *b, const struct jv **out)
 {
     char       text[NAME_BYTES];
     struct str token, name;
@@ -138,8 +139,9 @@ static bool find(const struct jv *v, struct str pointer, const struct jv **out)
     pointer = pointer.len ? str_from(pointer, 1) : STR_NONE;
     while (v && str_split(&pointer, '/', &token)) {
         if (jv_is(v, JSON_OBJECT)) {
-            if (!name_of(token, text, &name) || !only_member(v, name, &v)) return false;
-        } else v = str_to_u64(token, &i) ? jv_at(v, i) : NULL;
+            if (!name_of(token, text, &name) || !only_member(v, name, b, &v)) return false;
+        } else if (!budget_pay(b, v->count)) return false;
+        else v = str_to_u64(token, &i) ? jv_at(v, i) : NULL;
     }
     *out = v;
     return true;
@@ -160,63 +162,72 @@ static bool ordered(enum op op, const struct jv *arg, const struct jv *value)
     }
 }
 
-/* Numbers that nobody can compare count as the same: then somebody is asked. */
-static bool same(const struct jv *a, const struct jv *b)
+/* Numbers that nobody can compare count as the same, and so does what is too large: then somebody is asked. */
+static bool same(const struct jv *a, const struct jv *b, struct budget *left)
 {
     int c = 0;
+    if (!budget_pay(left, budget_equal(a, b))) return true;
     if (jv_is(a, JSON_NUMBER) && jv_is(b, JSON_NUMBER)) return !jv_compare(a, b, &c) || c == 0;
     return jv_equal(a, b);
 }
 
-static bool listed(const struct jv *list, const struct jv *v)
+static bool listed(const struct jv *list, const struct jv *v, struct budget *left)
 {
     JV_EACH(item, list)
-        if (same(item, v)) return true;
+        if (same(item, v, left)) return true;
     return false;
 }
 
-static bool contains(const struct jv *arg, const struct jv *value)
+static bool contains(const struct jv *arg, const struct jv *value, struct budget *left)
 {
-    if (jv_is(arg, JSON_ARRAY)) return listed(arg, value);
+    if (jv_is(arg, JSON_ARRAY)) return listed(arg, value, left);
     if (jv_is(arg, JSON_STRING) && jv_is(value, JSON_STRING)) return str_find(arg->str, value->str) >= 0;
     return true;                                     /* in doubt */
 }
 
 /* `in` decides only between values of a type the list has; anything else is in doubt. */
-static bool in_list(const struct jv *list, const struct jv *arg)
+static bool in_list(const struct jv *list, const struct jv *arg, struct budget *left)
 {
     bool comparable = false;
     JV_EACH(item, list) comparable |= item->type == arg->type;
-    return !comparable || listed(list, arg);
+    return !comparable || listed(list, arg, left);
 }
 
-static bool holds(const struct jv *c, const struct jv *args)
+static bool holds(const struct jv *c, const struct jv *args, struct budget *left)
 {
     const struct jv *arg, *value = jv_get(c, "value");
     enum op          op = op_of(jv_str_at(c, "op"));
-    if (!find(args, jv_str_at(c, "pointer"), &arg)) return true;      /* in doubt */
+    if (!find(args, jv_str_at(c, "pointer"), left, &arg)) return true;      /* in doubt */
     if (op == OP_EXISTS) return (arg != NULL) == (!value || jv_true(value));
-    if (!arg) return true;                           /* in doubt */
+    if (!arg || !budget_pay(left, 1 + arg->raw.len / 2)) return true;       /* in doubt */
     switch (op) {
-    case OP_EQ: return arg->type != value->type || same(arg, value);
-    case OP_NE: return !jv_equal(arg, value);
+    case OP_EQ: return arg->type != value->type || same(arg, value, left);
+    case OP_NE: return !budget_pay(left, budget_equal(arg, value)) || !jv_equal(arg, value);
     case OP_GT: case OP_GE: case OP_LT: case OP_LE: return ordered(op, arg, value);
-    case OP_IN: return in_list(value, arg);
-    case OP_CONTAINS: return contains(arg, value);
+    case OP_IN: return in_list(value, arg, left);
+    case OP_CONTAINS: return contains(arg, value, left);
     case OP_PREFIX: return !jv_is(arg, JSON_STRING) || str_starts(arg->str, value->str);
     case OP_EXISTS: case OP_COUNT: break;
     }
     return true;
 }
 
-bool policy_asks(const struct tool *t, const struct jv *args)
+static bool any_holds(const struct jv *when, const struct jv *args, struct budget *left)
 {
+    if (!jv_is(when, JSON_ARRAY)) return holds(when, args, left);
+    JV_EACH(c, when)
+        if (holds(c, args, left)) return true;
+    return false;
+}
+
+bool policy_asks(const struct tool *t, const struct jv *args, struct budget *turn)
+{
+    struct budget left = { BUDGET_CHECK };
     if (t->confirm != CONFIRM_WHEN) return t->confirm != CONFIRM_NEVER;
     if (!t->when || !jv_is(args, JSON_OBJECT)) return true;
-    if (!jv_is(t->when, JSON_ARRAY)) return holds(t->when, args);
-    JV_EACH(c, t->when)
-        if (holds(c, args)) return true;
-    return false;
+    bool asks = any_holds(t->when, args, &left);
+    budget_close(&left, turn);
+    return asks;
 }
 
 enum tool_outcome policy_stopped(const struct tool *t, bool begun, struct buf *text)

@@ -12,11 +12,13 @@
 #define PARLEY_POLICY_H
 
 #include "base/buf.h"
+#include "tool/budget.h"
 #include "tool/tool.h"
 
 /* Checks a `confirm` value of the configuration and stores it in t; *why is a sentence on error. */
 MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const char **why);
-bool policy_asks(const struct tool *t, const struct jv *args);
+/* What deciding cost is taken from `turn` (budget.h; NULL: nobody counts). Arguments too large to be looked at are asked about. */
+bool policy_asks(const struct tool *t, const struct jv *args, struct budget *turn);
 
 /* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence for the model.
  * Once begun it is TOOL_UNKNOWN, and a person settles it, when it is a tool that asks (always or at times) or whose

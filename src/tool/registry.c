@@ -78,6 +78,31 @@ static enum err make_wire_name(struct registry *r, struct tool *t)
 
 /* --- the digest ------------------------------------------------------------------ */
 
+#define SUM_LEN 64      /* SHA-256 in hexadecimal */
+
+static enum err sum(const struct buf *text, char hex[SUM_LEN + 1])
+{
+    unsigned char sha[EVP_MAX_MD_SIZE];
+    if (text->err) return text->err;
+    if (!EVP_Digest(text->ptr, text->len, sha, NULL, EVP_sha256(), NULL)) return ERR_NOMEM;
+    for (size_t i = 0; i < SUM_LEN / 2; i++) snprintf(hex + 2 * i, 3, "%02x", sha[i]);
+    return OK;
+}
+
+/* Sorting a large schema takes milliseconds; it does not change while the tool is listed. */
+static enum err sum_schema(const struct tool *t)
+{
+    struct buf   text;
+    struct jsonw w;
+    if (t->schema_sum[0]) return OK;
+    buf_init(&text, 0);
+    jsonw_init(&w, &text);
+    jw_canonical(&w, t->schema);
+    enum err e = sum(&text, t->schema_sum);
+    buf_done(&text);
+    return e;
+}
+
 /* Everything a person's yes relies on, in one unambiguous text. The same in every
  * process: approvals remember it across restarts. */
 static void write_definition(struct buf *out, const struct tool *t)
@@ -87,7 +112,7 @@ static void write_definition(struct buf *out, const struct tool *t)
     jw_arr(&w);
     jw_str(&w, t->name);
     jw_str(&w, t->description);
-    jw_canonical(&w, t->schema);
+    jw_strz(&w, t->schema_sum);
     jw_int(&w, t->where);
     jw_str(&w, t->confirm_text);
     jw_str(&w, t->risk);
@@ -100,14 +125,15 @@ static void write_definition(struct buf *out, const struct tool *t)
 
 enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
 {
-    unsigned char sha[EVP_MAX_MD_SIZE];
-    struct buf    text;
+    char       whole[SUM_LEN + 1];
+    struct buf text;
+    enum err   e = sum_schema(t);
+    if (e) return e;
     buf_init(&text, 0);
     write_definition(&text, t);
-    enum err e = text.err;
-    if (!e && !EVP_Digest(text.ptr, text.len, sha, NULL, EVP_sha256(), NULL)) e = ERR_NOMEM;
-    for (size_t i = 0; !e && i < TOOL_DIGEST / 2; i++) snprintf(hex + 2 * i, 3, "%02x", sha[i]);
+    e = sum(&text, whole);
     buf_done(&text);
+    if (!e) snprintf(hex, TOOL_DIGEST, "%.*s", TOOL_DIGEST - 1, whole);
     return e;
 }
 
@@ -116,8 +142,10 @@ enum err tool_digest(const struct tool *t, char hex[TOOL_DIGEST])
 static enum err parse_schema(struct registry *r, struct tool *t)
 {
     struct jv *schema;
+    if (t->schema_text.len > TOOL_SCHEMA_MAX) return ERR_FULL;
     t->schema_text = arena_dup(&r->arena, t->schema_text);
-    if (!t->schema_text.ptr) return ERR_NOMEM;
+    t->schema_sum = arena_alloc(&r->arena, SUM_LEN + 1);
+    if (!t->schema_text.ptr || !t->schema_sum) return ERR_NOMEM;
     enum err e = json_parse(&r->arena, t->schema_text, &schema, NULL);
     if (e) return e;
     if (!jv_is(schema, JSON_OBJECT)) return ERR_SYNTAX;

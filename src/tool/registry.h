@@ -5,6 +5,8 @@
 #include "base/map.h"
 #include "tool/tool.h"
 
+#define TOOL_SCHEMA_MAX (128u * 1024)     /* bytes of an input schema: the first digest of the tool sorts all of it, in 3 ms */
+
 struct registry {
     struct arena  arena;
     struct tool **tools; size_t count, cap;     /* listed, in the order they were added */
@@ -19,7 +21,7 @@ void registry_done(struct registry *r);       /* frees every tool, removed ones 
 struct tool *registry_tool(struct registry *r, struct str name);
 /* Lists it: parses schema_text, makes the wire name (invalid characters become '_', cut at 64, made unique),
  * puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
- * ERR_SYNTAX: the schema is no JSON object. ERR_RANGE: no name. On error the tool is still the caller's to free. */
+ * ERR_SYNTAX: the schema is no JSON object. ERR_FULL: it is larger than TOOL_SCHEMA_MAX. ERR_RANGE: no name. On error the tool is still the caller's to free. */
 MUST_CHECK enum err registry_add(struct registry *r, struct tool *t);
 void registry_remove(struct registry *r, struct tool *t);      /* MCP list changes; the struct stays until registry_done */
 struct tool *registry_find(const struct registry *r, struct str name);

@@ -53,6 +53,7 @@ struct tool {
     struct str  description;
     struct str  schema_text;     /* JSON schema of the input, as text */
     const struct jv *schema;     /* and parsed */
+    char       *schema_sum;      /* the registry's: of the schema, once a digest was wanted */
     enum tool_where   where;
     enum tool_confirm confirm;
     const struct jv  *when;      /* CONFIRM_WHEN: the condition, see policy.h */

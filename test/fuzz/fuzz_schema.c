@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&a, 0);
     buf_init(&why, 0);
     if (json_parse(&a, schema, &s, NULL) == OK && json_parse(&a, rest, &v, NULL) == OK) {
-        enum err e = schema_check(s, v, &why);
+        struct budget turn = { BUDGET_TURN };
+        enum err      e = schema_check(s, v, &turn, &why);
         if ((e == OK) != (why.len == 0) || why.len > 2000) abort();
     }
     buf_done(&why);

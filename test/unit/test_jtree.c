@@ -268,3 +268,23 @@ TEST(large_objects_in_another_order_compare_quickly)
     buf_done(&a);
     buf_done(&b);
 }
+
+TEST(values_that_are_equal_have_the_same_hash)
+{
+    static const char *const same[][2] = { { "1", "1.0" }, { "1e2", "100" }, { "-0", "0" }, { "0.1e1", "10e-1" }, { "\"a\"", "\"\\u0061\"" },
+        { "{\"a\":1,\"b\":[2]}", "{ \"b\": [2.0], \"a\": 1 }" }, { "[]", "[ ]" }, { "1e99999999999999999999", "1e99999999999999999999" } };
+    static const char *const other[][2] = { { "1", "-1" }, { "1", "10" }, { "12", "21" }, { "1", "\"1\"" }, { "[1,2]", "[2,1]" }, { "[[1],2]", "[1,[2]]" },
+        { "{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}" }, { "null", "false" }, { "{}", "[]" }, { "9007199254740992", "9007199254740993" } };
+    struct arena a;
+    struct jv   *x, *y;
+    arena_init(&a, 0);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        REQUIRE(json_parse(&a, str_c(same[i][0]), &x, NULL) == OK && json_parse(&a, str_c(same[i][1]), &y, NULL) == OK);
+        CHECK(jv_equal(x, y) && jv_hash(x) == jv_hash(y));
+    }
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        REQUIRE(json_parse(&a, str_c(other[i][0]), &x, NULL) == OK && json_parse(&a, str_c(other[i][1]), &y, NULL) == OK);
+        CHECK(!jv_equal(x, y) && jv_hash(x) != jv_hash(y));
+    }
+    arena_done(&a);
+}

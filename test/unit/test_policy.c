@@ -18,7 +18,7 @@ static bool asks(const char *confirm, const char *args)
     struct tool t = { 0 };
     const char *why = NULL;
     REQUIRE(policy_read(&t, parse(confirm), &why) == OK);
-    return policy_asks(&t, args ? parse(args) : NULL);
+    return policy_asks(&t, args ? parse(args) : NULL, NULL);
 }
 
 static bool refused(const char *confirm)
@@ -152,6 +152,30 @@ TEST(policy_asks_about_amounts_that_are_no_plain_number)
         CHECK(asks(WHEN(">", "100"), args));
         CHECK(asks(WHEN("!=", "100"), args));
     }
+    arena_done(&arena);
+}
+
+TEST(policy_asks_about_what_is_too_large_to_be_looked_at)
+{
+    struct buf    args;
+    struct jv    *v, *c;
+    struct tool   t = { 0 };
+    struct budget turn = { 2 * BUDGET_CHECK };
+    const char   *why;
+    char          member[40];
+    arena_init(&arena, 0);
+    buf_init(&args, 0);
+    buf_lit(&args, "{\"x\":1");
+    for (int i = 0; i < 100000; i++) {
+        snprintf(member, sizeof member, ",\"member%d\":1", i);
+        buf_lit(&args, member);
+    }
+    buf_lit(&args, "}");
+    REQUIRE(json_parse(&arena, buf_view(&args), &v, NULL) == OK && json_parse(&arena, STR(WHEN(">", "100")), &c, NULL) == OK);
+    REQUIRE(policy_read(&t, c, &why) == OK);
+    CHECK(policy_asks(&t, v, &turn));
+    CHECK(turn.left == BUDGET_CHECK);
+    buf_done(&args);
     arena_done(&arena);
 }
 

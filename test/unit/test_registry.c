@@ -76,6 +76,22 @@ TEST(registry_refuses_a_taken_name_and_a_bad_schema)
     registry_done(&r);
 }
 
+TEST(registry_refuses_a_schema_that_nobody_could_have_meant)
+{
+    static char     text[TOOL_SCHEMA_MAX + 20];
+    struct registry r;
+    registry_init(&r);
+    struct tool *t = registry_tool(&r, STR("y"));
+    memset(text, ' ', sizeof text - 1);
+    text[0] = '{';
+    text[TOOL_SCHEMA_MAX - 1] = '}';
+    t->schema_text = str_n(text, TOOL_SCHEMA_MAX + 1);
+    CHECK(registry_add(&r, t) == ERR_FULL);
+    t->schema_text = str_n(text, TOOL_SCHEMA_MAX);
+    CHECK(registry_add(&r, t) == OK);
+    registry_done(&r);
+}
+
 TEST(registry_digest_changes_with_the_definition_only)
 {
     struct registry r, other;
