@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/glyph.h"
 #include "base/id.h"
 #include "base/utf8.h"
 #include "cli.h"
@@ -26,14 +27,13 @@ struct bench {
     bool              finished;
 };
 
-/* C0, DEL and C1 controls become '.', except newline and tab. */
+/* What cannot be seen becomes '.', except newline and tab. */
 static void print_safe(FILE *out, struct str s)
 {
     while (s.len) {
         uint32_t cp;
         unsigned n = utf8_decode(s, &cp);
-        bool     bad = (cp < ' ' && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x202a && cp <= 0x202e)
-                || (cp >= 0x2066 && cp <= 0x2069);
+        bool     bad = glyph_hidden(cp) && cp != '\n' && cp != '\t';
         if (bad) fputc('.', out);
         else fwrite(s.ptr, 1, n, out);
         s = str_from(s, n);

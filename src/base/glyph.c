@@ -41,6 +41,40 @@ bool glyph_mark(uint32_t cp)
     return cp >= 0x300 && IS_IN(cp, marks);
 }
 
+/* --- showing -------------------------------------------------------------------- */
+
+#define MARKS_MAX 2      /* on one character: Vietnamese needs them */
+
+static bool show_special(struct buf *out, uint32_t cp, enum glyph_way way)
+{
+    bool quoted = way == GLYPH_QUOTED;
+    switch (cp) {
+    case '"':  if (quoted) buf_lit(out, "\\\""); return quoted;
+    case '\\': if (quoted) buf_lit(out, "\\\\"); return quoted;
+    case '\n': buf_lit(out, quoted ? "\\n" : way == GLYPH_TEXT ? "\n" : " "); return true;
+    case '\t': buf_lit(out, quoted ? "\\t" : way == GLYPH_TEXT ? "\t" : " "); return true;
+    case '\r': if (way != GLYPH_TEXT) buf_lit(out, quoted ? "\\r" : " "); return true;
+    default:   return false;
+    }
+}
+
+void glyph_show(struct buf *out, struct str s, enum glyph_way way)
+{
+    unsigned marks = MARKS_MAX, n;
+    uint32_t cp;
+    if (way == GLYPH_QUOTED) buf_chr(out, '"');
+    for (; s.len; s = str_from(s, n)) {
+        n = utf8_decode(s, &cp);
+        bool mark = glyph_mark(cp), lost = mark && marks >= MARKS_MAX;
+        marks = mark ? marks + 1 : 0;
+        if (show_special(out, cp, way)) continue;
+        if (lost || glyph_hidden(cp)) buf_printf(out, "\\u{%04X}", (unsigned)cp);
+        else if (cp == 0xfffd) buf_lit(out, "\xef\xbf\xbd");      /* also for a byte that is no text */
+        else buf_add(out, s.ptr, n);
+    }
+    if (way == GLYPH_QUOTED) buf_chr(out, '"');
+}
+
 /* --- folding -------------------------------------------------------------------- */
 
 /* U+00C0 to U+017F without case and mark; '.' stands for what is no such letter. */

@@ -8,17 +8,22 @@
  *     browser.search      the topic:           "what are the", TOPIC
  *
  * Everything else is a template. Arguments are untrusted text: they are made
- * one line, cut on a character boundary, and never trusted to have a type.
+ * one line, cut on a character boundary, and never trusted to have a type. A person decides by the
+ * sentence, so a value in it must neither hide anything nor read like words of ours.
  * All word lists are lower case; matching ignores ASCII case.
  */
 #include "run/intent.h"
 
+#include "base/glyph.h"
 #include "base/utf8.h"
 
 #define PROMPT_MAX  2000    /* bytes of a prompt that are looked at: more cannot matter to one line */
 #define SUBJECT_MAX 40      /* characters, as in seed 000 */
 #define TOPIC_MAX   50      /* characters, as in seed 000 */
-#define VALUE_MAX   80      /* characters of one argument in a template */
+#define VALUE_MAX   80      /* characters of one argument in a template; a longer one is shown by */
+#define VALUE_HEAD  50      /* its beginning */
+#define VALUE_TAIL  25      /* and its end */
+#define PLAIN_MAX   40      /* characters of a text that may stand without quotation marks */
 #define NOUN_WORDS  5
 
 typedef const char *const words;   /* a list of phrases, ended by NULL */
@@ -148,14 +153,12 @@ static struct str cut_japanese(struct str s)
     return s;
 }
 
-/* Characters that could break the line or turn its direction around. */
-static bool is_unsafe(uint32_t cp)
+static bool breaks_line(uint32_t cp)
 {
-    return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 || cp == 0x2029
-        || (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0x200e || cp == 0x200f;
+    return cp < 0x20 || (cp >= 0x7f && cp <= 0xa0) || cp == 0x2028 || cp == 0x2029;
 }
 
-/* Appends `s` as one line: unsafe characters are blanks, runs of blanks one, none at the ends. */
+/* Appends `s` as one line of words: what breaks a line is a blank, what is hidden left out, runs of blanks one, none at the ends. */
 static void add_line(struct buf *out, struct str s)
 {
     bool begun = false, gap = false;
@@ -164,7 +167,8 @@ static void add_line(struct buf *out, struct str s)
         struct str rest = str_from(s, at);
         unsigned   n = utf8_decode(rest, &cp);
         at += n;
-        if (cp == ' ' || is_unsafe(cp)) { gap = begun; continue; }
+        if (cp == ' ' || breaks_line(cp)) { gap = begun; continue; }
+        if (glyph_hidden(cp)) continue;
         if (gap) buf_chr(out, ' ');
         if (cp == 0xfffd && n == 1) buf_lit(out, "\xef\xbf\xbd");
         else buf_str(out, str_cut(rest, n));
@@ -412,22 +416,129 @@ static void search_line(struct buf *out, struct str query)
     buf_lit(out, "...");
 }
 
-/* --- templates ------------------------------------------------------------------ */
+/* --- values in a sentence ---------------------------------------------------------- */
 
-static const struct jv *member(const struct jv *args, struct str path)
+/* Letters of scripts that are written from left to right without marks; others are quoted, which harms nobody. */
+static bool is_letter(uint32_t cp)
 {
-    struct str piece;
-    while (args && str_split(&path, '.', &piece)) args = jv_is(args, JSON_OBJECT) ? jv_get_str(args, piece) : NULL;
-    return args;
+    static const struct { uint32_t from, to; } letters[] = { { '0', '9' }, { 'A', 'Z' }, { 'a', 'z' }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x24f },
+        { 0x388, 0x3ff }, { 0x400, 0x481 }, { 0x48a, 0x52f }, { 0x1e00, 0x1eff }, { 0x3005, 0x3005 }, { 0x3041, 0x3096 }, { 0x30a1, 0x30fa }, { 0x30fc, 0x30fc },
+        { 0x3400, 0x4dbf }, { 0x4e00, 0x9fff }, { 0xac00, 0xd7a3 } };
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (cp >= letters[i].from && cp <= letters[i].to) return true;
+    return false;
 }
 
+/* Words that cannot end our sentence and begin one of their own: letters, single blanks between them, and
+ * a sign inside a word. */
+static bool is_plain(struct str s, size_t max)
+{
+    uint32_t before = ' ', cp = ' ';
+    size_t   n = 0;
+    for (; s.len; before = cp, n++) {
+        s = str_from(s, utf8_decode(s, &cp));
+        bool sign = before < 0x80 && before != ' ' && !is_letter(before);
+        if (n == max || (cp == ' ' && (sign || before == ' '))) return false;
+        if (cp != ' ' && !is_letter(cp) && (cp >= 0x80 || !cp || !strchr("-_.'@/#+&%:", (int)cp))) return false;
+    }
+    return n && is_letter(cp);
+}
+
+/* How wide a character is shown: an escape is more than one. */
+static size_t width(uint32_t cp) { return glyph_hidden(cp) || glyph_mark(cp) ? sizeof "\\u{0000}" - 1 : 1; }
+
+/* Bytes at the front of `s` that are shown within `max`; all of them: s.len. */
+static size_t head(struct str s, size_t max)
+{
+    size_t   at = 0, used = 0;
+    uint32_t cp;
+    while (at < s.len) {
+        unsigned n = utf8_decode(str_from(s, at), &cp);
+        if ((used += width(cp)) > max) break;
+        at += n;
+    }
+    return at;
+}
+
+static bool is_tail(char c) { return (c & 0xc0) == 0x80; }
+
+/* Where its end begins that is shown within `max`. */
+static size_t tail(struct str s, size_t max)
+{
+    size_t   at = s.len, used = 0;
+    uint32_t cp;
+    while (at) {
+        size_t from = at - 1;
+        while (from && at - from < 4 && is_tail(s.ptr[from])) from--;
+        utf8_decode(str_from(s, from), &cp);
+        if ((used += width(cp)) > max) break;
+        at = from;
+    }
+    return at;
+}
+
+static size_t characters(struct str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) n += !is_tail(s.ptr[i]);
+    return n;
+}
+
+/* A long one keeps its beginning and its end, and what is left out is counted, in our words. */
+static void add_shown(struct buf *out, struct str s, enum glyph_way way)
+{
+    if (head(s, VALUE_MAX) == s.len) {
+        glyph_show(out, s, way);
+        return;
+    }
+    size_t from = head(s, VALUE_HEAD), to = tail(s, VALUE_TAIL);
+    glyph_show(out, str_cut(s, from), way);
+    buf_printf(out, " … %zu more characters … ", characters(str_n(s.ptr + from, to - from)));
+    glyph_show(out, str_from(s, to), way);
+}
+
+static void add_text(struct buf *out, struct str s, size_t plain_max)
+{
+    if (is_plain(s, plain_max)) buf_str(out, s);
+    else add_shown(out, s, GLYPH_QUOTED);
+}
+
+/* Numbers digit by digit as they run, objects and lists as JSON. */
 static void add_value(struct buf *out, const struct jv *v)
 {
-    if (!v || v->type == JSON_NULL) { buf_chr(out, '?'); return; }
-    struct str s = v->type == JSON_STRING ? v->str : v->raw;
-    size_t     n = utf8_take(s, VALUE_MAX);
-    add_line(out, str_cut(s, n));
-    if (n < s.len) buf_lit(out, "…");
+    if (!v || v->type == JSON_NULL) buf_chr(out, '?');
+    else if (v->type == JSON_STRING) add_text(out, v->str, PLAIN_MAX);
+    else add_shown(out, v->raw, GLYPH_LINE);
+}
+
+/* --- templates ------------------------------------------------------------------ */
+
+/* A member that some receiver would read in place of the one named (glyph.h) must not go unsaid. */
+static void add_twin(struct buf *out, const struct jv *obj, struct str name)
+{
+    if (!jv_is(obj, JSON_OBJECT)) return;
+    JV_EACH(m, obj) {
+        if (str_eq(m->key, name) || !glyph_alike(m->key, name)) continue;
+        buf_lit(out, " (also ");
+        add_shown(out, m->key, GLYPH_QUOTED);
+        buf_lit(out, ": ");
+        add_value(out, m);
+        buf_chr(out, ')');
+        return;
+    }
+}
+
+/* {a.b}: the member, or "?". */
+static void add_member(struct buf *out, const struct jv *args, struct str path)
+{
+    const struct jv *in = NULL, *v = args;
+    struct str       name = STR_NONE;
+    while (v && str_split(&path, '.', &name)) {
+        in = v;
+        v = jv_get_str(in, name);
+    }
+    add_value(out, v);
+    add_twin(out, in, name);
 }
 
 static void add_template(struct buf *out, struct str tmpl, const struct jv *args)
@@ -440,7 +551,7 @@ static void add_template(struct buf *out, struct str tmpl, const struct jv *args
         if (str_starts(tmpl, STR("{"))) { buf_chr(out, '{'); tmpl = str_from(tmpl, 1); continue; }
         ptrdiff_t close = str_find(tmpl, STR("}"));
         if (close < 0) { buf_chr(out, '{'); break; }
-        add_value(out, member(args, str_cut(tmpl, (size_t)close)));
+        add_member(out, args, str_cut(tmpl, (size_t)close));
         tmpl = str_from(tmpl, (size_t)close + 1);
     }
     buf_str(out, tmpl);
@@ -470,6 +581,6 @@ void intent_ask(struct buf *out, struct str tool, struct str tmpl, const struct 
 {
     if (tmpl.ptr) { add_template(out, tmpl, args); return; }
     buf_lit(out, "Run ");
-    add_line(out, tool);
+    add_text(out, tool, VALUE_MAX);
     buf_chr(out, '?');
 }

@@ -18,7 +18,7 @@
 #define ROUNDS_MAX    10
 #define QUESTIONS_MAX 16
 #define VALUE_MAX     (4u << 20)
-#define MESSAGE_MAX   (16 * 1024)
+#define MESSAGE_MAX   (72 * 1024)     /* 8,000 bytes, should each of them have to be shown as an escape */
 #define SCHEMA_MAX    (64 * 1024)
 #define CARRIED_MAX   (1u << 20)
 
@@ -151,7 +151,7 @@ static void write_question(struct mcp_call *c, const struct jv *params, struct b
 {
     const struct jv *wanted = jv_get(params, "requestedSchema");
     buf_printf(message, "The server " STR_FMT " asks: ", STR_ARG(c->m->alias));
-    text_clean(message, jv_str_at(params, "message"), 8000);
+    text_reveal(message, jv_str_at(params, "message"), 8000);
     buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/glyph.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
 
@@ -21,6 +22,11 @@ void text_clean(struct buf *out, struct str s, size_t max)
         else if (!control) buf_add(out, s.ptr, n);
         s = str_from(s, n);
     }
+}
+
+void text_reveal(struct buf *out, struct str s, size_t max)
+{
+    glyph_show(out, str_cut(s, utf8_cut(s, max)), GLYPH_TEXT);
 }
 
 /* --- tail ---------------------------------------------------------------------- */

@@ -9,6 +9,9 @@
  * other than newline and tab are left out. At most `max` bytes of `s`. */
 void text_clean(struct buf *out, struct str s, size_t max);
 
+/* The same for words that a person decides by: characters that cannot be seen are shown as \u{202E}. */
+void text_reveal(struct buf *out, struct str s, size_t max);
+
 /* The last bytes of a stream: stderr, for the card (TAIL_MAX) or the log. */
 #define TAIL_MAX (8 * 1024)
 struct tail { struct buf buf; size_t max; bool cut; };

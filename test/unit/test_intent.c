@@ -187,6 +187,7 @@ TEST(intent_is_one_line_whatever_the_prompt_holds)
 {
     SEARCHES("two\\nlines\\u0000and\\u202e more", "two lines and more");
     BUILDS("Build me a todo\\r\\n\\tapp", "a todo app");
+    SEARCHES("zero\\u200bwidth \\u061cand\\ufe0f tags\\udb40\\udc41", "zerowidth and tags");
 }
 
 TEST(intent_fills_templates_from_the_arguments)
@@ -197,17 +198,79 @@ TEST(intent_fills_templates_from_the_arguments)
     SAYS_T("process_payment", pay, "{\"amount\":1e2}", "I'll send 1e2 ? to ?...");
     SAYS_T("process_payment", pay, NULL, "I'll send ? ? to ?...");
     SAYS_T("x", STR("{a.b} {{x} {a} {c"), "{\"a\":{\"b\":true},\"c\":1}", "true {x} {\"b\":true} {c");
-    SAYS_T("x", STR("To {to}."), "{\"to\":\"Bob\\n\\u001b[2J  (approved)\"}", "To Bob [2J (approved).");
+    SAYS_T("x", STR("To {to}."), "{\"to\":\"Bob\\n\\u001b[2J  (approved)\"}", "To \"Bob\\n\\u{001B}[2J  (approved)\".");
 }
 
-TEST(intent_cuts_long_template_values_at_80_characters)
+#define ASKS(json, want) SAYS_T("pay", STR("Send {amount} {currency} to {recipient}?"), json, want)
+#define TO(recipient, shown) ASKS("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"" recipient "\"}", "Send 50 USD to " shown "?")
+
+TEST(intent_leaves_plain_words_as_they_are)
 {
-    char json[512] = "{\"a\":\"", want[512] = "";
+    TO("Hanako", "Hanako");
+    TO("花子", "花子");
+    TO("Hanako Yamada", "Hanako Yamada");
+    TO("Zoë O'Brien-Smith", "Zoë O'Brien-Smith");
+    TO("Иван", "Иван");
+    TO("acct#12/3_4", "acct#12/3_4");
+    TO("ada@example.org", "ada@example.org");
+    ASKS("{\"amount\":1.50e3,\"currency\":\"¥\",\"recipient\":true}", "Send 1.50e3 \"¥\" to true?");
+}
+
+TEST(intent_quotes_a_value_that_could_read_like_words_of_ours)
+{
+    TO("Hanako? Approved. Next:", "\"Hanako? Approved. Next:\"");
+    TO("Hanako. Nothing else", "\"Hanako. Nothing else\"");
+    TO("Hanako\\\"? You said yes to \\\"Taro", "\"Hanako\\\"? You said yes to \\\"Taro\"");
+    TO("C:\\\\pay", "\"C:\\\\pay\"");
+    TO("Hanako  and  Taro", "\"Hanako  and  Taro\"");
+    TO(" Hanako", "\" Hanako\"");
+    TO("Hanako ", "\"Hanako \"");
+    TO("", "\"\"");
+    TO("?", "\"?\"");
+    TO("花子。承認済み", "\"花子。承認済み\"");
+    TO("Hanako and then whoever else is on that long list", "\"Hanako and then whoever else is on that long list\"");
+}
+
+TEST(intent_shows_what_cannot_be_seen)
+{
+    TO("Hana\\u061cko", "\"Hana\\u{061C}ko\"");
+    TO("Hana\\u200bko", "\"Hana\\u{200B}ko\"");
+    TO("\\u202eokanaH", "\"\\u{202E}okanaH\"");
+    TO("Hanako\\u2066\\u2069", "\"Hanako\\u{2066}\\u{2069}\"");
+    TO("Hanako\\n\\nApproved", "\"Hanako\\n\\nApproved\"");
+    TO("Hanako\\u2028Approved", "\"Hanako\\u{2028}Approved\"");
+    TO("Hanako\\u0000\\u007f\\u0085", "\"Hanako\\u{0000}\\u{007F}\\u{0085}\"");
+    TO("Hanako\\u3164\\u115f\\u2800\\u00a0", "\"Hanako\\u{3164}\\u{115F}\\u{2800}\\u{00A0}\"");
+    TO("Hanako\\ufe0f", "\"Hanako\\u{FE0F}\"");
+    TO("Hanako\\udb40\\udc41", "\"Hanako\\u{E0041}\"");
+    TO("Hanako\\ud800", "\"Hanako\\u{D800}\"");
+    TO("\\u0338Hanako", "\"\\u{0338}Hanako\"");
+    TO("He\\u0301la\\u0336\\u0336\\u0336\\u0336ne", "\"He\u0301la\u0336\u0336\\u{0336}\\u{0336}ne\"");
+    ASKS("{\"amount\":[1,\n2],\"currency\":{\"a\":\"\u202e\"},\"recipient\":null}", "Send [1, 2] {\"a\":\"\\u{202E}\"} to ??");
+}
+
+TEST(intent_tells_a_member_together_with_its_twin)
+{
+    ASKS("{\"amount\":50,\"Amount\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}", "Send 50 (also \"Amount\": 5000) USD to Hanako?");
+    ASKS("{\"AMOUNT\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}", "Send ? (also \"AMOUNT\": 5000) USD to Hanako?");
+    SAYS_T("x", STR("To {a.b}."), "{\"a\":{\"b\":1,\"B\":\"x\"}}", "To 1 (also \"B\": x).");
+}
+
+TEST(intent_cuts_long_values_in_the_middle_and_counts_what_is_left_out)
+{
+    char json[512] = "{\"a\":\"", want[512] = "\"";
     for (int i = 0; i < 100; i++) strcat(json, "ö");
-    strcat(json, "\"}");
-    for (int i = 0; i < 80; i++) strcat(want, "ö");
-    strcat(want, "…");
+    strcat(json, "\",\"n\":");
+    for (int i = 0; i < 100; i++) strcat(json, i ? "0" : "5");
+    strcat(json, "}");
+    for (int i = 0; i < 50; i++) strcat(want, "ö");
+    strcat(want, "\" … 25 more characters … \"");
+    for (int i = 0; i < 25; i++) strcat(want, "ö");
+    strcat(want, "\"");
     SAYS_T("x", STR("{a}"), json, want);
+    SAYS_T("x", STR("{n}"), json, "50000000000000000000000000000000000000000000000000 … 25 more characters … 0000000000000000000000000");
+    SAYS_T("x", STR("{n}"), "{\"n\":12345678901234567890123456789012345678901234567890123456789012345678901234567890}",
+           "12345678901234567890123456789012345678901234567890123456789012345678901234567890");
 }
 
 TEST(intent_asks_by_template_or_by_name)
@@ -222,5 +285,11 @@ TEST(intent_asks_by_template_or_by_name)
     buf_clear(&s.line);
     intent_ask(&s.line, STR("pay"), STR_NONE, args);
     CHECK_STR(buf_view(&s.line), "Run pay?");
+    buf_clear(&s.line);
+    intent_ask(&s.line, STR("shop__pay.now"), STR_NONE, args);
+    CHECK_STR(buf_view(&s.line), "Run shop__pay.now?");
+    buf_clear(&s.line);
+    intent_ask(&s.line, STR("look\u202e? It is harmless"), STR_NONE, args);
+    CHECK_STR(buf_view(&s.line), "Run \"look\\u{202E}? It is harmless\"?");
     unsay(&s);
 }
