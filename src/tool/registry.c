@@ -49,34 +49,7 @@ struct tool *registry_tool(struct registry *r, struct str name)
     return t->name.ptr ? t : NULL;
 }
 
-/* --- the wire name ------------------------------------------------------------ */
-
-static bool wire_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-/* The name with what models refuse made '_'; from the second try on with a number behind it. */
-static struct str wire_try(char out[WIRE_MAX + 1], struct str name, unsigned attempt)
-{
-    char   tail[16] = "";
-    size_t tail_len = attempt > 1 ? (size_t)snprintf(tail, sizeof tail, "_%u", attempt) : 0;
-    size_t n = name.len < WIRE_MAX - tail_len ? name.len : WIRE_MAX - tail_len;
-    for (size_t i = 0; i < n; i++) out[i] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
-    memcpy(out + n, tail, tail_len);
-    return str_n(out, n + tail_len);
-}
-
-static enum err make_wire_name(struct registry *r, struct tool *t)
-{
-    char       text[WIRE_MAX + 1];
-    struct str wire = wire_try(text, t->name, 1);
-    for (unsigned i = 2; map_get(&r->by_wire, wire); i++) wire = wire_try(text, t->name, i);
-    t->wire_name = arena_dup(&r->arena, wire);
-    return t->wire_name.ptr ? OK : ERR_NOMEM;
-}
-
-/* --- the digest ------------------------------------------------------------------ */
+/* --- sums ------------------------------------------------------------------------ */
 
 #define SUM_LEN 64      /* SHA-256 in hexadecimal */
 
@@ -88,6 +61,57 @@ static enum err sum(const struct buf *text, char hex[SUM_LEN + 1])
     for (size_t i = 0; i < SUM_LEN / 2; i++) snprintf(hex + 2 * i, 3, "%02x", sha[i]);
     return OK;
 }
+
+/* --- the wire name ------------------------------------------------------------ */
+
+static bool wire_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+#define MARK_LEN 9      /* "_" and eight digits: one name in four thousand million */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* The name with what models refuse made '_', and one before a digit or '-' (Gemini wants a letter or '_' first). */
+static size_t wire_write(char *out, size_t max, struct str name)
+{
+    size_t n = 0;
+    if (is_digit(name.ptr[0]) || name.ptr[0] == '-') out[n++] = '_';
+    for (size_t i = 0; i < name.len && n < max; i++) out[n++] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
+    return n;
+}
+
+/* The name's own mark, the same in every process and whatever else is listed. */
+static enum err wire_mark(char out[MARK_LEN + 1], struct str name, unsigned attempt)
+{
+    char       hex[SUM_LEN + 1];
+    struct buf text;
+    buf_init(&text, 0);
+    buf_str(&text, name);
+    if (attempt) buf_u64(&text, attempt);
+    enum err e = sum(&text, hex);
+    buf_done(&text);
+    if (!e) snprintf(out, MARK_LEN + 1, "_%.*s", MARK_LEN - 1, hex);
+    return e;
+}
+
+/* A name that is taken or too long gets its mark, instead of a number that would depend on who came first. */
+static enum err make_wire_name(struct registry *r, struct tool *t)
+{
+    char   text[WIRE_MAX + MARK_LEN + 1];
+    size_t n = wire_write(text, WIRE_MAX + 1, t->name);
+    for (unsigned attempt = 0; n > WIRE_MAX || map_get(&r->by_wire, str_n(text, n)); attempt++) {
+        n = wire_write(text, WIRE_MAX - MARK_LEN, t->name);
+        enum err e = wire_mark(text + n, t->name, attempt);
+        if (e) return e;
+        n += MARK_LEN;
+    }
+    t->wire_name = arena_dup(&r->arena, str_n(text, n));
+    return t->wire_name.ptr ? OK : ERR_NOMEM;
+}
+
+/* --- the digest ------------------------------------------------------------------ */
 
 /* Sorting a large schema takes milliseconds; it does not change while the tool is listed. */
 static enum err sum_schema(const struct tool *t)

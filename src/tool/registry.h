@@ -19,7 +19,8 @@ void registry_init(struct registry *r);
 void registry_done(struct registry *r);       /* frees every tool, removed ones too: no job may be running */
 /* A zeroed tool in the registry's arena with the defaults of tool.h filled in; not yet listed. */
 struct tool *registry_tool(struct registry *r, struct str name);
-/* Lists it: parses schema_text, makes the wire name (invalid characters become '_', cut at 64, made unique),
+/* Lists it: parses schema_text, makes the wire name (invalid characters become '_', one stands before a digit or '-'; one
+ * that is taken or longer than 64 ends in a mark of the name),
  * puts confirm_text when policy_read did not. ERR_EXISTS: the name is taken.
  * ERR_SYNTAX: the schema is no JSON object. ERR_FULL: it is larger than TOOL_SCHEMA_MAX. ERR_RANGE: no name. On error the tool is still the caller's to free. */
 MUST_CHECK enum err registry_add(struct registry *r, struct tool *t);

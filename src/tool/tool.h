@@ -49,7 +49,7 @@ struct tool_ops {
 
 struct tool {
     struct str  name;            /* as people see it: "browser.search" */
-    struct str  wire_name;       /* [A-Za-z0-9_-]{1,64}, unique: what models see; filled in by the registry */
+    struct str  wire_name;       /* [A-Za-z_][A-Za-z0-9_-]{0,63}, unique: what models see; filled in by the registry */
     struct str  description;
     struct str  schema_text;     /* JSON schema of the input, as text */
     const struct jv *schema;     /* and parsed */

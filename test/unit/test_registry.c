@@ -48,15 +48,48 @@ TEST(registry_makes_wire_names_unique_and_short)
     name[100] = 0;
     registry_init(&r);
     add(&r, "a.b");
-    CHECK_STR(add(&r, "a_b")->wire_name, "a_b_2");
-    CHECK_STR(add(&r, "a b")->wire_name, "a_b_3");
+    struct tool *taken = add(&r, "a_b"), *blank = add(&r, "a b");
+    CHECK(str_starts(taken->wire_name, STR("a_b_")) && taken->wire_name.len == 12);
+    CHECK(str_starts(blank->wire_name, STR("a_b_")) && !str_eq(blank->wire_name, taken->wire_name));
+    CHECK(registry_find_wire(&r, blank->wire_name) == blank);
     CHECK_STR(add(&r, "音楽")->wire_name, "______");
-    CHECK(add(&r, name)->wire_name.len == 64);
+    struct tool *first = add(&r, name);
     name[99] = 'm';
     struct tool *second = add(&r, name);
-    CHECK(second->wire_name.len == 64);
-    CHECK(str_ends(second->wire_name, STR("n_2")));
+    CHECK(first->wire_name.len == 64 && second->wire_name.len == 64);
+    CHECK(!str_eq(first->wire_name, second->wire_name));
+    name[64] = 0;
+    CHECK_STR(add(&r, name)->wire_name, name);
     registry_done(&r);
+}
+
+TEST(a_wire_name_begins_with_a_letter_or_an_underscore)
+{
+    struct registry r;
+    registry_init(&r);
+    CHECK_STR(add(&r, "2fa.check")->wire_name, "_2fa_check");
+    CHECK_STR(add(&r, "-x")->wire_name, "_-x");
+    CHECK_STR(add(&r, "_y")->wire_name, "_y");
+    CHECK_STR(add(&r, ".z")->wire_name, "_z");
+    CHECK_STR(registry_find(&r, STR("2fa.check"))->name, "2fa.check");
+    registry_done(&r);
+}
+
+TEST(a_long_or_taken_wire_name_does_not_depend_on_who_came_before)
+{
+    static const char *const names[] = { "pay.now", "pay now", "pay/now", "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_1",
+                                         "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_2" };
+    struct registry one, two;
+    registry_init(&one);
+    registry_init(&two);
+    add(&one, "pay_now");
+    add(&two, "pay_now");
+    for (int i = 0; i < 5; i++) add(&one, names[i]);
+    for (int i = 5; i-- > 0;) add(&two, names[i]);
+    for (int i = 0; i < 5; i++)
+        CHECK(str_eq(registry_find(&one, str_c(names[i]))->wire_name, registry_find(&two, str_c(names[i]))->wire_name));
+    registry_done(&one);
+    registry_done(&two);
 }
 
 TEST(registry_refuses_a_taken_name_and_a_bad_schema)
