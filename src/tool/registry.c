@@ -12,7 +12,6 @@
 
 #include "base/jsonw.h"
 
-#define WIRE_MAX   64
 #define TIMEOUT_MS 60000
 #define EXPIRES_S  86400
 
@@ -77,7 +76,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static size_t wire_write(char *out, size_t max, struct str name)
 {
     size_t n = 0;
-    if (is_digit(name.ptr[0]) || name.ptr[0] == '-') out[n++] = '_';
+    if (!name.len || is_digit(name.ptr[0]) || name.ptr[0] == '-') out[n++] = '_';
     for (size_t i = 0; i < name.len && n < max; i++) out[n++] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
     return n;
 }
@@ -99,10 +98,10 @@ static enum err wire_mark(char out[MARK_LEN + 1], struct str name, unsigned atte
 /* A name that is taken or too long gets its mark, instead of a number that would depend on who came first. */
 static enum err make_wire_name(struct registry *r, struct tool *t)
 {
-    char   text[WIRE_MAX + MARK_LEN + 1];
-    size_t n = wire_write(text, WIRE_MAX + 1, t->name);
-    for (unsigned attempt = 0; n > WIRE_MAX || map_get(&r->by_wire, str_n(text, n)); attempt++) {
-        n = wire_write(text, WIRE_MAX - MARK_LEN, t->name);
+    char   text[TOOL_WIRE_MAX + MARK_LEN + 1];
+    size_t n = wire_write(text, TOOL_WIRE_MAX + 1, t->name);
+    for (unsigned attempt = 0; n > TOOL_WIRE_MAX || map_get(&r->by_wire, str_n(text, n)); attempt++) {
+        n = wire_write(text, TOOL_WIRE_MAX - MARK_LEN, t->name);
         enum err e = wire_mark(text + n, t->name, attempt);
         if (e) return e;
         n += MARK_LEN;
@@ -232,3 +231,9 @@ void registry_remove(struct registry *r, struct tool *t)
 
 struct tool *registry_find(const struct registry *r, struct str name) { return map_get(&r->by_name, name); }
 struct tool *registry_find_wire(const struct registry *r, struct str wire) { return map_get(&r->by_wire, wire); }
+
+struct str registry_wire(const struct registry *r, struct str name, char out[TOOL_WIRE_MAX])
+{
+    const struct tool *t = registry_find(r, name);
+    return t ? t->wire_name : str_n(out, wire_write(out, TOOL_WIRE_MAX, name));
+}

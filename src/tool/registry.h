@@ -28,6 +28,11 @@ void registry_remove(struct registry *r, struct tool *t);      /* MCP list chang
 struct tool *registry_find(const struct registry *r, struct str name);
 struct tool *registry_find_wire(const struct registry *r, struct str wire_name);
 
+/* What models may be told of a tool of this name, listed or not: a history may name one that is gone, or that a model made up,
+ * and a provider refuses all of it for one name outside [A-Za-z0-9_-]. "_" for no name. */
+#define TOOL_WIRE_MAX 64
+struct str registry_wire(const struct registry *r, struct str name, char out[TOOL_WIRE_MAX]);
+
 /* Of the definition, for a listed tool: its names and words, schema, policy, and what runs it. An approval remembers it: a
  * tool that changed is asked again. 128 bits, because a stranger's server may choose its definitions. Made when it is
  * wanted, which is when somebody is asked: a server that starts need not wake OpenSSL for it. */

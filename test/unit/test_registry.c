@@ -75,6 +75,20 @@ TEST(a_wire_name_begins_with_a_letter_or_an_underscore)
     registry_done(&r);
 }
 
+TEST(a_tool_that_is_not_listed_is_named_so_that_models_take_it)
+{
+    struct registry r;
+    char            text[TOOL_WIRE_MAX], name[200];
+    registry_init(&r);
+    add(&r, "a.b");
+    CHECK_STR(registry_wire(&r, STR("a.b"), text), "a_b");
+    CHECK_STR(registry_wire(&r, STR("9 lives?"), text), "_9_lives_");
+    CHECK_STR(registry_wire(&r, STR(""), text), "_");
+    memset(name, '7', sizeof name);
+    CHECK(registry_wire(&r, str_n(name, sizeof name), text).len == TOOL_WIRE_MAX);
+    registry_done(&r);
+}
+
 TEST(a_long_or_taken_wire_name_does_not_depend_on_who_came_before)
 {
     static const char *const names[] = { "pay.now", "pay now", "pay/now", "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_1",
