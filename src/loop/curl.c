@@ -271,3 +271,10 @@ CURL *curl_easy_new(bool env_proxy)
     trust(e);
     return e;
 }
+
+void curl_once(CURL *e)
+{
+    curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
+    curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L);
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+}

@@ -252,6 +252,7 @@ static void set_up(struct http_job *x, CURL *e)
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)x);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");          /* what libcurl can unpack; the cap counts unpacked bytes */
+    curl_once(e);
     x->check = (struct egress_check){ .egress = &t->egress, .host = t->host };
     egress_guard(e, &x->check);
 }

@@ -224,6 +224,15 @@ static int verb(CURL *e, struct exchange *x)
     return curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
 }
 
+/* Opening and listing may be repeated; whatever else is posted acts, or lets the server act. */
+static bool at_the_door(const struct exchange *x)
+{
+    static const char *const all[] = { "initialize", "server/discover", "tools/list", NULL };
+    for (int i = 0; x->q && all[i]; i++)
+        if (strcmp(x->q->method, all[i]) == 0) return true;
+    return false;
+}
+
 static void begin(struct exchange *x)
 {
     CURL *e = curl_easy_new(true);
@@ -247,6 +256,7 @@ static void begin(struct exchange *x)
     curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)x);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     if (x->kind == DELETE_SESSION) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, 2000L);
+    if (x->kind == POST && !at_the_door(x)) curl_once(e);
     x->check = (struct egress_check){ .egress = &x->link->egress, .host = x->link->host };
     if (!x->link->any_address) {
         curl_easy_setopt(e, CURLOPT_PROXY, "");
@@ -295,15 +305,6 @@ static void lose(struct exchange *x, const char *why, bool unsent)
     exchange_free(x);
 }
 
-/* What a 401 or 403 is about. Without these three there is no server; of anything else it is that request's own end. */
-static bool at_the_door(const struct exchange *x)
-{
-    static const char *const all[] = { "initialize", "server/discover", "tools/list", NULL };
-    for (int i = 0; x->q && all[i]; i++)
-        if (strcmp(x->q->method, all[i]) == 0) return true;
-    return false;
-}
-
 /* A JSON-RPC error in the body of an HTTP error, if there is one. */
 static void bad_status(struct exchange *x)
 {
@@ -324,6 +325,7 @@ static void bad_status(struct exchange *x)
         r.data = jv_get(jv_get(v, "error"), "data");
     }
     bool gone = x->status == 404 && !x->modern && x->link->session[0] && !x->initialize;
+    /* Without opening and listing there is no server; of anything else a 401 or 403 is that request's own end. */
     bool auth = (x->status == 401 || x->status == 403) && at_the_door(x);
     bool doubt = x->status == 401 && x->q && !auth;
     if (x->q && gone) mcp_end_request(x->q, &(struct mcp_reply){ .lost = "its session ended" });

@@ -11,6 +11,7 @@ struct httpd_conn {
     struct httpd *server;
     struct buf    in;
     bool          asked, closing;
+    void         *mark;
 };
 
 static void freed(uv_handle_t *h)
@@ -137,4 +138,23 @@ void httpd_json(struct httpd_conn *c, int status, const char *more_headers, cons
     buf_chr(&b, 0);
     httpd_say(c, b.ptr, true);
     buf_done(&b);
+}
+
+void httpd_kept(struct httpd_conn *c, const char *body)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    buf_printf(&b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    buf_chr(&b, 0);
+    buf_clear(&c->in);
+    c->asked = false;
+    httpd_say(c, b.ptr, false);
+    buf_done(&b);
+}
+
+void *httpd_mark(struct httpd_conn *c, void *mark)
+{
+    void *before = c->mark;
+    c->mark = mark;
+    return before;
 }

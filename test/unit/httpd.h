@@ -1,4 +1,4 @@
-/* httpd.h -- a very small HTTP server on the test's own loop: one answer per connection. */
+/* httpd.h -- a very small HTTP server on the test's own loop: one answer per connection, unless it is kept. */
 #ifndef PARLEY_TEST_HTTPD_H
 #define PARLEY_TEST_HTTPD_H
 
@@ -21,6 +21,8 @@ struct httpd {
 void httpd_open(struct httpd *h, struct loop *l, void (*on_request)(struct httpd *, struct httpd_conn *, struct str, struct str));
 void httpd_close(struct httpd *h);         /* turn the loop afterwards */
 void httpd_say(struct httpd_conn *c, const char *bytes, bool end);      /* raw bytes; `end` closes */
+void httpd_kept(struct httpd_conn *c, const char *body);                /* 200 with JSON; the connection takes another request */
+void *httpd_mark(struct httpd_conn *c, void *mark);                     /* remembers it for this connection; returns what was there */
 void httpd_json(struct httpd_conn *c, int status, const char *more_headers, const char *body);
 struct str httpd_header(struct str head, const char *name);            /* STR_NONE: absent */
 

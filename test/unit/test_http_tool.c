@@ -92,6 +92,10 @@ static void answer(struct httpd *h, struct httpd_conn *c, struct str head, struc
     else if (str_has(head, "/away")) httpd_json(c, 302, "Location: http://127.0.0.1:1/secret\r\n", "");
     else if (str_has(head, "/empty")) httpd_say(c, "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", true);
     else if (str_has(head, "/hang-up")) httpd_say(c, "", true);
+    else if (str_has(head, "/kept")) {                     /* answers once, then takes a request and hangs up before the first byte */
+        if (httpd_mark(c, h)) httpd_say(c, "", true);
+        else httpd_kept(c, "{\"paid\":true}");
+    }
     else if (str_has(head, "/events")) {
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
                      "data: {\"progress\":0.5,\ndata: \"message\":\"half\"}\n\n: alive\n\n", false);
@@ -216,6 +220,19 @@ TEST(an_http_tool_that_fails_says_how)
     call(&r, "/flood", ",\"response_max\":1000", 5000);
     CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "more than 1000 bytes"));
     ran_done(&r);
+    end();
+}
+
+TEST(a_request_that_acts_is_sent_once_whatever_becomes_of_a_kept_connection)
+{
+    struct ran r;
+    begin();
+    for (unsigned i = 1; i <= 3; i++) {
+        call(&r, "/kept", "", 5000);
+        CHECK(r.outcome == TOOL_DONE);                     /* each on a connection of its own: none is there to die under it */
+        CHECK(H.requests == i);
+        ran_done(&r);
+    }
     end();
 }
 

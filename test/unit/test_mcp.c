@@ -453,6 +453,8 @@ static struct httpd H;
 static const char  *http_mode;
 static unsigned     opened, calls;
 
+static bool kept(void) { return strcmp(http_mode, "kept") == 0; }
+
 static void reply(struct httpd_conn *c, struct str body, const char *more, const char *result)
 {
     struct arena a;
@@ -462,7 +464,8 @@ static void reply(struct httpd_conn *c, struct str body, const char *more, const
     arena_init(&a, 0);
     REQUIRE(json_parse(&a, body, &v, NULL) == OK);
     snprintf(json, sizeof json, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", STR_ARG(jv_get(v, "id")->raw), result);
-    httpd_json(c, 200, more, json);
+    if (kept() && !*more) httpd_kept(c, json);
+    else httpd_json(c, 200, more, json);
     arena_done(&a);
 }
 
@@ -472,6 +475,7 @@ static void on_call(struct httpd_conn *c, struct str body)
     if (strcmp(http_mode, "cut") == 0)
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
     else if (strcmp(http_mode, "mute") == 0) return;
+    else if (kept() && httpd_mark(c, c)) httpd_say(c, "", true);        /* taken, and not a byte of an answer */
     else if (strcmp(http_mode, "403") == 0 && calls == 1) httpd_json(c, 403, "WWW-Authenticate: Bearer scope=\"pay\"\r\n", "{}");
     else if (strcmp(http_mode, "401") == 0 && calls == 1) httpd_json(c, 401, "", "{}");
     else if (strcmp(http_mode, "gone") == 0 && calls == 1) httpd_json(c, 404, "", "{}");
@@ -496,6 +500,7 @@ static void serve(struct httpd *h, struct httpd_conn *c, struct str head, struct
         CHECK_STR(httpd_header(head, "mcp-protocol-version"), "2025-06-18");
         CHECK_STR(httpd_header(head, "accept"), "application/json, text/event-stream");
         CHECK_STR(httpd_header(head, "x-key"), "k");
+        if (kept() && str_has(body, "tools/list")) httpd_mark(c, c);
         if (str_has(body, "tools/list")) reply(c, body, "", "{\"tools\":[{\"name\":\"go\",\"inputSchema\":{\"type\":\"object\"}}]}");
         else if (str_has(body, "tools/call")) on_call(c, body);
         else httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
@@ -582,6 +587,16 @@ TEST(a_stream_that_breaks_off_is_unknown_and_the_call_is_not_repeated)
     ran_done(&r);
     toolrun_turn(T, 300);
     CHECK(calls == 1);
+    end_http();
+}
+
+TEST(a_call_is_sent_once_whatever_becomes_of_a_kept_connection)
+{
+    begin_http("kept");
+    for (unsigned i = 1; i <= 3; i++) {
+        call_gives(TOOL_DONE, "paid");
+        CHECK(calls == i);
+    }
     end_http();
 }
 
