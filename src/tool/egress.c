@@ -187,7 +187,7 @@ static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_po
     struct egress_check    *c = ctx;
     struct sockaddr_storage addr;
 
-    if (!parse_ip(ip, &addr) || !egress_may(c->egress, c->host, (struct sockaddr *)&addr)) {
+    if (c->egress && (!parse_ip(ip, &addr) || !egress_may(c->egress, c->host, (struct sockaddr *)&addr))) {
         c->refused = true;
         return CURL_PREREQFUNC_ABORT;
     }
@@ -197,8 +197,10 @@ static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_po
 
 void egress_guard(CURL *easy, struct egress_check *c)
 {
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, (void *)c);
+    if (c->egress) {
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, (void *)c);
+    }
     curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_prereq);
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, (void *)c);
 }

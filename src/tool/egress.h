@@ -37,7 +37,7 @@ bool egress_may(const struct egress *e, struct str host, const struct sockaddr *
 bool egress_is_private(const struct sockaddr *addr);
 
 struct egress_check {            /* one transfer's; must live as long */
-    const struct egress *egress;
+    const struct egress *egress; /* NULL: any address; only `sent` is wanted */
     struct str           host;   /* of the URL, without brackets and trailing dot */
     bool                 refused;
     bool                 sent;   /* the request has gone out, or begun to */

@@ -2,7 +2,7 @@
  *
  * The body is kept until the end for JSON and text, and read as it comes for
  * events. The result is told in one place, on_done, from the transfer's code,
- * the status and what was said.
+ * the status and what was said; docs/outcomes-http-mcp.md is its table.
  */
 #include "tool/http.h"
 
@@ -32,6 +32,7 @@ struct http_job {
     enum kind           kind;
     long                status;
     size_t              heard;
+    const char         *note;           /* for the card; NULL: none */
     bool                cancelled, too_long, pace_open;
 };
 
@@ -70,22 +71,25 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (x->cancelled) return 0;
     if (x->kind == KIND_UNKNOWN) look_at_head(x);
     x->heard += n;
-    if (x->kind == KIND_EVENTS) e = x->heard > x->tool->response_max ? ERR_FULL : sse_in_feed(&x->events, str_n(p, n));
+    x->too_long = x->heard > x->tool->response_max;
+    if (x->kind == KIND_EVENTS) e = x->too_long ? ERR_FULL : sse_in_feed(&x->events, str_n(p, n));
     else {
-        buf_add(&x->body, p, n);
-        e = x->body.err;
+        buf_add(&x->body, p, x->too_long ? x->tool->response_max - x->body.len : n);      /* as much as may be kept */
+        e = x->too_long ? ERR_FULL : x->body.err;
     }
     if (e == OK) return n;
     x->too_long = true;
     return 0;
 }
 
-/* One event is one line of exec_out; JSON may hold line breaks between its parts only, where a blank does as well. */
+/* One event is one line of exec_out; JSON may hold line breaks between its parts only, where a blank does as well.
+ * The first verdict stands: what is said after a result or an error does not unsay it. */
 static void on_event(struct sse_in *e, struct str name, struct str data)
 {
     struct http_job *x = LIST_ITEM(e, struct http_job, events);
     struct buf       line;
 
+    if (x->said.end != EXEC_NO_END) return;
     buf_init(&line, 0);
     for (size_t i = 0; i < data.len; i++) buf_chr(&line, data.ptr[i] == '\n' ? ' ' : data.ptr[i]);
     buf_chr(&line, '\n');
@@ -119,21 +123,19 @@ static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf
     return TOOL_UNKNOWN;
 }
 
+/* Only a 4xx says that nothing was done. After anything else that is no 2xx it may have been. */
 static enum tool_outcome bad_status(struct http_job *x, struct buf *text)
 {
+    bool refused = x->status >= 400 && x->status < 500;
+
     buf_printf(text, "It answered with status %ld", x->status);
-    if (x->status >= 300 && x->status < 400) {
-        buf_lit(text, ", a redirect, which is not followed.");
-        return TOOL_FAILED;
-    }
-    if (x->body.len) buf_lit(text, ": ");
-    text_clean(text, str_trim(buf_view(&x->body)), EXCERPT_MAX);
-    if (x->status == 502 || x->status == 504) {
-        buf_chr(text, '.');
-        not_known(text);
-        return TOOL_UNKNOWN;
-    }
-    return TOOL_FAILED;
+    if (x->status >= 300 && x->status < 400) buf_lit(text, ", a redirect, which is not followed");
+    else if (x->body.len) buf_lit(text, ": ");
+    if (x->status >= 400) text_clean(text, str_trim(buf_view(&x->body)), EXCERPT_MAX);
+    if (refused) return TOOL_FAILED;
+    buf_chr(text, '.');
+    not_known(text);
+    return TOOL_UNKNOWN;
 }
 
 static enum tool_outcome say_events(struct http_job *x, struct buf *text, struct buf *value)
@@ -154,39 +156,45 @@ static enum tool_outcome say_events(struct http_job *x, struct buf *text, struct
     return TOOL_UNKNOWN;
 }
 
+static bool is_json(struct str body)
+{
+    struct arena a;
+    struct jv   *v;
+    bool         yes;
+    arena_init(&a, 0);
+    yes = json_parse(&a, body, &v, NULL) == OK;
+    arena_done(&a);
+    return yes;
+}
+
+/* 2xx, so it was done, whatever the answer looks like. */
 static enum tool_outcome say_body(struct http_job *x, struct buf *text, struct buf *value)
 {
     struct str   body = str_trim(buf_view(&x->body));
-    struct arena a;
-    struct jv   *v;
     struct jsonw w;
-    bool         json;
 
-    jsonw_init(&w, value);
-    if (x->kind == KIND_TEXT || body.len == 0) {
-        text_clean(text, body, body.len);
-        jw_str(&w, buf_view(text));
+    if (x->kind == KIND_JSON && !x->too_long && is_json(body)) {
+        text_of_value(text, body);
+        buf_str(value, body);
         return TOOL_DONE;
     }
-    arena_init(&a, 0);
-    json = json_parse(&a, body, &v, NULL) == OK;
-    arena_done(&a);
-    if (x->kind != KIND_JSON || !json) {
-        buf_lit(text, "It answered with something that is not JSON: ");
-        text_clean(text, body, EXCERPT_MAX);
-        return TOOL_FAILED;
-    }
-    text_of_value(text, body);
-    buf_str(value, body);
+    if (x->too_long) x->note = "Its answer was longer than this tool may answer; the rest of it was left out.";
+    else if (x->kind != KIND_TEXT && body.len) x->note = "Its answer is not JSON and is shown as text.";
+    text_clean(text, body, body.len);
+    jsonw_init(&w, value);
+    jw_str(&w, buf_view(text));
     return TOOL_DONE;
 }
 
 static enum tool_outcome say(struct http_job *x, CURLcode code, struct buf *text, struct buf *value)
 {
-    if (x->kind == KIND_EVENTS && x->said.end != EXEC_NO_END) return say_events(x, text, value);   /* it said all before it broke off */
-    if (code != CURLE_OK || x->cancelled || x->too_long) return no_answer(x, code, text);
     if (x->kind == KIND_UNKNOWN) look_at_head(x);                                                  /* no body at all */
-    if (x->status < 200 || x->status > 299) return bad_status(x, text);
+    bool done = x->status >= 200 && x->status < 300, refused = x->status >= 400 && x->status < 500;
+    if (x->kind == KIND_EVENTS && x->said.end != EXEC_NO_END) return say_events(x, text, value);   /* it said all before it broke off */
+    if (refused) return bad_status(x, text);                                                       /* likewise */
+    if (done && x->kind != KIND_EVENTS && x->too_long && !x->cancelled) return say_body(x, text, value);
+    if (code != CURLE_OK || x->cancelled || x->too_long) return no_answer(x, code, text);
+    if (!done) return bad_status(x, text);
     return x->kind == KIND_EVENTS ? say_events(x, text, value) : say_body(x, text, value);
 }
 
@@ -213,7 +221,7 @@ static void on_done(struct curl_job *j, CURLcode code)
     r.outcome = say(x, code, &text, &value);
     r.text = text.err ? STR("There was not enough memory for its answer.") : buf_view(&text);
     r.value = r.outcome == TOOL_DONE && value.len && !value.err ? buf_view(&value) : STR_NONE;
-    r.note = STR_NONE;
+    r.note = x->note ? str_c(x->note) : STR_NONE;
     x->job->runner = NULL;
     x->job->finish(x->job, &r);
     buf_done(&text);
@@ -228,14 +236,16 @@ static struct curl_slist *make_headers(struct http_job *x)
     char               key[320];
     struct curl_slist *all = NULL, *next;
 
+    snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
+    if (!(all = curl_slist_append(NULL, key))) return NULL;
     for (struct curl_slist *h = x->tool->headers; h; h = h->next) {
-        if (!(next = curl_slist_append(all, h->data))) break;
+        if (!(next = curl_slist_append(all, h->data))) {      /* never with fewer headers than configured */
+            curl_slist_free_all(all);
+            return NULL;
+        }
         all = next;
     }
-    snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
-    next = curl_slist_append(all, key);
-    if (!next) curl_slist_free_all(all);
-    return next;
+    return all;
 }
 
 static void set_up(struct http_job *x, CURL *e)

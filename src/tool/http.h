@@ -5,12 +5,11 @@
  *
  * Sent: the arguments, Content-Type application/json, Idempotency-Key with the
  * call id, Accept for both kinds of answer. `headers` may hold "env:NAME".
- * Answered: application/json is the result as it stands; text/plain is a result in
- * words; text/event-stream has the objects of exec_out.h as its events, progress and
- * then result or error. Anything but 2xx is TOOL_FAILED with its words; redirects are not followed.
- * Never sent at all (name, connection, a refused address) is TOOL_FAILED; sent, but
- * no whole answer (timeout, broken connection, too long, 502/504) is TOOL_UNKNOWN;
- * stopped by a person: policy_stopped().
+ * Answered: any 2xx is TOOL_DONE. application/json is the result as it stands; anything else is a result in words (noted
+ * on the card unless it is text/plain). text/event-stream has the objects of exec_out.h as its events, progress and
+ * then result or error, of which the first counts. 4xx is TOOL_FAILED with its words, and so is what was never sent at
+ * all (name, connection, a refused address). Everything else is TOOL_UNKNOWN: 3xx (never followed), 5xx, timeout, broken
+ * connection, events without an end. Stopped by a person: policy_stopped().
  * Egress: egress.h.
  */
 #ifndef PARLEY_HTTP_TOOL_H

@@ -40,20 +40,28 @@ const char *http_header_read(struct arena *a, struct str name, struct str value,
     return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(name), v.len ? ": " : ";", STR_ARG(v)).ptr;
 }
 
+static bool add_header(struct http_tool *x, const char *line)
+{
+    struct curl_slist *next = curl_slist_append(x->headers, line);
+    if (next) x->headers = next;
+    return next != NULL;
+}
+
 static enum err read_headers(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)
 {
     static const char *const fixed[] = { "Content-Type: application/json", "Accept: application/json, text/event-stream",
                                          "Expect:", NULL };
     if (v && !jv_is(v, JSON_OBJECT)) return bad(why, "\"headers\" must be an object");
-    for (int i = 0; fixed[i]; i++) x->headers = curl_slist_append(x->headers, fixed[i]);
+    for (int i = 0; fixed[i]; i++)
+        if (!add_header(x, fixed[i])) return ERR_NOMEM;
     JV_EACH(item, v) {
         const char *line;
         if (!jv_is(item, JSON_STRING)) return bad(why, "\"headers\" must have texts as values");
         line = http_header_read(a, item->key, item->str, why);
         if (!line) return ERR_TYPE;
-        x->headers = curl_slist_append(x->headers, line);
+        if (!add_header(x, line)) return ERR_NOMEM;
     }
-    return x->headers ? OK : ERR_NOMEM;
+    return OK;
 }
 
 static enum err read_url(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)

@@ -213,8 +213,11 @@ static void on_response(struct mcp *m, const struct jv *v, struct mcp_request *o
     if (jv_int(id, &n)) q = find(m, n);
     else if ((!id || id->type == JSON_NULL) && error) q = on;       /* the server could not read whose it was */
     if (!q) return;                                                 /* late, after a cancellation */
-    if (!r.result) {
-        r.code = jv_int_at(error, "code", -32603);
+    if (error && error->type == JSON_NULL) error = NULL;
+    if (r.result && error) r = (struct mcp_reply){ .code = MCP_INTERNAL, .message = STR("it answered with a result and an error at once") };
+    else if (!r.result) {
+        r.code = jv_int_at(error, "code", MCP_INTERNAL);
+        if (!r.code) r.code = MCP_INTERNAL;
         r.message = jv_str_at(error, "message");
         r.data = jv_get(error, "data");
     }
@@ -295,7 +298,6 @@ void mcp_lost(struct mcp *m, const char *why)
     if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why", log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);
-    mcp_calls_down(m);
     m->settled = true;
     wait = m->failures < 6 ? 1000ull << m->failures : MCP_BACKOFF_MAX;
     m->failures++;

@@ -6,6 +6,9 @@
  *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the answers
  *     └─ so far and the questions left are in `resume`, and the answer starts a new call with it
  *
+ * What becomes of it is the table in docs/outcomes-http-mcp.md: failed only when the server said so or the request certainly
+ * never left, done when it gave a result, and unknown otherwise. It is sent once; nothing here sends it again.
+ *
  * Questions are asked one at a time. Everything ends in end(), which only notes the
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
  */
@@ -21,6 +24,7 @@
 #define MESSAGE_MAX   (72 * 1024)     /* 8,000 bytes, should each of them have to be shown as an escape */
 #define SCHEMA_MAX    (64 * 1024)
 #define CARRIED_MAX   (1u << 20)
+#define NOTE_MAX      4000
 
 struct question {              /* legacy: the server waits for our reply */
     struct list node;
@@ -44,8 +48,9 @@ struct mcp_call {
     struct buf          responses;     /* inputResponses, a JSON object */
     struct buf          request_state; /* as JSON string, raw */
     struct buf          resume;        /* what is carried over a question */
-    bool                retried, ended;
-    bool                waiting;       /* for a fresh list of tools, to be sent again */
+    bool                ended;
+    bool                left;          /* the server has had this call, in an earlier round */
+    struct buf          note;          /* for the card */
     enum tool_outcome   outcome;
     struct mcp_said     said;
 };
@@ -70,6 +75,22 @@ static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *
     text_clean(&c->said.text, more, 2000);
     c->said.has_value = false;
     end(c, outcome);
+}
+
+/* It may have happened, and the words say so. */
+static void end_unknown(struct mcp_call *c, const char *sentence, struct str more)
+{
+    if (c->ended) return;
+    end_with(c, TOOL_UNKNOWN, sentence, more);
+    if (!str_ends(buf_view(&c->said.text), STR("."))) buf_chr(&c->said.text, '.');
+    buf_lit(&c->said.text, " Whether it had an effect is not known.");
+}
+
+/* It did not leave, this time. */
+static void end_unsent(struct mcp_call *c, const char *sentence, struct str more)
+{
+    if (c->left) end_unknown(c, sentence, more);
+    else end_with(c, TOOL_FAILED, sentence, more);
 }
 
 static void free_question(struct question *q)
@@ -101,13 +122,14 @@ static void pace_closed(struct pace *p)
     buf_done(&c->resume);
     buf_done(&c->said.text);
     buf_done(&c->said.value);
+    buf_done(&c->note);
     mem_free(c);
 }
 
 static void tell_end(struct loop_dirty *d)
 {
     struct mcp_call   *c = LIST_ITEM(d, struct mcp_call, dirty);
-    struct tool_result r = { .outcome = c->outcome, .value = STR_NONE, .note = STR_NONE };
+    struct tool_result r = { .outcome = c->outcome, .value = STR_NONE, .note = c->note.len ? buf_view(&c->note) : STR_NONE };
 
     pace_flush(&c->pace);
     drop_questions(c);
@@ -259,7 +281,7 @@ static void rest(struct mcp_call *c, struct jsonw *w, struct str message, struct
     buf_str(&c->said.value, schema);
     c->said.has_value = true;
     if (c->resume.err || c->said.text.err || c->said.value.err)
-        end_with(c, TOOL_FAILED, "What it asks is too long to be kept.", STR_NONE);
+        end_unknown(c, "What it asks is too long to be kept.", STR_NONE);
     else end(c, TOOL_ASKS);
 }
 
@@ -324,7 +346,7 @@ static void input_required(struct mcp_call *c, const struct jv *result)
     struct jsonw     w;
 
     if (++c->rounds > ROUNDS_MAX) {
-        end_with(c, TOOL_UNKNOWN, "It keeps asking for input and was given up. Whether it had an effect is not known.", STR_NONE);
+        end_unknown(c, "It keeps asking for input and was given up.", STR_NONE);
         return;
     }
     buf_clear(&c->responses);
@@ -336,7 +358,7 @@ static void input_required(struct mcp_call *c, const struct jv *result)
     }
     JV_EACH(r, requests) {
         if (str_is(jv_str_at(r, "method"), "elicitation/create") && requests->count <= QUESTIONS_MAX) continue;
-        end_with(c, TOOL_FAILED, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
+        end_unknown(c, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
         return;
     }
     buf_init(&message, MESSAGE_MAX);
@@ -362,6 +384,7 @@ static bool fits(struct mcp_call *c, const struct jv *result, struct buf *why)
     return schema_check(c->tool->output_schema, structured, NULL, why) != ERR_TYPE;      /* too large to be checked is no misfit */
 }
 
+/* It said that it did it. That its answer is not what it promised is for the card. */
 static void completed(struct mcp_call *c, const struct jv *result)
 {
     struct buf why;
@@ -369,31 +392,40 @@ static void completed(struct mcp_call *c, const struct jv *result)
     buf_init(&why, 2000);
     buf_clear(&c->said.text);
     mcp_result_read(result, &c->said);
-    if (!fits(c, result, &why)) end_with(c, TOOL_FAILED, "Its answer does not fit what it promises: ", buf_view(&why));
-    else end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
+    if (!fits(c, result, &why)) {
+        buf_lit(&c->note, "Its answer does not fit what it promises: ");
+        text_clean(&c->note, buf_view(&why), NOTE_MAX / 2);
+    }
+    end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
     buf_done(&why);
+}
+
+/* The errors by which a server says that it did not begin. Of any other it may have done half of it. */
+static bool never_began(const struct mcp *m, const struct mcp_reply *r)
+{
+    if (r->http) return r->http >= 400 && r->http < 500;
+    switch (r->code) {
+    case MCP_NOT_READ: case MCP_BAD_REQUEST: case MCP_NO_METHOD: case MCP_BAD_PARAMS: return true;
+    case MCP_HEADER_MISMATCH: case MCP_NO_CAPABILITY: case MCP_BAD_VERSION: return m->era == ERA_MODERN;    /* before, they mean whatever it likes */
+    case MCP_URL_WANTED: return m->era == ERA_LEGACY;
+    default: return false;
+    }
 }
 
 static void refused(struct mcp_call *c, const struct mcp_reply *r)
 {
-    switch (r->code) {
-    case MCP_HEADER_MISMATCH:
-        if (!c->retried) {             /* our idea of the tool is old: once more, with a fresh list */
-            c->retried = c->waiting = true;
-            mcp_list_soon(c->m);
-            return;
-        }
-        break;
-    case MCP_BAD_PARAMS:
-        mcp_list_soon(c->m);
-        break;
-    case MCP_NO_CAPABILITY:
-        end_with(c, TOOL_FAILED, "The server wants something of this client that it cannot do: ",
-                 jv_get(r->data, "requiredCapabilities") ? jv_get(r->data, "requiredCapabilities")->raw : r->message);
-        return;
-    default: break;
+    bool        modern = c->m->era == ERA_MODERN;
+    const char *sentence = r->http && !r->code ? "The server answered with " : "The server refused: ";
+    struct str  why = r->message.len ? r->message : STR("no reason given");
+
+    /* Our idea of the tool is old. The next call, which is judged and asked about like any, will know better. */
+    if (r->code == MCP_BAD_PARAMS || (modern && r->code == MCP_HEADER_MISMATCH)) mcp_list_soon(c->m);
+    if (modern && r->code == MCP_NO_CAPABILITY) {
+        sentence = "The server wants something of this client that it cannot do: ";
+        if (jv_get(r->data, "requiredCapabilities")) why = jv_get(r->data, "requiredCapabilities")->raw;
     }
-    end_with(c, TOOL_FAILED, "The server refused: ", r->message.len ? r->message : STR("no reason given"));
+    if (never_began(c->m, r)) end_with(c, TOOL_FAILED, sentence, why);
+    else end_unknown(c, sentence, why);
 }
 
 static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
@@ -403,20 +435,15 @@ static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
 
     c->q = NULL;
     if (c->ended) return;
-    if (r->lost && r->unsent) end_with(c, TOOL_FAILED, "The server could not be reached: ", str_c(r->lost));
-    else if (r->lost) {
-        end_with(c, TOOL_UNKNOWN, "There is no answer, ", str_c(r->lost));
-        buf_lit(&c->said.text, ". Whether it had an effect is not known.");
-    } else if (r->http && !r->code) {
-        bool between = r->http == 502 || r->http == 504;       /* a proxy gave up; the server may have done it */
-        end_with(c, between ? TOOL_UNKNOWN : TOOL_FAILED, "The server answered with ", r->message);
-        if (between) buf_lit(&c->said.text, ". Whether it had an effect is not known.");
-    } else if (!r->result) refused(c, r);
+    if (r->lost && r->unsent) end_unsent(c, "The server could not be reached: ", str_c(r->lost));
+    else if (r->lost) end_unknown(c, "There is no answer, ", str_c(r->lost));
+    else if (!r->result) refused(c, r);
     else {
+        c->left = true;
         type = jv_str_at(r->result, "resultType");
         if (!type.ptr || str_is(type, "complete")) completed(c, r->result);
         else if (str_is(type, "input_required")) input_required(c, r->result);
-        else end_with(c, TOOL_FAILED, "It answered with a kind of result that is not known here: ", type);
+        else end_unknown(c, "It answered with a kind of result that is not known here: ", type);
     }
 }
 
@@ -454,7 +481,7 @@ static void send_call(struct mcp_call *c)
     struct buf      b;
 
     if (m->state != MCP_READY && m->state != MCP_LISTING) {
-        end_with(c, TOOL_FAILED, "The server is not connected: ", buf_view(&m->trouble));
+        end_unsent(c, "The server is not connected: ", buf_view(&m->trouble));
         return;
     }
     buf_init(&b, 0);
@@ -463,7 +490,7 @@ static void send_call(struct mcp_call *c)
     if (m->transport == &mcp_http && m->era == ERA_MODERN) s.extra = mcp_call_headers(c->tool, c->job->args);
     if (!b.err) c->q = mcp_request(m, &s);
     else curl_slist_free_all(s.extra);
-    if (!c->q) end_with(c, TOOL_FAILED, "There is not enough memory for this call.", STR_NONE);
+    if (!c->q) end_unsent(c, "There is not enough memory for this call.", STR_NONE);
     buf_done(&b);
 }
 
@@ -473,7 +500,7 @@ static void take_up(struct mcp_call *c)
     struct jv   *carried;
     arena_init(&a, 0);
     if (json_parse(&a, c->job->resume, &carried, NULL) == OK) go_on(c, carried);
-    else end_with(c, TOOL_FAILED, "There is not enough memory to go on with this call.", STR_NONE);
+    else end_unsent(c, "There is not enough memory to go on with this call.", STR_NONE);
     arena_done(&a);
 }
 
@@ -489,6 +516,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     c->job = job;
     c->dirty.flush = tell_end;
     c->until_ms = clock_mono_ms() + MCP_CALL_MAX_MS;
+    c->left = job->resume.ptr != NULL;
     list_init(&c->questions);
     list_add(&c->m->calls, &c->node);
     buf_init(&c->responses, CARRIED_MAX);
@@ -496,6 +524,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     buf_init(&c->resume, CARRIED_MAX);
     buf_init(&c->said.text, 0);
     buf_init(&c->said.value, VALUE_MAX);
+    buf_init(&c->note, NOTE_MAX);
     pace_init(&c->pace, c->m->host.loop, job);
     job->runner = c;
     if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list_soon(c->m);
@@ -510,7 +539,7 @@ static void cancel(struct tool_job *job)
     bool             begun;
 
     if (!c || c->ended) return;
-    begun = c->q && (!c->m->transport->sent || c->m->transport->sent(c->q));
+    begun = c->left || (c->q && (!c->m->transport->sent || c->m->transport->sent(c->q)));
     if (c->q) mcp_cancel(c->q, "user");
     c->q = NULL;
     buf_clear(&c->said.text);
@@ -518,31 +547,11 @@ static void cancel(struct tool_job *job)
     end(c, policy_stopped(job->tool, begun, &c->said.text));
 }
 
-void mcp_calls_listed(struct mcp *m)
-{
-    LIST_EACH(n, &m->calls) {
-        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
-        struct mcp_tool *fresh = c->waiting ? mcp_find_tool(m, c->tool->name) : NULL;
-        if (!c->waiting) continue;
-        c->waiting = false;
-        if (fresh) c->tool = fresh;
-        send_call(c);
-    }
-}
-
-void mcp_calls_down(struct mcp *m)
-{
-    LIST_EACH(n, &m->calls) {
-        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
-        if (c->waiting) end_with(c, TOOL_FAILED, "The server is not connected: ", buf_view(&m->trouble));
-    }
-}
-
 void mcp_calls_done(struct mcp *m)
 {
     while (!list_empty(&m->calls)) {
         struct mcp_call *c = LIST_ITEM(m->calls.next, struct mcp_call, node);
-        end_with(c, TOOL_UNKNOWN, "The server was stopped. Whether it had an effect is not known.", STR_NONE);
+        end_unknown(c, "The server was stopped.", STR_NONE);
         loop_undirty(&c->dirty);
         tell_end(&c->dirty);
     }

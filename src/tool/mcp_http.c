@@ -257,11 +257,9 @@ static void begin(struct exchange *x)
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     if (x->kind == DELETE_SESSION) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, 2000L);
     if (x->kind == POST && !at_the_door(x)) curl_once(e);
-    x->check = (struct egress_check){ .egress = &x->link->egress, .host = x->link->host };
-    if (!x->link->any_address) {
-        curl_easy_setopt(e, CURLOPT_PROXY, "");
-        egress_guard(e, &x->check);
-    }
+    x->check = (struct egress_check){ .egress = x->link->any_address ? NULL : &x->link->egress, .host = x->link->host };
+    if (!x->link->any_address) curl_easy_setopt(e, CURLOPT_PROXY, "");
+    egress_guard(e, &x->check);
     x->job = (struct curl_job){ .easy = e, .done = on_done };
     x->running = true;
     curl_start(x->m->host.pool, &x->job);
@@ -291,14 +289,6 @@ static bool resume(struct exchange *x)
     return true;
 }
 
-/* Certainly not with the server. */
-static bool never_left(const struct exchange *x, CURLcode code)
-{
-    if (x->status != 0) return false;
-    return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY
-        || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION || x->check.refused;
-}
-
 static void lose(struct exchange *x, const char *why, bool unsent)
 {
     if (x->q) mcp_end_request(x->q, &(struct mcp_reply){ .lost = why, .unsent = unsent });
@@ -313,23 +303,23 @@ static void bad_status(struct exchange *x)
     struct jv       *v = NULL;
     struct mcp_reply r = { .http = x->status };
     struct buf       words;
+    bool             gone = x->status == 404 && !x->modern && x->link->session[0] && !x->initialize;
 
     arena_init(&a, 0);
     buf_init(&words, 0);
     buf_printf(&words, "status %ld", x->status);
-    if (x->challenge.len) buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
+    if (gone) buf_lit(&words, " (its session ended)");
+    else if (x->challenge.len) buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
     r.message = buf_view(&words);
     if (json_parse(&a, buf_view(&x->body), &v, NULL) == OK && jv_get(v, "error")) {
         r.code = jv_int_at(jv_get(v, "error"), "code", 0);
         r.message = jv_str_at(jv_get(v, "error"), "message");
         r.data = jv_get(jv_get(v, "error"), "data");
     }
-    bool gone = x->status == 404 && !x->modern && x->link->session[0] && !x->initialize;
     /* Without opening and listing there is no server; of anything else a 401 or 403 is that request's own end. */
     bool auth = (x->status == 401 || x->status == 403) && at_the_door(x);
     bool doubt = x->status == 401 && x->q && !auth;
-    if (x->q && gone) mcp_end_request(x->q, &(struct mcp_reply){ .lost = "its session ended" });
-    else if (x->q && !auth) mcp_end_request(x->q, &r);
+    if (x->q && !auth) mcp_end_request(x->q, &r);
     if (gone) x->link->session[0] = 0;
     if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : buf_view(&words));
     else if (gone) mcp_lost(m, "its session ended");
@@ -350,7 +340,7 @@ static void ended(struct exchange *x, CURLcode code)
     else if (x->status >= 400 && x->kind == GET) lose(x, "its stream could not be taken up again", false);   /* the call itself was taken */
     else if (x->status >= 400) bad_status(x);
     else if (code != CURLE_OK)
-        lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code), never_left(x, code));
+        lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code), !x->check.sent);
     else if (x->is_events) lose(x, "its stream ended before the answer", false);
     else {
         if (x->body.len) mcp_receive(x->m, buf_view(&x->body), x->q);
@@ -411,9 +401,7 @@ static void http_release(struct mcp *m, struct mcp_request *q)
 static bool http_sent(const struct mcp_request *q)
 {
     const struct exchange *x = q->exchange;
-    curl_off_t             stands = 1;         /* when the connection was there and the request began to leave */
-    if (x && x->kind == POST && x->running) curl_easy_getinfo(x->job.easy, CURLINFO_PRETRANSFER_TIME_T, &stands);
-    return stands > 0;
+    return !x || x->kind != POST || x->check.sent;
 }
 
 static void http_opened(struct mcp *m)

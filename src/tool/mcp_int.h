@@ -23,7 +23,7 @@
 #define MCP_LEGACY "2025-11-25"
 
 enum mcp_code {
-    MCP_NO_METHOD = -32601, MCP_BAD_PARAMS = -32602,
+    MCP_NOT_READ = -32700, MCP_BAD_REQUEST = -32600, MCP_NO_METHOD = -32601, MCP_BAD_PARAMS = -32602, MCP_INTERNAL = -32603,
     MCP_HEADER_MISMATCH = -32020, MCP_NO_CAPABILITY = -32021, MCP_BAD_VERSION = -32022, MCP_URL_WANTED = -32042,
 };
 
@@ -44,7 +44,7 @@ struct mcp_reply {
     int64_t          code;         /* of a JSON-RPC error; 0: none */
     struct str       message;
     const struct jv *data;
-    long             http;         /* status, when the answer was only that */
+    long             http;         /* status, when the answer was that, with or without an error in its body */
     const char      *lost;         /* no answer: why. The fate of the request is not known ... */
     bool             unsent;       /* ... unless it never left */
 };
@@ -158,8 +158,6 @@ struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name);              /* 
 
 /* --- mcp_call.c */
 extern const struct tool_ops mcp_ops;
-void mcp_calls_listed(struct mcp *m);                                        /* the list is fresh */
-void mcp_calls_down(struct mcp *m);                                          /* the server is away */
 void mcp_calls_done(struct mcp *m);                                          /* every call ends now */
 void mcp_call_progress(struct mcp_request *q, const struct jv *params);
 /* A server asks a person; false: no call is there to ask for. */

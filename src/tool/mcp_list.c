@@ -218,7 +218,6 @@ static void finished(struct mcp *m)
     m->settled = m->listed = m->welcomed = true;
     m->failures = 0;
     mcp_changed(m);
-    mcp_calls_listed(m);
     if (m->list_again) mcp_list_soon(m);
 }
 

@@ -79,6 +79,10 @@ void mcp_result_read(const struct jv *result, struct mcp_said *out)
     const struct jv *items = jv_get(result, "content"), *structured = jv_get(result, "structuredContent");
     bool             all_text = true, any_text = false;
 
+    if (!jv_is(result, JSON_OBJECT)) {                /* not as agreed, but an answer */
+        if (!jv_is(result, JSON_NULL)) text_clean(&out->text, result->raw, result->raw.len);
+        return;
+    }
     out->is_error = jv_true(jv_get(result, "isError"));
     if (!jv_is(items, JSON_ARRAY)) items = NULL;
     JV_EACH(item, items) {

@@ -55,6 +55,8 @@ def list_tools(m):
         return {"tools": [tool("good"), {"name": "no-schema"}, {"name": "", "inputSchema": {"type": "object"}}, {"inputSchema": {}}, 7,
                           tool("good", description="again"), {"name": "list-schema", "inputSchema": []},
                           tool("destroy", annotations={"destructiveHint": True}), tool("a.b c")]}
+    if mode == "misfit":
+        return {"tools": [tool("go", outputSchema={"type": "object", "required": ["paid"]})]}
     return {"tools": [tool("go")]}
 
 
@@ -88,9 +90,32 @@ def call(m):
                 say(id=i, result=text(action))
         return
     if mode == "error":
-        return say(id=id, error={"code": -32603, "message": "out of \u001b[31mpaper"})
+        return say(id=id, error={"code": -32602, "message": "out of \u001b[31mpaper"})
     if mode == "strange-result":
         return say(id=id, result={"resultType": "mystery"})
+    if mode.startswith("error:"):
+        return say(id=id, error={"code": int(mode[6:]), "message": "because"})
+    if mode.startswith("result:"):
+        return say(id=id, result=json.loads(mode[7:]))
+    if mode == "both":
+        return say(id=id, result=text("paid"), error={"code": -32602, "message": "not paid"})
+    if mode == "result-error":
+        say(id=id, result=text("paid"))
+        return say(id=id, error={"code": -32602, "message": "not paid"})
+    if mode == "error-result":
+        say(id=id, error={"code": -32602, "message": "not paid"})
+        return say(id=id, result=text("paid"))
+    if mode == "is-error":
+        return say(id=id, result=text("no money", isError=True))
+    if mode == "misfit":
+        return say(id=id, result=text("paid", structuredContent={"other": 1}))
+    if mode == "dies":
+        sys.exit(3)
+    if mode == "modern-wants":
+        return say(id=id, result={"resultType": "input_required", "inputRequests": {"k": {"method": "sampling/createMessage", "params": {}}}})
+    if mode == "modern-asks":
+        return say(id=id, result={"resultType": "input_required", "requestState": "s", "inputRequests": {"k": {
+            "method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": {"type": "object"}}}}})
     if mode == "other-ids":
         say(id=9999, result=text("not yours"))
         say(id=str(id), result=text("another type"))
@@ -121,6 +146,9 @@ while True:
     method = m.get("method")
     if method == "server/discover":
         if mode == "silent":
+            continue
+        if mode.startswith("modern"):
+            say(id=m["id"], result={"capabilities": {"tools": {}}, "supportedVersions": ["2026-07-28"]})
             continue
         say(id=m["id"], error={"code": -32601, "message": "no"})
     elif method == "initialize":

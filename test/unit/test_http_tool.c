@@ -85,6 +85,18 @@ static void answer(struct httpd *h, struct httpd_conn *c, struct str head, struc
         buf_done(&b);
     } else if (str_has(head, "/text")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nplain words", true);
     else if (str_has(head, "/html")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>no</p>", true);
+    else if (str_has(head, "/no-type")) httpd_say(c, "HTTP/1.1 200 OK\r\n\r\n{\"paid\":true}", true);
+    else if (str_has(head, "/500")) httpd_json(c, 500, "", "{\"error\":\"boom\"}");
+    else if (str_has(head, "/503")) httpd_json(c, 503, "", "");
+    else if (str_has(head, "/cut-402")) httpd_say(c, "HTTP/1.1 402 No\r\nContent-Length: 100\r\n\r\nno mo", true);
+    else if (str_has(head, "/bare-404")) httpd_say(c, "HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\n", true);
+    else if (str_has(head, "/long-402")) {
+        httpd_say(c, "HTTP/1.1 402 No\r\n\r\n", false);
+        for (int i = 0; i < 100; i++) httpd_say(c, "no money no money no money no money no money ", i == 99);
+    } else if (str_has(head, "/result-error"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"result\":1}\n\ndata: {\"error\":\"no\"}\n\n", true);
+    else if (str_has(head, "/error-result"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"error\":\"no\"}\n\ndata: {\"result\":1}\n\n", true);
     else if (str_has(head, "/broken-json")) httpd_json(c, 200, "", "{\"paid\":");
     else if (str_has(head, "/cut")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", true);
     else if (str_has(head, "/402")) httpd_json(c, 402, "", "{\"error\":\"no money\"}");
@@ -188,40 +200,106 @@ TEST(an_http_tool_understands_json_text_and_events)
     end();
 }
 
-TEST(an_http_tool_that_fails_says_how)
+/* --- what becomes of a call: a test per row of docs/outcomes-http-mcp.md ------------------------ */
+
+static void gives(const char *path, enum tool_outcome outcome, const char *words)
+{
+    struct ran r;
+    call(&r, path, ",\"response_max\":1000", 5000);
+    if (r.outcome != outcome) test_failed(__FILE__, __LINE__, path);
+    if (!str_has(r.text, words)) test_check_str(__FILE__, __LINE__, r.text, str_c(words));
+    CHECK((outcome == TOOL_UNKNOWN) == str_has(r.text, "Whether it had an effect is not known."));
+    ran_done(&r);
+}
+
+static void row(const char *path, enum tool_outcome outcome, const char *words)
+{
+    begin();
+    gives(path, outcome, words);
+    end();
+}
+
+/* 2xx: done, in words; `note` is told on the card. */
+static void done_as_text(const char *path, const char *text, const char *note)
 {
     struct ran r;
     begin();
-    call(&r, "/402", "", 5000);
-    CHECK(r.outcome == TOOL_FAILED);
-    CHECK_STR(r.text, "It answered with status 402: {\"error\":\"no money\"}");
-    ran_done(&r);
-    call(&r, "/504", "", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN);
-    ran_done(&r);
-    call(&r, "/html", "", 5000);
-    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "not JSON"));
-    ran_done(&r);
-    call(&r, "/broken-json", "", 5000);
-    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "not JSON"));
-    ran_done(&r);
-    call(&r, "/cut", "", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN);
-    ran_done(&r);
-    call(&r, "/hang-up", "", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN);
-    ran_done(&r);
-    call(&r, "/half-events", "", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN);
-    ran_done(&r);
-    call(&r, "/never", "", 300);
-    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 2000 && str_has(r.text, "did not answer within"));
-    ran_done(&r);
-    call(&r, "/flood", ",\"response_max\":1000", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "more than 1000 bytes"));
+    call(&r, path, ",\"response_max\":1000", 5000);
+    CHECK(r.outcome == TOOL_DONE);
+    CHECK_STR(r.text, text);
+    CHECK(r.value.len > 0 && r.value.ptr[0] == '"');
+    if (!str_has(r.note, note)) test_check_str(__FILE__, __LINE__, r.note, str_c(note));
     ran_done(&r);
     end();
 }
+
+TEST(http_2xx_that_is_not_json_is_done_in_words) { done_as_text("/html", "<p>no</p>", "not JSON"); }
+TEST(http_2xx_with_broken_json_is_done_in_words) { done_as_text("/broken-json", "{\"paid\":", "not JSON"); }
+TEST(http_2xx_without_a_type_is_done_in_words)   { done_as_text("/no-type", "{\"paid\":true}", "not JSON"); }
+TEST(http_2xx_that_is_empty_is_done)             { done_as_text("/empty", "", ""); }
+
+TEST(http_2xx_that_is_too_long_is_done_and_cut)
+{
+    struct ran r;
+    begin();
+    call(&r, "/flood", ",\"response_max\":1000", 5000);
+    CHECK(r.outcome == TOOL_DONE && r.text.len == 1000 && str_has(r.note, "longer"));
+    ran_done(&r);
+    end();
+}
+
+TEST(http_events_with_a_result_are_done)            { row("/events", TOOL_DONE, "{\"id\":7}"); }
+TEST(http_events_with_an_error_have_failed)         { row("/error-result", TOOL_FAILED, "no"); }
+TEST(http_a_result_is_not_unsaid_by_an_error)       { row("/result-error", TOOL_DONE, "1"); }
+TEST(http_events_without_an_end_are_unknown)        { row("/half-events", TOOL_UNKNOWN, "ended without a result"); }
+TEST(http_4xx_has_failed)                           { row("/402", TOOL_FAILED, "It answered with status 402: {\"error\":\"no money\"}"); }
+TEST(http_4xx_whose_body_breaks_off_has_failed)     { row("/cut-402", TOOL_FAILED, "status 402: no mo"); }
+TEST(http_4xx_without_its_body_has_failed)          { row("/bare-404", TOOL_FAILED, "status 404"); }
+TEST(http_4xx_that_is_too_long_has_failed)          { row("/long-402", TOOL_FAILED, "status 402: no money"); }
+TEST(http_500_is_unknown)                           { row("/500", TOOL_UNKNOWN, "status 500: {\"error\":\"boom\"}."); }
+TEST(http_503_is_unknown)                           { row("/503", TOOL_UNKNOWN, "status 503."); }
+TEST(http_504_is_unknown)                           { row("/504", TOOL_UNKNOWN, "status 504"); }
+TEST(http_an_answer_that_breaks_off_is_unknown)     { row("/cut", TOOL_UNKNOWN, "ended before its answer"); }
+TEST(http_a_connection_lost_after_sending_is_unknown) { row("/hang-up", TOOL_UNKNOWN, "ended before its answer"); }
+
+TEST(http_3xx_is_unknown_and_not_followed)
+{
+    begin();
+    gives("/away", TOOL_UNKNOWN, "a redirect, which is not followed.");
+    CHECK(H.requests == 1);
+    end();
+}
+
+TEST(http_silence_after_sending_is_unknown)
+{
+    struct ran r;
+    begin();
+    call(&r, "/never", "", 300);
+    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "did not answer within"));
+    ran_done(&r);
+    end();
+}
+
+static void never_left(const char *json, const char *words)
+{
+    struct ran   r;
+    struct buf   why;
+    struct tool *t;
+
+    begin();
+    buf_init(&why, 0);
+    t = http_tool(json, 3000, &why);
+    REQUIRE(t);
+    ran_run(T, &r, t, "{}");
+    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, words));
+    ran_done(&r);
+    buf_done(&why);
+    end();
+}
+
+TEST(http_a_refused_connection_has_failed) { never_left("{\"url\":\"http://127.0.0.1:1/\",\"allow\":[\"127.0.0.1\"]}", "could not be reached"); }
+TEST(http_a_name_nobody_has_has_failed)    { never_left("{\"url\":\"http://no-such-name.invalid/\"}", "could not be reached"); }
+TEST(http_a_refused_address_has_failed)    { never_left("{\"url\":\"http://127.0.0.1:1/\"}", "private address"); }
 
 TEST(a_request_that_acts_is_sent_once_whatever_becomes_of_a_kept_connection)
 {
@@ -289,16 +367,6 @@ TEST(a_request_that_was_sent_and_stopped_is_unknown_unless_it_is_harmless)
     t->idempotent = true;
     stopped_gives(t, true, TOOL_CANCELLED, "It was cancelled after it had begun; it may have had an effect.");
     buf_done(&why);
-    end();
-}
-
-TEST(redirects_are_not_followed)
-{
-    struct ran r;
-    begin();
-    call(&r, "/away", "", 5000);
-    CHECK(r.outcome == TOOL_FAILED && str_has(r.text, "redirect") && H.requests == 1);
-    ran_done(&r);
     end();
 }
 

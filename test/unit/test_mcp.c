@@ -411,13 +411,87 @@ TEST(a_cancelled_call_answers_its_open_question)
     end();
 }
 
-TEST(errors_and_strange_results_are_failures_in_clean_words)
+/* --- what becomes of a call: a test per row of docs/outcomes-http-mcp.md --------------------- */
+
+static void row(const char *mode, enum tool_outcome outcome, const char *text)
 {
-    begin("error", "");
-    call_gives(TOOL_FAILED, "The server refused: out of [31mpaper");
+    begin(mode, "");
+    call_gives(outcome, text);
     end();
-    begin("strange-result", "");
-    call_gives(TOOL_FAILED, "It answered with a kind of result that is not known here: mystery");
+}
+
+#define NOT_KNOWN " Whether it had an effect is not known."
+
+TEST(mcp_a_result_is_done)                           { row("after", TOOL_DONE, "done"); }
+TEST(mcp_a_result_that_is_an_error_has_failed)       { row("is-error", TOOL_FAILED, "no money"); }
+TEST(mcp_a_result_that_is_no_object_is_done)         { row("result:5", TOOL_DONE, "5"); }
+TEST(mcp_a_result_is_not_unsaid_by_an_error)         { row("result-error", TOOL_DONE, "paid"); }
+TEST(mcp_an_error_is_not_unsaid_by_a_result)         { row("error-result", TOOL_FAILED, "The server refused: not paid"); }
+TEST(mcp_a_result_and_an_error_at_once_are_unknown)  { row("both", TOOL_UNKNOWN, "The server refused: it answered with a result and an error at once." NOT_KNOWN); }
+TEST(mcp_a_strange_kind_of_result_is_unknown)        { row("strange-result", TOOL_UNKNOWN, "It answered with a kind of result that is not known here: mystery." NOT_KNOWN); }
+TEST(mcp_errors_are_told_in_clean_words)             { row("error", TOOL_FAILED, "The server refused: out of [31mpaper"); }
+TEST(mcp_a_message_it_could_not_read_has_failed)     { row("error:-32700", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_an_invalid_request_has_failed)              { row("error:-32600", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_a_method_it_does_not_have_has_failed)       { row("error:-32601", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_wrong_parameters_have_failed)               { row("error:-32602", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_an_address_that_is_wanted_first_has_failed) { row("error:-32042", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_an_internal_error_is_unknown)               { row("error:-32603", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
+TEST(mcp_an_error_of_its_own_is_unknown)             { row("error:-32000", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
+TEST(mcp_an_error_without_a_code_is_unknown)         { row("error:0", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
+TEST(mcp_a_server_that_dies_is_unknown)              { row("dies", TOOL_UNKNOWN, "There is no answer, its process ended." NOT_KNOWN); }
+TEST(mcp_input_that_nobody_can_give_is_unknown)
+{
+    row("modern-wants", TOOL_UNKNOWN, "It asks for something that this client cannot give: sampling/createMessage." NOT_KNOWN);
+}
+
+TEST(mcp_a_result_that_misfits_its_schema_is_done_and_noted)
+{
+    struct ran r;
+    begin("misfit", "");
+    ran_run(T, &r, tool("s__go"), "{}");
+    CHECK(r.outcome == TOOL_DONE && str_has(r.note, "does not fit what it promises"));
+    CHECK_STR(r.text, "paid");
+    CHECK_STR(r.value, "{\"other\": 1}");
+    ran_done(&r);
+    end();
+}
+
+/* One yes, two payments: these codes mean something in the newer era only. */
+TEST(mcp_an_old_servers_own_error_is_unknown_and_never_sent_again)
+{
+    static const char *const modes[] = { "error:-32020", "error:-32021", "error:-32022" };
+    for (int i = 0; i < 3; i++) {
+        struct ran r;
+        begin(modes[i], "");
+        int64_t before = M->next_id;
+        ran_run(T, &r, tool("s__go"), "{}");
+        CHECK(r.outcome == TOOL_UNKNOWN);
+        toolrun_turn(T, 1200);                       /* a fresh list, which used to bring the call back, is a second away */
+        CHECK(M->next_id == before + 1);
+        ran_done(&r);
+        end();
+    }
+}
+
+/* Asked and answered: the server has had it, so what does not get through afterwards is not "never began". */
+TEST(mcp_a_call_that_asked_has_left)
+{
+    struct ran   r;
+    struct tool *t;
+
+    begin("modern-asks", "");
+    t = tool("s__go");
+    ran_run(T, &r, t, "{}");
+    CHECK(r.outcome == TOOL_ASKS);
+    struct str resume = arena_dup(&T->reg.arena, r.resume);
+    ran_done(&r);
+    M->state = MCP_DOWN;                             /* away, when the answer comes */
+    r = (struct ran){ 0 };
+    ran_start_with(T, &r, t, "{}", resume);
+    ran_wait(T, &r, 2000);
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    ran_done(&r);
+    M->state = MCP_READY;
     end();
 }
 
@@ -482,6 +556,12 @@ static void on_call(struct httpd_conn *c, struct str body)
     else if (strcmp(http_mode, "redirect") == 0) httpd_json(c, 307, "Location: http://127.0.0.1:1/\r\n", "");
     else if (strcmp(http_mode, "504") == 0) httpd_json(c, 504, "", "late");
     else if (strcmp(http_mode, "500") == 0) httpd_json(c, 500, "", "oops");
+    else if (strcmp(http_mode, "400") == 0) httpd_json(c, 400, "", "oops");
+    else if (strcmp(http_mode, "400-rpc") == 0) httpd_json(c, 400, "", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":\"because\"}}");
+    else if (strcmp(http_mode, "500-rpc") == 0) httpd_json(c, 500, "", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32601,\"message\":\"because\"}}");
+    else if (strcmp(http_mode, "202") == 0) httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
+    else if (strcmp(http_mode, "html") == 0) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<p>paid</p>", true);
+    else if (strcmp(http_mode, "hang-up") == 0) httpd_say(c, "", true);
     else reply(c, body, "", "{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}");
 }
 
@@ -602,11 +682,8 @@ TEST(a_call_is_sent_once_whatever_becomes_of_a_kept_connection)
 
 TEST(a_session_that_is_gone_is_opened_anew_without_repeating_the_call)
 {
-    struct ran r;
     begin_http("gone");
-    ran_run(T, &r, tool("s__go"), "{}");
-    CHECK(r.outcome == TOOL_UNKNOWN);
-    ran_done(&r);
+    call_gives(TOOL_FAILED, "The server answered with status 404 (its session ended)");
     for (int i = 0; i < 300 && !mcp_ready(M); i++) toolrun_turn(T, 10);
     CHECK(opened == 2 && calls == 1);
     call_gives(TOOL_DONE, "paid");
@@ -632,20 +709,37 @@ TEST(a_call_stopped_before_it_was_sent_is_cancelled_and_afterwards_unknown)
     end_http();
 }
 
-TEST(http_errors_and_redirects_of_a_server_are_failures)
+static void http_row(const char *mode, enum tool_outcome outcome, const char *text)
+{
+    begin_http(mode);
+    call_gives(outcome, text);
+    CHECK(calls == 1);
+    end_http();
+}
+
+TEST(mcp_http_3xx_is_unknown)                   { http_row("redirect", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
+TEST(mcp_http_4xx_has_failed)                   { http_row("400", TOOL_FAILED, "The server answered with status 400"); }
+TEST(mcp_http_4xx_with_an_error_has_failed)     { http_row("400-rpc", TOOL_FAILED, "The server refused: because"); }
+TEST(mcp_http_500_is_unknown)                   { http_row("500", TOOL_UNKNOWN, "The server answered with status 500." NOT_KNOWN); }
+TEST(mcp_http_504_is_unknown)                   { http_row("504", TOOL_UNKNOWN, "The server answered with status 504." NOT_KNOWN); }
+TEST(mcp_http_5xx_with_an_error_is_unknown)     { http_row("500-rpc", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
+TEST(mcp_http_2xx_without_an_answer_is_unknown) { http_row("202", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
+TEST(mcp_http_2xx_that_is_no_message_is_unknown) { http_row("html", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
+TEST(mcp_http_a_connection_lost_is_unknown)     { http_row("hang-up", TOOL_UNKNOWN, "There is no answer, Server returned nothing (no headers, no data)." NOT_KNOWN); }
+
+TEST(mcp_http_a_server_that_is_not_there_has_failed)
 {
     struct ran r;
-    begin_http("500");
-    call_gives(TOOL_FAILED, "The server answered with status 500");
-    end_http();
-    begin_http("504");           /* somebody between us gave up, as for an endpoint */
-    call_gives(TOOL_UNKNOWN, "The server answered with status 504. Whether it had an effect is not known.");
-    end_http();
-    begin_http("redirect");
+    begin_http("plain");
+    httpd_close(&H);
     ran_run(T, &r, tool("s__go"), "{}");
-    CHECK(r.outcome != TOOL_DONE && calls == 1);
+    CHECK(r.outcome == TOOL_FAILED && calls == 0 && str_has(r.text, "could not be reached"));
     ran_done(&r);
-    end_http();
+    stopped = false;
+    mcp_stop(M, on_stopped);
+    toolrun_wait(T, &stopped, 8000);
+    CHECK(stopped);
+    toolrun_free(T);
 }
 
 /* --- configuration ------------------------------------------------------------------------------ */

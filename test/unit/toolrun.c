@@ -117,6 +117,7 @@ static void on_finish(struct tool_job *job, const struct tool_result *x)
     r->text = arena_dup(&r->arena, x->text);
     r->value = arena_dup(&r->arena, x->value);
     r->note = arena_dup(&r->arena, x->note);
+    r->resume = arena_dup(&r->arena, x->resume);
     r->ms = clock_mono_ms() - r->began_ms;
 }
 
@@ -131,6 +132,11 @@ static void on_ask(struct tool_job *job, struct str message, struct str schema)
 
 void ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *input)
 {
+    ran_start_with(t, r, tool, input, STR_NONE);
+}
+
+void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume)
+{
     struct jv *v = NULL;
     void (*ask)(struct ran *) = r->on_ask;
     void (*progress)(struct ran *) = r->on_progress;
@@ -141,6 +147,7 @@ void ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *
     r->job = (struct tool_job){
         .tool = tool, .call_id = STR("call-abcdefghijklmnopqrstuv"), .thread = STR("t_1"), .owner = STR("me"),
         .input = str_c(input), .args = v, .payload = STR_NONE,
+        .resume = resume, .accepted = resume.ptr != NULL, .content = resume.ptr ? STR("{}") : STR_NONE,
         .progress = on_progress, .finish = on_finish, .ask = on_ask,
     };
     r->began_ms = clock_mono_ms();

@@ -20,7 +20,7 @@ struct ran {
     struct arena      arena;
     bool              over;
     enum tool_outcome outcome;
-    struct str        text, value, note;      /* in the arena */
+    struct str        text, value, note, resume;      /* in the arena */
     unsigned          progress, asked;
     double            last_progress;
     struct str        last_message, question, schema;
@@ -40,6 +40,7 @@ struct tool    *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned 
 /* A sandboxed shell script with these extra members of "exec" ("" or ",\"network\":true"). */
 struct tool    *toolrun_sh(struct toolrun *t, const char *script, const char *more, unsigned timeout_ms);
 void            ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *input);
+void            ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume);   /* accepted, {} */
 void            ran_wait(struct toolrun *t, struct ran *r, unsigned ms);
 void            ran_done(struct ran *r);
 /* Starts it and waits up to 20 s. */
