@@ -503,6 +503,8 @@ void child_write(struct child *c, struct str bytes)
     if (uv_write(&w->req, (uv_stream_t *)&c->in, &b, 1, written)) mem_free(w);
 }
 
+size_t child_unsent(const struct child *c) { return c->in_closed ? 0 : uv_stream_get_write_queue_size((const uv_stream_t *)&c->in); }
+
 /* libuv can only shut down sockets properly; a pipe is closed when its queue is empty. */
 static void shut(uv_write_t *req, int status)
 {

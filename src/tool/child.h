@@ -67,6 +67,7 @@ struct child {
 MUST_CHECK enum err child_start(struct children *all, struct child *c, const struct child_spec *spec);
 /* Copies. Nothing happens when the child does not read any more. */
 void child_write(struct child *c, struct str bytes);
+size_t child_unsent(const struct child *c);               /* bytes written to it that its pipe has not taken yet */
 void child_close_in(struct child *c);                     /* after what was written */
 void child_mute(struct child *c);                         /* what it says from now on is thrown away */
 void child_term(struct child *c);                         /* SIGTERM to all of it */

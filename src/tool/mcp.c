@@ -10,8 +10,11 @@
  * pinned; it is forgotten when an opening fails, so that an updated server is asked again.
  */
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "tool/mcp_int.h"
+
+#define ASKED_ID_MAX 1024
 
 static void open_now(struct mcp *m);
 static void discover(struct mcp *m);
@@ -30,6 +33,7 @@ void mcp_rearm(struct mcp *m)
 
     if (m->listen_ms && (!next || m->listen_ms < next)) next = m->listen_ms;
     if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
+    if (m->renew_ms && (!next || m->renew_ms < next)) next = m->renew_ms;
     LIST_EACH(n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->deadline_ms && (!next || q->deadline_ms < next)) next = q->deadline_ms;
@@ -54,9 +58,12 @@ static void cancel_notice(struct mcp_request *q, const char *reason)
     buf_done(&b);
 }
 
+static bool is_call(const struct mcp_request *q) { return strcmp(q->method, "tools/call") == 0; }
+
 void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r)
 {
     struct mcp *m = q->m;
+    if (is_call(q) && r->lost && !r->unsent) mcp_call_given_up(q);
     list_remove(&q->node);
     m->transport->release(m, q);
     q->done(q, r);
@@ -66,11 +73,24 @@ void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r)
 void mcp_cancel(struct mcp_request *q, const char *reason)
 {
     struct mcp *m = q->m;
+    if (is_call(q) && (!m->transport->sent || m->transport->sent(q))) mcp_call_given_up(q);
     cancel_notice(q, reason);
     list_remove(&q->node);
     m->transport->release(m, q);
     mem_free(q);
     mcp_rearm(m);
+}
+
+/* A call that was given up may still ask, and nothing would say that it is the one that asks. On a new connection it
+ * cannot. Never while others are under way: they would be lost with it. */
+static void renew(struct mcp *m)
+{
+    m->renew_ms = clock_mono_ms() + MCP_RENEW_MS;
+    if (!list_empty(&m->calls) || m->state != MCP_READY) return;
+    buf_clear(&m->trouble);
+    buf_lit(&m->trouble, "a call that was given up may still ask; the connection is made anew");
+    m->transport->close(m);
+    mcp_lost(m, "the connection is made anew");
 }
 
 static struct mcp_request *overdue(struct mcp *m, uint64_t now)
@@ -104,6 +124,7 @@ void mcp_tick(struct loop_timer *t)
         m->relist_ms = 0;
         mcp_list_soon(m);
     }
+    if (m->renew_ms && m->renew_ms <= now) renew(m);
     mcp_rearm(m);
 }
 
@@ -153,7 +174,11 @@ struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s)
     *q = (struct mcp_request){ .m = m, .id = m->next_id, .method = s->method, .done = s->done, .ctx = s->ctx };
     if (s->timeout_ms) q->deadline_ms = clock_mono_ms() + s->timeout_ms;
     list_add(&m->requests, &q->node);
-    m->transport->send(m, q, buf_view(&b), s->extra);
+    if (m->transport->send(m, q, buf_view(&b), s->extra) != OK) {
+        list_remove(&q->node);
+        mem_free(q);
+        q = NULL;
+    }
     buf_done(&b);
     mcp_rearm(m);
     return q;
@@ -170,7 +195,8 @@ void mcp_notify(struct mcp *m, const char *method, struct str params)
         buf_chr(&b, '}');
     }
     buf_chr(&b, '}');
-    if (!b.err) m->transport->send(m, NULL, buf_view(&b), NULL);
+    if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", method, "why", "no memory", NULL);
     buf_done(&b);
 }
 
@@ -179,16 +205,18 @@ void mcp_answer(struct mcp *m, struct str id, struct str result)
     struct buf b;
     buf_init(&b, 0);
     buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"result\":" STR_FMT "}", STR_ARG(id), STR_ARG(result));
-    if (!b.err) m->transport->send(m, NULL, buf_view(&b), NULL);
+    if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why", "no memory", NULL);
     buf_done(&b);
 }
 
-void mcp_refuse(struct mcp *m, struct str id, int code, const char *message)
+static void refuse(struct mcp *m, struct str id, int code, const char *message)
 {
     struct buf b;
     buf_init(&b, 0);
     buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"error\":{\"code\":%d,\"message\":\"%s\"}}", STR_ARG(id), code, message);
-    if (!b.err) m->transport->send(m, NULL, buf_view(&b), NULL);
+    if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why", "no memory", NULL);
     buf_done(&b);
 }
 
@@ -225,26 +253,42 @@ static void on_response(struct mcp *m, const struct jv *v, struct mcp_request *o
     mcp_rearm(m);
 }
 
+/* Everything it asks is answered, because an unanswered request stalls it; unless it asks faster than it takes the answers. */
+static bool too_fast(struct mcp *m)
+{
+    if (!m->transport->busy(m)) return false;
+    if (!m->rude)
+        log_line(LOG_WARN, "mcp.too_fast", "server", log_str(m->alias),
+                 "why", "it asks faster than it takes the answers; some are left out", NULL);
+    return m->rude = true;
+}
+
 static void on_request(struct mcp *m, const struct jv *v, struct mcp_request *on)
 {
     struct str       method = jv_str_at(v, "method"), id = jv_get(v, "id")->raw;
     const struct jv *params = jv_get(v, "params");
     struct str       mode = jv_str_at(params, "mode");
+    bool             question = str_is(method, "elicitation/create"), form = !mode.ptr || str_is(mode, "form");
 
+    if (id.len > ASKED_ID_MAX) return;                                    /* it would be sent back, over and over */
+    if (question && form && mcp_call_elicit(m, on, id, params)) return;
+    if (too_fast(m)) return;
     if (str_is(method, "ping")) mcp_answer(m, id, STR("{}"));
-    else if (!str_is(method, "elicitation/create")) mcp_refuse(m, id, MCP_NO_METHOD, "not supported by this client");
-    else if (mode.ptr && !str_is(mode, "form")) mcp_refuse(m, id, MCP_BAD_PARAMS, "only form elicitation is supported");
-    else if (!mcp_call_elicit(m, on, id, params)) mcp_answer(m, id, STR("{\"action\":\"cancel\"}"));
+    else if (!question) refuse(m, id, MCP_NO_METHOD, "not supported by this client");
+    else if (!form) refuse(m, id, MCP_BAD_PARAMS, "only form elicitation is supported");
+    else mcp_answer(m, id, STR("{\"action\":\"cancel\"}"));
+}
+
+struct mcp_request *mcp_by_token(struct mcp *m, const struct jv *token)
+{
+    uint64_t n;
+    if (!token || !str_to_u64(token->type == JSON_STRING ? token->str : token->raw, &n)) return NULL;
+    return find(m, (int64_t)n);
 }
 
 static void on_progress(struct mcp *m, const struct jv *params)
 {
-    const struct jv    *token = jv_get(params, "progressToken");
-    struct mcp_request *q;
-    uint64_t            n;
-
-    if (!token || !str_to_u64(token->type == JSON_STRING ? token->str : token->raw, &n)) return;
-    q = find(m, (int64_t)n);
+    struct mcp_request *q = mcp_by_token(m, jv_get(params, "progressToken"));
     if (q) mcp_call_progress(q, params);
 }
 
@@ -287,21 +331,29 @@ static void fail_all(struct mcp *m, const char *why)
         mcp_end_request(LIST_ITEM(m->requests.next, struct mcp_request, node), &(struct mcp_reply){ .lost = why });
 }
 
+uint64_t mcp_backoff(unsigned failures)
+{
+    uint64_t wait = failures < 6 ? 1000ull << failures : MCP_BACKOFF_MAX;
+    uint16_t random;
+    id_bytes(&random, sizeof random);
+    return wait + wait * random / (4 * 65536ull);
+}
+
 void mcp_lost(struct mcp *m, const char *why)
 {
-    uint64_t wait;
+    uint64_t now = clock_mono_ms();
 
     if (m->state == MCP_DOWN || m->state == MCP_STOPPING) return;
     if (m->state != MCP_AUTH) m->state = MCP_DOWN;
     m->listening = m->listed = false;
-    m->listen_ms = m->relist_ms = 0;
+    m->listen_ms = m->relist_ms = m->renew_ms = 0;
     if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why", log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);
     m->settled = true;
-    wait = m->failures < 6 ? 1000ull << m->failures : MCP_BACKOFF_MAX;
-    m->failures++;
-    m->restart_ms = m->state == MCP_AUTH ? 0 : clock_mono_ms() + wait;
+    if (m->ready_ms && now - m->ready_ms >= MCP_STEADY_MS) m->failures = 0;
+    m->ready_ms = 0;
+    m->restart_ms = m->state == MCP_AUTH ? 0 : now + mcp_backoff(m->failures++);
     mcp_rearm(m);
     mcp_changed(m);
 }
@@ -426,7 +478,7 @@ static void open_now(struct mcp *m)
     m->restart_ms = 0;
     m->state = MCP_OPENING;
     m->version[0] = 0;
-    m->list_again = false;
+    m->list_again = m->rude = false;
     buf_clear(&m->trouble);
     if (m->transport->open(m) != OK) {
         mcp_lost(m, "it could not be started");
@@ -452,6 +504,7 @@ static void tick_closed(struct loop_timer *t)
     if (m->on_closed) m->on_closed(m);
     m->transport->free(m);
     buf_done(&m->trouble);
+    buf_done(&m->given_up);
     arena_done(&m->arena);
     arena_done(&m->pages);
     arena_done(&m->config);

@@ -18,7 +18,11 @@
  *
  * Elicitation: a legacy server asks while its call is under way (job->ask, ops->answer), and no clock runs
  * while a person thinks; a modern one ends its call with TOOL_ASKS and is called again with the answers and
- * what it gave us to carry, also after a restart.
+ * what it gave us to carry, also after a restart. A legacy question is put to a person only when it is certain
+ * which person's call it is for (mcp_call.c, call_for); otherwise it is put to nobody and cancelled.
+ *
+ * Bounded for every server: answers under way, what it has not read, its stderr, its lists, how often it is
+ * opened again.
  */
 #ifndef PARLEY_MCP_H
 #define PARLEY_MCP_H

@@ -169,15 +169,15 @@ static void ask_next(struct mcp_call *c)
 }
 
 /* A person must see who asks: the words are the server's, not ours. */
-static void write_question(struct mcp_call *c, const struct jv *params, struct buf *message, struct buf *schema)
+static void write_question(struct mcp_call *c, const char *doubt, const struct jv *params, struct buf *message, struct buf *schema)
 {
     const struct jv *wanted = jv_get(params, "requestedSchema");
-    buf_printf(message, "The server " STR_FMT " asks: ", STR_ARG(c->m->alias));
+    buf_printf(message, "The server " STR_FMT " asks%s: ", STR_ARG(c->m->alias), doubt);
     text_reveal(message, jv_str_at(params, "message"), 8000);
     buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
 }
 
-static bool add_question(struct mcp_call *c, struct str id, const struct jv *params)
+static bool add_question(struct mcp_call *c, const char *doubt, struct str id, const struct jv *params)
 {
     struct question *q;
 
@@ -186,7 +186,7 @@ static bool add_question(struct mcp_call *c, struct str id, const struct jv *par
     buf_init(&q->message, MESSAGE_MAX);
     buf_init(&q->schema, SCHEMA_MAX);
     buf_str(&q->id, id);
-    write_question(c, params, &q->message, &q->schema);
+    write_question(c, doubt, params, &q->message, &q->schema);
     list_add(&c->questions, &q->node);
     if (q->id.err || q->message.err || q->schema.err) {
         free_question(q);
@@ -196,31 +196,71 @@ static bool add_question(struct mcp_call *c, struct str id, const struct jv *par
     return true;
 }
 
-/* Over stdio, or on the common stream, nothing says which call it is for: the newest one that is under way. When the
- * calls under way are of several people it is for nobody: a yes must not come from the wrong one. */
-static struct mcp_call *call_for(struct mcp *m, struct mcp_request *q)
+static void nobodys(struct mcp *m, const char *why)
+{
+    log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
+}
+
+/* The calls that could ask on this connection (under way, or given up: an honest server may ask for one of those later) must
+ * all be of one person; then it is that person's newest, and the words say what is in doubt. */
+static struct mcp_call *only_persons(struct mcp *m, const char **doubt)
 {
     struct mcp_call *newest = NULL;
+    bool             several = m->given_up_several;
 
-    if (q && str_is(str_c(q->method), "tools/call")) return q->ctx;
     LIST_EACH(n, &m->calls) {
         struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
         if (!c->q || c->ended) continue;
-        if (newest && !str_eq(newest->job->owner, c->job->owner)) {
-            log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias),
-                     "why", "calls of several people are under way and it does not say which it is for", NULL);
-            return NULL;
-        }
+        if (newest) *doubt = ", and does not say for which of its calls";
+        several = several || (newest && !str_eq(newest->job->owner, c->job->owner));
         newest = c;
     }
-    return newest;
+    if (newest && m->given_up_any) *doubt = ", perhaps for a call that was stopped before";
+    if (!newest || (!several && (!m->given_up_any || str_eq(newest->job->owner, buf_view(&m->given_up))))) return newest;
+    nobodys(m, "calls of several people are under way or were given up, and it does not say which it is for");
+    if (m->given_up_any && !m->renew_ms) m->renew_ms = clock_mono_ms() + MCP_RENEW_MS;
+    mcp_rearm(m);
+    return NULL;
 }
 
-bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params)
+/* Whose question it is. A yes must not come from the wrong person, so it must be certain who may say it: it came on the
+ * call's own stream, or names its progress token, or all that could ask is one person's, and nobody but us is on the line. */
+static struct mcp_call *call_for(struct mcp *m, struct mcp_request *on, const struct jv *params, const char **doubt)
 {
-    struct mcp_call *c = call_for(m, q);
+    const struct jv *token = jv_get(jv_get(params, "_meta"), "progressToken");
 
-    if (!c || c->ended || !add_question(c, id, params)) return false;
+    *doubt = "";
+    if (!on && token && !(on = mcp_by_token(m, token))) return NULL;
+    if (on) return strcmp(on->method, "tools/call") == 0 ? on->ctx : NULL;
+    if (m->transport->private_line(m)) return only_persons(m, doubt);
+    nobodys(m, "it has no session, so the question may be for a call of somebody else");
+    return NULL;
+}
+
+void mcp_call_given_up(struct mcp_request *q)
+{
+    struct mcp      *m = q->m;
+    struct mcp_call *c = q->ctx;
+
+    if (m->given_up_any && !str_eq(buf_view(&m->given_up), c->job->owner)) m->given_up_several = true;
+    buf_clear(&m->given_up);
+    buf_str(&m->given_up, c->job->owner);
+    if (m->given_up.err) m->given_up_several = true;
+    m->given_up_any = true;
+}
+
+void mcp_calls_fresh(struct mcp *m)
+{
+    buf_clear(&m->given_up);
+    m->given_up_any = m->given_up_several = false;
+}
+
+bool mcp_call_elicit(struct mcp *m, struct mcp_request *on, struct str id, const struct jv *params)
+{
+    const char      *doubt;
+    struct mcp_call *c = call_for(m, on, params, &doubt);
+
+    if (!c || c->ended || !add_question(c, doubt, id, params)) return false;
     pause_clock(c);
     ask_next(c);
     return true;
@@ -330,7 +370,7 @@ static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request,
 {
     buf_clear(message);
     buf_clear(schema);
-    write_question(c, jv_get(request, "params"), message, schema);
+    write_question(c, "", jv_get(request, "params"), message, schema);
     jw_obj(w);
     jw_kstr(w, "key", request->key);
     jw_kbuf(w, "message", message);
@@ -367,7 +407,7 @@ static void input_required(struct mcp_call *c, const struct jv *result)
     JV_EACH(r, requests) carry(c, &w, r, &message, &schema);
     buf_clear(&message);
     buf_clear(&schema);
-    write_question(c, jv_get(requests->child, "params"), &message, &schema);
+    write_question(c, "", jv_get(requests->child, "params"), &message, &schema);
     rest(c, &w, buf_view(&message), buf_view(&schema));
     buf_done(&message);
     buf_done(&schema);
@@ -487,7 +527,8 @@ static void send_call(struct mcp_call *c)
     buf_init(&b, 0);
     write_params(c, &b);
     s.params = buf_view(&b);
-    if (m->transport == &mcp_http && m->era == ERA_MODERN) s.extra = mcp_call_headers(c->tool, c->job->args);
+    bool headers = m->transport == &mcp_http && m->era == ERA_MODERN;
+    if (headers && !(s.extra = mcp_call_headers(c->tool, c->job->args))) b.err = ERR_NOMEM;
     if (!b.err) c->q = mcp_request(m, &s);
     else curl_slist_free_all(s.extra);
     if (!c->q) end_unsent(c, "There is not enough memory for this call.", STR_NONE);

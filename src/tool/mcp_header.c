@@ -142,14 +142,15 @@ static struct curl_slist *append(struct curl_slist *all, const char *prefix, str
     buf_chr(&b, 0);
     next = b.err ? NULL : curl_slist_append(all, b.ptr);
     buf_done(&b);
-    return next ? next : all;
+    if (!next) curl_slist_free_all(all);
+    return next;
 }
 
 struct curl_slist *mcp_call_headers(const struct mcp_tool *t, const struct jv *args)
 {
     struct curl_slist *all = append(NULL, "Mcp-Name", STR(""), t->name);
 
-    for (size_t i = 0; i < t->param_count; i++) {
+    for (size_t i = 0; all && i < t->param_count; i++) {
         const struct jv *v = jv_pointer(args, t->params[i].pointer);
         if (!v || v->type == JSON_NULL || v->type == JSON_OBJECT || v->type == JSON_ARRAY) continue;
         all = append(all, "Mcp-Param-", t->params[i].header, v->type == JSON_STRING ? v->str : v->raw);

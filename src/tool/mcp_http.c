@@ -9,7 +9,7 @@
  *   GET  ──▶ events … ends: wait, again            (405: the server does not offer it)
  */
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/id.h"
 #include "base/sse_in.h"
 #include "tool/http.h"
 #include "tool/mcp_int.h"
@@ -17,7 +17,11 @@
 #define CONNECT_MS     10000L
 #define RETRY_MS       1000
 #define RETRY_MAX_MS   30000
+#define RETRY_MIN_MS   200            /* whatever the server says: it must not keep us busy */
 #define RESUMES_MAX    3              /* in a row without hearing anything */
+#define QUICK_MAX      5              /* streams in a row that ended at once, before the waits grow */
+#define ANSWERS_MAX    16             /* under way at once */
+#define ANSWER_MS      30000L         /* it takes our answer, or never will */
 #define SESSION_MAX    512
 
 enum kind { POST, GET, DELETE_SESSION };
@@ -30,6 +34,8 @@ struct http {
     bool               any_address;
     struct curl_slist *headers;       /* configured */
     char               session[SESSION_MAX];
+    bool               had_session;   /* this connection */
+    unsigned           answers;       /* exchanges that carry an answer or a notice of ours */
     struct list        exchanges;
     bool               closing;
 };
@@ -42,6 +48,8 @@ struct exchange {
     enum kind           kind;
     const char         *method;       /* JSON-RPC, for the header */
     bool                initialize, modern;
+    bool                answer;       /* counted in link->answers */
+    bool                no_memory;    /* a header is missing: it must not be sent */
     struct curl_job     job;
     struct curl_slist  *headers;
     struct egress_check check;
@@ -51,11 +59,14 @@ struct exchange {
     bool                unwanted;     /* nobody waits for it */
     bool                over;         /* about to be freed by ended() */
     long                status;
-    unsigned            resumes;
+    unsigned            resumes;      /* in a row without hearing anything */
+    unsigned            quick;        /* in a row that ended at once */
+    uint64_t            began_ms;
     struct loop_timer   wait;
 };
 
-static void begin(struct exchange *x);
+static bool begin(struct exchange *x);
+static void lose(struct exchange *x, const char *why, bool unsent);
 static void on_done(struct curl_job *j, CURLcode code);
 
 /* --- exchanges -------------------------------------------------------------------------------- */
@@ -68,7 +79,11 @@ static void on_event(struct sse_in *e, struct str name, struct str data)
     mcp_receive(x->m, data, x->q);
 }
 
-static void on_wait(struct loop_timer *t) { begin(LIST_ITEM(t, struct exchange, wait)); }
+static void on_wait(struct loop_timer *t)
+{
+    struct exchange *x = LIST_ITEM(t, struct exchange, wait);
+    if (!begin(x)) lose(x, "there is not enough memory", false);
+}
 
 static struct exchange *exchange_new(struct mcp *m, enum kind kind)
 {
@@ -94,6 +109,7 @@ static void wait_closed(struct loop_timer *t)
     struct http     *h = x->link;
 
     list_remove(&x->node);
+    if (x->answer) h->answers--;
     buf_done(&x->message);
     buf_done(&x->body);
     buf_done(&x->challenge);
@@ -137,6 +153,7 @@ static void add_header(struct exchange *x, const char *name, const char *value)
     buf_chr(&line, 0);
     if (!line.err) next = curl_slist_append(x->headers, line.ptr);
     if (next) x->headers = next;
+    else x->no_memory = true;
     buf_done(&line);
 }
 
@@ -147,6 +164,7 @@ static void make_headers(struct exchange *x)
     for (struct curl_slist *h = x->link->headers; h; h = h->next) {
         struct curl_slist *next = curl_slist_append(x->headers, h->data);
         if (next) x->headers = next;
+        else x->no_memory = true;
     }
     if (x->kind == POST) {
         add_header(x, "Content-Type", "application/json");
@@ -179,8 +197,10 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     struct str       value;
 
     if (x->unwanted) return n;
-    if (x->initialize && is_header(str_n(p, n), "Mcp-Session-Id", &value) && visible(value))
+    if (x->initialize && is_header(str_n(p, n), "Mcp-Session-Id", &value) && visible(value)) {
         snprintf(x->link->session, sizeof x->link->session, STR_FMT, STR_ARG(value));
+        x->link->had_session = true;
+    }
     if (is_header(str_n(p, n), "WWW-Authenticate", &value)) {
         buf_clear(&x->challenge);
         buf_str(&x->challenge, value);
@@ -233,15 +253,13 @@ static bool at_the_door(const struct exchange *x)
     return false;
 }
 
-static void begin(struct exchange *x)
+/* False: there is no memory, and nothing was sent. A request without one of its headers would be another request. */
+static bool begin(struct exchange *x)
 {
-    CURL *e = curl_easy_new(true);
+    CURL *e = x->no_memory || x->message.err ? NULL : curl_easy_new(true);
 
-    if (!e) {
-        if (x->q) mcp_end_request(x->q, &(struct mcp_reply){ .lost = "there is not enough memory", .unsent = true });
-        exchange_free(x);
-        return;
-    }
+    if (!e) return false;
+    x->began_ms = clock_mono_ms();
     x->head_seen = x->is_events = x->heard = false;
     x->status = 0;
     buf_clear(&x->body);
@@ -256,6 +274,7 @@ static void begin(struct exchange *x)
     curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)x);
     curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     if (x->kind == DELETE_SESSION) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, 2000L);
+    if (x->answer) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, ANSWER_MS);
     if (x->kind == POST && !at_the_door(x)) curl_once(e);
     x->check = (struct egress_check){ .egress = x->link->any_address ? NULL : &x->link->egress, .host = x->link->host };
     if (!x->link->any_address) curl_easy_setopt(e, CURLOPT_PROXY, "");
@@ -263,19 +282,34 @@ static void begin(struct exchange *x)
     x->job = (struct curl_job){ .easy = e, .done = on_done };
     x->running = true;
     curl_start(x->m->host.pool, &x->job);
+    return true;
 }
 
 /* --- the end of an exchange ------------------------------------------------------------------------------ */
 
+/* As long as the server wants us to, within reason; longer when nothing comes of it, or when its streams end as soon as
+ * they are there; and a little more, so that a thousand of us do not come back at once. */
+static uint64_t rest_ms(struct exchange *x)
+{
+    uint64_t wait = x->events.retry_ms >= 0 ? (uint64_t)x->events.retry_ms : RETRY_MS;
+    unsigned times = x->quick > QUICK_MAX ? x->quick - QUICK_MAX : 0;
+    uint8_t  random;
+
+    id_bytes(&random, sizeof random);
+    if (x->resumes > 1 && x->resumes - 1 > times) times = x->resumes - 1;
+    if (wait < RETRY_MIN_MS) wait = RETRY_MIN_MS;
+    for (unsigned i = 0; i < times && wait < RETRY_MAX_MS; i++) wait += wait / 2 + 1;
+    if (wait > RETRY_MAX_MS) wait = RETRY_MAX_MS;
+    return wait + wait * random / (8 * 256u);
+}
+
 static bool resume(struct exchange *x)
 {
-    long wait = x->events.retry_ms >= 0 ? x->events.retry_ms : RETRY_MS;
     if (x->modern || x->link->closing || x->unwanted) return false;
     if (x->kind == POST && (!x->q || !x->events.last_id.len)) return false;
     x->resumes = x->heard ? 0 : x->resumes + 1;
-    if (x->kind == POST && x->resumes > RESUMES_MAX) return false;
-    /* The GET stream only waits longer when nothing came of it. */
-    for (unsigned i = 1; i < x->resumes && i < 12 && wait < RETRY_MAX_MS; i++) wait += wait / 2 + 1;
+    x->quick = clock_mono_ms() - x->began_ms < MCP_STEADY_MS ? x->quick + 1 : 0;
+    if (x->q && x->resumes > RESUMES_MAX) return false;
     curl_slist_free_all(x->headers);
     x->headers = NULL;
     x->kind = GET;
@@ -285,7 +319,7 @@ static bool resume(struct exchange *x)
         add_header(x, "Last-Event-ID", x->events.last_id.ptr);
         buf_truncate(&x->events.last_id, x->events.last_id.len - 1);
     }
-    loop_timer_set(&x->wait, (uint64_t)(wait < RETRY_MAX_MS ? wait : RETRY_MAX_MS));
+    loop_timer_set(&x->wait, rest_ms(x));
     return true;
 }
 
@@ -362,21 +396,26 @@ static void on_done(struct curl_job *j, CURLcode code)
 static enum err http_open(struct mcp *m)
 {
     struct http *h = m->link;
+    if (h->had_session) mcp_calls_fresh(m);         /* what it still asks in the session before does not reach us */
     h->session[0] = 0;
+    h->had_session = false;
     LIST_EACH(n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
     return OK;
 }
 
-static void http_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
+static enum err http_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
 {
+    struct http     *h = m->link;
     struct exchange *x = exchange_new(m, POST);
 
     if (!x) {
-        curl_slist_free_all(extra);      /* the request's deadline ends it */
-        return;
+        curl_slist_free_all(extra);
+        return ERR_NOMEM;
     }
     x->headers = extra;
     x->q = q;
+    x->answer = !q;
+    h->answers += x->answer;
     if (q) {
         q->exchange = x;
         x->method = q->method;
@@ -384,8 +423,13 @@ static void http_send(struct mcp *m, struct mcp_request *q, struct str message, 
     }
     buf_str(&x->message, message);
     make_headers(x);
-    begin(x);
+    if (begin(x)) return OK;
+    exchange_free(x);
+    return ERR_NOMEM;
 }
+
+static bool http_busy(const struct mcp *m) { return ((const struct http *)m->link)->answers >= ANSWERS_MAX; }
+static bool http_private(const struct mcp *m) { return ((const struct http *)m->link)->session[0] != 0; }
 
 static void http_release(struct mcp *m, struct mcp_request *q)
 {
@@ -409,7 +453,7 @@ static void http_opened(struct mcp *m)
     struct exchange *x = exchange_new(m, GET);
     if (!x) return;
     make_headers(x);
-    begin(x);
+    if (!begin(x)) exchange_free(x);
 }
 
 static void http_close(struct mcp *m)
@@ -420,7 +464,7 @@ static void http_close(struct mcp *m)
     LIST_EACH(n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
     if (m->state == MCP_STOPPING && h->session[0] && (x = exchange_new(m, DELETE_SESSION))) {
         make_headers(x);
-        begin(x);
+        if (!begin(x)) exchange_free(x);
     }
     h->session[0] = 0;
     if (m->state != MCP_STOPPING) return;
@@ -436,7 +480,7 @@ static void http_free(struct mcp *m)
 }
 
 const struct mcp_transport mcp_http = {
-    .open = http_open, .send = http_send, .release = http_release, .sent = http_sent, .opened = http_opened,
+    .open = http_open, .send = http_send, .busy = http_busy, .private_line = http_private, .release = http_release, .sent = http_sent, .opened = http_opened,
     .close = http_close, .free = http_free,
 };
 

@@ -35,6 +35,8 @@ enum mcp_code {
 #define MCP_CALL_MAX_MS (30 * 60 * 1000)
 #define MCP_MESSAGE_MAX (16u << 20)
 #define MCP_BACKOFF_MAX 60000
+#define MCP_STEADY_MS   10000              /* a connection that lasted so long was a good one: the next failure is the first */
+#define MCP_RENEW_MS    2000               /* before a connection is made anew on which questions cannot be told apart */
 
 enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 enum mcp_state { MCP_DOWN, MCP_OPENING, MCP_LISTING, MCP_READY, MCP_AUTH, MCP_STOPPING };
@@ -63,8 +65,12 @@ struct mcp_request {
 /* How bytes get there and back. */
 struct mcp_transport {
     enum err (*open)(struct mcp *m);
-    /* q NULL: a notification or an answer. `extra`: header lines for HTTP, taken. */
-    void (*send)(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra);
+    /* q NULL: a notification or an answer. `extra`: header lines for HTTP, taken. ERR_NOMEM: it certainly did not leave. */
+    enum err (*send)(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra);
+    /* It does not take answers as fast as it asks: those that only courtesy wants are left out. */
+    bool (*busy)(const struct mcp *m);
+    /* What comes without a request of ours can only be meant for this connection's calls. */
+    bool (*private_line)(const struct mcp *m);
     void (*release)(struct mcp *m, struct mcp_request *q);    /* q is over, whatever comes for it is not wanted */
     bool (*sent)(const struct mcp_request *q);                /* it left, or may have; NULL: as soon as it is given to send */
     void (*opened)(struct mcp *m);                            /* the legacy opening is complete */
@@ -107,6 +113,11 @@ struct mcp {
     uint64_t          restart_ms;  /* 0: not waiting */
     uint64_t          listen_ms;   /* when to listen for changes again; 0: not waiting */
     unsigned          failures, listen_failures;
+    uint64_t          ready_ms;    /* since when it is ready; 0: it is not */
+    struct buf        given_up;    /* whose calls on this connection ended here without an answer: the server may still work on one, and ask */
+    bool              given_up_any, given_up_several;             /* one at all; of several people */
+    uint64_t          renew_ms;    /* when to make the connection anew, so that questions can be told apart again; 0: not waiting */
+    bool              rude;        /* answers were left out, and it was said */
     uint64_t          list_expires_ms;
     uint64_t          list_began_ms;   /* the last one */
     uint64_t          relist_ms;   /* when to list again; 0: not waiting */
@@ -136,13 +147,14 @@ struct mcp_send {
 struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s);     /* NULL: no memory; nothing was sent */
 void mcp_notify(struct mcp *m, const char *method, struct str params);
 void mcp_answer(struct mcp *m, struct str id, struct str result);            /* raw id, raw result */
-void mcp_refuse(struct mcp *m, struct str id, int code, const char *message);
 void mcp_cancel(struct mcp_request *q, const char *reason);                  /* tells the server; q is gone, done() is not called */
 void mcp_rearm(struct mcp *m);                                               /* after changing a deadline */
 void mcp_tick(struct loop_timer *t);
 void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r);
 /* A whole message came; `q` is the request whose stream it came on, NULL: none. */
 void mcp_receive(struct mcp *m, struct str text, struct mcp_request *q);
+uint64_t mcp_backoff(unsigned failures);                                     /* 1, 2, 4 ... 60 s, and up to a quarter more */
+struct mcp_request *mcp_by_token(struct mcp *m, const struct jv *token);     /* the open request a progress token means; NULL: none */
 void mcp_lost(struct mcp *m, const char *why);                               /* the connection is gone; starts again later */
 void mcp_auth(struct mcp *m, struct str challenge);                          /* it does not let us in (401, 403) */
 void mcp_transport_closed(struct mcp *m);
@@ -159,6 +171,8 @@ struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name);              /* 
 /* --- mcp_call.c */
 extern const struct tool_ops mcp_ops;
 void mcp_calls_done(struct mcp *m);                                          /* every call ends now */
+void mcp_call_given_up(struct mcp_request *q);                               /* it ends without an answer, and may have left */
+void mcp_calls_fresh(struct mcp *m);                                         /* whatever was given up cannot reach us any more */
 void mcp_call_progress(struct mcp_request *q, const struct jv *params);
 /* A server asks a person; false: no call is there to ask for. */
 bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params);
@@ -172,10 +186,12 @@ void mcp_result_read(const struct jv *result, struct mcp_said *out);         /* 
 bool mcp_params_read(struct arena *a, const struct jv *schema, struct mcp_param **out, size_t *count, const char **why);
 /* A value as a header may carry it; plain or wrapped in base64. */
 void mcp_header_value(struct buf *out, struct str value);
+/* NULL: no memory. */
 struct curl_slist *mcp_call_headers(const struct mcp_tool *t, const struct jv *args);
 
 /* --- transports */
 extern const struct mcp_transport mcp_stdio, mcp_http;
+size_t mcp_unsent(const struct mcp *m);            /* stdio: bytes it has not read; for tests */
 enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, struct buf *why);
 enum err mcp_http_read(struct mcp *m, const struct jv *entry, struct buf *why);
 

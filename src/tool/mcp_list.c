@@ -216,7 +216,7 @@ static void finished(struct mcp *m)
     forget_pages(m);
     m->state = MCP_READY;
     m->settled = m->listed = m->welcomed = true;
-    m->failures = 0;
+    if (!m->ready_ms) m->ready_ms = clock_mono_ms();
     mcp_changed(m);
     if (m->list_again) mcp_list_soon(m);
 }
@@ -338,8 +338,7 @@ static void on_listen_end(struct mcp_request *q, const struct mcp_reply *r)
 
     m->listening = false;
     if (r->code || m->state == MCP_DOWN || m->state == MCP_STOPPING) return;     /* not offered, or all is over */
-    m->listen_ms = clock_mono_ms() + (m->listen_failures < 6 ? 1000ull << m->listen_failures : MCP_BACKOFF_MAX);
-    m->listen_failures++;
+    m->listen_ms = clock_mono_ms() + mcp_backoff(m->listen_failures++);
     mcp_rearm(m);
 }
 

@@ -90,6 +90,7 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     arena_init(&m->arena, 0);
     arena_init(&m->pages, 0);
     buf_init(&m->trouble, 4096);
+    buf_init(&m->given_up, 0);
     list_init(&m->requests);
     list_init(&m->calls);
     m->alias = arena_dup(&m->config, alias);

@@ -13,6 +13,8 @@
 #define BAD_MAX     20           /* lines that are not JSON */
 #define STDERR_MAX  (64 * 1024)
 #define GRACE_MS    2000
+#define BUSY_MAX    (64 * 1024)         /* unread: nothing is added that need not be said */
+#define UNREAD_MAX  (16u << 20)         /* unread: it will not read any more */
 
 enum phase { RUNNING, STDIN_CLOSED, TERM, KILL };
 
@@ -141,18 +143,57 @@ static enum err stdio_open(struct mcp *m)
     s->child.on_out = on_out;
     s->child.on_err = on_err;
     s->child.on_exit = on_gone;
-    if ((e = child_start(m->host.children, &s->child, &spec)) == OK) s->alive = true;
+    if ((e = child_start(m->host.children, &s->child, &spec)) != OK) return e;
+    s->alive = true;
+    mcp_calls_fresh(m);                                    /* what worked on them is dead */
+    return OK;
+}
+
+/* A message is a line. A line break in it, which JSON allows between its parts, would make what follows a message of its
+ * own: arguments are written by a model, and could hold a call of another tool. */
+static enum err write_line(struct stdio *s, struct str message)
+{
+    struct buf line;
+    enum err   e;
+
+    buf_init(&line, 0);
+    buf_str(&line, message);
+    for (size_t i = 0; i < line.len; i++)
+        if (line.ptr[i] == '\n' || line.ptr[i] == '\r') line.ptr[i] = ' ';
+    buf_chr(&line, '\n');
+    if ((e = line.err) == OK) child_write(&s->child, buf_view(&line));
+    buf_done(&line);
     return e;
 }
 
-static void stdio_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
+static enum err stdio_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
 {
     struct stdio *s = m->link;
+    size_t        unread;
+
     curl_slist_free_all(extra);
-    if (!s->alive) return;
-    child_write(&s->child, message);
-    child_write(&s->child, STR("\n"));
+    if (!s->alive || s->phase == KILL) return OK;          /* its end is about to be told */
+    unread = child_unsent(&s->child);
+    if (unread && unread + message.len > UNREAD_MAX) {
+        kill_it(s, "it does not read what is sent to it");
+        return OK;
+    }
+    return write_line(s, message);
 }
+
+size_t mcp_unsent(const struct mcp *m)
+{
+    const struct stdio *s = m->link;
+    return s->alive ? child_unsent(&s->child) : 0;
+}
+
+static bool stdio_busy(const struct mcp *m)
+{
+    const struct stdio *s = m->link;
+    return s->alive && child_unsent(&s->child) > BUSY_MAX;
+}
+
+static bool stdio_private(const struct mcp *m) { return true; }
 
 static void stdio_release(struct mcp *m, struct mcp_request *q) {}
 static void stdio_opened(struct mcp *m) {}
@@ -192,7 +233,7 @@ static void stdio_free(struct mcp *m)
 }
 
 const struct mcp_transport mcp_stdio = {
-    .open = stdio_open, .send = stdio_send, .release = stdio_release, .opened = stdio_opened,
+    .open = stdio_open, .send = stdio_send, .busy = stdio_busy, .private_line = stdio_private, .release = stdio_release, .opened = stdio_opened,
     .close = stdio_close, .free = stdio_free,
 };
 
@@ -236,7 +277,7 @@ static enum err read_args(struct mcp *m, struct stdio *s, const struct jv *args,
             buf_lit(why, "\"args\" must be a list of texts");
             return ERR_TYPE;
         }
-        s->argv[n++] = arena_dup(&m->config, item->str).ptr;
+        if (!(s->argv[n++] = arena_dup(&m->config, item->str).ptr)) return ERR_NOMEM;
     }
     return OK;
 }
@@ -246,7 +287,8 @@ static enum err read_cwd(struct mcp *m, struct stdio *s, struct str cwd, struct 
     if (cwd.len && cwd.ptr[0] == '/') s->cwd = arena_dup(&m->config, cwd).ptr;
     else if (cwd.len && base.len) s->cwd = arena_printf(&m->config, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd)).ptr;
     else if (cwd.len || base.len) s->cwd = arena_dup(&m->config, cwd.len ? cwd : base).ptr;
-    return OK;
+    else return OK;
+    return s->cwd ? OK : ERR_NOMEM;
 }
 
 enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, struct buf *why)
@@ -262,6 +304,7 @@ enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, 
     buf_init(&s->line, MCP_MESSAGE_MAX);
     tail_init(&s->err, STDERR_MAX);
     s->command = arena_dup(&m->config, jv_str_at(entry, "command"));
+    if (jv_str_at(entry, "command").len && !s->command.ptr) return ERR_NOMEM;
     if (s->command.len == 0 || (args && !jv_is(args, JSON_ARRAY)) || (env && !jv_is(env, JSON_OBJECT))) {
         buf_lit(why, "\"command\" must be a text, \"args\" a list and \"env\" an object");
         return ERR_TYPE;

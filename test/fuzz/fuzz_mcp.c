@@ -8,7 +8,7 @@ static struct loop loop;
 static bool        ready;
 
 static enum err stub_open(struct mcp *m) { return OK; }
-static void stub_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
+static enum err stub_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
 {
     struct arena a;
     struct jv   *v;
@@ -17,12 +17,15 @@ static void stub_send(struct mcp *m, struct mcp_request *q, struct str message, 
     if (memchr(message.ptr, '\n', message.len) || json_parse(&a, message, &v, NULL) != OK || v->type != JSON_OBJECT) abort();
     arena_done(&a);
     curl_slist_free_all(extra);
+    return OK;
 }
+static bool stub_busy(const struct mcp *m) { return false; }
+static bool stub_private(const struct mcp *m) { return true; }
 static void stub_release(struct mcp *m, struct mcp_request *q) {}
 static void stub_opened(struct mcp *m) {}
 static void stub_close(struct mcp *m) { mcp_transport_closed(m); }
 static void stub_free(struct mcp *m) {}
-static const struct mcp_transport stub = { .open = stub_open, .send = stub_send, .release = stub_release, .opened = stub_opened, .close = stub_close, .free = stub_free };
+static const struct mcp_transport stub = { .open = stub_open, .send = stub_send, .busy = stub_busy, .private_line = stub_private, .release = stub_release, .opened = stub_opened, .close = stub_close, .free = stub_free };
 
 struct run { struct tool_job job; bool started, over; unsigned asked; };
 

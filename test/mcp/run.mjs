@@ -103,7 +103,7 @@ async function legacy(entry) {
     must(image.text.includes("[image image/png, ") && image.value.content.some((c) => c.type === "image"), "image");
     must(typeof structured.value.temperature === "number", "structured content");
     same(r.asks.length, 2);
-    must(r.asks[0].startsWith("The server test asks: "), "who asks");
+    must(/^The server test asks(, perhaps for a call that was stopped before)?: /.test(r.asks[0]), `who asks: ${r.asks[0]}`);   // stdio: one was
     must(accepted.text.includes("User provided") && declined.text.toLowerCase().includes("decline"), `elicitation: ${declined.text}`);
     same(wrong.outcome, "failed");
 }

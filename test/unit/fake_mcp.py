@@ -22,10 +22,14 @@ def text(t, **more):
 
 
 def read():
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit(0)
-    return json.loads(line)
+    while True:
+        line = sys.stdin.readline()
+        if not line:
+            sys.exit(0)
+        try:
+            return json.loads(line)
+        except ValueError:
+            pass                         # as real servers do
 
 
 def answer_to(id):
@@ -60,8 +64,41 @@ def list_tools(m):
     return {"tools": [tool("go")]}
 
 
+calls = []
+
+
 def call(m):
     id, name = m["id"], m["params"]["name"]
+    calls.append(name)
+    if mode == "count":
+        return say(id=id, result=text(" ".join(calls)))
+    if mode == "asks-late":              # about the first call, when that was given up and another one is open
+        waiting.append(id)
+        if len(waiting) > 1:
+            if len(waiting) == 2:
+                say(id="q", method="elicitation/create", params={"message": "Pay for the first one?", "requestedSchema": {"type": "object"}})
+                say(id=id, result=text(answer_to("q")["result"]["action"]))
+            else:
+                say(id=id, result=text("unasked"))
+        return
+    if mode == "asks-on":                # a question for each call, one after the other
+        say(id="q" + str(id), method="elicitation/create", params={"message": "Sure?", "requestedSchema": {"type": "object"}})
+        return say(id=id, result=text(answer_to("q" + str(id))["result"]["action"]))
+    if mode == "asks-by-token":          # for the first of two calls, and says so
+        waiting.append(m)
+        if len(waiting) == 2:
+            token = waiting[0]["params"]["_meta"]["progressToken"]
+            say(id="q", method="elicitation/create", params={"message": "Sure?", "requestedSchema": {"type": "object"}, "_meta": {"progressToken": token}})
+            action = answer_to("q")["result"]["action"]
+            for w in waiting:
+                say(id=w["id"], result=text(action))
+        return
+    if mode == "deaf":                   # pings as fast as it can, and never reads again
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
+        while True:
+            sys.stdout.write(line * 1000)
+    if mode == "asleep":                 # does not read any more
+        time.sleep(600)
     if mode in ("silent-call", "mute"):
         return
     if mode == "late":
@@ -160,4 +197,4 @@ while True:
         call(m)
     elif method == "notifications/cancelled":
         notes.append("cancelled")
-        mode = mode if mode == "mute" else "after"
+        mode = mode if mode in ("mute", "asks-late") else "after"

@@ -349,17 +349,18 @@ TEST(no_clock_runs_while_a_person_thinks)
 static void say_yes(struct ran *r) { r->job.tool->ops->answer(&r->job, true, STR("{}")); }
 
 /* Two calls at once; a question comes that does not say whose it is. */
-static void two_calls(const char *other, unsigned asked, const char *text)
+static void two_calls(const char *mode, const char *other, unsigned asked, const char *doubt, const char *text)
 {
     struct ran a = { .on_ask = say_yes }, b = { .on_ask = say_yes };
 
-    begin("asks-at-two", "");
+    begin(mode, "");
     ran_start(T, &a, tool("s__go"), "{}");
     ran_start(T, &b, tool("s__go"), "{}");
     b.job.owner = str_c(other);
     ran_wait(T, &a, 3000);
     ran_wait(T, &b, 3000);
-    CHECK(a.asked == 0 && b.asked == asked);
+    CHECK(a.asked + b.asked == asked);
+    if (doubt && !str_has(b.question, doubt)) test_check_str(__FILE__, __LINE__, b.question, str_c(doubt));
     CHECK_STR(a.text, text);
     CHECK_STR(b.text, text);
     ran_done(&a);
@@ -369,8 +370,126 @@ static void two_calls(const char *other, unsigned asked, const char *text)
 
 TEST(a_question_that_may_be_for_another_person_is_put_to_nobody)
 {
-    two_calls("mallory", 0, "cancel");
-    two_calls("me", 1, "accept");
+    two_calls("asks-at-two", "mallory", 0, NULL, "cancel");
+    two_calls("asks-at-two", "me", 1, "The server s asks, and does not say for which of its calls: Whose?", "accept");
+}
+
+TEST(a_question_that_names_its_call_is_put_to_that_one)
+{
+    two_calls("asks-by-token", "mallory", 1, NULL, "accept");
+}
+
+/* The wrong person says yes: one's call is given up, the server asks about it later, when another's is open. */
+static void asked_late(const char *more, bool stop, const char *other, const char *text)
+{
+    struct ran   a = { .on_ask = say_yes }, b = { .on_ask = say_yes };
+    struct tool *t;
+
+    begin("asks-late", more);
+    t = tool("s__go");
+    ran_start(T, &a, t, "{}");
+    toolrun_turn(T, 50);
+    if (stop) t->ops->cancel(&a.job);
+    ran_wait(T, &a, 5000);
+    CHECK(a.outcome == TOOL_UNKNOWN);
+    ran_start(T, &b, t, "{}");
+    b.job.owner = str_c(other);
+    ran_wait(T, &b, 3000);
+    CHECK_STR(b.text, text);
+    if (b.asked) CHECK(str_has(b.question, "The server s asks, perhaps for a call that was stopped before: Pay"));
+    ran_done(&a);
+    ran_done(&b);
+    end();
+}
+
+TEST(a_late_question_of_a_stopped_call_is_put_to_nobody)   { asked_late("", true, "bob", "cancel"); }
+TEST(a_late_question_of_a_call_given_up_is_put_to_nobody)  { asked_late(",\"timeout\":0.5", false, "bob", "cancel"); }
+TEST(a_late_question_of_ones_own_call_says_so)             { asked_late("", true, "me", "accept"); }
+
+/* ... and once it is at rest the connection is made anew, on which questions can be told apart again. */
+TEST(after_a_question_of_nobody_the_connection_is_made_anew)
+{
+    struct ran a = { 0 }, b = { .on_ask = say_yes };
+
+    begin("asks-on", "");
+    ran_start(T, &a, tool("s__go"), "{}");
+    for (int i = 0; i < 300 && !a.asked; i++) toolrun_turn(T, 10);
+    a.job.tool->ops->cancel(&a.job);
+    ran_wait(T, &a, 2000);
+    ran_start(T, &b, tool("s__go"), "{}");
+    b.job.owner = STR("bob");
+    ran_wait(T, &b, 3000);
+    CHECK(b.asked == 0);
+    CHECK_STR(b.text, "cancel");
+    ran_done(&b);
+    CHECK(M->given_up_any && M->renew_ms);
+    for (int i = 0; i < 800 && (M->given_up_any || !mcp_ready(M)); i++) toolrun_turn(T, 10);
+    CHECK(!M->given_up_any && !M->renew_ms && mcp_ready(M));
+    ran_start(T, &b, tool("s__go"), "{}");
+    b.job.owner = STR("bob");
+    ran_wait(T, &b, 3000);
+    CHECK(b.asked == 1);
+    CHECK_STR(b.text, "accept");
+    ran_done(&a);
+    ran_done(&b);
+    end();
+}
+
+/* A line break between two parts of the arguments would let what stands behind it through as a message of ours. */
+TEST(arguments_with_line_breaks_are_one_message)
+{
+    struct ran r;
+    begin("count", "");
+    ran_run(T, &r, tool("s__go"),
+            "{\"a\":\n{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"tools/call\",\"params\":{\"name\":\"pay\",\"arguments\":{}}}\r\n}");
+    CHECK_STR(r.text, "go");
+    ran_done(&r);
+    call_gives(TOOL_DONE, "go go");
+    end();
+}
+
+/* --- servers that want too much of us ---------------------------------------------------------------- */
+
+TEST(a_server_that_pings_and_does_not_read_costs_little)
+{
+    struct ran r = { 0 };
+    size_t     most = 0;
+    begin("deaf", "");
+    ran_start(T, &r, tool("s__go"), "{}");
+    for (int i = 0; i < 100; i++) {
+        toolrun_turn(T, 10);
+        if (mcp_unsent(M) > most) most = mcp_unsent(M);
+    }
+    CHECK(M->rude && most > 0 && most < 128 * 1024);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 2000);
+    ran_done(&r);
+    end();
+}
+
+TEST(a_server_that_does_not_read_its_calls_is_ended_in_words)
+{
+    struct ran   r[8] = { 0 };
+    struct buf   big;
+    struct tool *t;
+
+    begin("asleep", "");
+    t = tool("s__go");
+    buf_init(&big, 0);
+    buf_lit(&big, "{\"a\":\"");
+    for (int i = 0; i < (4 << 20) / 16; i++) buf_lit(&big, "0123456789abcdef");
+    buf_lit(&big, "\"}");
+    buf_chr(&big, 0);
+    for (int i = 0; i < 8; i++) ran_start(T, &r[i], t, big.ptr);
+    CHECK(mcp_unsent(M) <= 16u << 20);
+    for (int i = 0; i < 8; i++) {
+        ran_wait(T, &r[i], 5000);
+        CHECK(r[i].outcome == TOOL_UNKNOWN);
+        ran_done(&r[i]);
+    }
+    state_has("does not read what is sent to it");
+    buf_done(&big);
+    end();
 }
 
 TEST(a_call_stopped_at_the_server_is_unknown_unless_it_is_harmless)
@@ -525,7 +644,49 @@ TEST(a_call_under_way_when_the_server_is_stopped_is_unknown)
 
 static struct httpd H;
 static const char  *http_mode;
-static unsigned     opened, calls;
+static unsigned     opened, calls, gets, answers, lists;
+static struct httpd_conn *common, *streams[2];       /* the GET stream; those of the first two calls */
+static struct str   call_ids[2];
+
+static bool mode_is(const char *mode) { return strcmp(http_mode, mode) == 0; }
+
+#define EVENTS   "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+#define QUESTION "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Sure?\",\"requestedSchema\":{\"type\":\"object\"}}}\n\n"
+
+/* A call's stream is opened and kept; the question comes when `at` of them are there, on the stream `on`. */
+static void keep_stream(struct httpd_conn *c, struct str body, unsigned at, struct httpd_conn **on)
+{
+    struct jv *v;
+    REQUIRE(calls <= 2 && json_parse(&T->reg.arena, arena_dup(&T->reg.arena, body), &v, NULL) == OK);
+    call_ids[calls - 1] = jv_get(v, "id")->raw;
+    streams[calls - 1] = c;
+    httpd_say(c, EVENTS, false);
+    if (calls == at && *on) httpd_say(*on, QUESTION, false);
+}
+
+/* The answer to the question is the result of every call. */
+static void on_answer(struct httpd_conn *c, struct str body)
+{
+    answers++;
+    if (mode_is("pings")) return;                       /* taken, never answered */
+    for (unsigned i = 0; i < calls && streams[i]; i++) {
+        char out[300];
+        snprintf(out, sizeof out, "data: {\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}}\n\n",
+                 STR_ARG(call_ids[i]), str_has(body, "accept") ? "accept" : "cancel");
+        httpd_say(streams[i], out, true);
+    }
+    httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
+}
+
+static void on_get(struct httpd_conn *c)
+{
+    gets++;
+    if (mode_is("restless")) httpd_say(c, EVENTS "retry: 0\nid: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
+    else if (mode_is("asks-common") || mode_is("asks-common-no-session")) {
+        common = c;
+        httpd_say(c, EVENTS, false);
+    } else httpd_json(c, 405, "", "");
+}
 
 static bool kept(void) { return strcmp(http_mode, "kept") == 0; }
 
@@ -546,7 +707,12 @@ static void reply(struct httpd_conn *c, struct str body, const char *more, const
 static void on_call(struct httpd_conn *c, struct str body)
 {
     calls++;
-    if (strcmp(http_mode, "cut") == 0)
+    if (mode_is("asks-own")) keep_stream(c, body, 2, &streams[0]);
+    else if (mode_is("asks-common") || mode_is("asks-common-no-session")) keep_stream(c, body, 1, &common);
+    else if (mode_is("pings")) {
+        httpd_say(c, EVENTS, false);
+        for (int i = 0; i < 6000; i++) httpd_say(c, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n", false);
+    } else if (strcmp(http_mode, "cut") == 0)
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", true);
     else if (strcmp(http_mode, "mute") == 0) return;
     else if (kept() && httpd_mark(c, c)) httpd_say(c, "", true);        /* taken, and not a byte of an answer */
@@ -565,24 +731,40 @@ static void on_call(struct httpd_conn *c, struct str body)
     else reply(c, body, "", "{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}");
 }
 
+/* A modern server that refuses every call's headers. */
+static void on_modern(struct httpd_conn *c, struct str head, struct str body)
+{
+    if (str_has(body, "server/discover")) reply(c, body, "", "{\"capabilities\":{\"tools\":{}}}");
+    else if (str_has(body, "tools/list")) {
+        lists++;
+        reply(c, body, "", "{\"tools\":[{\"name\":\"go\",\"inputSchema\":{\"type\":\"object\"}}]}");
+    } else {
+        calls++;
+        httpd_json(c, 400, "", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32020,\"message\":\"headers\"}}");
+    }
+}
+
 static void serve(struct httpd *h, struct httpd_conn *c, struct str head, struct str body)
 {
     if (strcmp(http_mode, "auth") == 0) httpd_json(c, 401, "WWW-Authenticate: Bearer scope=\"pay\"\r\n", "");
-    else if (str_starts(head, STR("GET"))) httpd_json(c, 405, "", "");
+    else if (str_starts(head, STR("GET"))) on_get(c);
     else if (str_starts(head, STR("DELETE"))) httpd_json(c, 200, "", "");
+    else if (mode_is("modern-20")) on_modern(c, head, body);
     else if (str_has(body, "server/discover")) httpd_json(c, 400, "", "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"no\"}}");
     else if (str_has(body, "\"initialize\"")) {
         opened++;
         CHECK(!httpd_header(head, "mcp-session-id").ptr);
-        reply(c, body, "Mcp-Session-Id: abc\r\n", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"h\",\"version\":\"1\"}}");
+        reply(c, body, mode_is("asks-common-no-session") ? "" : "Mcp-Session-Id: abc\r\n", "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"h\",\"version\":\"1\"}}");
     } else {
-        CHECK_STR(httpd_header(head, "mcp-session-id"), "abc");
+        if (mode_is("asks-common-no-session")) CHECK(!httpd_header(head, "mcp-session-id").ptr);
+        else CHECK_STR(httpd_header(head, "mcp-session-id"), "abc");
         CHECK_STR(httpd_header(head, "mcp-protocol-version"), "2025-06-18");
         CHECK_STR(httpd_header(head, "accept"), "application/json, text/event-stream");
         CHECK_STR(httpd_header(head, "x-key"), "k");
         if (kept() && str_has(body, "tools/list")) httpd_mark(c, c);
         if (str_has(body, "tools/list")) reply(c, body, "", "{\"tools\":[{\"name\":\"go\",\"inputSchema\":{\"type\":\"object\"}}]}");
         else if (str_has(body, "tools/call")) on_call(c, body);
+        else if (str_has(body, "\"result\"")) on_answer(c, body);
         else httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
     }
 }
@@ -592,7 +774,8 @@ static void begin_http(const char *mode)
     char json[200];
     T = toolrun_new();
     http_mode = mode;
-    opened = calls = 0;
+    opened = calls = gets = answers = lists = 0;
+    common = streams[0] = streams[1] = NULL;
     httpd_open(&H, &T->loop, serve);
     snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/mcp\",\"headers\":{\"X-Key\":\"k\"}}", H.port);
     REQUIRE(open_entry(json));
@@ -726,6 +909,76 @@ TEST(mcp_http_5xx_with_an_error_is_unknown)     { http_row("500-rpc", TOOL_UNKNO
 TEST(mcp_http_2xx_without_an_answer_is_unknown) { http_row("202", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
 TEST(mcp_http_2xx_that_is_no_message_is_unknown) { http_row("html", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
 TEST(mcp_http_a_connection_lost_is_unknown)     { http_row("hang-up", TOOL_UNKNOWN, "There is no answer, Server returned nothing (no headers, no data)." NOT_KNOWN); }
+
+TEST(mcp_http_a_modern_servers_header_error_has_failed_and_brings_a_fresh_list)
+{
+    begin_http("modern-20");
+    call_gives(TOOL_FAILED, "The server refused: headers");
+    for (int i = 0; i < 300 && lists < 2; i++) toolrun_turn(T, 10);
+    CHECK(lists == 2 && calls == 1);
+    end_http();
+}
+
+/* Two people's calls; a question comes on the stream of the first one's. */
+TEST(a_question_on_a_calls_own_stream_is_put_to_that_one)
+{
+    struct ran a = { .on_ask = say_yes }, b = { .on_ask = say_yes };
+    begin_http("asks-own");
+    ran_start(T, &a, tool("s__go"), "{}");
+    for (int i = 0; i < 200 && calls == 0; i++) toolrun_turn(T, 10);
+    ran_start(T, &b, tool("s__go"), "{}");
+    b.job.owner = STR("bob");
+    ran_wait(T, &a, 3000);
+    ran_wait(T, &b, 3000);
+    CHECK(a.asked == 1 && b.asked == 0);
+    CHECK_STR(a.text, "accept");
+    ran_done(&a);
+    ran_done(&b);
+    end_http();
+}
+
+static void common_question(const char *mode, unsigned asked, const char *text)
+{
+    struct ran a = { .on_ask = say_yes };
+    begin_http(mode);
+    for (int i = 0; i < 200 && !common; i++) toolrun_turn(T, 10);
+    ran_start(T, &a, tool("s__go"), "{}");
+    ran_wait(T, &a, 3000);
+    CHECK(a.asked == asked);
+    CHECK_STR(a.text, text);
+    ran_done(&a);
+    end_http();
+}
+
+TEST(a_question_on_the_common_stream_is_put_to_the_only_call_of_a_session)
+{
+    common_question("asks-common", 1, "accept");
+    common_question("asks-common-no-session", 0, "cancel");      /* anybody's */
+}
+
+TEST(six_thousand_pings_in_one_stream_are_not_six_thousand_connections)
+{
+    struct ran r = { 0 };
+    begin_http("pings");
+    ran_start(T, &r, tool("s__go"), "{}");
+    for (int i = 0; i < 300 && !M->rude; i++) toolrun_turn(T, 10);
+    toolrun_turn(T, 200);
+    CHECK(M->rude && answers > 0 && answers <= 16);
+    r.job.tool->ops->cancel(&r.job);
+    ran_wait(T, &r, 2000);
+    ran_done(&r);
+    end_http();
+}
+
+TEST(a_server_that_wants_us_back_at_once_is_not_obeyed)
+{
+    unsigned before;
+    begin_http("restless");
+    before = gets;
+    toolrun_turn(T, 1000);
+    CHECK(gets - before > 0 && gets - before <= 6);
+    end_http();
+}
 
 TEST(mcp_http_a_server_that_is_not_there_has_failed)
 {
