@@ -171,7 +171,7 @@ static const struct row ROWS[] = {
     { "tools.*.http.response_max", K_BYTES, "(the runner's default)", "Longest answer that is read.", 1 * KIB, 1 * GIB },
     { "tools.*.client", K_TRUE, "", "Runs in the person's browser." },
 
-    { "mcpServers", K_OBJECT, "", "MCP servers by name, in the shape other clients use." },
+    { "mcpServers", K_OBJECT, "", "MCP servers by name, in the shape other clients use. A name has no two underscores in a row and none at its end: its tools are `NAME__tool`." },
     { "mcpServers.*", K_OBJECT, "", "One server: command (stdio) or url (streamable HTTP)." },
     { "mcpServers.*.command", K_TEXT, "", "The program to start." },
     { "mcpServers.*.args", K_TEXTS, "", "Its arguments." },

@@ -11,14 +11,15 @@ static enum err bad(struct buf *why, const char *sentence)
     return ERR_TYPE;
 }
 
-/* The alias is half of every tool's name. */
+/* The alias is half of every tool's name, ALIAS__tool. Without "__" in it and "_" at its end the first "__" of a name is
+ * where it ends, so no server can take a name, and with it the policy, of another's tool. */
 static bool good_alias(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ' ')) return false;
     }
-    return s.len > 0 && s.len <= 64;
+    return s.len > 0 && s.len <= 64 && s.ptr[s.len - 1] != '_' && str_find(s, STR("__")) < 0;
 }
 
 static const char *bad_policy(const struct jv *policy)
@@ -81,7 +82,7 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     struct mcp *m;
     enum err    e;
 
-    if (!good_alias(alias)) return bad(why, "its name must be 1 to 64 letters, digits, dots, dashes or underscores");
+    if (!good_alias(alias)) return bad(why, "its name must be 1 to 64 letters, digits, dots, dashes or underscores, without two underscores in a row and none at its end");
     if (!jv_is(entry, JSON_OBJECT)) return bad(why, "it must be an object with a \"command\" or a \"url\"");
     if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
     m->host = *host;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "httpd.h"
 #include "test.h"
 #include "tool/mcp_int.h"
@@ -997,7 +998,7 @@ TEST(mcp_http_a_server_that_is_not_there_has_failed)
 
 /* --- configuration ------------------------------------------------------------------------------ */
 
-static void refused(const char *json, const char *because)
+static void refused_as(const char *alias, const char *json, const char *because)
 {
     struct mcp_host host = { &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
     struct jv      *v;
@@ -1006,9 +1007,62 @@ static void refused(const char *json, const char *because)
 
     buf_init(&why, 0);
     REQUIRE(json_parse(&T->reg.arena, str_c(json), &v, NULL) == OK);
-    CHECK(mcp_read(&m, &host, STR("s"), v, STR_NONE, &why) != OK);
+    CHECK(mcp_read(&m, &host, str_c(alias), v, STR_NONE, &why) != OK);
     if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
     buf_done(&why);
+}
+
+static void refused(const char *json, const char *because) { refused_as("s", json, because); }
+
+/* "a" with a tool "b__pay" and "a__b" with a tool "pay" would both be a__b__pay, under whichever policy comes first. */
+TEST(no_two_servers_can_mean_the_same_tool)
+{
+    static const char *const bad[] = { "a__b", "a_", "__a", "a__", "_", "", "a/b", "a\"b" };
+    T = toolrun_new();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refused_as(bad[i], "{\"command\":\"x\"}", "its name must be");
+    toolrun_free(T);
+}
+
+/* An argument that is missing would be another command: there is a whole server or none. */
+TEST(no_memory_for_an_argument_is_no_server)
+{
+    struct mcp_host host;
+    struct jv      *v;
+    struct buf      b;
+    unsigned        refused_until = 0, good = 0;
+
+    T = toolrun_new();
+    host = (struct mcp_host){ &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
+    buf_init(&b, 0);
+    buf_lit(&b, "{\"command\":\"rm\",\"env\":{\"A\":\"b\"},\"args\":[\"-i\"");
+    for (int i = 0; i < 400; i++) buf_printf(&b, ",\"a-name-that-takes-some-room-%d-0123456789012345678901234567890123456789\"", i);
+    buf_lit(&b, "],\"cwd\":\"/");
+    for (int i = 0; i < 10000; i++) buf_lit(&b, "long/");       /* an allocation of its own, after those of the arguments */
+    buf_lit(&b, "\"}");
+    REQUIRE(json_parse(&T->reg.arena, buf_view(&b), &v, NULL) == OK);
+    for (unsigned n = 1; n < 60; n++) {
+        struct mcp *m = NULL;
+        struct buf  why;
+        char        order[20];
+        snprintf(order, sizeof order, "mem:%u", n);
+        buf_init(&why, 0);
+        fault_order(order);
+        enum err e = mcp_read(&m, &host, STR("s"), v, STR_NONE, &why);
+        fault_order("");
+        buf_done(&why);
+        if (e != OK) {
+            refused_until = n;
+            CHECK(good == 0);                            /* as many allocations as it takes: each of them was needed */
+            continue;
+        }
+        good++;
+        stopped = false;
+        mcp_stop(m, on_stopped);
+        toolrun_wait(T, &stopped, 2000);
+    }
+    CHECK(refused_until > 3 && good > 3);
+    buf_done(&b);
+    toolrun_free(T);
 }
 
 TEST(a_wrong_entry_of_mcp_servers_is_told_in_a_sentence)
