@@ -25,6 +25,17 @@ void mcp_changed(struct mcp *m)
     if (m->host.changed) m->host.changed(m, m->host.ctx);
 }
 
+static void tell(struct loop_dirty *d) { registry_tell(LIST_ITEM(d, struct mcp, news)->host.registry); }
+
+void mcp_settle(struct mcp *m)
+{
+    registry_settle(m->host.registry, &m->source);
+    m->news.flush = tell;
+    loop_mark(m->host.loop, &m->news);
+}
+
+static uint64_t expected_until(const struct mcp *m) { return list_linked(&m->source.node) ? m->source.until_ms : 0; }
+
 /* --- clocks -------------------------------------------------------------------------- */
 
 void mcp_rearm(struct mcp *m)
@@ -34,6 +45,7 @@ void mcp_rearm(struct mcp *m)
     if (m->listen_ms && (!next || m->listen_ms < next)) next = m->listen_ms;
     if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
     if (m->renew_ms && (!next || m->renew_ms < next)) next = m->renew_ms;
+    if (expected_until(m) && (!next || expected_until(m) < next)) next = expected_until(m);
     LIST_EACH(n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->deadline_ms && (!next || q->deadline_ms < next)) next = q->deadline_ms;
@@ -125,6 +137,7 @@ void mcp_tick(struct loop_timer *t)
         mcp_list_soon(m);
     }
     if (m->renew_ms && m->renew_ms <= now) renew(m);
+    if (expected_until(m) && expected_until(m) <= now) mcp_settle(m);
     mcp_rearm(m);
 }
 
@@ -361,7 +374,10 @@ void mcp_lost(struct mcp *m, const char *why)
 void mcp_auth(struct mcp *m, struct str challenge)
 {
     note_trouble(m, "authorization needed", challenge);
-    if (!m->welcomed) m->state = MCP_AUTH;
+    if (!m->welcomed) {
+        m->state = MCP_AUTH;
+        mcp_settle(m);
+    }
     mcp_lost(m, "authorization needed");
 }
 
@@ -495,7 +511,11 @@ static void open_now(struct mcp *m)
 
 void mcp_start(struct mcp *m)
 {
-    if (m->state == MCP_DOWN || m->state == MCP_AUTH) open_now(m);
+    if (m->state != MCP_DOWN && m->state != MCP_AUTH) return;
+    if (!m->welcomed)
+        registry_expect(m->host.registry, &m->source, m->prefix,
+                        clock_mono_ms() + (m->call_ms > MCP_FIRST_MS ? m->call_ms : MCP_FIRST_MS));
+    open_now(m);
 }
 
 static void tick_closed(struct loop_timer *t)
@@ -517,6 +537,8 @@ void mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m))
     m->on_closed = on_closed;
     m->state = MCP_STOPPING;
     m->restart_ms = 0;
+    registry_settle(m->host.registry, &m->source);
+    loop_undirty(&m->news);
     fail_all(m, "the server is being stopped");
     mcp_calls_done(m);
     mcp_list_done(m);

@@ -32,6 +32,7 @@ enum mcp_code {
 #define MCP_LIST_MS     30000
 #define MCP_RELIST_MS   1000               /* between two lists: a server that is always changing must not keep us busy */
 #define MCP_KEPT_MAX    (64u << 20)        /* thousands of changes; without an end a server could fill our memory */
+#define MCP_FIRST_MS    10000              /* at least so long a tool it has not listed yet is waited for, after a start */
 #define MCP_CALL_MAX_MS (30 * 60 * 1000)
 #define MCP_MESSAGE_MAX (16u << 20)
 #define MCP_BACKOFF_MAX 60000
@@ -94,7 +95,9 @@ struct mcp_tool {                  /* in the registry's arena; tool->ctx */
 struct mcp {
     struct mcp_host   host;
     struct arena      config;      /* lives as long as the struct */
-    struct str        alias;
+    struct str        alias, prefix;   /* "files", and "files__", with which the names of its tools begin */
+    struct registry_source source; /* expected from the start until it has listed its tools, or its time is over */
+    struct loop_dirty news;        /* for registry_tell */
     const struct mcp_transport *transport;
     void             *link;        /* the transport's */
     const struct jv  *confirm;
@@ -159,6 +162,7 @@ void mcp_lost(struct mcp *m, const char *why);                               /* 
 void mcp_auth(struct mcp *m, struct str challenge);                          /* it does not let us in (401, 403) */
 void mcp_transport_closed(struct mcp *m);
 void mcp_changed(struct mcp *m);
+void mcp_settle(struct mcp *m);                                              /* its tools are listed, or are not waited for any more */
 bool mcp_chosen_version(struct mcp *m, const struct jv *data);               /* after MCP_BAD_VERSION: true: ask again */
 
 /* --- mcp_list.c */

@@ -134,7 +134,7 @@ static void add(struct mcp *m, const struct jv *def)
 
     if (x && room(m)) {
         x->m = m;
-        x->tool = registry_tool(r, arena_printf(&r->arena, STR_FMT "__" STR_FMT, STR_ARG(m->alias), STR_ARG(name)));
+        x->tool = registry_tool(r, arena_printf(&r->arena, STR_FMT STR_FMT, STR_ARG(m->prefix), STR_ARG(name)));
         if (x->tool) e = fill(m, x, def, &why);
     }
     if (e == OK) e = registry_add(r, x->tool);
@@ -218,6 +218,7 @@ static void finished(struct mcp *m)
     m->settled = m->listed = m->welcomed = true;
     if (!m->ready_ms) m->ready_ms = clock_mono_ms();
     mcp_changed(m);
+    mcp_settle(m);
     if (m->list_again) mcp_list_soon(m);
 }
 

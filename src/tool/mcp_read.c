@@ -95,7 +95,8 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     list_init(&m->requests);
     list_init(&m->calls);
     m->alias = arena_dup(&m->config, alias);
-    e = m->alias.ptr ? read_common(m, entry, why) : ERR_NOMEM;
+    m->prefix = arena_printf(&m->config, STR_FMT "__", STR_ARG(alias));
+    e = m->alias.ptr && m->prefix.ptr ? read_common(m, entry, why) : ERR_NOMEM;
     if (e == OK) e = read_transport(m, entry, base, why);
     if (e != OK) {
         undo(m);

@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/jsonw.h"
 
 #define TIMEOUT_MS 60000
@@ -21,6 +22,7 @@ void registry_init(struct registry *r)
     arena_init(&r->arena, 0);
     map_init(&r->by_name);
     map_init(&r->by_wire);
+    list_init(&r->sources);
 }
 
 void registry_done(struct registry *r)
@@ -236,4 +238,39 @@ struct str registry_wire(const struct registry *r, struct str name, char out[TOO
 {
     const struct tool *t = registry_find(r, name);
     return t ? t->wire_name : str_n(out, wire_write(out, TOOL_WIRE_MAX, name));
+}
+
+/* --- sources ------------------------------------------------------------------------ */
+
+void registry_expect(struct registry *r, struct registry_source *s, struct str prefix, uint64_t until_ms)
+{
+    registry_settle(r, s);
+    s->prefix = prefix;
+    s->until_ms = until_ms;
+    list_add(&r->sources, &s->node);
+}
+
+void registry_settle(struct registry *r, struct registry_source *s) { list_remove(&s->node); }
+
+bool registry_expects(const struct registry *r, struct str tool_name)
+{
+    uint64_t now = clock_mono_ms();
+    LIST_EACH(n, &r->sources) {
+        const struct registry_source *s = LIST_ITEM(n, struct registry_source, node);
+        if (now < s->until_ms && str_starts(tool_name, s->prefix)) return true;
+    }
+    return false;
+}
+
+bool registry_settled(const struct registry *r)
+{
+    uint64_t now = clock_mono_ms();
+    LIST_EACH(n, &r->sources)
+        if (now < LIST_ITEM(n, struct registry_source, node)->until_ms) return false;
+    return true;
+}
+
+void registry_tell(struct registry *r)
+{
+    if (r->changed) r->changed(r->changed_ctx);
 }

@@ -2,10 +2,19 @@
 #ifndef PARLEY_REGISTRY_H
 #define PARLEY_REGISTRY_H
 
+#include "base/list.h"
 #include "base/map.h"
 #include "tool/tool.h"
 
 #define TOOL_SCHEMA_MAX (128u * 1024)     /* bytes of an input schema: the first digest of the tool sorts all of it, in 3 ms */
+
+/* Where tools come from later: an MCP server that has not listed its tools yet. Embedded in its owner, and expected from
+ * registry_expect until registry_settle. */
+struct registry_source {
+    struct list node;
+    struct str  prefix;                         /* of its tools' names; borrowed */
+    uint64_t    until_ms;                       /* clock_mono_ms: nobody waits longer */
+};
 
 struct registry {
     struct arena  arena;
@@ -13,6 +22,9 @@ struct registry {
     size_t        removed;                      /* private: kept behind the listed ones until registry_done */
     struct map    by_name, by_wire;
     unsigned      expires_s;                    /* of the approvals of tools made from now on, also those MCP servers list later */
+    struct list   sources;                      /* private: those that are expected */
+    void        (*changed)(void *ctx);          /* NULL: nobody wants to know. See registry_tell */
+    void         *changed_ctx;
 };
 
 void registry_init(struct registry *r);
@@ -32,6 +44,17 @@ struct tool *registry_find_wire(const struct registry *r, struct str wire_name);
  * and a provider refuses all of it for one name outside [A-Za-z0-9_-]. "_" for no name. */
 #define TOOL_WIRE_MAX 64
 struct str registry_wire(const struct registry *r, struct str name, char out[TOOL_WIRE_MAX]);
+
+/* A tool that is not listed is gone, unless it is only not listed yet: right after a start nobody can know before its
+ * source has answered. Whoever misses a tool asks registry_expects, waits for `changed`, and looks again; the wait is
+ * bounded by the source, which settles when it has listed its tools, cannot, or its time is over. */
+void registry_expect(struct registry *r, struct registry_source *s, struct str prefix, uint64_t until_ms);
+void registry_settle(struct registry *r, struct registry_source *s);     /* twice, or never expected, is harmless */
+bool registry_expects(const struct registry *r, struct str tool_name);   /* a source may still list this name */
+bool registry_settled(const struct registry *r);                         /* no source is expected any more */
+/* Sources call it after a list came or an expectation ended, at the end of a loop turn, never from inside a tool's
+ * start or cancel: `changed` may do anything. */
+void registry_tell(struct registry *r);
 
 /* Of the definition, for a listed tool: its names and words, schema, policy, and what runs it. An approval remembers it: a
  * tool that changed is asked again. 128 bits, because a stranger's server may choose its definitions. Made when it is

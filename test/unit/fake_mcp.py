@@ -191,6 +191,8 @@ while True:
     elif method == "initialize":
         version = "1999-01-01" if mode == "old" else "2024-11-05"
         say(id=m["id"], result={"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "f", "version": "1"}})
+    elif method == "tools/list" and mode == "listless":
+        pass
     elif method == "tools/list":
         say(id=m["id"], result=list_tools(m))
     elif method == "tools/call":

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "httpd.h"
 #include "test.h"
@@ -121,7 +122,7 @@ static bool open_entry(const char *json)
     buf_done(&why);
     if (!ok) return false;
     mcp_start(M);
-    for (int i = 0; i < 1000 && !mcp_settled(M); i++) toolrun_turn(T, 10);
+    for (int i = 0; i < 1000 && !mcp_settled(M) && !(M->state == MCP_LISTING && strstr(json, "listless")); i++) toolrun_turn(T, 10);
     return true;
 }
 
@@ -173,6 +174,59 @@ TEST(every_page_of_a_list_is_fetched)
     begin("pages", "");
     state_has("ready (2024-11-05, 5 tools)");
     CHECK(registry_find(&T->reg, STR("s__t0")) && registry_find(&T->reg, STR("s__t4")));
+    end();
+}
+
+static unsigned changes;
+static bool     listed_when_told;
+static void on_tools(void *ctx)
+{
+    changes++;
+    listed_when_told = registry_find(&T->reg, STR("s__go")) != NULL;
+}
+
+/* Right after a start: not listed yet is not gone. */
+TEST(a_tool_is_expected_until_its_server_has_listed)
+{
+    struct mcp_host host;
+    struct jv      *v;
+    struct buf      why;
+
+    T = toolrun_new();
+    host = (struct mcp_host){ &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
+    T->reg.changed = on_tools;
+    changes = 0;
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, STR("{\"command\":\"python3\",\"args\":[\"test/unit/fake_mcp.py\",\"after\"],\"timeout\":1}"), &v, NULL) == OK);
+    REQUIRE(mcp_read(&M, &host, STR("s"), v, STR_NONE, &why) == OK);
+    CHECK(!registry_expects(&T->reg, STR("s__go")));               /* not started: nothing will come */
+    mcp_start(M);
+    CHECK(registry_expects(&T->reg, STR("s__go")) && !registry_expects(&T->reg, STR("t__go")) && !registry_settled(&T->reg));
+    CHECK(M->source.until_ms >= clock_mono_ms() + 9000);            /* at least ten seconds, whatever its timeout */
+    for (int i = 0; i < 1000 && !changes; i++) toolrun_turn(T, 10);
+    CHECK(changes == 1 && listed_when_told);
+    CHECK(!registry_expects(&T->reg, STR("s__nothing")) && registry_settled(&T->reg));
+    buf_done(&why);
+    end();
+}
+
+TEST(a_server_that_does_not_list_is_not_expected_for_ever)
+{
+    begin("listless", "");                                           /* settled? not yet: its list is 30 s away from being given up */
+    CHECK(registry_expects(&T->reg, STR("s__go")));
+    T->reg.changed = on_tools;
+    changes = 0;
+    M->source.until_ms = clock_mono_ms() + 50;
+    mcp_rearm(M);
+    for (int i = 0; i < 300 && !changes; i++) toolrun_turn(T, 10);
+    CHECK(changes == 1 && !listed_when_told && !registry_expects(&T->reg, STR("s__go")) && registry_settled(&T->reg));
+    end();
+}
+
+TEST(a_server_that_dies_before_it_has_listed_is_still_expected)
+{
+    begin("old", "");                                                /* the opening fails; it is tried again in a second */
+    CHECK(mcp_settled(M) && !mcp_ready(M) && registry_expects(&T->reg, STR("s__go")));
     end();
 }
 
@@ -804,7 +858,7 @@ TEST(a_server_that_wants_credentials_is_not_asked_again_and_again)
 {
     unsigned n;
     begin_http("auth");
-    CHECK(!mcp_ready(M));
+    CHECK(!mcp_ready(M) && registry_settled(&T->reg));         /* nor is anybody kept waiting for its tools */
     state_has("authorization needed: Bearer scope=\"pay\"");
     n = H.requests;
     toolrun_turn(T, 1500);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "test.h"
+#include "base/clock.h"
 #include "tool/registry.h"
 #include "tool/text.h"
 
@@ -246,4 +247,56 @@ TEST(registry_survives_every_failing_allocation)
         CHECK((registry_find(&r, STR("x")) != NULL) == (e == OK));
         registry_done(&r);
     }
+}
+
+/* --- tools that are not there yet ------------------------------------------------------ */
+
+static unsigned told;
+static void on_changed(void *ctx) { told += ctx == &told; }
+
+TEST(a_name_is_expected_while_a_source_may_still_list_it)
+{
+    struct registry        r;
+    struct registry_source files = { 0 }, crm = { 0 };
+
+    registry_init(&r);
+    CHECK(registry_settled(&r) && !registry_expects(&r, STR("files__read")));
+    registry_expect(&r, &files, STR("files__"), clock_mono_ms() + 60000);
+    registry_expect(&r, &crm, STR("crm__"), clock_mono_ms() + 60000);
+    CHECK(registry_expects(&r, STR("files__read")) && registry_expects(&r, STR("crm__pay")));
+    CHECK(!registry_expects(&r, STR("filesystem")) && !registry_expects(&r, STR("pay")) && !registry_settled(&r));
+    registry_settle(&r, &files);
+    registry_settle(&r, &files);
+    CHECK(!registry_expects(&r, STR("files__read")) && registry_expects(&r, STR("crm__pay")) && !registry_settled(&r));
+    registry_settle(&r, &crm);
+    CHECK(registry_settled(&r));
+    registry_done(&r);
+}
+
+TEST(nobody_is_expected_for_ever)
+{
+    struct registry        r;
+    struct registry_source late = { 0 };
+
+    registry_init(&r);
+    registry_expect(&r, &late, STR("late__"), clock_mono_ms());       /* its time is over now */
+    CHECK(!registry_expects(&r, STR("late__pay")) && registry_settled(&r));
+    registry_expect(&r, &late, STR("late__"), clock_mono_ms() + 60000);    /* again: a new wait, not two */
+    CHECK(registry_expects(&r, STR("late__pay")));
+    registry_settle(&r, &late);
+    CHECK(registry_settled(&r));
+    registry_done(&r);
+}
+
+TEST(whoever_waits_for_a_tool_is_told)
+{
+    struct registry r;
+    registry_init(&r);
+    registry_tell(&r);                                                /* nobody waits */
+    told = 0;
+    r.changed = on_changed;
+    r.changed_ctx = &told;
+    registry_tell(&r);
+    CHECK(told == 1);
+    registry_done(&r);
 }
