@@ -100,6 +100,7 @@ struct mcp {
     struct loop_dirty news;        /* for registry_tell */
     const struct mcp_transport *transport;
     void             *link;        /* the transport's */
+    struct str        runner;      /* what runs its tools, as canonical JSON: command or address, names of variables and headers */
     const struct jv  *confirm;
     bool              trust;
     uint64_t          call_ms;

@@ -60,6 +60,30 @@ static enum err set_policy(struct mcp *m, struct tool *t, struct str name, const
     return policy ? policy_read(t, policy, &why) : ERR_NOMEM;
 }
 
+/* What runs it, and what the server says of it that the policy listens to. */
+static struct str runner_of(struct mcp *m, struct str name, const struct jv *def)
+{
+    const struct jv *annotations = jv_get(def, "annotations");
+    struct buf       b;
+    struct jsonw     w;
+    struct str       out;
+
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_key(&w, "annotations");
+    if (annotations) jw_canonical(&w, annotations);
+    else jw_null(&w);
+    jw_key(&w, "server");
+    jw_raw(&w, m->runner);
+    jw_kstr(&w, "tool", name);
+    jw_kbool(&w, "trust", m->trust);
+    jw_end_obj(&w);
+    out = b.err ? STR_NONE : arena_dup(&m->host.registry->arena, buf_view(&b));
+    buf_done(&b);
+    return out;
+}
+
 static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, const char **why)
 {
     struct arena *a = &m->host.registry->arena;
@@ -81,6 +105,8 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
     t->timeout_ms = (unsigned)m->call_ms;
     t->own_clock = true;
     t->source = arena_printf(a, "mcp:" STR_FMT, STR_ARG(m->alias));
+    t->runner = runner_of(m, x->name, copy);
+    if (!t->source.ptr || !t->runner.ptr) return ERR_NOMEM;
     t->ops = &mcp_ops;
     t->ctx = x;
     return set_policy(m, t, x->name, copy);

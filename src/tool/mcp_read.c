@@ -1,4 +1,7 @@
 /* mcp_read.c -- one entry of "mcpServers". Strict about what we understand, silent about what other clients added. */
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "tool/mcp_int.h"
 #include "tool/policy.h"
@@ -69,6 +72,68 @@ static enum err read_transport(struct mcp *m, const struct jv *entry, struct str
     return command ? mcp_stdio_read(m, entry, base, why) : mcp_http_read(m, entry, why);
 }
 
+/* --- what runs its tools, for the digest of each --------------------------------------------- */
+
+/* A secret is meant by where it comes from, as it stands in the file; one that stands there itself is not kept. */
+static bool is_reference(struct str raw)
+{
+    return str_starts(raw, STR("\"env:")) || str_starts(raw, STR("\"file:")) || str_starts(raw, STR("\"Bearer env:"))
+        || str_starts(raw, STR("\"Bearer file:"));
+}
+
+static void write_references(struct jsonw *w, const struct jv *values)
+{
+    jw_obj(w);
+    JV_EACH(v, values) {
+        jw_key_str(w, v->key);
+        if (is_reference(v->raw)) jw_raw(w, v->raw);
+        else jw_null(w);
+    }
+    jw_end_obj(w);
+}
+
+static void write_runner(struct buf *out, const struct jv *entry, struct str base)
+{
+    static const char *const as_it_is[] = { "command", "args", "cwd", "url", NULL }, *const refer[] = { "env", "headers", NULL };
+    char                     real[PATH_MAX];
+    struct jsonw             w;
+
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    if (jv_get(entry, "command")) jw_kstr(&w, "base", realpath(base.len ? base.ptr : ".", real) ? str_c(real) : base);
+    for (int i = 0; as_it_is[i]; i++)
+        if (jv_get(entry, as_it_is[i])) {
+            jw_key(&w, as_it_is[i]);
+            jw_jv(&w, jv_get(entry, as_it_is[i]));
+        }
+    for (int i = 0; refer[i]; i++)
+        if (jv_is(jv_get(entry, refer[i]), JSON_OBJECT)) {
+            jw_key(&w, refer[i]);
+            write_references(&w, jv_get(entry, refer[i]));
+        }
+    jw_end_obj(&w);
+}
+
+static enum err make_runner(struct mcp *m, const struct jv *entry, struct str base)
+{
+    struct buf   text, canonical;
+    struct jsonw w;
+    struct jv   *v;
+    struct str   z = arena_dup(&m->config, base);
+
+    buf_init(&text, 0);
+    buf_init(&canonical, 0);
+    jsonw_init(&w, &canonical);
+    write_runner(&text, entry, z);
+    if (!text.err && json_parse(&m->config, arena_dup(&m->config, buf_view(&text)), &v, NULL) == OK) {
+        jw_canonical(&w, v);
+        if (!canonical.err) m->runner = arena_dup(&m->config, buf_view(&canonical));
+    }
+    buf_done(&canonical);
+    buf_done(&text);
+    return m->runner.ptr ? OK : ERR_NOMEM;
+}
+
 static void undo(struct mcp *m)
 {
     if (m->transport && m->link) m->transport->free(m);
@@ -98,6 +163,7 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     m->prefix = arena_printf(&m->config, STR_FMT "__", STR_ARG(alias));
     e = m->alias.ptr && m->prefix.ptr ? read_common(m, entry, why) : ERR_NOMEM;
     if (e == OK) e = read_transport(m, entry, base, why);
+    if (e == OK) e = make_runner(m, entry, base);
     if (e != OK) {
         undo(m);
         return e;

@@ -307,6 +307,40 @@ TEST(a_changed_definition_has_another_digest_and_an_unchanged_one_is_not_touched
     end();
 }
 
+static void runner_is(const char *entry, const char *want)
+{
+    struct mcp_host host = { &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
+    struct jv      *v;
+    struct mcp     *m = NULL;
+    struct buf      why;
+
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_c(entry)), &v, NULL) == OK);
+    REQUIRE(mcp_read(&m, &host, STR("s"), v, STR("/"), &why) == OK);
+    CHECK_STR(m->runner, want);
+    buf_done(&why);
+    stopped = false;
+    mcp_stop(m, on_stopped);
+    toolrun_wait(T, &stopped, 2000);
+}
+
+/* A yes covers what it runs: another command, address or account is another tool. A new key is not, and none is kept. */
+TEST(the_runner_of_a_servers_tools_names_secrets_and_does_not_tell_them)
+{
+    T = toolrun_new();
+    setenv("PARLEY_TEST_SECRET", "hunter2", 1);
+    runner_is("{\"env\":{\"T\":\"env:PARLEY_TEST_SECRET\",\"A\":\"literal-secret\"},\"command\":\"npx\",\"args\":[\"-y\",\"s\"],\"cwd\":\"w\",\"timeout\":3}",
+              "{\"args\":[\"-y\",\"s\"],\"base\":\"/\",\"command\":\"npx\",\"cwd\":\"w\",\"env\":{\"A\":null,\"T\":\"env:PARLEY_TEST_SECRET\"}}");
+    runner_is("{\"url\":\"https://crm.example/mcp\",\"headers\":{\"X-B\":\"k\",\"Authorization\":\"Bearer env:PARLEY_TEST_SECRET\"}}",
+              "{\"headers\":{\"Authorization\":\"Bearer env:PARLEY_TEST_SECRET\",\"X-B\":null},\"url\":\"https://crm.example/mcp\"}");
+    toolrun_free(T);
+    begin("odd-tools", "");
+    struct str runner = tool("s__destroy")->runner;
+    CHECK(str_starts(runner, STR("{\"annotations\":{\"destructiveHint\":true},\"server\":{\"args\":[\"test/unit/fake_mcp.py\",\"odd-tools\"],\"base\":\"/")));
+    CHECK(str_ends(runner, STR("\"command\":\"python3\"},\"tool\":\"destroy\",\"trust\":false}")));
+    end();
+}
+
 TEST(a_server_that_keeps_changing_its_tools_is_asked_once_a_second)
 {
     struct ran r;
