@@ -263,6 +263,11 @@ CURL *curl_easy_new(bool env_proxy)
 #else
     curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
+    /* A name is looked up in a thread of libcurl's. Without this, removing the transfer waits for it: a name server that
+     * is silent would stop the loop for as long as the resolver is patient. The thread cleans up after itself. */
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
+#endif
     curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);
     curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     /* Without this libcurl waits a second for "100 Continue" before larger bodies. */

@@ -72,7 +72,7 @@ void curl_cancel(struct curl_job *j);
 
 /* An easy handle with what every transfer of ours wants: http and https only, no
  * signals, no redirects, no proxy from the environment unless `env_proxy`,
- * certificates checked against the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no waiting for "100 Continue" (add an empty "Expect:" to your headers as
+ * no waiting for a name server that is silent when a transfer ends, certificates checked against the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no waiting for "100 Continue" (add an empty "Expect:" to your headers as
  * well). CURLOPT_PRIVATE is the pool's; use LIST_ITEM on the job, or the callbacks' own data pointers. NULL: no memory. */
 CURL *curl_easy_new(bool env_proxy);
 /* For a request that acts (a payment, not a list): libcurl never sends it a second time by itself. It does so with a POST
