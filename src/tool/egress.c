@@ -187,6 +187,7 @@ static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_po
     struct egress_check    *c = ctx;
     struct sockaddr_storage addr;
 
+    if (c->stop) return CURL_PREREQFUNC_ABORT;
     if (c->egress && (!parse_ip(ip, &addr) || !egress_may(c->egress, c->host, (struct sockaddr *)&addr))) {
         c->refused = true;
         return CURL_PREREQFUNC_ABORT;

@@ -39,6 +39,7 @@ bool egress_is_private(const struct sockaddr *addr);
 struct egress_check {            /* one transfer's; must live as long */
     const struct egress *egress; /* NULL: any address; only `sent` is wanted */
     struct str           host;   /* of the URL, without brackets and trailing dot */
+    bool                 stop;   /* set by the owner: nobody wants it any more, so it does not leave after this */
     bool                 refused;
     bool                 sent;   /* the request has gone out, or begun to */
 };

@@ -299,7 +299,7 @@ static void cancel(struct tool_job *job)
 {
     struct http_job *x = job->runner;
     if (!x) return;
-    x->cancelled = true;
+    x->cancelled = x->check.stop = true;
     curl_cancel(&x->transfer);
 }
 

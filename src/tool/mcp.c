@@ -93,6 +93,12 @@ void mcp_cancel(struct mcp_request *q, const char *reason)
     mcp_rearm(m);
 }
 
+static void lose(struct mcp_request *q, const char *why)
+{
+    bool sent = !q->m->transport->sent || q->m->transport->sent(q);
+    mcp_end_request(q, &(struct mcp_reply){ .lost = why, .unsent = !sent });
+}
+
 /* A call that was given up may still ask, and nothing would say that it is the one that asks. On a new connection it
  * cannot. Never while others are under way: they would be lost with it. */
 static void renew(struct mcp *m)
@@ -122,7 +128,7 @@ void mcp_tick(struct loop_timer *t)
 
     while ((q = overdue(m, now))) {
         cancel_notice(q, "timeout");
-        mcp_end_request(q, &(struct mcp_reply){ .lost = "it did not answer in time" });
+        lose(q, "it did not answer in time");
     }
     if (m->restart_ms && m->restart_ms <= now && m->state == MCP_DOWN) open_now(m);
     if (m->listen_ms && m->listen_ms <= now) {
@@ -255,7 +261,9 @@ static void on_response(struct mcp *m, const struct jv *v, struct mcp_request *o
     else if ((!id || id->type == JSON_NULL) && error) q = on;       /* the server could not read whose it was */
     if (!q) return;                                                 /* late, after a cancellation */
     if (error && error->type == JSON_NULL) error = NULL;
-    if (r.result && error) r = (struct mcp_reply){ .code = MCP_INTERNAL, .message = STR("it answered with a result and an error at once") };
+    /* Said of nobody on a call's stream, it does not say that the call did not begin. */
+    bool vague = (!id || id->type == JSON_NULL) && is_call(q);
+    if ((r.result && error) || vague) r = (struct mcp_reply){ .code = MCP_INTERNAL, .message = vague ? jv_str_at(error, "message") : STR("it answered with a result and an error at once") };
     else if (!r.result) {
         r.code = jv_int_at(error, "code", MCP_INTERNAL);
         if (!r.code) r.code = MCP_INTERNAL;
@@ -340,8 +348,7 @@ static void note_trouble(struct mcp *m, const char *why, struct str more)
 
 static void fail_all(struct mcp *m, const char *why)
 {
-    while (!list_empty(&m->requests))
-        mcp_end_request(LIST_ITEM(m->requests.next, struct mcp_request, node), &(struct mcp_reply){ .lost = why });
+    while (!list_empty(&m->requests)) lose(LIST_ITEM(m->requests.next, struct mcp_request, node), why);
 }
 
 uint64_t mcp_backoff(unsigned failures)
@@ -494,7 +501,8 @@ static void open_now(struct mcp *m)
     m->restart_ms = 0;
     m->state = MCP_OPENING;
     m->version[0] = 0;
-    m->list_again = m->rude = false;
+    m->list_again = m->rude = m->nobody_said = false;
+    m->skipped = 0;
     buf_clear(&m->trouble);
     if (m->transport->open(m) != OK) {
         mcp_lost(m, "it could not be started");

@@ -198,7 +198,8 @@ static bool add_question(struct mcp_call *c, const char *doubt, struct str id, c
 
 static void nobodys(struct mcp *m, const char *why)
 {
-    log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
+    if (!m->nobody_said) log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
+    m->nobody_said = true;                    /* once for a connection: a server may ask as fast as it can */
 }
 
 /* The calls that could ask on this connection (under way, or given up: an honest server may ask for one of those later) must

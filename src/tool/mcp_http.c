@@ -136,7 +136,7 @@ static void exchange_drop(struct exchange *x)
     if (x->q) x->q->exchange = NULL;
     x->q = NULL;
     if (x->unwanted || x->over) return;
-    x->unwanted = true;
+    x->unwanted = x->check.stop = true;        /* whoever was told that it did not leave was told the truth */
     if (x->running) curl_cancel(&x->job);
     else loop_timer_close(&x->wait, wait_closed);
 }

@@ -122,6 +122,8 @@ struct mcp {
     bool              given_up_any, given_up_several;             /* one at all; of several people */
     uint64_t          renew_ms;    /* when to make the connection anew, so that questions can be told apart again; 0: not waiting */
     bool              rude;        /* answers were left out, and it was said */
+    bool              nobody_said; /* a question was put to nobody, and it was said */
+    unsigned          skipped;     /* tools on this connection that could not be listed */
     uint64_t          list_expires_ms;
     uint64_t          list_began_ms;   /* the last one */
     uint64_t          relist_ms;   /* when to list again; 0: not waiting */

@@ -15,6 +15,7 @@
 #define TOOLS_MAX 2000
 #define LIST_MAX  (16u << 20)      /* bytes of all pages together */
 #define NAME_MAX_LEN 128
+#define SKIPPED_MAX  20            /* lines about it for one connection; a list may come once a second, for ever */
 
 static void fetch_page(struct mcp *m);
 
@@ -123,6 +124,7 @@ static const char *unusable(const struct jv *def)
 
 static void skip(struct mcp *m, struct str name, const char *why)
 {
+    if (m->skipped++ >= SKIPPED_MAX) return;
     log_line(LOG_WARN, "mcp.tool_skipped", "server", log_str(m->alias), "tool", log_str(name), "why", why, NULL);
 }
 

@@ -817,6 +817,7 @@ static void on_call(struct httpd_conn *c, struct str body)
     else if (strcmp(http_mode, "202") == 0) httpd_say(c, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", true);
     else if (strcmp(http_mode, "html") == 0) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<p>paid</p>", true);
     else if (strcmp(http_mode, "hang-up") == 0) httpd_say(c, "", true);
+    else if (mode_is("vague")) httpd_say(c, EVENTS "data: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32602,\"message\":\"because\"}}\n\n", true);
     else reply(c, body, "", "{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}");
 }
 
@@ -997,6 +998,7 @@ TEST(mcp_http_504_is_unknown)                   { http_row("504", TOOL_UNKNOWN, 
 TEST(mcp_http_5xx_with_an_error_is_unknown)     { http_row("500-rpc", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
 TEST(mcp_http_2xx_without_an_answer_is_unknown) { http_row("202", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
 TEST(mcp_http_2xx_that_is_no_message_is_unknown) { http_row("html", TOOL_UNKNOWN, "There is no answer, it answered with something else." NOT_KNOWN); }
+TEST(mcp_http_an_error_about_nobody_is_unknown) { http_row("vague", TOOL_UNKNOWN, "The server refused: because." NOT_KNOWN); }
 TEST(mcp_http_a_connection_lost_is_unknown)     { http_row("hang-up", TOOL_UNKNOWN, "There is no answer, Server returned nothing (no headers, no data)." NOT_KNOWN); }
 
 TEST(mcp_http_a_modern_servers_header_error_has_failed_and_brings_a_fresh_list)
