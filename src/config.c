@@ -163,6 +163,16 @@ const struct config_action *config_action(const struct config *c, struct str nam
 bool config_has_auth(const struct config *c) { return c->auth.key_count > 0 || c->auth.jwt; }
 bool config_is_public(const struct config *c) { return !config_host_is_loopback(c->host); }
 
+bool config_needs_token(const struct config *c)
+{
+    bool reaches = false;
+
+    for (size_t i = 0; i < c->tool_count; i++)
+        reaches |= c->tools[i].runner == RUNNER_EXEC && jv_true(jv_get(c->tools[i].run, "network"));
+    for (size_t i = 0; i < c->mcp_count; i++) reaches |= !c->mcp[i].http;
+    return reaches && !config_has_auth(c);
+}
+
 /* --- the address to listen on -------------------------------------------------------------------- */
 
 bool config_host_is_loopback(struct str host)

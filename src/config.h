@@ -197,6 +197,8 @@ const struct config_action *config_action(const struct config *c, struct str nam
 bool config_principal_fits(struct str name);         /* may be the name of a principal */
 bool config_has_auth(const struct config *c);        /* somebody must prove who they are */
 bool config_is_public(const struct config *c);       /* listens beyond loopback */
+/* Nobody has to say who they are, and programs that it starts can reach the server: answers need the start token (net/starttoken.h). */
+bool config_needs_token(const struct config *c);
 
 /* "127.0.0.1:8000", "[::1]:8000", "localhost:0", ":8000" (loopback), "8000". *why is a sentence on error.
  * *host points into text (or is a literal). Port 0 lets the system choose. */

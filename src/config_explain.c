@@ -61,6 +61,9 @@ static void explain_listen(const struct config *c, FILE *out)
         put(out, c->auth.issuer, 100);
     }
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
+    if (!config_needs_token(c)) return;
+    line(out, "answers");
+    fputs("need the token that is printed at the start (or PARLEY_TOKEN): programs that it starts can reach the server\n", out);
 }
 
 static void explain_each(const struct config *c, FILE *out)

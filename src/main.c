@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "net/starttoken.h"
 #include "tool/keeper.h"
 
 static const char HELP[] =
@@ -76,5 +77,6 @@ int main(int argc, char **argv)
 {
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
     fill_standard();
+    start_token_hide();
     return flushed(choose(argc, argv));
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "cli.h"
 #include "kit.h"
 #include "net/app.h"
@@ -30,6 +31,7 @@ struct serve {
     struct quota      quota;
     struct app        app;
     struct server    *server;
+    char              token[START_TOKEN_MAX + 1];      /* to be printed, once */
     uv_signal_t       term, intr;
     struct loop_timer deadline, tell;
     struct store_list counts;
@@ -82,9 +84,18 @@ static bool make_hub(struct serve *s)
         .loop = &s->loop, .store = s->store, .registry = &s->kit.registry, .pages = s->kit.pages, .page_count = s->kit.page_count,
         .actions = s->kit.actions, .action_count = s->kit.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
         .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
-        .idle_bytes_max = c->threads_bytes,
-        .cancel_grace_ms = 10 * 1000, .quota = &s->quota });
+        .idle_bytes_max = c->threads_bytes, .cancel_grace_ms = 10 * 1000, .quota = &s->quota, .token = config_needs_token(c) });
     return s->hub != NULL;
+}
+
+/* Zero: there is none, or it is made. */
+static int make_token(struct serve *s)
+{
+    if (!config_needs_token(&s->config)) return 0;
+    enum err e = start_token_make(&s->app.token, s->token);
+    if (!e) return 0;
+    return fail("cannot start", e == ERR_NOMEM ? STR("out of memory")
+                : STR("PARLEY_TOKEN must be 16 to 256 letters, digits, or characters of \"-._~\"; unset it to have one made"));
 }
 
 /* The host we listen on as it stands in Host; an address that means "all of them" is nobody's name. */
@@ -98,7 +109,8 @@ static struct str own_host(struct serve *s)
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
-    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .local = { STR("local"), ROLE_ANY, 0 },
+    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->kit.registry, .token = s->app.token,
+                           .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },
                            .auth = s->auth, .quota = &s->quota, .approvers_only = c->approvers, .host = own_host(s),
                            .hosts = { c->hosts.list, c->hosts.count }, .origins = { c->origins.list, c->origins.count },
                            .cors = { c->cors.list, c->cors.count }, .proxies = { c->proxies.list, c->proxies.count } };
@@ -157,11 +169,22 @@ static void watch_signals(struct serve *s)
 static void seen_commit(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_COMMIT, ns); }
 static void seen_turn(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_LAG, ns); }
 
-static void announce(const struct serve *s)
+/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. */
+static void print_address(struct serve *s)
 {
-    bool v6 = str_find(s->config.host, STR(":")) >= 0;
-    printf("parley %s\n  open   http://%s" STR_FMT "%s:%u\n  model  ", PARLEY_VERSION, v6 ? "[" : "", STR_ARG(s->config.host),
-           v6 ? "]" : "", server_port(s->server));
+    bool        v6 = str_find(s->config.host, STR(":")) >= 0;
+    const char *token = s->token[0] ? s->token : "$PARLEY_TOKEN";
+    printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
+    if (s->app.token.needed) printf("/#token=%s", token);
+    putchar('\n');
+    secret_wipe(s->token, sizeof s->token);
+}
+
+static void announce(struct serve *s)
+{
+    printf("parley %s\n", PARLEY_VERSION);
+    print_address(s);
+    printf("  model  ");
     config_explain_model(&s->config, stdout);
     printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store), STR_ARG(store_promise(s->store)));
     struct buf lacks;
@@ -209,6 +232,7 @@ static int start(struct serve *s)
     struct str why = STR("out of memory");
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
+    if (make_token(s)) return 1;           /* before anything is started that could look for it */
     if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;

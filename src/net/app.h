@@ -8,6 +8,7 @@
 #include "dialect/request.h"
 #include "net/auth.h"
 #include "net/conn.h"
+#include "net/starttoken.h"
 #include "run/hub.h"
 
 struct strs { const struct str *list; size_t count; };
@@ -18,6 +19,7 @@ struct app {
     struct registry *registry;
     struct server   *server;
     struct principal local;          /* who everybody is while no auth is configured */
+    struct start_token token;        /* and whether he must show more than that he is here */
     struct auth     *auth;           /* NULL, or nothing configured in it: everybody is `local` */
     struct quota    *quota;
     bool             approvers_only; /* who has no role approver decides nothing; who has, everybody's */

@@ -5,7 +5,10 @@
 
 struct str owner_of(const struct request *q) { return q->principal->name; }
 
-bool may_decide(const struct app *a, const struct principal *p) { return !a->approvers_only || (p->roles & ROLE_APPROVER); }
+bool may_decide(const struct app *a, const struct principal *p)
+{
+    return p->may_answer && (!a->approvers_only || (p->roles & ROLE_APPROVER));
+}
 
 bool may_send(struct app *a, struct str who, unsigned *retry_s)
 {

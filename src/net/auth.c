@@ -104,7 +104,7 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     for (size_t i = 0; i < s->key_count; i++)
         if (CRYPTO_memcmp(hash, s->keys[i].sha256, sizeof hash) == 0) found = &s->keys[i];
     if (!found) return AUTH_BAD;
-    *out = (struct principal){ found->principal, found->roles, 0 };
+    *out = (struct principal){ found->principal, found->roles, 0, true };
     return AUTH_GOOD;
 }
 
@@ -136,7 +136,7 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
 
     switch (jwt_check(keys, &a->rules, token, clock_wall_ms() / 1000, mem, &c, why)) {
     case JWT_GOOD:
-        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s };
+        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true };
         return AUTH_GOOD;
     case JWT_BAD:    return AUTH_BAD;
     case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;

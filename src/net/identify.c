@@ -8,6 +8,8 @@
  * SameSite=Strict keeps other sites from sending it at all; but to a browser every port of one host is the
  * same site, and any page on another port of this machine is none of ours. A request without either
  * header is not from a browser of this decade: it may read with its cookie, but change nothing.
+ *
+ * Without sign-in everybody is "local"; the start token (starttoken.h) is shown in the same two ways.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -97,7 +99,7 @@ void identify_forget(struct app *a, struct request *q)
     size_t      i = 0;
     struct str  rest = STR_NONE, id;
 
-    if (!auth_on(a->auth) || !cookie_counts(q)) return;
+    if ((!auth_on(a->auth) && !a->token.needed) || !cookie_counts(q)) return;
     while (next_cookie(q, name, &i, &rest, &id)) {
         sessions_end(auth_sessions(a->auth), id);
         if (!rest.ptr) i++;
@@ -131,6 +133,26 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
 
+/* Without sign-in everybody is the same person; what he may answer depends on the start token, where there is one.
+ * A token that is none is of no account: nobody was asked for one. */
+static const struct principal *local(struct app *a, struct request *q)
+{
+    struct str        token = identify_bearer(q), id;
+    struct principal *p = a->token.needed ? arena_new(q->arena, struct principal) : NULL;
+    struct principal  session;
+    unsigned          fresh_s = 0;
+
+    if (!p) return &a->local;
+    *p = a->local;
+    if (start_token_fits(&a->token, token)) p->may_answer = true;
+    else if (cookie_counts(q) && find_session(a, q, &session, &id, &fresh_s)) {
+        p->may_answer = true;
+        p->until_s = session.until_s;
+        if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
+    }
+    return p;
+}
+
 enum identity identify(struct app *a, struct request *q, const char **why)
 {
     struct str token;
@@ -139,7 +161,7 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     q->principal = NULL;
     conn_until(q->conn, 0);
     if (!auth_on(a->auth)) {
-        q->principal = &a->local;
+        q->principal = local(a, q);
         return IDENTITY_KNOWN;
     }
     struct principal *p = arena_new(q->arena, struct principal);

@@ -17,6 +17,7 @@ struct principal {
     struct str name;
     unsigned   roles;                /* of enum role */
     int64_t    until_s;              /* wall clock: the end of what he proved himself with; 0: none */
+    bool       may_answer;           /* it is a person who says so: signed in, or nobody else could ask, or the start token was shown */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* signin.c -- /v1/session: a browser exchanges its key or token for a cookie, asks who it is, signs out.
  *
  * The cookie holds a random id (sessions.h); the key itself need not stay in the page. Without
- * auth everybody is "local" and no cookie is made.
+ * auth everybody is "local" and no cookie is made, but for the start token, where one is needed.
  */
 #include "base/clock.h"
 #include "net/app.h"
@@ -57,13 +57,30 @@ static void begin(struct app *a, struct request *q, const struct principal *p)
     tell(q, &now);
 }
 
+/* The start token for a cookie. Without one nothing is asked for and nothing proved: he is told who he is. */
+static void begin_local(struct app *a, struct request *q)
+{
+    struct principal p = a->local;
+    struct str       token = a->token.needed ? token_of(q) : STR_NONE;
+
+    if (!a->token.needed) { tell(q, &p); return; }
+    if (!token.ptr) return;
+    if (!start_token_fits(&a->token, token)) {
+        identify_failed(q->conn, "not the start token", q->path);
+        conn_error(q->conn, 401, "unauthorized", "That is not the token of this start: open the address that parley printed when it started.");
+        return;
+    }
+    p.may_answer = true;
+    begin(a, q, &p);
+}
+
 void session_begin(struct server *s, struct request *q)
 {
     struct app      *a = app_of(s);
     struct principal p;
     const char      *why;
 
-    if (!auth_on(a->auth)) { tell(q, &a->local); return; }
+    if (!auth_on(a->auth)) { begin_local(a, q); return; }
     struct str token = token_of(q);
     if (!token.ptr) return;
     switch (auth_token(a->auth, token, q->arena, &p, &why)) {
@@ -91,6 +108,6 @@ void session_end(struct server *s, struct request *q)
     struct app *a = app_of(s);
 
     identify_forget(a, q);
-    if (auth_on(a->auth)) identify_set_cookie(a, q, STR(""), 0);
+    if (auth_on(a->auth) || a->token.needed) identify_set_cookie(a, q, STR(""), 0);
     conn_reply(q->conn, 204, NULL, STR(""));
 }

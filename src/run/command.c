@@ -142,6 +142,16 @@ static bool not_approver(struct thread *t, struct command *c)
     return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
 }
 
+/* Without sign-in, a program of ours that can reach us must not answer for the person: net/starttoken.h. */
+static bool lacks_token(struct thread *t, struct command *c)
+{
+    bool answers = c->kind == CMD_DECIDE || c->kind == CMD_RESULT || c->kind == CMD_CLAIM || c->kind == CMD_SETTLE;
+    if (!answers || c->may_decide || !t->hub->setup.token) return false;
+    suspicious(t, c, "token_needed");
+    return refuse(t, c, 403, "token_needed", "This needs the token of this start: open the address that parley printed when it started "
+                  "(it ends in #token=...), or send that token as \"Authorization: Bearer ...\".");
+}
+
 static unsigned parked_count(const struct thread *t)
 {
     unsigned n = 0;
@@ -494,6 +504,7 @@ bool command_refused(struct thread *t, struct command *c)
 {
     struct call *call = c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
     c->answer = (struct answer){ 0 };
+    if (lacks_token(t, c)) return true;
     if (c->kind == CMD_RESULT) (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
     else if (!is_forged(t, c, call)) (void)is_decided(t, c, call);
     return c->answer.status >= 400;
@@ -671,6 +682,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 404, "unknown_thread", "There is no such conversation.");
     bool going_on = c->kind == CMD_MESSAGE || c->kind == CMD_RETRY || c->kind == CMD_ACTION;
     if (c->kind <= CMD_EXPIRE && (*e = expire_due(t, going_on))) return true;
+    if (lacks_token(t, c)) return true;
     switch (c->kind) {
     case CMD_CREATE: return handle_create(t, c, e);
     case CMD_MESSAGE: return handle_message(t, c, e);

@@ -56,7 +56,7 @@ struct command {
     struct log_name   log;
     bool              create;      /* make the thread when it is not there */
     struct str        by, via;     /* who, and by which door: "rest", "typed", "chat", "live" ... */
-    bool              may_decide;  /* DECIDE, SETTLE: the configuration lets `by` do that */
+    bool              may_decide;  /* DECIDE, SETTLE: the configuration lets `by` do that; hub_setup.token: RESULT, CLAIM, too */
     struct str        request_id;
     enum when_busy    when_busy;
 

@@ -31,6 +31,7 @@ struct hub_setup {               /* all borrowed: outlives the hub */
     unsigned         runs_max, threads_max;
     size_t           idle_bytes_max;     /* of all idle threads in memory together */
     struct quota    *quota;              /* what one principal may use; NULL: no limits */
+    bool             token;              /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
     unsigned         cancel_grace_ms;    /* 10 s: a tool that was told to stop must report within this */
 };
 

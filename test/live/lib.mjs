@@ -135,6 +135,7 @@ export async function serve(t, { config = {}, dir = t.folder(), env = {}, args =
     s.mayFail = mayFail;
     t.defer(() => s.end());
     s.port = await s.listening();
+    s.token = env.PARLEY_TOKEN ?? /#token=(\S+)/.exec(s.out)?.[1];       // whoever started it has it, and sends it
     return s;
 }
 
@@ -152,7 +153,7 @@ class Server {
     }
     #announced;
     async listening() {
-        const port = () => Number(/http:\/\/(?:\S*):(\d+)/.exec(this.out)?.[1] || 0);
+        const port = () => Number(/http:\/\/(?:\S*):(\d+)\S*\n/.exec(this.out)?.[1] || 0);
         await within(Promise.race([new Promise((yes) => { this.#announced = () => { if (port()) yes(); }; this.#announced(); }), this.gone]), 'the server to start');
         if (!port()) throw new Error(`the server did not start (${this.status}): ${this.err}`);
         return port();
@@ -196,7 +197,7 @@ const bytes = (body) => (body === undefined ? undefined : Buffer.isBuffer(body) 
 function send(server, method, at, body, headers) {
     const data = bytes(body);
     const q = http.request({ host: '127.0.0.1', port: server.port, method, path: at, agent: false,
-        headers: { ...(data && { 'content-type': 'application/json', 'content-length': data.length }), ...headers } });
+        headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...(data && { 'content-type': 'application/json', 'content-length': data.length }), ...headers } });
     const answered = new Promise((yes, no) => {
         q.on('response', yes);
         q.on('error', (e) => no(new Error(`${method} ${at}: ${e.message}; the server: ${server.status ?? 'runs'} ${server.err?.slice(-1500)}`)));

@@ -20,7 +20,7 @@ export class Ws {
         const ws = new Ws(net.connect(server.port, '127.0.0.1'));
         t?.defer(() => ws.socket.destroy());
         const key = randomBytes(16).toString('base64');
-        const lines = { Host: `127.0.0.1:${server.port}`, Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': 13, 'Sec-WebSocket-Key': key, ...headers };
+        const lines = { Host: `127.0.0.1:${server.port}`, Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': 13, 'Sec-WebSocket-Key': key, ...(server.token && { Authorization: `Bearer ${server.token}` }), ...headers };
         if (protocols.length) lines['Sec-WebSocket-Protocol'] = protocols.join(', ');
         ws.socket.write(`GET ${at} HTTP/1.1\r\n${Object.entries(lines).map(([k, v]) => `${k}: ${v}\r\n`).join('')}\r\n`);
         await within(ws.shaken, `the handshake of ${at}`);

@@ -9,6 +9,9 @@ import { isObject } from '../protocol';
 
 export class Unreachable extends Error {}
 
+/** Programs are told of headers; a person in front of a page needs the address. */
+export const tokenNeeded = 'Nothing was answered: open the address that parley printed when it started (it ends in #token=…), then try again.';
+
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -16,7 +19,7 @@ export class Refused extends Error {
     message: string,
     readonly body?: unknown,
   ) {
-    super(message);
+    super(code === 'token_needed' ? tokenNeeded : message);
   }
 }
 
@@ -121,6 +124,7 @@ export class Api {
   /** After a 409: the record, and what became of it in a sentence. */
   async decided(id: string): Promise<{ record: ApprovalRecord; words: string } | null> {
     const record = await this.approval(id).catch(() => null);
+    if (record?.status === 'pending') return null; // refused for another reason: it still waits
     return record && { record, words: `Decided already: ${record.status}${record.decided_by ? ` by ${record.decided_by}` : ''}.` };
   }
 

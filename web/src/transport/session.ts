@@ -723,6 +723,7 @@ export class Session implements LinkHost {
     try {
       await this.api.claim(thread, call.id, this.options.client);
     } catch (error) {
+      if (error instanceof Refused && error.code === 'token_needed') this.options.notice(error.message);
       if (error instanceof Refused) this.dispatch({ type: 'claim', tool_use_id: call.id, mine: false });
       else this.attempted.delete(call.id); // not reached: the next load tries again
       return;

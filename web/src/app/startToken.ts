@@ -1,0 +1,29 @@
+/* startToken.ts -- `#token=…` in the address that parley printed: exchanged for a cookie, and taken out of the address.
+ *
+ * It leaves the address before anything else happens, so that it is not in the history, a bookmark or a screenshot.
+ * A fragment is never sent to a server by itself. See src/net/starttoken.h for what it is good for.
+ */
+import { Refused } from '../transport/api';
+
+export interface Exchange {
+  taken: boolean;
+  /** A sentence for the person. */
+  problem?: string;
+}
+
+export async function takeStartToken(
+  at: Pick<Location, 'hash' | 'pathname' | 'search'>,
+  history: Pick<History, 'replaceState'>,
+  signIn: (token: string) => Promise<unknown>,
+): Promise<Exchange> {
+  const token = /^#token=([^&]+)$/.exec(at.hash)?.[1];
+  if (!token) return { taken: false };
+  history.replaceState(null, '', at.pathname + at.search);
+  try {
+    await signIn(token);
+    return { taken: true };
+  } catch (e) {
+    if (e instanceof Refused) return { taken: false, problem: e.message };
+    return { taken: false, problem: 'The server cannot be reached. Open the printed address again when it runs.' };
+  }
+}
