@@ -208,21 +208,51 @@ static const char *address_fault(struct str a)
     return "must be an address such as 10.0.0.7 or fd00::7, without a port or a mask";
 }
 
-static struct config_strs read_list(struct config_build *b, const char *key, const char *(*fault)(struct str))
+/* "https://app.example.org:8443", "[::1]", "app.localhost" -> the host alone, without port and brackets. */
+static struct str bare_host(struct str s)
+{
+    ptrdiff_t scheme = str_find(s, STR("://")), end;
+
+    if (scheme >= 0) s = str_from(s, (size_t)scheme + 3);
+    if (str_starts(s, STR("["))) {
+        end = str_find(s, STR("]"));
+        return end < 0 ? s : str_n(s.ptr + 1, (size_t)end - 1);
+    }
+    end = str_find(s, STR(":"));
+    return end < 0 || str_find(str_from(s, (size_t)end + 1), STR(":")) >= 0 ? s : str_cut(s, (size_t)end);
+}
+
+static bool is_here(struct str host)
+{
+    struct str under = STR(".localhost");      /* browsers look these up nowhere else */
+    bool       sub = host.len > under.len && str_eq_nocase(str_from(host, host.len - under.len), under);
+    return sub || config_host_is_loopback(host);
+}
+
+/* Listening on loopback is no protection when a proxy or a page elsewhere brings everybody in. An "auth" with a mistake in it is told of already. */
+static bool lets_others_in(const struct config_build *b, struct str name)
+{
+    return !jv_get(b->root, "auth") && !is_here(bare_host(name));
+}
+
+static struct config_strs read_list(struct config_build *b, const char *key, const char *(*fault)(struct str), const char *what)
 {
     const struct jv *list = jv_get(b->root, key);
 
     JV_EACH(v, list) {
         const char *why = v->type == JSON_STRING ? fault(v->str) : NULL;
         if (why) cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" %s", STR_ARG(str_cut(v->str, 80)), key, why);
+        else if (v->type == JSON_STRING && lets_others_in(b, v->str))
+            cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" is %s, and nobody has to say who they are: add \"auth\", or take it out",
+                    STR_ARG(str_cut(v->str, 80)), key, what);
     }
     return cfg_strs(b, list);
 }
 
 void cfg_read_origins(struct config_build *b)
 {
-    b->c->origins = read_list(b, "origins", origin_fault);
-    b->c->cors = read_list(b, "cors", origin_fault);
-    b->c->hosts = read_list(b, "hosts", host_fault);
-    b->c->proxies = read_list(b, "proxies", address_fault);
+    b->c->origins = read_list(b, "origins", origin_fault, "a page of another machine");
+    b->c->cors = read_list(b, "cors", origin_fault, "a page of another machine");
+    b->c->hosts = read_list(b, "hosts", host_fault, "a name for people on other machines");
+    b->c->proxies = read_list(b, "proxies", address_fault, "another machine that passes people on");
 }

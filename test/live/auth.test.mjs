@@ -310,7 +310,7 @@ test('a cross-site WebSocket is refused, whatever it carries', async (t) => {
 // --- other sites ------------------------------------------------------------------------------------------------------
 
 test('a name that was made to point here is not answered', async (t) => {
-    const server = await t.serve({ config: { hosts: ['chat.example.org'] } });
+    const server = await t.serve({ config: { hosts: ['chat.localhost'] } });
     for (const host of ['evil.example', `evil.example:${server.port}`, 'localhost.evil.example', '127.0.0.1.evil.example', '[::2]', '0.0.0.0', '2130706433']) {
         const r = await server.get('/v1/threads', { host });
         same([r.status, r.json.error.code, host], [421, 'unknown_host', host]);
@@ -318,7 +318,7 @@ test('a name that was made to point here is not answered', async (t) => {
         // Rebinding makes the page same-origin with itself.
         same((await server.post('/v1/chat/stream', { message: 'x' }, { host, origin: `http://${host}` })).status, 421);
     }
-    for (const host of ['localhost', `localhost:${server.port}`, 'LOCALHOST:1', '127.0.0.1', '[::1]:80', 'chat.example.org', 'Chat.Example.org:443'])
+    for (const host of ['localhost', `localhost:${server.port}`, 'LOCALHOST:1', '127.0.0.1', '[::1]:80', 'chat.localhost', 'Chat.LocalHost:443'])
         same([(await server.get('/v1/threads', { host })).status, host], [200, host]);
     same(server.log.filter((l) => l.event === 'request.refused' && l.why === 'unknown_host').length >= 21, true, 'told in the log');
     check(/^HTTP\/1.1 400/.test(await raw(server, 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n')), 'two names are none');

@@ -97,10 +97,10 @@ test('a wrong method is 405 with Allow, an unknown door 404', async (t) => {
 // --- Host and Origin -----------------------------------------------------------------------
 
 test('only known hosts are answered to', async (t) => {
-    const server = await t.serve({ config: { hosts: ['chat.example.org'] } });
+    const server = await t.serve({ config: { hosts: ['chat.localhost'] } });
     const ask = async (host) => (await server.get('/healthz', { host })).status;
-    for (const good of ['localhost', `localhost:${server.port}`, '127.0.0.1', '[::1]:80', 'chat.example.org', 'Chat.Example.ORG:443']) same([await ask(good), good], [200, good]);
-    for (const bad of ['evil.example', 'localhost.evil.example', 'chat.example.org.evil', '127.0.0.1.evil', 'x@localhost']) {
+    for (const good of ['localhost', `localhost:${server.port}`, '127.0.0.1', '[::1]:80', 'chat.localhost', 'Chat.LocalHost:443']) same([await ask(good), good], [200, good]);
+    for (const bad of ['evil.example', 'localhost.evil.example', 'chat.localhost.evil', '127.0.0.1.evil', 'x@localhost']) {
         const status = await ask(bad);
         check([421, 400].includes(status), `${bad}: ${status}`);
     }
@@ -108,12 +108,12 @@ test('only known hosts are answered to', async (t) => {
 });
 
 test('only the own page and listed origins may use a door', async (t) => {
-    const server = await t.serve({ config: { origins: ['https://app.example.org'] } });
+    const server = await t.serve({ config: { origins: ['https://app.localhost'] } });
     const ask = async (origin, host = `127.0.0.1:${server.port}`) => (await server.post('/v1/threads', {}, { origin, host })).status;
     same(await ask(`http://127.0.0.1:${server.port}`), 201);
-    same(await ask('https://app.example.org'), 201);
+    same(await ask('https://app.localhost'), 201);
     same(await ask(`http://localhost:${server.port}`, `localhost:${server.port}`), 201);
-    for (const bad of ['https://evil.example', 'http://127.0.0.1:1', 'null', 'https://app.example.org.evil', 'http://app.example.org', 'file://'])
+    for (const bad of ['https://evil.example', 'http://127.0.0.1:1', 'null', 'https://app.localhost.evil', 'http://app.localhost', 'file://'])
         same([await ask(bad), bad], [403, bad]);
     same((await server.get('/v1/threads')).json.threads.length, 3);
 });

@@ -140,8 +140,8 @@ TEST(config_reads_the_simple_keys)
 {
     good("{\"listen\":\"[::1]:9000\",\"store\":\"sqlite:x.db\",\"log\":\"debug\",\"system\":\"Be kind.\",\"max_iterations\":7,"
          "\"approvals\":{\"on_new_message\":\"hold\",\"expires\":0},\"demo\":{\"token_ms\":0},"
-         "\"limits\":{\"body\":2048,\"head_seconds\":0.5,\"tool_output\":1000},\"hosts\":[\"chat.example\"],"
-         "\"origins\":[\"https://example.org\"],\"cors\":[\"http://localhost:3000\"]}");
+         "\"limits\":{\"body\":2048,\"head_seconds\":0.5,\"tool_output\":1000},\"hosts\":[\"chat.localhost\"],"
+         "\"origins\":[\"https://localhost\"],\"cors\":[\"http://localhost:3000\"]}");
     CHECK_STR(c.host, "::1");
     CHECK(c.port == 9000 && c.log == LOG_DEBUG && c.max_iterations == 7 && c.hold && c.expires_s == 0);
     CHECK_STR(c.demo_ledger, "x.db.ledger.jsonl");
@@ -283,7 +283,7 @@ TEST(config_refuses_wrong_types_and_says_the_right_one)
     CHECK(refused("{\"max_iterations\":\"5\"}", 1, "without quotes"));
     CHECK(refused("{\"demo\":{\"tools\":\"yes\"}}", 1, "true or false"));
     CHECK(refused("{\"limits\":[]}", 1, "must be an object"));
-    CHECK(refused("{\"origins\":[\"https://a.b\",5]}", 1, "item 2 is a number"));
+    CHECK(refused("{\"origins\":[\"https://a.localhost\",5]}", 1, "item 2 is a number"));
     CHECK(refused("{\"system\":null}", 1, "not null"));
     CHECK(refused("{\"log\":\"inf\"}", 1, "did you mean \"info\""));
     CHECK(refused("{\"auth\":{\"keys\":[1]}}", 1, "list of objects"));
@@ -607,7 +607,7 @@ TEST(config_limits_each_principal_when_people_sign_in)
     good("{\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\",\"roles\":[\"approver\"]}]},\"approvals\":{\"who\":\"approver\"}}");
     CHECK(c.each.requests_per_minute == 1200 && c.each.runs == 50 && !c.each.tokens_per_day && c.approvers);
     config_done(&c);
-    good("{\"limits\":{\"per_principal\":{\"runs\":2,\"requests_per_minute\":0,\"tokens_per_day\":9000000000}},\"proxies\":[\"10.0.0.1\",\"fd00::1\"]}");
+    good("{\"limits\":{\"per_principal\":{\"runs\":2,\"requests_per_minute\":0,\"tokens_per_day\":9000000000}},\"proxies\":[\"127.0.0.1\",\"::1\"]}");
     CHECK(c.each.runs == 2 && !c.each.requests_per_minute && c.each.tokens_per_day == 9000000000 && c.proxies.count == 2);
     config_done(&c);
     good("{\"listen\":\"0.0.0.0:1\",\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\"}]}}");
@@ -644,6 +644,24 @@ TEST(config_refuses_auth_that_is_no_auth)
     CHECK(refused("{\"cors\":[\"example.org\"]}", 1, "must begin"));
     CHECK(refused("{\"hosts\":[\"http://a\"]}", 1, "host name alone"));
     CHECK(refused("{\"hosts\":[\"a:80\"]}", 1, "without a port"));
+}
+
+TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
+{
+    CHECK(refused("{\n\"hosts\":[\"localhost\",\"chat.example.org\"]}", 2, "\"chat.example.org\" in \"hosts\" is a name for people on other machines"));
+    CHECK(refused("{\"hosts\":[\"notlocalhost\"]}", 1, "add \"auth\""));
+    CHECK(refused("{\"hosts\":[\"[fd00::7]\"]}", 1, "add \"auth\""));
+    CHECK(refused("{\"origins\":[\"https://app.example.org\"]}", 1, "\"origins\" is a page of another machine"));
+    CHECK(refused("{\"origins\":[\"http://localhost.example.org:3000\"]}", 1, "add \"auth\""));
+    CHECK(refused("{\"cors\":[\"http://192.168.0.7:3000\"]}", 1, "\"cors\" is a page of another machine"));
+    CHECK(refused("{\"proxies\":[\"10.0.0.7\"]}", 1, "another machine that passes people on"));
+    CHECK(refused("{\"proxies\":[\"fd00::7\"]}", 1, "add \"auth\""));
+    good("{\"hosts\":[\"app.localhost\",\"127.0.0.2\",\"[::1]\"],\"origins\":[\"http://[::1]:3000\",\"http://127.0.0.1:3000\"],"
+         "\"cors\":[\"http://localhost:3000\",\"https://x.localhost\"],\"proxies\":[\"127.0.0.1\",\"::1\"]}");
+    config_done(&c);
+    good("{\"hosts\":[\"chat.example.org\"],\"origins\":[\"https://app.example.org\"],\"cors\":[\"https://app.example.org\"],\"proxies\":[\"10.0.0.7\"],"
+         "\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\"}]}}");
+    config_done(&c);
 }
 
 /* --- explaining ---------------------------------------------------------------------------------------- */
