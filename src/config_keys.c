@@ -119,6 +119,7 @@ static const struct row ROWS[] = {
     { "limits.head", K_BYTES, "16384", "A request's line and headers.", 1 * KIB, 1 * MIB, AT(KEEP_SIZE, limits.head_max) },
     { "limits.body", K_BYTES, "8388608", "A request's body.", 1 * KIB, 1 * GIB, AT(KEEP_SIZE, limits.body_max) },
     { "limits.bodies", K_BYTES, "268435456", "All bodies in flight together.", 1 * KIB, 1024 * GIB, AT(KEEP_SIZE, limits.bodies_max) },
+    { "limits.answers", K_BYTES, "67108864", "All long answers together that wait for slow readers.", 64 * KIB, 1024 * GIB, AT(KEEP_SIZE, limits.answers_max) },
     { "limits.message", K_BYTES, "1048576", "One WebSocket message.", 1 * KIB, 1 * GIB, AT(KEEP_SIZE, limits.message_max) },
     { "limits.head_seconds", K_SECONDS, "10", "A request's head must be there within.", 0.01, 3600, AT(KEEP_MS, limits.head_ms) },
     { "limits.body_seconds", K_SECONDS, "30", "A whole request must be there within.", 0.01, 3600, AT(KEEP_MS, limits.body_ms) },

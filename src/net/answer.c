@@ -122,9 +122,17 @@ static void decide_close(struct conn *c)
 
 void conn_reply(struct conn *c, int status, const char *type, struct str body)
 {
+    bool is_long = type && body.len > CONN_OUT_MAX && !is_head(c);
+
     must(c->state == CONN_HANDLING);           /* else it has been answered already */
     decide_close(c);
+    if (is_long && !out_hold(c, body.len)) {
+        conn_header(c, "Retry-After", STR("1"));
+        conn_error(c, 503, "busy", "Too many long answers are waiting for their readers; try again.");
+        return;
+    }
     write_reply(c, status, type, type ? body : STR(""));
+    if (is_long) out_direct(c);                /* for most readers that is all: nothing is kept until the end of the turn */
 }
 
 void conn_reply_static(struct conn *c, int status, const char *type, struct str body)
@@ -222,7 +230,7 @@ static struct wsock *wsock_new(struct conn *c, struct ws_peer *peer)
     struct wsock *w = mem_alloc(sizeof *w);
 
     if (!w) return NULL;
-    ws_init(&w->ws, c->server->limits.message_max);
+    ws_init(&w->ws, c->stranger ? STRANGER_MESSAGE_MAX : c->server->limits.message_max);
     w->peer = peer;
     w->ping_ms = conn_now(c) + c->server->limits.ping_ms;
     return w;

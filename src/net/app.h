@@ -52,7 +52,7 @@ struct str identify_bearer(const struct request *q);                /* STR_NONE:
 bool identify_https(const struct app *a, const struct request *q);  /* as a proxy we believe says */
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
 void identify_forget(struct app *a, struct request *q);             /* ends the request's session */
-void identify_until(struct conn *c, const struct principal *p);     /* its streams end when his proof does */
+void identify_until(struct conn *c, const struct principal *p);     /* he is known now; its streams end when his proof does */
 /* One more log line about somebody who is not known? Those that are not written are counted, and the count is. */
 bool may_complain(struct app *a);
 void identify_failed(const struct conn *c, const char *why, struct str path);

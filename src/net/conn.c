@@ -30,18 +30,33 @@ void conn_set_state(struct conn *c, enum conn_state state)
 {
     c->state = (uint8_t)state;
     c->since_ms = conn_now(c);
+    if (state != CONN_HEAD) list_remove(&c->idle);           /* a head that does not come to its end is as good as none */
+    if (state == CONN_IDLE) list_add(&c->server->idle, &c->idle);
     deadline_update(c);
 }
 
 bool conn_count(struct conn *c, size_t *counted, size_t now)
 {
     struct server *s = c->server;
+    size_t        *sum = c->stranger ? &s->strangers : &s->bodies;
 
     bool grew = now > *counted;
 
-    s->bodies = s->bodies - *counted + now;
+    *sum = *sum - *counted + now;
     *counted = now;
-    return !grew || s->bodies <= s->limits.bodies_max;      /* who did not ask for more is not to blame */
+    return !grew || *sum <= (c->stranger ? STRANGERS_MAX : s->limits.bodies_max);      /* who did not ask for more is not to blame */
+}
+
+void conn_stranger(struct conn *c, bool stranger)
+{
+    struct server *s = c->server;
+    size_t         now = (c->exchange ? c->exchange->counted : 0) + (c->wsock ? c->wsock->counted : 0);
+
+    if (c->stranger == stranger) return;
+    c->stranger = stranger;
+    *(stranger ? &s->bodies : &s->strangers) -= now;
+    *(stranger ? &s->strangers : &s->bodies) += now;
+    if (c->wsock) c->wsock->ws.message.max = stranger ? STRANGER_MESSAGE_MAX : s->limits.message_max;
 }
 
 /* --- exchanges -------------------------------------------------------------------- */
@@ -100,6 +115,8 @@ void conn_kill(struct conn *c)
     if (c->state == CONN_CLOSED) return;
     must(!c->in_handler);                      /* rule 1 */
     c->state = CONN_CLOSED;
+    list_remove(&c->idle);
+    out_unhold(c);
     deadline_remove(c);
     loop_undirty(&c->dirty);
     tell_gone(c);
@@ -134,6 +151,13 @@ void conn_refuse(struct conn *c, int status, const char *code, const char *text)
 
 /* --- requests --------------------------------------------------------------------------- */
 
+static bool no_room(struct conn *c)
+{
+    conn_header(c, "Retry-After", STR("1"));
+    conn_error(c, 503, "too_many_connections", "The server has no room for another connection; try again.");
+    return false;
+}
+
 /* False: the guard has answered. It is asked once for each request. */
 static bool guard_passes(struct conn *c, const struct route *r)
 {
@@ -143,6 +167,8 @@ static bool guard_passes(struct conn *c, const struct route *r)
     if (x->guarded) return true;
     x->guarded = true;
     x->request.access = r ? r->access : 0;
+    if (c->refused) x->http1.keep_alive = false;
+    if (c->refused && !(x->request.access & ROUTE_VITAL)) return no_room(c);
     return !s->guard || s->guard(s, &x->request);
 }
 
@@ -159,7 +185,7 @@ static bool guard_before_body(struct conn *c)
     c->in_handler = true;
     bool passes = guard_passes(c, route_find(c->server->routes, &c->exchange->request).route);
     c->in_handler = false;
-    p->keep_alive = keep;
+    p->keep_alive = keep && !c->refused;
     if (!passes) return false;
     c->state = CONN_HEAD;
     c->since_ms = since;
@@ -361,6 +387,8 @@ struct conn *conn_new(struct server *s)
     c->server = s;
     c->dirty.flush = conn_flush;
     list_init(&c->wheel);
+    list_init(&c->idle);
+    list_init(&c->holding);
     list_init(&c->dirty.node);
     buf_init(&c->out, 0);
     buf_init(&c->in, READ_MAX);
@@ -370,6 +398,7 @@ struct conn *conn_new(struct server *s)
 void conn_begin(struct conn *c)
 {
     c->since_ms = c->sent_ms = conn_now(c);
+    list_add(&c->server->idle, &c->idle);
     deadline_add(c);
     update_reading(c);
 }

@@ -20,7 +20,10 @@
  * Limits and deadlines come from struct net_limits: head within head_ms, body
  * within body_ms of the request's first byte in total (not per read), keep-alive
  * idle_ms, a stream that takes no bytes for write_ms is closed. All bodies in
- * flight together are capped (503 beyond).
+ * flight together are capped (503 beyond), those of strangers much lower; so are all
+ * whole answers that wait for slow readers. When there are too many connections, one
+ * that has asked for nothing makes room; when all are busy, only routes marked
+ * ROUTE_VITAL are answered on the few beyond the cap, and 503 elsewhere.
  */
 #ifndef PARLEY_CONN_H
 #define PARLEY_CONN_H
@@ -39,6 +42,7 @@ struct net_limits {
     size_t   head_max;             /* 16 KiB */
     size_t   body_max;             /* 8 MiB */
     size_t   bodies_max;           /* 256 MiB, all in flight */
+    size_t   answers_max;          /* 64 MiB, all whole answers beyond CONN_OUT_MAX that wait for their readers */
     size_t   message_max;          /* 1 MiB, one WebSocket message */
     unsigned head_ms, body_ms;     /* 10 s, 30 s */
     unsigned idle_ms;              /* 60 s between requests */
@@ -69,7 +73,8 @@ struct str request_query(const struct request *q, const char *name);            
 
 /* Headers to add, before answering: Parley-Thread and the like. CR, LF and NUL in values are a bug (must). */
 void conn_header(struct conn *c, const char *name, struct str value);
-/* A whole answer. `type` NULL: no body. The bytes are copied. */
+/* A whole answer. `type` NULL: no body. The bytes are copied. A long one (CONN_OUT_MAX) becomes 503 while answers_max are held for
+ * slow readers, unless one that was slow for long can be ended. */
 void conn_reply(struct conn *c, int status, const char *type, struct str body);
 /* The same for bytes that live for ever (the embedded UI): not copied, so a slow reader of a large file costs no more than any other. */
 void conn_reply_static(struct conn *c, int status, const char *type, struct str body);
@@ -124,6 +129,9 @@ void conn_hold(struct conn *c, struct conn_hold *h);
 /* A stream or a WebSocket must end in so many ms (to within a second), because the proof of who its reader is ends then:
  * a stream is cut off, a WebSocket closed with 4401. 0: it need not. Counts from the latest request. */
 void conn_until(struct conn *c, uint64_t in_ms);
+/* Nobody knows (any more) who this is: what it sends counts towards a small budget of all strangers, and a WebSocket message
+ * of it must be short. Counts until it is said otherwise. */
+void conn_stranger(struct conn *c, bool stranger);
 bool conn_is_loopback(const struct conn *c);
 struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
 struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
@@ -132,6 +140,7 @@ struct server  *conn_server(const struct conn *c);
 /* --- the server ------------------------------------------------------------------ */
 
 typedef void (*handler)(struct server *s, struct request *q);
+enum { ROUTE_VITAL = 1 << 16 };      /* in `access`: answered also while there is no room for connections */
 struct route { const char *method, *pattern; handler run; unsigned access; };   /* access: the guard's business; "/v1/threads/{}/events"; {} is one segment; a last "*" takes the rest */
 
 struct server_setup {

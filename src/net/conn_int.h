@@ -33,7 +33,9 @@ enum {
     READ_AHEAD    = 4 * 1024,           /* one read while nothing can be done with it */
     LINGER_MAX    = 16 * 1024 * 1024,   /* unread body drained after an early answer, so that the client sees it */
     LINGER_MS     = 3000,
-    REFUSED_MAX   = 64,                 /* connections over the cap that are told so at one time; others are just closed */
+    REFUSED_MAX   = 64,                 /* connections over the cap at one time, which get 503 and vital answers; others are just closed */
+    STRANGERS_MAX = 4 * 1024 * 1024,    /* bodies and messages of all who have not said who they are */
+    STRANGER_MESSAGE_MAX = 16 * 1024,   /* one WebSocket message of one of them: a token fits */
     WHEEL_SLOTS   = 64,
     WHEEL_TICK_MS = 1000,               /* the coarsest tick; finer when a limit is short */
 };
@@ -88,6 +90,10 @@ struct conn {
     uv_tcp_t          tcp;         /* first: libuv's handle is the conn */
     struct server    *server;
     struct list       wheel;       /* in a slot of the server's wheel: all open connections are */
+    struct list       idle;        /* in server.idle: no request has come whole since it was put there */
+    struct list       holding;     /* in server.holders: `held` bytes of a whole answer wait for its reader */
+    size_t            held;
+    uint64_t          held_ms;     /* since when */
     struct loop_dirty dirty;
     struct exchange  *exchange;    /* HEAD to ANSWERED */
     struct source    *source;      /* STREAM, WS */
@@ -106,7 +112,9 @@ struct conn {
     uint32_t          drained;     /* bytes thrown away while lingering */
     uint8_t           peer[16];    /* address; IPv4 in the first four */
     uint8_t           state;       /* enum conn_state */
-    bool              ip6 : 1, loopback : 1, refused : 1;
+    bool              ip6 : 1, loopback : 1;
+    bool              refused : 1;         /* over the cap: gets vital answers and 503 */
+    bool              stranger : 1;        /* conn_stranger */
     bool              reading : 1, eof : 1;
     bool              close_after : 1;     /* this answer is the last one */
     bool              chunked : 1, no_body : 1;
@@ -128,11 +136,15 @@ struct server {
     uint64_t    tick_ms, tick, began_ms;
 
     unsigned    connections;     /* open sockets */
-    unsigned    refused;         /* of them: over the cap, being told so */
+    unsigned    refused;         /* of them: over the cap */
+    struct list idle;            /* connections that could make room, the oldest first */
     unsigned    streams;
     unsigned    handles;         /* libuv handles of ours that are not closed yet, connections not counted */
     unsigned    port;
     size_t      bodies;          /* bytes of bodies and messages in flight */
+    size_t      strangers;       /* the same of who is not known; not in `bodies` */
+    size_t      answers;         /* bytes of whole answers that wait for slow readers */
+    struct list holders;         /* these readers, the slowest first */
     struct map  addresses;
     bool        draining, closing, listening;
     bool        spare_busy, waiting;      /* `spare` is closing; another connection waits for it */
@@ -165,6 +177,8 @@ void out_push(struct conn *c);                             /* pulls once and wri
 void out_direct(struct conn *c);                           /* writes `out` alone, without asking the source */
 bool out_clear(const struct conn *c);                      /* nothing waits to be written */
 void out_end_source(struct conn *c);                       /* calls gone, once */
+bool out_hold(struct conn *c, size_t len);                 /* a whole answer of so many bytes may wait for its reader; false: too many do */
+void out_unhold(struct conn *c);                           /* it is gone */
 
 /* wsconn.c */
 void wsconn_read(struct conn *c, char *at, size_t len);

@@ -164,6 +164,7 @@ static bool check_stranger(struct app *a, struct request *q)
     q->principal = &a->local;
     if (!auth_on(a->auth)) return true;
     q->principal = NULL;
+    conn_stranger(q->conn, true);
     if (!request_header(q, "transfer-encoding").ptr && (!length.ptr || (str_to_u64(length, &len) && len <= 2 * JWT_MAX))) return true;
     return refuse(q, 413, "too_large", "That is more than a token.");
 }
@@ -176,7 +177,10 @@ static bool check_principal(struct app *a, struct request *q)
     enum identity who = identify(a, q, &why);
     bool          later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
     if (who == IDENTITY_KNOWN) return check_role(a, q);
-    if (later) return true;
+    if (later) {
+        conn_stranger(q->conn, true);
+        return true;
+    }
     switch (who) {
     case IDENTITY_FOREIGN:
         return refuse_and_log(q, 403, "foreign_origin", "Another site may not use your sign-in.", request_header(q, "sec-fetch-site"));

@@ -177,6 +177,7 @@ enum identity identify(struct app *a, struct request *q, const char **why)
 void identify_until(struct conn *c, const struct principal *p)
 {
     int64_t left = p->until_s * 1000 - clock_wall_ms();
+    conn_stranger(c, false);
     conn_until(c, !p->until_s ? 0 : left < 1 ? 1 : (uint64_t)left);
 }
 

@@ -31,6 +31,41 @@ void out_end_source(struct conn *c)
     src->gone(src);
 }
 
+/* --- whole answers that wait ---------------------------------------------------------- */
+
+void out_unhold(struct conn *c)
+{
+    if (!c->held) return;
+    c->server->answers -= c->held;
+    c->held = 0;
+    list_remove(&c->holding);
+}
+
+/* Ends the reader that has kept its answer waiting for longest, if that is long: honest ones on poor lines are given a while. */
+static bool end_slowest(struct server *s)
+{
+    struct conn *c = list_empty(&s->holders) ? NULL : LIST_ITEM(s->holders.next, struct conn, holding);
+
+    if (!c || conn_now(c) - c->held_ms < s->limits.write_ms / 4) return false;
+    out_unhold(c);
+    conn_doom(c);
+    return true;
+}
+
+bool out_hold(struct conn *c, size_t len)
+{
+    struct server *s = c->server;
+
+    /* One alone is always possible, however long it is. */
+    while (s->answers && s->answers + len > s->limits.answers_max)
+        if (!end_slowest(s)) return false;
+    c->held = len;
+    c->held_ms = conn_now(c);
+    s->answers += len;
+    list_add(&s->holders, &c->holding);
+    return true;
+}
+
 /* --- pulling ------------------------------------------------------------------------ */
 
 static enum pull ask(struct conn *c, struct buf *out, size_t room)
@@ -101,6 +136,7 @@ static void on_written(uv_write_t *req, int status)
     c->blocked = NULL;
     buf_done(&b->bytes);
     mem_free(b);
+    out_unhold(c);
     if (c->state == CONN_CLOSED) return;
     if (status < 0) { conn_kill(c); return; }
     c->sent_ms = conn_now(c);
@@ -156,8 +192,10 @@ static void write_all(struct conn *c, const struct buf *more)
     if (n == UV_EAGAIN) n = 0;
     if (n < 0) { conn_doom(c); return; }
     if (n > 0) c->sent_ms = conn_now(c);
-    if ((size_t)n == all) buf_done(&c->out);
-    else if (keep_rest(c, (size_t)n, more)) conn_doom(c);
+    if ((size_t)n == all) {
+        buf_done(&c->out);
+        out_unhold(c);
+    } else if (keep_rest(c, (size_t)n, more)) conn_doom(c);
 }
 
 void out_direct(struct conn *c)

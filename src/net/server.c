@@ -2,8 +2,8 @@
  *
  * Descriptors: at start the limit of open files is raised and the connection cap
  * lowered until both fit with DESCRIPTORS_KEPT to spare, so that a flood of
- * connections is answered with 503 and never takes the files of the store. Should
- * they run out all the same, libuv gives up a descriptor it keeps for that,
+ * connections never takes the files of the store: over the cap, connections that have
+ * asked for nothing are closed, oldest first, then 503 is answered. Should they run out all the same, libuv gives up a descriptor it keeps for that,
  * accepts and closes what waits, and takes the reserve back; so it does not spin.
  *
  * Socket options are set once on the listener; Linux hands them to every
@@ -22,13 +22,14 @@ enum {
     DESCRIPTORS_KEPT = 128,          /* store, logs, tools, upstream */
     NOTSENT_MAX      = 64 * 1024,    /* unsent bytes in the kernel: what waits there is stale and costs memory, too */
     COMPLAIN_MS      = 1000,         /* at most one log line about refusals in so long */
+    LOOK_MAX         = 32,           /* of the oldest idle connections, when one must go */
 };
 
 void net_limits_default(struct net_limits *l)
 {
     *l = (struct net_limits){
         .head_max = 16 * 1024, .body_max = 8 * 1024 * 1024, .bodies_max = 256 * 1024 * 1024,
-        .message_max = 1024 * 1024, .head_ms = 10000, .body_ms = 30000, .idle_ms = 60000, .write_ms = 30000,
+        .answers_max = 64 * 1024 * 1024, .message_max = 1024 * 1024, .head_ms = 10000, .body_ms = 30000, .idle_ms = 60000, .write_ms = 30000,
         .ping_ms = 30000, .connections = 10000, .per_address = 1000,
     };
 }
@@ -137,6 +138,36 @@ static void turn_away(struct server *s)
     uv_close((uv_handle_t *)&s->spare, on_spare_closed);
 }
 
+/* Who has asked for nothing for longest; among the oldest, the one whose address has most connections. */
+static struct conn *who_can_go(struct server *s, const struct conn *newcomer, bool refused)
+{
+    struct conn *best = NULL;
+    unsigned     looked = 0;
+
+    LIST_EACH(n, &s->idle) {
+        struct conn *c = LIST_ITEM(n, struct conn, idle);
+        if (looked++ == LOOK_MAX) break;
+        if (c == newcomer || c->refused != refused || !out_clear(c) || c->in.len) continue;
+        if (!best || (c->address && c->address->count > (best->address ? best->address->count : 0))) best = c;
+    }
+    return best;
+}
+
+/* There are too many. Whoever sits there without a request makes room; when all are busy, this one is let in beyond
+ * the cap, for what is vital and to be told 503; and of those, too, the silent ones make room. */
+static void squeeze_in(struct conn *c)
+{
+    struct server *s = c->server;
+    struct conn   *other = who_can_go(s, c, false);
+
+    if (other) { conn_kill(other); return; }
+    complain(s, "net.refused", "too_many_connections");
+    c->refused = true;
+    if (++s->refused <= REFUSED_MAX) return;
+    other = who_can_go(s, c, true);
+    conn_kill(other ? other : c);
+}
+
 static void refuse_connection(struct conn *c, int status, const char *code, const char *text)
 {
     struct server *s = c->server;
@@ -153,10 +184,8 @@ static void admit(struct conn *c)
     bool           known = address_enter(c);
 
     conn_begin(c);
-    if (s->connections - s->refused > s->limits.connections)
-        refuse_connection(c, 503, "too_many_connections", "The server has no room for another connection; try again.");
-    else if (!known)
-        refuse_connection(c, 429, "too_many_connections", "There are too many connections from this address.");
+    if (!known) refuse_connection(c, 429, "too_many_connections", "There are too many connections from this address.");
+    else if (s->connections - s->refused > s->limits.connections) squeeze_in(c);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -265,6 +294,8 @@ static struct server *server_new(const struct server_setup *setup)
     s->guard = setup->guard;
     s->app = setup->app;
     map_init(&s->addresses);
+    list_init(&s->idle);
+    list_init(&s->holders);
     buf_init(&s->scratch, 0);
     if (!buf_room(&s->scratch, CONN_OUT_MAX)) { mem_free(s); return NULL; }
     must(uv_tcp_init(&s->loop->uv, &s->listener) == 0);

@@ -82,6 +82,8 @@ static void post_echo(struct server *s, struct request *q)
     conn_reply(q->conn, 200, "application/octet-stream", q->body);
 }
 
+static void get_vital(struct server *s, struct request *q) { net.handled++; conn_reply(q->conn, 200, "text/plain", STR("alive")); }
+
 static void get_name(struct server *s, struct request *q)
 {
     struct str x = request_query(q, "x");
@@ -126,6 +128,12 @@ static void get_ws(struct server *s, struct request *q)
 {
     net.spring.ws = true;
     if (conn_upgrade(q->conn, STR_NONE, &net.spring.source, &net.socket.peer)) net.socket.conn = q->conn;
+}
+
+static void get_ws_stranger(struct server *s, struct request *q)
+{
+    conn_stranger(q->conn, true);
+    get_ws(s, q);
 }
 
 static void get_ws_hello(struct server *s, struct request *q)
@@ -187,6 +195,7 @@ static bool guard(struct server *s, struct request *q)
 }
 
 static const struct route routes[] = {
+    { "GET", "/vital", get_vital, ROUTE_VITAL }, { "GET", "/ws/stranger", get_ws_stranger },
     { "GET", "/hello", get_hello },           { "POST", "/echo", post_echo },
     { "GET", "/names/{name}", get_name },     { "DELETE", "/names/{}", get_name },
     { "GET", "/later", get_later },           { "GET", "/forgotten", get_forgotten },
@@ -224,7 +233,7 @@ void net_down(void)
     server_close(net.server, on_server_closed, NULL);
     net_until(net.closed);
     CHECK(server_streams(net.server) == 0);
-    CHECK(net.server->bodies == 0);
+    CHECK(net.server->bodies == 0 && net.server->strangers == 0 && net.server->answers == 0);
     server_free(net.server);
     while (net.peers) {
         struct peer *p = net.peers;

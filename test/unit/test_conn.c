@@ -458,6 +458,90 @@ TEST(a_held_request_has_no_deadline)
     net_down();
 }
 
+/* /big is 8 MiB; its reader takes nothing. */
+static struct peer *deaf_reader(void)
+{
+    struct peer *p = peer_open();
+    size_t       before = net.server->answers;
+    p->deaf = true;
+    peer_say(p, BIG);
+    net_until(net.server->answers > before);
+    return p;
+}
+
+TEST(long_answers_of_slow_readers_share_one_budget)
+{
+    struct net_limits l;
+    net_limits_default(&l);
+    l.answers_max = 20 << 20;
+    net_up(&l);
+    struct peer *a = deaf_reader();
+    deaf_reader();
+    struct peer *p = ask(BIG);
+    net_until(peer_has(p, "HTTP/1.1 503 "));
+    CHECK(peer_has(p, "Retry-After: 1\r\n") && peer_has(p, "\"busy\"") && net.server->answers == 16u << 20);
+    peer_forget(p);
+    peer_say(p, HELLO);
+    net_until(peer_has(p, "hi"));                         /* short ones are none of it */
+    a->deaf = false;
+    net_until(a->got.len > 8u << 20);
+    CHECK(net.server->answers == 8u << 20);
+    peer_forget(p);
+    peer_say(p, BIG);
+    net_until(p->got.len > 8u << 20);
+    CHECK(peer_has(p, "HTTP/1.1 200 ") && net.server->answers == 8u << 20);
+    net_down();
+    CHECK(net.cancelled == 0);
+}
+
+TEST(an_answer_longer_than_the_budget_goes_out_alone)
+{
+    struct net_limits l;
+    net_limits_default(&l);
+    l.answers_max = 1 << 20;
+    net_up(&l);
+    struct peer *p = ask(BIG);
+    net_until(p->got.len > 8u << 20);
+    CHECK(peer_has(p, "HTTP/1.1 200 ") && net.server->answers == 0);
+    net_down();
+}
+
+TEST(a_reader_that_is_slow_for_long_makes_room_for_others)
+{
+    struct net_limits l = net_short();
+    l.answers_max = 1 << 20;
+    l.write_ms = 400;
+    net_up(&l);
+    deaf_reader();
+    struct peer *p = ask(BIG);
+    net_until((p->got.len > 0 && !peer_has(p, "HTTP/1.1 200 ") ? (peer_forget(p), peer_say(p, BIG)) : (void)0, p->got.len > 8u << 20));
+    net_down();
+}
+
+/* What a stranger sends is not counted where it would keep known people out. */
+TEST(strangers_have_a_small_budget_of_their_own)
+{
+    struct net_limits l;
+    net_limits_default(&l);
+    net_up(&l);
+    struct peer *p = peer_upgrade("/ws/stranger");
+    static char  text[STRANGER_MESSAGE_MAX];
+    memset(text, 'x', sizeof text);
+    peer_frame(p, 0x01, text, sizeof text / 2);           /* not finished */
+    net_until(net.server->strangers > 0);
+    CHECK(net.server->bodies == 0);
+    conn_stranger(net.socket.conn, false);                /* he said who he is */
+    CHECK(net.server->strangers == 0 && net.server->bodies > 0);
+    static char  large[3 * STRANGER_MESSAGE_MAX];
+    memset(large, 'x', sizeof large);
+    peer_frame(p, 0x80, large, sizeof large);
+    net_until(net.socket.messages == 1);
+    conn_stranger(net.socket.conn, true);
+    peer_frame(p, 0x81, large, sizeof large);
+    net_until(peer_has(p, "too big"));
+    net_down();
+}
+
 TEST(a_reader_that_takes_nothing_is_cut_off)
 {
     struct net_limits l = net_short();
@@ -472,26 +556,68 @@ TEST(a_reader_that_takes_nothing_is_cut_off)
 
 /* --- how many ------------------------------------------------------------------------------- */
 
-TEST(a_connection_over_the_cap_is_told_503)
+static struct net_limits only(unsigned connections)
 {
     struct net_limits l;
     net_limits_default(&l);
-    l.connections = 3;
+    l.connections = connections;
+    return l;
+}
+
+TEST(a_connection_over_the_cap_is_told_503)
+{
+    struct net_limits l = only(3);
     net_up(&l);
     struct peer *in[3];
-    for (int i = 0; i < 3; i++) in[i] = peer_open();
-    net_until(server_connections(net.server) == 3);
+    for (int i = 0; i < 3; i++) in[i] = ask("GET /own HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    net_until(net.begun == 3);
     struct peer *p = ask(HELLO);
     net_until(p->eof);
-    CHECK(peer_has(p, "HTTP/1.1 503 ") && peer_has(p, "\"too_many_connections\"") && !p->reset);
-    peer_say(in[0], HELLO);
-    net_until(peer_has(in[0], "hi"));
-    for (int i = 0; i < 200; i++) peer_open();            /* more than are told */
+    CHECK(peer_has(p, "HTTP/1.1 503 ") && peer_has(p, "\"too_many_connections\"") && peer_has(p, "Retry-After: 1\r\n") && !p->reset);
+    for (int i = 0; i < 200; i++) peer_open();            /* more than are kept */
     net_until(net.server->refused <= REFUSED_MAX && server_connections(net.server) <= 3 + REFUSED_MAX);
+    p = ask(HELLO);
+    net_until(p->eof);
+    CHECK(peer_has(p, "HTTP/1.1 503 "));                  /* the silent ones among them made room */
     peer_close(in[1]);
     net_until(server_connections(net.server) - net.server->refused == 2);
     p = ask(HELLO);
     net_until(peer_has(p, "\r\n\r\nhi"));
+    net_down();
+}
+
+TEST(a_vital_answer_is_given_when_there_is_no_room)
+{
+    struct net_limits l = only(1);
+    net_up(&l);
+    ask(LATER);
+    net_until(net.held);
+    for (int i = 0; i < 2 * REFUSED_MAX; i++) peer_open();
+    struct peer *p = ask("GET /vital HTTP/1.1\r\nHost: localhost\r\n\r\n"), *post = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+    net_until(p->eof && post->eof);
+    CHECK(peer_has(p, "HTTP/1.1 200 ") && peer_has(p, "Connection: close\r\n") && peer_has(p, "alive"));
+    CHECK(peer_has(post, "HTTP/1.1 503 ") && net.handled == 1);
+    net_down();
+}
+
+TEST(who_asks_for_nothing_makes_room_the_oldest_first)
+{
+    struct net_limits l = only(3);
+    net_up(&l);
+    struct peer *busy = ask(LATER);
+    net_until(net.held);
+    struct peer *silent = peer_open();
+    net_until(server_connections(net.server) == 2);
+    struct peer *slow = ask("GET /hello HTTP/1.1\r\nHost: lo");
+    net_until(server_connections(net.server) == 3);
+    for (int i = 0; i < 10; i++) {
+        struct peer *p = ask(HELLO);
+        net_until(peer_has(p, "hi"));
+        CHECK(silent->eof && !busy->eof && (i > 0) == slow->eof);
+    }
+    CHECK(silent->got.len == 0 && net.server->refused == 0);
+    conn_reply(net.held, 200, "text/plain", STR("late"));
+    net_until(peer_has(busy, "late"));
     net_down();
 }
 
