@@ -16,6 +16,7 @@ static const char HELP[] =
     "                             serve the doors and the page (default http://127.0.0.1:8000)\n"
     "  parley check [--config FILE]\n"
     "                             check a configuration and explain what it means\n"
+    "  parley health [URL]        ask a running server whether it is alive (default http://127.0.0.1:8000)\n"
     "  parley models [--config FILE] [--check]\n"
     "                             list the models; --check asks each for one token\n"
     "  parley tools [--config FILE]\n"
@@ -53,7 +54,7 @@ static int run(const struct command_line *c, int argc, char **argv)
 static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve }, { "check", cli_check }, { "models", cli_models }, { "tools", cli_tools }, { "key", cli_key } };
+        { "serve", cli_serve }, { "check", cli_check }, { "health", cli_health }, { "models", cli_models }, { "tools", cli_tools }, { "key", cli_key } };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
         if (strcmp(name, COMMANDS[i].name) == 0) return run(&COMMANDS[i], argc - 2, argv + 2);

@@ -32,7 +32,7 @@ struct serve {
     struct app        app;
     struct server    *server;
     char              token[START_TOKEN_MAX + 1];      /* to be printed, once */
-    uv_signal_t       term, intr;
+    uv_signal_t       term, intr, hup;
     struct loop_timer deadline, tell;
     struct store_list counts;
     unsigned          parts;             /* that are still being taken apart */
@@ -152,14 +152,24 @@ static void on_signal(uv_signal_t *h, int signum)
     hub_drain(s->hub, on_drained, s);
 }
 
+/* A terminal that goes away, or an operator who expects the configuration to be read again: neither is a reason to end. */
+static void on_hangup(uv_signal_t *h, int signum)
+{
+    (void)h;
+    (void)signum;
+    log_line(LOG_INFO, "serve.hangup", "note", "SIGHUP does nothing; a changed configuration is read at the next start", NULL);
+}
+
 static void watch_signals(struct serve *s)
 {
     signal(SIGPIPE, SIG_IGN);
     uv_signal_init(&s->loop.uv, &s->term);
     uv_signal_init(&s->loop.uv, &s->intr);
+    uv_signal_init(&s->loop.uv, &s->hup);
     s->term.data = s->intr.data = s;
     uv_signal_start(&s->term, on_signal, SIGTERM);
     uv_signal_start(&s->intr, on_signal, SIGINT);
+    uv_signal_start(&s->hup, on_hangup, SIGHUP);
     loop_timer_init(&s->loop, &s->deadline, on_deadline);
     loop_timer_init(&s->loop, &s->tell, on_told);
 }
@@ -214,6 +224,7 @@ static void take_apart(struct serve *s)
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
+    uv_close((uv_handle_t *)&s->hup, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
     s->parts = 2;

@@ -3,6 +3,10 @@
  * Everything is written into c->out and goes out at the end of the turn (out.c).
  * A failed allocation leaves its mark in the buf; out_push then ends the connection.
  */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
 #include "base/jsonw.h"
 #include "net/conn_int.h"
 
@@ -66,7 +70,23 @@ static void field(struct buf *out, const char *name, struct str value)
 void conn_header(struct conn *c, const char *name, struct str value)
 {
     must(c->exchange && c->state <= CONN_HANDLING);
+    if (strcmp(name, "Cache-Control") == 0) c->exchange->cached = true;
     field(&c->exchange->headers, name, value);
+}
+
+/* "Mon, 16 Nov 2026 16:00:00 GMT" (RFC 9110 5.6.7), spelled once a second. In English, whatever the locale. */
+static const char *date_now(struct server *s)
+{
+    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t            now = (time_t)(clock_wall_ms() / 1000);
+    struct tm         t;
+
+    if (s->date[0] && now == s->date_s) return s->date;
+    s->date_s = now;
+    if (!gmtime_r(&now, &t)) memset(&t, 0, sizeof t);
+    snprintf(s->date, sizeof s->date, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * t.tm_wday, t.tm_mday, months + 3 * t.tm_mon,
+             t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    return s->date;
 }
 
 static void add_headers(struct conn *c)
@@ -79,6 +99,7 @@ static void add_headers(struct conn *c)
 static void begin_head(struct conn *c, int status, const char *type)
 {
     buf_printf(&c->out, "HTTP/1.1 %d %s\r\n", status, reason_phrase(status));
+    field(&c->out, "Date", str_c(date_now(c->server)));
     buf_lit(&c->out, "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n");
     if (type) field(&c->out, "Content-Type", str_c(type));
     if (c->exchange) add_headers(c);
@@ -104,6 +125,7 @@ static bool reply_head(struct conn *c, int status, const char *type, size_t leng
     bool bodyless = status == 204 || status == 304;      /* RFC 9110 8.6: and no length either */
 
     begin_head(c, status, type);
+    if (!c->exchange || !c->exchange->cached) buf_lit(&c->out, "Cache-Control: no-store\r\n");      /* people's words; the page's files say otherwise */
     if (!bodyless) buf_printf(&c->out, "Content-Length: %zu\r\n", length);
     buf_lit(&c->out, "\r\n");
     answering(c, CONN_ANSWERED);
@@ -198,7 +220,7 @@ void conn_stream(struct conn *c, int status, const char *type, struct source *sr
     c->sent_ms = conn_now(c);
     begin_head(c, status, type);
     if (type && str_starts(str_c(type), STR("text/event-stream")))
-        buf_lit(&c->out, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n");
+        buf_lit(&c->out, "Cache-Control: no-cache, no-store\r\nX-Accel-Buffering: no\r\n");
     if (c->chunked) buf_lit(&c->out, "Transfer-Encoding: chunked\r\n");
     buf_lit(&c->out, "\r\n");
     adopt(c, src);

@@ -121,6 +121,8 @@ void ops_health(struct server *s, struct request *q);
 void ops_ready(struct server *s, struct request *q);
 void ops_metrics(struct server *s, struct request *q);
 void web_page(struct server *s, struct request *q);             /* web.c */
+void web_file(struct server *s, struct request *q);
+void web_nothing(struct server *s, struct request *q);          /* 404 */
 extern const struct route app_routes[];                         /* routes.c */
 bool guard_check(struct server *s, struct request *q);          /* guard.c */
 

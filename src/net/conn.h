@@ -71,7 +71,7 @@ struct str request_query(const struct request *q, const char *name);            
 
 /* --- answers ---------------------------------------------------------------- */
 
-/* Headers to add, before answering: Parley-Thread and the like. CR, LF and NUL in values are a bug (must). */
+/* Headers to add, before answering: Parley-Thread and the like. Whole answers without a Cache-Control are not to be stored. CR, LF and NUL in values are a bug (must). */
 void conn_header(struct conn *c, const char *name, struct str value);
 /* A whole answer. `type` NULL: no body. The bytes are copied. A long one (CONN_OUT_MAX) becomes 503 while answers_max are held for
  * slow readers, unless one that was slow for long can be ended. */
@@ -95,7 +95,7 @@ struct source {
     struct conn *conn;     /* set by conn_stream and conn_upgrade; NULL after gone */
 };
 /* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0, `: keep-alive\n\n` after so
- * much silence (to within a second), so only for text/event-stream, which also gets Cache-Control: no-cache and
+ * much silence (to within a second), so only for text/event-stream, which also gets Cache-Control: no-cache, no-store and
  * X-Accel-Buffering: no. The source is pulled for the first time at the end of this turn. For HEAD it is never pulled. */
 void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms);
 void source_wake(struct source *s);               /* cheap; any number of times per turn */

@@ -23,6 +23,8 @@
 #ifndef PARLEY_CONN_INT_H
 #define PARLEY_CONN_INT_H
 
+#include <time.h>
+
 #include "base/map.h"
 #include "net/conn.h"
 #include "net/http1.h"
@@ -54,6 +56,7 @@ struct exchange {
     struct conn_hold *hold;
     size_t            counted;     /* of server.bodies */
     bool              guarded;     /* the guard let it pass */
+    bool              cached;      /* it says itself how long it may be kept */
 };
 
 /* What the kernel did not take, until it does. */
@@ -154,6 +157,8 @@ struct server {
 
     struct buf  scratch;         /* what sources fill */
     char        text[64];        /* conn_peer's answer */
+    char        date[64];        /* the Date header, of the second date_s */
+    time_t      date_s;
     char        read[READ_MAX];  /* one for all: bytes are used or copied before the next read */
 };
 

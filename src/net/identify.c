@@ -39,7 +39,10 @@ bool identify_https(const struct app *a, const struct request *q)
     struct str peer = conn_peer(q->conn);
 
     for (size_t i = 0; !trusted && i < a->proxies.count; i++) trusted = str_eq_nocase(a->proxies.list[i], peer);
-    return trusted && str_eq_nocase(str_trim(request_header(q, "x-forwarded-proto")), STR("https"));
+    /* "https, http": each proxy on the way put its own behind it. The first is what the browser speaks, and it is the browser that
+     * takes a Secure cookie or not. Whoever lies about it there spoils his own cookie only. */
+    struct str list = request_header(q, "x-forwarded-proto"), first = STR_NONE;
+    return trusted && str_split(&list, ',', &first) && str_eq_nocase(str_trim(first), STR("https"));
 }
 
 static bool is_safe(struct str method) { return str_is(method, "GET") || str_is(method, "HEAD") || str_is(method, "OPTIONS"); }

@@ -31,7 +31,7 @@ bool route_matches(const char *pattern, struct str path, struct str param[4])
 
 static bool method_fits(const char *method, struct str asked)
 {
-    return str_is(asked, method) || (str_is(asked, "HEAD") && strcmp(method, "GET") == 0);
+    return strcmp(method, "*") == 0 || str_is(asked, method) || (str_is(asked, "HEAD") && strcmp(method, "GET") == 0);
 }
 
 /* ", GET, HEAD" onto the list, unless it is there. */

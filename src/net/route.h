@@ -3,7 +3,7 @@
  * A pattern is matched segment by segment: "{}" (or "{name}") takes one segment
  * that is not empty, a last "*" takes the rest. What they took stands in
  * q->param, in order. The first entry that fits wins; a lone star is asked only about addresses that no other entry
- * has, for any method. HEAD is answered by the GET entry
+ * has, for any method. The method "*" is every one. HEAD is answered by the GET entry
  * (conn leaves the body out); OPTIONS is an entry like any other.
  */
 #ifndef PARLEY_ROUTE_H

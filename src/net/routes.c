@@ -34,6 +34,11 @@ const struct route app_routes[] = {
     { "GET", "/readyz", ops_ready, EVERYBODY | ROUTE_VITAL },
     { "GET", "/metrics", ops_metrics, ROLE_ADMIN },
     { "GET", "/", web_page, EVERYBODY },
-    { "GET", "/*", web_page, EVERYBODY },
+    { "GET", "/t/{}", web_page, EVERYBODY },
+    { "GET", "/inbox", web_page, EVERYBODY },
+    { "GET", "/approvals/{}", web_page, EVERYBODY },
+    { "GET", "/a/{}", web_page, EVERYBODY },
+    { "GET", "/*", web_file, EVERYBODY },
+    { "*", "/*", web_nothing },
     { NULL, NULL, NULL, 0 },
 };

@@ -25,7 +25,6 @@ static void tell(struct request *q, const struct principal *p)
     if (p->until_s) clock_rfc3339(p->until_s * 1000, time);
     jw_kstrz(&w, "until", p->until_s ? time : NULL);
     jw_end_obj(&w);
-    conn_header(q->conn, "Cache-Control", STR("no-store"));
     json_reply(q->conn, 200, &b);
 }
 

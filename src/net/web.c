@@ -1,6 +1,6 @@
 /* web.c -- serves the embedded page: pre-compressed, cached by content hash, under a
- * policy that lets nothing in from elsewhere. Unknown paths without a dot are the
- * page too (its own addresses, /t/{id}); anything else is 404. */
+ * policy that lets nothing in from elsewhere. The page's own addresses stand in routes.c; anything
+ * that is neither they nor a file is 404. */
 #include "net/web.h"
 
 #include "net/app.h"
@@ -26,11 +26,6 @@ static const struct web_file *find(struct str path)
     for (const struct web_file *f = web_files; f->path; f++)
         if (str_is(path, f->path)) return f;
     return NULL;
-}
-
-static bool is_address(struct str path)
-{
-    return str_find(path, STR(".")) < 0 && !str_starts(path, STR("/v1/")) && !str_starts(path, STR("/api/"));
 }
 
 /* "gzip;q=0" says no. */
@@ -76,10 +71,33 @@ static void send_file(struct request *q, const struct web_file *f)
 
 void web_page(struct server *s, struct request *q)
 {
-    const struct web_file *f = find(str_is(q->path, "/") ? STR("/index.html") : q->path);
+    const struct web_file *f = find(STR("/index.html"));
     (void)s;
-    if (!f && is_address(q->path)) f = find(STR("/index.html"));
     if (f) send_file(q, f);
-    else if (str_is(q->path, "/")) conn_reply_static(q->conn, 200, "text/html; charset=utf-8", str_c(NO_PAGE));
-    else conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
+    else conn_reply_static(q->conn, 200, "text/html; charset=utf-8", str_c(NO_PAGE));
+}
+
+/* Programs ask under these, and read JSON. */
+static bool is_for_programs(struct str path)
+{
+    static const char *const doors[] = { "/v1", "/api", "/functions" };
+    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+        struct str rest = str_from(path, strlen(doors[i]));
+        if (str_starts(path, str_c(doors[i])) && (!rest.len || rest.ptr[0] == '/')) return true;
+    }
+    return false;
+}
+
+void web_nothing(struct server *s, struct request *q)
+{
+    (void)s;
+    if (is_for_programs(q->path)) conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
+    else conn_reply(q->conn, 404, "text/plain; charset=utf-8", STR("There is nothing at this address.\n"));
+}
+
+void web_file(struct server *s, struct request *q)
+{
+    const struct web_file *f = find(q->path);
+    if (f) send_file(q, f);
+    else web_nothing(s, q);
 }

@@ -110,7 +110,7 @@ test('the headers of the protocol', async (t) => {
     const c = new Chat(t, server);
     c.messages.push({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'hello' }] });
     const s = await (await c.open()).read();
-    same([s.headers['content-type'], s.headers['x-vercel-ai-ui-message-stream'], s.headers['cache-control'], s.headers['x-accel-buffering']], ['text/event-stream', 'v1', 'no-cache', 'no']);
+    same([s.headers['content-type'], s.headers['x-vercel-ai-ui-message-stream'], s.headers['cache-control'], s.headers['x-accel-buffering']], ['text/event-stream', 'v1', 'no-cache, no-store', 'no']);
     same(s.thread, c.id);
     check(/^run_/.test(s.run), 'the run');
     same(s.events.at(-1).raw, '[DONE]');

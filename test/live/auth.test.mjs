@@ -239,6 +239,10 @@ test('a cookie is Secure when a proxy that is believed says https, and then only
     const cookie = cookieOf(r);
     same((await server.get('/v1/session', { ...https, cookie })).status, 200);
     same((await server.get('/v1/session', { ...https, cookie: cookie.replace('__Host-', '') })).status, 401, 'what a subdomain could set');
+    for (const [proto, secure] of [['https, http', true], ['HTTPS,http,http', true], ['http, https', false], ['http', false], ['', false], [', https', false]]) {
+        const got = await server.post('/v1/session', { token: KEYS.ada }, { ...https, 'x-forwarded-proto': proto });
+        same([proto, /; Secure$/.test(got.headers['set-cookie'][0])], [proto, secure], 'of several proxies the one before the browser counts');
+    }
 });
 
 test('a session goes on while it is used, and then ends', async (t) => {

@@ -90,8 +90,40 @@ test('a wrong method is 405 with Allow, an unknown door 404', async (t) => {
     const r = await server.request('PUT', '/v1/chat/stream', {});
     same([r.status, /\bPOST\b/.test(r.headers.allow)], [405, true]);
     same((await server.request('DELETE', '/v1/approvals/x')).status, 405);
-    same((await server.post('/v1/nothing', {})).status >= 404, true);
-    same((await server.get('/v1/nothing')).status, 404);
+});
+
+test('the page is at its own addresses and nowhere else; programs read JSON where there is nothing', async (t) => {
+    const server = await t.serve();
+    for (const at of ['/', '/t/t_some-thread', '/inbox', '/approvals/confirmation-call-x', '/a/token']) {
+        const r = await server.get(at);
+        same([at, r.status, r.headers['content-type']], [at, 200, 'text/html; charset=utf-8']);
+    }
+    for (const at of ['/nothing', '/index', '/t', '/t/', '/t/a/b', '/inbox/', '/inbox/x', '/approvals', '/a', '/apifoo', '/wp-login.php', '/assets/none.js', '/v1x']) {
+        for (const method of ['GET', 'POST', 'DELETE', 'PUT']) {
+            const r = await server.request(method, at, method === 'GET' ? undefined : {});
+            same([method, at, r.status, r.headers['content-type'], r.text], [method, at, 404, 'text/plain; charset=utf-8', 'There is nothing at this address.\n']);
+        }
+    }
+    for (const at of ['/v1', '/v1/nothing', '/v1/threads/x/y/z', '/api', '/api/nothing', '/functions/v1/nothing']) {
+        for (const method of ['GET', 'POST']) {
+            const r = await server.request(method, at, method === 'GET' ? undefined : {});
+            same([method, at, r.status, r.json?.error.code], [method, at, 404, 'not_found']);
+        }
+    }
+    same((await server.post('/inbox', {})).status, 405);
+});
+
+test('every answer has its date, and those of the doors are not to be stored', async (t) => {
+    const server = await t.serve();
+    const T = (await server.post('/v1/threads', {})).json.id;
+    for (const [at, cache] of [['/v1/threads', 'no-store'], [`/v1/threads/${T}`, 'no-store'], ['/v1/approvals', 'no-store'], ['/v1/none', 'no-store'], ['/healthz', 'no-store'], ['/metrics', 'no-store'], ['/', /no-cache|no-store/]]) {
+        const r = await server.get(at);
+        check(/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z][a-z] \d{4} \d\d:\d\d:\d\d GMT$/.test(r.headers.date) && !Number.isNaN(Date.parse(r.headers.date)), `${at}: ${r.headers.date}`);
+        check(cache.test ? cache.test(r.headers['cache-control']) : cache === r.headers['cache-control'], `${at}: ${r.headers['cache-control']}`);
+    }
+    const s = await server.turn('hello');
+    check(s.headers.date && /no-store/.test(s.headers['cache-control']), 'a stream, too');
+    check(/^HTTP\/1.1 400[^]*\r\nDate: /.test(await raw(server, 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')), 'and a refusal');
 });
 
 // --- Host and Origin -----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SIGTERM drains: no new runs, streams told, exit 0 within 5 s; what was cut goes
 // on at the next start, and nothing that was told is lost.
-import { check, same, settled, sound, test, told, until, within } from './lib.mjs';
+import { check, parley, same, settled, sound, test, told, until, within } from './lib.mjs';
 
 const RESTARTING = 'The server is restarting; reconnect to continue.';
 const SLOW = { config: { demo: { token_ms: 20 } } };
@@ -131,4 +131,21 @@ test('a message that waits for its turn is told that it will not come', async (t
     const r = await queued;
     same([r.status, r.json.error.code], [503, 'restarting']);
     same(await within(server.gone, 'the end'), 0);
+});
+
+test('SIGHUP ends nothing, and says so', async (t) => {
+    const server = await t.serve();
+    server.child.kill('SIGHUP');
+    await until(() => server.log.some((l) => l.event === 'serve.hangup'), 'a word about it');
+    same((await server.get('/healthz')).status, 200);
+});
+
+test('parley health asks the server that runs, and fails when there is none', async (t) => {
+    const server = await t.serve();
+    const good = await parley(['health', server.url]);
+    same([good.code, good.out], [0, 'alive\n']);
+    await server.term();
+    const gone = await parley(['health', server.url]);
+    check(gone.code === 1 && /does not answer/.test(gone.err), gone.err);
+    same((await parley(['health', 'file:///etc'])).code, 1);
 });

@@ -91,3 +91,19 @@ TEST(an_entry_that_takes_every_address_says_nothing_about_those_that_have_their_
     CHECK_STR(route_find(doors, &q).allow, "GET, HEAD");
     arena_done(&a);
 }
+
+TEST(an_entry_for_every_method_leaves_other_entries_their_own)
+{
+    static const struct route doors[] = {
+        { "POST", "/chat", NULL }, { "GET", "/*", NULL }, { "*", "/*", NULL }, { NULL },
+    };
+    struct arena   a;
+    struct request q = { .method = STR("PUT"), .path = STR("/chat"), .arena = &a };
+    arena_init(&a, 0);
+    CHECK(!route_find(doors, &q).route);
+    q.path = STR("/page");
+    CHECK(route_find(doors, &q).route == &doors[2]);
+    q.method = STR("HEAD");
+    CHECK(route_find(doors, &q).route == &doors[1]);
+    arena_done(&a);
+}

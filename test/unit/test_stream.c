@@ -63,7 +63,7 @@ TEST(a_stream_comes_in_chunks_and_ends_and_the_connection_goes_on)
     peer_say(p, STREAM);
     net_until(peer_has(p, "0009\r\ndata: 1\n\n\r\n"));
     CHECK(peer_has(p, "Content-Type: text/event-stream\r\n"));
-    CHECK(peer_has(p, "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    CHECK(peer_has(p, "Cache-Control: no-cache, no-store\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n"));
     net.spring.end = true;
     tell("data: 2\n\n");
     net_until(peer_has(p, "0009\r\ndata: 2\n\n\r\n0\r\n\r\n"));

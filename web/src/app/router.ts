@@ -1,6 +1,6 @@
 /* router.ts -- one address per thread: `/t/<id>`; `/` is a new conversation.
  *
- * The server gives the page for every path without a dot, so an address can be
+ * The server gives the page at both (src/net/routes.c), so an address can be
  * reloaded and shared.
  */
 import { useSyncExternalStore } from 'react';
