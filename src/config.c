@@ -411,7 +411,7 @@ static const char *slurp(int fd, struct buf *into)
         ssize_t n = room ? read(fd, room, 64 * 1024) : 0;
         if (into->err) return into->err == ERR_FULL ? "the file is too long to be a configuration" : "there is not enough memory to read it";
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno == EISDIR ? "this is a directory; give the path of a JSON file" : strerror(errno);
+        if (n < 0) return errno == EISDIR ? "this is a directory; give the path of a JSON file" : os_words(errno);
         if (n == 0) return NULL;
         buf_grew(into, (size_t)n);
     }
@@ -437,7 +437,7 @@ enum err config_load_flags(struct config *c, const struct config_flags *f, struc
         start(c, e, "parley");
         return finish(&b, build(&b));
     }
-    if (fd < 0) return unreadable(c, e, path, strerror(errno), errno == ENOENT ? ERR_NOT_FOUND : ERR_IO);
+    if (fd < 0) return unreadable(c, e, path, os_words(errno), errno == ENOENT ? ERR_NOT_FOUND : ERR_IO);
     buf_init(&text, FILE_MAX);
     const char *why = slurp(fd, &text);
     close(fd);

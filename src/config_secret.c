@@ -64,7 +64,7 @@ static bool from_file(struct config_build *b, const struct jv *at, const char *w
     if (!z.ptr || !into) return false;
     ssize_t n = read_secret(z.ptr, into, SECRET_MAX);
     if (n < 0) {
-        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path), strerror(errno));
+        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path), os_words(errno));
         return false;
     }
     cfg_remember(b, str_n(into, (size_t)n));

@@ -5,10 +5,16 @@
  * repeated at the next start), streams are told, running tools get until
  * DRAIN_MS; whatever is left after that is found `started` at the next start and
  * becomes unknown. A second signal ends it at once.
+ *
+ * Taking apart waits for the disk (store_close) and for processes, without the loop. Nothing that was told depends on
+ * it, a crash at that moment would be as good; so at END_MS an alarm ends it, wherever it is.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/secret.h"
@@ -18,6 +24,8 @@
 #include "run/metrics.h"
 
 #define DRAIN_MS 4500            /* the promise is 5 s */
+#define END_MS   4900
+#define FILES_MIN 64             /* open files without which there is no start */
 #define TELL_MS  300             /* streams get this long to take their last words */
 
 struct serve {
@@ -140,12 +148,27 @@ static void on_drained(void *ctx)
     loop_timer_set(&s->tell, TELL_MS);
 }
 
+static void on_alarm(int signum)
+{
+    (void)signum;
+    _exit(0);
+}
+
+static void end_by(unsigned ms)
+{
+    struct itimerval when = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &when, NULL);
+}
+
 static void on_signal(uv_signal_t *h, int signum)
 {
     struct serve *s = h->data;
     (void)signum;
     if (s->draining || !s->server) _exit(1);         /* still starting: there is nothing to drain */
     s->draining = true;
+    end_by(END_MS);
     log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
     loop_timer_set(&s->deadline, DRAIN_MS);
     server_drain(s->server);
@@ -237,10 +260,24 @@ static void take_apart(struct serve *s)
     config_done(&s->config);
 }
 
+/* libuv aborts where it gets no descriptor for itself: that is told before. */
+static int check_files(struct serve *s)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES_MIN) return 0;
+    if (r.rlim_max >= FILES_MIN) {
+        r.rlim_cur = FILES_MIN;
+        if (setrlimit(RLIMIT_NOFILE, &r) == 0) return 0;
+    }
+    return fail("cannot start", arena_printf(&s->arena, "%s; it is %llu, and %d are the least", os_words(EMFILE), (unsigned long long)r.rlim_max, FILES_MIN));
+}
+
 /* Zero: everything stands and listens. */
 static int start(struct serve *s)
 {
     struct str why = STR("out of memory");
+    if (check_files(s)) return 1;
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1;           /* before anything is started that could look for it */
@@ -276,6 +313,7 @@ int cli_serve(int argc, char **argv)
     if (!cli_read(argc, argv, "cls", 0, &line)) return 2;
     if (config_load_flags(&s.config, &line.flags, &s.problems)) return fail_noted(&s);
     log_level(s.config.log);
+    log_waits(false);
     arena_init(&s.arena, 0);
     return run(&s);
 }

@@ -1,8 +1,10 @@
 /* err.c -- the names of the error codes, and the end of a process whose state is broken. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *err_name(enum err e)
 {
@@ -25,6 +27,15 @@ const char *err_name(enum err e)
     case ERR_UNSUPPORTED: return "unsupported";
     }
     return "unknown";    /* no default above: a new code must be named there */
+}
+
+const char *os_words(int error)
+{
+    switch (error) {
+    case EMFILE: return "too many open files: raise the limit of this process (ulimit -n, LimitNOFILE)";
+    case ENFILE: return "too many open files on this machine: raise fs.file-max";
+    default:     return strerror(error);
+    }
 }
 
 void must_fail(const char *what, const char *file, int line)

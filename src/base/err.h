@@ -34,6 +34,9 @@ enum err {
 /* The code's name in lower case ("not_found"), for logs. Never NULL. */
 const char *err_name(enum err e);
 
+/* What errno says, in words that say what to do where something can be done: "too many open files: raise `ulimit -n`". */
+const char *os_words(int error);
+
 /* Ends the process with one line on stderr when `cond` does not hold. */
 #define must(cond) ((cond) ? (void)0 : must_fail(#cond, __FILE__, __LINE__))
 _Noreturn void must_fail(const char *what, const char *file, int line);

@@ -19,7 +19,10 @@ static struct {
     long        nth;
     bool        onwards;
     int         error;
+    bool        slow;
 } order;
+
+#define SLOW_US (2000 * 1000)
 
 /* Is this the passage that was ordered? */
 static bool is_due(const char *what)
@@ -39,6 +42,10 @@ void fault_hit(const char *point)
 bool fault_fails(const char *what)
 {
     if (!is_due(what)) return false;
+    if (order.slow) {
+        usleep(SLOW_US);
+        return false;
+    }
     errno = strcmp(what, "mem") == 0 ? ENOMEM : order.error;
     return true;
 }
@@ -56,6 +63,7 @@ void fault_order(const char *text)
     memcpy(order.what, text, (size_t)(colon - text));
     order.nth = strtol(colon + 1, &end, 10);
     order.onwards = *end == '+';
+    order.slow = strstr(end, "=SLOW") != NULL;
     order.error = strstr(end, "=ENOSPC") ? ENOSPC : EIO;
     atomic_store_explicit(&order.active, true, memory_order_release);
 }

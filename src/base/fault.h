@@ -6,6 +6,7 @@
  *     PARLEY_FAULT="mem:100+"                that one and all after it
  *     PARLEY_FAULT="write:2=ENOSPC"          the second write to the store's files fails with this (EIO without a word)
  *     PARLEY_FAULT="fsync:1+=EIO"            syncs fail from the first on, those of the payment ledger too
+ *     PARLEY_FAULT="fsync:1+=SLOW"           each takes two seconds and then goes well
  *
  * Passages count from the order on. A process takes its first order from its
  * environment, later ones from the file that PARLEY_FAULT_FILE names, whenever it

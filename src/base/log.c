@@ -3,13 +3,24 @@
  *
  * A log line must come out even when memory is short: then it is written with
  * its event name only.
+ *
+ * Whoever reads stderr may stop reading (a stalled pipe, Ctrl-S in the terminal), and a write would then wait for
+ * him. A server must not: after log_waits(false) a line that does not fit is counted and lost, and the next one
+ * that fits is preceded by how many. No queue of our own: pipes and sockets are one. stderr itself is shared
+ * with others (the shell), so it is not made non-blocking; the pipe or terminal behind it is opened once more.
  */
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -39,15 +50,88 @@ static const char *level_name(enum log_level l)
     return "unknown";
 }
 
+/* --- writing ---------------------------------------------------------------------- */
+
+static enum way { WAY_PLAIN, WAY_OWN, WAY_SOCKET, WAY_LOOK } way;      /* WAY_PLAIN: waits; all others do not */
+static int             own = -1;              /* WAY_OWN: the same pipe or terminal, non-blocking, ours alone */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;               /* of all below: lines come from several threads */
+static unsigned long   lost;                  /* lines, since one came through */
+static char            rest[LINE_MAX_LEN];    /* of a line that went out in part */
+static size_t          rest_len;
+
+void log_waits(bool waits)
+{
+    struct stat st = { 0 };
+
+    pthread_mutex_lock(&lock);
+    if (own >= 0) close(own);
+    own = -1;
+    way = WAY_PLAIN;                          /* also for a file: nobody's reading holds it up */
+    if (!waits) (void)fstat(STDERR_FILENO, &st);
+    if (S_ISSOCK(st.st_mode)) way = WAY_SOCKET;
+    else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+        own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+        way = own >= 0 ? WAY_OWN : WAY_LOOK;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* What fits now; 0: nothing. A pipe that is ready takes PIPE_BUF without waiting. */
+static size_t write_some(const char *p, size_t n)
+{
+    struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
+    ssize_t       done;
+
+    do {
+        if (way == WAY_SOCKET) done = send(STDERR_FILENO, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        else if (way == WAY_OWN) done = write(own, p, n);
+        else if (way == WAY_LOOK) done = poll(&ready, 1, 0) == 1 ? write(STDERR_FILENO, p, n < PIPE_BUF ? n : PIPE_BUF) : 0;
+        else done = write(STDERR_FILENO, p, n);
+    } while (done < 0 && errno == EINTR);
+    return done > 0 ? (size_t)done : 0;      /* there is nowhere to complain */
+}
+
+static size_t write_most(const char *p, size_t n)
+{
+    size_t done = 0;
+    for (size_t some; done < n && (some = write_some(p + done, n - done)) > 0;) done += some;
+    return done;
+}
+
+/* A line that began is ended before the next one begins. */
+static bool finish_rest(void)
+{
+    size_t done = write_most(rest, rest_len);
+    memmove(rest, rest + done, rest_len - done);
+    rest_len -= done;
+    return rest_len == 0;
+}
+
+static bool put_line(const char *p, size_t n)
+{
+    size_t done = write_most(p, n);
+    if (done == 0 || way == WAY_PLAIN) return done == n;
+    rest_len = n - done < sizeof rest ? n - done : sizeof rest;
+    memcpy(rest, p + done, rest_len);
+    return true;
+}
+
+static bool tell_lost(void)
+{
+    char line[128], at[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(clock_wall_ms(), at);
+    int  n = snprintf(line, sizeof line, "{\"at\":\"%s\",\"level\":\"warn\",\"event\":\"log.lost\",\"lines\":\"%lu\"}\n", at, lost);
+    if (!put_line(line, (size_t)n)) return false;
+    lost = 0;
+    return true;
+}
+
 static void put(const char *p, size_t n)
 {
-    while (n) {
-        ssize_t done = write(STDERR_FILENO, p, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return;      /* there is nowhere to complain */
-        p += done;
-        n -= (size_t)done;
-    }
+    pthread_mutex_lock(&lock);
+    bool free = finish_rest() && (!lost || tell_lost()) && rest_len == 0;
+    if ((!free || !put_line(p, n)) && way != WAY_PLAIN) lost++;
+    pthread_mutex_unlock(&lock);
 }
 
 /* --- for programs -------------------------------------------------------------- */

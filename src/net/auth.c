@@ -32,7 +32,7 @@ static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *wh
     struct buf               text;
 
     if (!f) {
-        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s", STR_ARG(s->keys_file), strerror(errno));
+        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s", STR_ARG(s->keys_file), os_words(errno));
         return ERR_IO;
     }
     buf_init(&text, KEYS_FILE_MAX);

@@ -193,7 +193,7 @@ static void on_connection(uv_stream_t *listener, int status)
     struct server *s = listener->data;
     struct conn   *c;
 
-    if (status < 0) { complain(s, "net.accept", uv_strerror(status)); return; }
+    if (status < 0) { complain(s, "net.accept", os_words(-status)); return; }
     if (!(c = conn_new(s))) { turn_away(s); return; }
     must(uv_tcp_init(&s->loop->uv, &c->tcp) == 0);
     s->connections++;
@@ -321,7 +321,7 @@ enum err server_start(const struct server_setup *setup, struct str host, unsigne
         *out = s;
         return OK;
     }
-    *why = arena_printf(a, "cannot listen on " STR_FMT ":%u: %s", STR_ARG(host), port, uv_strerror(e));
+    *why = arena_printf(a, "cannot listen on " STR_FMT ":%u: %s", STR_ARG(host), port, e == UV_EMFILE || e == UV_ENFILE ? os_words(-e) : uv_strerror(e));
     server_close(s, NULL, NULL);
     while (s->handles) uv_run(&s->loop->uv, UV_RUN_NOWAIT);
     server_free(s);

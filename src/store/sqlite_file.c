@@ -60,7 +60,7 @@ static enum err refuse(struct str *why, struct str sentence, enum err e)
 static enum err refuse_errno(struct str *why, struct arena *a, const char *what, const char *path)
 {
     int os = errno;
-    return refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, strerror(os)),
+    return refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, os_words(os)),
                   os == ENOSPC ? ERR_FULL : ERR_IO);
 }
 

@@ -149,3 +149,32 @@ test('parley health asks the server that runs, and fails when there is none', as
     check(gone.code === 1 && /does not answer/.test(gone.err), gone.err);
     same((await parley(['health', 'file:///etc'])).code, 1);
 });
+
+test('nobody who stops reading the log holds up the server, and it ends when it is told to', async (t) => {
+    const server = await t.serve();
+    server.child.stderr.pause();
+    for (let i = 0; i < 3000; i++) same((await server.post(`/v1/approvals/${'x'.repeat(400)}`, { confirmed: true })).status, 404);      // each is a security line
+    same((await server.get('/healthz')).status, 200);
+    server.child.kill('SIGTERM');
+    await within(new Promise((yes) => server.child.once('exit', yes)), 'the end', 5000);
+    server.child.stderr.resume();
+}, { timeout_ms: 120000 });
+
+test('SIGTERM keeps its time on a disk that takes two seconds for every commit, and nothing that was told is lost', async (t) => {
+    const server = await t.serve({ env: { PARLEY_FAULT: 'fsync:20+=SLOW' } });
+    const said = [];
+    for (let i = 0; i < 12; i++) {           // one after the other; the slow ones come somewhere in the middle
+        const r = await Promise.race([server.post('/v1/threads', { title: `t${i}` }), new Promise((yes) => setTimeout(yes, 1000))]);
+        if (!r) break;
+        said.push(r.json.id);
+    }
+    for (let i = 0; i < 10; i++) server.post('/v1/threads', { title: 'more' }).then((r) => r.status === 201 && said.push(r.json.id), () => {});
+    await timed(server);
+    const next = await t.serve({ dir: server.dir });
+    for (const id of said) same((await next.get(`/v1/threads/${id}`)).status, 200, id);
+}, { timeout_ms: 120000 });
+
+test('without descriptors the start says so in words', async (t) => {
+    const r = await t.serve({ wrap: ['prlimit', '--nofile=5'], mayFail: true }).then(() => null, (e) => e.message);
+    check(/too many open files: raise/.test(r), r);
+});

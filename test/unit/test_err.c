@@ -1,6 +1,7 @@
 /* test_err.c -- error names, and the end of a broken process. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,6 +19,12 @@ TEST(every_error_has_a_name_of_its_own)
 TEST(an_unknown_error_has_a_name_too)
 {
     CHECK(strcmp(err_name((enum err)12345), "unknown") == 0);
+}
+
+TEST(too_many_open_files_are_called_that_and_what_to_do)
+{
+    CHECK(strstr(os_words(EMFILE), "too many open files") && strstr(os_words(EMFILE), "ulimit -n"));
+    CHECK(strstr(os_words(ENFILE), "too many open files") && strcmp(os_words(ENOENT), strerror(ENOENT)) == 0);
 }
 
 TEST(a_broken_invariant_ends_the_process_with_one_line)

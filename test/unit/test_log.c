@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "test.h"
 
@@ -53,6 +55,76 @@ static void listen_terminal(void)
     fds[1] = open(ptsname(fds[0]), O_RDWR | O_NOCTTY);
     REQUIRE(fds[1] >= 0);
     redirect(fds[1]);
+}
+
+/* All that stands in `fd` now: how many whole lines. */
+static size_t drain_lines(int fd, struct buf *into)
+{
+    size_t lines = 0;
+    for (ssize_t n; (n = read(fd, line, sizeof line)) > 0;) buf_add(into, line, (size_t)n);
+    for (size_t i = 0; i < into->len; i++) lines += into->ptr[i] == '\n';
+    return lines;
+}
+
+/* `many` lines to a reader who does not read, then one when he does. */
+static void check_stalled(int reader, unsigned many, const char *value)
+{
+    struct buf first, then;
+    char       words[64];
+    buf_init(&first, 0);
+    buf_init(&then, 0);
+    for (unsigned i = 0; i < many; i++) log_line(LOG_WARN, "test.flood", "value", value, NULL);
+    size_t came = drain_lines(reader, &first);
+    bool   cut = first.ptr[first.len - 1] != '\n';
+    log_line(LOG_WARN, "test.after", NULL);
+    size_t after = drain_lines(reader, &then);
+    restore();
+    log_waits(true);
+    CHECK(came > 0 && came + cut < many);
+    CHECK(after == 2u + cut && str_find(buf_view(&then), STR("test.after")) > 0);
+    snprintf(words, sizeof words, "\"event\":\"log.lost\",\"lines\":\"%u\"", many - (unsigned)came - cut);
+    CHECK(str_find(buf_view(&then), str_c(words)) >= 0);
+    buf_done(&first);
+    buf_done(&then);
+}
+
+TEST(a_reader_of_a_pipe_who_stops_reading_holds_up_nobody_and_is_told_what_was_lost)
+{
+    static char large[20000];
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pipe(fds) == 0);
+        fcntl(fds[0], F_SETFL, O_NONBLOCK);
+        redirect(fds[1]);
+        log_waits(false);
+        check_stalled(fds[0], 5000, i ? large : "small");
+        close(fds[0]);
+        close(fds[1]);
+    }
+}
+
+TEST(a_reader_of_a_socket_who_stops_reading_holds_up_nobody)
+{
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    redirect(fds[1]);
+    log_waits(false);
+    check_stalled(fds[0], 5000, "small");
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST(stderr_itself_is_left_as_it_was)
+{
+    REQUIRE(pipe(fds) == 0);
+    redirect(fds[1]);
+    log_waits(false);
+    bool waits = !(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK);
+    restore();
+    log_waits(true);
+    CHECK(waits);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 TEST(a_log_line_is_one_json_object)
