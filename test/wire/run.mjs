@@ -35,6 +35,7 @@ class Names {
     }
     apply(text) {
         return text.replace(IDS, (id, prefix) => this.name(id, prefix))
+            .replace(/^Date: .*\r?\n/gm, '')
             .replace(/"(timestamp|ms)":\d+/g, '"$1":0')
             .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2000-01-01T00:00:00.000Z');
     }
