@@ -25,6 +25,8 @@ static const char HELP[] =
     "                             run one here, asking first when its policy says so\n"
     "  parley key [NAME [ROLE...]]\n"
     "                             make a bearer key; prints it once, and the line for the configuration\n"
+    "  parley restore FILE [--config FILE] [--store URL]\n"
+    "                             put a backup in the place of the store; what was there is kept beside it\n"
     "  parley --version           print the version\n"
     "  parley --help              print this\n"
     "\n"
@@ -54,7 +56,8 @@ static int run(const struct command_line *c, int argc, char **argv)
 static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve }, { "check", cli_check }, { "health", cli_health }, { "models", cli_models }, { "tools", cli_tools }, { "key", cli_key } };
+        { "serve", cli_serve }, { "check", cli_check }, { "health", cli_health }, { "models", cli_models }, { "tools", cli_tools },
+        { "key", cli_key }, { "restore", cli_restore } };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
         if (strcmp(name, COMMANDS[i].name) == 0) return run(&COMMANDS[i], argc - 2, argv + 2);

@@ -51,6 +51,8 @@ void ops_ready(struct server *s, struct request *q)
     jw_kstr(&w, "store", store_promise(a->store));
     jw_key(&w, "problem");
     jw_strz(&w, e ? err_name(e) : hub_draining(a->hub) ? "restarting" : NULL);
+    jw_key(&w, "message");
+    jw_str_or_null(&w, store_problem(a->store));
     jw_kint(&w, "runs", hub_runs(a->hub));
     json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
 }

@@ -35,8 +35,11 @@
 /* Answers told in one turn of the loop, so that sockets are not kept waiting. */
 #define DELIVER_MAX 1024
 
-/* While writing fails: how often the writer looks whether it works again. */
-#define PROBE_NS 1000000000ull
+/* How often the writer looks around by itself: are the files still there, does writing work again? */
+#define LOOK_NS 1000000000ull
+
+/* When the write-ahead log is moved into the file: SQLite's own default. */
+#define CHECKPOINT_PAGES 1000
 
 /* What is queued at store_close has this long to get onto the disk. */
 #define CLOSE_NS 1500000000ull
@@ -62,7 +65,7 @@ struct store {
     uv_mutex_t       lock;             /* guards the queues and what follows, up to `closing` */
     struct list      answers;
     bool             posted;           /* `post` is on its way */
-    struct store_job healed;           /* the writer's own answer: a probe succeeded */
+    struct store_job news;             /* the writer's own answer: its `result` is the store's health now */
     uint64_t         closing;          /* 0, or until when the workers may go on (mono ns) */
 
     struct loop_dirty end_of_turn;
@@ -140,45 +143,69 @@ static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeou
 
 /* --- the workers -------------------------------------------------------------------- */
 
-static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO; }
+static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO || e == ERR_GONE; }
 
-static bool in_trouble(const struct list *batch, bool before)
+/* What a batch says about the disk; `before` when it says nothing. */
+static enum err trouble_of(const struct list *batch, enum err before)
 {
     LIST_EACH(n, batch) {
         enum err e = JOB_AT(n)->result;
-        if (means_trouble(e)) before = true;
-        else if (e == OK) before = false;
+        if (e == OK || means_trouble(e)) before = e;
     }
     return before;
 }
 
-static void tell_healed(struct store *s)
+/* In front of the answers that come with it: whoever gets one finds the health that belongs to it. */
+static void tell_health(struct store *s, enum err e)
 {
     struct list one;
 
     list_init(&one);
     uv_mutex_lock(&s->lock);
-    if (!list_linked(&s->healed.node)) list_add(&one, &s->healed.node);
+    s->news.result = e;
+    if (!list_linked(&s->news.node)) list_add(&one, &s->news.node);
     uv_mutex_unlock(&s->lock);
     answer(s, &one);
+}
+
+static void fail_all(struct list *batch, enum err e)
+{
+    LIST_EACH(n, batch) JOB_AT(n)->result = e;
+}
+
+/* Committed into files that are no longer at their place, it would be gone at the next start. */
+static void commit(struct store *s, struct list *batch, enum err trouble)
+{
+    enum err e = trouble == ERR_GONE ? db_file_check(&s->file) : OK;
+
+    if (!e) db_commit(&s->writer.db, batch);
+    if (!e) e = db_file_check(&s->file);
+    if (e) fail_all(batch, e);
+}
+
+static enum err look_around(struct store *s, enum err trouble)
+{
+    enum err e = db_file_check(&s->file);
+    return e || !trouble ? e : db_probe(&s->writer.db);
 }
 
 static void write_all(void *arg)
 {
     struct store *s = arg;
     struct list   batch;
-    bool          trouble = false;
+    enum err      trouble = OK, e;
 
-    while (take(s, &s->writer, BATCH_MAX, trouble ? PROBE_NS : 0, &batch)) {
-        if (!list_empty(&batch)) {
-            db_commit(&s->writer.db, &batch);
-            trouble = in_trouble(&batch, trouble);
-            answer(s, &batch);
-            db_checkpoint(&s->writer.db);      /* after the answers: nobody waits for it */
-        } else if (trouble && db_probe(&s->writer.db) == OK) {
-            trouble = false;
-            tell_healed(s);
+    while (take(s, &s->writer, BATCH_MAX, LOOK_NS, &batch)) {
+        if (list_empty(&batch)) {
+            e = look_around(s, trouble);
+        } else {
+            commit(s, &batch, trouble);
+            e = trouble_of(&batch, trouble);
         }
+        if (e != trouble) tell_health(s, trouble = e);
+        if (list_empty(&batch)) continue;
+        answer(s, &batch);
+        db_checkpoint(&s->writer.db, CHECKPOINT_PAGES);      /* after the answers: nobody waits for it */
     }
 }
 
@@ -198,10 +225,22 @@ static void read_all(void *arg)
 
 /* --- answers, on the loop thread ------------------------------------------------------ */
 
+static const char *trouble_words(enum err e)
+{
+    switch (e) {
+    case OK:       return NULL;
+    case ERR_FULL: return "the disk is full";
+    case ERR_BUSY: return "the file is locked by another program";
+    case ERR_GONE: return "the store's files were removed or replaced while the server ran: put them back, or stop the server and restore a backup";
+    default:       return "the store cannot be written";
+    }
+}
+
 /* Says it once when writing stops working, and once when it works again. */
 static void set_health(struct store *s, enum err e)
 {
-    if (e && !s->health) log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "path", s->file.path, NULL);
+    if (e && (!s->health || e == ERR_GONE))
+        log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "path", s->file.path, "why", trouble_words(e), NULL);
     if (!e && s->health) log_line(LOG_INFO, "store.healed", "path", s->file.path, NULL);
     s->health = e;
 }
@@ -233,15 +272,12 @@ static void tell(struct store *s, struct store_job *job)
 {
     enum err e = job->result;
 
-    if (job->kind == JOB_HEALED) set_health(s, OK);
-    if (job->kind == JOB_APPEND || job->kind == JOB_EDIT)
-        if (e == OK || means_trouble(e)) set_health(s, e);
     switch ((enum job_kind)job->kind) {
     case JOB_APPEND: tell_append(s, JOB_OF(job, struct store_append), e); return;
     case JOB_EDIT:   JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
     case JOB_READ:   tell_read(JOB_OF(job, struct store_read), e); return;
     case JOB_LIST:   tell_list(JOB_OF(job, struct store_list), e); return;
-    case JOB_HEALED: return;
+    case JOB_NEWS:   set_health(s, e); return;
     }
     must(!"job kind");
 }
@@ -330,26 +366,36 @@ void store_unlease(struct store *s, struct log_name log, struct str holder) { le
 
 enum err store_health(const struct store *s) { return s->health; }
 
+struct str store_problem(const struct store *s) { return str_c(trouble_words(s->health)); }
+
 struct str store_promise(const struct store *s) { return str_c(s->promise); }
 
 /* --- life --------------------------------------------------------------------------------- */
 
 static enum err open_connections(struct store *s, struct arena *a, struct str *why)
 {
-    bool       durable = !s->file.temporary;
-    struct db *d = &s->writer.db;
-    enum err   e = db_open(d, s->file.path, db_write_sql, durable);
+    bool          durable = !s->file.temporary;
+    struct db    *d = &s->writer.db;
+    struct db_raw raw;
+    enum err      e = db_pair_look(&s->file, &raw, a, why);
 
-    if (e) goto fail;
-    e = db_upgrade(d, s->file.path, a, why);
     if (e) return e;
+    e = db_open(d, s->file.path, db_write_sql, durable);
+    if (e) goto fail;
+    e = db_upgrade(d, &raw, s->file.path, a, why);
+    if (e) return e;
+    db_checkpoint(d, 0);               /* what a crash left */
     e = db_prepare(d, DB_WRITE_SQL_COUNT);
     if (e) goto fail;
     d = &s->reader.db;
     e = db_open(d, s->file.path, db_read_sql, durable);
     if (!e) e = db_exec(d, "PRAGMA query_only=ON");
     if (!e) e = db_add_functions(d);
-    if (!e) return OK;
+    if (!e && db_file_note(&s->file) == OK) return OK;
+    if (!e) {
+        *why = arena_printf(a, "%s was replaced while it was being opened; try again", s->file.path);
+        return ERR_GONE;
+    }
 fail:
     *why = arena_printf(a, "cannot open %s: %s", s->file.path, sqlite3_errmsg(d->sql));
     return e;
@@ -381,10 +427,10 @@ static struct store *new_store(struct loop *l)
 
     if (!s) return NULL;
     s->loop = l;
-    s->file.lock_fd = -1;
+    s->file.lock_fd = s->file.file_fd = -1;
     s->post.run = deliver;
     s->end_of_turn.flush = hand_over_all;
-    s->healed.kind = JOB_HEALED;
+    s->news.kind = JOB_NEWS;
     list_init(&s->answers);
     list_init(&s->writer.gathered);
     list_init(&s->reader.gathered);
@@ -400,7 +446,7 @@ static struct store *new_store(struct loop *l)
 static void free_store(struct store *s)
 {
     db_close(&s->reader.db);
-    db_close(&s->writer.db);           /* the last one moves the write-ahead log into the file */
+    db_close(&s->writer.db);
     db_file_close(&s->file);
     leases_done(&s->leases);
     uv_cond_destroy(&s->writer.wake);
@@ -463,5 +509,6 @@ void store_close(struct store *s)
         if (list_empty(&s->answers)) break;
     }
     loop_undirty(&s->end_of_turn);
+    db_checkpoint_on_close(&s->writer.db);
     free_store(s);
 }

@@ -9,9 +9,6 @@
  * Longer is told as ERR_BUSY: the writer must not stand still for seconds. */
 #define BUSY_MS 250
 
-/* When the write-ahead log is moved into the file: SQLite's own default. */
-#define CHECKPOINT_PAGES 1000
-
 /* Small caches (2 x 512 KiB): the logs are read rarely and by the kernel's cache anyway.
  * The write-ahead log's file is cut back to 8 MiB after a burst. */
 #define PRAGMAS                                  \
@@ -69,6 +66,8 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
     if (!e) e = db_exec(d, PRAGMAS);
     if (!e) e = db_exec(d, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
+    /* Moving the log into the file is decided by us: not before it is known to be the file's own, not when it would take too long. */
+    if (!e) e = db_err(d, sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL));
     if (!e) sqlite3_wal_hook(d->sql, on_commit, d);
     return e;
 }
@@ -80,13 +79,18 @@ void db_close(struct db *d)
     *d = (struct db){ 0 };
 }
 
-void db_checkpoint(struct db *d)
+void db_checkpoint(struct db *d, int least_pages)
 {
-    if (d->wal_pages < CHECKPOINT_PAGES) return;
+    int pages = 0, moved = 0;
+
+    if (d->wal_pages < least_pages) return;
     d->wal_pages = 0;
     /* It may fail (full disk, a reader in the way): the log stays and the next commit comes here again. */
-    sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved) == SQLITE_OK && pages == moved)
+        d->new_epoch = true;
 }
+
+void db_checkpoint_on_close(struct db *d) { sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL); }
 
 enum err db_exec(struct db *d, const char *sql) { return db_err(d, sqlite3_exec(d->sql, sql, NULL, NULL, NULL)); }
 

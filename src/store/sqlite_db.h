@@ -1,7 +1,9 @@
 /* sqlite_db.h -- private to the SQLite store: what its files share.
  *
  *   sqlite.c         store.h itself: the two threads, their queues, the answers
- *   sqlite_file.c    the path, its lock, the schema and its upgrades
+ *   sqlite_file.c    the path, its locks, the schema and its upgrades
+ *   sqlite_pair.c    whether the write-ahead log that is there belongs to the file
+ *   sqlite_restore.c a backup takes the store's place
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_read.c    what the reader thread does with a request
@@ -14,6 +16,7 @@
 #define PARLEY_SQLITE_DB_H
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "store/store.h"
 
@@ -26,6 +29,7 @@ struct db {
     const char *const *text;                 /* SQL of each statement; prepared when first used */
     sqlite3_stmt      *stmt[DB_STMT_MAX];
     int                wal_pages;            /* length of the write-ahead log after the last commit */
+    bool               new_epoch;            /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
@@ -36,7 +40,8 @@ void db_close(struct db *d);
 enum err db_err(const struct db *d, int rc);                      /* what an SQLite result code means to us */
 MUST_CHECK enum err db_exec(struct db *d, const char *sql);
 MUST_CHECK enum err db_int(struct db *d, const char *sql, int64_t *out);   /* first column of the first row */
-void db_checkpoint(struct db *d);            /* moves the write-ahead log into the file when it is long */
+void db_checkpoint(struct db *d, int least_pages);   /* moves the write-ahead log into the file when it is that long */
+void db_checkpoint_on_close(struct db *d);   /* the last one to be closed does so then, and removes it */
 
 /* `types` has a letter per value: t (struct str, STR_NONE is NULL), s (struct
  * str, STR_NONE is ""), i (int64_t). Texts are borrowed until the statement ends. */
@@ -49,18 +54,52 @@ struct str db_text(sqlite3_stmt *st, int col);                    /* valid until
 
 /* --- the file (sqlite_file.c) --------------------------------------------------- */
 
+#define DB_OWN_FILES 3                       /* the file, its write-ahead log and that one's index */
+
 struct db_file {
     char *path;                              /* absolute; owned */
     int   lock_fd;                           /* holds the flock on "<path>-lock" */
+    int   file_fd;                           /* holds the lock on the file itself */
     bool  temporary;                         /* "sqlite::memory:": removed when closed */
+    struct db_own { dev_t dev; ino_t ino; } own[DB_OWN_FILES];
 };
 
-#define DB_SCHEMA 1                          /* the version this program writes */
+#define DB_SCHEMA 2                          /* the version this program writes */
+#define DB_APPLICATION_ID 1886547065         /* "prly": tells our files from other programs' */
+
+/* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
+enum err db_refuse(struct str *why, struct str sentence, enum err e);
+enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, const char *path);
 
 MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why);
 void db_file_close(struct db_file *f);
+/* Remembers which files SQLite has open (all three are there after its first read). ERR_GONE: not the ones we locked. */
+MUST_CHECK enum err db_file_note(struct db_file *f);
+/* ERR_GONE: one of them was removed or another stands in its place; what is committed now, nobody will find. From any thread. */
+MUST_CHECK enum err db_file_check(const struct db_file *f);
+void db_sync_folder_of(const char *path);    /* a new name survives power loss only when its folder is synced too */
+
+/* --- file and log belong together (sqlite_pair.c) -------------------------------- */
+
+struct db_raw {                              /* the file without its write-ahead log */
+    bool    has_log;                         /* there is one, and it is not empty */
+    bool    known;                           /* the rest could be read */
+    int     version;
+    int64_t epoch;
+};
+
+/* Before SQLite opens the file. ERR_CONFLICT: certainly not its log. */
+MUST_CHECK enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a, struct str *why);
+/* With the log in view, before anything of it is moved into the file. ERR_CONFLICT as above. */
+MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version, const char *path, struct arena *a, struct str *why);
+/* "file:..." for opening what is at `path` as it lies there, without a log and without leaving a trace; in `a`. */
+struct str db_immutable_uri(struct arena *a, const char *path);
+
 /* Brings the schema to DB_SCHEMA, one transaction per step. */
-MUST_CHECK enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str *why);
+MUST_CHECK enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a, struct str *why);
+
+/* Completes a restore that was cut off (sqlite_restore.c); nothing to do most times. Under the name's lock. */
+MUST_CHECK enum err db_finish_restore(const char *path, struct arena *a, struct str *why);
 
 #ifdef PARLEY_TEST
 void db_faults(void);                        /* before the first use of SQLite */
@@ -68,13 +107,13 @@ void db_faults(void);                        /* before the first use of SQLite *
 
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
-enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_HEALED };
+enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_NEWS };
 
 #define JOB_OF(j, type)   LIST_ITEM(j, type, job)
 #define JOB_AT(n)         LIST_ITEM(n, struct store_job, node)
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 19
+#define DB_WRITE_SQL_COUNT 20
 #define DB_READ_SQL_COUNT 9                                       /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends and edits); afterwards every job has its result. */

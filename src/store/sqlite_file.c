@@ -1,8 +1,11 @@
 /* sqlite_file.c -- the store's file: where it is, that nobody else has it, and
  * the schema inside it.
  *
- * One process per file: a flock on "<path>-lock" for as long as the store is open. The lock
- * file stays behind on purpose; removing it would race with the next opener.
+ * One process per file, and two locks say so for as long as the store is open. A lock on a
+ * byte of the file itself, beyond those that SQLite locks: whatever name it is opened by (a link, another
+ * folder), and whoever removes the lock file. And a flock on "<path>-lock": also when the file at that
+ * name was taken away and another one was made. The lock file stays behind on purpose;
+ * removing it would race with the next opener.
  * All files are ours alone (0600): conversations are private.
  *
  * The schema's version is PRAGMA user_version. upgrades[n] leads from version n
@@ -13,13 +16,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 1886547065      /* "prly": tells our files from other programs' */
+#define LOCK_BYTE (0x40000000 + 1024)  /* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
 
 static const char *const upgrades[DB_SCHEMA] = {
     /* 0 -> 1. A fact's key is the integer of its thread: with (owner, name, seq)
@@ -47,20 +51,23 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX approval_due ON approval(expires_ms) WHERE status IN ('pending', 'offered') AND expires_ms > 0;"
     "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) WITHOUT ROWID;"
     "PRAGMA application_id=1886547065;",
+    /* 1 -> 2. A mark that tells which write-ahead log belongs to the file (sqlite_pair.c). */
+    "CREATE TABLE store(one INTEGER PRIMARY KEY CHECK(one = 1), epoch INTEGER NOT NULL, base INTEGER NOT NULL);"
+    "INSERT INTO store(one, epoch, base) VALUES(1, (random() & 9223372036854775807) | 1, 0);",
 };
 
 /* --- sentences for people ------------------------------------------------------- */
 
-static enum err refuse(struct str *why, struct str sentence, enum err e)
+enum err db_refuse(struct str *why, struct str sentence, enum err e)
 {
     *why = sentence.ptr ? sentence : STR("not enough memory to open the store");
     return e;
 }
 
-static enum err refuse_errno(struct str *why, struct arena *a, const char *what, const char *path)
+enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, const char *path)
 {
     int os = errno;
-    return refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, os_words(os)),
+    return db_refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, os_words(os)),
                   os == ENOSPC ? ERR_FULL : ERR_IO);
 }
 
@@ -91,12 +98,12 @@ static enum err use_wal(struct db *d, const char *path, struct arena *a, struct 
     sqlite3_finalize(st);
     if (wal) return OK;
     if (rc == SQLITE_ROW)
-        return refuse(why, arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?", path),
+        return db_refuse(why, arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?", path),
                       ERR_UNSUPPORTED);
-    return refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), db_err(d, rc));
+    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), db_err(d, rc));
 }
 
-enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str *why)
+enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a, struct str *why)
 {
     int64_t  version = 0, app = 0, tables = 0;
     enum err e = db_int(d, "PRAGMA user_version", &version);
@@ -104,12 +111,13 @@ enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str 
     if (!e) e = db_int(d, "PRAGMA application_id", &app);
     if (!e) e = db_int(d, "SELECT count(*) FROM sqlite_schema", &tables);
     if (e) goto fail;
-    if (tables > 0 && app != APPLICATION_ID)
-        return refuse(why, arena_printf(a, "%s is a database of another program", path), ERR_TYPE);
+    if (tables > 0 && app != DB_APPLICATION_ID)
+        return db_refuse(why, arena_printf(a, "%s is a database of another program", path), ERR_TYPE);
     if (version < 0 || version > DB_SCHEMA)
-        return refuse(why, arena_printf(a, "%s was made by a newer version of parley (its schema is %d, this program knows %d)",
+        return db_refuse(why, arena_printf(a, "%s was made by a newer version of parley (its schema is %d, this program knows %d)",
                                         path, (int)version, DB_SCHEMA), ERR_UNSUPPORTED);
-    e = use_wal(d, path, a, why);
+    e = db_pair_check(d, raw, version, path, a, why);
+    if (!e) e = use_wal(d, path, a, why);
     if (e) return e;
     for (; version < DB_SCHEMA; version++) {
         e = upgrade_step(d, version);
@@ -117,13 +125,12 @@ enum err db_upgrade(struct db *d, const char *path, struct arena *a, struct str 
     }
     return OK;
 fail:
-    return refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
+    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
 }
 
 /* --- the file --------------------------------------------------------------------- */
 
-/* A new name survives power loss only when its folder is synced too. */
-static void sync_folder_of(const char *path)
+void db_sync_folder_of(const char *path)
 {
     char       *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
     const char *folder = !slash ? "." : slash == copy ? "/" : (*slash = 0, copy);
@@ -144,9 +151,9 @@ static enum err make_folder(struct arena *a, const char *path, struct str *why)
 
     if (!slash || slash == path) return OK;
     folder = arena_dup(a, str_n(path, (size_t)(slash - path)));
-    if (!folder.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
-    if (mkdir(folder.ptr, 0700) == 0) sync_folder_of(folder.ptr);
-    else if (errno != EEXIST) return refuse_errno(why, a, "make the folder", folder.ptr);
+    if (!folder.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
+    if (mkdir(folder.ptr, 0700) == 0) db_sync_folder_of(folder.ptr);
+    else if (errno != EEXIST) return db_refuse_errno(why, a, "make the folder", folder.ptr);
     return OK;
 }
 
@@ -154,12 +161,12 @@ static enum err make_file(struct db_file *f, const char *path, struct arena *a, 
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-    if (fd < 0) return refuse_errno(why, a, "open", path);
+    if (fd < 0) return db_refuse_errno(why, a, "open", path);
     close(fd);                         /* before SQLite opens it: a close would drop its POSIX locks */
-    sync_folder_of(path);
+    db_sync_folder_of(path);
     /* One name per file, else two openers through two links would take two locks. */
     f->path = realpath(path, NULL);
-    return f->path ? OK : refuse_errno(why, a, "open", path);
+    return f->path ? OK : db_refuse_errno(why, a, "open", path);
 }
 
 static enum err make_temporary(struct db_file *f, struct arena *a, struct str *why)
@@ -168,52 +175,108 @@ static enum err make_temporary(struct db_file *f, struct arena *a, struct str *w
     struct str  path = arena_printf(a, "%s/parley-XXXXXX", folder && *folder ? folder : "/tmp");
     int         fd;
 
-    if (!path.ptr || !(f->path = strdup(path.ptr))) return refuse(why, STR_NONE, ERR_NOMEM);
+    if (!path.ptr || !(f->path = strdup(path.ptr))) return db_refuse(why, STR_NONE, ERR_NOMEM);
     fd = mkstemp(f->path);
-    if (fd < 0) return refuse_errno(why, a, "make", f->path);
+    if (fd < 0) return db_refuse_errno(why, a, "make", f->path);
     close(fd);
     f->temporary = true;
     return OK;
 }
 
-static enum err take_lock(struct db_file *f, struct arena *a, struct str *why)
+/* The name. */
+static enum err lock_name(struct db_file *f, struct arena *a, struct str *why)
 {
     struct str path = arena_printf(a, "%s-lock", f->path);
     char       pid[16] = "";
 
-    if (!path.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
+    if (!path.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     f->lock_fd = open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (f->lock_fd < 0) return refuse_errno(why, a, "open", path.ptr);
+    if (f->lock_fd < 0) return db_refuse_errno(why, a, "open", path.ptr);
     if (flock(f->lock_fd, LOCK_EX | LOCK_NB) == 0) {
         /* For the sentence below only; the lock itself is what counts. */
         if (ftruncate(f->lock_fd, 0) == 0) dprintf(f->lock_fd, "%d", (int)getpid());
         return OK;
     }
-    if (errno != EWOULDBLOCK) return refuse_errno(why, a, "lock", path.ptr);
+    if (errno != EWOULDBLOCK) return db_refuse_errno(why, a, "lock", path.ptr);
     if (pread(f->lock_fd, pid, sizeof pid - 1, 0) <= 0) strcpy(pid, "?");
-    return refuse(why, arena_printf(a, "%s is used by another parley (process %d)", f->path, atoi(pid)), ERR_BUSY);
+    return db_refuse(why, arena_printf(a, "%s is used by another parley (process %d)", f->path, atoi(pid)), ERR_BUSY);
 }
 
-enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why)
+/* The file itself. The descriptor is opened before SQLite's and closed after them: closing any one
+ * of a file drops a process's POSIX locks on it, which are what SQLite uses. */
+static enum err lock_file(struct db_file *f, struct arena *a, struct str *why)
+{
+    struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1 };
+
+    f->file_fd = open(f->path, O_RDWR | O_CLOEXEC);
+    if (f->file_fd < 0) return db_refuse_errno(why, a, "open", f->path);
+    if (fcntl(f->file_fd, F_OFD_SETLK, &byte) == 0) return OK;
+    if (errno != EAGAIN && errno != EACCES) return db_refuse_errno(why, a, "lock", f->path);
+    return db_refuse(why, arena_printf(a, "%s is used by another parley (by another name, or its lock file was removed)", f->path),
+                     ERR_BUSY);
+}
+
+static enum err find_file(struct db_file *f, struct str url, struct arena *a, struct str *why)
 {
     struct str path = str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url;
     enum err   e;
 
-    *f = (struct db_file){ .lock_fd = -1 };
-    if (str_is(path, ":memory:")) {
-        e = make_temporary(f, a, why);
-    } else {
-        if (path.len == 0 || memchr(path.ptr, 0, path.len))
-            return refuse(why, STR("the store needs a file name, as in sqlite:parley.db"), ERR_SYNTAX);
-        path = arena_dup(a, path);
-        if (!path.ptr) return refuse(why, STR_NONE, ERR_NOMEM);
-        e = make_folder(a, path.ptr, why);
-        if (!e) e = make_file(f, path.ptr, a, why);
-    }
-    if (!e) e = take_lock(f, a, why);
+    if (str_is(path, ":memory:")) return make_temporary(f, a, why);
+    if (path.len == 0 || memchr(path.ptr, 0, path.len))
+        return db_refuse(why, STR("the store needs a file name, as in sqlite:parley.db"), ERR_SYNTAX);
+    path = arena_dup(a, path);
+    if (!path.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
+    e = make_folder(a, path.ptr, why);
+    return e ? e : make_file(f, path.ptr, a, why);
+}
+
+enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why)
+{
+    enum err e;
+
+    *f = (struct db_file){ .lock_fd = -1, .file_fd = -1 };
+    e = find_file(f, url, a, why);
+    if (!e) e = lock_name(f, a, why);
+    if (!e) e = db_finish_restore(f->path, a, why);
+    if (!e) e = lock_file(f, a, why);
     if (e) db_file_close(f);
     return e;
 }
+
+/* --- is it still there? ------------------------------------------------------------- */
+
+static const char *const OWN_ENDS[DB_OWN_FILES] = { "", "-wal", "-shm" };
+
+static bool stat_own(const struct db_file *f, int i, struct stat *st)
+{
+    char name[PATH_MAX + 8];
+
+    snprintf(name, sizeof name, "%s%s", f->path, OWN_ENDS[i]);
+    return stat(name, st) == 0;
+}
+
+enum err db_file_note(struct db_file *f)
+{
+    struct stat st;
+
+    for (int i = 0; i < DB_OWN_FILES; i++) {
+        if (!stat_own(f, i, &st)) return ERR_IO;
+        f->own[i] = (struct db_own){ st.st_dev, st.st_ino };
+    }
+    /* What SQLite opened by its name is what was locked. */
+    return fstat(f->file_fd, &st) == 0 && st.st_dev == f->own[0].dev && st.st_ino == f->own[0].ino ? OK : ERR_GONE;
+}
+
+enum err db_file_check(const struct db_file *f)
+{
+    struct stat st;
+
+    for (int i = 0; i < DB_OWN_FILES; i++)
+        if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino) return ERR_GONE;
+    return OK;
+}
+
+/* --- closing ------------------------------------------------------------------------ */
 
 static void remove_all(const char *path)
 {
@@ -229,7 +292,8 @@ static void remove_all(const char *path)
 void db_file_close(struct db_file *f)
 {
     if (f->temporary) remove_all(f->path);
+    if (f->file_fd >= 0) close(f->file_fd);
     if (f->lock_fd >= 0) close(f->lock_fd);
     free(f->path);
-    *f = (struct db_file){ .lock_fd = -1 };
+    *f = (struct db_file){ .lock_fd = -1, .file_fd = -1 };
 }

@@ -19,7 +19,7 @@ enum stmt {
     W_BEGIN, W_COMMIT, W_ROLLBACK, W_SAVE, W_RELEASE, W_UNDO,
     W_THREAD, W_THREAD_NEW, W_THREAD_MOVE, W_THREAD_TITLE,
     W_FACT, W_REQUEST, W_REQUEST_NEW, W_APPROVAL, W_TOOL,
-    W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS, W_DROP_THREAD,
+    W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS, W_DROP_THREAD, W_EPOCH,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -53,6 +53,7 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_REQUESTS]  = "DELETE FROM request WHERE thread = ?1",
     [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
     [W_DROP_THREAD]    = "DELETE FROM thread WHERE id = ?1",
+    [W_EPOCH]          = "UPDATE store SET base = epoch, epoch = (random() & 9223372036854775807) | 1",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -258,10 +259,14 @@ void db_commit(struct db *d, struct list *batch)
     enum err e = db_run(d, W_BEGIN, "");
 
     if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
+    if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "");
     fault_hit("store.before_commit");
     if (!e) e = db_run(d, W_COMMIT, "");
     fault_hit("store.after_commit");
-    if (!e) return;
+    if (!e) {
+        d->new_epoch = false;
+        return;
+    }
     roll_back(d);
     LIST_EACH(n, batch) JOB_AT(n)->result = e;
 }

@@ -16,7 +16,7 @@
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
  * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_BUSY (file
- * locked by another), ERR_FULL (disk full), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was
+ * locked by another), ERR_FULL (disk full), ERR_GONE (the store's files were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was
  * closed before its turn came). After any error nothing of that append is there.
  * The store heals by itself: the next append simply tries again, and while none comes the store
  * itself looks once a second whether it can write again.
@@ -163,10 +163,16 @@ MUST_CHECK enum err store_open(struct loop *l, struct str url, struct arena *a, 
 /* Waits for what is queued (at most a second or two), answers it from inside this call (ERR_CLOSED: what
  * its time did not suffice for), closes. No callbacks come afterwards. */
 void store_close(struct store *s);
-/* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO). */
+/* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO; or
+ * ERR_GONE, which is seen within a second also when nothing is appended). */
 enum err store_health(const struct store *s);
-/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 1". */
+struct str store_problem(const struct store *s);         /* the same in words for an operator; STR_NONE when there is none */
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 2". */
 struct str store_promise(const struct store *s);
+/* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open (ERR_BUSY). All or nothing, also when
+ * the power fails; what was there is kept beside it. On failure *why is a sentence for people. Not for the loop thread of a server. */
+struct store_restored { uint64_t threads; struct str path, kept; };      /* in `a`; kept STR_NONE: there was nothing */
+MUST_CHECK enum err store_restore(struct str url, struct str from, struct arena *a, struct store_restored *out, struct str *why);
 /* Optional: told how long each successful append took (call to answer). */
 void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
 

@@ -1,9 +1,9 @@
-// Store trouble: the file locked by another process, the disk full. New work gets
+// Store trouble: the file locked by another process, taken away, restored over a crash; the disk full. New work gets
 // 503 store_unavailable, reading goes on, and it heals by itself.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { check, same, settled, skip, sound, test, told, until } from './lib.mjs';
+import { check, parley, same, settled, skip, sound, test, told, until } from './lib.mjs';
 
 // Another program that can hold the database: lock.take(), lock.free().
 async function locker(t, db) {
@@ -136,3 +136,71 @@ test('a full disk refuses new work, keeps what there is, and heals when there is
     await settled(server, s.thread);
     sound(await server.turn('hello', { thread_id: s.thread }));
 }, { timeout_ms: 90000 });
+
+// --- backups, and files that people move -----------------------------------------------------------
+
+const sql = (db, text) => { const r = spawnSync('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute(sys.argv[2])', db, text]); if (r.status !== 0) throw new Error(String(r.stderr)); };
+
+// A server that was killed with words in its log, and a backup of the time before.
+async function crashed(t) {
+    python();
+    const server = await t.serve(), first = sound(await server.turn('Find articles about CRISPR'));
+    const backup = path.join(server.dir, 'backup.db');
+    sql(server.db, `VACUUM INTO '${backup}'`);
+    for (let i = 0; i < 20; i++) sound(await server.turn('Find articles about CRISPR'));
+    await server.kill();
+    return { server, first, backup };
+}
+
+test('a backup put over a crashed store by hand is not mixed with the log of the crash', async (t) => {
+    const { server, backup } = await crashed(t), log = fs.statSync(server.db + '-wal').size;
+    fs.copyFileSync(backup, server.db);
+    const r = await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: t.folder() });
+    same(r.code, 1);
+    check(/do not belong together/.test(r.err) && /parley restore/.test(r.err), r.err);
+    same(fs.statSync(server.db + '-wal').size, log, 'the log is left alone');
+});
+
+test('parley restore brings the backup after a crash, and what was there is kept and can be brought back', async (t) => {
+    const { server, first, backup } = await crashed(t);
+    const r = await parley(['restore', backup, '--store', server.db], { cwd: t.folder() });
+    same(r.code, 0, r.err);
+    check(/restored 1 conversations/.test(r.out), r.out);
+    const next = await t.serve({ dir: server.dir });
+    same((await next.get('/v1/threads')).json.threads.map((x) => x.id), [first.thread]);
+    same((await next.get(`/v1/threads/${first.thread}`)).json.messages.length, 2);
+    sound(await next.turn('hello', { thread_id: first.thread }));
+    const kept = /kept as (\S+)/.exec(r.out)[1];
+    same((await parley(['restore', kept, '--store', server.db], { cwd: t.folder() })).code, 1, 'not while a server runs');
+    await next.term();
+    same((await parley(['restore', kept, '--store', server.db], { cwd: t.folder() })).code, 0);
+    const last = await t.serve({ dir: server.dir });
+    const { threads } = (await last.get('/v1/threads?limit=200')).json;
+    same(threads.length, 21, 'everything that was told as saved, the log of the crash included');
+    for (const x of threads) same((await last.get(`/v1/threads/${x.id}`)).json.messages.length, 2);
+}, { timeout_ms: 90000 });
+
+test('a server whose file was removed takes no more work, says why, and lets no second one in', async (t) => {
+    const server = await t.serve(), s = sound(await server.turn('hello'));
+    for (const end of ['', '-wal', '-shm']) fs.rmSync(server.db + end);
+    await until(async () => (await server.get('/readyz')).status === 503, 'it to be noticed');
+    const ready = (await server.get('/readyz')).json;
+    same([ready.ready, ready.problem], [false, 'gone']);
+    check(/removed or replaced/.test(ready.message), ready.message);
+    const r = await server.post('/v1/chat/stream', { message: 'hello' });
+    same([r.status, r.json?.error?.code], [503, 'store_unavailable']);
+    same((await server.get(`/v1/threads/${s.thread}`)).status, 200, 'reading goes on');
+    check(server.log.some((l) => l.event === 'store.unavailable' && /removed or replaced/.test(l.why)), 'the log says so');
+    const second = await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: t.folder() });
+    same(second.code, 1);
+    check(/used by another parley/.test(second.err), second.err);
+});
+
+test('removing the lock file lets no second server in', async (t) => {
+    const server = await t.serve();
+    fs.rmSync(server.db + '-lock');
+    const second = await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: t.folder() });
+    same(second.code, 1);
+    check(/used by another parley/.test(second.err), second.err);
+    sound(await server.turn('hello'));
+});

@@ -72,7 +72,7 @@ TEST(the_store_s_files_are_for_their_owner_only)
         REQUIRE(stat(name, &st) == 0);
         CHECK((st.st_mode & 0777) == 0600);
     }
-    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 1");
+    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 2");
     fix_done(&f);
 }
 
@@ -184,8 +184,8 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     fix_done(&f);
     run_raw("PRAGMA user_version=7");
-    expect_refusal(path, ERR_UNSUPPORTED, "made by a newer version of parley (its schema is 7, this program knows 1)");
-    run_raw("PRAGMA user_version=1");
+    expect_refusal(path, ERR_UNSUPPORTED, "made by a newer version of parley (its schema is 7, this program knows 2)");
+    run_raw("PRAGMA user_version=2");
     fix_init(&f);
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");
@@ -395,6 +395,7 @@ TEST(when_the_commit_fails_every_append_of_the_batch_gets_the_error)
     struct fix       f;
 
     disk_begin(&f);
+    CHECK(fix_append(&f, "zoe", "warm", 0, "x") == OK);
     hold_writer(&f, &first);
     for (int i = 0; i < 50; i++) {
         ap_init(&p[i], "ann", "t", (uint64_t)i, "x");

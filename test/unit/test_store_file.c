@@ -1,0 +1,374 @@
+/* test_store_file.c -- the store's files and the people who handle them: locks that are removed, a backup put in place
+ * by hand, files taken away from under a running server, and `parley restore`.
+ *
+ * A crash is a copy of file and log taken while the store is open: what is on the disk at that moment.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/sqlite_db.h"
+#include "store_help.h"
+#include "test.h"
+
+static char path[256];
+
+static const char *new_path(void)
+{
+    static int n;
+    snprintf(path, sizeof path, "%s/file-%d.db", test_dir(), n++);
+    return path;
+}
+
+static void begin(struct fix *f)
+{
+    fix_init(f);
+    REQUIRE(fix_open(f, path) == OK);
+}
+
+/* The name of a file beside the store's; two may be used in one expression. */
+static const char *beside(const char *end)
+{
+    static char name[4][300];
+    static int  n;
+
+    n = (n + 1) % 4;
+    snprintf(name[n], sizeof name[n], "%s%s", path, end);
+    return name[n];
+}
+
+static void copy(const char *from, const char *to)
+{
+    char    block[65536];
+    ssize_t n;
+    int     in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    REQUIRE(in >= 0 && out >= 0);
+    while ((n = read(in, block, sizeof block)) > 0) REQUIRE(write(out, block, (size_t)n) == n);
+    close(in);
+    close(out);
+}
+
+static bool is_there(const char *name) { return access(name, F_OK) == 0; }
+
+static void run_sql(const char *file, const char *sql)
+{
+    sqlite3 *db;
+
+    REQUIRE(sqlite3_open(file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK);
+    REQUIRE(sqlite3_close(db) == SQLITE_OK);
+}
+
+static void expect_refusal(const char *file, enum err want, const char *words)
+{
+    struct fix f;
+
+    fix_init(&f);
+    CHECK(fix_open(&f, file) == want);
+    CHECK(f.store == NULL);
+    CHECK(str_find(f.why, str_c(words)) >= 0);
+    if (str_find(f.why, str_c(words)) < 0) printf("    why: " STR_FMT "\n", STR_ARG(f.why));
+    fix_done(&f);
+}
+
+/* Appends "from" to "to - 1" to one log. */
+static void say(struct fix *f, int from, int to)
+{
+    char body[16];
+
+    for (int i = from; i < to; i++) {
+        snprintf(body, sizeof body, "%d", i);
+        CHECK(fix_append(f, "ann", "t", (uint64_t)i, body) == OK);
+    }
+}
+
+/* Enough for the log to be moved into the file and to begin anew. */
+static void fill(struct fix *f, const char *thread)
+{
+    char *body = malloc(256 << 10);
+
+    REQUIRE(body);
+    memset(body, 'x', (256 << 10) - 1);
+    body[(256 << 10) - 1] = 0;
+    for (uint64_t i = 0; i < 40; i++) CHECK(fix_append(f, "ann", thread, i, body) == OK);
+    free(body);
+}
+
+/* --- one process per file ---------------------------------------------------------------- */
+
+TEST(removing_the_lock_file_lets_nobody_in)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    REQUIRE(unlink(beside("-lock")) == 0);
+    expect_refusal(path, ERR_BUSY, "is used by another parley");
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    fix_done(&f);
+}
+
+TEST(a_second_opener_is_refused_through_a_hard_link_too)
+{
+    struct fix f;
+    char       other[300];
+
+    new_path();
+    begin(&f);
+    snprintf(other, sizeof other, "%s/by-another-name.db", test_dir());
+    REQUIRE(link(path, other) == 0);
+    expect_refusal(other, ERR_BUSY, "is used by another parley");
+    fix_done(&f);
+}
+
+/* --- file and log ------------------------------------------------------------------------- */
+
+TEST(a_crash_leaves_file_and_log_that_belong_together)
+{
+    struct fix  f;
+    static char crash[300];
+
+    new_path();
+    begin(&f);
+    for (int round = 0; round < 4; round++) {
+        char name[16];
+        snprintf(name, sizeof name, "big-%d", round);
+        say(&f, round * 3, round * 3 + 3);
+        snprintf(crash, sizeof crash, "%s.crash-%d", path, round);
+        copy(path, crash);
+        copy(beside("-wal"), strcat(strcpy((char[320]){ 0 }, crash), "-wal"));
+        fill(&f, name);
+    }
+    fix_done(&f);
+    for (int round = 0; round < 4; round++) {
+        snprintf(crash, sizeof crash, "%s.crash-%d", path, round);
+        fix_init(&f);
+        CHECK(fix_open(&f, crash) == OK);
+        REQUIRE(f.store);
+        CHECK(fix_append(&f, "ann", "t", (uint64_t)round * 3 + 3, "life goes on") == OK);
+        fix_done(&f);
+    }
+}
+
+/* Makes a store, a backup of it by `how`, more words than a log holds, and a crash; then the backup is put in place by hand. */
+static void put_backup_over_crash(const char *how)
+{
+    struct fix  f;
+    static char at[256], sql[600];
+
+    new_path();
+    strcpy(at, path);
+    begin(&f);
+    say(&f, 0, 3);
+    if (*how) {
+        snprintf(sql, sizeof sql, how, beside(".backup"));
+        run_sql(path, sql);
+    } else {
+        run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+        copy(path, beside(".backup"));
+    }
+    fill(&f, "big");
+    say(&f, 3, 6);
+    copy(path, beside(".crash"));
+    copy(beside("-wal"), beside(".crash-wal"));
+    fix_done(&f);
+    snprintf(path, sizeof path, "%s.crash", at);
+    snprintf(sql, sizeof sql, "%s.backup", at);
+    copy(sql, path);
+}
+
+TEST(a_backup_made_by_vacuum_is_not_mixed_with_the_log_of_a_crash)
+{
+    put_backup_over_crash("VACUUM INTO '%s'");
+    expect_refusal(path, ERR_CONFLICT, "do not belong together");
+    expect_refusal(path, ERR_CONFLICT, "parley restore");
+}
+
+TEST(a_copied_backup_is_not_mixed_with_the_log_of_a_crash)
+{
+    struct fix f;
+
+    put_backup_over_crash("");
+    expect_refusal(path, ERR_CONFLICT, "do not belong together");
+    CHECK(is_there(beside("-wal")));
+    REQUIRE(unlink(beside("-wal")) == 0);          /* as the sentence says */
+    begin(&f);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
+    fix_done(&f);
+}
+
+TEST(a_log_whose_file_is_missing_is_not_thrown_away)
+{
+    put_backup_over_crash("");
+    REQUIRE(unlink(path) == 0);
+    expect_refusal(path, ERR_CONFLICT, "is missing or empty");
+    CHECK(is_there(beside("-wal")));
+}
+
+/* --- files taken away --------------------------------------------------------------------- */
+
+static void expect_gone_and_back(const char *end)
+{
+    struct fix f;
+    char       name[300];
+
+    new_path();
+    begin(&f);
+    say(&f, 0, 1);
+    snprintf(name, sizeof name, "%s", beside(end));
+    REQUIRE(rename(name, beside(".away")) == 0);
+    CHECK(fix_append(&f, "ann", "t", 1, "nobody would find it") == ERR_GONE);
+    CHECK(store_health(f.store) == ERR_GONE);
+    CHECK(str_find(store_problem(f.store), STR("removed or replaced")) >= 0);
+    CHECK(fix_append(&f, "ann", "t", 2, "nor this") == ERR_GONE);
+    CHECK(fix_edit(&f, "ann", "t", "nor this", false) == ERR_GONE);
+    REQUIRE(rename(beside(".away"), name) == 0);
+    while (store_health(f.store) != OK) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(fix_append(&f, "ann", "new", 0, "and it goes on") == OK);
+    fix_done(&f);
+}
+
+TEST(a_store_whose_file_was_taken_away_saves_nothing_until_it_is_back) { expect_gone_and_back(""); }
+TEST(a_store_whose_log_was_taken_away_saves_nothing_until_it_is_back) { expect_gone_and_back("-wal"); }
+
+TEST(a_store_whose_file_was_replaced_notices_also_when_nobody_writes)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    say(&f, 0, 1);
+    copy(path, beside(".copy"));
+    REQUIRE(rename(beside(".copy"), path) == 0);
+    while (store_health(f.store) == OK) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(store_health(f.store) == ERR_GONE);
+    expect_refusal(path, ERR_BUSY, "is used by another parley");
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;");
+    fix_done(&f);
+}
+
+/* --- restore ------------------------------------------------------------------------------ */
+
+static enum err restore(struct fix *f, const char *from, struct store_restored *did)
+{
+    return store_restore(str_c(path), str_c(from), &f->arena, did, &f->why);
+}
+
+/* At `path` a crashed store with six words, and beside it a backup with three. */
+static const char *crashed(void)
+{
+    static char backup[300];
+    char        whole[256];
+
+    put_backup_over_crash("VACUUM INTO '%s'");
+    strcpy(whole, path);
+    whole[strlen(whole) - strlen(".crash")] = 0;
+    snprintf(backup, sizeof backup, "%s.backup", whole);
+    copy(whole, path);                             /* its own file again; closed cleanly, so the log is of the time before */
+    run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+    return backup;
+}
+
+TEST(a_restore_brings_the_backup_and_keeps_what_was_there)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+    char                  kept[300];
+
+    fix_init(&f);
+    CHECK(restore(&f, backup, &did) == OK);
+    CHECK(did.threads == 1);
+    snprintf(kept, sizeof kept, STR_FMT, STR_ARG(did.kept));
+    CHECK(is_there(kept) && !is_there(beside("-wal")) && !is_there(beside(".restoring")) && !is_there(beside(".copying")));
+    REQUIRE(fix_open(&f, path) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
+    CHECK(fix_append(&f, "ann", "t", 3, "goes on") == OK);
+    fix_done(&f);
+    fix_init(&f);
+    CHECK(restore(&f, kept, &did) == OK);          /* and back again */
+    REQUIRE(fix_open(&f, path) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 3), "4 note 3;5 note 4;6 note 5;");
+    fix_done(&f);
+}
+
+TEST(nothing_is_restored_under_a_store_that_is_open)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+
+    begin(&f);
+    CHECK(restore(&f, backup, &did) == ERR_BUSY);
+    CHECK(str_find(f.why, STR("is used by another parley")) >= 0);
+    CHECK_STR(fix_read(&f, "ann", "t", 5), "6 note 5;");
+    fix_done(&f);
+}
+
+TEST(what_is_no_backup_is_refused_and_nothing_changes)
+{
+    struct store_restored did;
+    struct fix            f;
+
+    crashed();
+    fix_init(&f);
+    CHECK(restore(&f, beside(".none"), &did) == ERR_IO);
+    CHECK(restore(&f, path, &did) == ERR_EXISTS);
+    close(open(beside(".text"), O_CREAT | O_WRONLY, 0600));
+    REQUIRE(truncate(beside(".text"), 5000) == 0);
+    CHECK(restore(&f, beside(".text"), &did) == ERR_TYPE);
+    run_sql(beside(".recipes"), "CREATE TABLE recipes(name TEXT)");
+    CHECK(restore(&f, beside(".recipes"), &did) == ERR_TYPE);
+    CHECK(str_find(f.why, STR("Nothing was changed")) >= 0);
+    REQUIRE(fix_open(&f, path) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 5), "6 note 5;");
+    fix_done(&f);
+}
+
+TEST(a_damaged_backup_is_refused_and_nothing_changes)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+    int                   fd = open(backup, O_RDWR);
+
+    REQUIRE(pwrite(fd, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12, 4096) == 12);
+    close(fd);
+    fix_init(&f);
+    CHECK(restore(&f, backup, &did) == ERR_TYPE);
+    CHECK(str_find(f.why, STR("Nothing was changed")) >= 0);
+    REQUIRE(fix_open(&f, path) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 5), "6 note 5;");
+    fix_done(&f);
+}
+
+TEST(a_restore_that_was_cut_off_is_completed_by_the_next_start)
+{
+    const char *backup = crashed();
+    struct fix  f;
+
+    copy(backup, beside(".restoring"));
+    REQUIRE(unlink(path) == 0);                    /* moved aside, and then the power failed */
+    begin(&f);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
+    CHECK(!is_there(beside(".restoring")));
+    fix_done(&f);
+}
+
+TEST(a_store_is_restored_where_there_was_none)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+
+    new_path();
+    fix_init(&f);
+    CHECK(restore(&f, backup, &did) == OK);
+    CHECK(!did.kept.ptr);
+    REQUIRE(fix_open(&f, path) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 2), "3 note 2;");
+    fix_done(&f);
+}
