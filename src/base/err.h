@@ -26,6 +26,7 @@ enum err {
     ERR_TIMEOUT,
     ERR_CLOSED,      /* shutting down, or the peer left */
     ERR_UNSUPPORTED,
+    ERR_DAMAGED,     /* what was stored is not what is read: a flipped bit, a hole */
 };
 
 #define MUST_CHECK __attribute__((warn_unused_result))

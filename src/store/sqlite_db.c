@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "store/sum.h"
+
 /* Another program (a backup, the sqlite3 shell) may hold the lock for a moment.
  * Longer is told as ERR_BUSY: the writer must not stand still for seconds. */
 #define BUSY_MS 250
@@ -62,6 +64,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
     enum err e;
 
     *d = (struct db){ .text = text };
+    sum_init();
     e = db_err(d, sqlite3_open_v2(path, &d->sql, flags, NULL));
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
     if (!e) e = db_exec(d, PRAGMAS);
@@ -104,6 +107,37 @@ enum err db_int(struct db *d, const char *sql, int64_t *out)
     if (rc == SQLITE_ROW) *out = sqlite3_column_int64(st, 0);
     sqlite3_finalize(st);
     return rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err(d, rc);
+}
+
+/* --- checksums ------------------------------------------------------------------ */
+
+int64_t db_fact_sum(struct log_name log, const struct store_fact *f)
+{
+    struct sum s = SUM_BEGIN;
+
+    sum_text(&s, log.owner);
+    sum_text(&s, log.thread);
+    sum_int(&s, (int64_t)f->seq);
+    sum_int(&s, f->at_ms);
+    sum_text(&s, f->kind);
+    sum_text(&s, f->body);
+    return (int64_t)sum_end(&s);
+}
+
+int64_t db_approval_sum(struct log_name log, const struct store_approval *a)
+{
+    struct sum s = SUM_BEGIN;
+
+    sum_text(&s, log.owner);
+    sum_text(&s, log.thread);
+    sum_text(&s, a->id);
+    sum_text(&s, a->call);
+    sum_text(&s, a->tool);
+    sum_text(&s, a->status);
+    sum_text(&s, a->body);
+    sum_int(&s, a->requested_ms);
+    sum_int(&s, a->expires_ms);
+    return (int64_t)sum_end(&s);
 }
 
 /* --- statements ---------------------------------------------------------------- */

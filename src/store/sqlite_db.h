@@ -23,12 +23,14 @@
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
 #define DB_STMT_MAX 32
+#define DB_DAMAGED_MAX 256                   /* damaged logs that are remembered; beyond, the oldest is found again */
 
 struct db {
     sqlite3           *sql;
     const char *const *text;                 /* SQL of each statement; prepared when first used */
     sqlite3_stmt      *stmt[DB_STMT_MAX];
     int                wal_pages;            /* length of the write-ahead log after the last commit */
+    uint64_t           damaged[DB_DAMAGED_MAX]; unsigned damaged_count;    /* the reader's: logs found damaged (log_key) */
     bool               new_epoch;            /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
 };
 
@@ -122,6 +124,10 @@ void db_commit(struct db *d, struct list *batch);
 void db_doom(struct list *jobs, struct store_job *failed);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
+
+/* What a row's checksum is taken over; the writer stores it, the reader compares. */
+int64_t db_fact_sum(struct log_name log, const struct store_fact *f);
+int64_t db_approval_sum(struct log_name log, const struct store_approval *a);
 
 /* Fill in the request and its job's result; texts are copied into its arena. */
 void db_read(struct db *d, struct store_read *r);

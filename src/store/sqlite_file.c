@@ -51,9 +51,13 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX approval_due ON approval(expires_ms) WHERE status IN ('pending', 'offered') AND expires_ms > 0;"
     "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) WITHOUT ROWID;"
     "PRAGMA application_id=1886547065;",
-    /* 1 -> 2. A mark that tells which write-ahead log belongs to the file (sqlite_pair.c). */
+    /* 1 -> 2. A mark that tells which write-ahead log belongs to the file (sqlite_pair.c). Facts and approvals
+     * get a checksum; those that are there keep none (NULL) and are taken as they are, because reading and
+     * writing all of a large file would take minutes at a start. */
     "CREATE TABLE store(one INTEGER PRIMARY KEY CHECK(one = 1), epoch INTEGER NOT NULL, base INTEGER NOT NULL);"
-    "INSERT INTO store(one, epoch, base) VALUES(1, (random() & 9223372036854775807) | 1, 0);",
+    "INSERT INTO store(one, epoch, base) VALUES(1, (random() & 9223372036854775807) | 1, 0);"
+    "ALTER TABLE fact ADD COLUMN sum INTEGER;"
+    "ALTER TABLE approval ADD COLUMN sum INTEGER;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

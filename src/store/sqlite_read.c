@@ -9,6 +9,7 @@
 #include "store/sqlite_db.h"
 
 #include "base/utf8.h"
+#include "store/sum.h"
 
 enum stmt {
     R_THREAD, R_FACTS, R_THREADS, R_DUE, R_NEXT_DUE, R_UNFINISHED, R_TOOLS, R_REQUEST, R_ALL_THREADS,
@@ -19,22 +20,23 @@ _Static_assert((int)R_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 
 #define THREAD_COLUMNS   "owner, name, title, state, created_ms, updated_ms, id"
-#define APPROVAL_COLUMNS "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, a.num"
+#define APPROVAL_COLUMNS "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, a.num, a.sum," \
+                         " t.id, t.created_ms"
 #define APPROVAL_THREAD  " JOIN thread t ON t.id = a.thread"
 /* Without statistics the planner would take all pending ones and sort them. */
 #define FROM_DUE         " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
 
 const char *const db_read_sql[R_COUNT] = {
     [R_THREAD]     = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = ?1 AND name = ?2",
-    [R_FACTS]      = "SELECT seq, at_ms, kind, body FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
+    [R_FACTS]      = "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
     [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
                      " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5"),
     [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
                      " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
-                     " ORDER BY a.expires_ms LIMIT ?2"),
+                     " ORDER BY a.expires_ms"),
     [R_NEXT_DUE]   = ("SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms LIMIT 1"),
-    [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id LIMIT ?1",
+                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms"),
+    [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id",
     [R_TOOLS]      = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
     [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
                      " WHERE r.owner = ?1 AND r.id = ?2"),
@@ -126,6 +128,40 @@ static void fill_meta(struct store_read *r, sqlite3_stmt *st)
     r->updated_ms = sqlite3_column_int64(st, 5);
 }
 
+/* What was stored when the row was; an old one has no sum to compare with. */
+static bool is_sound(sqlite3_stmt *st, int col, int64_t sum)
+{
+    return sqlite3_column_type(st, col) == SQLITE_NULL || sqlite3_column_int64(st, col) == sum;
+}
+
+/* --- logs that are damaged --------------------------------------------------------------
+ *
+ * Nobody can do anything about them but delete them. So what runs by itself (expiry, recovery)
+ * is not told of one again that was found damaged in this life of the process: it would come back for ever. */
+
+/* A number may be given again after a removal, and a name, too; hardly both at the same time. */
+static uint64_t log_key(int64_t id, int64_t created_ms)
+{
+    struct sum s = SUM_BEGIN;
+    sum_int(&s, id);
+    sum_int(&s, created_ms);
+    return sum_end(&s);
+}
+
+static bool is_damaged(const struct db *d, uint64_t key)
+{
+    for (unsigned i = 0; i < d->damaged_count && i < DB_DAMAGED_MAX; i++)
+        if (d->damaged[i] == key) return true;
+    return false;
+}
+
+static void note_damaged(struct db *d, uint64_t key)
+{
+    if (!is_damaged(d, key)) d->damaged[d->damaged_count++ % DB_DAMAGED_MAX] = key;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
 static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
 {
     size_t        want = r->seq > r->after ? (size_t)(r->seq - r->after) : 0;
@@ -134,17 +170,24 @@ static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
 
     if (e || !want) return e;
     r->facts = arena_array(&r->arena, want, sizeof *r->facts);
-    while (!(e = db_next(d, st)) && r->count < want && !r->arena.failed)
-        r->facts[r->count++] = (struct store_fact){
+    while (!(e = db_next(d, st)) && r->count < want && !r->arena.failed) {
+        struct store_fact *f = &r->facts[r->count++];
+        *f = (struct store_fact){
             .seq = (uint64_t)sqlite3_column_int64(st, 0),
             .at_ms = sqlite3_column_int64(st, 1),
             .kind = copy(&r->arena, st, 2),
             .body = copy(&r->arena, st, 3),
         };
+        if (!r->arena.failed && (f->seq != r->after + r->count || !is_sound(st, 4, db_fact_sum(r->log, f)))) {
+            db_end(st);
+            return ERR_DAMAGED;
+        }
+    }
     if (!e) db_end(st);
     if (r->arena.failed) return ERR_NOMEM;
+    if (e == ERR_IO && (sqlite3_errcode(d->sql) & 0xff) == SQLITE_CORRUPT) return ERR_DAMAGED;
     if (e && e != ERR_NOT_FOUND) return e;
-    return e == ERR_NOT_FOUND && r->count == want ? OK : ERR_IO;   /* else the log has holes: a damaged file */
+    return e == ERR_NOT_FOUND && r->count == want ? OK : ERR_DAMAGED;   /* else facts are missing, or there are too many */
 }
 
 void db_read(struct db *d, struct store_read *r)
@@ -156,6 +199,7 @@ void db_read(struct db *d, struct store_read *r)
     if (e) goto out;
     fill_meta(r, st);
     e = read_facts(d, r, sqlite3_column_int64(st, 0));
+    if (e == ERR_DAMAGED) note_damaged(d, log_key(sqlite3_column_int64(st, 0), r->created_ms));
     if (!e && r->arena.failed) e = ERR_NOMEM;
     /* Not earlier: an open statement keeps the snapshot, so that the thread's row and its facts
      * are of one commit. BEGIN would do too, but its COMMIT could fail and leave us in the past. */
@@ -169,7 +213,8 @@ out:
 
 struct place { int64_t ms, num; };     /* of a row in a list that pages */
 
-static void fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+/* Each gives the key of the row's log, 0 when it has none. */
+static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -178,9 +223,10 @@ static void fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row
     row->created_ms = sqlite3_column_int64(st, 4);
     row->updated_ms = sqlite3_column_int64(st, 5);
     *at = (struct place){ row->updated_ms, sqlite3_column_int64(st, 6) };
+    return log_key(at->num, row->created_ms);
 }
 
-static void fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -194,20 +240,24 @@ static void fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *r
         .expires_ms = sqlite3_column_int64(st, 8),
     };
     *at = (struct place){ row->approval.requested_ms, sqlite3_column_int64(st, 9) };
+    row->damaged = !is_sound(st, 10, db_approval_sum((struct log_name){ row->owner, row->thread }, &row->approval));
+    return log_key(sqlite3_column_int64(st, 11), sqlite3_column_int64(st, 12));
 }
 
-static void fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
 {
     row->tool = copy(a, st, 0);
     row->runs = (uint64_t)sqlite3_column_int64(st, 1);
     row->failed = (uint64_t)sqlite3_column_int64(st, 2);
+    return 0;
 }
 
-static void fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
     row->run = copy(a, st, 2);
+    return 0;
 }
 
 /* A cursor is "<ms>.<number>" of the last row shown. */
@@ -263,9 +313,9 @@ static enum err ask_list(struct db *d, const struct store_list *l, sqlite3_stmt 
         if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "iti", from.num, l->search, limit);
         return db_ask(d, R_THREADS, out, "tiiti", l->owner, from.ms, from.num, l->search, limit);
     case STORE_APPROVALS:  return ask_approvals(d, l, from, limit, out);
-    case STORE_DUE:        return db_ask(d, R_DUE, out, "ii", l->due_ms, limit);
+    case STORE_DUE:        return db_ask(d, R_DUE, out, "i", l->due_ms);
     case STORE_NEXT_DUE:   return db_ask(d, R_NEXT_DUE, out, "");
-    case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "i", limit);
+    case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "");
     case STORE_TOOLS:      return db_ask(d, R_TOOLS, out, "i", limit);
     case STORE_REQUEST:    return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
     }
@@ -273,7 +323,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, sqlite3_stmt 
     return ERR_UNSUPPORTED;
 }
 
-static void (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *, struct store_row *, struct place *)
+static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *, struct store_row *, struct place *)
 {
     switch (kind) {
     case STORE_THREADS:
@@ -301,6 +351,13 @@ static struct store_row *new_row(struct store_list *l, size_t *cap)
     return &l->rows[l->count];
 }
 
+/* What runs by itself is not told of what it cannot help. */
+static bool is_passed_over(const struct db *d, const struct store_list *l, const struct store_row *row, uint64_t key)
+{
+    bool by_itself = l->kind == STORE_DUE || l->kind == STORE_NEXT_DUE || l->kind == STORE_UNFINISHED;
+    return by_itself && (row->damaged || is_damaged(d, key));
+}
+
 static bool pages(const struct store_list *l) { return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS; }
 
 void db_list(struct db *d, struct store_list *l)
@@ -308,20 +365,22 @@ void db_list(struct db *d, struct store_list *l)
     sqlite3_stmt *st;
     struct place  last = { 0 };
     size_t        cap = 0;
+    unsigned      limit = l->kind == STORE_NEXT_DUE ? 1 : l->limit;
+    uint64_t      key;
     enum err      e = ask_list(d, l, &st);
 
     if (e) goto out;
     while (!(e = db_next(d, st))) {
         struct store_row *row;
-        if (l->limit && l->count == l->limit) {
+        if (limit && l->count == limit) {
             if (pages(l))
                 l->next = arena_printf(&l->arena, "%llu.%llu", (unsigned long long)last.ms, (unsigned long long)last.num);
             break;
         }
         row = new_row(l, &cap);
         if (!row) break;
-        filler(l->kind)(&l->arena, st, row, &last);
-        l->count++;
+        key = filler(l->kind)(&l->arena, st, row, &last);
+        if (!is_passed_over(d, l, row, key)) l->count++;
     }
     if (!e) db_end(st);
     if (e == ERR_NOT_FOUND) e = OK;

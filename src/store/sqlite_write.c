@@ -39,14 +39,14 @@ const char *const db_write_sql[W_COUNT] = {
     [W_THREAD_MOVE]    = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
                          " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
     [W_THREAD_TITLE]   = "UPDATE thread SET title = ?2 WHERE id = ?1",
-    [W_FACT]           = "INSERT INTO fact(thread, seq, at_ms, kind, body) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [W_FACT]           = "INSERT INTO fact(thread, seq, at_ms, kind, body, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [W_REQUEST]        = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
                          " WHERE r.owner = ?1 AND r.id = ?2",
     [W_REQUEST_NEW]    = "INSERT INTO request(owner, id, thread, run) VALUES(?1, ?2, ?3, ?4)",
-    [W_APPROVAL]       = "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms)"
-                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    [W_APPROVAL]       = "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms, sum)"
+                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
                          " ON CONFLICT(owner, id) DO UPDATE SET thread = ?3, call = ?4, tool = ?5, status = ?6,"
-                         " body = ?7, requested_ms = ?8, expires_ms = ?9",
+                         " body = ?7, requested_ms = ?8, expires_ms = ?9, sum = ?10",
     [W_TOOL]           = "INSERT INTO tool(name, runs, failed) VALUES(?1, ?2, ?3)"
                          " ON CONFLICT(name) DO UPDATE SET runs = runs + ?2, failed = failed + ?3",
     [W_DROP_FACTS]     = "DELETE FROM fact WHERE thread = ?1",
@@ -111,9 +111,11 @@ static enum err add_facts(struct db *d, const struct store_append *a, int64_t th
 {
     enum err e = OK;
 
-    for (size_t i = 0; i < a->fact_count && !e; i++)
-        e = db_run(d, W_FACT, "iiiss", thread, (int64_t)(a->expected + 1 + i), a->facts[i].at_ms, a->facts[i].kind,
-                   a->facts[i].body);
+    for (size_t i = 0; i < a->fact_count && !e; i++) {
+        struct store_fact f = a->facts[i];
+        f.seq = a->expected + 1 + i;
+        e = db_run(d, W_FACT, "iiissi", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body, db_fact_sum(a->log, &f));
+    }
     return e;
 }
 
@@ -124,8 +126,8 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     if (a->request_id.ptr) e = db_run(d, W_REQUEST_NEW, "ttit", a->log.owner, a->request_id, thread, a->run);
     for (size_t i = 0; i < a->approval_count && !e; i++) {
         const struct store_approval *p = &a->approvals[i];
-        e = db_run(d, W_APPROVAL, "tsissssii", a->log.owner, p->id, thread, p->call, p->tool, p->status, p->body,
-                   p->requested_ms, p->expires_ms);
+        e = db_run(d, W_APPROVAL, "tsissssiii", a->log.owner, p->id, thread, p->call, p->tool, p->status, p->body,
+                   p->requested_ms, p->expires_ms, db_approval_sum(a->log, p));
     }
     for (size_t i = 0; i < a->tool_count && !e; i++)
         e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs, (int64_t)a->tools[i].failed);

@@ -2,7 +2,7 @@
  *
  * A log is named by (owner, thread). Its facts are numbered 1, 2, 3 ... without
  * holes. The store knows nothing of what a fact means: kind is a word, body is a
- * JSON text. What must be found without reading logs (a person's threads, the
+ * JSON text. Every fact carries a checksum, so that a flipped bit on the disk is found before it is believed. What must be found without reading logs (a person's threads, the
  * approvals that wait, a request id, how often a tool ran) is kept in small lists
  * that an append updates in the same transaction: never one without the other.
  *
@@ -88,7 +88,9 @@ void store_append(struct store *s, struct store_append *a);
 struct store_read {
     struct log_name log;
     uint64_t        after;                    /* facts with seq > after, in order */
-    /* Rows are valid during the call. ERR_NOT_FOUND: no such log. */
+    /* Rows are valid during the call. ERR_NOT_FOUND: no such log. ERR_DAMAGED: a fact is not what was appended, or is missing;
+     * none is given, reading again will not help, the log can be removed. STORE_DUE, STORE_NEXT_DUE and STORE_UNFINISHED leave
+     * out what was found damaged, so that nothing goes round in circles. */
     void (*done)(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
     uint64_t        seq;                      /* out: of the log's last fact, also when there is none after `after` */
     struct str      title, state;             /* out, valid during the callback */
@@ -116,6 +118,7 @@ struct store_row {        /* which members are filled depends on the list */
     int64_t    created_ms, updated_ms;
     struct store_approval approval;
     struct str tool; uint64_t runs, failed;
+    bool       damaged;           /* an approval that is not what was stored: nothing of it may be told as true */
 };
 
 struct store_list {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "store/sqlite_db.h"
 #include "store_help.h"
 #include "test.h"
@@ -370,5 +371,149 @@ TEST(a_store_is_restored_where_there_was_none)
     CHECK(!did.kept.ptr);
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 2), "3 note 2;");
+    fix_done(&f);
+}
+
+/* --- flipped bits --------------------------------------------------------------------------- */
+
+/* What a disk may do to a row; the store has it open. */
+static void damage(const char *set)
+{
+    char sql[300];
+    snprintf(sql, sizeof sql, "UPDATE %s", set);
+    run_sql(path, sql);
+}
+
+static void expect_damaged(const char *what)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    say(&f, 0, 3);
+    CHECK(fix_append(&f, "bob", "t", 0, "whole") == OK);
+    damage(what);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "damaged");
+    CHECK_STR(fix_read(&f, "bob", "t", 0), "1 note whole;");
+    CHECK(fix_append(&f, "bob", "t", 1, "others go on") == OK);
+    CHECK(fix_edit(&f, "ann", "t", NULL, true) == OK);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "not_found");
+    say(&f, 0, 1);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;");
+    CHECK(store_health(f.store) == OK);
+    fix_done(&f);
+}
+
+TEST(a_log_with_another_body_is_damaged_and_can_be_deleted) { expect_damaged("fact SET body = '7' WHERE thread = 1 AND seq = 2"); }
+TEST(a_log_with_another_kind_is_damaged) { expect_damaged("fact SET kind = 'nota' WHERE thread = 1 AND seq = 2"); }
+TEST(a_log_with_another_time_is_damaged) { expect_damaged("fact SET at_ms = at_ms + 8 WHERE thread = 1 AND seq = 3"); }
+TEST(a_log_with_a_hole_is_damaged) { expect_damaged("fact SET thread = 9 WHERE thread = 1 AND seq = 2"); }
+TEST(a_log_with_a_fact_of_another_log_is_damaged) { expect_damaged("fact SET body = (SELECT body FROM fact WHERE thread = 2), kind = (SELECT kind FROM fact WHERE thread = 2),"
+                                                                  " at_ms = (SELECT at_ms FROM fact WHERE thread = 2), sum = (SELECT sum FROM fact WHERE thread = 2) WHERE thread = 1 AND seq = 1"); }
+TEST(a_log_that_says_it_is_shorter_is_damaged) { expect_damaged("thread SET seq = 2 WHERE id = 1"); }
+
+static void ask(struct fix *f, const char *thread, const char *id, int64_t expires_ms)
+{
+    struct ap             p;
+    struct store_approval a = { .id = str_c(id), .call = STR("call"), .tool = STR("pay"), .status = STR("pending"),
+                                .body = STR("{\"amount\":50}"), .requested_ms = 5, .expires_ms = expires_ms };
+
+    ap_init(&p, "ann", thread, 0, "x");
+    p.a.state = STR("running");
+    p.a.approvals = &a;
+    p.a.approval_count = 1;
+    CHECK(ap_run(f, &p) == OK);
+}
+
+static struct str due(struct fix *f) { return fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100, .limit = 1 }, NULL); }
+
+TEST(a_damaged_log_stops_neither_the_expiry_nor_the_recovery_of_others)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    ask(&f, "bad", "c1", 10);
+    ask(&f, "good", "c2", 20);
+    damage("fact SET body = 'y' WHERE thread = 1");
+    CHECK(str_starts(due(&f), STR("ann/bad/c1")));              /* nobody has looked yet */
+    CHECK_STR(fix_read(&f, "ann", "bad", 0), "damaged");
+    CHECK(str_starts(due(&f), STR("ann/good/c2")));
+    CHECK(str_starts(fix_list(&f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), STR("ann/good/c2")));
+    CHECK_STR(fix_list(&f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "ann/good running;");
+    CHECK(fix_edit(&f, "ann", "bad", NULL, true) == OK);
+    ask(&f, "bad", "c1", 10);                                   /* a new one of the same name */
+    CHECK(str_starts(due(&f), STR("ann/bad/c1")));
+    fix_done(&f);
+}
+
+static void on_rows(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    (void)next;
+    CHECK(e == OK && count == 2);
+    for (size_t i = 0; i < count; i++) CHECK(rows[i].damaged == str_is(rows[i].approval.id, "c1"));
+    l->limit = 0;
+}
+
+TEST(an_approval_that_is_not_what_was_stored_says_so)
+{
+    struct store_list l = { .kind = STORE_APPROVALS, .owner = STR("ann"), .limit = 10, .done = on_rows };
+    struct fix        f;
+
+    new_path();
+    begin(&f);
+    ask(&f, "t", "c1", 10);
+    ask(&f, "u", "c2", 20);
+    damage("approval SET body = '{\"amount\":70}' WHERE id = 'c1'");
+    store_list(f.store, &l);
+    while (l.limit) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(str_starts(due(&f), STR("ann/u/c2")));
+    fix_done(&f);
+}
+
+/* As the version before made it: the same tables without what came since. */
+static void make_old(void)
+{
+    struct fix f;
+
+    begin(&f);
+    ask(&f, "t", "c1", 10);
+    CHECK(fix_append(&f, "ann", "t", 1, "old") == OK);
+    fix_done(&f);
+    run_sql(path, "DROP TABLE store; ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum; PRAGMA user_version=1");
+}
+
+TEST(a_store_of_the_version_before_is_upgraded_and_goes_on)
+{
+    struct fix f;
+
+    new_path();
+    make_old();
+    begin(&f);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;2 note old;");
+    CHECK(str_starts(due(&f), STR("ann/t/c1")));
+    CHECK(fix_append(&f, "ann", "t", 2, "new") == OK);
+    damage("fact SET body = 'nev' WHERE seq = 3");
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "damaged");
+    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 2");
+    fix_done(&f);
+}
+
+TEST(an_upgrade_that_was_cut_off_is_done_at_the_next_start)
+{
+    struct fix f;
+
+    new_path();
+    make_old();
+    fix_init(&f);
+    for (int n = 1; !f.store; n++) {
+        char order[32];
+        snprintf(order, sizeof order, "write:%d=ENOSPC", n);
+        fault_order(order);
+        (void)!fix_open(&f, path);
+        fault_order("");
+        REQUIRE(n < 100);
+    }
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;2 note old;");
     fix_done(&f);
 }
