@@ -188,6 +188,16 @@ static void refuse_all(struct thread *t, struct list *waiting, int status, const
     }
 }
 
+static void drop_expiries(struct thread *t)
+{
+    LIST_EACH(n, &t->queue) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind != CMD_EXPIRE) continue;
+        list_remove(n);
+        command_free(c);
+    }
+}
+
 void thread_drain(struct thread *t)
 {
     refuse_all(t, &t->parked, 503, "restarting", "The server is restarting; try again in a moment.");
@@ -204,14 +214,19 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         arena_reset(&t->batch);
     }
     if (e && e != ERR_NOT_FOUND) {
-        log_line(LOG_ERROR, "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
+        bool damaged = e == ERR_DAMAGED;
+        log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
         fold_done(&t->fold);
         fold_init(&t->fold);
         t->busy = true;
-        refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+        if (damaged) {
+            refuse_all(t, &t->queue, 409, "damaged", "This conversation is damaged on the server's disk: what is there is not what was saved, so none of it is shown. "
+                                                     "Delete it, or have it brought back from a backup.");
+            drop_expiries(t);                            /* trying again will not help */
+        } else refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
         t->busy = false;
         if (thread_idle(t)) hub_idle(t->hub, t);         /* whoever asks next has it read again */
-        else hub_stalled(t->hub, t);
+        else if (!damaged) hub_stalled(t->hub, t);
         return;
     }
     fault_hit("thread.loaded");
