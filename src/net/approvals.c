@@ -75,11 +75,31 @@ static void unknown(struct conn *c) { conn_error(c, 404, "unknown_confirmation",
 
 /* --- showing ------------------------------------------------------------------------------------ */
 
+/* It is not what was stored: only where it stands is told. The conversation has the question itself. */
+static void write_damaged(struct buf *out, const struct store_row *row)
+{
+    static const char *const MEMBERS[] = { "run", "tool", "tool_use_id", "input", "ask", "risk", "requested_at", "expires_at", "decided_at",
+                                           "decided_by", "decided_via", "reason" };
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_kstr(&w, "id", row->approval.id);
+    jw_kstr(&w, "thread", row->thread);
+    jw_kstrz(&w, "status", "damaged");
+    for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++) {
+        jw_key(&w, MEMBERS[i]);
+        jw_null(&w);
+    }
+    jw_kstrz(&w, "message", "This entry is damaged on the server's disk and is not shown. Open the conversation to see what was asked.");
+    jw_end_obj(&w);
+}
+
 /* The row as it was stored; with its owner in front when it may be somebody else's. */
 static void write_row(struct buf *out, const struct store_list *l, const struct store_row *row)
 {
     struct str   body = row->approval.body;
     struct jsonw w;
+    if (row->damaged) { write_damaged(out, row); return; }
     if (!l->everybody || !str_starts(body, STR("{\""))) { buf_str(out, body); return; }
     buf_lit(out, "{\"owner\":");
     jsonw_init(&w, out);

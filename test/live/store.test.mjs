@@ -196,6 +196,47 @@ test('a server whose file was removed takes no more work, says why, and lets no 
     check(/used by another parley/.test(second.err), second.err);
 });
 
+// --- flipped bits ----------------------------------------------------------------------------------
+
+test('a conversation with a flipped bit says so, can be deleted, and stops neither expiry nor others', async (t) => {
+    python();
+    const server = await t.serve({ config: { approvals: { expires: 3600 } } });
+    const bad = await server.turn('Send 50 dollars to Hanako'), good = sound(await server.turn('hello'));
+    await server.term();
+    sql(server.db, `UPDATE fact SET body = replace(body, '50', '70') WHERE thread = 1`);
+    sql(server.db, `UPDATE approval SET expires_ms = 5, sum = NULL WHERE id = '${bad.payload.awaiting[0]}'`);
+    const next = await t.serve({ dir: server.dir });
+    const r = await next.get(`/v1/threads/${bad.thread}`);
+    same([r.status, r.json.error.code], [409, 'damaged']);
+    check(/damaged/.test(r.json.error.message) && !/70|Hanako/.test(r.text), r.text);
+    const yes = await next.post(`/v1/approvals/${bad.payload.awaiting[0]}`, { confirmed: true });
+    same([yes.status, yes.json.error.code], [409, 'damaged']);
+    same(next.ledger(), []);
+    sound(await next.turn('hello', { thread_id: good.thread }));
+    const asked = await next.turn('Send 20 dollars to Hanako');
+    same((await next.post(`/v1/approvals/${asked.payload.awaiting[0]}`, { confirmed: true })).status, 200, 'others pay');
+    await settled(next, asked.thread);
+    same(next.ledger().map((l) => l.amount), [20]);
+    same((await next.get('/readyz')).status, 200);
+    same((await next.request('DELETE', `/v1/threads/${bad.thread}`)).status, 204);
+    same((await next.get(`/v1/threads/${bad.thread}`)).status, 404);
+    const lines = next.log.filter((l) => l.event === 'thread.damaged').length;
+    check(lines >= 1 && lines < 20, `${lines} lines about it`);
+});
+
+test('an approval with a flipped bit is not shown as if it were true', async (t) => {
+    python();
+    const server = await t.serve(), s = await server.turn('Send 50 dollars to Hanako'), id = s.payload.awaiting[0];
+    sql(server.db, `UPDATE approval SET body = replace(body, '50', '70')`);
+    for (const a of [(await server.get(`/v1/approvals/${id}`)).json, ...(await server.get('/v1/approvals')).json.approvals])
+        same([a.id, a.thread, a.status, a.input, a.ask], [id, s.thread, 'damaged', null, null]);
+    same((await server.get(`/v1/threads/${s.thread}`)).json.pending[0].input.amount, 50, 'the conversation has it');
+    same((await server.post(`/v1/approvals/${id}`, { confirmed: true })).status, 200);
+    await settled(server, s.thread);
+    same(server.ledger().map((l) => l.amount), [50]);
+    same((await server.get(`/v1/approvals/${id}`)).json.status, 'done', 'written anew');
+});
+
 test('removing the lock file lets no second server in', async (t) => {
     const server = await t.serve();
     fs.rmSync(server.db + '-lock');
