@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "net/app.h"
 
+#define LIST_MAX 500               /* also what is told when nobody says how many */
+
 struct listing {
     struct store_list list;
     struct conn_hold  hold;
@@ -114,14 +116,7 @@ static bool is_overdue(const struct store_approval *a)
     return str_is(a->status, "pending") && a->expires_ms && a->expires_ms <= clock_wall_ms();
 }
 
-/* An offered client tool that nobody was asked about is no approval. */
-static bool is_wanted(const struct store_list *l, const struct store_approval *a)
-{
-    if (str_is(l->status, "pending") && is_overdue(a)) return false;
-    return str_is(l->status, "offered") || !str_is(a->status, "offered");
-}
-
-static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows, size_t count)
+static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows, size_t count, struct str next)
 {
     struct buf   row;
     struct jsonw w;
@@ -130,7 +125,7 @@ static void write_list(struct buf *b, const struct store_list *l, const struct s
     jw_key(&w, "approvals");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++) {
-        if (!is_wanted(l, &rows[i].approval)) continue;
+        if (str_is(l->status, "pending") && is_overdue(&rows[i].approval)) continue;
         buf_init(&row, 0);
         write_row(&row, l, &rows[i]);
         jw_raw(&w, buf_view(&row));
@@ -138,6 +133,8 @@ static void write_list(struct buf *b, const struct store_list *l, const struct s
         buf_done(&row);
     }
     jw_end_arr(&w);
+    jw_key(&w, "next");
+    jw_str_or_null(&w, next.len ? next : STR_NONE);
     jw_end_obj(&w);
 }
 
@@ -145,28 +142,47 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
     struct buf      b;
-    (void)next;
     for (size_t i = 0; i < count; i++)
         if (is_overdue(&rows[i].approval)) { hub_sweep(k->app->hub); break; }
     if (!k->conn) { listing_free(k); return; }
-    if (e) unavailable(k->conn);
+    if (e == ERR_SYNTAX) conn_error(k->conn, 422, "bad_field", "\"before\" must be the \"next\" of an earlier answer.");
+    else if (e) unavailable(k->conn);
     else if (k->one && !count) unknown(k->conn);
     else {
         buf_init(&b, 0);
         if (k->one) write_row(&b, l, &rows[0]);
-        else write_list(&b, l, rows, count);
+        else write_list(&b, l, rows, count, next);
         json_reply(k->conn, 200, &b);
     }
     listing_free(k);
 }
 
+static bool is_status(struct str word)
+{
+    static const char *const WORDS[] = { "pending", "approved", "running", "offered", "done", "failed", "denied", "expired", "cancelled", "unknown" };
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (str_is(word, WORDS[i])) return true;
+    return false;
+}
+
 void rest_approvals(struct server *s, struct request *q)
 {
+    uint64_t   limit = LIST_MAX;
+    struct str status = request_query(q, "status"), text = request_query(q, "limit");
+    if (status.ptr && !is_status(status)) {
+        conn_error(q->conn, 400, "bad_field", "\"status\" must be pending, approved, running, offered, done, failed, denied, expired, cancelled or unknown.");
+        return;
+    }
+    if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
+        conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 500.");
+        return;
+    }
     struct listing *k = listing_new(s, q);
     if (!k) return;
-    k->list.status = arena_dup(&k->arena, request_query(q, "status"));
+    k->list.status = arena_dup(&k->arena, status);
     k->list.thread = arena_dup(&k->arena, request_query(q, "thread"));
-    k->list.limit = 500;
+    k->list.before = arena_dup(&k->arena, request_query(q, "before"));
+    k->list.limit = (unsigned)limit;
     look_everywhere(k, sees_all(k->app, q));
     k->list.done = on_list;
     listing_send(k);

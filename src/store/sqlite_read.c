@@ -272,13 +272,16 @@ static bool parse_cursor(struct str s, struct place *at)
     return true;
 }
 
+/* A client tool that is offered and that nobody was asked about is no approval; it is there for whoever asks for just that, or by its id. */
+#define NOT_OFFERED(by) ((by) & BY_ID ? "" : " AND a.status <> 'offered'")
+
 void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
 {
     sqlite3_snprintf(DB_APPROVALS_SQL_MAX, out,
                      "SELECT " APPROVAL_COLUMNS " FROM approval a" APPROVAL_THREAD
                      " WHERE (a.requested_ms, a.num) < (?5, ?6)%s%s%s%s"
                      " ORDER BY a.requested_ms DESC, a.num DESC LIMIT ?7",
-                     by & BY_OWNER ? " AND a.owner = ?1" : "", by & BY_STATUS ? " AND a.status = ?2" : "",
+                     by & BY_OWNER ? " AND a.owner = ?1" : "", by & BY_STATUS ? " AND a.status = ?2" : NOT_OFFERED(by),
                      by & BY_THREAD ? " AND t.name = ?3" : "", by & BY_ID ? " AND a.id = ?4" : "");
 }
 

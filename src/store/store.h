@@ -104,8 +104,8 @@ void store_read(struct store *s, struct store_read *r);
 
 enum store_list_kind {
     STORE_THREADS,        /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages */
-    STORE_APPROVALS,      /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given;
-                           * `before` pages */
+    STORE_APPROVALS,      /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given
+                           * (without status and id: all but "offered", which nobody was asked about); `before` pages */
     STORE_DUE,            /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first */
     STORE_NEXT_DUE,       /* the one of these that expires soonest */
     STORE_UNFINISHED,     /* logs of everybody whose state is not "idle": what recovery looks at */

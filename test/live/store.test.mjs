@@ -245,3 +245,33 @@ test('removing the lock file lets no second server in', async (t) => {
     check(/used by another parley/.test(second.err), second.err);
     sound(await server.turn('hello'));
 });
+
+// --- lists ------------------------------------------------------------------------------------------
+
+test('more approvals than one page holds are told page by page, each once, newest first', async (t) => {
+    python();
+    const server = await t.serve(), s = await server.turn('Send 50 dollars to Hanako');
+    sql(server.db, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms)
+        SELECT 'local', 'c-' || i, 1, 'call-' || i, 'pay', iif(i % 100 = 0, 'offered', 'done'), '{"id":"c-' || i || '","status":"done"}', i / 3, 0 FROM n`);
+    const pages = [];
+    for (let at = '/v1/approvals'; at; at = pages.at(-1).next && `/v1/approvals?before=${pages.at(-1).next}`) pages.push((await server.get(at)).json);
+    same(pages.map((p) => p.approvals.length), [500, 500, 189]);
+    same(pages.at(-1).next, null);
+    const ids = pages.flatMap((p) => p.approvals.map((a) => a.id));
+    same([new Set(ids).size, ids[0], ids.at(-1)], [1189, s.payload.awaiting[0], 'c-1']);
+    const three = (await server.get('/v1/approvals?status=done&limit=3')).json;
+    same(three.approvals.map((a) => a.id), ['c-1199', 'c-1198', 'c-1197']);
+    same((await server.get(`/v1/approvals?status=done&limit=2&before=${three.next}`)).json.approvals.map((a) => a.id), ['c-1196', 'c-1195']);
+    same((await server.get('/v1/approvals?status=pending')).json.next, null);
+});
+
+test('a list of approvals asked for in words that mean nothing is refused with the words that do', async (t) => {
+    const server = await t.serve();
+    for (const [query, status, words] of [['status=bogus', 400, /pending, approved, .* unknown/], ['status=', 400, /pending/], ['limit=0', 422, /1 to 500/], ['limit=501', 422, /1 to 500/],
+        ['limit=x', 422, /1 to 500/], ['before=yesterday', 422, /"next"/]]) {
+        const r = await server.get(`/v1/approvals?${query}`);
+        same([r.status, r.json?.error?.code], [status, 'bad_field'], query);
+        check(words.test(r.json.error.message), r.json.error.message);
+    }
+    same((await server.get('/v1/approvals')).json, { approvals: [], next: null });
+});
