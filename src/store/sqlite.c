@@ -1,4 +1,4 @@
-/* sqlite.c -- the store in one SQLite file: two threads, their queues, the answers.
+/* sqlite.c -- the store in one SQLite file: three threads, their queues, the answers.
  *
  *   loop thread                 writer thread                    reader thread
  *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶ reader.queue
@@ -14,7 +14,8 @@
  * What a turn of the loop asks for is handed over at its end, in one go. The writer takes all
  * that is queued, commits it as one transaction and only
  * then gives it to `answers`; while it waits for the disk the next batch gathers.
- * The reader's connection starts a transaction per request, so it sees every
+ * Searches (lists with words to look for) go to a third thread, the finder: nobody's reading waits for them.
+ * The readers' connections start a transaction per request, so they see every
  * commit that was answered before (WAL: readers and the writer do not wait for each other).
  */
 #include <stdio.h>
@@ -60,7 +61,7 @@ struct lane {                          /* one worker thread and its queue */
 struct store {
     struct loop     *loop;
     struct db_file   file;
-    struct lane      writer, reader;
+    struct lane      writer, reader, finder;
 
     uv_mutex_t       lock;             /* guards the queues and what follows, up to `closing` */
     struct list      answers;
@@ -97,6 +98,7 @@ static void hand_over_all(struct loop_dirty *d)
     struct store *s = LIST_ITEM(d, struct store, end_of_turn);
     hand_over(s, &s->writer);
     hand_over(s, &s->reader);
+    hand_over(s, &s->finder);
 }
 
 static void ask(struct store *s, struct lane *to, struct store_job *job, enum job_kind kind)
@@ -223,6 +225,24 @@ static void read_all(void *arg)
     }
 }
 
+/* Searches look at many rows: they have a thread of their own, and take turns there. */
+static void find_all(void *arg)
+{
+    struct store *s = arg;
+    struct list   one;
+
+    while (take(s, &s->finder, 1, 0, &one)) {
+        if (list_empty(&one)) continue;
+        if (db_find(&s->finder.db, JOB_OF(JOB_AT(one.next), struct store_list))) {
+            answer(s, &one);
+        } else {
+            uv_mutex_lock(&s->lock);
+            list_take(&s->finder.queue, &one);
+            uv_mutex_unlock(&s->lock);
+        }
+    }
+}
+
 /* --- answers, on the loop thread ------------------------------------------------------ */
 
 static const char *trouble_words(enum err e)
@@ -264,7 +284,7 @@ static void tell_read(struct store_read *r, enum err e)
 static void tell_list(struct store_list *l, enum err e)
 {
     struct arena arena = l->arena;
-    l->done(l, e, l->rows, l->count, l->next);
+    l->done(l, e, l->rows, e ? 0 : l->count, l->next);
     arena_done(&arena);
 }
 
@@ -340,9 +360,9 @@ void store_list(struct store *s, struct store_list *l)
 {
     arena_init(&l->arena, 0);
     l->rows = NULL;
-    l->count = 0;
+    l->count = l->room = 0;
     l->next = STR_NONE;
-    ask(s, &s->reader, &l->job, JOB_LIST);
+    ask(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job, JOB_LIST);
 }
 
 void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq), void *ctx)
@@ -372,6 +392,12 @@ struct str store_promise(const struct store *s) { return str_c(s->promise); }
 
 /* --- life --------------------------------------------------------------------------------- */
 
+static enum err open_reader(struct db *d, const char *path, bool durable)
+{
+    enum err e = db_open(d, path, db_read_sql, durable);
+    return e ? e : db_exec(d, "PRAGMA query_only=ON");
+}
+
 static enum err open_connections(struct store *s, struct arena *a, struct str *why)
 {
     bool          durable = !s->file.temporary;
@@ -388,9 +414,10 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     e = db_prepare(d, DB_WRITE_SQL_COUNT);
     if (e) goto fail;
     d = &s->reader.db;
-    e = db_open(d, s->file.path, db_read_sql, durable);
-    if (!e) e = db_exec(d, "PRAGMA query_only=ON");
-    if (!e) e = db_add_functions(d);
+    e = open_reader(d, s->file.path, durable);
+    if (e) goto fail;
+    d = &s->finder.db;
+    e = open_reader(d, s->file.path, durable);
     if (!e && db_file_note(&s->file) == OK) return OK;
     if (!e) {
         *why = arena_printf(a, "%s was replaced while it was being opened; try again", s->file.path);
@@ -407,6 +434,7 @@ static void stop_taking(struct store *s)
     s->closing = clock_mono_ns() + CLOSE_NS;
     uv_cond_signal(&s->writer.wake);
     uv_cond_signal(&s->reader.wake);
+    uv_cond_signal(&s->finder.wake);
     uv_mutex_unlock(&s->lock);
 }
 
@@ -415,10 +443,21 @@ static enum err start_threads(struct store *s)
     uv_thread_options_t o = { .flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = STACK_SIZE };
 
     if (uv_thread_create_ex(&s->writer.thread, &o, write_all, s)) return ERR_NOMEM;
-    if (uv_thread_create_ex(&s->reader.thread, &o, read_all, s) == 0) return OK;
+    if (uv_thread_create_ex(&s->reader.thread, &o, read_all, s)) goto writer;
+    if (uv_thread_create_ex(&s->finder.thread, &o, find_all, s) == 0) return OK;
+    stop_taking(s);
+    uv_thread_join(&s->reader.thread);
+writer:
     stop_taking(s);
     uv_thread_join(&s->writer.thread);
     return ERR_NOMEM;
+}
+
+static void lane_init(struct lane *l)
+{
+    list_init(&l->gathered);
+    list_init(&l->queue);
+    must(uv_cond_init(&l->wake) == 0);
 }
 
 static struct store *new_store(struct loop *l)
@@ -432,25 +471,25 @@ static struct store *new_store(struct loop *l)
     s->end_of_turn.flush = hand_over_all;
     s->news.kind = JOB_NEWS;
     list_init(&s->answers);
-    list_init(&s->writer.gathered);
-    list_init(&s->reader.gathered);
-    list_init(&s->writer.queue);
-    list_init(&s->reader.queue);
+    lane_init(&s->writer);
+    lane_init(&s->reader);
+    lane_init(&s->finder);
     leases_init(&s->leases);
     /* Cannot fail on Linux; libuv allocates nothing for them. */
     must(uv_mutex_init(&s->lock) == 0);
-    must(uv_cond_init(&s->writer.wake) == 0 && uv_cond_init(&s->reader.wake) == 0);
     return s;
 }
 
 static void free_store(struct store *s)
 {
+    db_close(&s->finder.db);
     db_close(&s->reader.db);
     db_close(&s->writer.db);
     db_file_close(&s->file);
     leases_done(&s->leases);
     uv_cond_destroy(&s->writer.wake);
     uv_cond_destroy(&s->reader.wake);
+    uv_cond_destroy(&s->finder.wake);
     uv_mutex_destroy(&s->lock);
     mem_free(s);
 }
@@ -498,6 +537,7 @@ void store_close(struct store *s)
     stop_taking(s);
     uv_thread_join(&s->writer.thread);
     uv_thread_join(&s->reader.thread);
+    uv_thread_join(&s->finder.thread);
     loop_unpost(s->loop, &s->post);
     s->posted = true;                  /* nothing wakes the loop for us any more */
 
@@ -506,6 +546,7 @@ void store_close(struct store *s)
         hand_over_all(&s->end_of_turn);
         close_queue(&s->writer.queue, &s->answers);
         close_queue(&s->reader.queue, &s->answers);
+        close_queue(&s->finder.queue, &s->answers);
         if (list_empty(&s->answers)) break;
     }
     loop_undirty(&s->end_of_turn);

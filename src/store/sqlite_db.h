@@ -1,12 +1,12 @@
 /* sqlite_db.h -- private to the SQLite store: what its files share.
  *
- *   sqlite.c         store.h itself: the two threads, their queues, the answers
+ *   sqlite.c         store.h itself: the threads, their queues, the answers
  *   sqlite_file.c    the path, its locks, the schema and its upgrades
  *   sqlite_pair.c    whether the write-ahead log that is there belongs to the file
  *   sqlite_restore.c a backup takes the store's place
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
- *   sqlite_read.c    what the reader thread does with a request
+ *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
  *   sqlite_fault.c   in test builds: writes, syncs and memory that fail when told to
  *
  * A struct db is used by one thread at a time: opened and closed by the loop
@@ -132,7 +132,8 @@ int64_t db_approval_sum(struct log_name log, const struct store_approval *a);
 /* Fill in the request and its job's result; texts are copied into its arena. */
 void db_read(struct db *d, struct store_read *r);
 void db_list(struct db *d, struct store_list *l);
-MUST_CHECK enum err db_add_functions(struct db *d);               /* for db_list */
+/* STORE_THREADS with `search`: a part of the work. False: not done yet, call again. */
+bool db_find(struct db *d, struct store_list *l);
 #define DB_APPROVALS_SQL_MAX 640
 enum { BY_OWNER = 1, BY_STATUS = 2, BY_THREAD = 4, BY_ID = 8, BY_ALL = 15 };
 void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX]);    /* the approvals list with that set of filters */

@@ -30,7 +30,7 @@ const char *const db_read_sql[R_COUNT] = {
     [R_THREAD]     = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = ?1 AND name = ?2",
     [R_FACTS]      = "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
     [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
-                     " AND (?4 IS NULL OR has_words(title, ?4)) ORDER BY updated_ms DESC, id DESC LIMIT ?5"),
+                     " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
     [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
                      " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
                      " ORDER BY a.expires_ms"),
@@ -41,73 +41,8 @@ const char *const db_read_sql[R_COUNT] = {
     [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
                      " WHERE r.owner = ?1 AND r.id = ?2"),
     /* For operators, now and then: in the order of the table itself, because no index is worth its upkeep. */
-    [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1"
-                     " AND (?2 IS NULL OR has_words(title, ?2)) ORDER BY id DESC LIMIT ?3"),
+    [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 ORDER BY id DESC LIMIT ?2"),
 };
-
-/* --- title search ----------------------------------------------------------------- */
-
-/* Letters of the scripts that have two cases, to the lower one. SQLite's LIKE knows ASCII
- * only. Within a range every `step`-th character has its partner `add` further. */
-static const struct { uint16_t first, last, step; int16_t add; } cases[] = {
-    { 'A', 'Z', 1, 32 },         { 0xC0, 0xD6, 1, 32 },       { 0xD8, 0xDE, 1, 32 },      /* Latin */
-    { 0x100, 0x12E, 2, 1 },      { 0x132, 0x136, 2, 1 },      { 0x139, 0x147, 2, 1 },
-    { 0x14A, 0x176, 2, 1 },      { 0x178, 0x178, 1, -121 },   { 0x179, 0x17D, 2, 1 },
-    { 0x1E00, 0x1E94, 2, 1 },    { 0x1EA0, 0x1EFE, 2, 1 },    { 0xFF21, 0xFF3A, 1, 32 },
-    { 0x386, 0x386, 1, 38 },     { 0x388, 0x38A, 1, 37 },     { 0x38C, 0x38C, 1, 64 },    /* Greek */
-    { 0x38E, 0x38F, 1, 63 },     { 0x391, 0x3A1, 1, 32 },     { 0x3A3, 0x3AB, 1, 32 },
-    { 0x3C2, 0x3C2, 1, 1 },
-    { 0x400, 0x40F, 1, 80 },     { 0x410, 0x42F, 1, 32 },     { 0x460, 0x480, 2, 1 },     /* Cyrillic */
-    { 0x48A, 0x4BE, 2, 1 },      { 0x4C1, 0x4CD, 2, 1 },      { 0x4D0, 0x52E, 2, 1 },
-    { 0x531, 0x556, 1, 48 },                                                              /* Armenian */
-};
-
-static uint32_t lower(uint32_t c)
-{
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (c >= cases[i].first && c <= cases[i].last && (c - cases[i].first) % cases[i].step == 0)
-            return (uint32_t)((int32_t)c + cases[i].add);
-    return c;
-}
-
-static bool begins_with(struct str text, struct str word)
-{
-    uint32_t a, b;
-
-    while (word.len) {
-        if (!text.len) return false;
-        text = str_from(text, utf8_decode(text, &a));
-        word = str_from(word, utf8_decode(word, &b));
-        if (lower(a) != lower(b)) return false;
-    }
-    return true;
-}
-
-static bool has_words(struct str text, struct str words)
-{
-    uint32_t c;
-
-    for (; text.len; text = str_from(text, utf8_decode(text, &c)))
-        if (begins_with(text, words)) return true;
-    return words.len == 0;
-}
-
-static struct str value_text(sqlite3_value *v)
-{
-    const char *p = (const char *)sqlite3_value_text(v);
-    return str_n(p, p ? (size_t)sqlite3_value_bytes(v) : 0);
-}
-
-static void sql_has_words(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-    sqlite3_result_int(ctx, has_words(value_text(argv[0]), value_text(argv[1])));
-}
-
-enum err db_add_functions(struct db *d)
-{
-    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-    return db_err(d, sqlite3_create_function_v2(d->sql, "has_words", 2, flags, NULL, sql_has_words, NULL, NULL, NULL));
-}
 
 /* --- a log's facts ------------------------------------------------------------------ */
 
@@ -304,17 +239,16 @@ static enum err ask_approvals(struct db *d, const struct store_list *l, struct p
 }
 
 /* One row more than asked for tells whether there is another page. */
-static enum err ask_list(struct db *d, const struct store_list *l, sqlite3_stmt **out)
+static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit, sqlite3_stmt **out)
 {
     struct place from = { INT64_MAX, INT64_MAX };
-    int64_t      limit = l->limit ? (int64_t)l->limit + 1 : -1;
 
     if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
     if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "iti", from.num, l->search, limit);
-        return db_ask(d, R_THREADS, out, "tiiti", l->owner, from.ms, from.num, l->search, limit);
+        if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "ii", from.num, limit);
+        return db_ask(d, R_THREADS, out, "tiii", l->owner, from.ms, from.num, limit);
     case STORE_APPROVALS:  return ask_approvals(d, l, from, limit, out);
     case STORE_DUE:        return db_ask(d, R_DUE, out, "i", l->due_ms);
     case STORE_NEXT_DUE:   return db_ask(d, R_NEXT_DUE, out, "");
@@ -341,15 +275,15 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     return NULL;
 }
 
-static struct store_row *new_row(struct store_list *l, size_t *cap)
+static struct store_row *new_row(struct store_list *l)
 {
-    if (l->count == *cap) {
-        size_t            more = *cap ? *cap * 2 : 16;
+    if (l->count == l->room) {
+        size_t            more = l->room ? l->room * 2 : 16;
         struct store_row *rows = arena_array(&l->arena, more, sizeof *rows);
         if (!rows) return NULL;
         if (l->count) memcpy(rows, l->rows, l->count * sizeof *rows);
         l->rows = rows;
-        *cap = more;
+        l->room = more;
     }
     return &l->rows[l->count];
 }
@@ -363,24 +297,27 @@ static bool is_passed_over(const struct db *d, const struct store_list *l, const
 
 static bool pages(const struct store_list *l) { return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS; }
 
+static struct str cursor(struct arena *a, struct place at)
+{
+    return arena_printf(a, "%llu.%llu", (unsigned long long)at.ms, (unsigned long long)at.num);
+}
+
 void db_list(struct db *d, struct store_list *l)
 {
     sqlite3_stmt *st;
     struct place  last = { 0 };
-    size_t        cap = 0;
     unsigned      limit = l->kind == STORE_NEXT_DUE ? 1 : l->limit;
     uint64_t      key;
-    enum err      e = ask_list(d, l, &st);
+    enum err      e = ask_list(d, l, l->limit ? (int64_t)l->limit + 1 : -1, &st);
 
     if (e) goto out;
     while (!(e = db_next(d, st))) {
         struct store_row *row;
         if (limit && l->count == limit) {
-            if (pages(l))
-                l->next = arena_printf(&l->arena, "%llu.%llu", (unsigned long long)last.ms, (unsigned long long)last.num);
+            if (pages(l)) l->next = cursor(&l->arena, last);
             break;
         }
-        row = new_row(l, &cap);
+        row = new_row(l);
         if (!row) break;
         key = filler(l->kind)(&l->arena, st, row, &last);
         if (!is_passed_over(d, l, row, key)) l->count++;
@@ -391,4 +328,109 @@ void db_list(struct db *d, struct store_list *l)
 out:
     if (e) l->count = 0, l->next = STR_NONE;
     l->job.result = e;
+}
+
+/* --- title search -----------------------------------------------------------------
+ *
+ * A search looks at every title of its owner, newest first, until its page is full. That has no index: one that
+ * finds parts of words would have to be kept with every new title, and looking at 100,000 titles takes
+ * a tenth of a second. But nobody waits for it: searches have a connection of their own, and after
+ * FIND_ROWS titles each lets the others have their turn. */
+
+#define FIND_ROWS 4096
+
+/* Letters of the scripts that have two cases, to the lower one. SQLite's LIKE knows ASCII
+ * only. Within a range every `step`-th character has its partner `add` further. */
+static const struct { uint16_t first, last, step; int16_t add; } cases[] = {
+    { 'A', 'Z', 1, 32 },         { 0xC0, 0xD6, 1, 32 },       { 0xD8, 0xDE, 1, 32 },      /* Latin */
+    { 0x100, 0x12E, 2, 1 },      { 0x132, 0x136, 2, 1 },      { 0x139, 0x147, 2, 1 },
+    { 0x14A, 0x176, 2, 1 },      { 0x178, 0x178, 1, -121 },   { 0x179, 0x17D, 2, 1 },
+    { 0x1E00, 0x1E94, 2, 1 },    { 0x1EA0, 0x1EFE, 2, 1 },    { 0xFF21, 0xFF3A, 1, 32 },
+    { 0x386, 0x386, 1, 38 },     { 0x388, 0x38A, 1, 37 },     { 0x38C, 0x38C, 1, 64 },    /* Greek */
+    { 0x38E, 0x38F, 1, 63 },     { 0x391, 0x3A1, 1, 32 },     { 0x3A3, 0x3AB, 1, 32 },
+    { 0x3C2, 0x3C2, 1, 1 },
+    { 0x400, 0x40F, 1, 80 },     { 0x410, 0x42F, 1, 32 },     { 0x460, 0x480, 2, 1 },     /* Cyrillic */
+    { 0x48A, 0x4BE, 2, 1 },      { 0x4C1, 0x4CD, 2, 1 },      { 0x4D0, 0x52E, 2, 1 },
+    { 0x531, 0x556, 1, 48 },                                                              /* Armenian */
+};
+
+static uint32_t lower(uint32_t c)
+{
+    if (c < 128) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (c >= cases[i].first && c <= cases[i].last && (c - cases[i].first) % cases[i].step == 0)
+            return (uint32_t)((int32_t)c + cases[i].add);
+    return c;
+}
+
+/* Takes the first character off `s`, in lower case. */
+static uint32_t take_lower(struct str *s)
+{
+    uint32_t c = (uint8_t)*s->ptr;
+
+    if (c < 128) s->ptr++, s->len--;
+    else *s = str_from(*s, utf8_decode(*s, &c));
+    return lower(c);
+}
+
+static bool begins_with(struct str text, struct str words)
+{
+    while (words.len)
+        if (!text.len || take_lower(&text) != take_lower(&words)) return false;
+    return true;
+}
+
+/* `words` has at least one character. */
+static bool has_words(struct str text, struct str words)
+{
+    uint32_t first = take_lower(&words);
+
+    while (text.len)
+        if (take_lower(&text) == first && begins_with(text, words)) return true;
+    return false;
+}
+
+/* One turn of a search. False: there is more to look at; it goes on from l->before. */
+static bool find_some(struct db *d, struct store_list *l, enum err *e)
+{
+    sqlite3_stmt *st;
+    struct place  at = { 0 }, last = { 0 };
+    int           looked = 0;
+
+    *e = ask_list(d, l, FIND_ROWS, &st);
+    if (*e) return true;
+    while (!(*e = db_next(d, st))) {
+        struct store_row *row;
+        looked++;
+        at = (struct place){ sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6) };
+        if (l->search.len && !has_words(db_text(st, 2), l->search)) continue;
+        if (l->limit && l->count == l->limit) {            /* one more than asked for: there is another page */
+            l->next = cursor(&l->arena, (struct place){ l->rows[l->count - 1].updated_ms, l->last_num });
+            db_end(st);
+            return true;
+        }
+        if (!(row = new_row(l))) {
+            db_end(st);
+            return true;
+        }
+        fill_thread(&l->arena, st, row, &last);
+        l->last_num = last.num;
+        l->count++;
+    }
+    if (*e != ERR_NOT_FOUND) return true;
+    *e = OK;
+    if (looked < FIND_ROWS) return true;
+    l->before = cursor(&l->arena, at);
+    return l->arena.failed;
+}
+
+bool db_find(struct db *d, struct store_list *l)
+{
+    enum err e;
+
+    if (!find_some(d, l, &e)) return false;
+    if (!e && l->arena.failed) e = ERR_NOMEM;
+    if (e) l->count = 0, l->next = STR_NONE;
+    l->job.result = e;
+    return true;
 }

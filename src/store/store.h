@@ -132,7 +132,7 @@ struct store_list {
     /* `next` is STR_NONE when there is no more. */
     void (*done)(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
     struct store_job job; struct arena arena; /* private */
-    struct store_row *rows; size_t count; struct str next;
+    struct store_row *rows; size_t count, room; struct str next; int64_t last_num;
 };
 void store_list(struct store *s, struct store_list *l);
 

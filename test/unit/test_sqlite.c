@@ -225,7 +225,6 @@ TEST(no_list_walks_a_whole_table_or_sorts_what_an_index_has_sorted)
 
     begin(&f);
     REQUIRE(db_open(&d, path, db_read_sql, true) == OK);
-    REQUIRE(db_add_functions(&d) == OK);
     for (int i = 0; i < DB_READ_SQL_COUNT; i++) check_plan(&f, &d, db_read_sql[i], false);
     for (int by = BY_OWNER; by <= BY_ALL; by++) {
         if (!(by & (BY_OWNER | BY_STATUS))) continue;          /* everybody's, old ones too: nobody asks often */

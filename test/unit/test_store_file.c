@@ -517,3 +517,66 @@ TEST(an_upgrade_that_was_cut_off_is_done_at_the_next_start)
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;2 note old;");
     fix_done(&f);
 }
+
+/* --- searches ------------------------------------------------------------------------------- */
+
+static int finished;
+
+struct found { struct store_list l; int place; size_t count; struct str next; };
+
+static void on_found(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct found *x = LIST_ITEM(l, struct found, l);
+    CHECK(e == OK);
+    (void)rows;
+    x->place = ++finished;
+    x->count = count;
+    x->next = next;
+}
+
+static void many_threads(void)
+{
+    run_sql(path, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+                  " INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
+                  " SELECT 'ann', 't' || i, iif(i % 1000 = 0, 'A ZEBRA in Zürich', iif(i = 19999, 'lately', 'nothing')), 'idle', 0, i, i FROM n");
+}
+
+TEST(a_long_search_does_not_keep_a_short_one_waiting)
+{
+    struct found all = { .l = { .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("not there"), .limit = 1, .done = on_found } };
+    struct found one = { .l = { .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("nothing"), .limit = 1, .done = on_found } };
+    struct fix   f;
+
+    new_path();
+    begin(&f);
+    many_threads();
+    finished = 0;
+    store_list(f.store, &all.l);
+    store_list(f.store, &one.l);
+    while (finished < 2) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(one.place == 1 && one.count == 1);
+    CHECK(all.place == 2 && all.count == 0);
+    fix_done(&f);
+}
+
+TEST(a_search_through_many_titles_finds_each_once_page_by_page)
+{
+    struct fix f;
+    struct str next = STR_NONE, page = STR_NONE;
+    int        pages = 0, names = 0;
+
+    new_path();
+    begin(&f);
+    many_threads();
+    do {
+        page = fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("zebra IN zÜr"), .limit = 7, .before = next }, &next);
+        for (struct str rest = page, row; str_split(&rest, ';', &row);) names += row.len > 0;
+        if (!pages++) CHECK(str_starts(page, STR("t20000 'A ZEBRA in Zürich' idle;t19000 ")));
+    } while (next.ptr && pages < 9);
+    CHECK(pages == 3 && names == 20);
+    CHECK(str_find(page, STR("t1000 ")) >= 0);
+    page = fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .everybody = true, .search = STR("LATELY"), .limit = 7 }, &next);
+    CHECK_STR(page, "t19999 'lately' idle;");
+    CHECK(!next.ptr);
+    fix_done(&f);
+}
