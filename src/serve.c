@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/secret.h"
 #include "cli.h"
 #include "kit.h"
@@ -24,7 +25,8 @@
 #include "run/metrics.h"
 
 #define DRAIN_MS 4500            /* the promise is 5 s */
-#define END_MS   4900
+#define STOP_MS  4800            /* everything, counted from the signal: then the disk is not waited for any more */
+#define END_MS   4900            /* whatever hangs by then, the process is gone */
 #define FILES_MIN 64             /* open files without which there is no start */
 #define TELL_MS  300             /* streams get this long to take their last words */
 
@@ -43,6 +45,7 @@ struct serve {
     uv_signal_t       term, intr, hup;
     struct loop_timer deadline, tell;
     struct store_list counts;
+    uint64_t          signalled_ms;
     unsigned          parts;             /* that are still being taken apart */
     bool              draining, closing, counted;
     struct config_error problems;        /* what the start found wrong with the configuration */
@@ -169,6 +172,7 @@ static void on_signal(uv_signal_t *h, int signum)
     if (s->draining || !s->server) _exit(1);         /* still starting: there is nothing to drain */
     s->draining = true;
     end_by(END_MS);
+    s->signalled_ms = clock_mono_ms();
     log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
     loop_timer_set(&s->deadline, DRAIN_MS);
     server_drain(s->server);
@@ -237,11 +241,18 @@ static void on_freed(void *ctx)
     if (--s->parts == 0) loop_stop(&s->loop);
 }
 
+/* What is left of the promise for the disk; a moment at least. */
+static uint64_t close_ms(const struct serve *s)
+{
+    uint64_t gone = clock_mono_ms() - s->signalled_ms;
+    return gone < STOP_MS - 100 ? STOP_MS - gone : 100;
+}
+
 /* Runs while nothing else does any more: what is closed here needs the loop to turn. */
 static void take_apart(struct serve *s)
 {
     if (s->server) server_free(s->server);
-    if (s->store) store_close(s->store);
+    if (!store_close(s->store, close_ms(s))) _exit(0);      /* what was told as saved is; the next start reads the log */
     if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
     hub_free(s->hub);
     quota_done(&s->quota);
@@ -296,7 +307,7 @@ static int start(struct serve *s)
 static int run(struct serve *s)
 {
     if (start(s)) {
-        store_close(s->store);         /* a temporary one is not left behind */
+        (void)!store_close(s->store, STOP_MS);      /* a temporary one is not left behind */
         return 1;
     }
     hub_recover(s->hub);

@@ -18,6 +18,7 @@
  * The readers' connections start a transaction per request, so they see every
  * commit that was answered before (WAL: readers and the writer do not wait for each other).
  */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -41,9 +42,11 @@
 
 /* When the write-ahead log is moved into the file: SQLite's own default. */
 #define CHECKPOINT_PAGES 1000
-
-/* What is queued at store_close has this long to get onto the disk. */
-#define CLOSE_NS 1500000000ull
+/* Moving stops at what somebody still reads: another program with an old state open lets the log grow without end.
+ * Beyond the first the file is cut as soon as it can be, beyond the second it is said. */
+#define LOG_FRAME  (4096 + 24)
+#define CUT_PAGES  (16 * 1024 * 1024 / LOG_FRAME)
+#define LONG_PAGES (64 * 1024 * 1024 / LOG_FRAME)
 
 /* Callbacks may ask for more while being told that the store closes. */
 #define CLOSE_ROUNDS 100
@@ -58,6 +61,11 @@ struct lane {                          /* one worker thread and its queue */
     struct db   db;
 };
 
+struct state {                         /* what the writer knows of its disk */
+    enum err trouble;                  /* writing fails with this */
+    bool     low, log_long;
+};
+
 struct store {
     struct loop     *loop;
     struct db_file   file;
@@ -66,13 +74,18 @@ struct store {
     uv_mutex_t       lock;             /* guards the queues and what follows, up to `closing` */
     struct list      answers;
     bool             posted;           /* `post` is on its way */
-    struct store_job news;             /* the writer's own answer: its `result` is the store's health now */
+    struct store_job news;             /* the writer's own answer: `state` has changed */
+    struct state     state;
+    unsigned         running;          /* workers that have not ended */
+    bool             moved;            /* the writer has ended, and all of its log is in the file */
+    uv_cond_t        all_ended;
     uint64_t         closing;          /* 0, or until when the workers may go on (mono ns) */
 
     struct loop_dirty end_of_turn;
     struct loop_post post;
     struct leases    leases;
-    enum err         health;
+    struct state     known;            /* the loop thread's copy of `state` */
+    _Atomic uint64_t log_bytes;
     char             promise[64];
     void           (*changed)(void *ctx, struct log_name log, uint64_t seq);
     void            *changed_ctx;
@@ -143,72 +156,98 @@ static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeou
     return go_on;
 }
 
+static void ended(struct store *s)
+{
+    uv_mutex_lock(&s->lock);
+    if (--s->running == 0) uv_cond_signal(&s->all_ended);
+    uv_mutex_unlock(&s->lock);
+}
+
 /* --- the workers -------------------------------------------------------------------- */
 
-static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO || e == ERR_GONE; }
+static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO || e == ERR_GONE || e == ERR_UNSURE; }
 
 /* What a batch says about the disk; `before` when it says nothing. */
 static enum err trouble_of(const struct list *batch, enum err before)
 {
     LIST_EACH(n, batch) {
         enum err e = JOB_AT(n)->result;
-        if (e == OK || means_trouble(e)) before = e;
+        if (e == OK || means_trouble(e)) before = e == ERR_UNSURE ? ERR_IO : e;
     }
     return before;
 }
 
-/* In front of the answers that come with it: whoever gets one finds the health that belongs to it. */
-static void tell_health(struct store *s, enum err e)
+/* In front of the answers that come with it: whoever gets one finds the state that belongs to it. */
+static void tell_state(struct store *s, const struct state *now)
 {
     struct list one;
 
     list_init(&one);
     uv_mutex_lock(&s->lock);
-    s->news.result = e;
+    s->state = *now;
     if (!list_linked(&s->news.node)) list_add(&one, &s->news.node);
     uv_mutex_unlock(&s->lock);
     answer(s, &one);
 }
 
-static void fail_all(struct list *batch, enum err e)
-{
-    LIST_EACH(n, batch) JOB_AT(n)->result = e;
-}
-
-/* Committed into files that are no longer at their place, it would be gone at the next start. */
-static void commit(struct store *s, struct list *batch, enum err trouble)
-{
-    enum err e = trouble == ERR_GONE ? db_file_check(&s->file) : OK;
-
-    if (!e) db_commit(&s->writer.db, batch);
-    if (!e) e = db_file_check(&s->file);
-    if (e) fail_all(batch, e);
-}
-
-static enum err look_around(struct store *s, enum err trouble)
+static void commit(struct store *s, struct list *batch)
 {
     enum err e = db_file_check(&s->file);
-    return e || !trouble ? e : db_probe(&s->writer.db);
+
+    if (!e) {
+        db_commit(&s->writer.db, batch);
+        if (!db_file_check(&s->file)) return;
+        e = ERR_UNSURE;                /* into files that were taken away meanwhile: the next start may not find it */
+    }
+    LIST_EACH(n, batch)
+        if (e == ERR_GONE || JOB_AT(n)->result == OK) JOB_AT(n)->result = e;
+}
+
+/* Once a second, whether there is work or not. */
+static void look_around(struct store *s, struct state *now, bool idle)
+{
+    struct db *d = &s->writer.db;
+    enum err   e = db_file_check(&s->file);
+
+    if (!e && idle && now->trouble) e = db_probe(d);
+    if (e || idle) now->trouble = e == ERR_UNSURE ? ERR_IO : e;
+    if (!now->trouble && d->wal_pages >= CUT_PAGES) db_cut_log(d);
+    now->low = db_file_low(&s->file);
+    now->log_long = d->wal_pages >= LONG_PAGES;
+}
+
+static bool same_state(const struct state *a, const struct state *b)
+{
+    return a->trouble == b->trouble && a->low == b->low && a->log_long == b->log_long;
 }
 
 static void write_all(void *arg)
 {
     struct store *s = arg;
     struct list   batch;
-    enum err      trouble = OK, e;
+    struct state  now = { 0 }, before = { 0 };
+    uint64_t      looked = 0;          /* at once, too: the disk may be full at the start */
 
-    while (take(s, &s->writer, BATCH_MAX, LOOK_NS, &batch)) {
-        if (list_empty(&batch)) {
-            e = look_around(s, trouble);
-        } else {
-            commit(s, &batch, trouble);
-            e = trouble_of(&batch, trouble);
+    while (take(s, &s->writer, BATCH_MAX, looked ? LOOK_NS : 1, &batch)) {
+        bool idle = list_empty(&batch);
+        if (!idle) {
+            commit(s, &batch);
+            now.trouble = trouble_of(&batch, now.trouble);
         }
-        if (e != trouble) tell_health(s, trouble = e);
-        if (list_empty(&batch)) continue;
-        answer(s, &batch);
-        db_checkpoint(&s->writer.db, CHECKPOINT_PAGES);      /* after the answers: nobody waits for it */
+        if (idle || clock_mono_ns() - looked >= LOOK_NS) {
+            look_around(s, &now, idle);
+            looked = clock_mono_ns();
+        }
+        if (!same_state(&now, &before)) tell_state(s, &now);
+        before = now;
+        if (!idle) answer(s, &batch);
+        if (!idle) db_checkpoint(&s->writer.db, CHECKPOINT_PAGES);      /* after the answers: nobody waits for it */
+        atomic_store(&s->log_bytes, (uint64_t)s->writer.db.wal_pages * LOG_FRAME);
     }
+    /* If the disk is too slow for it, the next start does. */
+    if (!now.trouble) db_checkpoint(&s->writer.db, 0);
+    s->moved = s->writer.db.new_epoch;
+    ended(s);
 }
 
 static void read_all(void *arg)
@@ -223,6 +262,7 @@ static void read_all(void *arg)
         else db_list(&s->reader.db, JOB_OF(job, struct store_list));
         answer(s, &one);
     }
+    ended(s);
 }
 
 /* Searches look at many rows: they have a thread of their own, and take turns there. */
@@ -241,9 +281,13 @@ static void find_all(void *arg)
             uv_mutex_unlock(&s->lock);
         }
     }
+    ended(s);
 }
 
 /* --- answers, on the loop thread ------------------------------------------------------ */
+
+#define LOW_WORDS  "the disk is nearly full: new work will soon be refused"
+#define LONG_WORDS "the write-ahead log is over 64 MiB: another program keeps an old state of the file open, and until it ends the log grows"
 
 static const char *trouble_words(enum err e)
 {
@@ -256,13 +300,22 @@ static const char *trouble_words(enum err e)
     }
 }
 
-/* Says it once when writing stops working, and once when it works again. */
-static void set_health(struct store *s, enum err e)
+/* Says it once when something changes. */
+static void set_state(struct store *s)
 {
-    if (e && (!s->health || e == ERR_GONE))
-        log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "path", s->file.path, "why", trouble_words(e), NULL);
-    if (!e && s->health) log_line(LOG_INFO, "store.healed", "path", s->file.path, NULL);
-    s->health = e;
+    struct state was = s->known, now;
+    const char  *path = s->file.path;
+
+    uv_mutex_lock(&s->lock);
+    now = s->known = s->state;
+    uv_mutex_unlock(&s->lock);
+    if (now.trouble && (!was.trouble || now.trouble == ERR_GONE) && now.trouble != was.trouble)
+        log_line(LOG_ERROR, "store.unavailable", "error", err_name(now.trouble), "path", path, "why", trouble_words(now.trouble), NULL);
+    if (!now.trouble && was.trouble) log_line(LOG_INFO, "store.healed", "path", path, NULL);
+    if (now.low != was.low) log_line(now.low ? LOG_ERROR : LOG_INFO, now.low ? "store.low" : "store.room", "path", path, "why", now.low ? LOW_WORDS : "there is room again", NULL);
+    if (now.log_long != was.log_long)
+        log_line(now.log_long ? LOG_WARN : LOG_INFO, now.log_long ? "store.log_long" : "store.log_cut", "path", path, "bytes", log_int((int64_t)atomic_load(&s->log_bytes)),
+                 "why", now.log_long ? LONG_WORDS : "it is short again", NULL);
 }
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)
@@ -297,7 +350,7 @@ static void tell(struct store *s, struct store_job *job)
     case JOB_EDIT:   JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
     case JOB_READ:   tell_read(JOB_OF(job, struct store_read), e); return;
     case JOB_LIST:   tell_list(JOB_OF(job, struct store_list), e); return;
-    case JOB_NEWS:   set_health(s, e); return;
+    case JOB_NEWS:   set_state(s); return;
     }
     must(!"job kind");
 }
@@ -384,9 +437,15 @@ enum err store_lease(struct store *s, struct log_name log, struct str holder, ui
 
 void store_unlease(struct store *s, struct log_name log, struct str holder) { leases_give(&s->leases, log, holder); }
 
-enum err store_health(const struct store *s) { return s->health; }
+enum err store_health(const struct store *s) { return s->known.trouble ? s->known.trouble : s->known.low ? ERR_FULL : OK; }
 
-struct str store_problem(const struct store *s) { return str_c(trouble_words(s->health)); }
+struct str store_problem(const struct store *s)
+{
+    if (s->known.trouble) return str_c(trouble_words(s->known.trouble));
+    return s->known.low ? STR(LOW_WORDS) : s->known.log_long ? STR(LONG_WORDS) : STR_NONE;
+}
+
+uint64_t store_log_bytes(const struct store *s) { return atomic_load(&s->log_bytes); }
 
 struct str store_promise(const struct store *s) { return str_c(s->promise); }
 
@@ -428,10 +487,11 @@ fail:
     return e;
 }
 
-static void stop_taking(struct store *s)
+/* What is queued has until then to get onto the disk. */
+static void stop_taking(struct store *s, uint64_t until_ns)
 {
     uv_mutex_lock(&s->lock);
-    s->closing = clock_mono_ns() + CLOSE_NS;
+    s->closing = until_ns;
     uv_cond_signal(&s->writer.wake);
     uv_cond_signal(&s->reader.wake);
     uv_cond_signal(&s->finder.wake);
@@ -442,13 +502,14 @@ static enum err start_threads(struct store *s)
 {
     uv_thread_options_t o = { .flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = STACK_SIZE };
 
+    s->running = 3;
     if (uv_thread_create_ex(&s->writer.thread, &o, write_all, s)) return ERR_NOMEM;
     if (uv_thread_create_ex(&s->reader.thread, &o, read_all, s)) goto writer;
     if (uv_thread_create_ex(&s->finder.thread, &o, find_all, s) == 0) return OK;
-    stop_taking(s);
+    stop_taking(s, 1);
     uv_thread_join(&s->reader.thread);
 writer:
-    stop_taking(s);
+    stop_taking(s, 1);
     uv_thread_join(&s->writer.thread);
     return ERR_NOMEM;
 }
@@ -476,7 +537,7 @@ static struct store *new_store(struct loop *l)
     lane_init(&s->finder);
     leases_init(&s->leases);
     /* Cannot fail on Linux; libuv allocates nothing for them. */
-    must(uv_mutex_init(&s->lock) == 0);
+    must(uv_mutex_init(&s->lock) == 0 && uv_cond_init(&s->all_ended) == 0);
     return s;
 }
 
@@ -490,6 +551,7 @@ static void free_store(struct store *s)
     uv_cond_destroy(&s->writer.wake);
     uv_cond_destroy(&s->reader.wake);
     uv_cond_destroy(&s->finder.wake);
+    uv_cond_destroy(&s->all_ended);
     uv_mutex_destroy(&s->lock);
     mem_free(s);
 }
@@ -528,13 +590,27 @@ static void close_queue(struct list *queue, struct list *answers)
     }
 }
 
-void store_close(struct store *s)
+/* False: the time is over. */
+static bool wait_for_workers(struct store *s, uint64_t until_ns)
 {
+    bool all;
+
+    uv_mutex_lock(&s->lock);
+    for (uint64_t now; s->running && (now = clock_mono_ns()) < until_ns;) uv_cond_timedwait(&s->all_ended, &s->lock, until_ns - now);
+    all = !s->running;
+    uv_mutex_unlock(&s->lock);
+    return all;
+}
+
+bool store_close(struct store *s, uint64_t within_ms)
+{
+    uint64_t          until = clock_mono_ns() + within_ms * 1000000;
     struct store_job *job;
 
-    if (!s) return;
+    if (!s) return true;
     hand_over_all(&s->end_of_turn);
-    stop_taking(s);
+    stop_taking(s, until);
+    if (!wait_for_workers(s, until)) return false;
     uv_thread_join(&s->writer.thread);
     uv_thread_join(&s->reader.thread);
     uv_thread_join(&s->finder.thread);
@@ -550,6 +626,7 @@ void store_close(struct store *s)
         if (list_empty(&s->answers)) break;
     }
     loop_undirty(&s->end_of_turn);
-    db_checkpoint_on_close(&s->writer.db);
+    if (s->moved) db_checkpoint_on_close(&s->writer.db);
     free_store(s);
+    return true;
 }

@@ -87,10 +87,20 @@ void db_checkpoint(struct db *d, int least_pages)
     int pages = 0, moved = 0;
 
     if (d->wal_pages < least_pages) return;
-    d->wal_pages = 0;
     /* It may fail (full disk, a reader in the way): the log stays and the next commit comes here again. */
     if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved) == SQLITE_OK && pages == moved)
         d->new_epoch = true;
+}
+
+void db_cut_log(struct db *d)
+{
+    /* Without waiting: whoever reads an old state now is tried again later. */
+    sqlite3_busy_timeout(d->sql, 0);
+    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
+        d->wal_pages = 0;
+        d->new_epoch = true;
+    }
+    sqlite3_busy_timeout(d->sql, BUSY_MS);
 }
 
 void db_checkpoint_on_close(struct db *d) { sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL); }

@@ -43,6 +43,7 @@ enum err db_err(const struct db *d, int rc);                      /* what an SQL
 MUST_CHECK enum err db_exec(struct db *d, const char *sql);
 MUST_CHECK enum err db_int(struct db *d, const char *sql, int64_t *out);   /* first column of the first row */
 void db_checkpoint(struct db *d, int least_pages);   /* moves the write-ahead log into the file when it is that long */
+void db_cut_log(struct db *d);               /* the same to its end, and the log's file is cut to nothing; not while anybody reads */
 void db_checkpoint_on_close(struct db *d);   /* the last one to be closed does so then, and removes it */
 
 /* `types` has a letter per value: t (struct str, STR_NONE is NULL), s (struct
@@ -75,6 +76,10 @@ enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, con
 
 MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why);
 void db_file_close(struct db_file *f);
+/* Is there less room than anybody should count on? See DB_RESERVE. From any thread. */
+bool db_file_low(const struct db_file *f);
+/* Below this, and below a twentieth of the file system, a disk counts as full: enough for the log to be moved into the file once. */
+#define DB_RESERVE (16 << 20)
 /* Remembers which files SQLite has open (all three are there after its first read). ERR_GONE: not the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
 /* ERR_GONE: one of them was removed or another stands in its place; what is committed now, nobody will find. From any thread. */

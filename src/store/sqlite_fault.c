@@ -14,8 +14,15 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED int fsync(int fd) { return fault_fails("fsync") ? -1 : (int)syscall(SYS_fsync, fd); }
-EXPORTED int fdatasync(int fd) { return fault_fails("fsync") ? -1 : (int)syscall(SYS_fdatasync, fd); }
+/* "slow_sync:1+": a disk that takes two seconds for each. */
+static bool sync_fails(void)
+{
+    if (fault_fails("slow_sync")) sleep(2);
+    return fault_fails("fsync");
+}
+
+EXPORTED int fsync(int fd) { return sync_fails() ? -1 : (int)syscall(SYS_fsync, fd); }
+EXPORTED int fdatasync(int fd) { return sync_fails() ? -1 : (int)syscall(SYS_fdatasync, fd); }
 
 static ssize_t write_at(int fd, const void *p, size_t n, off_t at) { return fault_fails("write") ? -1 : pwrite(fd, p, n, at); }
 

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOCK_BYTE (0x40000000 + 1024)  /* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
@@ -278,6 +279,15 @@ enum err db_file_check(const struct db_file *f)
     for (int i = 0; i < DB_OWN_FILES; i++)
         if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino) return ERR_GONE;
     return OK;
+}
+
+bool db_file_low(const struct db_file *f)
+{
+    struct statvfs st;
+
+    if (fstatvfs(f->file_fd, &st)) return false;
+    uint64_t room = (uint64_t)st.f_bavail * st.f_frsize, all = (uint64_t)st.f_blocks * st.f_frsize;
+    return room < DB_RESERVE && room < all / 20;
 }
 
 /* --- closing ------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
  * later, the whole batch is rolled back and done again with a savepoint around each job;
  * not at once, because SQLite copies every page it changes inside a savepoint.
  * SQLite may answer a full disk by dropping the whole transaction, and COMMIT may
- * fail: then nothing of the batch is there and every job gets that error.
+ * fail: then nothing of the batch is there and every job gets that error, or ERR_UNSURE when that is not certain.
  */
 #include "store/sqlite_db.h"
 
@@ -256,20 +256,38 @@ static enum err do_again(struct db *d, struct list *batch)
     return e ? e : do_all(d, batch, do_one_saved);
 }
 
+/* Did COMMIT fail so late that all of it may be in the log's file? Then nobody sees it now, but the next
+ * start would find it and take it for committed. A refused lock or a refused write leaves no whole transaction;
+ * a failed sync, or no room in the log's index, do. */
+static bool is_unsure(const struct db *d)
+{
+    int rc = sqlite3_extended_errcode(d->sql);
+    return (rc & 0xff) != SQLITE_BUSY && (rc & 0xff) != SQLITE_FULL && rc != SQLITE_IOERR_WRITE;
+}
+
+/* A commit failed and may be there. What comes next is written over its place: once that is on the disk, it is
+ * certainly gone. (Reading the log again instead would find it, and build upon pages that the kernel may have dropped
+ * after the failed sync without writing them.) */
+static enum err settle(struct db *d, enum err e) { return db_probe(d) == OK ? e : ERR_UNSURE; }
+
 void db_commit(struct db *d, struct list *batch)
 {
+    bool unsure, committing;
     enum err e = db_run(d, W_BEGIN, "");
 
     if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
     if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "");
     fault_hit("store.before_commit");
+    committing = !e;
     if (!e) e = db_run(d, W_COMMIT, "");
     fault_hit("store.after_commit");
     if (!e) {
         d->new_epoch = false;
         return;
     }
+    unsure = committing && is_unsure(d);           /* before the rollback, which succeeds */
     roll_back(d);
+    if (unsure) e = settle(d, e);
     LIST_EACH(n, batch) JOB_AT(n)->result = e;
 }
 

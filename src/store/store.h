@@ -17,7 +17,9 @@
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
  * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_BUSY (file
  * locked by another), ERR_FULL (disk full), ERR_GONE (the store's files were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was
- * closed before its turn came). After any error nothing of that append is there.
+ * closed before its turn came). After any error nothing of that append is there; but for ERR_UNSURE: nothing of it is seen, and
+ * yet if the process ends before the next successful append, all of it may be there at the next start
+ * (a sync failed and the disk does not answer since; the files were taken away in the middle). The same request id settles it then.
  * The store heals by itself: the next append simply tries again, and while none comes the store
  * itself looks once a second whether it can write again.
  *
@@ -163,13 +165,17 @@ void store_unlease(struct store *s, struct log_name log, struct str holder);
 /* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts. On failure *why is
  * a sentence for people (static or in `a`): path not writable, made by a newer version, used by another process. */
 MUST_CHECK enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out, struct str *why);
-/* Waits for what is queued (at most a second or two), answers it from inside this call (ERR_CLOSED: what
- * its time did not suffice for), closes. No callbacks come afterwards. */
-void store_close(struct store *s);
-/* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO; or
- * ERR_GONE, which is seen within a second also when nothing is appended). */
+/* Waits for what is queued, answers it from inside this call (ERR_CLOSED: what its time did not suffice for), closes; no callbacks
+ * come afterwards. False: the disk did not answer within that time. Then nothing was closed or answered, and requests
+ * are still being worked on: call again, or end the process without freeing anything. */
+MUST_CHECK bool store_close(struct store *s, uint64_t within_ms);
+/* OK, or why new work is refused at the moment (the last append failed with ERR_FULL, ERR_BUSY, ERR_IO) or better goes elsewhere.
+ * Seen within a second also when nothing is appended: ERR_GONE, and ERR_FULL when less than 16 MiB and less than a twentieth of the
+ * file system are free. */
 enum err store_health(const struct store *s);
-struct str store_problem(const struct store *s);         /* the same in words for an operator; STR_NONE when there is none */
+struct str store_problem(const struct store *s);         /* the same in words for an operator, also about what is no reason
+                                                          * to refuse work (a log that another program lets grow); STR_NONE: all is well */
+uint64_t store_log_bytes(const struct store *s);         /* how long the write-ahead log is */
 /* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 2". */
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open (ERR_BUSY). All or nothing, also when

@@ -148,6 +148,6 @@ int main(int argc, char **argv)
     }
     search = now_s() - begin;
     printf(",\"four_searches_ms\":%.1f,\"slowest_read_meanwhile_ms\":%.2f,\"failed\":%ld}\n", search * 1e3, slowest * 1e3, failed);
-    store_close(store);
+    (void)!store_close(store, 60000);
     return failed != 0;
 }

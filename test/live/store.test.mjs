@@ -137,6 +137,31 @@ test('a full disk refuses new work, keeps what there is, and heals when there is
     sound(await server.turn('hello', { thread_id: s.thread }));
 }, { timeout_ms: 90000 });
 
+test('a disk that is full is known at /readyz before the first write fails', async (t) => {
+    if (process.getuid() !== 0) skip('needs root for a small file system');
+    const dir = t.folder(), disk = path.join(dir, 'disk');
+    fs.mkdirSync(disk);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk]).status !== 0) skip('tmpfs cannot be mounted here');
+    t.defer(() => { spawnSync('umount', ['-l', disk]); });
+    const server = await t.serve({ dir, store: path.join(disk, 'x.db') });
+    sound(await server.turn('hello'));
+    same((await server.get('/readyz')).status, 200);
+    const ballast = path.join(disk, 'ballast'), fd = fs.openSync(ballast, 'w');
+    try { for (;;) fs.writeSync(fd, Buffer.alloc(4096)); } catch (e) { same(e.code, 'ENOSPC'); } finally { fs.closeSync(fd); }
+    const ready = await until(async () => { const r = await server.get('/readyz'); return r.status === 503 && r.json; }, 'it to be known');
+    same([ready.ready, ready.problem], [false, 'full']);
+    check(/nearly full/.test(ready.message), ready.message);
+    check(!server.log.some((l) => l.event === 'store.unavailable') && server.log.some((l) => l.event === 'store.low'), 'nothing has failed yet');
+    fs.rmSync(ballast);
+    await until(async () => (await server.get('/readyz')).status === 200, 'room again');
+});
+
+test('how long the write-ahead log is stands in the metrics', async (t) => {
+    const server = await t.serve();
+    sound(await server.turn('hello'));
+    await until(async () => (await server.metrics()).parley_store_log_bytes > 0, 'the metric');
+});
+
 // --- backups, and files that people move -----------------------------------------------------------
 
 const sql = (db, text) => { const r = spawnSync('python3', ['-c', 'import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute(sys.argv[2])', db, text]); if (r.status !== 0) throw new Error(String(r.stderr)); };

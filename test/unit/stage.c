@@ -76,7 +76,7 @@ void stage_up(struct stage *s)
 
 void stage_down(struct stage *s)
 {
-    store_close(s->store);
+    REQUIRE(store_close(s->store, 60000));
     hub_free(s->hub);
     registry_done(&s->registry);
     loop_done(&s->loop);

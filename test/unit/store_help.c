@@ -19,7 +19,7 @@ enum err fix_open(struct fix *f, const char *url)
 
 void fix_done(struct fix *f)
 {
-    store_close(f->store);
+    REQUIRE(store_close(f->store, 60000));
     loop_done(&f->loop);
     arena_done(&f->arena);
 }

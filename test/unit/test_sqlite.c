@@ -244,6 +244,7 @@ static struct {
     atomic_int        write_error;     /* what writes answer; SQLITE_OK: they work */
     atomic_bool       no_space;        /* ... and that it was for want of space */
     atomic_int        syncs;
+    atomic_int        bad_syncs;       /* so many more syncs fail */
     atomic_bool       hold;            /* the next sync waits until `go` */
     uv_sem_t          held, go;
 } disk;
@@ -265,6 +266,10 @@ static int disk_sync(sqlite3_file *file, int flags)
     if (atomic_exchange(&disk.hold, false)) {
         uv_sem_post(&disk.held);
         uv_sem_wait(&disk.go);
+    }
+    if (atomic_load(&disk.bad_syncs) > 0) {
+        atomic_fetch_sub(&disk.bad_syncs, 1);
+        return SQLITE_IOERR_FSYNC;
     }
     return real_methods(file)->xSync(file, flags);
 }
@@ -304,6 +309,7 @@ static void disk_begin(struct fix *f)
     disk.vfs.zName = "test-disk";
     disk.vfs.xOpen = disk_open;
     atomic_store(&disk.write_error, SQLITE_OK);
+    atomic_store(&disk.bad_syncs, 0);
     REQUIRE(sqlite3_vfs_register(&disk.vfs, 1) == SQLITE_OK);
     begin(f);
 }
@@ -409,6 +415,109 @@ TEST(when_the_commit_fails_every_append_of_the_batch_gets_the_error)
     atomic_store(&disk.write_error, SQLITE_OK);
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     disk_end(&f);
+}
+
+/* What a kill at this moment would leave, opened again: the facts of ann's log t. */
+static struct str after_a_kill(struct fix *f)
+{
+    struct str at = arena_printf(&f->arena, "%s.killed", path), cmd = arena_printf(&f->arena, "rm -f %s* && cp %s %s && cp %s-wal %s-wal", at.ptr, path, at.ptr, path, at.ptr);
+    struct fix g;
+    struct str text;
+
+    REQUIRE(system(cmd.ptr) == 0);
+    fix_init(&g);
+    REQUIRE(fix_open(&g, at.ptr) == OK);
+    text = arena_dup(&f->arena, fix_read(&g, "ann", "t", 0));
+    fix_done(&g);
+    return text;
+}
+
+TEST(an_append_whose_sync_failed_is_certainly_not_there_once_the_disk_answers_again)
+{
+    struct fix f;
+
+    disk_begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    atomic_store(&disk.bad_syncs, 1);
+    CHECK(fix_append(&f, "ann", "t", 1, "refused") == ERR_IO);
+    CHECK_STR(after_a_kill(&f), "1 note x;");
+    CHECK(fix_append(&f, "ann", "t", 1, "y") == OK);
+    CHECK(store_health(f.store) == OK);
+    CHECK_STR(after_a_kill(&f), "1 note x;2 note y;");
+    disk_end(&f);
+}
+
+TEST(an_append_whose_sync_failed_on_a_disk_that_stays_bad_is_told_as_unsure)
+{
+    struct fix f;
+    struct ap  p;
+
+    disk_begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    atomic_store(&disk.bad_syncs, 1000000);
+    ap_init(&p, "ann", "t", 1, "maybe");
+    p.a.request_id = STR("r-1");
+    CHECK(ap_run(&f, &p) == ERR_UNSURE);
+    CHECK(store_health(f.store) == ERR_IO);
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");       /* it is not seen */
+    atomic_store(&disk.bad_syncs, 0);
+    ap_init(&p, "ann", "t", 1, "maybe");
+    p.a.request_id = STR("r-1");
+    CHECK(ap_run(&f, &p) == OK);                               /* the same request settles it: once */
+    CHECK_STR(after_a_kill(&f), "1 note x;2 note maybe;");
+    disk_end(&f);
+}
+
+TEST(what_is_refused_for_want_of_room_is_never_unsure)
+{
+    struct fix f;
+
+    disk_begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    atomic_store(&disk.write_error, SQLITE_FULL);
+    CHECK(fix_append(&f, "ann", "t", 1, "refused") == ERR_FULL);
+    CHECK_STR(after_a_kill(&f), "1 note x;");
+    atomic_store(&disk.write_error, SQLITE_OK);
+    disk_end(&f);
+}
+
+TEST(closing_does_not_wait_for_a_disk_that_does_not_answer)
+{
+    struct ap  first;
+    struct fix f;
+
+    disk_begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    hold_writer(&f, &first);
+    CHECK(!store_close(f.store, 50));
+    CHECK(!first.done);
+    uv_sem_post(&disk.go);
+    disk_end(&f);
+    CHECK(first.e == OK);
+}
+
+TEST(a_log_that_another_program_keeps_long_is_said_and_cut_when_that_ends)
+{
+    struct fix f;
+    sqlite3   *other;
+    char      *body = malloc(1 << 20);
+
+    REQUIRE(body);
+    memset(body, 'x', (1 << 20) - 1);
+    body[(1 << 20) - 1] = 0;
+    begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    other = open_raw("BEGIN; SELECT count(*) FROM fact");
+    for (uint64_t i = 1; i < 66; i++) CHECK(fix_append(&f, "ann", "t", i, body) == OK);
+    while (!store_problem(f.store).ptr) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(str_find(store_problem(f.store), STR("write-ahead log")) >= 0);
+    CHECK(store_health(f.store) == OK);
+    CHECK(store_log_bytes(f.store) > 64 << 20);
+    sqlite3_close(other);
+    while (store_problem(f.store).ptr) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(store_log_bytes(f.store) < 8 << 20);
+    fix_done(&f);
+    free(body);
 }
 
 TEST(what_gathers_while_the_disk_works_is_committed_with_one_sync)

@@ -41,7 +41,7 @@ static void with_each_store(void (*run)(struct fix *))
 
 static void reopen(struct fix *f)
 {
-    store_close(f->store);
+    REQUIRE(store_close(f->store, 60000));
     f->store = NULL;
     REQUIRE(fix_open(f, url) == OK);
 }
@@ -673,7 +673,7 @@ STORE_TEST(closing_answers_all_that_was_queued)
         ap_send(f, &p[i]);
     }
     rd_send(f, &d, "ann", "u", 0);
-    store_close(f->store);
+    REQUIRE(store_close(f->store, 60000));
     f->store = NULL;
     CHECK(f->pending == 0);
     CHECK(d.done);
@@ -703,7 +703,7 @@ STORE_TEST(a_request_made_while_closing_is_told_so)
     ap_init(&p, "ann", "t", 0, "x");
     p.a.done = ask_for_more;
     ap_send(f, &p);
-    store_close(f->store);
+    REQUIRE(store_close(f->store, 60000));
     f->store = NULL;
     second = (struct ap *)(void *)p.f;
     CHECK(p.e == OK);
