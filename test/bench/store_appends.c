@@ -13,9 +13,11 @@
 #include "base/clock.h"
 #include "store/store.h"
 
+#define GATES       10000
+#define DUE_AT_ONCE 250
 #define BODY_LEN 600               /* a step of a few sentences */
 
-struct log { struct store_append a; struct store_fact fact; char name[24]; uint64_t seq; };
+struct log { struct store_append a; struct store_fact fact; struct store_approval gate; char name[24]; uint64_t seq; };
 
 static struct loop   loop;
 static struct store *store;
@@ -23,6 +25,7 @@ static struct log   *logs;
 static long          left, pending, failed;
 static char          body[BODY_LEN + 1];
 static bool          fresh;        /* every append makes a log of its own */
+static bool          gates;        /* ... with a question whose time is over */
 
 static double now_s(void) { return (double)clock_mono_ns() / 1e9; }
 
@@ -39,12 +42,18 @@ static void append_next(struct log *l)
 {
     if (left-- <= 0) return;
     if (fresh) {
-        snprintf(l->name, sizeof l->name, "new-%ld", left);
+        snprintf(l->name, sizeof l->name, gates ? "gate-%ld" : "new-%ld", left);
         l->seq = 0;
     }
     l->fact = (struct store_fact){ .at_ms = clock_wall_ms(), .kind = STR("step"), .body = str_n(body, fresh ? 40 : BODY_LEN) };
     l->a = (struct store_append){ .log = { STR("ann"), str_c(l->name) }, .expected = l->seq, .facts = &l->fact, .fact_count = 1,
                                   .title = l->seq ? STR_NONE : STR("What the weather was like in Kyoto last week"), .done = on_append };
+    if (gates) {
+        l->gate = (struct store_approval){ .id = str_c(l->name), .call = STR("call"), .tool = STR("pay"), .status = STR("pending"),
+                                           .body = str_n(body, BODY_LEN), .requested_ms = 1, .expires_ms = 1 + left };
+        l->a.approvals = &l->gate;
+        l->a.approval_count = 1;
+    }
     pending++;
     store_append(store, &l->a);
 }
@@ -147,6 +156,16 @@ int main(int argc, char **argv)
         if (took > slowest) slowest = took;
     }
     search = now_s() - begin;
+    gates = true;
+    append_all(GATES, at_once);
+    begin = now_s();
+    for (int i = 0; i < GATES / DUE_AT_ONCE; i++) {
+        find[0] = (struct store_list){ .kind = STORE_DUE, .due_ms = INT64_MAX, .limit = DUE_AT_ONCE, .done = on_list };
+        pending++;
+        store_list(store, &find[0]);
+        wait_all();
+    }
+    printf(",\"due_us_per_row\":%.2f", (now_s() - begin) * 1e6 / GATES);
     printf(",\"four_searches_ms\":%.1f,\"slowest_read_meanwhile_ms\":%.2f,\"failed\":%ld}\n", search * 1e3, slowest * 1e3, failed);
     (void)!store_close(store, 60000);
     return failed != 0;
