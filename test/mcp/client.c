@@ -4,6 +4,7 @@
  *       one scenario of the conformance suite: MCP_CONFORMANCE_SCENARIO says which
  *   mcp-client ENTRY [list | state | wait MS | call NAME ARGS | cancel NAME ARGS AFTER_MS | decline NAME ARGS] ...
  *       ENTRY is an mcpServers entry as JSON; the commands are done one after another
+ *       many NAME ARGS N: N calls at once, each of another person; every third is stopped after 50 ms
  *
  * What happens is printed as JSON lines. Questions are answered with their defaults.
  */
@@ -201,6 +202,37 @@ static bool call(struct tool *t, struct str args, unsigned cancel_after_ms, bool
     return c.ok;
 }
 
+#define MANY_MAX 64
+static struct call crowd[MANY_MAX];
+static unsigned    crowd_count;
+
+static bool are_over(void)
+{
+    for (unsigned i = 0; i < crowd_count; i++)
+        if (!crowd[i].over) return false;
+    return true;
+}
+
+static void many(struct tool *t, struct str args, unsigned n)
+{
+    crowd_count = n < MANY_MAX ? n : MANY_MAX;
+    for (unsigned i = 0; i < crowd_count; i++) {
+        struct jv *v = NULL;
+        crowd[i] = (struct call){ .decline = i % 2 };
+        arena_init(&crowd[i].arena, 0);
+        must(json_parse(&crowd[i].arena, args, &v, NULL) == OK);
+        crowd[i].job = (struct tool_job){ .tool = t, .call_id = STR("call-test"), .input = args, .args = v, .payload = STR_NONE,
+                                          .owner = arena_printf(&crowd[i].arena, "person %u", i),
+                                          .progress = on_progress, .finish = on_finish, .ask = on_ask };
+        if (t->ops->start(t, &crowd[i].job) != OK) crowd[i].over = true;
+    }
+    turn(are_over, 50);
+    for (unsigned i = 0; i < crowd_count; i += 3)
+        if (!crowd[i].over) t->ops->cancel(&crowd[i].job);
+    must(turn(are_over, 60000));
+    for (unsigned i = 0; i < crowd_count; i++) arena_done(&crowd[i].arena);
+}
+
 static struct tool *find(struct str name)
 {
     struct str   full = arena_printf(&registry.arena, "test__" STR_FMT, STR_ARG(name));
@@ -295,7 +327,10 @@ static int commands(int argc, char **argv)
         if (strcmp(argv[i], "list") == 0) list();
         else if (strcmp(argv[i], "state") == 0) changed(server, NULL);
         else if (strcmp(argv[i], "wait") == 0 && i + 1 < argc) turn(NULL, (unsigned)atoi(argv[++i]));
-        else if (i + 2 < argc && (t = find(str_c(argv[i + 1])))) {
+        else if (strcmp(argv[i], "many") == 0 && i + 3 < argc) {
+            if ((t = find(str_c(argv[i + 1])))) many(t, str_c(argv[i + 2]), (unsigned)atoi(argv[i + 3]));
+            i += 3;
+        } else if (i + 2 < argc && (t = find(str_c(argv[i + 1])))) {
             bool cancel = strcmp(argv[i], "cancel") == 0;
             call(t, str_c(argv[i + 2]), cancel && i + 3 < argc ? (unsigned)atoi(argv[i + 3]) : 0, strcmp(argv[i], "decline") == 0);
             i += cancel ? 3 : 2;

@@ -60,8 +60,9 @@ async function listening(args, env, find) {
         p.stderr.on("data", look);
         p.on("exit", () => no(new Error(`the server ended: ${seen}`)));
     });
-    process.on("exit", () => p.kill());
-    return { port, stop: () => p.kill() };
+    const stop = () => p.kill();
+    process.on("exit", stop);
+    return { port, stop: () => { process.off("exit", stop); stop(); } };
 }
 
 // This server cannot choose a port by itself, and says that it listens before it does.
@@ -172,6 +173,39 @@ test("a server that dies is started again", async () => {
     same(r.results.map((x) => x.outcome), ["unknown", "failed", "done"]);
     must(r.states.some((s) => s.includes("exit status 3")), "the reason is not told");
 });
+
+// Servers that do anything (hostile.mjs). Whatever it is: the client lives, every call has one outcome, and none is sent twice.
+// HOSTILE=FROM-TO runs other seeds, or more of them.
+const [from, to] = (process.env.HOSTILE ?? "1-2").split("-").map(Number);
+async function hostile(seed, http) {
+    const dir = mkdtempSync(join(tmpdir(), "parley-hostile-")), log = join(dir, "calls");
+    const script = [join(here, "hostile.mjs"), String(seed)];
+    const s = http && await listening([...script, "http"], { HOSTILE_LOG: log }, (t) => /^(\d+)\n/.exec(t)?.[1]);
+    const entry = http ? { url: `http://127.0.0.1:${s.port}/` } : { command: process.execPath, args: script, env: { HOSTILE_LOG: log } };
+    const asked = ["many", "go", "{}", "12", "call", "go", '{"a":\n1}', "cancel", "go", "{}", "50", "many", "go", "{}", "12", "decline", "go", "{}"];
+    try {
+        const p = spawn(client, [JSON.stringify({ ...entry, timeout: 1 }), ...asked], { stdio: ["ignore", "pipe", "pipe"] });
+        let out = "", err = "";
+        p.stdout.on("data", (d) => (out += d));
+        p.stderr.on("data", (d) => (err += d));
+        const timer = setTimeout(() => p.kill("SIGKILL"), 90000);
+        const [status, signal] = await new Promise((ok) => p.on("close", (...end) => ok(end)));
+        clearTimeout(timer);
+        must(!signal && (status === 0 || status === 2) && !/Sanitizer|runtime error/.test(err), `seed ${seed}${http ? " http" : ""}: ${status} ${signal}\n${err.slice(-3000)}`);
+        const results = out.split("\n").filter((l) => l.startsWith('{"result"')).length, asks = out.split("\n").filter((l) => l.startsWith('{"ask"')).length;
+        const got = existsSync(log) ? readFileSync(log, "utf8").split("\n").filter(Boolean) : [];
+        must(new Set(got).size === got.length, `seed ${seed}: a call was sent twice: ${got}`);
+        must(got.length <= results + asks + 10 * 27, `seed ${seed}: ${got.length} calls for ${results} outcomes`);
+        must(!err.includes("exit status 77"), `seed ${seed}: a line that is no message`);
+    } finally {
+        if (s) s.stop();
+        rmSync(dir, { recursive: true, force: true });
+    }
+}
+for (let seed = from; seed <= to; seed++) {
+    test(`a hostile server over stdio, seed ${seed}`, () => hostile(seed, false));
+    test(`a hostile server over HTTP, seed ${seed}`, () => hostile(seed, true));
+}
 
 const suite = [["initialize", "2025-11-25"], ["tools_call", "2025-11-25"], ["elicitation-sep1034-client-defaults", "2025-11-25"], ["sse-retry", "2025-11-25"],
     ["tools_call", "2026-07-28"], ["request-metadata", "2026-07-28"], ["sep-2322-client-request-state", "2026-07-28"], ["http-standard-headers", "2026-07-28"],

@@ -1086,6 +1086,37 @@ TEST(mcp_http_a_server_that_is_not_there_has_failed)
     toolrun_free(T);
 }
 
+/* An allocation fails somewhere at the start of a call: it fails then if the server never had it, and never otherwise. */
+TEST(mcp_http_no_memory_never_says_failed_of_a_call_that_left)
+{
+    unsigned went = 0, did_not = 0;
+
+    begin_http("plain");
+    for (unsigned n = 1; n <= 40; n++) {
+        struct ran   r = { 0 };
+        struct tool *t = tool("s__go");
+        unsigned     before = calls;
+        char         order[20];
+
+        ran_prepare(&r, t, "{}");
+        snprintf(order, sizeof order, "mem:%u", n);
+        fault_order(order);
+        enum err e = t->ops->start(t, &r.job);
+        fault_order("");
+        if (e == OK) ran_wait(T, &r, 20000);
+        else r.outcome = TOOL_FAILED;
+        CHECK(calls - before <= 1);
+        if (calls == before) CHECK(r.outcome != TOOL_DONE);
+        else CHECK(r.outcome != TOOL_FAILED && r.outcome != TOOL_CANCELLED);
+        went += calls - before;
+        did_not += calls == before;
+        ran_done(&r);
+        for (int i = 0; i < 300 && M->state != MCP_READY; i++) toolrun_turn(T, 10);
+    }
+    CHECK(went > 0 && did_not > 0);
+    end_http();
+}
+
 /* --- configuration ------------------------------------------------------------------------------ */
 
 static void refused_as(const char *alias, const char *json, const char *because)

@@ -135,7 +135,7 @@ void ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *
     ran_start_with(t, r, tool, input, STR_NONE);
 }
 
-void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume)
+void ran_prepare(struct ran *r, struct tool *tool, const char *input)
 {
     struct jv *v = NULL;
     void (*ask)(struct ran *) = r->on_ask;
@@ -146,11 +146,18 @@ void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const c
     must(json_parse(&r->arena, str_c(input), &v, NULL) == OK);
     r->job = (struct tool_job){
         .tool = tool, .call_id = STR("call-abcdefghijklmnopqrstuv"), .thread = STR("t_1"), .owner = STR("me"),
-        .input = str_c(input), .args = v, .payload = STR_NONE,
-        .resume = resume, .accepted = resume.ptr != NULL, .content = resume.ptr ? STR("{}") : STR_NONE,
+        .input = str_c(input), .args = v, .payload = STR_NONE, .resume = STR_NONE, .content = STR_NONE,
         .progress = on_progress, .finish = on_finish, .ask = on_ask,
     };
     r->began_ms = clock_mono_ms();
+}
+
+void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume)
+{
+    ran_prepare(r, tool, input);
+    r->job.resume = resume;
+    r->job.accepted = resume.ptr != NULL;
+    if (resume.ptr) r->job.content = STR("{}");
     must(tool->ops->start(tool, &r->job) == OK);
     CHECK(!r->over);
 }

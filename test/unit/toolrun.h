@@ -39,6 +39,7 @@ void            toolrun_turn(struct toolrun *t, unsigned ms);
 struct tool    *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned timeout_ms);
 /* A sandboxed shell script with these extra members of "exec" ("" or ",\"network\":true"). */
 struct tool    *toolrun_sh(struct toolrun *t, const char *script, const char *more, unsigned timeout_ms);
+void            ran_prepare(struct ran *r, struct tool *tool, const char *input);      /* everything but the start */
 void            ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *input);
 void            ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume);   /* accepted, {} */
 void            ran_wait(struct toolrun *t, struct ran *r, unsigned ms);
