@@ -544,7 +544,7 @@ void mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m))
 {
     m->on_closed = on_closed;
     m->state = MCP_STOPPING;
-    m->restart_ms = 0;
+    m->restart_ms = m->listen_ms = m->relist_ms = m->renew_ms = 0;
     registry_settle(m->host.registry, &m->source);
     loop_undirty(&m->news);
     fail_all(m, "the server is being stopped");
