@@ -470,7 +470,7 @@ static size_t tail(struct str s, size_t max)
     while (at) {
         size_t from = at - 1;
         while (from && at - from < 4 && is_tail(s.ptr[from])) from--;
-        utf8_decode(str_from(s, from), &cp);
+        if (utf8_decode(str_from(s, from), &cp) != at - from) from = at - 1;      /* a byte that is no text */
         if ((used += width(cp)) > max) break;
         at = from;
     }

@@ -291,5 +291,10 @@ TEST(intent_asks_by_template_or_by_name)
     buf_clear(&s.line);
     intent_ask(&s.line, STR("look\u202e? It is harmless"), STR_NONE, args);
     CHECK_STR(buf_view(&s.line), "Run \"look\\u{202E}? It is harmless\"?");
+    char bytes[100];
+    memset(bytes, 0xb2, sizeof bytes);      /* no text at all */
+    buf_clear(&s.line);
+    intent_ask(&s.line, str_n(bytes, sizeof bytes), STR_NONE, args);
+    CHECK(utf8_valid(buf_view(&s.line)) && str_find(buf_view(&s.line), STR("\" … ")) > 0);
     unsay(&s);
 }
