@@ -49,7 +49,7 @@ static void write_source(struct jsonw *w, const struct msg_part *p)
 {
     jw_key(w, "source");
     jw_obj(w);
-    if (p->url.ptr) {
+    if (p->url.len) {
         jw_kstrz(w, "type", "url");
         jw_kstr(w, "url", p->url);
     } else {
@@ -62,16 +62,9 @@ static void write_source(struct jsonw *w, const struct msg_part *p)
 
 static void write_file(struct jsonw *w, const struct msg_part *p, bool mark)
 {
-    bool image = wire_is_image(p->media_type), pdf = str_is(p->media_type, "application/pdf");
     jw_obj(w);
-    if (image || pdf) {
-        jw_kstrz(w, "type", image ? "image" : "document");
-        write_source(w, p);
-    } else {
-        jw_kstrz(w, "type", "text");
-        jw_key(w, "text");
-        wire_file_note(w, p);
-    }
+    jw_kstrz(w, "type", str_is(p->media_type, "application/pdf") ? "document" : "image");
+    write_source(w, p);
     if (mark) write_mark(w);
     jw_end_obj(w);
 }
@@ -80,10 +73,9 @@ static void write_call(struct jsonw *w, const struct msg_part *p)
 {
     jw_obj(w);
     jw_kstrz(w, "type", "tool_use");
-    jw_key(w, "id");
-    wire_id(w, p->id);
+    jw_kstr(w, "id", p->id);
     jw_kstr(w, "name", p->name);
-    jw_kraw(w, "input", wire_object(p->input));
+    jw_kraw(w, "input", p->input);
     jw_end_obj(w);
 }
 
@@ -91,47 +83,53 @@ static void write_result(struct jsonw *w, const struct msg_part *p, bool mark)
 {
     jw_obj(w);
     jw_kstrz(w, "type", "tool_result");
-    jw_key(w, "tool_use_id");
-    wire_id(w, p->id);
-    jw_kstr(w, "content", p->text.len ? p->text : STR("(no output)"));      /* empty content is refused */
+    jw_kstr(w, "tool_use_id", p->id);
+    jw_kstr(w, "content", p->text);
     if (p->is_error) jw_kbool(w, "is_error", true);
     if (mark) write_mark(w);
     jw_end_obj(w);
 }
 
+/* A block we did not read ourselves goes back as it came, if it has the form of its kind. */
+static bool is_block(const struct jv *block)
+{
+    static const char *const own[] = { "text", "thinking", "tool_use", "tool_result", "image", "document", NULL };
+    struct str type = jv_str_at(block, "type");
+    if (!type.len || !tidy_sound(block)) return false;
+    for (size_t i = 0; own[i]; i++)
+        if (str_is(type, own[i])) return false;
+    return str_is(type, "redacted_thinking") ? jv_str_at(block, "data").len > 0 : !jv_get(block, "input") || jv_is(jv_get(block, "input"), JSON_OBJECT);
+}
+
 /* Reasoning without a signature of this provider is not sent: it would be refused. */
+static struct str opaque(struct arena *a, const struct msg_part *p)
+{
+    struct jv *v = NULL;
+    if (p->type != PART_REASONING || json_parse(a, p->opaque, &v, NULL) != OK) return STR_NONE;
+    return is_block(jv_get(v, "block")) || (!jv_get(v, "block") && jv_str_at(v, "signature").len) ? p->opaque : STR_NONE;
+}
+
 static void write_reasoning(struct jsonw *w, const struct msg_part *p)
 {
     struct arena a;
     struct jv   *v = NULL;
     arena_init(&a, 0);
-    if (p->opaque.len && json_parse(&a, p->opaque, &v, NULL) == OK) {
-        const struct jv *block = jv_get(v, "block"), *signature = jv_get(v, "signature");
-        if (jv_is(block, JSON_OBJECT)) jw_raw(w, block->raw);
-        else if (jv_is(signature, JSON_STRING)) {
-            jw_obj(w);
-            jw_kstrz(w, "type", "thinking");
-            jw_kstr(w, "thinking", p->text);
-            jw_kraw(w, "signature", signature->raw);
-            jw_end_obj(w);
-        }
+    const struct jv *block = json_parse(&a, p->opaque, &v, NULL) == OK ? jv_get(v, "block") : NULL;
+    if (block) {
+        jw_raw(w, block->raw);
+    } else {
+        const struct jv *signature = jv_get(v, "signature");
+        jw_obj(w);
+        jw_kstrz(w, "type", "thinking");
+        jw_kstr(w, "thinking", p->text);
+        jw_kraw(w, "signature", signature ? signature->raw : STR("\"\""));
+        jw_end_obj(w);
     }
     arena_done(&a);
 }
 
-static bool sends_something(const struct msg_part *p)
-{
-    switch (p->type) {
-    case PART_TEXT:      return p->text.len > 0;            /* an empty text block is refused */
-    case PART_REASONING: return p->opaque.len > 0;
-    case PART_CALL: case PART_RESULT: case PART_FILE: return true;
-    }
-    return false;
-}
-
 static void write_part(struct jsonw *w, const struct msg_part *p, bool mark)
 {
-    if (!sends_something(p)) return;
     switch (p->type) {
     case PART_TEXT:      write_text(w, p->text, mark); return;
     case PART_REASONING: write_reasoning(w, p); return;
@@ -149,21 +147,12 @@ static void write_parts(struct jsonw *w, const struct msg *m, const struct msg_p
             if ((m->parts[i].type == PART_RESULT) == results) write_part(w, &m->parts[i], &m->parts[i] == marked);
 }
 
-static bool is_empty(const struct msg *m)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (sends_something(&m->parts[i])) return false;
-    return true;
-}
-
 /* The last block of the last user turn: everything up to it is read from the cache by the next request. */
 static const struct msg_part *cache_point(const struct model_request *q)
 {
     for (size_t i = q->msg_count; i-- > 0;) {
         const struct msg *m = &q->msgs[i];
-        if (m->role == MSG_ASSISTANT) continue;
-        for (size_t k = m->count; k-- > 0;)
-            if (sends_something(&m->parts[k])) return &m->parts[k];
+        if (m->role != MSG_ASSISTANT && m->count) return &m->parts[m->count - 1];
     }
     return NULL;
 }
@@ -178,7 +167,6 @@ static void write_messages(struct jsonw *w, const struct model_config *c, const 
     for (size_t i = 0; i < q->msg_count; i++) {
         const struct msg *m = &q->msgs[i];
         int role = m->role == MSG_ASSISTANT;
-        if (is_empty(m)) continue;
         if (role != open) {
             if (open >= 0) jw_end_arr(w), jw_end_obj(w);
             jw_obj(w);
@@ -516,9 +504,14 @@ static void event(struct decoder *d, struct str name, struct str data)
     else if (str_is(e.type, "error")) error_event(d, data);
 }
 
+static const char *const FILES[] = { "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", NULL };
+static const char *const SCHEMES[] = { "https://", NULL };
+
 /* No `finish`: a block that never stopped is not closed at the end of the body, so its call has no end. */
 const struct wire wire_anthropic = {
     .provider = "anthropic", .base_url = "https://api.anthropic.com",
     .version_header = "anthropic-version", .version = VERSION,
+    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 5u << 20, .files_max = 24u << 20, .file_count = 20,
+               .id_max = 64, .tools_max = 1000, .description_max = 8192, .calls_need_tools = true, .ends_in_words = true, .opaque = opaque },
     .url = url, .key_header = key_header, .body = body, .event = event, .error = read_error,
 };

@@ -18,7 +18,7 @@ static const struct kind {
     [FAIL_RATE]      = { "model_rate_limit", true, true, "%h is limiting how often it may be asked. Trying again will help" },
     [FAIL_OVERLOADED] = { "model_overloaded", true, true, "The model is overloaded at the moment. Trying again will help" },
     [FAIL_SERVER]    = { "model_error", true, true, "%h had an error of its own. Trying again may help." },
-    [FAIL_REQUEST]   = { "model_error", false, false, "%h did not accept the request. Trying again will not help; the log says more." },
+    [FAIL_REQUEST]   = { "model_refused", false, false, "%h did not accept the request. Something in this turn is not to its liking, and it does not say what; writing again will help: what this turn brought is then told more plainly." },
     [FAIL_CONTEXT]   = { "model_context", false, false, "This conversation has become longer than %m can read. Trying again will not help; a new conversation will." },
     [FAIL_TOO_LARGE] = { "model_context", false, false, "What was sent is larger than %h accepts. Trying again will not help; smaller attachments will." },
     [FAIL_SLOW]      = { "model_timeout", true, true, "The model did not begin to answer in time. Trying again may help." },

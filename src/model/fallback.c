@@ -4,7 +4,7 @@
  * The request is valid during start() only, so it is copied for the models that
  * may still be asked; the copy goes with the first delta. Opaque parts of a step belong to the provider that made it.
  * When the models have different providers they are kept as {"by":PROVIDER,"opaque":JSON},
- * and each model is shown its own only.
+ * and each model is shown its own only. A call always says whose it is, if only {"by":PROVIDER}.
  */
 #include "base/jsonw.h"
 #include "base/log.h"
@@ -26,7 +26,9 @@ struct model_run {
     size_t               at;
     struct arena         arena;
     struct model_request request;      /* the copy; msgs NULL when it is gone */
+    unsigned             busy;         /* frames that still use it */
     bool                 spoke, over;
+    bool                 unmarked;     /* the open call does not say yet whose it is */
 };
 
 /* --- copying a request ------------------------------------------------------------------------ */
@@ -73,11 +75,11 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
 
 /* --- whose opaque parts --------------------------------------------------------------------------- */
 
-static struct str own_opaque(struct arena *a, struct str opaque, struct str provider)
+static struct str own_opaque(struct arena *a, struct str opaque, struct str provider, bool *foreign)
 {
     struct jv *v = NULL;
-    if (!opaque.len || json_parse(a, opaque, &v, NULL) != OK || !str_eq(jv_str_at(v, "by"), provider)) return STR_NONE;
-    const struct jv *inner = jv_get(v, "opaque");
+    *foreign = !opaque.len || json_parse(a, opaque, &v, NULL) != OK || !str_eq(jv_str_at(v, "by"), provider);
+    const struct jv *inner = *foreign ? NULL : jv_get(v, "opaque");
     return inner ? inner->raw : STR_NONE;
 }
 
@@ -91,8 +93,9 @@ static bool show_to(struct arena *a, const struct model_request *q, struct str p
         msgs[i] = q->msgs[i];
         msgs[i].parts = arena_array(a, msgs[i].count + 1, sizeof *msgs[i].parts);
         for (size_t k = 0; msgs[i].parts && k < msgs[i].count; k++) {
-            msgs[i].parts[k] = q->msgs[i].parts[k];
-            msgs[i].parts[k].opaque = own_opaque(a, msgs[i].parts[k].opaque, provider);
+            struct msg_part *p = &msgs[i].parts[k];
+            *p = q->msgs[i].parts[k];
+            p->opaque = own_opaque(a, p->opaque, provider, &p->foreign);
         }
     }
     return !a->failed;
@@ -102,7 +105,7 @@ static bool show_to(struct arena *a, const struct model_request *q, struct str p
 
 static void release(struct model_run *r)
 {
-    if (!r->over) return;
+    if (!r->over || r->busy) return;
     arena_done(&r->arena);
     mem_free(r);
 }
@@ -126,15 +129,12 @@ static struct model_sink *speak(struct model_sink *s)
 
 static void on_text(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->text(to, d); }
 static void on_reasoning(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->reasoning(to, d); }
-static void on_call(struct model_sink *s, struct str id, struct str name) { struct model_sink *to = speak(s); to->call(to, id, name); }
 static void on_input(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->input(to, d); }
-static void on_call_end(struct model_sink *s) { struct model_sink *to = speak(s); to->call_end(to); }
 static void on_usage(struct model_sink *s, int64_t in, int64_t out) { of(s)->sink->usage(of(s)->sink, in, out); }
 
-static void on_opaque(struct model_sink *s, struct str json)
+static void tell_opaque(struct model_run *r, struct str json)
 {
-    struct model_run  *r = of(s);
-    struct model_sink *to = speak(s);
+    struct model_sink *to = r->sink;
     struct buf         marked;
     struct jsonw       w;
     if (!r->f->mixed) {
@@ -145,10 +145,36 @@ static void on_opaque(struct model_sink *s, struct str json)
     jsonw_init(&w, &marked);
     jw_obj(&w);
     jw_kstr(&w, "by", r->f->models[r->at]->provider);
-    jw_kraw(&w, "opaque", json);
+    if (json.len) jw_kraw(&w, "opaque", json);
     jw_end_obj(&w);
     if (!marked.err) to->opaque(to, buf_view(&marked));
     buf_done(&marked);
+}
+
+static void on_opaque(struct model_sink *s, struct str json)
+{
+    speak(s);
+    of(s)->unmarked = false;
+    tell_opaque(of(s), json);
+}
+
+static void on_call(struct model_sink *s, struct str id, struct str name)
+{
+    struct model_sink *to = speak(s);
+    of(s)->unmarked = of(s)->f->mixed;
+    to->call(to, id, name);
+}
+
+static void on_call_end(struct model_sink *s)
+{
+    struct model_run *r = of(s);
+    struct model_sink *to = speak(s);
+    r->busy++;
+    if (r->unmarked) tell_opaque(r, STR_NONE);
+    r->unmarked = false;
+    if (!r->over) to->call_end(to);              /* the run may have ended it for lack of memory */
+    r->busy--;
+    release(r);
 }
 
 static void on_done(struct model_sink *s, enum model_stop stop)

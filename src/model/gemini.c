@@ -44,6 +44,25 @@ static const struct jv *kept(struct arena *a, const struct msg_part *p)
     return v;
 }
 
+/* Parts that are not read here go back as they came, if they have the form of their kind. */
+static bool is_part(const struct jv *part)
+{
+    static const char *const kinds[] = { "executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse", NULL };
+    if (!jv_is(part, JSON_OBJECT) || !tidy_sound(part)) return false;
+    for (size_t i = 0; kinds[i]; i++)
+        if (jv_is(jv_get(part, kinds[i]), JSON_OBJECT)) return true;
+    return jv_is(jv_get(part, "text"), JSON_STRING) && tidy_base64(jv_str_at(part, "thoughtSignature"));
+}
+
+static struct str opaque(struct arena *a, const struct msg_part *p)
+{
+    const struct jv *v = kept(a, p), *part = jv_get(v, "part"), *signature = jv_get(v, "thoughtSignature"), *id = jv_get(v, "id");
+    if (part) return is_part(part) ? p->opaque : STR_NONE;
+    if (signature && !tidy_base64(jv_str(signature))) return STR_NONE;        /* bytes on their side */
+    if (p->type == PART_CALL) return signature || jv_str(id).len ? p->opaque : STR_NONE;
+    return signature ? p->opaque : STR_NONE;
+}
+
 static void write_signature(struct jsonw *w, const struct jv *opaque)
 {
     const struct jv *signature = jv_get(opaque, "thoughtSignature");
@@ -89,7 +108,7 @@ static void write_call(struct jsonw *w, const struct msg_part *p)
     jw_obj(w);
     if (id) jw_kraw(w, "id", id->raw);
     jw_kstr(w, "name", p->name);
-    jw_kraw(w, "args", wire_object(p->input));
+    jw_kraw(w, "args", p->input);
     jw_end_obj(w);
     write_signature(w, opaque);
     jw_end_obj(w);
@@ -104,7 +123,8 @@ static void write_response(struct jsonw *w, const struct msg_part *p)
     arena_init(&a, 0);
     jw_key(w, "response");
     bool plain = p->is_error && !wire_says_error(p->text);
-    if (!plain && json_parse(&a, p->text, &v, NULL) == OK && v->type == JSON_OBJECT) {
+    if (plain || json_parse(&a, p->text, &v, NULL) != OK || !tidy_sound(v) || json_depth(p->text) > TIDY_DEPTH) v = NULL;
+    if (v && v->type == JSON_OBJECT) {
         jw_raw(w, v->raw);
     } else {
         jw_obj(w);
@@ -145,7 +165,7 @@ static void write_result(struct jsonw *w, const struct msg_part *p, const struct
 static void write_file(struct jsonw *w, const struct msg_part *p)
 {
     jw_obj(w);
-    if (p->url.ptr) {
+    if (p->url.len) {
         jw_key(w, "fileData");
         jw_obj(w);
         if (p->media_type.len) jw_kstr(w, "mimeType", p->media_type);
@@ -160,32 +180,14 @@ static void write_file(struct jsonw *w, const struct msg_part *p)
     jw_end_obj(w);
 }
 
-static bool sends_something(const struct msg_part *p)
-{
-    switch (p->type) {
-    case PART_TEXT:      return p->text.len > 0 || p->opaque.len > 0;
-    case PART_REASONING: return p->opaque.len > 0;
-    case PART_CALL: case PART_RESULT: case PART_FILE: return true;
-    }
-    return false;
-}
-
 static void write_part(struct jsonw *w, const struct msg_part *p, const struct msg *before)
 {
-    if (!sends_something(p)) return;
     switch (p->type) {
     case PART_TEXT: case PART_REASONING: write_text(w, p); return;
     case PART_CALL:   write_call(w, p); return;
     case PART_RESULT: write_result(w, p, before); return;
     case PART_FILE:   write_file(w, p); return;
     }
-}
-
-static bool is_empty(const struct msg *m)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (sends_something(&m->parts[i])) return false;
-    return true;
 }
 
 /* Results stand in a content of their own: their number must equal that of the calls before. */
@@ -196,7 +198,6 @@ static void write_contents(struct jsonw *w, const struct model_request *q)
     jw_arr(w);
     for (size_t i = 0; i < q->msg_count; i++) {
         const struct msg *m = &q->msgs[i];
-        if (is_empty(m)) continue;
         if (open != (int)m->role) {
             if (open >= 0) jw_end_arr(w), jw_end_obj(w);
             jw_obj(w);
@@ -285,6 +286,85 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     write_tools(&w, q);
     write_settings(&w, c);
     wire_extra(&w, c->extra, taken);
+    jw_end_obj(&w);
+}
+
+/* --- the same without signatures --- */
+
+struct unsigned_body { struct jsonw *w; const struct jv *calls[64]; size_t count, answered; };      /* calls of the content before */
+
+static void retell(struct unsigned_body *u, const struct jv *response)
+{
+    struct buf       text;
+    const struct jv *said = jv_get(response, "response");
+    const struct jv *args = u->answered < u->count ? jv_get(u->calls[u->answered++], "args") : NULL;
+    buf_init(&text, 0);
+    buf_printf(&text, "(The tool " STR_FMT " was called with ", STR_ARG(jv_str_at(response, "name")));
+    buf_str(&text, args ? args->raw : STR("{}"));
+    buf_lit(&text, ". It answered: ");
+    buf_str(&text, said ? said->raw : STR("{}"));
+    buf_chr(&text, ')');
+    write_text_part(u->w, buf_view(&text), false, NULL);
+    if (text.err && !u->w->out->err) u->w->out->err = text.err;
+    buf_done(&text);
+}
+
+/* Calls are held back until their result tells of both; thoughts are nothing without their signature. */
+static void write_unsigned(struct unsigned_body *u, const struct jv *part)
+{
+    const struct jv *call = jv_get(part, "functionCall"), *response = jv_get(part, "functionResponse");
+    if (call) {
+        if (u->count < sizeof u->calls / sizeof *u->calls) u->calls[u->count++] = call;
+    } else if (response) {
+        retell(u, response);
+    } else if (!jv_get(part, "thought") && (!jv_is(jv_get(part, "text"), JSON_STRING) || jv_get(part, "text")->str.len)) {
+        jw_obj(u->w);
+        JV_EACH(m, part)
+            if (!str_is(m->key, "thoughtSignature")) jw_key_str(u->w, m->key), jw_raw(u->w, m->raw);
+        jw_end_obj(u->w);
+    }
+}
+
+static void write_content(struct unsigned_body *u, const struct jv *content)
+{
+    struct buf    parts;
+    struct jsonw  w, *out = u->w;
+    struct str    role = jv_str_at(content, "role");
+    buf_init(&parts, 0);
+    jsonw_init(&w, &parts);
+    if (str_is(role, "model")) u->count = u->answered = 0;
+    u->w = &w;
+    jw_arr(&w);
+    JV_EACH(p, jv_get(content, "parts")) write_unsigned(u, p);
+    jw_end_arr(&w);
+    u->w = out;
+    if (parts.err && !out->out->err) out->out->err = parts.err;
+    if (parts.len > 2) {                           /* not [] */
+        jw_obj(out);
+        jw_kstr(out, "role", role);
+        jw_kraw(out, "parts", buf_view(&parts));
+        jw_end_obj(out);
+    }
+    buf_done(&parts);
+}
+
+/* Signatures of another model or key: calls of the current turn would be refused without them too, so they become words. */
+static void unsigned_body(struct buf *out, const struct jv *body)
+{
+    struct jsonw         w;
+    struct unsigned_body u = { .w = &w };
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    JV_EACH(m, body) {
+        jw_key_str(&w, m->key);
+        if (!str_is(m->key, "contents")) {
+            jw_raw(&w, m->raw);
+            continue;
+        }
+        jw_arr(&w);
+        JV_EACH(content, m) write_content(&u, content);
+        jw_end_arr(&w);
+    }
     jw_end_obj(&w);
 }
 
@@ -539,7 +619,14 @@ static void done(struct decoder *d)
     drop_args(d);
 }
 
+static const char *const FILES[] = { "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf",
+    "audio/wav", "audio/mp3", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "video/mp4", "video/mpeg", "video/quicktime", "video/webm",
+    "text/plain", "text/html", "text/css", "text/csv", "text/markdown", "text/xml", NULL };
+static const char *const SCHEMES[] = { "https://", "gs://", NULL };
+
 const struct wire wire_gemini = {
     .provider = "gemini", .base_url = "https://generativelanguage.googleapis.com/v1beta",
-    .url = url, .key_header = key_header, .body = body, .event = event, .done = done, .error = read_error,
+    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 14u << 20, .files_max = 14u << 20, .file_count = 100,
+               .id_max = 64, .tools_max = 512, .description_max = 8192, .calls_need_origin = true, .opaque = opaque },
+    .url = url, .key_header = key_header, .body = body, .unsigned_body = unsigned_body, .event = event, .done = done, .error = read_error,
 };

@@ -25,16 +25,18 @@ struct msg_part {
     enum msg_part_type type;
     struct str text;          /* TEXT, REASONING; RESULT: what the model is told; FILE: its bytes in base64 */
     struct str id;            /* CALL, RESULT: the provider's own id when this provider made it, else ours */
-    struct str name;          /* CALL, RESULT: wire name of the tool */
+    struct str name;          /* CALL, RESULT: wire name of the tool; FILE: what the person calls it */
     struct str input;         /* CALL: JSON object as text */
     struct str opaque;        /* JSON kept for this provider (signatures ...), replayed untouched; STR_NONE: none.
                                  Only set when the step was made by the provider that is asked now. */
     struct str media_type;    /* FILE; text parts of other kinds come as TEXT */
     struct str url;           /* FILE given by address instead of bytes */
     bool       is_error;      /* RESULT */
+    bool       foreign;       /* CALL: not made by the provider that is asked now (another one, or a person's button) */
 };
 
-struct msg { enum msg_role role; struct msg_part *parts; size_t count; };
+/* `words`: its calls and results are told in words, whatever the provider: it refused them in another form. */
+struct msg { enum msg_role role; struct msg_part *parts; size_t count; bool words; };
 
 struct model_tool { struct str name, description, schema; };   /* name: [A-Za-z0-9_-]{1,64} */
 

@@ -43,7 +43,7 @@ static void write_image(struct jsonw *w, const struct msg_part *p)
 {
     struct buf data;
     buf_init(&data, 0);
-    if (!p->url.ptr) {
+    if (!p->url.len) {
         buf_printf(&data, "data:" STR_FMT ";base64,", STR_ARG(p->media_type));
         buf_str(&data, p->text);
     }
@@ -51,7 +51,7 @@ static void write_image(struct jsonw *w, const struct msg_part *p)
     jw_kstrz(w, "type", "image_url");
     jw_key(w, "image_url");
     jw_obj(w);
-    jw_kstr(w, "url", p->url.ptr ? p->url : buf_view(&data));
+    jw_kstr(w, "url", p->url.len ? p->url : buf_view(&data));
     jw_end_obj(w);
     jw_end_obj(w);
     if (data.err && !w->out->err) w->out->err = data.err;
@@ -60,17 +60,8 @@ static void write_image(struct jsonw *w, const struct msg_part *p)
 
 static void write_user_part(struct jsonw *w, const struct msg_part *p)
 {
-    if (p->type == PART_TEXT && p->text.len) write_text_part(w, p->text);
-    if (p->type != PART_FILE) return;
-    if (wire_is_image(p->media_type)) {
-        write_image(w, p);
-        return;
-    }
-    jw_obj(w);
-    jw_kstrz(w, "type", "text");
-    jw_key(w, "text");
-    wire_file_note(w, p);
-    jw_end_obj(w);
+    if (p->type == PART_TEXT) write_text_part(w, p->text);
+    if (p->type == PART_FILE) write_image(w, p);
 }
 
 static size_t count(const struct msg *m, enum msg_part_type type)
@@ -128,7 +119,7 @@ static void write_call(struct jsonw *w, const struct msg_part *p)
     jw_key(w, "function");
     jw_obj(w);
     jw_kstr(w, "name", p->name);
-    jw_kstr(w, "arguments", wire_object(p->input));      /* a string that holds JSON */
+    jw_kstr(w, "arguments", p->input);      /* a string that holds JSON */
     jw_end_obj(w);
     jw_end_obj(w);
 }
@@ -166,7 +157,7 @@ static void write_result(struct jsonw *w, const struct msg_part *p)
         if (text.err && !w->out->err) w->out->err = text.err;
         buf_done(&text);
     } else {
-        jw_kstr(w, "content", p->text.len ? p->text : STR("(no output)"));
+        jw_kstr(w, "content", p->text);
     }
     jw_end_obj(w);
 }
@@ -573,7 +564,14 @@ static void done(struct decoder *d)
     buf_done(&d->u.openai.mould);
 }
 
+static struct str opaque(struct arena *a, const struct msg_part *p) { return STR_NONE; }      /* this wire signs nothing */
+
+static const char *const FILES[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
+static const char *const SCHEMES[] = { "https://", "http://", NULL };
+
 const struct wire wire_openai = {
     .provider = "openai", .base_url = "https://api.openai.com/v1",
+    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 20u << 20, .files_max = 24u << 20, .file_count = 100,
+               .id_max = 40, .tools_max = 128, .description_max = 1024, .ends_in_words = true, .bare_reasoning = true, .opaque = opaque },
     .url = url, .key_header = key_header, .body = body, .event = event, .done = done, .error = read_error,
 };

@@ -124,12 +124,13 @@ static void tell_opaque(struct parts *p, struct part *part)
 static void tell_end(struct parts *p, struct part *part)
 {
     if (part->kind == PK_CALL && !part->begun) return;       /* never got a name */
-    if (part->kind == PK_CALL && !part->len) {
+    bool whole = part->kind == PK_CALL && !part->cut && !part->shape.broken;
+    if (whole && !part->shape.begun) {                        /* nothing, or blanks only */
         tell(p, part, STR("{}"));
         part->shape.complete = true;
     }
     tell_opaque(p, part);
-    if (part->kind == PK_CALL && part->shape.complete && !part->shape.broken && !p->dead) p->sink->call_end(p->sink);
+    if (whole && part->shape.complete && !p->dead) p->sink->call_end(p->sink);
 }
 
 static void flush_held(struct parts *p, struct part *part)
@@ -216,6 +217,16 @@ void parts_close(struct parts *p, struct part *part)
 void parts_close_all(struct parts *p)
 {
     LIST_EACH(n, &p->open) LIST_ITEM(n, struct part, node)->closed = true;
+    advance(p);
+}
+
+void parts_abandon(struct parts *p)
+{
+    LIST_EACH(n, &p->open) {
+        struct part *part = LIST_ITEM(n, struct part, node);
+        if (!part->closed) part->cut = part->closed = true;
+        if (part->cut && part->kind == PK_HIDDEN) part->lossy = true;
+    }
     advance(p);
 }
 

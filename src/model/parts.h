@@ -33,6 +33,7 @@ struct part {
     struct list    node;
     enum part_kind kind;
     bool           begun, closed, lossy;     /* lossy: a hidden part we could not keep whole; dropped */
+    bool           cut;                      /* the answer ended before the part did */
     int64_t        key;                      /* the wire's index */
     size_t         len;                      /* bytes of text or input so far */
     struct shape   shape;
@@ -63,6 +64,8 @@ void parts_call(struct parts *p, struct part *part, struct str id, struct str na
 void parts_delta(struct parts *p, struct part *part, struct str text);
 void parts_close(struct parts *p, struct part *part);       /* `part` may be gone afterwards */
 void parts_close_all(struct parts *p);
+/* The answer is over: tells what is still held back. A call that is open now never has an end. */
+void parts_abandon(struct parts *p);
 /* Text or reasoning on wires that do not number them: goes on with the youngest part if it is of that kind, else opens one. */
 void parts_say(struct parts *p, enum part_kind kind, struct str text);
 /* Something new begins: closes text, reasoning, and the calls whose input is complete. */

@@ -46,6 +46,7 @@ struct model_run {
     unsigned             attempt, busy, first_byte_ms;
     int                  status;        /* 0: no answer yet */
     size_t               received;
+    int64_t              input_estimate;    /* tokens of the request */
     bool                 over;          /* cancelled, or its end was told */
     bool                 reading, stripped, forgot;
 };
@@ -146,12 +147,12 @@ static bool strip_signatures(struct model_run *r)
     struct buf   plain;
     struct arena a;
     struct jv   *v = NULL;
-    if (r->stripped || r->reader.dec.parts.spoke) return false;
+    if (r->stripped || r->reader.dec.parts.spoke || !r->m->wire->unsigned_body) return false;
     r->stripped = true;
     arena_init(&a, 0);
     buf_init(&plain, REQUEST_MAX);
     bool ok = json_parse(&a, buf_view(&r->body), &v, NULL) == OK;
-    if (ok) wire_without(&plain, v, "thoughtSignature");
+    if (ok) r->m->wire->unsigned_body(&plain, v);
     arena_done(&a);
     if (!ok || plain.err) {
         buf_done(&plain);
@@ -335,7 +336,7 @@ static struct model_run *start(struct model *model, const struct model_request *
     reader_init(&r->reader, m->wire, upstream_scratch(m->up), sink);
     buf_init(&r->body, REQUEST_MAX);
     buf_init(&r->error_body, ERROR_BODY_MAX);
-    m->wire->body(&r->body, &m->config, q);
+    wire_body(m->wire, &r->body, &m->config, q, &r->input_estimate);
     if (r->body.err == ERR_FULL) {            /* told as the provider would, but not from inside start() */
         trouble_init(&r->trouble);
         trouble_set(&r->trouble, FAIL_TOO_LARGE);

@@ -1,10 +1,6 @@
 /* wire.c -- what the three wires share. */
 #include "model/wire.h"
 
-#include <stdio.h>
-
-#include "base/id.h"
-
 #define EVENT_MAX (16u << 20)          /* what the providers' contract allows one event */
 
 const struct wire *wire_find(struct str provider)
@@ -70,7 +66,11 @@ void decoder_finish(struct decoder *d)
 {
     if (is_over(d)) return;
     if (d->wire->finish) d->wire->finish(d);
-    if (d->stopped) d->ended = true;
+    if (d->stopped) {
+        parts_abandon(&d->parts);
+        if (d->parts.err) decoder_fail(d, d->parts.err == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
+        else d->ended = true;
+    }
     else decoder_fail(d, FAIL_CUT);
 }
 
@@ -143,17 +143,14 @@ void wire_http_error(const struct wire *w, struct arena *scratch, int status, st
 
 /* --- requests ------------------------------------------------------------------------ */
 
-struct str wire_object(struct str text)
+void wire_body(const struct wire *w, struct buf *out, const struct model_config *c, const struct model_request *q, int64_t *tokens)
 {
-    struct json   r;
-    struct arena  scratch;
-    arena_init(&scratch, 0);
-    json_init(&r, text, &scratch);
-    bool object = json_peek(&r) == JSON_OBJECT;
-    json_skip(&r);
-    bool ok = json_end(&r) == OK && object;
-    arena_done(&scratch);
-    return ok ? text : STR("{}");
+    struct arena         a;
+    struct model_request tidy;
+    arena_init(&a, 0);
+    if (tidy_request(&a, &w->taste, q, &tidy, tokens)) w->body(out, c, &tidy);
+    else out->err = ERR_NOMEM;
+    arena_done(&a);
 }
 
 bool wire_says_error(struct str text)
@@ -193,56 +190,4 @@ struct str wire_effort(const struct jv *thinking)
     if (thinking->type == JSON_STRING) return thinking->str;
     if (jv_int(thinking, &n)) return n < 4096 ? STR("low") : n < 16384 ? STR("medium") : STR("high");
     return STR("medium");
-}
-
-static void write_without(struct jsonw *w, const struct jv *v, const char *key)
-{
-    if (v->type == JSON_OBJECT) {
-        jw_obj(w);
-        JV_EACH(m, v) {
-            if (str_is(m->key, key)) continue;
-            jw_key_str(w, m->key);
-            write_without(w, m, key);
-        }
-        jw_end_obj(w);
-    } else if (v->type == JSON_ARRAY) {
-        jw_arr(w);
-        JV_EACH(item, v) write_without(w, item, key);
-        jw_end_arr(w);
-    } else {
-        jw_raw(w, v->raw);
-    }
-}
-
-void wire_without(struct buf *out, const struct jv *v, const char *key)
-{
-    struct jsonw w;
-    jsonw_init(&w, out);
-    write_without(&w, v, key);
-}
-
-bool wire_is_image(struct str media_type)
-{
-    return str_is(media_type, "image/png") || str_is(media_type, "image/jpeg") || str_is(media_type, "image/gif")
-        || str_is(media_type, "image/webp");
-}
-
-void wire_id(struct jsonw *w, struct str id)
-{
-    char clean[ID_MAX];
-    if (id_valid(id, ID_MAX)) {
-        jw_str(w, id);
-        return;
-    }
-    id = str_cut(id, sizeof clean);
-    for (size_t i = 0; i < id.len; i++) clean[i] = id_valid(str_n(id.ptr + i, 1), 1) ? id.ptr[i] : '_';
-    jw_str(w, id.len ? str_n(clean, id.len) : STR("call"));
-}
-
-void wire_file_note(struct jsonw *w, const struct msg_part *p)
-{
-    char note[160];
-    snprintf(note, sizeof note, "[A file of type " STR_FMT " is attached; this model cannot read it.]",
-             STR_ARG(str_cut(p->media_type, 80)));
-    jw_str(w, str_c(note));
 }

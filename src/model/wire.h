@@ -12,6 +12,7 @@
 #include "model/fail.h"
 #include "model/parts.h"
 #include "model/provider.h"
+#include "model/tidy.h"
 #include "base/sse_in.h"
 
 /* A response being read. The shared part is what remote.c looks at. */
@@ -45,7 +46,10 @@ struct wire {
     void (*url)(struct buf *out, struct str base, struct str model);
     /* Name of the header that carries the key, and what stands before the key in it. */
     void (*key_header)(const struct model_config *c, const char **name, const char **prefix);
+    struct taste taste;
+    /* The request is tidy (tidy.h): what it says is written as it stands. */
     void (*body)(struct buf *out, const struct model_config *c, const struct model_request *q);
+    void (*unsigned_body)(struct buf *out, const struct jv *body);   /* a body of its own once more, less all signatures; may be NULL */
     void (*event)(struct decoder *d, struct str name, struct str data);
     void (*finish)(struct decoder *d);                          /* end of body; may be NULL */
     void (*done)(struct decoder *d);                            /* frees; may be NULL */
@@ -54,6 +58,9 @@ struct wire {
 
 extern const struct wire wire_anthropic, wire_openai, wire_gemini;
 const struct wire *wire_find(struct str provider);              /* NULL: unknown */
+
+/* Any request as this provider takes it; errors are the buf's. `tokens`: about what it will be counted as. */
+void wire_body(const struct wire *w, struct buf *out, const struct model_config *c, const struct model_request *q, int64_t *tokens);
 
 void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch, struct model_sink *sink);
 void decoder_done(struct decoder *d);
@@ -78,8 +85,6 @@ void decoder_fail(struct decoder *d, enum fail kind);
 void decoder_stop(struct decoder *d, enum model_stop stop);    /* calls win over STOP_END and the other way round */
 /* An HTTP status that stands in a payload (number or numeric string), 0: none. */
 int  wire_status(const struct jv *v);
-/* The text if it is one JSON object, else {}: a history may hold what a model once spelled wrong. */
-struct str wire_object(struct str text);
 /* An error that already says so: {"error":...}. It is sent as it is, whatever the wire does with others. */
 bool wire_says_error(struct str text);
 /* The members of `extra`, except those named in `taken` (ends with NULL). */
@@ -87,11 +92,5 @@ void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *take
 /* Thinking as one word, for wires that take an effort; STR_NONE when it is an object or was not said. */
 struct str wire_effort(const struct jv *thinking);
 bool wire_thinking_off(const struct jv *thinking);             /* false or 0 */
-void wire_without(struct buf *out, const struct jv *v, const char *key);   /* the tree, less all members of that name */
-bool wire_is_image(struct str media_type);                     /* png, jpeg, gif, webp */
-/* An id as strict providers take it: other characters than [A-Za-z0-9_-] become '_'. */
-void wire_id(struct jsonw *w, struct str id);
-/* Stands for a file this provider cannot be sent. */
-void wire_file_note(struct jsonw *w, const struct msg_part *p);
 
 #endif

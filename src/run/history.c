@@ -1,6 +1,7 @@
 /* history.c -- see history.h. */
 #include "run/history.h"
 
+#include "base/map.h"
 #include "base/utf8.h"
 
 /* --- which facts count ------------------------------------------------------ */
@@ -82,6 +83,16 @@ enum err history_versions(struct arena *a, const struct fold *f, const struct ve
 
 /* --- messages ----------------------------------------------------------------- */
 
+/* How carefully something is told; each includes those before it. A service answered a run with "I do not take this", and which part of
+ * it was meant is not known: so what that run brought is told more plainly from then on, and after several such
+ * runs in a row everything that came before. A thread stays usable, whatever is in it. */
+enum care {
+    CARE_NONE,
+    CARE_PLAIN,       /* files by name only, results cut short, nothing opaque */
+    CARE_WORDS,       /* calls and results in words too */
+};
+#define PLAIN_TEXT_MAX 4000
+
 struct build {
     struct arena               *a;
     const struct fold          *f;
@@ -90,21 +101,53 @@ struct build {
     const struct history_names *names;
     struct msg                 *msgs;
     size_t                      count;
+    struct map                  refused;         /* runs */
+    enum care                  *cares;           /* by fact; NULL: nothing was ever refused */
+    enum care                   care;            /* of the fact being told */
 };
+
+static bool was_refused(const struct fact *x)
+{
+    return x->kind == FACT_ENDED && x->outcome == WORD_ERROR && (str_is(x->code, "model_refused") || str_is(x->code, "model_context"));
+}
+
+/* The refused runs, and for every fact what those behind it ask for. Also refusals that a retry hides count. */
+static enum err read_refusals(struct build *b)
+{
+    unsigned row = 0;
+    for (size_t i = 0; i < b->f->count; i++) {
+        const struct fact *x = b->f->facts[i];
+        if (x->kind == FACT_ENDED && x->outcome == WORD_COMPLETE) row = 0;
+        if (!was_refused(x)) continue;
+        if (!b->cares && !(b->cares = arena_array(b->a, b->f->count + 1, sizeof *b->cares))) return ERR_NOMEM;
+        if (map_put(&b->refused, x->run, b)) return ERR_NOMEM;
+        b->cares[i] = ++row > 2 ? CARE_WORDS : row > 1 ? CARE_PLAIN : CARE_NONE;
+    }
+    for (size_t i = b->f->count; b->cares && i-- > 0;)
+        if (b->cares[i] < b->cares[i + 1]) b->cares[i] = b->cares[i + 1];
+    return OK;
+}
+
+static enum care care_for(const struct build *b, const struct fact *x)
+{
+    if (!b->cares) return CARE_NONE;
+    enum care c = b->cares[x->seq - 1];
+    return c < CARE_PLAIN && map_get(&b->refused, x->run) ? CARE_PLAIN : c;
+}
 
 static struct msg *add_msg(struct build *b, enum msg_role role, size_t parts)
 {
     struct msg *m = &b->msgs[b->count];
-    m->role = role;
-    m->count = 0;
+    *m = (struct msg){ .role = role, .words = b->care >= CARE_WORDS };
     m->parts = arena_array(b->a, parts ? parts : 1, sizeof *m->parts);
     return m->parts ? m : NULL;
 }
 
 static struct str capped(struct build *b, struct str s)
 {
-    if (s.len <= b->text_max) return s;
-    size_t keep = utf8_cut(s, b->text_max);
+    size_t max = b->care && b->text_max > PLAIN_TEXT_MAX ? PLAIN_TEXT_MAX : b->text_max;
+    if (s.len <= max) return s;
+    size_t keep = utf8_cut(s, max);
     return arena_printf(b->a, STR_FMT "\n[cut: %zu of %zu bytes shown]", STR_ARG(str_cut(s, keep)), keep, s.len);
 }
 
@@ -126,6 +169,9 @@ static bool is_error(const struct call *c)
     return c->finished->outcome != WORD_DONE;
 }
 
+/* Was it made by the provider that is asked now, and may it be shown as it came? */
+static bool is_own(const struct build *b, const struct fact *step) { return !b->care && str_eq(step->provider, b->provider); }
+
 static struct str call_id(const struct build *b, const struct fact *step, const struct call *c)
 {
     return c->provider_id.len && str_eq(step->provider, b->provider) ? c->provider_id : c->id;
@@ -135,25 +181,26 @@ static void add_file(struct build *b, struct msg *m, const struct jv *v)
 {
     struct msg_part *p = &m->parts[m->count];
     struct str       url = jv_str_at(v, "url");
-    *p = (struct msg_part){ .type = PART_FILE, .media_type = jv_str_at(v, "mediaType"), .url = url };
+    *p = (struct msg_part){ .type = PART_FILE, .name = jv_str_at(v, "filename"), .media_type = jv_str_at(v, "mediaType"), .url = url };
     ptrdiff_t comma = str_find(url, STR(";base64,"));
     if (str_starts(url, STR("data:")) && comma > 0) {
         if (!p->media_type.len) p->media_type = str_n(url.ptr + 5, (size_t)comma - 5);
         p->text = str_from(url, (size_t)comma + 8);
         p->url = STR_NONE;
     }
-    if (p->text.len || p->url.len) m->count++;
-    (void)b;
+    if (b->care) p->text = p->url = STR_NONE;       /* it is named, not sent */
+    m->count++;
 }
 
 static enum err add_user(struct build *b, const struct fact *x)
 {
     struct jv *files = NULL;
     if (x->files.ptr && json_parse(b->a, x->files, &files, NULL) != OK) files = NULL;
-    struct msg *m = add_msg(b, MSG_USER, 1 + (files ? files->count : 0));
+    struct msg *m = add_msg(b, MSG_USER, 2 + (files ? files->count : 0));
     if (!m) return ERR_NOMEM;
     JV_EACH(v, files) add_file(b, m, v);
     if (x->text.len || !m->count) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
+    if (b->care) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = STR("(This turn was refused as a whole; what of it was meant is not known. Its files are only named here.)") };
     b->count++;
     return OK;
 }
@@ -165,13 +212,13 @@ static void add_call_part(struct build *b, struct msg *m, const struct fact *x, 
     m->parts[m->count++] = (struct msg_part){
         .type = PART_CALL, .id = call_id(b, x, c), .name = b->names->wire(b->names->ctx, c->tool),
         .input = jv_is(c->args, JSON_OBJECT) ? c->input : STR("{}"),
-        .opaque = str_eq(x->provider, b->provider) ? p->opaque : STR_NONE,
+        .opaque = is_own(b, x) ? p->opaque : STR_NONE, .foreign = !is_own(b, x),
     };
 }
 
 static void add_part(struct build *b, struct msg *m, const struct fact *x, const struct part *p)
 {
-    bool own = str_eq(x->provider, b->provider);
+    bool own = is_own(b, x);
     switch (p->type) {
     case STEP_TEXT:
         if (p->text.len)
@@ -224,20 +271,28 @@ static enum err add_action(struct build *b, const struct fact *x)
     return add_step(b, x);
 }
 
+static enum err add_fact(struct build *b, const struct fact *x)
+{
+    b->care = care_for(b, x);
+    if (x->kind == FACT_MESSAGE) return add_user(b, x);
+    if (x->kind == FACT_ACTION) return add_action(b, x);
+    if (x->kind == FACT_STEP) return add_step(b, x);
+    return OK;
+}
+
 enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
                        const struct history_names *names, struct msg **out, size_t *count)
 {
-    struct build        b = { a, f, provider, text_max, names, NULL, 0 };
+    struct build        b = { .a = a, .f = f, .provider = provider, .text_max = text_max, .names = names };
     const struct fact **v;
     size_t              n;
     enum err            e = history_visible(a, f, &v, &n);
     if (e) return e;
     if (!(b.msgs = arena_array(a, n * 3 + 1, sizeof *b.msgs))) return ERR_NOMEM;
-    for (size_t i = 0; i < n && !e; i++) {
-        if (v[i]->kind == FACT_MESSAGE) e = add_user(&b, v[i]);
-        else if (v[i]->kind == FACT_ACTION) e = add_action(&b, v[i]);
-        else if (v[i]->kind == FACT_STEP) e = add_step(&b, v[i]);
-    }
+    map_init(&b.refused);
+    e = read_refusals(&b);
+    for (size_t i = 0; i < n && !e; i++) e = add_fact(&b, v[i]);
+    map_done(&b.refused);
     if (e || a->failed) return e ? e : ERR_NOMEM;
     *out = b.msgs;
     *count = b.count;

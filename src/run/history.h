@@ -4,6 +4,10 @@
  * old run said. Markers, approvals and verdicts are never part of it: the model
  * sees its call and one result. Every call has a result, because providers refuse
  * a turn where one is missing.
+ *
+ * A run that a provider refused as a whole (it ended with model_refused or model_context) is told plainly from
+ * then on: its files by name, its results cut short. After two such runs in a row that holds for
+ * everything before, after three its calls are words. Nothing that is in a thread can make it unusable for ever.
  */
 #ifndef PARLEY_HISTORY_H
 #define PARLEY_HISTORY_H

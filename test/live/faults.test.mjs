@@ -13,7 +13,7 @@ const FAULTS = {
     500: { code: 'model_error', retryable: true, requests: 2, says: /had an error of its own/ },
     '500-no': { code: 'model_error', retryable: true, requests: 1, says: /had an error of its own/ },
     529: { code: 'model_overloaded', retryable: true, requests: 2, says: /overloaded at the moment/ },
-    400: { code: 'model_error', retryable: false, requests: 1, says: /did not accept the request/ },
+    400: { code: 'model_refused', retryable: false, requests: 1, says: /did not accept the request/ },
     401: { code: 'model_auth', retryable: false, requests: 1, says: /did not accept the API key/ },
     404: { code: 'model_not_found', retryable: false, requests: 1, says: /does not know the model m/ },
     redirect: { code: 'model_protocol', retryable: false, requests: 1, says: /no model service at this address/ },

@@ -103,7 +103,7 @@ for (const wire of WIRES) {
 
     test(`${wire}: images of the user's messages are sent, and stay in the history`, async (t) => {
         const { server, bodies } = await pair(t, wire);
-        const data = Buffer.from('a picture').toString('base64');
+        const data = 'iVBORw0KGgo=';
         const chat = new Chat(t, server);
         chat.messages.push({ id: 'u1', role: 'user', parts: [{ type: 'file', mediaType: 'image/png', filename: 'a.png', url: `data:image/png;base64,${data}` }, { type: 'text', text: 'What is this?' }] });
         await chat.send();
@@ -181,6 +181,59 @@ test('per page model and prompt, and a list of models of which the next answers'
     same(up.err, '', 'bodies the real service would refuse');
     const lines = await until(() => { const l = server.log.filter((x) => x.event === 'model.fallback'); return l.length >= 3 && l; }, 'three lines');
     same(lines.map((l) => [l.model, l.next]), [['fallback', 'spare'], ['fallback', 'spare'], ['fallback', 'spare']]);
+});
+
+// --- a thread stays usable, whatever is in it -----------------------------------------------
+
+const file = (filename, mediaType, url) => ({ type: 'file', mediaType, filename, url });
+const PNG = 'iVBORw0KGgo=', POISON = 'iVBORw0KGgpwb2lzb24=';
+
+for (const wire of WIRES) {
+    test(`${wire}: files nobody takes and texts of blanks are named or left out, and the thread goes on`, async (t) => {
+        const { server, bodies } = await pair(t, wire);
+        const chat = new Chat(t, server);
+        chat.messages.push({ id: 'u1', role: 'user', parts: [file('a.svg', 'image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'), file('b.zip', 'application/zip', 'data:application/zip;base64,UEsDBA=='),
+            file('c.png', 'image/png', 'blob:http://127.0.0.1/1'), file('d.png', 'image/png', 'data:image/png;base64,not-base64'), file('e.png', 'image/png', `data:image/png;base64,${PNG}`), { type: 'text', text: ' \u00a0 ' }] });
+        await chat.send();
+        await chat.say('And \ud800 now?');
+        const all = await bodies(), read = readBody(wire, all.at(-1));
+        same(all.length, 2, 'requests');
+        same(read[0].files, [{ type: 'image/png', data: PNG }], 'what can be shown');
+        for (const name of ['a.svg', 'b.zip', 'c.png', 'd.png']) check(read[0].texts.some((x) => x.includes(name)), `${name} is named: ${JSON.stringify(read[0].texts)}`);
+        check(chat.messages.at(-1).parts.some((p) => p.text?.startsWith('You said: And')), JSON.stringify(chat.messages.at(-1)));
+    });
+
+    test(`${wire}: a turn the service refuses ends in words, is not repeated, and the next message works`, async (t) => {
+        const up = await startUpstream(t), server = await serveModel(t, up, wire, { model: { retries: 2 } });
+        const chat = new Chat(t, server);
+        chat.messages.push({ id: 'u1', role: 'user', parts: [file('p.png', 'image/png', `data:image/png;base64,${POISON}`), { type: 'text', text: 'Look' }] });
+        await chat.send().catch(() => {});
+        const thread = await settled(server, chat.id);
+        same(thread.messages.at(-1).metadata.error.code, 'model_refused');
+        same((await up.requests()).length, 1, 'a refusal is not repeated');
+        const s = sound(await server.turn('Hello?', { thread_id: chat.id }));
+        check(s.payload.message.includes('Hello?'), s.payload.message);
+        const read = readBody(wire, (await up.requests()).at(-1).body);
+        check(read[0].texts.some((x) => x.includes('p.png')) && !JSON.stringify(read).includes(POISON), `named, not sent: ${JSON.stringify(read)}`);
+        sound(await server.turn('And again', { thread_id: chat.id }));
+        same((await up.requests()).length, 3);
+    });
+}
+
+test('gemini: a call made by a button, or by another model of the list, has no signature and is told in words', async (t) => {
+    const up = await startUpstream(t), server = await serveModel(t, up, 'gemini', { config: { actions: { weather: { tool: 'get_weather' } } } });
+    const s = sound(await server.turn('hello'));
+    same((await server.post(`/v1/threads/${s.thread}/actions`, { action: 'weather', data: { city: 'Oslo' } })).status, 202);
+    const thread = await settled(server, s.thread);
+    check(JSON.stringify(thread.messages.at(-1)).includes('(The tool get_weather was called with'), JSON.stringify(thread.messages.at(-1)));
+    sound(await server.turn('Thanks', { thread_id: s.thread }));
+    same((await up.requests()).length, 3);
+
+    const models = { first: up.model('anthropic', { retries: 0 }), spare: up.model('gemini') };
+    const two = await serveModel(t, up, 'anthropic', { config: { models, model: ['first', 'spare'] } });
+    const r = sound(await two.turn(`${SEARCH} {{then:500-no-once}}`));
+    check(r.payload.message.includes('The tool browser_search was called'), r.payload.message);
+    same(up.err, '', 'bodies the real service would refuse');
 });
 
 // After a change of provider ids and signatures of the other one must not be shown.

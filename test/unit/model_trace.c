@@ -140,11 +140,12 @@ struct str trace_sent(const struct wire *w, struct model_config c, const char *t
     struct arena a;
     struct jv   *v = NULL;
     struct buf   out;
+    int64_t      tokens;
     arena_init(&a, 0);
     buf_init(&out, 0);
     CHECK(!thinking || json_parse(&a, str_c(thinking), &v, NULL) == OK);
     c.thinking = v;
-    w->body(&out, &c, q);
+    wire_body(w, &out, &c, q, &tokens);
     snprintf(text, sizeof text, STR_FMT, STR_ARG(buf_view(&out)));
     buf_done(&out);
     arena_done(&a);

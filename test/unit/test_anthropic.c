@@ -98,7 +98,7 @@ TEST(anthropic_a_refusal_is_shown)
 TEST(anthropic_request_with_results_signatures_and_marks)
 {
     struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_TEXT, .text = STR("") },
-        { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") } };
+        { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("iVBORw0KGgo=") } };
     struct msg_part said[] = { { .type = PART_REASONING, .text = STR("Hm"), .opaque = STR("{\"signature\":\"c2\\/ln\"}") },
         { .type = PART_REASONING, .opaque = STR("{\"block\":{\"type\":\"redacted_thinking\",\"data\":\"x\"}}") },
         { .type = PART_REASONING, .text = STR("unsigned") },
@@ -114,11 +114,11 @@ TEST(anthropic_request_with_results_signatures_and_marks)
         "{\"model\":\"m-1\",\"max_tokens\":99,\"stream\":true,\"thinking\":{\"type\":\"adaptive\"},"
         "\"tools\":[{\"name\":\"pay\",\"description\":\"Send \\\"money\\\"\",\"input_schema\":{\"type\":\"object\"}}],\"tool_choice\":{\"type\":\"none\"},"
         "\"system\":[{\"type\":\"text\",\"text\":\"Be kind\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
-        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Pay\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"aWs=\"}}]},"
+        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Pay\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"iVBORw0KGgo=\"}}]},"
         "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Hm\",\"signature\":\"c2\\/ln\"},{\"type\":\"redacted_thinking\",\"data\":\"x\"},"
-        "{\"type\":\"tool_use\",\"id\":\"toolu_7\",\"name\":\"pay\",\"input\":{\"a\":1}},{\"type\":\"tool_use\",\"id\":\"call_8\",\"name\":\"pay\",\"input\":{}}]},"
+        "{\"type\":\"tool_use\",\"id\":\"toolu_7\",\"name\":\"pay\",\"input\":{\"a\":1}},{\"type\":\"tool_use\",\"id\":\"call_2\",\"name\":\"pay\",\"input\":{}}]},"
         "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_7\",\"content\":\"no\",\"is_error\":true},"
-        "{\"type\":\"tool_result\",\"tool_use_id\":\"call_8\",\"content\":\"(no output)\"},{\"type\":\"text\",\"text\":\"Well?\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}");
+        "{\"type\":\"tool_result\",\"tool_use_id\":\"call_2\",\"content\":\"(no output)\"},{\"type\":\"text\",\"text\":\"Well?\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}");
 }
 
 TEST(anthropic_sampling_is_sent_to_the_old_version_only)

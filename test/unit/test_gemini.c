@@ -80,8 +80,8 @@ TEST(gemini_errors_in_the_stream)
 
 TEST(gemini_request_with_signatures_and_results)
 {
-    struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") } };
-    struct msg_part said[] = { { .type = PART_REASONING, .text = STR("summary") }, { .type = PART_TEXT, .text = STR("abcd"), .opaque = STR("{\"at\":3,\"thoughtSignature\":\"t\"}") },
+    struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Pay") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("iVBORw0KGgo=") } };
+    struct msg_part said[] = { { .type = PART_REASONING, .text = STR("summary") }, { .type = PART_TEXT, .text = STR("abcd"), .opaque = STR("{\"at\":3,\"thoughtSignature\":\"dA==\"}") },
         { .type = PART_REASONING, .opaque = STR("{\"part\":{\"executableCode\":{\"code\":\"1\"}}}") },
         { .type = PART_CALL, .id = STR("fc1"), .name = STR("pay"), .input = STR("{\"amount\":30}"), .opaque = STR("{\"id\":\"fc1\",\"thoughtSignature\":\"c2ln\"}") },
         { .type = PART_CALL, .id = STR("ours"), .name = STR("find"), .input = STR("{}") }, { .type = PART_CALL, .id = STR("ours2"), .name = STR("find"), .input = STR("{}") } };
@@ -93,8 +93,8 @@ TEST(gemini_request_with_signatures_and_results)
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true };
     CHECK_STR(trace_sent(&wire_gemini, (struct model_config){ .model = STR("m"), .max_tokens = 7 }, "{\"includeThoughts\":true}", &q),
         "{\"systemInstruction\":{\"role\":\"user\",\"parts\":[{\"text\":\"Be kind\"}]},\"contents\":["
-        "{\"role\":\"user\",\"parts\":[{\"text\":\"Pay\"},{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"aWs=\"}}]},"
-        "{\"role\":\"model\",\"parts\":[{\"text\":\"abc\"},{\"text\":\"d\",\"thoughtSignature\":\"t\"},{\"executableCode\":{\"code\":\"1\"}},"
+        "{\"role\":\"user\",\"parts\":[{\"text\":\"Pay\"},{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"iVBORw0KGgo=\"}}]},"
+        "{\"role\":\"model\",\"parts\":[{\"text\":\"abc\"},{\"text\":\"d\",\"thoughtSignature\":\"dA==\"},{\"executableCode\":{\"code\":\"1\"}},"
         "{\"functionCall\":{\"id\":\"fc1\",\"name\":\"pay\",\"args\":{\"amount\":30}},\"thoughtSignature\":\"c2ln\"},{\"functionCall\":{\"name\":\"find\",\"args\":{}}},{\"functionCall\":{\"name\":\"find\",\"args\":{}}}]},"
         "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":\"fc1\",\"name\":\"pay\",\"response\":{\"error\":\"User denied\"}}},"
         "{\"functionResponse\":{\"name\":\"find\",\"response\":{\"results\":[1, 2]}}},{\"functionResponse\":{\"name\":\"find\",\"response\":{\"result\":\"plain\"}}}]},"

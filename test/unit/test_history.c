@@ -227,3 +227,66 @@ TEST(a_call_whose_input_is_no_object_is_told_as_an_empty_one)
     TELLS(&t, "demo", 1000, "user 'hello'; assistant p-1=x{}; tools p-1!'The input is not valid JSON.';");
     tale_done(&t);
 }
+
+/* --- what a provider refused ------------------------------------------------------ */
+
+#define PICTURE "[{\"type\":\"file\",\"filename\":\"a.png\",\"mediaType\":\"image/png\",\"url\":\"data:image/png;base64,eA==\"}]"
+#define SORRY " '(This turn was refused as a whole; what of it was meant is not known. Its files are only named here.)'"
+
+static void ask_with_picture(struct tale *t, const char *run, const char *text)
+{
+    tale_fact(t, (struct fact){ .kind = FACT_MESSAGE, .run = str_c(run), .id = str_c(run), .text = str_c(text), .files = STR(PICTURE) });
+}
+
+static void refuse(struct tale *t, const char *run)
+{
+    tale_fact(t, (struct fact){ .kind = FACT_ENDED, .run = str_c(run), .outcome = WORD_ERROR, .code = STR("model_refused") });
+}
+
+TEST(a_turn_that_was_refused_is_told_plainly_from_then_on)
+{
+    struct tale t;
+    tale_init(&t);
+    ask_with_picture(&t, "run_1", "before");
+    tale_step(&t, "run_1", "end", 1, words("nice"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    ask_with_picture(&t, "run_2", "look");
+    refuse(&t, "run_2");
+    tale_message(&t, "run_3", "hello?");
+#define BEFORE "user <image/png eA==> 'before'; assistant 'nice'; "
+    TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY "; user 'hello?';");
+    tale_step(&t, "run_3", "end", 1, words("yes"));
+    tale_ended(&t, "run_3", WORD_COMPLETE);
+    TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY "; user 'hello?'; assistant 'yes';");
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_4"), .of = STR("run_2") });
+    TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY ";");
+    tale_done(&t);
+}
+
+TEST(after_several_refusals_in_a_row_all_that_came_before_is_told_plainly_then_in_words)
+{
+    struct tale t;
+    tale_init(&t);
+    ask_with_picture(&t, "run_1", "pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_FREE));
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    for (int i = 2; i < 5; i++) {
+        char run[8];
+        snprintf(run, sizeof run, "run_%d", i);
+        tale_message(&t, run, "hello?");
+        refuse(&t, run);
+        struct arena         a;
+        struct msg          *msgs;
+        size_t               count;
+        struct history_names names = { same_name, NULL };
+        arena_init(&a, 0);
+        REQUIRE(history_build(&a, tale_fold(&t), STR("demo"), 1000, &names, &msgs, &count) == OK);
+        CHECK((msgs[0].parts[0].text.len > 0) == (i == 2));      /* the picture */
+        CHECK(msgs[1].parts[0].foreign == (i > 2));
+        CHECK(msgs[1].words == (i == 4) && msgs[2].words == (i == 4));
+        CHECK_STR(msgs[2].parts[0].text, "paid");
+        arena_done(&a);
+    }
+    tale_done(&t);
+}

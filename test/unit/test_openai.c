@@ -116,7 +116,7 @@ TEST(openai_errors_in_the_stream)
     TELLS(DELTA("{\"content\":\"x\"}") "data: {\"error\":{\"code\":500,\"message\":\"m\",\"type\":\"server_error\"}}\n\n", "text \"x\"\nfailed model_error\n");
     TELLS("data: {\"error\":{\"code\":429,\"message\":\"m\"}}\n\n" DONE, "failed model_rate_limit\n");
     TELLS("data: {\"error\":\"just text\",\"choices\":[]}\n\n", "failed model_error\n");
-    TELLS("data: {\"object\":\"error\",\"message\":\"m\",\"code\":400}\n\n", "failed model_error\n");
+    TELLS("data: {\"object\":\"error\",\"message\":\"m\",\"code\":400}\n\n", "failed model_refused\n");
     TELLS("error: {\"code\":503,\"message\":\"loading\",\"type\":\"unavailable_error\"}\n\n", "failed model_overloaded\n");
     TELLS(DELTA("{\"content\":\"x\"}") FINISH("error") DONE, "text \"x\"\nfailed model_error\n");
     TELLS("data: {\"choices\":[{\"delta\":{\"content\":\"never told\"}}]\n\n" DONE, "failed model_protocol\n");
@@ -133,7 +133,7 @@ TEST(openai_groq_hides_its_usage)
 
 TEST(openai_request_with_calls_and_results)
 {
-    struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Look") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("aWs=") },
+    struct msg_part user[] = { { .type = PART_TEXT, .text = STR("Look") }, { .type = PART_FILE, .media_type = STR("image/png"), .text = STR("iVBORw0KGgo=") },
         { .type = PART_FILE, .media_type = STR("application/zip"), .text = STR("eA==") } };
     struct msg_part said[] = { { .type = PART_REASONING, .text = STR("Hm") }, { .type = PART_CALL, .id = STR("call_1"), .name = STR("pay"), .input = STR("{\"a\":\"\\\"\"}") },
         { .type = PART_CALL, .id = STR("call_2"), .name = STR("pay"), .input = STR("{") } };
@@ -144,8 +144,8 @@ TEST(openai_request_with_calls_and_results)
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true, .thread = STR("th_1") };
 #define MESSAGES "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"pay\",\"description\":\"Send\",\"parameters\":{\"type\":\"object\"}}}],\"tool_choice\":\"none\"," \
         "\"messages\":[{\"role\":\"system\",\"content\":\"Be kind\"}," \
-        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Look\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,aWs=\"}}," \
-        "{\"type\":\"text\",\"text\":\"[A file of type application/zip is attached; this model cannot read it.]\"}]},"
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Look\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBORw0KGgo=\"}}," \
+        "{\"type\":\"text\",\"text\":\"[file (application/zip) was attached; it cannot be shown to this model]\"}]},"
 #define REST "\"tool_calls\":[{\"id\":\"call_1\",\"type\":\"function\",\"function\":{\"name\":\"pay\",\"arguments\":\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}}," \
         "{\"id\":\"call_2\",\"type\":\"function\",\"function\":{\"name\":\"pay\",\"arguments\":\"{}\"}}]}," \
         "{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"Error: refused\"},{\"role\":\"tool\",\"tool_call_id\":\"call_2\",\"content\":\"ok\"}," \
@@ -180,7 +180,7 @@ TEST(openai_error_bodies)
         { 429, "{\"error\":{\"message\":\"m\",\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\"}}", "model_quota", false },
         { 429, "{\"error\":{\"message\":\"m\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", "model_rate_limit", true },
         { 404, "{\"error\":\"model 'x' not found\"}", "model_not_found", false }, { 503, "{\"error\":{\"code\":503,\"type\":\"unavailable_error\"}}", "model_overloaded", true },
-        { 500, "", "model_error", true }, { 301, "<html>", "model_protocol", false }, { 422, "{\"detail\":[{\"msg\":\"x\"}]}", "model_error", false },
+        { 500, "", "model_error", true }, { 301, "<html>", "model_protocol", false }, { 422, "{\"detail\":[{\"msg\":\"x\"}]}", "model_refused", false },
     };
     struct arena a;
     arena_init(&a, 0);

@@ -219,7 +219,7 @@ static const struct expectation {
     { "500-no", "model_error", true, "", 0, 0 },
     { "529", "model_overloaded", true, "", 0, 0 },
     { "529-once", NULL, false, "You said: hi", 0, 0 },
-    { "400", "model_error", false, "", 0, 0 },
+    { "400", "model_refused", false, "", 0, 0 },
     { "401", "model_auth", false, "", 0, 0 },
     { "404", "model_not_found", false, "", 0, 0 },
     { "redirect", "model_protocol", false, "", 0, 0 },

@@ -12,7 +12,8 @@
  * model called "sc-WORD", else the conversation is played: {{call NAME {json}}} in the message makes a
  * call (several: parallel calls), {{think}} a signed thought, results are
  * repeated in words. {{then:WORD}} is the scenario of the request that brings the results; {{again}} calls
- * get_weather in every answer as long as calls are allowed. Bodies the real service would refuse get its 400. The words are in the table `faults`;
+ * get_weather in every answer as long as calls are allowed. Bodies the real service would refuse get its 400, and so does
+ * every body with a picture that says "poison". The words are in the table `faults`;
  * a word with "-once" fails every first, third ... time it is asked for. "pace-N-US": N tokens, one every US microseconds.
  */
 #include <stdio.h>
@@ -442,6 +443,7 @@ static void answer_model(struct client *c, struct str path, struct str body)
         else word_after(q.text, STR("{{scenario:"), &word);
         if (!word.len && !word_after(path, STR("/sc-"), &word)) word_after(jv_str_at(v, "model"), STR("sc-"), &word);
         no = wire_refuses(c->wire, v);
+        if (str_find(body, STR("iVBORw0KGgpwb2lzb24=")) >= 0) no = "Could not process image";      /* a PNG that says "poison" */
         if (str_is(word, "signature") && str_find(body, STR("thoughtSignature")) >= 0) no = "Corrupted thought signature.";
         if (no) {
             buf_init(&b, 0);

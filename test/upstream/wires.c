@@ -98,14 +98,69 @@ static bool answer(struct ids *ids, struct str id)
     return false;
 }
 
+static bool is_blank(struct str s) { return !str_trim(s).len; }
+
+static bool is_name(struct str s)
+{
+    bool good = s.len && s.len <= 64 && s.ptr[0] != '-' && !(s.ptr[0] >= '0' && s.ptr[0] <= '9');
+    for (size_t i = 0; good && i < s.len; i++) good = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", s.ptr[i]) && s.ptr[i];
+    return good;
+}
+
+static bool is_base64(struct str s)
+{
+    if (!s.len || s.len % 4) return false;
+    while (s.len && s.ptr[s.len - 1] == '=') s.len--;
+    for (size_t i = 0; i < s.len; i++)
+        if (!s.ptr[i] || !strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", s.ptr[i])) return false;
+    return true;
+}
+
+static bool is_picture(struct str type, bool gif)
+{
+    return str_is(type, "image/png") || str_is(type, "image/jpeg") || str_is(type, "image/webp") || (gif && str_is(type, "image/gif"));
+}
+
+/* All services: characters that are none. */
+static const char *check_text(const struct jv *v)
+{
+    for (size_t i = 0; v->type == JSON_STRING && i + 1 < v->str.len; i++)
+        if (((unsigned char)v->str.ptr[i] == 0xed && (unsigned char)v->str.ptr[i + 1] >= 0xa0) || !v->str.ptr[i]) return "the text is not valid Unicode";
+    JV_EACH(c, v) {
+        const char *no = check_text(c);
+        if (no) return no;
+    }
+    return NULL;
+}
+
+static const char *check_image(const struct jv *source)
+{
+    bool bytes = str_is(jv_str_at(source, "type"), "base64");
+    if (!bytes) return str_starts(jv_str_at(source, "url"), STR("https://")) ? NULL : "image.source.url: Only HTTPS URLs are supported.";
+    if (!is_picture(jv_str_at(source, "media_type"), true)) return "image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'";
+    return is_base64(jv_str_at(source, "data")) ? NULL : "image.source.base64: invalid base64 data";
+}
+
+static const char *check_anthropic_block(const struct jv *b)
+{
+    struct str type = jv_str_at(b, "type");
+    if (str_is(type, "text") && is_blank(jv_str_at(b, "text"))) return "messages: text content blocks must contain non-whitespace text";
+    if (str_is(type, "thinking") && (!jv_str_at(b, "signature").len || !jv_is(jv_get(b, "thinking"), JSON_STRING))) return "messages: thinking.signature: field required";
+    if (str_is(type, "redacted_thinking") && !jv_str_at(b, "data").len) return "messages: redacted_thinking.data: Input should be a valid string";
+    if (str_is(type, "tool_use") && (!is_name(jv_str_at(b, "name")) || !jv_is(jv_get(b, "input"), JSON_OBJECT))) return "messages: tool_use.name: String should match pattern, input a dictionary";
+    return str_is(type, "image") ? check_image(jv_get(b, "source")) : NULL;
+}
+
 static const char *check_anthropic(const struct jv *body)
 {
+    struct str last = STR_NONE;
     struct ids ids = { 0 };
     bool first = true;
     if (jv_int_at(body, "max_tokens", 0) < 1) return "max_tokens: field required";
     if (jv_get(body, "temperature")) return "temperature: not supported";
     JV_EACH(m, messages(W_ANTHROPIC, body)) {
         bool assistant = str_is(jv_str_at(m, "role"), "assistant"), other = false;
+        last = jv_str_at(m, "role");
         if (first && assistant) return "messages: first message must use the user role";
         first = false;
         if (assistant && ids.open) return "messages: tool_use ids were found without tool_result blocks immediately after";
@@ -114,8 +169,12 @@ static const char *check_anthropic(const struct jv *body)
         if (!content || (content->type == JSON_ARRAY && !content->count)) return "messages: content must not be empty";
         if (content->type == JSON_ARRAY) JV_EACH(b, content) {
             struct str type = jv_str_at(b, "type");
-            if (str_is(type, "text") && !jv_str_at(b, "text").len) return "messages: text content blocks must be non-empty";
-            if (str_is(type, "thinking") && !jv_str_at(b, "signature").len) return "messages: thinking.signature: field required";
+            const char *no = check_anthropic_block(b);
+            if (no) return no;
+            if (assistant && !b->next && str_is(type, "thinking")) return "messages: The final block in an assistant message cannot be `thinking`.";
+            if (str_is(type, "tool_use") && !jv_get(body, "tools")) return "Requests which have `tool_use` or `tool_result` blocks in messages must define tools.";
+            for (size_t i = 0; str_is(type, "tool_use") && i < ids.count; i++)
+                if (str_eq(ids.id[i], jv_str_at(b, "id"))) return "messages: `tool_use` ids must be unique";
             if (str_is(type, "tool_use")) ask(&ids, jv_str_at(b, "id"));
             if (!str_is(type, "tool_result")) other = true;
             else if (other) return "messages: tool_result blocks must come first";
@@ -123,7 +182,18 @@ static const char *check_anthropic(const struct jv *body)
         }
         if (!assistant && ids.open) return "messages: tool_use ids were found without tool_result blocks immediately after";
     }
-    return NULL;
+    return str_is(last, "assistant") ? "This model does not support assistant message prefill." : NULL;
+}
+
+static const char *check_openai_part(const struct jv *p)
+{
+    struct str url = jv_str_at(jv_get(p, "image_url"), "url");
+    if (!jv_get(p, "image_url")) return NULL;
+    if (str_starts(url, STR("http"))) return NULL;
+    ptrdiff_t comma = str_find(url, STR(";base64,"));
+    if (!str_starts(url, STR("data:")) || comma < 0) return "Invalid 'image_url': Expected a valid URL";
+    if (!is_picture(str_n(url.ptr + 5, (size_t)comma - 5), true)) return "Invalid MIME type. Only image types are supported.";
+    return is_base64(str_from(url, (size_t)comma + 8)) ? NULL : "Invalid base64 image_url.";
 }
 
 static const char *check_openai(const struct jv *body)
@@ -141,16 +211,55 @@ static const char *check_openai(const struct jv *body)
         if (ids.open) return "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";
         ids = (struct ids){ 0 };
         if (!calls && !jv_is(jv_get(m, "content"), JSON_STRING) && !jv_is(jv_get(m, "content"), JSON_ARRAY)) return "messages: content is required";
+        if (jv_is(jv_get(m, "content"), JSON_ARRAY)) JV_EACH(p, jv_get(m, "content")) {
+            const char *no = check_openai_part(p);
+            if (no) return no;
+        }
         JV_EACH(c, calls) {
             if (!jv_is(jv_get(jv_get(c, "function"), "arguments"), JSON_STRING)) return "tool_calls: arguments must be a string";
+            if (!is_name(jv_str_at(jv_get(c, "function"), "name"))) return "tool_calls: name does not match pattern";
+            if (jv_str_at(c, "id").len > 40) return "tool_calls: id: string too long. Expected a string with maximum length 40";
             ask(&ids, jv_str_at(c, "id"));
         }
     }
     return ids.open ? "An assistant message with 'tool_calls' must be followed by tool messages" : NULL;
 }
 
+static const char *check_gemini_part(const struct jv *p)
+{
+    const struct jv *data = jv_get(p, "inlineData"), *file = jv_get(p, "fileData"), *signature = jv_get(p, "thoughtSignature"), *call = jv_get(p, "functionCall");
+    struct str type = jv_str_at(data ? data : file, "mimeType");
+    if (jv_get(p, "text") && !jv_is(jv_get(p, "text"), JSON_STRING)) return "Invalid value at 'contents.parts.text' (TYPE_STRING)";
+    if ((data || file) && str_starts(type, STR("image/")) && !is_picture(type, false)) return "Unsupported MIME type";
+    if ((data || file) && !str_starts(type, STR("image/")) && !str_starts(type, STR("text/")) && !str_is(type, "application/pdf")) return "Unsupported MIME type";
+    if (data && !is_base64(jv_str_at(data, "data"))) return "Invalid value at 'contents.parts.inline_data.data' (TYPE_BYTES), Base64 decoding failed";
+    if (file && !str_starts(jv_str_at(file, "fileUri"), STR("https://"))) return "Invalid or unsupported file uri";
+    if (signature && !is_base64(jv_str(signature))) return "Invalid value at 'contents.parts.thought_signature' (TYPE_BYTES), Base64 decoding failed";
+    if (call && (!is_name(jv_str_at(call, "name")) || !jv_is(jv_get(call, "args"), JSON_OBJECT))) return "Invalid function name";
+    return NULL;
+}
+
+/* The newer models: in the turn that is going on every step's first call is signed. */
+static const char *check_signatures(const struct jv *body)
+{
+    const struct jv *from = NULL;
+    JV_EACH(m, messages(W_GEMINI, body)) {
+        bool question = !str_is(jv_str_at(m, "role"), "model");
+        JV_EACH(p, jv_get(m, "parts")) if (jv_get(p, "functionResponse")) question = false;
+        if (question) from = m;
+    }
+    for (const struct jv *m = from; m; m = m->next)
+        JV_EACH(p, jv_get(m, "parts")) {
+            if (!jv_get(p, "functionCall")) continue;
+            if (!jv_get(p, "thoughtSignature")) return "Function call is missing a thought_signature in functionCall parts.";
+            break;
+        }
+    return NULL;
+}
+
 static const char *check_gemini(const struct jv *body)
 {
+    const char *no;
     size_t open = 0;
     struct str names[IDS_MAX], ids[IDS_MAX];
     JV_EACH(m, messages(W_GEMINI, body)) {
@@ -159,6 +268,7 @@ static const char *check_gemini(const struct jv *body)
         if (!jv_get(m, "parts") || !jv_get(m, "parts")->count) return "contents: parts must not be empty";
         JV_EACH(p, jv_get(m, "parts")) {
             const struct jv *call = jv_get(p, "functionCall"), *response = jv_get(p, "functionResponse");
+            if ((no = check_gemini_part(p))) return no;
             if (call && calls < IDS_MAX) names[calls] = jv_str_at(call, "name"), ids[calls++] = jv_str_at(call, "id");
             if (!response) continue;
             if (results < open && (!str_eq(names[results], jv_str_at(response, "name")) || !str_eq(ids[results], jv_str_at(response, "id"))))
@@ -170,13 +280,14 @@ static const char *check_gemini(const struct jv *body)
         if (model) open = calls;
         else if (results) open = 0;
     }
-    return open ? "function calls were not answered" : NULL;
+    return open ? "function calls were not answered" : check_signatures(body);
 }
 
 const char *wire_refuses(enum wire w, const struct jv *body)
 {
     const struct jv *list = messages(w, body);
     if (!jv_is(list, JSON_ARRAY) || !list->count) return "messages: at least one message is required";
+    if (check_text(list)) return check_text(list);
     switch (w) {
     case W_ANTHROPIC: return check_anthropic(body);
     case W_OPENAI:    return check_openai(body);
