@@ -191,7 +191,8 @@ static void write_tools(struct jsonw *w, const struct model_config *c, const str
         jw_obj(w);
         jw_kstr(w, "name", q->tools[i].name);
         if (q->tools[i].description.len) jw_kstr(w, "description", q->tools[i].description);
-        jw_kraw(w, "input_schema", q->tools[i].schema.len ? q->tools[i].schema : STR("{\"type\":\"object\"}"));
+        jw_key(w, "input_schema");
+        form_schema(w, &wire_anthropic.form, q->tools[i].schema);
         if (mark_last && i + 1 == q->tool_count) write_mark(w);
         jw_end_obj(w);
     }
@@ -511,6 +512,7 @@ static const char *const SCHEMES[] = { "https://", NULL };
 const struct wire wire_anthropic = {
     .provider = "anthropic", .base_url = "https://api.anthropic.com",
     .version_header = "anthropic-version", .version = VERSION,
+    .form = { .plain_keys = true },
     .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 5u << 20, .files_max = 24u << 20, .file_count = 20,
                .id_max = 64, .tools_max = 1000, .description_max = 8192, .calls_need_tools = true, .ends_in_words = true, .opaque = opaque },
     .url = url, .key_header = key_header, .body = body, .event = event, .error = read_error,

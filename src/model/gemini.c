@@ -212,6 +212,19 @@ static void write_contents(struct jsonw *w, const struct model_request *q)
     jw_end_arr(w);
 }
 
+/* A function without parameters has none at all: an object without properties is refused. */
+static void write_parameters(struct jsonw *w, struct str schema)
+{
+    struct buf   out;
+    struct jsonw own;
+    buf_init(&out, 0);
+    jsonw_init(&own, &out);
+    size_t n = form_schema(&own, &wire_gemini.form, schema);
+    if (n) jw_kraw(w, "parametersJsonSchema", buf_view(&out));
+    if (out.err && !w->out->err) w->out->err = out.err;
+    buf_done(&out);
+}
+
 static void write_tools(struct jsonw *w, const struct model_request *q)
 {
     if (!q->tool_count) return;
@@ -224,7 +237,7 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
         jw_obj(w);
         jw_kstr(w, "name", q->tools[i].name);
         jw_kstr(w, "description", q->tools[i].description);
-        if (q->tools[i].schema.len) jw_kraw(w, "parametersJsonSchema", q->tools[i].schema);
+        write_parameters(w, q->tools[i].schema);
         jw_end_obj(w);
     }
     jw_end_arr(w);
@@ -624,8 +637,12 @@ static const char *const FILES[] = { "image/png", "image/jpeg", "image/webp", "i
     "text/plain", "text/html", "text/css", "text/csv", "text/markdown", "text/xml", NULL };
 static const char *const SCHEMES[] = { "https://", "gs://", NULL };
 
+static const char *const KEYWORDS[] = { "type", "title", "description", "format", "enum", "items", "prefixItems", "minItems", "maxItems",
+    "minimum", "maximum", "anyOf", "oneOf", "additionalProperties", "properties", "required", NULL };
+
 const struct wire wire_gemini = {
     .provider = "gemini", .base_url = "https://generativelanguage.googleapis.com/v1beta",
+    .form = { .keywords = KEYWORDS, .no_refs = true, .whole = true },
     .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 14u << 20, .files_max = 14u << 20, .file_count = 100,
                .id_max = 64, .tools_max = 512, .description_max = 8192, .calls_need_origin = true, .opaque = opaque },
     .url = url, .key_header = key_header, .body = body, .unsigned_body = unsigned_body, .event = event, .done = done, .error = read_error,

@@ -187,7 +187,8 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
         jw_obj(w);
         jw_kstr(w, "name", q->tools[i].name);
         if (q->tools[i].description.len) jw_kstr(w, "description", q->tools[i].description);
-        jw_kraw(w, "parameters", q->tools[i].schema.len ? q->tools[i].schema : STR("{\"type\":\"object\"}"));
+        jw_key(w, "parameters");
+        form_schema(w, &wire_openai.form, q->tools[i].schema);
         jw_end_obj(w);
         jw_end_obj(w);
     }
@@ -571,6 +572,7 @@ static const char *const SCHEMES[] = { "https://", "http://", NULL };
 
 const struct wire wire_openai = {
     .provider = "openai", .base_url = "https://api.openai.com/v1",
+    .form = { .whole = true },
     .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 20u << 20, .files_max = 24u << 20, .file_count = 100,
                .id_max = 40, .tools_max = 128, .description_max = 1024, .ends_in_words = true, .bare_reasoning = true, .opaque = opaque },
     .url = url, .key_header = key_header, .body = body, .event = event, .done = done, .error = read_error,

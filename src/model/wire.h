@@ -10,6 +10,7 @@
 
 #include "base/jsonw.h"
 #include "model/fail.h"
+#include "model/form.h"
 #include "model/parts.h"
 #include "model/provider.h"
 #include "model/tidy.h"
@@ -47,6 +48,7 @@ struct wire {
     /* Name of the header that carries the key, and what stands before the key in it. */
     void (*key_header)(const struct model_config *c, const char **name, const char **prefix);
     struct taste taste;
+    struct form  form;
     /* The request is tidy (tidy.h): what it says is written as it stands. */
     void (*body)(struct buf *out, const struct model_config *c, const struct model_request *q);
     void (*unsigned_body)(struct buf *out, const struct jv *body);   /* a body of its own once more, less all signatures; may be NULL */

@@ -220,6 +220,24 @@ for (const wire of WIRES) {
     });
 }
 
+for (const wire of WIRES) {
+    test(`${wire}: no tool's schema takes down the chat, and our own check keeps the original`, async (t) => {
+        const tool = (input_schema, more) => ({ description: 'Does it.', input_schema, client: true, ...more });
+        const tools = {
+            '3d.render': tool({ anyOf: [{ type: 'object', properties: { file: { type: 'string' } }, required: ['file'] }, { type: 'object', properties: { url: { type: 'string', format: 'uri' } }, required: ['url'] }] }),
+            nothing: tool({}), bare: tool({ type: 'object' }, { description: 'long '.repeat(1000) }),
+            referred: tool({ $ref: '#/$defs/A', $defs: { A: { type: 'object', properties: { n: { $ref: '#/$defs/N' }, list: { type: 'array' } }, required: ['n', 'ghost'] }, N: { type: 'integer', exclusiveMinimum: 0 } } }),
+        };
+        const { server, bodies } = await pair(t, wire, { config: { tools } });
+        const s = sound(await server.turn('{{call _3d_render {"neither":1}}}'));
+        const all = await bodies();
+        check(toolNames[wire](all[0]).includes('_3d_render'), `${toolNames[wire](all[0])}`);
+        const result = readBody(wire, all[1]).at(-1).results[0];
+        check(/file|url|anyOf|fit/i.test(result.text), `the original still holds: ${result.text}`);
+        same(s.of('tool_start').length, 0, 'nothing ran');
+    });
+}
+
 test('gemini: a call made by a button, or by another model of the list, has no signature and is told in words', async (t) => {
     const up = await startUpstream(t), server = await serveModel(t, up, 'gemini', { config: { actions: { weather: { tool: 'get_weather' } } } });
     const s = sound(await server.turn('hello'));

@@ -112,7 +112,7 @@ TEST(anthropic_request_with_results_signatures_and_marks)
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true };
     CHECK_STR(trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m-1"), .max_tokens = 99 }, "{\"type\":\"adaptive\"}", &q),
         "{\"model\":\"m-1\",\"max_tokens\":99,\"stream\":true,\"thinking\":{\"type\":\"adaptive\"},"
-        "\"tools\":[{\"name\":\"pay\",\"description\":\"Send \\\"money\\\"\",\"input_schema\":{\"type\":\"object\"}}],\"tool_choice\":{\"type\":\"none\"},"
+        "\"tools\":[{\"name\":\"pay\",\"description\":\"Send \\\"money\\\"\",\"input_schema\":{\"type\":\"object\",\"properties\":{}}}],\"tool_choice\":{\"type\":\"none\"},"
         "\"system\":[{\"type\":\"text\",\"text\":\"Be kind\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
         "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Pay\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"iVBORw0KGgo=\"}}]},"
         "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Hm\",\"signature\":\"c2\\/ln\"},{\"type\":\"redacted_thinking\",\"data\":\"x\"},"

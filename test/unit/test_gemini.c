@@ -99,7 +99,7 @@ TEST(gemini_request_with_signatures_and_results)
         "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":\"fc1\",\"name\":\"pay\",\"response\":{\"error\":\"User denied\"}}},"
         "{\"functionResponse\":{\"name\":\"find\",\"response\":{\"results\":[1, 2]}}},{\"functionResponse\":{\"name\":\"find\",\"response\":{\"result\":\"plain\"}}}]},"
         "{\"role\":\"user\",\"parts\":[{\"text\":\"Well?\"}]}],"
-        "\"tools\":[{\"functionDeclarations\":[{\"name\":\"pay\",\"description\":\"Send\",\"parametersJsonSchema\":{\"type\":\"object\"}}]}],"
+        "\"tools\":[{\"functionDeclarations\":[{\"name\":\"pay\",\"description\":\"Send\"}]}],"
         "\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"NONE\"}},\"generationConfig\":{\"maxOutputTokens\":7,\"thinkingConfig\":{\"includeThoughts\":true}}}");
 }
 

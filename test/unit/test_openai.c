@@ -142,7 +142,7 @@ TEST(openai_request_with_calls_and_results)
     struct msg msgs[] = { { MSG_USER, user, 3 }, { MSG_ASSISTANT, said, 3 }, { MSG_TOOLS, results, 2 }, { MSG_USER, &again, 1 } };
     struct model_tool tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
     struct model_request q = { .system = STR("Be kind"), .msgs = msgs, .msg_count = 4, .tools = &tool, .tool_count = 1, .no_calls = true, .thread = STR("th_1") };
-#define MESSAGES "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"pay\",\"description\":\"Send\",\"parameters\":{\"type\":\"object\"}}}],\"tool_choice\":\"none\"," \
+#define MESSAGES "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"pay\",\"description\":\"Send\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}}],\"tool_choice\":\"none\"," \
         "\"messages\":[{\"role\":\"system\",\"content\":\"Be kind\"}," \
         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Look\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBORw0KGgo=\"}}," \
         "{\"type\":\"text\",\"text\":\"[file (application/zip) was attached; it cannot be shown to this model]\"}]},"

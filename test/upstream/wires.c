@@ -151,6 +151,54 @@ static const char *check_anthropic_block(const struct jv *b)
     return str_is(type, "image") ? check_image(jv_get(b, "source")) : NULL;
 }
 
+/* --- the tools' schemas --- */
+
+static bool has_choice(const struct jv *schema)
+{
+    return jv_get(schema, "anyOf") || jv_get(schema, "oneOf") || jv_get(schema, "allOf") || jv_get(schema, "$ref") || jv_get(schema, "enum") || jv_get(schema, "not");
+}
+
+static const char *check_keywords(const struct jv *schema)
+{
+    static const char *const known[] = { "type", "title", "description", "format", "enum", "items", "prefixItems", "minItems", "maxItems",
+        "minimum", "maximum", "anyOf", "oneOf", "additionalProperties", "properties", "required", NULL };
+    if (!jv_is(schema, JSON_OBJECT)) return NULL;
+    JV_EACH(m, schema) {
+        const char *const *k = known;
+        while (*k && !str_is(m->key, *k)) k++;
+        if (!*k) return "Unknown name in parameters_json_schema: Cannot find field.";
+        if (str_is(m->key, "properties")) JV_EACH(p, m) if (check_keywords(p)) return check_keywords(p);
+        if (str_is(m->key, "items") && check_keywords(m)) return check_keywords(m);
+    }
+    const struct jv *required = jv_get(schema, "required");
+    if (required) JV_EACH(r, required) if (!jv_get_str(jv_get(schema, "properties"), r->str)) return "required: property is not defined";
+    return NULL;
+}
+
+static const char *check_tool(enum wire w, const struct jv *tool)
+{
+    const struct jv *f = w == W_OPENAI ? jv_get(tool, "function") : tool;
+    const struct jv *schema = jv_get(f, w == W_ANTHROPIC ? "input_schema" : w == W_OPENAI ? "parameters" : "parametersJsonSchema");
+    if (!is_name(jv_str_at(f, "name"))) return "tools: Invalid function name. Must start with a letter or an underscore.";
+    if (w == W_OPENAI && jv_str_at(f, "description").len > 1024) return "tools: description: string too long. Expected a string with maximum length 1024";
+    if (!schema && w == W_GEMINI) return NULL;
+    if (!str_is(jv_str_at(schema, "type"), "object")) return "tools: schema must be of 'type: \"object\"'";
+    if (has_choice(schema)) return "tools: schema does not support oneOf, allOf, or anyOf at the top level";
+    if (w == W_OPENAI && !jv_is(jv_get(schema, "properties"), JSON_OBJECT)) return "tools: object schema missing properties";
+    return w == W_GEMINI ? check_keywords(schema) : NULL;
+}
+
+static const char *check_tools(enum wire w, const struct jv *body)
+{
+    const struct jv *tools = jv_get(body, "tools");
+    if (w == W_GEMINI) tools = jv_get(jv_at(tools, 0), "functionDeclarations");
+    JV_EACH(t, tools) {
+        const char *no = check_tool(w, t);
+        if (no) return no;
+    }
+    return NULL;
+}
+
 static const char *check_anthropic(const struct jv *body)
 {
     struct str last = STR_NONE;
@@ -288,6 +336,7 @@ const char *wire_refuses(enum wire w, const struct jv *body)
     const struct jv *list = messages(w, body);
     if (!jv_is(list, JSON_ARRAY) || !list->count) return "messages: at least one message is required";
     if (check_text(list)) return check_text(list);
+    if (check_tools(w, body)) return check_tools(w, body);
     switch (w) {
     case W_ANTHROPIC: return check_anthropic(body);
     case W_OPENAI:    return check_openai(body);
