@@ -62,7 +62,7 @@ function person(port, tokens, ms, onFirst) {
 const upstream = await start(path.join(ROOT, 'build-test/upstream'), ['0'], /^(\d+)\n/);
 fs.writeFileSync(path.join(dir, 'parley.json'), JSON.stringify({
     listen: '127.0.0.1:0', store: path.join(dir, 'x.db'), log: 'error', limits: { connections: STREAMS + 100, runs: STREAMS + 100 },
-    model: { provider: 'openai', model: 'm', base_url: `http://127.0.0.1:${upstream.port}/v1`, api_key: 'text:none' },
+    model: { provider: 'openai', model: 'm', base_url: `http://127.0.0.1:${upstream.port}/v1`, api_key: 'text:none', concurrent: STREAMS + 100 },
 }));
 const parley = await start(BIN, ['serve'], /http:\/\/\S+:(\d+)/), pid = parley.child.pid;
 if (await person(parley.port, 3, 1, () => {}) !== 'ok') throw new Error('the first turn failed');

@@ -74,7 +74,7 @@ struct config_model {
     const struct jv *thinking;   /* true, false, a token budget, or the provider's own object; NULL: not said */
     struct config_header *headers; size_t header_count;
     unsigned   connect_ms, first_byte_ms, idle_ms, total_ms, wait_max_ms;
-    unsigned   retries;
+    unsigned   retries, concurrent;
 };
 
 struct config_models {           /* a fallback list: the next one if one fails before its first delta */

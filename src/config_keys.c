@@ -84,6 +84,7 @@ static const struct row ROWS[] = {
     { "models.*.headers", K_OBJECT, "", "Further request headers." },
     { "models.*.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
     { "models.*.retries", K_COUNT, "2", "Further attempts when a request fails before its first word.", 0, 20 },
+    { "models.*.concurrent", K_COUNT, "500", "Calls to it at the same time. As many more wait in order, for as long as its timeouts.first_byte; beyond that the turn fails and says so.", 1, MANY },
     { "models.*.timeouts", K_OBJECT, "", "How long to wait for the provider." },
     { "models.*.timeouts.connect", K_SECONDS, "10", "Until the connection stands.", 0.01, 3600 },
     { "models.*.timeouts.first_byte", K_SECONDS, "120", "From the request to the answer's head.", 0.01, 3600 },

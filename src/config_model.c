@@ -60,6 +60,7 @@ static struct config_model *add(struct config_build *b, struct str name, const s
         .total_ms = cfg_ms("models.*.timeouts.total", NULL),
         .wait_max_ms = cfg_ms("models.*.timeouts.wait", NULL),
         .retries = (unsigned)cfg_int("models.*.retries", NULL),
+        .concurrent = (unsigned)cfg_int("models.*.concurrent", NULL),
     };
     return m;
 }
@@ -139,6 +140,7 @@ static void read_model(struct config_build *b, struct str name, const struct jv 
     m->auth = jv_str_at(def, "auth");
     if (jv_get(def, "max_tokens")) m->max_tokens = cfg_int("models.*.max_tokens", jv_get(def, "max_tokens"));
     if (jv_get(def, "retries")) m->retries = (unsigned)cfg_int("models.*.retries", jv_get(def, "retries"));
+    if (jv_get(def, "concurrent")) m->concurrent = (unsigned)cfg_int("models.*.concurrent", jv_get(def, "concurrent"));
     if (jv_get(def, "base_url") && cfg_url(b, jv_get(def, "base_url"), "\"base_url\"", &m->base_url)
         && str_find(m->base_url, STR("?")) >= 0)
         cfg_bad(b, jv_get(def, "base_url"), "\"base_url\" has a query; end it before the '?'");

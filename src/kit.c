@@ -48,7 +48,8 @@ static bool make_model(struct kit *k, struct kit_model *m, struct config_error *
         .name = c->name, .provider = c->provider, .model = c->model, .api_key = c->api_key, .base_url = c->base_url,
         .version = c->version, .bearer = str_is(c->auth, "bearer"), .max_tokens = c->max_tokens, .thinking = c->thinking,
         .headers = list, .header_count = c->header_count, .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
-        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries };
+        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries,
+        .concurrent = c->concurrent };
     m->model = model_remote_new(k->upstream, &m->remote, &why);
     if (!m->model) config_error_add(e, k->config, model_place(k->config, c->name), "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
     return m->model != NULL;

@@ -60,7 +60,7 @@ static void on_call(struct model_sink *s, struct str id, struct str name) { answ
 static void on_call_end(struct model_sink *s) { }
 static void on_usage(struct model_sink *s, int64_t in, int64_t out) { }
 static void on_done(struct model_sink *s, enum model_stop stop) { result(of(s), true, STR("")); }
-static void on_failed(struct model_sink *s, const struct model_error *e) { result(of(s), false, e->message); }
+static void on_failed(struct model_sink *s, const struct model_error *e) { result(of(s), false, e->detail.len ? e->detail : e->message); }
 
 static bool ask(struct model_check *k)
 {

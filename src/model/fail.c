@@ -3,7 +3,8 @@
 
 #include "base/id.h"
 
-/* In sentences %m is the model's name and %h the host that was asked. */
+/* In sentences %m is the model's name and %h the host that was asked, which people are not told: for them it is
+ * "the model's service", and what stands in brackets with it is left out. */
 static const struct kind {
     const char *code;
     bool        retryable;     /* helps a person to try again later */
@@ -25,14 +26,15 @@ static const struct kind {
     [FAIL_SILENT]    = { "model_timeout", true, true, "The model stopped in the middle of its answer. Trying again may help." },
     [FAIL_TOTAL]     = { "model_timeout", true, false, "The answer took longer than is allowed. Trying again may help, perhaps with a smaller question." },
     [FAIL_CONNECT]   = { "model_unreachable", true, true, "There is no connection to %h. Trying again helps once it can be reached." },
-    [FAIL_NAME]      = { "model_unreachable", true, true, "The name %h could not be resolved: it is wrong, or there is no network. Trying again helps once it can be reached." },
+    [FAIL_NAME]      = { "model_unreachable", true, true, "The name of the model's service (%h) could not be resolved: it is wrong, or there is no network. Trying again helps once it can be reached." },
     [FAIL_TLS]       = { "model_tls", false, false, "No secure connection to %h could be made: its certificate was not accepted, or it does not speak TLS. Trying again will not help until that is put right." },
     [FAIL_PROXY]     = { "model_unreachable", true, true, "The proxy on the way to %h could not be reached or refused. Trying again helps once it works." },
     [FAIL_CUT]       = { "model_cut", true, true, "The connection to the model broke in the middle of its answer. Trying again may help." },
     [FAIL_PROTOCOL]  = { "model_protocol", true, true, "%h sent something that is not an answer of a model. Trying again may help." },
-    [FAIL_ADDRESS]   = { "model_protocol", false, false, "There is no model service at this address of %h. Trying again will not help until base_url is corrected." },
+    [FAIL_ADDRESS]   = { "model_protocol", false, false, "There is no model service at this address (%h). Trying again will not help until the configuration (base_url) is corrected." },
     [FAIL_BAD_CALL]  = { "model_error", true, true, "The model tried to use a tool in a way its service does not allow. Trying again may help." },
     [FAIL_SIGNATURE] = { "model_error", true, false, "The model could not take up the conversation where another one left it. Trying again may help." },
+    [FAIL_BUSY]      = { "model_busy", true, false, "The model is answering as many people as it may at the same time. Trying again will help" },
     [FAIL_NOMEM]     = { "model_error", true, false, "The server is short of memory. Trying again later will help." },
 };
 
@@ -96,12 +98,16 @@ static void write_wait(struct buf *out, int64_t after_ms)
 
 void fail_sentence(struct buf *out, const struct trouble *t, struct str name, struct str host)
 {
-    const char *s = kinds[t->kind].sentence;
+    const char *s = kinds[t->kind].sentence, *begin = s;
     bool        open = s[strlen(s) - 1] != '.';      /* the wait is still to be said */
     for (; *s; s++) {
-        if (s[0] == '%' && s[1] == 'm') buf_str(out, name), s++;
-        else if (s[0] == '%' && s[1] == 'h') buf_str(out, host), s++;
-        else buf_chr(out, *s);
+        if (!host.len && !strncmp(s, " (%h)", 5)) s += 4;
+        else if (s[0] == '%' && s[1] == 'm') buf_str(out, name), s++;
+        else if (s[0] == '%' && s[1] == 'h') {
+            if (host.len) buf_str(out, host);
+            else buf_lit(out, s == begin ? "The model's service" : "the model's service");
+            s++;
+        } else buf_chr(out, *s);
     }
     if (open) write_wait(out, t->after_ms);
 }

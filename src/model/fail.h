@@ -25,6 +25,7 @@ enum fail {
     FAIL_ADDRESS,            /* not an API at this address: a redirect, a web page */
     FAIL_BAD_CALL,           /* the model made a call that its own service refused */
     FAIL_SIGNATURE,          /* Gemini: signatures of another model or key in the history */
+    FAIL_BUSY,               /* we ask it as often at once as we may */
     FAIL_NOMEM,
     FAIL_COUNT
 };
@@ -46,7 +47,7 @@ void trouble_word(struct trouble *t, struct str word);        /* keeps it, if it
 
 const char *fail_code(enum fail f);
 bool        fail_retryable(enum fail f);
-/* One sentence about model `name` at `host`; appended. */
+/* One sentence about model `name`; appended. `host` is for operators only; STR_NONE: for everybody. */
 void        fail_sentence(struct buf *out, const struct trouble *t, struct str name, struct str host);
 
 #endif

@@ -186,15 +186,34 @@ static void on_done(struct model_sink *s, enum model_stop stop)
     release(r);
 }
 
-/* Starts models[at] or a later one. */
-static bool start_next(struct model_run *r, const struct model_request *q)
+static bool is_away(const struct model *m) { return m->ops->away_ms && m->ops->away_ms(m) > 0; }
+
+/* The first from `from` on that is worth asking; when none is, the first: it may have come back. */
+static size_t pick(const struct fallback *f, size_t from)
 {
-    for (r->inner = NULL; r->at < r->f->count && !r->inner; r->at += !r->inner) {
-        struct model        *m = r->f->models[r->at];
+    size_t i = from;
+    while (i < f->count && is_away(f->models[i])) i++;
+    return i < f->count ? i : from;
+}
+
+static void note(const struct model_run *r, const char *why, size_t next)
+{
+    log_line(LOG_WARN, "model.fallback", "model", log_str(r->f->model.name), "why", why, "next", log_str(r->f->models[next]->name), NULL);
+}
+
+/* Starts models[from] or a later one. */
+static bool start_next(struct model_run *r, const struct model_request *q, size_t from)
+{
+    r->inner = NULL;
+    for (size_t i = pick(r->f, from); i < r->f->count && !r->inner; i++) {
+        struct model        *m = r->f->models[i];
         struct model_request shown = *q;
         struct arena         a;
         arena_init(&a, 0);
-        if (!r->f->mixed || show_to(&a, q, m->provider, &shown)) r->inner = m->ops->start(m, &shown, &r->own);
+        r->at = i;
+        bool ready = !r->f->mixed || show_to(&a, q, m->provider, &shown);
+        shown.another = i + 1 < r->f->count;
+        if (ready) r->inner = m->ops->start(m, &shown, &r->own);
         arena_done(&a);
     }
     return r->inner != NULL;
@@ -206,9 +225,8 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
     struct model_sink *to = r->sink;
     r->inner = NULL;
     if (!r->spoke && r->request.msgs && r->at + 1 < r->f->count) {
-        r->at++;
-        log_line(LOG_WARN, "model.fallback", "model", log_str(r->f->model.name), "why", e->code, "next", log_str(r->f->models[r->at]->name), NULL);
-        if (start_next(r, &r->request)) return;
+        note(r, e->code, pick(r->f, r->at + 1));
+        if (start_next(r, &r->request, r->at + 1)) return;
     }
     r->over = true;
     to->failed(to, e);
@@ -224,7 +242,10 @@ static struct model_run *start(struct model *model, const struct model_request *
     r->sink = sink;
     r->own = (struct model_sink){ on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed };
     arena_init(&r->arena, 0);
-    if ((f->count == 1 || copy_request(&r->arena, q, &r->request)) && start_next(r, q)) return r;
+    if ((f->count == 1 || copy_request(&r->arena, q, &r->request)) && start_next(r, q, 0)) {
+        if (r->at) note(r, "model_away", r->at);
+        return r;
+    }
     arena_done(&r->arena);
     mem_free(r);
     return NULL;
@@ -247,7 +268,7 @@ static void free_model(struct model *model)
 
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count)
 {
-    static const struct model_ops ops = { start, cancel, free_model };
+    static const struct model_ops ops = { start, cancel, free_model, NULL };
     struct fallback *f = count ? mem_alloc(sizeof *f) : NULL;
     if (!f) return NULL;
     arena_init(&f->arena, 0);

@@ -6,7 +6,7 @@
  * Nothing here knows of threads, stores or connections.
  *
  * Everything happens on the loop thread. The request is valid during start()
- * only. No sink function is called from inside start() or after cancel().
+ * only. No sink function is called from inside start() or after cancel(), and only usage() from inside it.
  */
 #ifndef PARLEY_MODEL_H
 #define PARLEY_MODEL_H
@@ -44,6 +44,7 @@ struct model_request {
     struct str               system;
     const struct msg        *msgs;  size_t msg_count;
     const struct model_tool *tools; size_t tool_count;
+    bool                     another;       /* another model stands by: this one need not be waited for */
     bool                     no_calls;      /* the closing answer at the iteration limit: tools are listed, not to be used */
     struct str               thread;        /* for upstreams that want a stable user or cache key */
 };
@@ -59,8 +60,9 @@ enum model_stop {
 
 struct model_error {
     const char *code;        /* "model_overloaded", "model_auth", "model_rate_limit", "model_unreachable", "model_protocol", "model_error" ... */
-    struct str  message;     /* one sentence for people: what happened and whether trying again helps. Never a raw body, never a key */
+    struct str  message;     /* one sentence for people: what happened and whether trying again helps. Never a raw body, a key or a host */
     bool        retryable;
+    struct str  detail;      /* the sentence for operators, with the host; STR_NONE: there is no more to say */
 };
 
 /* Parts come one after another: a new text, reasoning or call closes the one
@@ -77,7 +79,9 @@ struct model_sink {
     void (*input)(struct model_sink *s, struct str delta);                           /* JSON text of the open call */
     /* The open call is complete; without this it is never run, also not when STOP_CALLS follows (half an input): it gets an error result. */
     void (*call_end)(struct model_sink *s);
-    void (*usage)(struct model_sink *s, int64_t input_tokens, int64_t output_tokens);  /* totals; a later one replaces */
+    /* Totals; a later one replaces. Told before the end in any case: what the provider did not say is estimated. Also the one
+     * function that is called from inside cancel(), because an answer that is stopped was still paid for. */
+    void (*usage)(struct model_sink *s, int64_t input_tokens, int64_t output_tokens);
     /* Exactly one of these two ends it. */
     void (*done)(struct model_sink *s, enum model_stop stop);
     void (*failed)(struct model_sink *s, const struct model_error *e);
@@ -93,6 +97,8 @@ struct model_ops {
     struct model_run *(*start)(struct model *m, const struct model_request *q, struct model_sink *sink);
     void              (*cancel)(struct model_run *r);       /* closes the transfer at once, frees r */
     void              (*free)(struct model *m);
+    /* For so long it is not worth asking (it said so, or it failed); 0: ask. NULL: always worth it. */
+    uint64_t          (*away_ms)(const struct model *m);
 };
 
 struct model {

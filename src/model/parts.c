@@ -193,6 +193,7 @@ void parts_delta(struct parts *p, struct part *part, struct str text)
 {
     if (!text.len || p->dead || p->err) return;
     part->len += text.len;
+    p->bytes += text.len;
     if (part->kind == PK_CALL) {
         shape_feed(&part->shape, text);
         if (part->len > PARTS_INPUT_MAX) {

@@ -48,6 +48,7 @@ struct parts {
     struct list        open;          /* oldest first; the first one speaks */
     unsigned           open_count;
     unsigned           calls;         /* calls told so far */
+    size_t             bytes;         /* of all parts so far */
     bool               spoke;         /* something left towards the sink: this attempt cannot be repeated any more */
     bool               dead;          /* the sink must not be called any more */
     enum err           err;           /* sticky: ERR_NOMEM, ERR_FULL */

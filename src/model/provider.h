@@ -12,6 +12,7 @@
 #ifndef PARLEY_PROVIDER_H
 #define PARLEY_PROVIDER_H
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "model/model.h"
 
@@ -42,6 +43,7 @@ struct model_config {
     unsigned   total_ms;
     unsigned   wait_max_ms;            /* a longer wait asked for by the provider is not slept but told */
     unsigned   retries;                /* further attempts; 0: none */
+    unsigned   concurrent;             /* calls at the same time; as many more wait in order, up to first_byte_ms; 0: 500 */
     size_t     response_max;           /* bytes of one answer; 0: 64 MiB */
 };
 #define MODEL_DEFAULTS .connect_ms = 10000, .first_byte_ms = 120000, .idle_ms = 120000, .total_ms = 1800000, \
@@ -50,11 +52,14 @@ struct model_config {
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
 
+/* For /metrics: how many calls each model answers now, and how many wait for a place. */
+void model_metrics(struct buf *out);
+
 /* The base URL used when none is given; STR_NONE: no such provider. */
 struct str model_provider_url(struct str provider);
 
 /* A list of models that looks like one: when a model fails before its first delta, the
- * next is asked. Does not own them; they must outlive it. Its provider is theirs when all are
+ * next is asked. One that is away (model_ops.away_ms) is passed over until it is worth asking again. Does not own them; they must outlive it. Its provider is theirs when all are
  * the same; else "fallback", and its opaque parts say whose they are. NULL: no memory, or count 0. */
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count);
 

@@ -8,10 +8,17 @@
  *     └──wait◀──┴───────────┘   only while nothing was told to the sink, the failure
  *                               may pass, and the wait asked for is not too long
  *
+ * What the runs of one model know together is in struct remote: how many there are (beyond `concurrent` they wait in line),
+ * until when the service asked not to be asked (they wait for that too), and for how long a list of
+ * models should pass it over: after a failure for a while that grows, then one call tries it again.
+ *
  * Ownership: a run belongs to this file until done or failed was told, or cancel.
  * `busy` counts the frames that still use it: a sink may cancel from inside any of its
  * functions, and the memory goes when the last frame has left.
  */
+#include <curl/curl.h>
+#include <stddef.h>
+
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -22,6 +29,12 @@
 
 #define ERROR_BODY_MAX 65536        /* of an answer that is no stream */
 #define REQUEST_MAX    (32u << 20)  /* what the strictest provider takes */
+#define CONCURRENT     500          /* far from what a process can hold, and a hanging service leaves room for others */
+#define PATIENCE_MS    1000         /* another model stands by: no longer wait than this */
+#define AWAY_MIN_MS    5000         /* passed over after a failure; doubled with each up to the most */
+#define AWAY_MAX_MS    300000
+#define PROBE_MS       10000        /* one call tries a model again; the others give it this time */
+#define BODY_LOGGED    400          /* of what a service says about a request it refuses */
 
 struct remote {
     struct model        model;
@@ -31,10 +44,20 @@ struct remote {
     struct arena        arena;
     struct str          url, host;
     struct curl_slist  *headers;
+    struct list         node;           /* among all models */
+    struct list         line;           /* runs that wait for a place, in order */
+    unsigned            calls, waiting;
+    uint64_t            not_before_ms;  /* the service asked for this */
+    uint64_t            away_until_ms;
+    unsigned            failures;       /* in a row */
+    struct upstream_wait gate;          /* until not_before_ms */
 };
+
+static struct list models;              /* all there are */
 
 struct model_run {
     struct remote       *m;
+    struct list          place;         /* in the model's line */
     struct model_sink   *sink;
     struct transfer     *transfer;
     struct upstream_wait wait;
@@ -49,9 +72,13 @@ struct model_run {
     int64_t              input_estimate;    /* tokens of the request */
     bool                 over;          /* cancelled, or its end was told */
     bool                 reading, stripped, forgot;
+    bool                 placed;        /* counts among the model's calls */
+    bool                 another;       /* model_request.another */
+    bool                 estimated;     /* its usage */
 };
 
 static void on_wait_over(struct upstream_wait *w);
+static void let_in(struct remote *m);
 
 /* --- the run's memory ---------------------------------------------------------------------- */
 
@@ -64,6 +91,16 @@ static void release(struct model_run *r)
     mem_free(r);
 }
 
+static void leave(struct model_run *r)
+{
+    struct remote *m = r->m;
+    if (!list_empty(&r->place)) m->waiting--;
+    list_remove(&r->place);
+    if (r->placed) m->calls--;
+    r->placed = false;
+    let_in(m);
+}
+
 /* From here on the sink is not called and nothing is under way. */
 static void end(struct model_run *r)
 {
@@ -72,6 +109,24 @@ static void end(struct model_run *r)
     upstream_wait_stop(&r->wait);
     if (r->transfer) transfer_cancel(r->transfer);
     r->transfer = NULL;
+    leave(r);
+}
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+/* A provider counts at the end of its answer. When that end never comes, or it does not count at all, what went
+ * over the wire is as near as one can get; nothing would be wrong for sure. */
+static void settle_usage(struct model_run *r)
+{
+    struct decoder *d = &r->reader.dec;
+    int64_t         out = (int64_t)(d->parts.bytes + 3) / 4;
+    bool            heard = r->status == 200 || (!r->status && r->transfer && transfer_sent(r->transfer));      /* it answers, or is about to */
+    bool            counted = d->stopped && d->input_tokens > 0 && (d->output_tokens > 0 || !out);
+    if (counted || !heard || r->over) return;
+    if (d->input_tokens <= 0) d->input_tokens = r->input_estimate;
+    if (d->output_tokens < out) d->output_tokens = out;
+    r->estimated = true;
+    r->sink->usage(r->sink, d->input_tokens, d->output_tokens);
 }
 
 /* --- how it ends ------------------------------------------------------------------------------ */
@@ -81,26 +136,66 @@ static void note(const struct model_run *r, enum log_level level, const char *ev
 {
     const struct trouble *t = &r->trouble;
     const struct decoder *d = &r->reader.dec;
-    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider, "attempt", log_int(r->attempt),
+    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider, "host", log_str(r->m->host), "attempt", log_int(r->attempt),
              "status", log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms", log_int(r->first_byte_ms),
              "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes", log_int((int64_t)r->received),
-             "input_tokens", log_int(d->input_tokens), "output_tokens", log_int(d->output_tokens),
+             "input_tokens", log_int(d->input_tokens), "output_tokens", log_int(d->output_tokens), "counted_by", r->estimated ? "estimate" : "provider",
              t->kind == FAIL_NONE ? NULL : "why", fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms), NULL);
+}
+
+/* Whether the model is to be passed over for a while, by those who have another. */
+static int64_t away_for(const struct remote *m, const struct trouble *t)
+{
+    int64_t ms = AWAY_MIN_MS;
+    switch (t->kind) {
+    case FAIL_NONE: case FAIL_REQUEST: case FAIL_CONTEXT: case FAIL_TOO_LARGE: case FAIL_TOTAL: case FAIL_BAD_CALL: case FAIL_SIGNATURE:
+    case FAIL_BUSY: case FAIL_NOMEM: case FAIL_COUNT:
+        return 0;                                  /* this request's trouble, not the model's */
+    case FAIL_AUTH: case FAIL_FORBIDDEN: case FAIL_MODEL: case FAIL_QUOTA: case FAIL_TLS: case FAIL_ADDRESS:
+        ms = 60000;                                /* somebody must do something about it first */
+        break;
+    case FAIL_RATE: case FAIL_OVERLOADED: case FAIL_SERVER: case FAIL_SLOW: case FAIL_SILENT: case FAIL_CONNECT: case FAIL_NAME:
+    case FAIL_PROXY: case FAIL_CUT: case FAIL_PROTOCOL:
+        break;
+    }
+    for (unsigned i = 1; i < m->failures && ms < AWAY_MAX_MS; i++) ms *= 2;
+    if (t->after_ms > ms) ms = t->after_ms;
+    return ms < AWAY_MAX_MS ? ms : AWAY_MAX_MS;
+}
+
+static void note_failure(struct model_run *r)
+{
+    struct remote *m = r->m;
+    if (r->reader.dec.parts.spoke || !away_for(m, &r->trouble)) return;
+    m->failures++;
+    m->away_until_ms = clock_mono_ms() + (uint64_t)away_for(m, &r->trouble);
+}
+
+static void note_success(struct remote *m)
+{
+    m->failures = 0;
+    m->away_until_ms = 0;
 }
 
 static void tell_failure(struct model_run *r)
 {
     struct model_sink *sink = r->sink;
     struct model_error e = { .code = fail_code(r->trouble.kind), .retryable = fail_retryable(r->trouble.kind) };
-    struct buf         sentence;
+    struct buf         sentence, detail;
 
+    settle_usage(r);
+    note_failure(r);
     note(r, LOG_WARN, "model.failed", -1);
     buf_init(&sentence, 0);
-    fail_sentence(&sentence, &r->trouble, r->m->config.model, r->m->host);
+    buf_init(&detail, 0);
+    fail_sentence(&sentence, &r->trouble, r->m->config.model, STR_NONE);
+    fail_sentence(&detail, &r->trouble, r->m->config.model, r->m->host);
     e.message = sentence.err ? STR("The server is short of memory. Trying again later will help.") : buf_view(&sentence);
+    e.detail = detail.err ? STR_NONE : buf_view(&detail);
     end(r);
     sink->failed(sink, &e);
     buf_done(&sentence);
+    buf_done(&detail);
 }
 
 static void tell_done(struct model_run *r)
@@ -108,6 +203,8 @@ static void tell_done(struct model_run *r)
     struct model_sink *sink = r->sink;
     enum model_stop    stop = r->reader.dec.stop;
     struct transfer   *t = r->transfer;
+    settle_usage(r);
+    note_success(r->m);
     note(r, LOG_INFO, "model.answered", -1);
     r->transfer = NULL;
     end(r);
@@ -117,22 +214,34 @@ static void tell_done(struct model_run *r)
 
 /* --- another attempt? ------------------------------------------------------------------------------ */
 
+static int64_t up_to(int64_t ms)
+{
+    uint32_t random;
+    id_bytes(&random, sizeof random);
+    return ms > 0 ? (int64_t)(random % (uint64_t)ms) : 0;
+}
+
 /* 0.5, 1, 2 ... 8 s, each shortened by up to a quarter so that many clients do not come back together. */
 static int64_t back_off(unsigned attempt)
 {
-    uint32_t random;
-    int64_t  ms = 500;
+    int64_t ms = 500;
     while (--attempt > 0 && ms < 8000) ms *= 2;
     if (ms > 8000) ms = 8000;
-    id_bytes(&random, sizeof random);
-    return ms - (int64_t)(random % 1000) * ms / 4000;
+    return ms - up_to(ms / 4);
 }
 
-static bool may_repeat(const struct model_run *r)
+/* What the service asked for and a little more, not the same for all. */
+static int64_t wait_for(const struct model_run *r)
+{
+    int64_t after = r->trouble.after_ms;
+    return after >= 0 ? after + up_to(after / 4 + 50) : back_off(r->attempt);
+}
+
+static bool may_repeat(const struct model_run *r, int64_t wait)
 {
     const struct trouble *t = &r->trouble;
     return t->again && !r->reader.dec.parts.spoke && r->body.len && r->attempt <= r->m->config.retries
-        && t->after_ms <= (int64_t)r->m->config.wait_max_ms;
+        && t->after_ms <= (int64_t)r->m->config.wait_max_ms && (!r->another || wait <= PATIENCE_MS);
 }
 
 static void repeat_later(struct model_run *r, int64_t wait)
@@ -163,6 +272,13 @@ static bool strip_signatures(struct model_run *r)
     return true;
 }
 
+/* The service asks for a pause: calls that begin now wait for its end as well, if it is one that is slept. */
+static void hold_off(struct remote *m, int64_t after_ms)
+{
+    uint64_t until = clock_mono_ms() + (uint64_t)(after_ms > 0 ? after_ms : 0);
+    if (after_ms > 0 && after_ms <= (int64_t)m->config.wait_max_ms && until > m->not_before_ms) m->not_before_ms = until;
+}
+
 static void attempt_failed(struct model_run *r)
 {
     struct trouble *t = &r->trouble;
@@ -171,8 +287,10 @@ static void attempt_failed(struct model_run *r)
         transfer_cancel(r->transfer);
         r->transfer = NULL;
     }
+    int64_t wait = wait_for(r);
+    hold_off(r->m, t->after_ms);
     if (t->kind == FAIL_SIGNATURE && strip_signatures(r)) repeat_later(r, 0);
-    else if (may_repeat(r)) repeat_later(r, t->after_ms >= 0 ? t->after_ms : back_off(r->attempt));
+    else if (may_repeat(r, wait)) repeat_later(r, wait);
     else tell_failure(r);
 }
 
@@ -248,6 +366,48 @@ static enum fail end_to_fail(enum transfer_end end)
     return FAIL_PROTOCOL;
 }
 
+static void hide(struct buf *text, struct str secret)
+{
+    ptrdiff_t at;
+    while (secret.len >= 6 && (at = str_find(buf_view(text), secret)) >= 0) memset(text->ptr + at, '*', secret.len);
+}
+
+static bool key_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '*' || c == '.';
+}
+
+/* Words that look like a key, whoever's it is. */
+static void hide_like(struct buf *text, struct str beginning)
+{
+    ptrdiff_t at;
+    while ((at = str_find(buf_view(text), beginning)) >= 0)
+        for (size_t i = (size_t)at; i < text->len && key_char(text->ptr[i]); i++) text->ptr[i] = '*';
+}
+
+/* What a service says about a request it does not take: it names the field, and nothing else does. Cut, and without keys. */
+static void log_refusal(const struct model_run *r)
+{
+    struct buf text;
+    if (!r->error_body.len) return;
+    buf_init(&text, 0);
+    buf_str(&text, buf_view(&r->error_body));
+    for (const struct curl_slist *h = r->m->headers; h; h = h->next) {
+        struct str value = str_c(h->data), name;
+        if (!str_split(&value, ':', &name) || str_eq_nocase(name, STR("content-type")) || str_eq_nocase(name, STR("accept"))) continue;
+        value = str_trim(value);
+        if (str_starts(value, STR("Bearer "))) value = str_from(value, 7);
+        hide(&text, value);
+    }
+    hide_like(&text, STR("sk-"));
+    hide_like(&text, STR("AIza"));
+    struct str view = buf_view(&text);
+    if (!text.err)
+        log_line(LOG_WARN, "model.refused", "model", log_str(r->m->model.name), "host", log_str(r->m->host), "status", log_int(r->status),
+                 "request", r->trouble.request_id, "body", log_str(str_cut(view, utf8_cut(view, BODY_LOGGED))), NULL);
+    buf_done(&text);
+}
+
 /* An answer that is no stream: a status with or without words, or something else altogether. */
 static void read_refusal(struct model_run *r, const struct transfer_head *h)
 {
@@ -255,7 +415,9 @@ static void read_refusal(struct model_run *r, const struct transfer_head *h)
     wire_http_error(r->m->wire, upstream_scratch(r->m->up), h->status, buf_view(&r->error_body), t);
     if (h->status == 200 && h->typed && !h->event_stream && !t->word[0]) trouble_set(t, FAIL_ADDRESS);
     if (h->retry_after_ms >= 0 && t->after_ms < 0) t->after_ms = h->retry_after_ms;
-    if (h->should_retry >= 0 && t->kind != FAIL_QUOTA) t->again = h->should_retry == 1;
+    bool refused = h->status >= 400 && h->status < 500 && !t->again && t->kind != FAIL_AUTH && t->kind != FAIL_QUOTA;
+    if (refused) log_refusal(r);
+    if (h->should_retry >= 0 && t->kind != FAIL_QUOTA && t->kind != FAIL_REQUEST) t->again = h->should_retry == 1;
 }
 
 static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
@@ -317,13 +479,77 @@ static void on_wait_over(struct upstream_wait *w)
     release(r);
 }
 
-static void on_too_large(struct upstream_wait *w)
+/* Told as the provider would, but not from inside start(). */
+static void on_trouble(struct upstream_wait *w)
 {
     struct model_run *r = LIST_ITEM(w, struct model_run, wait);
     r->busy++;
     tell_failure(r);
     r->busy--;
     release(r);
+}
+
+static void fail_soon(struct model_run *r, enum fail kind, int64_t after_ms)
+{
+    trouble_init(&r->trouble);
+    trouble_set(&r->trouble, kind);
+    r->trouble.after_ms = after_ms;
+    upstream_wait_stop(&r->wait);
+    upstream_wait(r->m->up, &r->wait, 0, on_trouble);
+}
+
+/* --- the line ----------------------------------------------------------------------------------------------- */
+
+static bool has_place(const struct remote *m)
+{
+    return m->calls < m->config.concurrent && clock_mono_ms() >= m->not_before_ms;
+}
+
+static bool take_place(struct model_run *r)
+{
+    r->placed = true;
+    r->m->calls++;
+    if (r->m->failures && clock_mono_ms() >= r->m->away_until_ms) r->m->away_until_ms = clock_mono_ms() + PROBE_MS;
+    return send_request(r);
+}
+
+static void on_gate(struct upstream_wait *w) { let_in(LIST_ITEM(w, struct remote, gate)); }
+
+/* Those who wait, as far as there are places, in their order. */
+static void let_in(struct remote *m)
+{
+    uint64_t now = clock_mono_ms();
+    while (!list_empty(&m->line) && has_place(m)) {
+        struct model_run *r = LIST_ITEM(m->line.next, struct model_run, place);
+        list_remove(&r->place);
+        m->waiting--;
+        upstream_wait_stop(&r->wait);
+        if (!take_place(r)) fail_soon(r, FAIL_NOMEM, -1);
+    }
+    upstream_wait_stop(&m->gate);
+    if (!list_empty(&m->line) && now < m->not_before_ms) upstream_wait(m->up, &m->gate, m->not_before_ms - now + (uint64_t)up_to(100), on_gate);
+}
+
+static void on_waited_enough(struct upstream_wait *w)
+{
+    struct model_run *r = LIST_ITEM(w, struct model_run, wait);
+    trouble_init(&r->trouble);
+    trouble_set(&r->trouble, FAIL_BUSY);
+    on_trouble(w);
+}
+
+static void stand_in_line(struct model_run *r)
+{
+    struct remote *m = r->m;
+    if (r->another || m->waiting >= m->config.concurrent) {
+        fail_soon(r, FAIL_BUSY, -1);
+        return;
+    }
+    if (!m->waiting) log_line(LOG_WARN, "model.limit", "model", log_str(m->model.name), "calls", log_int(m->calls), "concurrent", log_int(m->config.concurrent), NULL);
+    list_add(&m->line, &r->place);
+    m->waiting++;
+    upstream_wait(m->up, &r->wait, m->config.first_byte_ms, on_waited_enough);
+    let_in(m);                                /* arms the gate, if it is that */
 }
 
 static struct model_run *start(struct model *model, const struct model_request *q, struct model_sink *sink)
@@ -333,25 +559,33 @@ static struct model_run *start(struct model *model, const struct model_request *
     if (!r) return NULL;
     r->m = m;
     r->sink = sink;
+    r->another = q->another;
+    r->began_ms = clock_mono_ms();
+    list_init(&r->place);
+    trouble_init(&r->trouble);
     reader_init(&r->reader, m->wire, upstream_scratch(m->up), sink);
     buf_init(&r->body, REQUEST_MAX);
     buf_init(&r->error_body, ERROR_BODY_MAX);
     wire_body(m->wire, &r->body, &m->config, q, &r->input_estimate);
-    if (r->body.err == ERR_FULL) {            /* told as the provider would, but not from inside start() */
-        trouble_init(&r->trouble);
-        trouble_set(&r->trouble, FAIL_TOO_LARGE);
-        upstream_wait(m->up, &r->wait, 0, on_too_large);
+    if (r->body.err == ERR_FULL) {
+        fail_soon(r, FAIL_TOO_LARGE, -1);
         return r;
     }
     buf_fit(&r->body);                        /* waits for the first word; a thousand of them may */
-    if (!r->body.err && send_request(r)) return r;
+    if (!r->body.err && (!has_place(m) || m->waiting)) {
+        stand_in_line(r);
+        return r;
+    }
+    if (!r->body.err && take_place(r)) return r;
     r->over = true;
+    leave(r);
     release(r);
     return NULL;
 }
 
 static void cancel(struct model_run *r)
 {
+    settle_usage(r);
     if (r->transfer) note(r, LOG_INFO, "model.cancelled", -1);
     end(r);
     release(r);
@@ -362,12 +596,45 @@ static void cancel(struct model_run *r)
 static void free_model(struct model *model)
 {
     struct remote *m = LIST_ITEM(model, struct remote, model);
+    list_remove(&m->node);
+    upstream_wait_stop(&m->gate);
     headers_free(m->headers);
     arena_done(&m->arena);
     mem_free(m);
 }
 
-static const struct model_ops ops = { start, cancel, free_model };
+static uint64_t away_ms(const struct model *model)
+{
+    const struct remote *m = LIST_ITEM(model, struct remote, model);
+    uint64_t now = clock_mono_ms();
+    return m->away_until_ms > now ? m->away_until_ms - now : 0;
+}
+
+static const struct model_ops ops = { start, cancel, free_model, away_ms };
+
+static void write_gauge(struct buf *out, const char *name, const char *help, size_t member)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    LIST_EACH(n, &models) {
+        const struct remote *m = LIST_ITEM(n, struct remote, node);
+        unsigned             v;
+        memcpy(&v, (const char *)m + member, sizeof v);
+        buf_printf(out, "%s{model=\"", name);
+        for (size_t i = 0; i < m->model.name.len; i++) {
+            char c = m->model.name.ptr[i];
+            if (c == '"' || c == '\\') buf_chr(out, '\\');
+            buf_chr(out, c == '\n' ? ' ' : c);
+        }
+        buf_printf(out, "\"} %u\n", v);
+    }
+}
+
+void model_metrics(struct buf *out)
+{
+    if (!models.next) return;
+    write_gauge(out, "parley_model_calls", "Calls that a model is answering", offsetof(struct remote, calls));
+    write_gauge(out, "parley_model_calls_waiting", "Calls that wait for a place", offsetof(struct remote, waiting));
+}
 
 static bool is_plain(struct str s)
 {
@@ -435,6 +702,7 @@ static void fill_defaults(struct model_config *c)
     if (!c->idle_ms) c->idle_ms = 120000;
     if (!c->total_ms) c->total_ms = 1800000;
     if (!c->response_max) c->response_max = 64u << 20;
+    if (!c->concurrent) c->concurrent = CONCURRENT;
 }
 
 static const struct jv *copy_tree(struct arena *a, const struct jv *v)
@@ -491,6 +759,9 @@ struct model *model_remote_new(struct upstream *up, const struct model_config *c
     }
     m->up = up;
     m->wire = w;
+    if (!models.next) list_init(&models);
+    list_add(&models, &m->node);
+    list_init(&m->line);
     arena_init(&m->arena, 0);
     copy_config(m, c);
     write_url(m, c->base_url);

@@ -298,16 +298,16 @@ void transfer_take_body(struct transfer *t, struct buf *out)
     buf_init(&t->body, t->body.max);
 }
 
-static bool is_sent(const struct transfer *t)
+bool transfer_sent(const struct transfer *t)
 {
     curl_off_t sent = 0;
     curl_easy_getinfo(t->job.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-    return t->began && (size_t)sent >= t->body.len;
+    return sent > 0 && (size_t)sent >= t->body.len;
 }
 
 bool transfer_forget_body(struct transfer *t)
 {
-    if (!is_sent(t)) return false;
+    if (!t->began || !transfer_sent(t)) return false;
     curl_easy_setopt(t->job.easy, CURLOPT_POSTFIELDS, "");
     buf_done(&t->body);
     return true;

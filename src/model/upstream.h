@@ -70,6 +70,7 @@ struct transfer *transfer_start(struct upstream *up, const struct transfer_reque
 /* Moves it back, for another attempt; only from this transfer's own callbacks, which must end it. Empty when it was forgotten. */
 void transfer_take_body(struct transfer *t, struct buf *out);
 bool transfer_forget_body(struct transfer *t);          /* frees it, if the server has all of it: did it? */
+bool transfer_sent(const struct transfer *t);           /* the server has all of the body */
 void transfer_cancel(struct transfer *t);
 /* No more callbacks, but the rest of the answer is read (briefly) so that the connection can be used again. */
 void transfer_drain(struct transfer *t);

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     log_level(LOG_WARN);
     if (loop_init(&loop) != OK) return 1;
     struct upstream    *up = upstream_new(&loop);
-    struct model_config c = { MODEL_DEFAULTS, .provider = str_c(provider), .model = str_c(name), .base_url = str_c(url) };
+    struct model_config c = { MODEL_DEFAULTS, .provider = str_c(provider), .model = str_c(name), .base_url = str_c(url), .concurrent = streams };
     struct model       *m = up ? model_remote_new(up, &c, &why) : NULL;
     if (!m) return 1;
 

@@ -2,7 +2,7 @@
 // tools of the browser. Every body that was sent is looked at.
 import { Chat } from './ai.mjs';
 import { check, same, settled, sound, test, until } from './lib.mjs';
-import { WIRES, keepsSecrets, mayCall, readBody, serveModel, soundBody, startUpstream, systemOf, toolNames } from './upstream.mjs';
+import { KEY, WIRES, keepsSecrets, mayCall, readBody, serveModel, soundBody, startUpstream, systemOf, toolNames } from './upstream.mjs';
 
 const SEARCH = '{{call browser_search {"query":"React 19"}}}';
 const PAY = (recipient, amount = 50) => `{{call process_payment {"amount":${amount},"currency":"USD","recipient":"${recipient}"}}}`;
@@ -171,7 +171,7 @@ test('per page model and prompt, and a list of models of which the next answers'
     check(s.payload.message.includes('The tools said'), 'the spare answers');
     await server.turn('second', { thread_id: s.thread });
     const first = await up.requests();
-    same(first.map((r) => (r.path.includes('/messages') ? 'anthropic' : 'gemini')), ['anthropic', 'gemini', 'anthropic', 'gemini', 'anthropic', 'gemini'], 'who was asked');
+    same(first.map((r) => (r.path.includes('/messages') ? 'anthropic' : 'gemini')), ['anthropic', 'gemini', 'gemini', 'gemini'], 'who was asked: the broken one is passed over for a while');
     for (const r of first) soundBodyOf(r);
     await up.forget();
     const shop = sound(await server.turn('a page', { page: 'shop' }));
@@ -180,7 +180,54 @@ test('per page model and prompt, and a list of models of which the next answers'
     check(shop.payload.message.startsWith('You said'), 'it answers');
     same(up.err, '', 'bodies the real service would refuse');
     const lines = await until(() => { const l = server.log.filter((x) => x.event === 'model.fallback'); return l.length >= 3 && l; }, 'three lines');
-    same(lines.map((l) => [l.model, l.next]), [['fallback', 'spare'], ['fallback', 'spare'], ['fallback', 'spare']]);
+    same(lines.map((l) => [l.model, l.why, l.next]), [['fallback', 'model_error', 'spare'], ['fallback', 'model_away', 'spare'], ['fallback', 'model_away', 'spare']]);
+});
+
+// --- what a failure says, and to whom ---------------------------------------------------------
+
+test('people are never told a host or port; the log names it, and what the service said about a request it refused, without keys', async (t) => {
+    const up = await startUpstream(t), where = `127.0.0.1:${up.port}`;
+    for (const wire of WIRES) {
+        const server = await serveModel(t, up, wire);
+        for (const fault of ['400', '401', '404', '429', '500', 'html', 'redirect', 'gzip', 'drop', 'quota']) {
+            const s = await server.turn(`{{scenario:${fault}}} x`), e = s.events.at(-1).data;
+            same(e.type, 'error', fault);
+            check(!s.text.includes('127.0.0.1') && !s.text.includes(String(up.port)), `${wire} ${fault}: ${e.message}`);
+        }
+        const lines = await until(() => { const l = server.log.filter((x) => x.event === 'model.failed'); return l.length >= 10 && l; }, 'the lines');
+        same([...new Set(lines.map((l) => l.host))], [where], 'the log names it');
+        const refused = server.log.find((l) => l.event === 'model.refused');
+        check(Number(refused.status) === 400 && refused.body.includes("the provider's own words") && refused.host === where, JSON.stringify(refused));
+        check(!server.err.includes('sk-secret') && !server.err.includes(KEY), 'no key in the log');
+    }
+});
+
+test('an answer that is stopped before the service counted it is charged by what was said', async (t) => {
+    for (const wire of WIRES) {
+        const up = await startUpstream(t), server = await serveModel(t, up, wire, { config: { limits: { per_principal: { tokens_per_day: 25 } } } });
+        const s = await server.say(`{{scenario:stall-late}} ${'many words '.repeat(20)}`);
+        await s.must((e) => e.data?.type === 'text_delta' && e.data.text.includes('Half'));
+        same((await server.post(`/v1/threads/${s.thread}/stop`)).json.stopped, true);
+        await s.read();
+        const line = await until(() => server.log.find((l) => l.event === 'model.cancelled'), 'the line');
+        same([line.counted_by, Number(line.output_tokens) >= 2, Number(line.input_tokens) >= 20], ['estimate', true, true], JSON.stringify(line));
+        if (wire !== 'openai') continue;                    /* the others count what they read at once: 20 */
+        same((await server.post('/v1/chat/stream', { message: 'more' })).status, 429, 'the budget of the day is used up');
+    }
+});
+
+test('calls beyond the limit of a model wait, a gauge and a line in the log tell of it', async (t) => {
+    const up = await startUpstream(t), server = await serveModel(t, up, 'openai', { model: { concurrent: 1 } });
+    const first = await server.say('{{scenario:stall-late}} hello');
+    await first.must((e) => e.data?.type === 'text_delta');
+    const second = await server.say('me too');
+    await until(async () => /parley_model_calls_waiting\{model="default"\} 1/.test((await server.get('/metrics')).text), 'one to wait');
+    check(/parley_model_calls\{model="default"\} 1/.test((await server.get('/metrics')).text), 'one is answered');
+    same((await up.requests()).length, 1, 'requests');
+    await server.post(`/v1/threads/${first.thread}/stop`);
+    await first.read();
+    same(sound(await second.read()).payload.message, 'You said: me too');
+    check(server.log.some((l) => l.event === 'model.limit' && l.model === 'default'), 'a line in the log');
 });
 
 // --- a thread stays usable, whatever is in it -----------------------------------------------

@@ -327,11 +327,12 @@ TEST(upstream_cancel_before_anything_came_is_quiet)
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
     t.run = t.model->ops->start(t.model, &q, &t.watch);
     t.model->ops->cancel(t.run);                 /* not even sent */
+    CHECK(t.trace.out.len == 0);
     t.run = t.model->ops->start(t.model, &q, &t.watch);
     for (int i = 0; i < 5; i++) uv_run(&t.loop.uv, UV_RUN_NOWAIT);
     t.model->ops->cancel(t.run);
     uv_run(&t.loop.uv, UV_RUN_NOWAIT);           /* the connection is closed at the end of the turn */
-    CHECK(upstream_active(t.up) == 0 && t.trace.out.len == 0);
+    CHECK(upstream_active(t.up) == 0 && (!t.trace.out.len || str_starts(buf_view(&t.trace.out), STR("usage "))) && t.deltas == 0);      /* what was asked is counted */
     trial_close(&t);
 }
 
@@ -481,7 +482,7 @@ TEST(upstream_a_service_that_is_not_there_is_told_as_such)
     trial_open(&t);
     t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = STR("http://127.0.0.1:1/v1"), .retries = 0 });
     ask_text(&t, "hi");
-    CHECK_STR(str_c(t.message), "There is no connection to 127.0.0.1:1. Trying again helps once it can be reached.");
+    CHECK_STR(str_c(t.message), "There is no connection to the model's service. Trying again helps once it can be reached.");
     trial_close(&t);
 }
 
@@ -534,6 +535,186 @@ TEST(upstream_a_fallback_keeps_signatures_apart)
     t.model = model_fallback_new(STR("two"), list, 2);
     ask_text(&t, "{{think}}x");
     CHECK(str_find(buf_view(&t.trace.out), STR("opaque {\"by\":\"anthropic\",\"opaque\":{\"signature\":\"c2lnLWE=\"}}")) >= 0);
+    for (int i = 0; i < 2; i++) list[i]->ops->free(list[i]);
+    trial_close(&t);
+}
+
+/* --- what is counted when the provider does not count ---------------------------------------------- */
+
+static bool told(struct trial *t, const char *line) { return str_find(buf_view(&t->trace.out), str_c(line)) >= 0; }
+
+TEST(upstream_an_answer_that_is_stopped_or_breaks_is_counted_by_what_was_sent)
+{
+    static const char text[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";                 /* 40 bytes: 10 tokens */
+    static const char *const cut[] = { "usage 20 2\n", "usage 10 2\n", "usage 20 2\n" };      /* "Half an": 7 bytes; OpenAI has not counted at all */
+    static const char *const stopped[] = { "usage 20 9\n", "usage 10 9\n", "usage 20 9\n" };  /* five of "000001 " */
+    for (size_t p = 0; p < 3; p++) {
+        struct trial t;
+        trial_open(&t);
+        t.model = make(&t, providers[p], "sc-cut", NULL);
+        ask_text(&t, text);
+        CHECK(t.trace.failed && told(&t, cut[p]));
+        trial_close(&t);
+        trial_open(&t);
+        t.model = make(&t, providers[p], "sc-pace-10000-1000", NULL);
+        t.cancel_at = 5;
+        ask_text(&t, text);
+        CHECK(told(&t, stopped[p]));
+        trial_close(&t);
+        trial_open(&t);
+        t.model = make(&t, providers[p], "sc-401", NULL);
+        ask_text(&t, text);
+        CHECK(!told(&t, "usage"));                           /* nobody pays for a refusal */
+        trial_close(&t);
+    }
+}
+
+/* --- one model, many calls ------------------------------------------------------------------------------ */
+
+struct crowd {
+    struct trial      trial;
+    struct { struct model_sink sink; struct crowd *all; struct model_run *run; bool over, failed, spoke; char code[32]; } member[8];
+    unsigned          count, over, speaking, most;
+    unsigned          order[8], spoken;
+    bool              hold;                /* nobody stops the loop before all are over */
+};
+
+#define MEMBER(s) ((__typeof__(&((struct crowd *)0)->member[0]))(void *)(s))
+static void c_text(struct model_sink *s, struct str d)
+{
+    struct crowd *c = MEMBER(s)->all;
+    if (MEMBER(s)->spoke) return;
+    MEMBER(s)->spoke = true;
+    c->order[c->spoken++] = (unsigned)(MEMBER(s) - c->member);
+    if (++c->speaking > c->most) c->most = c->speaking;
+}
+static void c_str(struct model_sink *s, struct str d) { }
+static void c_call(struct model_sink *s, struct str id, struct str name) { }
+static void c_call_end(struct model_sink *s) { }
+static void c_usage(struct model_sink *s, int64_t in, int64_t out) { }
+static void c_over(struct crowd *c) { if (++c->over == c->count) loop_stop(&c->trial.loop); }
+static void c_done(struct model_sink *s, enum model_stop stop)
+{
+    MEMBER(s)->over = true;
+    if (MEMBER(s)->spoke) MEMBER(s)->all->speaking--;
+    c_over(MEMBER(s)->all);
+}
+static void c_failed(struct model_sink *s, const struct model_error *e)
+{
+    MEMBER(s)->over = MEMBER(s)->failed = true;
+    snprintf(MEMBER(s)->code, sizeof MEMBER(s)->code, "%s", e->code);
+    c_over(MEMBER(s)->all);
+}
+
+static void crowd_ask(struct crowd *c, unsigned count)
+{
+    struct msg_part part = { .type = PART_TEXT, .text = STR("hi") };
+    struct msg      msg = { MSG_USER, &part, 1 };
+    c->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        c->member[i].sink = (struct model_sink){ c_text, c_str, c_str, c_call, c_str, c_call_end, c_usage, c_done, c_failed };
+        c->member[i].all = c;
+        c->member[i].run = c->trial.model->ops->start(c->trial.model, &(struct model_request){ .msgs = &msg, .msg_count = 1 }, &c->member[i].sink);
+        REQUIRE(c->member[i].run);
+    }
+}
+
+static void crowd_wait(struct crowd *c)
+{
+    loop_timer_set(&c->trial.patience, PATIENCE_MS);
+    loop_run(&c->trial.loop);
+    CHECK(!c->trial.hung);
+}
+
+static int64_t gauge(const char *name)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    model_metrics(&b);
+    ptrdiff_t at = str_find(buf_view(&b), str_c(name));
+    int64_t   n = at < 0 ? -1 : atoll(b.ptr + at + strlen(name));
+    buf_done(&b);
+    return n;
+}
+
+TEST(upstream_calls_beyond_the_limit_wait_in_order_and_are_all_answered)
+{
+    static struct crowd c;
+    memset(&c, 0, sizeof c);
+    trial_open(&c.trial);
+    c.trial.model = make(&c.trial, "openai", "sc-pace-20-1000", &(struct model_config){ .concurrent = 3, .first_byte_ms = 10000 });
+    crowd_ask(&c, 6);
+    CHECK(gauge("parley_model_calls{model=\"sc-pace-20-1000\"} ") == 3 && gauge("parley_model_calls_waiting{model=\"sc-pace-20-1000\"} ") == 3);
+    crowd_wait(&c);
+    for (unsigned i = 0; i < 6; i++) CHECK(!c.member[i].failed);
+    for (unsigned i = 3; i < 6; i++) CHECK(c.order[i] == i);
+    CHECK(c.most <= 3 && gauge("parley_model_calls{model=\"sc-pace-20-1000\"} ") == 0);
+    trial_close(&c.trial);
+}
+
+TEST(upstream_a_hanging_model_turns_away_whom_it_has_no_room_for_and_a_place_that_is_left_is_taken)
+{
+    static struct crowd c;
+    memset(&c, 0, sizeof c);
+    trial_open(&c.trial);
+    c.trial.model = make(&c.trial, "openai", "sc-silent", &(struct model_config){ .concurrent = 2, .first_byte_ms = 10000 });
+    crowd_ask(&c, 5);                                          /* 2 are asked, 2 wait, 1 is told so */
+    c.over = 4;
+    crowd_wait(&c);
+    CHECK(c.member[4].failed && !strcmp(c.member[4].code, "model_busy") && !c.member[3].over);
+    c.trial.model->ops->cancel(c.member[0].run);
+    c.trial.model->ops->cancel(c.member[3].run);
+    CHECK(gauge("parley_model_calls{model=\"sc-silent\"} ") == 2 && gauge("parley_model_calls_waiting{model=\"sc-silent\"} ") == 0);
+    c.trial.model->ops->cancel(c.member[1].run);
+    c.trial.model->ops->cancel(c.member[2].run);
+    CHECK(gauge("parley_model_calls{model=\"sc-silent\"} ") == 0);
+    trial_close(&c.trial);
+
+    memset(&c, 0, sizeof c);
+    trial_open(&c.trial);
+    c.trial.model = make(&c.trial, "openai", "sc-silent", &(struct model_config){ .concurrent = 1, .first_byte_ms = 300, .retries = 0 });
+    crowd_ask(&c, 2);                                          /* nobody waits for ever */
+    crowd_wait(&c);
+    CHECK(c.member[0].failed && c.member[1].failed);
+    trial_close(&c.trial);
+}
+
+/* --- a list passes over what is away ---------------------------------------------------------------------- */
+
+static unsigned asked(const char *what)
+{
+    struct buf b;
+    unsigned   n = 0;
+    buf_init(&b, 0);
+    service_get("GET /requests", &b);
+    for (struct str rest = buf_view(&b); str_find(rest, str_c(what)) >= 0; n++) rest = str_from(rest, (size_t)str_find(rest, str_c(what)) + strlen(what));
+    buf_done(&b);
+    return n;
+}
+
+TEST(upstream_a_model_that_asked_for_a_pause_is_not_waited_for_when_there_is_another)
+{
+    struct trial  t;
+    struct model *list[2];
+    struct buf    b;
+    trial_open(&t);
+    buf_init(&b, 0);
+    service_get("DELETE /requests", &b);
+    buf_done(&b);
+    struct model_config patient = { .retries = 2, .first_byte_ms = 5000 };
+    list[0] = make(&t, "anthropic", "sc-429-pause", &patient);        /* retry-after: 20 */
+    list[1] = make(&t, "gemini", "m", &patient);
+    t.model = model_fallback_new(STR("two"), list, 2);
+    for (int i = 0; i < 3; i++) {
+        ask_text(&t, "hi");
+        CHECK(!t.trace.failed);
+        again(&t);
+    }
+    CHECK(asked("sc-429-pause") == 1 && asked("models/m:") == 3);
+    uint64_t away = list[0]->ops->away_ms(list[0]);
+    CHECK(away > 10000 && away <= 20000 && list[1]->ops->away_ms(list[1]) == 0);
+    t.model->ops->free(t.model);
+    t.model = NULL;
     for (int i = 0; i < 2; i++) list[i]->ops->free(list[i]);
     trial_close(&t);
 }

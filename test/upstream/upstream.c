@@ -161,6 +161,7 @@ static const char *pick(struct client *c, const char *a, const char *o, const ch
 
 static void f_429(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 0\r\n", ""); }
 static void f_429_long(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 3600\r\n", ""); }
+static void f_429_pause(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 20\r\n", ""); }
 static void f_429_ms(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after-ms: 30\r\n", ""); }
 static void f_quota(struct client *c)
 {
@@ -316,7 +317,7 @@ static void f_longline(struct client *c)
 }
 
 static const struct fault { const char *word; void (*answer)(struct client *c); } faults[] = {
-    { "429", f_429 }, { "429-long", f_429_long }, { "429-ms", f_429_ms }, { "quota", f_quota }, { "500", f_500 }, { "500-no", f_500_no },
+    { "429", f_429 }, { "429-long", f_429_long }, { "429-pause", f_429_pause }, { "429-ms", f_429_ms }, { "quota", f_quota }, { "500", f_500 }, { "500-no", f_500_no },
     { "529", f_529 }, { "400", f_400 }, { "401", f_401 }, { "404", f_404 }, { "redirect", f_redirect }, { "html", f_html },
     { "gzip", f_gzip }, { "silent", f_silent }, { "drop", f_drop }, { "empty", f_empty }, { "stall", f_stall }, { "stall-late", f_stall_late },
     { "error", f_error }, { "error-early", f_error_early }, { "badjson", f_badjson }, { "badjson-early", f_badjson_early }, { "eof", f_eof },
