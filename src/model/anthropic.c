@@ -347,6 +347,13 @@ static enum part_kind block_kind(struct str type)
     return PK_HIDDEN;
 }
 
+/* {} and "" stand for what is still to come; anything else is the input, also what no input should be. */
+static bool has_input(const struct jv *v)
+{
+    if (!v || v->type == JSON_NULL) return false;
+    return v->type == JSON_OBJECT ? v->count > 0 : v->type != JSON_STRING || v->str.len > 0;
+}
+
 static void block_start(struct decoder *d, int64_t index, const struct jv *block)
 {
     const struct jv *input = jv_get(block, "input");
@@ -367,7 +374,7 @@ static void block_start(struct decoder *d, int64_t index, const struct jv *block
         return;
     case PK_CALL:
         parts_call(&d->parts, part, jv_str_at(block, "id"), jv_str_at(block, "name"));
-        if (jv_is(input, JSON_OBJECT) && input->count) parts_delta(&d->parts, part, input->raw);
+        if (has_input(input)) parts_delta(&d->parts, part, input->raw);
         return;
     case PK_HIDDEN:    buf_str(&part->opaque, block->raw); return;
     }
@@ -496,6 +503,7 @@ static void event(struct decoder *d, struct str name, struct str data)
         return;
     }
     if (!e.type.len) e.type = name;
+    if (d->stopped && str_starts(e.type, STR("content_block"))) return;      /* after the stop only the counts matter */
     if (str_is(e.type, "content_block_delta")) block_delta(d, e.index, e.delta);
     else if (str_is(e.type, "content_block_start")) block_start(d, e.index, tree(d, e.block));
     else if (str_is(e.type, "content_block_stop")) block_stop(d, e.index);

@@ -470,13 +470,13 @@ static void take_text(struct decoder *d, const struct jv *raw, struct str text)
     enum part_kind kind = jv_true(jv_get(raw, "thought")) ? PK_REASONING : PK_TEXT;
     struct str     signature = jv_str_at(raw, "thoughtSignature");
     struct part   *last = parts_last(&d->parts);
-    bool           goes_on = last && last->kind == kind;
+    bool           goes_on = last && last->kind == kind && !last->closed;
     int64_t        at = goes_on ? (int64_t)last->len : 0;
 
     parts_say(&d->parts, kind, text);
     if (!signature.len) return;
     last = parts_last(&d->parts);
-    if (!last || last->kind != kind) {
+    if (!last || last->kind != kind || last->closed) {
         keep_part(d, raw);                    /* an empty text that only carries the signature */
         return;
     }
@@ -525,8 +525,8 @@ static void add_args(struct decoder *d, const struct jv *pairs)
 static void close_call(struct decoder *d, struct part *part, const struct jv *args)
 {
     struct buf out;
-    if (jv_is(args, JSON_OBJECT)) {
-        parts_delta(&d->parts, part, args->raw);
+    if (args && args->type != JSON_NULL) {
+        parts_delta(&d->parts, part, args->raw);      /* an object, or what the judge shall see */
     } else if (d->u.gemini.args) {
         buf_init(&out, PARTS_INPUT_MAX);
         gemini_args_write(d->u.gemini.args, &out);
@@ -619,7 +619,7 @@ static void event(struct decoder *d, struct str name, struct str data)
     if (!d->stopped && jv_is(parts, JSON_ARRAY))
         JV_EACH(part, parts) if (d->trouble.kind == FAIL_NONE && !d->parts.err) take_part(d, part);
     if (d->trouble.kind != FAIL_NONE) return;
-    take_finish(d, jv_str_at(candidate, "finishReason"), jv_str_at(candidate, "finishMessage"));
+    if (!d->stopped) take_finish(d, jv_str_at(candidate, "finishReason"), jv_str_at(candidate, "finishMessage"));
     if (!candidate) {
         struct str blocked = jv_str_at(jv_get(v, "promptFeedback"), "blockReason");
         if (blocked.len) decoder_stop(d, STOP_REFUSAL);

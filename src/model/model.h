@@ -67,8 +67,9 @@ struct model_error {
 
 /* Parts come one after another: a new text, reasoning or call closes the one
  * before it. Adapters whose wire interleaves parallel calls hold the later ones back.
- * An empty delta opens a part too: a reasoning part may consist of nothing but opaque
- * JSON (a thought the provider keeps to itself) and is then nothing to show. */
+ * No delta is empty, but for one case: an empty reasoning delta opens a part that will have no words at all, and the
+ * next call is its opaque(): JSON that the provider wants back, such as a thought it keeps to itself. There is nothing of it to show.
+ * A call's input is what the model sent, whatever that is. */
 struct model_sink {
     void (*text)(struct model_sink *s, struct str delta);
     void (*reasoning)(struct model_sink *s, struct str delta);

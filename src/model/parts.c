@@ -75,6 +75,10 @@ struct part *parts_find(struct parts *p, int64_t key)
 static void begin_call(struct parts *p, struct part *part)
 {
     if (part->begun || !part->name.len || p->dead) return;
+    if (p->calls == PARTS_CALLS_MAX) {
+        if (!p->err) p->err = ERR_FULL;
+        return;
+    }
     part->begun = p->spoke = true;
     p->calls++;
     p->sink->call(p->sink, part->has_id ? buf_view(&part->id) : STR_NONE, buf_view(&part->name));

@@ -19,6 +19,7 @@
 
 #define PARTS_INPUT_MAX (4u << 20)      /* one call's input, and what is held back of one part */
 #define PARTS_OPEN_MAX  256             /* parts open at once: more is not a model speaking */
+#define PARTS_CALLS_MAX 256             /* calls in one answer */
 
 enum part_kind {
     PK_TEXT, PK_REASONING, PK_CALL,
