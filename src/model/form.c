@@ -202,9 +202,9 @@ static bool is_described(struct work *k, const struct sources *s, struct str key
 /* A property with all the forms that the sources from `first` on give it. */
 static void write_property(struct work *k, const struct sources *s, size_t first, struct str key, unsigned depth)
 {
-    const struct jv *forms[CHOICES_MAX];
+    const struct jv *forms[CHOICES_MAX + 1];
     size_t           n = 0;
-    for (size_t i = first; i < s->count && n < CHOICES_MAX; i++) {
+    for (size_t i = first; i < s->count && n <= CHOICES_MAX; i++) {
         const struct jv *p = property(k, s->at[i], key);
         bool             known = !p;
         for (size_t j = 0; j < n && !known; j++) known = str_eq(forms[j]->raw, p->raw);
@@ -213,6 +213,10 @@ static void write_property(struct work *k, const struct sources *s, size_t first
     jw_key_str(k->w, key);
     if (n == 1) {
         write_schema(k, forms[0], depth + 1);
+        return;
+    }
+    if (n > CHOICES_MAX) {
+        jw_raw(k->w, STR("{}"));
         return;
     }
     jw_obj(k->w);
@@ -309,21 +313,12 @@ static void write_types(struct work *k, const struct jv *v)
 
 static bool is_simple(const struct jv *v) { return v->type == JSON_STRING || v->type == JSON_NUMBER; }
 
-/* Providers with a list of keywords take words and numbers here, and nothing else. */
+/* Providers with a list of keywords take words and numbers here, and nothing else: a list with others would forbid those. */
 static void write_choices(struct work *k, const struct jv *list)
 {
-    bool open = false;
-    if (!k->f->keywords) {
-        jw_kraw(k->w, "enum", list->raw);
-        return;
-    }
-    JV_EACH(v, list) {
-        if (!is_simple(v)) continue;
-        if (!open) jw_key(k->w, "enum"), jw_arr(k->w);
-        open = true;
-        jw_raw(k->w, v->raw);
-    }
-    if (open) jw_end_arr(k->w);
+    bool simple = true;
+    JV_EACH(v, list) simple &= is_simple(v);
+    if (simple || !k->f->keywords) jw_kraw(k->w, "enum", list->raw);
 }
 
 static void write_schemas(struct work *k, const struct jv *list, unsigned depth)

@@ -7,8 +7,8 @@
  * Below that, keywords whose value has the wrong form are left out, names in `required` are ones that are described, and each
  * provider's own rules hold (the members of struct form).
  *
- * What goes out may allow more than the original, never less: the original stays what
- * calls are checked against. Pure, and bounded: what is nested deeper than FORM_DEPTH or lies beyond
+ * What goes out is meant to allow more than the original, not less (but for properties that are left out for size, and Gemini's
+ * functions without any property, which are listed without parameters): the original stays what calls are checked against. Pure, and bounded: what is nested deeper than FORM_DEPTH or lies beyond
  * FORM_BYTES goes out as {} (anything).
  */
 #ifndef PARLEY_FORM_H

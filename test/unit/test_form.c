@@ -50,7 +50,8 @@ static const char *const rows[][4] = {
     /* what Gemini does not know */
     { "{\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\",\"format\":\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]},\"d\":{\"format\":\"date-time\"}}}",
       OBJECT(",\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\",\"format\":\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]},\"d\":{\"format\":\"date-time\"}}"), NULL,
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"e\":{\"enum\":[\"x\",1]},\"d\":{\"format\":\"date-time\"}}") },
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"e\":{},\"d\":{\"format\":\"date-time\"}}") },
+    { "{\"properties\":{\"e\":{\"enum\":[\"x\",1]}}}", OBJECT(",\"properties\":{\"e\":{\"enum\":[\"x\",1]}}") },
     { "{\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{\"y\":{}},\"required\":[\"y\"]}]}}}",
       OBJECT(",\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{\"y\":{}},\"required\":[\"y\"]}]}}"), NULL,
       OBJECT(",\"properties\":{\"p\":{\"properties\":{\"x\":{},\"y\":{}},\"required\":[\"y\"]}}") },
