@@ -285,7 +285,7 @@ static void heard(struct children *c, const struct keeper_msg *m, size_t len)
     if (m->kind == KEEPER_READY && len == sizeof *m + sizeof c->caps) memcpy(&c->caps, m + 1, sizeof c->caps);
     if (m->kind != KEEPER_EXITED && m->kind != KEEPER_GONE) return;
     if (!(ch = find(c, m->id))) return;
-    child_exited(ch, m->kind == KEEPER_EXITED ? m->status : m->status == -1 ? CHILD_NOT_STARTED : CHILD_LOST);
+    child_exited(ch, m->status == -1 ? CHILD_NOT_STARTED : m->kind == KEEPER_EXITED ? m->status : CHILD_LOST);
 }
 
 /* At most 64 messages per turn: a thousand endings at once must not hold the loop. */

@@ -44,7 +44,7 @@ struct child_spec {
     struct sandbox_limits limits;
 };
 
-#define CHILD_NOT_STARTED (-1)   /* in place of a wait status */
+#define CHILD_NOT_STARTED (-1)   /* in place of a wait status: the program certainly never began */
 #define CHILD_LOST        (-2)
 
 struct child {

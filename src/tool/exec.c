@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/log.h"
+#include "base/jsonw.h"
 #include "tool/exec_int.h"
 #include "tool/exec_out.h"
 #include "tool/policy.h"
@@ -40,43 +40,37 @@ struct exec_job {
 
 /* --- the result --------------------------------------------------------------------- */
 
-static bool never_ran(const struct exec_job *x, int status)
-{
-    if (status == CHILD_NOT_STARTED) return true;
-    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) >= 126 && x->heard == 0;
-}
-
-static enum tool_outcome without_end(struct exec_job *x, int status, struct buf *text)
+static void why_it_ended(struct exec_job *x, int status, struct buf *text)
 {
     switch (x->reason) {
-    case CANCELLED: return policy_stopped(x->job->tool, !never_ran(x, status), text);
-    case TIMEOUT:
-        buf_printf(text, "It did not finish within %g s and was ended. Whether it had an effect is not known.",
-                   x->job->tool->timeout_ms / 1000.0);
-        return TOOL_UNKNOWN;
-    case OUTPUT:
-        buf_printf(text, "It wrote more than %zu bytes and was ended. Whether it had an effect is not known.",
-                   x->tool->output_max);
-        return TOOL_UNKNOWN;
+    case TIMEOUT: buf_printf(text, "It did not finish within %g s and was ended.", x->job->tool->timeout_ms / 1000.0); return;
+    case OUTPUT:  buf_printf(text, "It wrote more than %zu bytes and was ended.", x->tool->output_max); return;
+    case CANCELLED:
     case BY_ITSELF: break;
-    }
-    if (never_ran(x, status)) {
-        buf_lit(text, "It could not be started.");
-        return TOOL_FAILED;
-    }
-    if (status == CHILD_LOST || WIFSIGNALED(status)) {
-        buf_lit(text, "It ended before it gave a result (");
-        child_status_text(status, text);
-        buf_lit(text, "). Whether it had an effect is not known.");
-        return TOOL_UNKNOWN;
     }
     if (x->out.bad > 0) {
         buf_lit(text, "Its answer is not JSON lines: ");
         buf_str(text, buf_view(&x->out.complaint));
     } else buf_lit(text, "It ended without a result");
-    if (WEXITSTATUS(status) != 0) buf_printf(text, " (exit status %d)", WEXITSTATUS(status));
+    if (status != 0) {
+        buf_lit(text, " (");
+        child_status_text(status, text);
+        buf_chr(text, ')');
+    }
     buf_chr(text, '.');
-    return TOOL_FAILED;
+}
+
+/* It said neither a result nor an error. */
+static enum tool_outcome without_end(struct exec_job *x, int status, struct buf *text)
+{
+    if (x->reason == CANCELLED) return policy_stopped(x->job->tool, status != CHILD_NOT_STARTED, text);
+    if (status == CHILD_NOT_STARTED) {
+        buf_lit(text, "It could not be started.");
+        return TOOL_FAILED;
+    }
+    why_it_ended(x, status, text);
+    buf_lit(text, " Whether it had an effect is not known.");
+    return TOOL_UNKNOWN;
 }
 
 static enum tool_outcome say(struct exec_job *x, int status, struct buf *text)
@@ -98,6 +92,7 @@ static void note(struct exec_job *x, int status, struct buf *out)
 {
     tail_text(&x->err, out);
     if (x->out.end == EXEC_NO_END) return;
+    if (x->out.ends > 1) buf_lit(out, "\nIt said more than one result or error; the first result counts, else the first error.");
     if (x->out.bad > 0) buf_printf(out, "\n%u of its lines could not be read; " STR_FMT, x->out.bad,
                                    STR_ARG(buf_view(&x->out.complaint)));
     if (x->reason == BY_ITSELF && status > 0 && x->phase < TERM) {
@@ -212,16 +207,18 @@ static enum err start_child(struct exec_job *x)
 {
     struct exec_tool *t = x->tool;
     const char       *envp[EXEC_ENV_MAX + 3];
-    char              call[sizeof "PARLEY_CALL_ID=" + 256];
+    char              call[sizeof "PARLEY_CALL_ID=" + 256], name[sizeof "PARLEY_TOOL=" + 256];
     size_t            n = 0;
     struct child_spec spec = {
         .program = t->program, .argv = t->argv, .envp = envp, .cwd = t->cwd,
         .sandbox = true, .network = t->network, .read = t->read, .limits = t->limits,
     };
 
-    for (; t->envp[n]; n++) envp[n] = t->envp[n];
     snprintf(call, sizeof call, "PARLEY_CALL_ID=" STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
+    snprintf(name, sizeof name, "PARLEY_TOOL=" STR_FMT, STR_ARG(str_cut(x->job->tool->name, 255)));
     envp[n++] = call;
+    envp[n++] = name;
+    for (size_t i = 0; t->envp[i]; i++) envp[n++] = t->envp[i];
     envp[n] = NULL;
     x->child.on_out = on_out;
     x->child.on_err = on_err;
@@ -229,16 +226,30 @@ static enum err start_child(struct exec_job *x)
     return child_start(t->children, &x->child, &spec);
 }
 
+/* The arguments on one line, whatever the model's spelling: `read line` in a shell is a whole reader then. */
+static enum err make_input(struct buf *b, const struct tool_job *job)
+{
+    struct jsonw w;
+
+    buf_init(b, 0);
+    jsonw_init(&w, b);
+    jw_jv(&w, job->args);
+    buf_chr(b, '\n');
+    return b->err;
+}
+
 static enum err start(struct tool *t, struct tool_job *job)
 {
     struct exec_tool *tool = t->ctx;
     struct exec_job  *x = mem_alloc(sizeof *x);
+    struct buf        input;
     enum err          e;
 
     if (!x) return ERR_NOMEM;
     x->job = job;
     x->tool = tool;
-    if ((e = start_child(x)) != OK) {
+    if ((e = make_input(&input, job)) != OK || (e = start_child(x)) != OK) {
+        buf_done(&input);
         mem_free(x);
         return e;
     }
@@ -249,9 +260,9 @@ static enum err start(struct tool *t, struct tool_job *job)
     pace_init(&x->pace, tool->loop, job);
     loop_timer_init(tool->loop, &x->clock, on_clock);
     loop_timer_set(&x->clock, t->timeout_ms);
-    child_write(&x->child, job->input);
-    child_write(&x->child, STR("\n"));
+    child_write(&x->child, buf_view(&input));
     child_close_in(&x->child);
+    buf_done(&input);
     return OK;
 }
 

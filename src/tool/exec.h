@@ -4,7 +4,7 @@
  *              "read":["/data/prices"], "limits":{"output":1048576,"memory":1073741824,"processes":64,
  *              "files":256,"file_size":268435456}}
  *
- * stdin     the arguments, one JSON object and a newline, then the end
+ * stdin     the arguments, one JSON object on one line without blanks between its parts, then the end
  * stdout    see exec_out.h
  * stderr    its last 8 KiB are shown on the card, never to the model
  * environment  PATH, LANG, PARLEY_CALL_ID (the idempotency key), PARLEY_TOOL,
@@ -14,10 +14,10 @@
  *           files named in `command` (a file directly in the server's own directory:
  *           only itself), and `read`
  *
- * Outcomes: a result line is TOOL_DONE, an error line, a non-zero exit or words that are no
- * JSON lines are TOOL_FAILED; a program that was killed (time, output, a crash)
- * before it said anything is TOOL_UNKNOWN, because it may have paid already;
- * stopped by a person: policy_stopped().
+ * Outcomes (docs/outcomes.md): a result line is TOOL_DONE; an error line, or a program that
+ * certainly never began, is TOOL_FAILED; every other end, by itself or not, is
+ * TOOL_UNKNOWN, because it may have paid already, also for idempotent tools: what may be repeated is
+ * decided elsewhere. Stopped by a person: policy_stopped().
  * Whoever says a result and stays is given two seconds.
  */
 #ifndef PARLEY_EXEC_H

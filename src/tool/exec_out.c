@@ -10,7 +10,7 @@
 void exec_out_init(struct exec_out *o, size_t max)
 {
     o->end = EXEC_NO_END;
-    o->lines = o->bad = 0;
+    o->lines = o->bad = o->ends = 0;
     buf_init(&o->value, max);
     buf_init(&o->complaint, 1024);
     buf_init(&o->line, max);
@@ -35,6 +35,8 @@ static void complain(struct exec_out *o, struct str line, const char *why)
 
 static void take_result(struct exec_out *o, const struct jv *v)
 {
+    o->ends++;
+    if (o->end == EXEC_RESULT) return;
     o->end = EXEC_RESULT;
     buf_clear(&o->value);
     buf_str(&o->value, v->raw);
@@ -42,6 +44,8 @@ static void take_result(struct exec_out *o, const struct jv *v)
 
 static void take_error(struct exec_out *o, const struct jv *v)
 {
+    o->ends++;
+    if (o->end != EXEC_NO_END) return;
     o->end = EXEC_ERROR;
     buf_clear(&o->value);
     if (v->type == JSON_STRING) text_clean(&o->value, v->str, v->str.len);

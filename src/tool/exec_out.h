@@ -1,10 +1,11 @@
 /* exec_out.h -- what a subprocess says on stdout, read line by line. Pure: no I/O, no clock.
  *
  * Each line is a JSON object. Progress: {"progress":0.5,"stage":"…","message":"…","data":…},
- * every member optional. The end: {"result":…} or {"error":"…"}; the last one
- * counts. Lines that are neither are counted and remembered (the first of them), not fatal by
- * themselves: a tool that gives a result has given it. An unfinished last line
- * is read like any other.
+ * every member optional. The end: {"result":…} or {"error":"…"}. A result is
+ * the last word: whatever is said before or after it, it happened, and nobody may be told
+ * that it failed. An error counts when there is no result; of several the first.
+ * Lines that are neither are counted and remembered (the first of them), not fatal by
+ * themselves. An unfinished last line is read like any other.
  */
 #ifndef PARLEY_EXEC_OUT_H
 #define PARLEY_EXEC_OUT_H
@@ -19,6 +20,7 @@ struct exec_out {
     enum exec_end end;
     struct buf    value;          /* the result as JSON, or the error's words */
     unsigned      lines, bad;     /* lines seen, lines that were not what they should be */
+    unsigned      ends;           /* results and errors together: one, of a tool that is clear */
     struct buf    complaint;      /* about the first bad line: "line 3 is not JSON: …" */
     /* private */
     struct buf    line;

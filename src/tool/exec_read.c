@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tool/exec_int.h"
-#include "tool/text.h"
 
 #define MIB (1024u * 1024u)
 
@@ -122,11 +121,12 @@ static enum err read_env(struct reader *r, const struct jv *v)
 
     if (v && !jv_is(v, JSON_OBJECT)) return bad(r, "\"env\" must be an object such as {\"KEY\":\"env:PAY_KEY\"}");
     JV_EACH(item, v) {
-        struct str value;
         if (!jv_is(item, JSON_STRING)) return bad(r, "\"env\" must have texts as values");
-        value = text_secret(r->arena, item->str, r->why);
-        if (!value.ptr) return ERR_NOT_FOUND;
-        if ((e = add_env(r, item->key, value)) != OK) return e;
+        if (str_is(item->key, "PARLEY_CALL_ID") || str_is(item->key, "PARLEY_TOOL")) {
+            buf_printf(r->why, "\"env\" cannot set " STR_FMT ": its value is the call's", STR_ARG(item->key));
+            return ERR_TYPE;
+        }
+        if ((e = add_env(r, item->key, item->str)) != OK) return e;
     }
     if (!jv_get(v, "PATH") && (e = add_env(r, STR("PATH"), str_c(path ? path : "/usr/local/bin:/usr/bin:/bin"))) != OK) return e;
     if (!jv_get(v, "LANG") && (e = add_env(r, STR("LANG"), str_c(lang ? lang : "C.UTF-8"))) != OK) return e;

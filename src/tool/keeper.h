@@ -42,7 +42,7 @@ enum keeper_kind {
     KEEPER_TERM,       /* server: SIGTERM to everything that came of it */
     KEEPER_KILL,       /* server: SIGKILL */
     KEEPER_READY,      /* keeper: struct sandbox_caps follows */
-    KEEPER_EXITED,     /* minder: `status` as of waitpid; all of it is dead */
+    KEEPER_EXITED,     /* minder: `status` as of waitpid, -1: the program never began; all of it is dead */
     KEEPER_GONE,       /* keeper: the minder is gone too. status -1: it could not be started */
 };
 

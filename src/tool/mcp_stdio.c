@@ -257,7 +257,7 @@ static enum err read_env(struct mcp *m, struct stdio *s, const struct jv *env, s
         if (v && !jv_get(env, kept[i]) && add_env(m, s, str_c(kept[i]), str_c(v)) != OK) return ERR_TYPE;
     }
     JV_EACH(item, env) {
-        struct str value = jv_is(item, JSON_STRING) ? text_secret(&m->config, item->str, why) : STR_NONE;
+        struct str value = jv_is(item, JSON_STRING) ? item->str : STR_NONE;
         if (!value.ptr || add_env(m, s, item->key, value) != OK) {
             if (why->len == 0) buf_printf(why, "\"env\" has a wrong value for " STR_FMT, STR_ARG(item->key));
             return ERR_TYPE;

@@ -31,6 +31,7 @@ struct minder {
     int   status;
     bool  child_ended;
     int   socket;
+    int   began;         /* its other end closes by itself when the program begins; a byte says that it never will */
 };
 
 /* --- the work directory -------------------------------------------------------- */
@@ -59,10 +60,14 @@ void remove_tree(const char *path) { remove_in(AT_FDCWD, path, 0); }
 
 /* --- the child, up to its exec ----------------------------------------------------- */
 
+#define BEGAN_FD 3       /* in the child, up to its exec */
+
+/* The exit status proves nothing: a shell says 127 after it has paid, too. */
 _Noreturn static void cannot(const char *what, const char *name)
 {
     dprintf(2, "cannot start %s: %s: %s\n", name, what, strerror(errno));
-    _exit(errno == ENOENT ? 127 : 126);
+    (void)!write(BEGAN_FD, "", 1);
+    _exit(127);
 }
 
 static void plain_signals(void)
@@ -74,14 +79,15 @@ static void plain_signals(void)
 }
 
 /* The three pipes become 0, 1, 2. They may lie there already in another order, so all move out of the way first. */
-static void take_stdio(const int fds[3])
+static void take_stdio(const int fds[3], int began)
 {
-    int high[3];
-    for (int i = 0; i < 3; i++) high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
-    for (int i = 0; i < 3; i++)
-        if (high[i] < 0 || dup2(high[i], i) < 0) _exit(126);
-    (void)syscall(SYS_close_range, 3u, ~0u, 0u);
-    for (int i = 3; i < 256; i++) close(i);      /* where the kernel has no close_range */
+    const int from[4] = { fds[0], fds[1], fds[2], began };
+    int       high[4];
+    for (int i = 0; i < 4; i++) high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 10);
+    for (int i = 0; i < 4; i++)
+        if (high[i] < 0 || dup3(high[i], i, i == BEGAN_FD ? O_CLOEXEC : 0) < 0) _exit(126);
+    (void)syscall(SYS_close_range, BEGAN_FD + 1u, ~0u, 0u);
+    for (int i = BEGAN_FD + 1; i < 256; i++) close(i);      /* where the kernel has no close_range */
 }
 
 static const char *find_env(char **envp, const char *name)
@@ -103,7 +109,7 @@ static void add_env(char **envp, const char *name, const char *value)
     envp[i] = text[n++];
 }
 
-_Noreturn static void become(const struct sandbox_caps *caps, struct keeper_order *o)
+_Noreturn static void become(const struct sandbox_caps *caps, struct keeper_order *o, int began)
 {
     const char *step = "";
     struct sandbox_spec spec = {
@@ -113,7 +119,7 @@ _Noreturn static void become(const struct sandbox_caps *caps, struct keeper_orde
 
     setsid();
     plain_signals();
-    take_stdio(o->fds);
+    take_stdio(o->fds, began);
     if (o->cwd[0] && chdir(o->cwd)) cannot(o->cwd, o->argv[0]);
     if (o->work) {
         add_env(o->envp, "HOME", o->work);
@@ -219,6 +225,13 @@ static void watch(struct minder *m, int signals)
     }
 }
 
+/* Asked when the child is gone. One that was killed on its way to the program counts as begun: nobody can tell. */
+static bool never_began(const struct minder *m)
+{
+    char c;
+    return m->child < 0 || read(m->began, &c, 1) == 1;
+}
+
 /* The one mapping an ordinary user may make: himself. Should it fail, the exec will. */
 static void map_user(const struct keeper_order *o)
 {
@@ -237,20 +250,24 @@ static void map_user(const struct keeper_order *o)
 
 _Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket)
 {
-    struct minder m = { .init = caps->pidns && o->start->sandbox, .socket = socket, .status = -1 };
-    int           signals = open_signals();
+    struct minder m = { .init = caps->pidns && o->start->sandbox, .socket = socket, .child = -1 };
+    int           signals = open_signals(), began[2];
 
     prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (m.init && caps->pidns == PIDNS_USER) map_user(o);
-    m.child = fork();
-    if (m.child == 0) become(caps, o);
+    if (pipe2(began, O_CLOEXEC | O_NONBLOCK) == 0) {
+        m.began = began[0];
+        m.child = fork();
+        if (m.child == 0) become(caps, o, began[1]);
+        close(began[1]);
+    }
     for (int i = 0; i < 3; i++) close(o->fds[i]);
     if (m.child > 0) {
         watch(&m, signals);
         kill_all(&m);
     }
-    struct keeper_msg told = { .id = o->start->msg.id, .kind = KEEPER_EXITED, .status = m.status };
+    struct keeper_msg told = { .id = o->start->msg.id, .kind = KEEPER_EXITED, .status = never_began(&m) ? -1 : m.status };
     (void)send(socket, &told, sizeof told, MSG_NOSIGNAL);
     if (o->work) remove_tree(o->work);
     _exit(0);

@@ -1,7 +1,5 @@
-/* text.c -- clean text, capped text, paced progress, configured secrets. */
+/* text.c -- clean text, capped text, paced progress. */
 #include "tool/text.h"
-
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/glyph.h"
@@ -140,23 +138,6 @@ static ptrdiff_t reference(struct str value)
 {
     ptrdiff_t at = str_starts(value, STR("env:")) ? 0 : str_find(value, STR(" env:"));
     return at > 0 ? at + 1 : at;
-}
-
-struct str text_secret(struct arena *a, struct str value, struct buf *why)
-{
-    ptrdiff_t   at = reference(value);
-    size_t      before = at > 0 ? (size_t)at : 0;
-    struct str  name;
-    const char *found;
-
-    if (at < 0) return arena_dup(a, value);
-    name = arena_dup(a, str_from(value, before + 4));
-    found = name.ptr ? getenv(name.ptr) : NULL;
-    if (!found) {
-        buf_printf(why, "the environment variable " STR_FMT " is not set", STR_ARG(name));
-        return STR_NONE;
-    }
-    return arena_printf(a, STR_FMT "%s", STR_ARG(str_cut(value, before)), found);
 }
 
 static void write_references(struct jsonw *w, const struct jv *values)

@@ -1,4 +1,4 @@
-/* text.h -- small things every runner needs: clean text, capped text, paced progress, configured secrets. */
+/* text.h -- small things every runner needs: clean text, capped text, paced progress. */
 #ifndef PARLEY_TOOL_TEXT_H
 #define PARLEY_TOOL_TEXT_H
 
@@ -36,10 +36,6 @@ void pace_init(struct pace *p, struct loop *l, struct tool_job *job);
 void pace_tell(struct pace *p, const struct tool_progress *news);
 void pace_flush(struct pace *p);                                 /* what is pending, now */
 void pace_close(struct pace *p, void (*on_closed)(struct pace *p));
-
-/* A configured value: "env:NAME" is taken from our environment, also after a
- * word ("Bearer env:NAME"); anything else is itself. STR_NONE and a sentence in `why` when NAME is not set. */
-struct str text_secret(struct arena *a, struct str value, struct buf *why);
 
 /* What runs a tool, for its digest (tool.h, `runner`): the configured object as canonical JSON, with `base`, the folder its
  * paths are seen from (STR_NONE: none). Of "env" and "headers" only the names and what a value refers to ("env:KEY"):

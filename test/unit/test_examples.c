@@ -67,6 +67,7 @@ TEST(the_shell_example_counts_words)
     struct tool *t = example("word_count");
     gives(t, "{\"text\":\"never a word lost\"}", TOOL_DONE, "{\"words\":4}");
     gives(t, "{\"text\":\"\"}", TOOL_DONE, "{\"words\":0}");
+    gives(t, "{\n  \"text\" : \"never a word lost\"\n}\n", TOOL_DONE, "{\"words\":4}");
     end();
 }
 
@@ -101,6 +102,7 @@ TEST(the_c_example_counts_primes)
     }
     struct tool *t = example("primes");
     gives(t, "{\"below\":1000}", TOOL_DONE, "{\"below\":1000,\"primes\":168}");
+    gives(t, "{\n\"below\"\n:\n10}", TOOL_DONE, "{\"below\":10,\"primes\":4}");
     gives(t, "{}", TOOL_FAILED, "The argument \"below\" is missing.");
     end();
 }

@@ -234,7 +234,7 @@ TEST(a_fork_bomb_stays_within_its_limit_and_ends)
     CHECK(processes_with("64301") == 0);
     t = toolrun_sh(T, "bomb64302() { bomb64302 | bomb64302 & }; bomb64302; sleep 64302", ",\"limits\":{\"processes\":16}", 700);
     ran_run(T, &r, t, "{}");
-    CHECK(r.outcome == TOOL_UNKNOWN || r.outcome == TOOL_FAILED);
+    CHECK(r.outcome == TOOL_UNKNOWN);
     CHECK(r.ms < 6000);
     CHECK(processes_with("64302") == 0);
     ran_done(&r);
