@@ -60,6 +60,7 @@ void config_error_print(const struct config_error *e, FILE *out);
 
 /* --- what is configured ----------------------------------------------------------- */
 
+struct config_path { struct str path; struct config_path *next; };
 struct config_header { struct str name, value; };      /* value: secret */
 
 struct config_model {
@@ -159,6 +160,7 @@ struct config {
 
     struct net_limits limits;
     unsigned       runs_max;           /* at once, in the whole process */
+    unsigned       programs_max;       /* of exec tools, at once */
     struct quota_limits each;          /* limits.per_principal */
     size_t         tool_output_max;    /* bytes of a result that the model is told */
     size_t         threads_bytes;      /* and so are those beyond these, together */
@@ -172,6 +174,7 @@ struct config {
 
     struct config_strs warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;     /* private: what config_done wipes */
+    struct config_path   *secret_files; /* those that "file:PATH" named; no tool may read them */
 };
 
 /* The command line's part: what is not NULL wins over the file. */

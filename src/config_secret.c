@@ -56,6 +56,15 @@ static ssize_t read_secret(const char *path, char *into, size_t room)
     return n;
 }
 
+static void remember_file(struct config_build *b, struct str path)
+{
+    struct config_path *p = arena_new(&b->c->arena, struct config_path);
+
+    if (!p) return;                                   /* the arena has failed, and so will the load */
+    *p = (struct config_path){ path, b->c->secret_files };
+    b->c->secret_files = p;
+}
+
 static bool from_file(struct config_build *b, const struct jv *at, const char *what, struct str path, struct str *out)
 {
     struct str z = arena_dup(&b->c->arena, path);
@@ -67,6 +76,7 @@ static bool from_file(struct config_build *b, const struct jv *at, const char *w
         cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path), os_words(errno));
         return false;
     }
+    remember_file(b, z);
     cfg_remember(b, str_n(into, (size_t)n));
     *out = str_trim(str_n(into, (size_t)n));
     if (out->len > 0 && n < SECRET_MAX && !memchr(into, 0, (size_t)n)) return true;

@@ -3,10 +3,10 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/jsonw.h"
 #include "tool/demo.h"
-#include "tool/exec.h"
 #include "tool/http.h"
 #include "tool/policy.h"
 #include "tool/text.h"
@@ -102,12 +102,16 @@ static struct str config_dir(struct kit *k)
     return STR_NONE;
 }
 
-static bool need_children(struct kit *k, struct config_error *e)
+static struct str store_path(const struct kit *k)
 {
     struct str store = k->config->store;
+    return str_starts(store, STR("sqlite:")) ? str_from(store, 7) : store;
+}
+
+static bool need_children(struct kit *k, struct config_error *e)
+{
     if (k->children || k->trial) return true;
-    if (str_starts(store, STR("sqlite:"))) store = str_from(store, 7);
-    struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store));
+    struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store_path(k)));
     if (!root.ptr) return no_memory(k, e);
     if (children_start(&k->children, k->loop, root.ptr) == OK) return true;
     config_error_add(e, k->config, NULL, "the process that runs tools could not be started; can the directory " STR_FMT " be made and written?", STR_ARG(root));
@@ -122,11 +126,49 @@ static struct str real_dir(struct kit *k)
     return realpath(dir.ptr ? dir.ptr : ".", real) ? arena_dup(&k->arena, str_c(real)) : STR_NONE;
 }
 
+static const char *absolute(struct kit *k, struct str path)
+{
+    char *here = path.len && path.ptr[0] == '/' ? NULL : getcwd(NULL, 0);
+    struct str full = arena_printf(&k->arena, "%s%s" STR_FMT, here ? here : "", here ? "/" : "", STR_ARG(path));
+    free(here);
+    return full.ptr;
+}
+
+/* The server's own files, which no tool may read. NULL: no memory. */
+static const char *const *own_files(struct kit *k)
+{
+    const struct config *c = k->config;
+    struct str   named[] = { store_path(k), c->path, c->demo_ledger, c->auth.keys_file };
+    size_t       n = sizeof named / sizeof *named, used = 0;
+    const char **list;
+
+    for (struct config_path *p = c->secret_files; p; p = p->next) n++;
+    if (!(list = arena_array(&k->arena, n + 1, sizeof *list))) return NULL;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (named[i].len && !(list[used++] = absolute(k, named[i]))) return NULL;
+    for (struct config_path *p = c->secret_files; p; p = p->next)
+        if (!(list[used++] = absolute(k, p->path))) return NULL;
+    return list;
+}
+
+/* What exec tools share, once the first of them is met. */
+static bool need_exec(struct kit *k, struct config_error *e)
+{
+    if (k->exec.loop) return true;
+    if (!need_children(k, e)) return false;
+    const char *const *own = own_files(k);
+    if (!own) return no_memory(k, e);
+    if (k->trial) sandbox_probe(&k->caps, "/");
+    k->exec = (struct exec_host){ .loop = k->loop, .children = k->children, .secrets = own, .at_once = k->config->programs_max,
+                                  .caps = k->trial ? &k->caps : children_caps(k->children) };
+    return true;
+}
+
 static enum err read_runner(struct kit *k, const struct config_tool *c, struct tool *t, struct buf *why)
 {
     if (c->run && !(t->runner = text_runner(&k->registry.arena, c->run, c->runner == RUNNER_EXEC ? real_dir(k) : STR_NONE)).ptr) return ERR_NOMEM;
     switch (c->runner) {
-    case RUNNER_EXEC: return exec_tool_read(&k->registry, t, c->run, k->children, k->loop, config_dir(k), why);
+    case RUNNER_EXEC: return exec_tool_read(&k->registry, t, c->run, &k->exec, config_dir(k), why);
     case RUNNER_HTTP: return http_tool_read(&k->registry, t, c->run, &k->pool, k->loop, why);
     case RUNNER_CLIENT:
         t->where = TOOL_CLIENT;
@@ -185,7 +227,7 @@ static bool add_tool(struct kit *k, const struct config_tool *c, struct config_e
     struct tool *t = registry_tool(&k->registry, c->name);
     struct buf   text;
     if (!t) return no_memory(k, e);
-    if (c->runner == RUNNER_EXEC && !need_children(k, e)) return false;
+    if (c->runner == RUNNER_EXEC && !need_exec(k, e)) return false;
     buf_init(&text, 4096);
     bool good = make_tool(k, c, t, &text) == OK;
     if (!good)
@@ -255,7 +297,7 @@ void kit_try(struct kit *k, const struct config *c, struct loop *l, struct confi
 
 void kit_isolation(const struct kit *k, struct buf *out)
 {
-    if (k->children) sandbox_report(children_caps(k->children), out);
+    if (k->exec.loop) sandbox_report(k->exec.caps, true, out);
 }
 
 /* --- pages ------------------------------------------------------------------------------------------ */

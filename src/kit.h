@@ -12,6 +12,7 @@
 #include "model/upstream.h"
 #include "run/hub.h"
 #include "tool/child.h"
+#include "tool/exec.h"
 #include "tool/mcp.h"
 
 struct kit_model {
@@ -29,6 +30,8 @@ struct kit {
     struct model       **lists;  size_t list_count;      /* fallback lists */
     struct registry      registry;
     struct children     *children;
+    struct exec_host     exec;
+    struct sandbox_caps  caps;       /* of a trial, which has no children */
     struct curl_pool     pool;
     struct mcp         **mcp;    size_t mcp_count;
     struct hub_page     *pages;  size_t page_count;

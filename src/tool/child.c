@@ -283,8 +283,12 @@ static void heard(struct children *c, const struct keeper_msg *m, size_t len)
 
     if (len < sizeof *m) return;
     if (m->kind == KEEPER_READY && len == sizeof *m + sizeof c->caps) memcpy(&c->caps, m + 1, sizeof c->caps);
-    if (m->kind != KEEPER_EXITED && m->kind != KEEPER_GONE) return;
+    if (m->kind != KEEPER_EXITED && m->kind != KEEPER_GONE && m->kind != KEEPER_OVER) return;
     if (!(ch = find(c, m->id))) return;
+    if (m->kind == KEEPER_OVER) {
+        ch->over = (enum child_over)m->status;
+        return;
+    }
     child_exited(ch, m->status == -1 ? CHILD_NOT_STARTED : m->kind == KEEPER_EXITED ? m->status : CHILD_LOST);
 }
 
@@ -467,6 +471,7 @@ enum err child_start(struct children *all, struct child *c, const struct child_s
     }
     c->exited = c->closing = c->out_ended = c->err_ended = c->in_closed = false;
     c->status = CHILD_LOST;
+    c->over = CHILD_WITHIN;
     c->open = 4;                          /* three pipes and the timer */
     c->node = (struct list){ NULL, NULL };
     list_add(&all->living, &c->node);

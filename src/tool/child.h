@@ -47,10 +47,13 @@ struct child_spec {
 #define CHILD_NOT_STARTED (-1)   /* in place of a wait status: the program certainly never began */
 #define CHILD_LOST        (-2)
 
+enum child_over { CHILD_WITHIN, CHILD_OVER_MEMORY, CHILD_OVER_WORK };     /* the limit it was killed for */
+
 struct child {
     void (*on_out)(struct child *c, struct str bytes);
     void (*on_err)(struct child *c, struct str bytes);
     void (*on_exit)(struct child *c, int status);       /* as of waitpid, or the two above */
+    enum child_over over;         /* to look at in on_exit */
     /* private */
     struct children  *all;
     struct list       node;

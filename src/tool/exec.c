@@ -1,10 +1,11 @@
 /* exec.c -- one call of a program, from its start to its result.
  *
- *   RUNNING ──timeout, output, cancel──▶ TERM ──2 s──▶ KILL ──▶ gone
- *      └──result or end of stdout──▶ LINGER ──2 s──▶ TERM
+ *   QUEUED ──its turn──▶ RUNNING ──timeout, output, cancel──▶ TERM ──2 s──▶ KILL ──▶ gone
+ *      └──cancel──▶ DROPPED   └──result or end of stdout──▶ LINGER ──2 s──▶ TERM
  *
- * Whatever the way, the result is told in one place: when the child is gone
- * (on_gone), from what it had said and why it ended.
+ * Whatever the way, the result of a program is told in one place: when the child is gone
+ * (on_gone), from what it had said and why it ended. One whose turn never came has
+ * certainly had no effect.
  */
 #include "tool/exec.h"
 
@@ -19,13 +20,16 @@
 #include "tool/policy.h"
 #include "tool/text.h"
 
-#define GRACE_MS 2000            /* between asking and killing */
+#define GRACE_MS   2000                  /* between asking and killing */
+#define STDERR_MAX (16 * 1024 * 1024)    /* far above any log; a flood without end would keep the loop busy */
 
-enum phase { RUNNING, LINGER, TERM, KILL };
-enum reason { BY_ITSELF, CANCELLED, TIMEOUT, OUTPUT };
+enum phase { QUEUED, DROPPED, RUNNING, LINGER, TERM, KILL };
+enum reason { BY_ITSELF, CANCELLED, TIMEOUT, OUTPUT, ERRORS };
 
 struct exec_job {
     struct child      child;
+    struct list       node;      /* in the host's queue */
+    struct buf        input;     /* until it is written */
     struct tool_job  *job;
     struct exec_tool *tool;
     struct exec_out   out;
@@ -34,7 +38,7 @@ struct exec_job {
     struct loop_timer clock;
     enum phase        phase;
     enum reason       reason;
-    size_t            heard;     /* bytes of stdout */
+    size_t            heard, heard_err;      /* bytes of stdout, of stderr */
     unsigned          open;      /* handles to close before it can be freed */
 };
 
@@ -45,8 +49,14 @@ static void why_it_ended(struct exec_job *x, int status, struct buf *text)
     switch (x->reason) {
     case TIMEOUT: buf_printf(text, "It did not finish within %g s and was ended.", x->job->tool->timeout_ms / 1000.0); return;
     case OUTPUT:  buf_printf(text, "It wrote more than %zu bytes and was ended.", x->tool->output_max); return;
+    case ERRORS:  buf_printf(text, "It wrote more than %d bytes to stderr and was ended.", STDERR_MAX); return;
     case CANCELLED:
     case BY_ITSELF: break;
+    }
+    switch (x->child.over) {
+    case CHILD_OVER_MEMORY: buf_lit(text, "It used more memory than it may and was ended."); return;
+    case CHILD_OVER_WORK:   buf_lit(text, "It kept more in its directory than it may and was ended."); return;
+    case CHILD_WITHIN:      break;
     }
     if (x->out.bad > 0) {
         buf_lit(text, "Its answer is not JSON lines: ");
@@ -106,15 +116,28 @@ static void one_closed(struct exec_job *x)
     if (--x->open > 0) return;
     exec_out_done(&x->out);
     tail_done(&x->err);
+    buf_done(&x->input);
     mem_free(x);
 }
 
 static void clock_closed(struct loop_timer *t) { one_closed(LIST_ITEM(t, struct exec_job, clock)); }
 static void pace_closed(struct pace *p) { one_closed(LIST_ITEM(p, struct exec_job, pace)); }
 
+static void tell(struct exec_job *x, const struct tool_result *r)
+{
+    x->job->runner = NULL;
+    x->job->finish(x->job, r);
+    x->open = 2;
+    loop_timer_close(&x->clock, clock_closed);
+    pace_close(&x->pace, pace_closed);
+}
+
+static void next_turn(struct exec_host *h);
+
 static void on_gone(struct child *c, int status)
 {
     struct exec_job   *x = LIST_ITEM(c, struct exec_job, child);
+    struct exec_host  *h = x->tool->host;
     struct tool_result r = { .outcome = TOOL_FAILED };
     struct buf         text, notes;
 
@@ -126,13 +149,17 @@ static void on_gone(struct child *c, int status)
     r.text = text.err ? STR("There was not enough memory for its answer.") : buf_view(&text);
     r.value = x->out.end == EXEC_RESULT ? buf_view(&x->out.value) : STR_NONE;
     r.note = notes.len && !notes.err ? str_trim(buf_view(&notes)) : STR_NONE;
-    x->job->runner = NULL;
-    x->job->finish(x->job, &r);
+    h->running--;
+    tell(x, &r);
     buf_done(&text);
     buf_done(&notes);
-    x->open = 2;
-    loop_timer_close(&x->clock, clock_closed);
-    pace_close(&x->pace, pace_closed);
+    next_turn(h);
+}
+
+/* It never began. */
+static void give_up(struct exec_job *x, enum tool_outcome outcome, struct str text)
+{
+    tell(x, &(struct tool_result){ .outcome = outcome, .text = text });
 }
 
 /* --- ending ---------------------------------------------------------------------------- */
@@ -150,6 +177,8 @@ static void on_clock(struct loop_timer *t)
 {
     struct exec_job *x = LIST_ITEM(t, struct exec_job, clock);
     switch (x->phase) {
+    case QUEUED:  return;
+    case DROPPED: give_up(x, TOOL_CANCELLED, STR("It was cancelled before it began.")); return;
     case RUNNING: stop(x, TIMEOUT); return;
     case LINGER:  stop(x, BY_ITSELF); return;
     case TERM:
@@ -170,9 +199,9 @@ static void linger(struct exec_job *x)
 
 /* --- what it says --------------------------------------------------------------------- */
 
-static void too_much(struct exec_job *x)
+static void too_much(struct exec_job *x, enum reason what)
 {
-    stop(x, OUTPUT);
+    stop(x, what);
     x->phase = KILL;                     /* a flood is not waited for */
     child_mute(&x->child);
     child_kill(&x->child);
@@ -183,18 +212,25 @@ static void on_out(struct child *c, struct str bytes)
     struct exec_job *x = LIST_ITEM(c, struct exec_job, child);
     enum err         e;
 
-    if (x->reason == OUTPUT) return;
+    if (x->phase == KILL && x->reason != CANCELLED && x->reason != TIMEOUT) return;      /* it was too much */
     x->heard += bytes.len;
     if (x->heard > x->tool->output_max) {
-        too_much(x);
+        too_much(x, OUTPUT);
         return;
     }
     e = bytes.len ? exec_out_feed(&x->out, bytes) : exec_out_eof(&x->out);
-    if (e != OK) too_much(x);
+    if (e != OK) too_much(x, OUTPUT);
     else if (bytes.len == 0 || x->out.end != EXEC_NO_END) linger(x);
 }
 
-static void on_err(struct child *c, struct str bytes) { tail_add(&LIST_ITEM(c, struct exec_job, child)->err, bytes); }
+static void on_err(struct child *c, struct str bytes)
+{
+    struct exec_job *x = LIST_ITEM(c, struct exec_job, child);
+
+    tail_add(&x->err, bytes);
+    x->heard_err += bytes.len;
+    if (bytes.len > 0 && x->heard_err > STDERR_MAX && x->phase != KILL) too_much(x, ERRORS);
+}
 
 static void on_progress(struct exec_out *o, const struct tool_progress *p)
 {
@@ -223,7 +259,36 @@ static enum err start_child(struct exec_job *x)
     x->child.on_out = on_out;
     x->child.on_err = on_err;
     x->child.on_exit = on_gone;
-    return child_start(t->children, &x->child, &spec);
+    return child_start(t->host->children, &x->child, &spec);
+}
+
+/* Now its time counts. */
+static void set_off(struct exec_job *x)
+{
+    x->phase = RUNNING;
+    loop_timer_set(&x->clock, x->job->tool->timeout_ms);
+    child_write(&x->child, buf_view(&x->input));
+    child_close_in(&x->child);
+    buf_clear(&x->input);
+}
+
+static enum err launch(struct exec_job *x)
+{
+    enum err e = start_child(x);
+    if (e == OK) x->tool->host->running++;
+    return e;
+}
+
+static bool has_room(const struct exec_host *h) { return !h->at_once || h->running < h->at_once; }
+
+static void next_turn(struct exec_host *h)
+{
+    while (has_room(h) && !list_empty(&h->waiting)) {
+        struct exec_job *x = LIST_ITEM(h->waiting.next, struct exec_job, node);
+        list_remove(&x->node);
+        if (launch(x) == OK) set_off(x);
+        else give_up(x, TOOL_FAILED, STR("It could not be started."));
+    }
 }
 
 /* The arguments on one line, whatever the model's spelling: `read line` in a shell is a whole reader then. */
@@ -241,15 +306,16 @@ static enum err make_input(struct buf *b, const struct tool_job *job)
 static enum err start(struct tool *t, struct tool_job *job)
 {
     struct exec_tool *tool = t->ctx;
+    struct exec_host *h = tool->host;
+    bool              now = has_room(h) && list_empty(&h->waiting);
     struct exec_job  *x = mem_alloc(sizeof *x);
-    struct buf        input;
     enum err          e;
 
     if (!x) return ERR_NOMEM;
     x->job = job;
     x->tool = tool;
-    if ((e = make_input(&input, job)) != OK || (e = start_child(x)) != OK) {
-        buf_done(&input);
+    if ((e = make_input(&x->input, job)) != OK || (now && (e = launch(x)) != OK)) {
+        buf_done(&x->input);
         mem_free(x);
         return e;
     }
@@ -257,19 +323,25 @@ static enum err start(struct tool *t, struct tool_job *job)
     exec_out_init(&x->out, tool->output_max);
     x->out.progress = on_progress;
     tail_init(&x->err, TAIL_MAX);
-    pace_init(&x->pace, tool->loop, job);
-    loop_timer_init(tool->loop, &x->clock, on_clock);
-    loop_timer_set(&x->clock, t->timeout_ms);
-    child_write(&x->child, buf_view(&input));
-    child_close_in(&x->child);
-    buf_done(&input);
+    pace_init(&x->pace, h->loop, job);
+    loop_timer_init(h->loop, &x->clock, on_clock);
+    if (now) set_off(x);
+    else list_add(&h->waiting, &x->node);
     return OK;
 }
 
 static void cancel(struct tool_job *job)
 {
     struct exec_job *x = job->runner;
-    if (x) stop(x, CANCELLED);
+
+    if (!x || x->phase == DROPPED) return;
+    if (x->phase != QUEUED) {
+        stop(x, CANCELLED);
+        return;
+    }
+    x->phase = DROPPED;
+    list_remove(&x->node);
+    loop_timer_set(&x->clock, 0);        /* told from the loop, as any result */
 }
 
 const struct tool_ops exec_ops = { .start = start, .cancel = cancel };

@@ -6,11 +6,10 @@
 
 #define EXEC_ARGS_MAX 128
 #define EXEC_ENV_MAX  64
-#define EXEC_READ_MAX 64
+#define EXEC_READ_MAX 250
 
 struct exec_tool {               /* in the registry's arena */
-    struct children *children;
-    struct loop     *loop;
+    struct exec_host *host;
     const char      *program, *cwd;
     const char      *argv[EXEC_ARGS_MAX + 1], *envp[EXEC_ENV_MAX + 1], *read[EXEC_READ_MAX + 1];
     bool             network;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/covers.h"
 #include "tool/exec_int.h"
 
 #define MIB (1024u * 1024u)
@@ -13,6 +14,7 @@ struct reader {
     struct exec_tool *x;
     struct buf       *why;
     struct str        base;
+    struct exec_host *host;
     size_t            envc, readc;
 };
 
@@ -38,12 +40,66 @@ static const char *resolve(struct reader *r, const char *dir, struct str path)
     return arena_dup(r->arena, str_c(real)).ptr;
 }
 
-static enum err add_read(struct reader *r, const char *path)
+/* The server's own file that whoever may read `path` could read; NULL: none. */
+static const char *secret_in(struct reader *r, const char *path)
 {
+    for (const char *const *s = r->host->secrets; s && *s; s++)
+        if (covers(path, *s)) return *s;
+    return NULL;
+}
+
+static enum err add_read(struct reader *r, const char *path, const char *member)
+{
+    const char *secret = path ? secret_in(r, path) : NULL;
+
+    if (!path) return ERR_NOMEM;
+    if (secret) {
+        buf_printf(r->why, "with %s of \"%s\" it could read %s, which is the server's own; give the tool a folder of its own", path, member, secret);
+        return ERR_DENIED;
+    }
     if (r->readc == EXEC_READ_MAX) return bad(r, "too many paths in \"read\"");
     r->x->read[r->readc++] = path;
     return OK;
 }
+
+/* What is no more than convenient: left out when it is too much. */
+static void add_read_if(struct reader *r, struct str dir, const char *name)
+{
+    char        real[PATH_MAX];
+    struct str  path = arena_printf(r->arena, STR_FMT "%s", STR_ARG(dir), name);
+
+    if (!path.ptr || !realpath(path.ptr, real) || secret_in(r, real) || r->readc == EXEC_READ_MAX) return;
+    for (const char *const *s = sandbox_system(); *s; s++)
+        if (strncmp(real, *s, strlen(*s)) == 0 && (real[strlen(*s)] == '/' || !real[strlen(*s)])) return;
+    if ((path = arena_dup(r->arena, str_c(real))).ptr) r->x->read[r->readc++] = path.ptr;
+}
+
+/* /opt/python/bin/python3 is nothing without /opt/python/lib. `dir` ends in "/bin" or it is of no interest:
+ * a directory of PATH can be anything, a whole home too. */
+static void add_prefix(struct reader *r, struct str dir)
+{
+    static const char *const parts[] = { "/lib", "/lib64", "/libexec", "/pyvenv.cfg" };
+    struct str prefix;
+
+    while (dir.len > 1 && str_ends(dir, STR("/"))) dir.len--;
+    if (!str_starts(dir, STR("/")) || (!str_ends(dir, STR("/bin")) && !str_ends(dir, STR("/sbin")))) return;
+    prefix = str_cut(dir, dir.len - (str_ends(dir, STR("/bin")) ? 4 : 5));
+    add_read_if(r, dir, "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) add_read_if(r, prefix, parts[i]);
+}
+
+static void add_search_path(struct reader *r)
+{
+    struct str rest, dir;
+
+    for (size_t i = 0; i < r->envc; i++) {
+        if (!str_starts(str_c(r->x->envp[i]), STR("PATH="))) continue;
+        rest = str_from(str_c(r->x->envp[i]), 5);
+        while (str_split(&rest, ':', &dir)) add_prefix(r, dir);
+    }
+}
+
+static struct str folder_of(const char *file) { return str_n(file, (size_t)(strrchr(file, '/') - file)); }
 
 /* --- members -------------------------------------------------------------------------- */
 
@@ -60,24 +116,17 @@ static enum err read_cwd(struct reader *r, const struct jv *v)
         buf_printf(r->why, "the directory " STR_FMT " of \"cwd\" is not there", STR_ARG(v->str));
         return ERR_NOT_FOUND;
     }
-    return add_read(r, r->x->cwd);
+    return add_read(r, r->x->cwd, "cwd");
 }
 
-/* A file the command names is readable, and its neighbours with it, unless they
- * are the server's own: its store and configuration lie there. */
+/* A file the command names is readable, its neighbours are not: they may be anybody's. */
 static enum err read_argument_file(struct reader *r, struct str arg)
 {
-    char        own[PATH_MAX];
     const char *file = arg.len ? resolve(r, r->x->cwd, arg) : NULL;
     struct stat st;
-    struct str  dir;
 
-    if (!file || stat(file, &st)) return OK;
-    if (S_ISDIR(st.st_mode)) return OK;
-    dir = str_n(file, (size_t)(strrchr(file, '/') - file));
-    if (dir.len == 0 || !getcwd(own, sizeof own) || str_is(dir, own) || (r->x->cwd && str_is(dir, r->x->cwd)))
-        return add_read(r, file);
-    return add_read(r, copy(r, dir));
+    if (!file || stat(file, &st) || S_ISDIR(st.st_mode)) return OK;
+    return add_read(r, file, "command");
 }
 
 static enum err read_command(struct reader *r, const struct jv *v)
@@ -99,6 +148,9 @@ static enum err read_command(struct reader *r, const struct jv *v)
         return ERR_NOT_FOUND;
     }
     r->x->program = found.ptr;
+    add_prefix(r, folder_of(found.ptr));
+    const char *real = resolve(r, NULL, found);
+    if (real) add_prefix(r, folder_of(real));
     return read_argument_file(r, found);
 }
 
@@ -135,6 +187,8 @@ static enum err read_env(struct reader *r, const struct jv *v)
 
 static enum err read_paths(struct reader *r, const struct jv *v)
 {
+    enum err e;
+
     if (v && !jv_is(v, JSON_ARRAY)) return bad(r, "\"read\" must be a list of paths");
     JV_EACH(item, v) {
         const char *path = jv_is(item, JSON_STRING) ? resolve(r, r->x->cwd, item->str) : NULL;
@@ -142,7 +196,7 @@ static enum err read_paths(struct reader *r, const struct jv *v)
             buf_printf(r->why, "the path " STR_FMT " of \"read\" is not there", STR_ARG(item->raw));
             return ERR_NOT_FOUND;
         }
-        if (add_read(r, path) != OK) return ERR_TYPE;
+        if ((e = add_read(r, path, "read")) != OK) return e;
     }
     return OK;
 }
@@ -151,7 +205,7 @@ static enum err read_limits(struct reader *r, const struct jv *v)
 {
     struct { const char *name; uint64_t value; uint64_t min; } all[] = {
         { "output", MIB, 256 },            { "memory", 1024ull * MIB, MIB }, { "processes", 64, 1 },
-        { "files", 256, 4 },               { "file_size", 256ull * MIB, 1 },
+        { "files", 256, 4 },               { "file_size", 256ull * MIB, 1 },  { "work", 1024ull * MIB, 1024 },
     };
     enum { COUNT = sizeof all / sizeof *all };
 
@@ -172,13 +226,47 @@ static enum err read_limits(struct reader *r, const struct jv *v)
         all[i].value = (uint64_t)n;
     }
     r->x->output_max = all[0].value;
-    r->x->limits = (struct sandbox_limits){ all[1].value, all[2].value, all[3].value, all[4].value };
+    r->x->limits = (struct sandbox_limits){ all[1].value, all[2].value, all[3].value, all[4].value, all[5].value };
     return OK;
+}
+
+/* The system's own folders are readable by every tool: then the store cannot be there. */
+static enum err check_system(struct reader *r)
+{
+    for (const char *const *p = sandbox_system(); *p; p++) {
+        const char *secret = secret_in(r, *p);
+        if (!secret) continue;
+        buf_printf(r->why, "%s lies in %s, which every program can read; move it to a folder of its own", secret, *p);
+        return ERR_DENIED;
+    }
+    return OK;
+}
+
+static enum err read_sandbox(struct reader *r, const struct jv *v)
+{
+    struct buf lacks;
+    enum err   e = OK;
+
+    if (v && !str_is(jv_str(v), "required") && !str_is(jv_str(v), "best_effort"))
+        return bad(r, "\"sandbox\" must be \"required\" or \"best_effort\"");
+    if (str_is(jv_str(v), "best_effort")) return OK;
+    buf_init(&lacks, 0);
+    sandbox_report(r->host->caps, false, &lacks);
+    if (lacks.len > 0) {
+        buf_lit(r->why, "this machine cannot isolate programs as \"sandbox\": \"required\" wants it: ");
+        for (size_t i = 0; i < lacks.len; i++)
+            if (lacks.ptr[i] != '\n') buf_chr(r->why, lacks.ptr[i]);
+            else buf_lit(r->why, i + 1 < lacks.len ? "; " : ". \"best_effort\" goes on without");
+        e = ERR_DENIED;
+    }
+    if (lacks.err) e = lacks.err;
+    buf_done(&lacks);
+    return e;
 }
 
 static enum err read_members(struct reader *r, const struct jv *exec)
 {
-    static const char *const known[] = { "command", "cwd", "env", "network", "read", "limits", NULL };
+    static const char *const known[] = { "command", "cwd", "env", "network", "read", "sandbox", "limits", NULL };
     const struct jv *network = jv_get(exec, "network");
     enum err         e;
 
@@ -193,24 +281,27 @@ static enum err read_members(struct reader *r, const struct jv *exec)
     }
     if (network && !jv_is(network, JSON_BOOL)) return bad(r, "\"network\" must be true or false");
     r->x->network = jv_true(network);
+    if ((e = read_sandbox(r, jv_get(exec, "sandbox"))) != OK) return e;
+    if ((e = check_system(r)) != OK) return e;
     if ((e = read_cwd(r, jv_get(exec, "cwd"))) != OK) return e;
     if ((e = read_command(r, jv_get(exec, "command"))) != OK) return e;
     if ((e = read_env(r, jv_get(exec, "env"))) != OK) return e;
     if ((e = read_paths(r, jv_get(exec, "read"))) != OK) return e;
+    add_search_path(r);
     return read_limits(r, jv_get(exec, "limits"));
 }
 
-enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec, struct children *c,
-                        struct loop *l, struct str base, struct buf *why)
+enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec, struct exec_host *h,
+                        struct str base, struct buf *why)
 {
-    struct reader r = { .arena = &reg->arena, .why = why, .base = base, .x = arena_new(&reg->arena, struct exec_tool) };
+    struct reader r = { .arena = &reg->arena, .why = why, .base = base, .host = h, .x = arena_new(&reg->arena, struct exec_tool) };
     enum err      e;
 
     if (!r.x) return ERR_NOMEM;
     if ((e = read_members(&r, exec)) != OK) return e;
     if (reg->arena.failed) return ERR_NOMEM;
-    r.x->children = c;
-    r.x->loop = l;
+    r.x->host = h;
+    if (!h->waiting.next) list_init(&h->waiting);
     t->ctx = r.x;
     t->own_clock = true;          /* after its timeout the outcome is unknown, and only the runner can say so */
     t->ops = &exec_ops;

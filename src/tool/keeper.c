@@ -25,16 +25,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tool/child.h"
+#include "tool/meter.h"
+
 #define ARGS_MAX  256
 #define MINDERS_MAX SANDBOX_UID_COUNT     /* one uid each */
 
-struct slot { uint64_t id; pid_t pid; };  /* pid 0: free */
+#define METER_MS  200                     /* between two looks at what is used; the work directory every fifth time */
+
+struct slot {
+    uint64_t              id;
+    pid_t                 pid;            /* 0: free */
+    bool                  metered, over;
+    struct sandbox_limits limits;
+};
 
 struct keeper {
     struct sandbox_caps caps;
     char                root[400];        /* work directories are made here: one folder per keeper, in the one we were given */
     struct slot         slots[MINDERS_MAX];
     unsigned            used;             /* slots below this one have been used */
+    unsigned            metered, looks;   /* children to look at, times looked */
+    struct meter        meter;
     char               *argv[ARGS_MAX + 1], *envp[ARGS_MAX + 3];
     const char         *read[ARGS_MAX + 1];
     char                work[512];
@@ -96,9 +108,11 @@ static struct slot *free_slot(void)
     return NULL;
 }
 
+static void set_work(uint64_t id) { snprintf(self.work, sizeof self.work, "%s/%llu", self.root, (unsigned long long)id); }
+
 static bool make_work(struct keeper_order *o)
 {
-    snprintf(self.work, sizeof self.work, "%s/%llu", self.root, (unsigned long long)o->start->msg.id);
+    set_work(o->start->msg.id);
     if (mkdir(self.work, 0700)) return false;
     if (o->uid && chown(self.work, o->uid, o->uid)) return false;
     o->work = self.work;
@@ -130,6 +144,10 @@ static bool start(struct keeper_order *o)
         return false;
     }
     s->id = o->start->msg.id;
+    s->metered = o->start->sandbox && (o->start->limits.memory || o->start->limits.work);
+    s->over = false;
+    s->limits = o->start->limits;
+    self.metered += s->metered;
     return true;
 }
 
@@ -179,6 +197,7 @@ static bool receive(void)
     case KEEPER_KILL:  on_signal(m->id, SIGUSR1); break;
     case KEEPER_READY:
     case KEEPER_EXITED:
+    case KEEPER_OVER:
     case KEEPER_GONE:  break;
     }
     return true;
@@ -192,16 +211,49 @@ static void reap(void)
         for (unsigned i = 0; i < self.used; i++)
             if (self.slots[i].pid == pid) {
                 tell(self.slots[i].id, KEEPER_GONE, 0);
+                self.metered -= self.slots[i].metered;
                 self.slots[i].pid = 0;
             }
+}
+
+/* --- limits that are no rlimits ------------------------------------------------------------ */
+
+static enum child_over look_at(const struct slot *s, bool work)
+{
+    if (s->limits.memory && meter_memory(&self.meter, s->pid, s->limits.memory) > s->limits.memory) return CHILD_OVER_MEMORY;
+    if (!work || !s->limits.work) return CHILD_WITHIN;
+    set_work(s->id);
+    return meter_work(&self.meter, s->pid, self.work, s->limits.work) > s->limits.work ? CHILD_OVER_WORK : CHILD_WITHIN;
+}
+
+static void look(void)
+{
+    bool work = self.looks++ % 5 == 0;
+
+    if (!meter_scan(&self.meter)) return;
+    for (unsigned i = 0; i < self.used; i++) {
+        struct slot *s = &self.slots[i];
+        if (!s->pid || !s->metered || s->over) continue;
+        enum child_over over = look_at(s, work);
+        if (over == CHILD_WITHIN) continue;
+        s->over = true;
+        tell(s->id, KEEPER_OVER, (int)over);
+        kill(s->pid, SIGUSR1);
+    }
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* --- the folder of work directories ------------------------------------------------------- */
 
 #define STALE_S 10         /* a folder just made may not be locked yet */
 
-/* A folder nobody holds a lock on is of a keeper that is no more. */
-static void remove_stale(const char *parent)
+static void remove_unlocked(const char *parent)
 {
     DIR           *d = opendir(parent);
     struct dirent *e;
@@ -217,6 +269,14 @@ static void remove_stale(const char *parent)
         close(fd);
     }
     if (d) closedir(d);
+}
+
+/* A folder nobody holds a lock on is of a keeper that is no more. It may be large: nobody waits for that. */
+static void remove_stale(const char *parent)
+{
+    if (fork() != 0) return;
+    remove_unlocked(parent);
+    _exit(0);
 }
 
 /* The lock lives in the open descriptor, which the minders share: it is free when the last of them has cleaned up. */
@@ -257,6 +317,7 @@ int keeper_main(int argc, char **argv)
 {
     struct pollfd           p[2] = { { .fd = KEEPER_FD, .events = POLLIN }, { .events = POLLIN } };
     struct signalfd_siginfo s;
+    uint64_t                next = 0;
 
     must(keeper_is(argc, argv));
     prctl(PR_SET_NAME, "parley-keeper", 0, 0, 0);
@@ -265,7 +326,12 @@ int keeper_main(int argc, char **argv)
     p[1].fd = open_signals();
     send_ready();
     for (bool more = true; more;) {
-        if (poll(p, 2, -1) < 0 && errno != EINTR) break;
+        uint64_t now = now_ms();
+        if (self.metered && now >= next) {
+            look();
+            next = now_ms() + METER_MS;
+        }
+        if (poll(p, 2, self.metered ? METER_MS : -1) < 0 && errno != EINTR) break;
         while (read(p[1].fd, &s, sizeof s) == sizeof s) reap();
         if (p[0].revents) more = receive();
     }

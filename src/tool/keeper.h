@@ -18,6 +18,9 @@
  * dies), it kills everything that came of the program, setsid or not, says so to the
  * server, and removes the work directory.
  *
+ * The keeper also counts, five times a second, what the processes of a sandboxed child use
+ * together (meter.h), and ends one that is over its limits.
+ *
  * child.h is the server's side of this; nothing else needs this file but main().
  */
 #ifndef PARLEY_KEEPER_H
@@ -43,6 +46,7 @@ enum keeper_kind {
     KEEPER_KILL,       /* server: SIGKILL */
     KEEPER_READY,      /* keeper: struct sandbox_caps follows */
     KEEPER_EXITED,     /* minder: `status` as of waitpid, -1: the program never began; all of it is dead */
+    KEEPER_OVER,       /* keeper: it is being killed for a limit; `status`: enum child_over */
     KEEPER_GONE,       /* keeper: the minder is gone too. status -1: it could not be started */
 };
 
@@ -75,7 +79,7 @@ struct keeper_order {                    /* a START taken apart; pointers into t
 /* The minder's life, in the child of the keeper; never returns. */
 _Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket);
 
-/* Removes a directory and all in it without following links. */
+/* Removes a directory and all in it, however deep, without following links. Nobody may be at work in it. */
 void remove_tree(const char *path);
 
 #endif

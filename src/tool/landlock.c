@@ -4,17 +4,15 @@
  * on, and so are the constants of the later versions of the interface.
  *
  * Readable: what programs of any language need to start, chosen so that no
- * secret lies there: of /etc only named files (not shadow, not ssh), of /proc
- * only the process itself and figures about the machine. A directory of PATH
- * outside the system brings its parent (~/.pyenv/shims needs ~/.pyenv), unless that is a home.
+ * secret lies there: of /usr and /usr/local only what packages fill (not src, etc, var),
+ * of /etc only named files (not shadow, not ssh), of /proc
+ * only the process itself and figures about the machine. All else is named by exec_read.c,
+ * which also sees to it that nothing of the server's own lies in any of it.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/landlock.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,7 +39,10 @@
 struct ruleset_attr { uint64_t handled_fs, handled_net, scoped; };
 
 static const char *const system_paths[] = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",
+    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store",
+    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/libexec", "/usr/share", "/usr/include",
+    "/usr/games", "/usr/local/bin", "/usr/local/sbin", "/usr/local/lib", "/usr/local/lib64", "/usr/local/libexec",
+    "/usr/local/share", "/usr/local/include", "/usr/local/games",
     "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
     "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/mime.types", "/etc/magic",
     "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname",
@@ -51,11 +52,15 @@ static const char *const system_paths[] = {
     "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/fonts", "/etc/gitconfig",
     "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/loadavg", "/proc/uptime",
     "/proc/filesystems", "/proc/sys", "/proc/self", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage",
-    "/run/systemd/resolve", "/var/lib/ca-certificates", NULL,
+    "/run/systemd/resolve", "/var/lib/ca-certificates",
+    "/dev/zero",      /* to read only: mapped and written to it would be memory that nobody counts */
+    NULL,
 };
 static const char *const devices[] = {
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", NULL,
+    "/dev/null", "/dev/full", "/dev/random", "/dev/urandom", NULL,
 };
+
+const char *const *landlock_system(void) { return system_paths; }
 
 int landlock_version(void)
 {
@@ -84,47 +89,6 @@ static int allow(int ruleset, const char *path, uint64_t rights)
     return r;
 }
 
-/* Where people keep everything they have: never readable as a whole. */
-static bool is_home(const char *dir)
-{
-    const char *slash = strrchr(dir, '/');
-    if (!slash || slash == dir) return true;              /* "/", "/root", "/home" ... */
-    return strncmp(dir, "/home/", 6) == 0 && slash == dir + 5;
-}
-
-static int allow_path_dir(int ruleset, const char *dir)
-{
-    char  parent[PATH_MAX];
-    char *slash;
-
-    if (allow(ruleset, dir, READ_TREE)) return -1;
-    if (snprintf(parent, sizeof parent, "%s", dir) >= (int)sizeof parent) return 0;
-    slash = strrchr(parent, '/');
-    if (!slash || slash == parent) return 0;
-    *slash = 0;
-    slash = strrchr(parent, '/');
-    if (is_home(parent) || (slash && strcmp(slash, "/.local") == 0)) return 0;
-    return allow(ruleset, parent, READ_TREE);
-}
-
-static int allow_search_path(int ruleset, const char *path)
-{
-    char dir[PATH_MAX];
-
-    while (path && *path) {
-        size_t n = strcspn(path, ":");
-        if (n > 1 && n < sizeof dir && path[0] == '/') {
-            memcpy(dir, path, n);
-            while (n > 1 && dir[n - 1] == '/') n--;
-            dir[n] = 0;
-            if (allow_path_dir(ruleset, dir)) return -1;
-        }
-        path += strcspn(path, ":");
-        if (*path) path++;
-    }
-    return 0;
-}
-
 static int add_rules(int ruleset, int abi, const struct sandbox_spec *spec)
 {
     uint64_t writable = rights_of(abi) & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
@@ -135,7 +99,6 @@ static int add_rules(int ruleset, int abi, const struct sandbox_spec *spec)
         if (allow(ruleset, *p, (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV) & rights_of(abi))) return -1;
     for (const char **p = spec->read; p && *p; p++)
         if (allow(ruleset, *p, READ_TREE)) return -1;
-    if (allow_search_path(ruleset, spec->path)) return -1;
     return spec->work ? allow(ruleset, spec->work, writable) : 0;
 }
 

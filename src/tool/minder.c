@@ -36,27 +36,71 @@ struct minder {
 
 /* --- the work directory -------------------------------------------------------- */
 
-static void remove_in(int dir, const char *name, int depth)
+/* A folder that was closed even to its owner can be neither emptied nor moved. Never through a link. */
+static bool unlock(int dir, const char *name)
 {
-    int            fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR           *d = fd >= 0 && depth < 256 ? fdopendir(fd) : NULL;
-    struct dirent *e;
-
-    if (!d) {
-        if (fd >= 0) close(fd);
-        (void)unlinkat(dir, name, fd >= 0 ? AT_REMOVEDIR : 0);
-        return;
-    }
-    (void)fchmod(fd, 0700);
-    while ((e = readdir(d))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (unlinkat(fd, e->d_name, 0) != 0) remove_in(fd, e->d_name, depth + 1);
-    }
-    closedir(d);
-    (void)unlinkat(dir, name, AT_REMOVEDIR);
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && fchmodat(dir, name, 0700, 0) == 0;
 }
 
-void remove_tree(const char *path) { remove_in(AT_FDCWD, path, 0); }
+/* Empties `from`: files go, folders are moved up into `top`, so that no depth is ever met. False: something stayed. */
+static bool flatten(int from, int top, unsigned *moved)
+{
+    int            fd = dup(from);
+    DIR           *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+    char           name[32];
+    bool           ok = d != NULL;
+
+    while (d && (e = readdir(d))) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || unlinkat(from, e->d_name, 0) == 0) continue;
+        do snprintf(name, sizeof name, "m-%u", (*moved)++);
+        while (faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+        ok &= unlock(from, e->d_name) && renameat(from, e->d_name, top, name) == 0;
+    }
+    if (d) closedir(d);
+    else if (fd >= 0) close(fd);
+    return ok;
+}
+
+/* The folder `name` directly in `top`. */
+static bool remove_folder(int top, const char *name, unsigned *moved)
+{
+    int fd;
+
+    if (!unlock(top, name) || (fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return false;
+    bool emptied = flatten(fd, top, moved);
+    close(fd);
+    return emptied && unlinkat(top, name, AT_REMOVEDIR) == 0;
+}
+
+/* One pass: what is a folder now is gone afterwards, what was in it is in `top`. False: no pass helps any more. */
+static bool remove_level(int top, unsigned *moved)
+{
+    int            fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR           *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+    bool           some = false;
+
+    while (d && (e = readdir(d))) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        some |= unlinkat(top, e->d_name, 0) == 0 || remove_folder(top, e->d_name, moved);
+    }
+    if (d) closedir(d);
+    else if (fd >= 0) close(fd);
+    return some;
+}
+
+void remove_tree(const char *path)
+{
+    unsigned moved = 0;
+    int      top;
+
+    if (!unlock(AT_FDCWD, path) || (top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return;
+    while (remove_level(top, &moved)) {}
+    close(top);
+    (void)rmdir(path);
+}
 
 /* --- the child, up to its exec ----------------------------------------------------- */
 
@@ -114,7 +158,7 @@ _Noreturn static void become(const struct sandbox_caps *caps, struct keeper_orde
     const char *step = "";
     struct sandbox_spec spec = {
         .network = o->start->network, .uid = o->uid, .limits = o->start->limits,
-        .work = o->work, .read = o->read, .path = find_env(o->envp, "PATH"),
+        .work = o->work, .read = o->read,
     };
 
     setsid();

@@ -1,8 +1,8 @@
 /* sandbox.c -- identity, limits, capabilities, and the order of it all.
  *
- * The order matters: the uid goes first (it needs capabilities), then limits
- * (RLIMIT_NPROC would make setuid fail), then capabilities, then landlock (it opens
- * paths), and seccomp last, because it forbids half of the above.
+ * The order matters: the uid goes first (it needs capabilities), then capabilities,
+ * then landlock (it opens paths), then limits (RLIMIT_NPROC would make setuid
+ * fail, RLIMIT_NOFILE the opening), and seccomp last, because it forbids half of the above.
  */
 #include "tool/sandbox.h"
 
@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +23,8 @@
 #include <unistd.h>
 
 #include "tool/sandbox_int.h"
+
+#define STACK_MAX (64ull * 1024 * 1024)
 
 /* --- what there is -------------------------------------------------------- */
 
@@ -61,33 +62,32 @@ static bool can_change_uid(const char *work_root, bool may_read)
 
 void sandbox_probe(struct sandbox_caps *caps, const char *work_root)
 {
-    uint32_t action = SECCOMP_RET_ERRNO;
-
     *caps = (struct sandbox_caps){ 0 };
     caps->landlock = landlock_version();
-    caps->seccomp = seccomp_known_arch() && syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+    caps->seccomp = seccomp_build(caps);
     caps->own_uid = can_change_uid(work_root, caps->landlock && caps->seccomp);
     if (can_clone(CLONE_NEWPID)) caps->pidns = PIDNS_ROOT;
     else if (geteuid() != 0 && can_clone(CLONE_NEWPID | CLONE_NEWUSER)) caps->pidns = PIDNS_USER;
     caps->nproc = caps->own_uid || (caps->pidns == PIDNS_USER && nproc_per_namespace());
+    caps->seccomp = seccomp_build(caps);              /* again: now it is known what the rest leaves open */
 }
 
-void sandbox_report(const struct sandbox_caps *caps, struct buf *out)
+const char *const *sandbox_system(void) { return landlock_system(); }
+
+void sandbox_report(const struct sandbox_caps *caps, bool all, struct buf *out)
 {
     if (!caps->landlock)
         buf_lit(out, "no landlock: tools can read and write every file that the server's user can\n");
-    else if (caps->landlock < 3)
-        buf_lit(out, "old landlock: tools can truncate files outside their work directory\n");
     if (!caps->seccomp)
         buf_lit(out, "no seccomp: tools can open network connections and use every system call\n");
-    if (!caps->pidns)
-        buf_lit(out, "no PID namespace: a tool's left-over processes are searched and killed one by one\n");
     if (!caps->nproc)
         buf_lit(out, "no process limit: a tool may start as many processes as the server's user may\n");
     if (!caps->own_uid && caps->landlock < 6 && !caps->pidns)
         buf_lit(out, "no signal isolation: a tool can send signals to the server\n");
     if (geteuid() == 0 && !caps->own_uid)
         buf_lit(out, "no uids: the server is root and cannot give that up for its tools\n");
+    if (all && !caps->pidns)
+        buf_lit(out, "no PID namespace: a tool's left-over processes are searched and killed one by one\n");
 }
 
 /* --- identity --------------------------------------------------------------- */
@@ -151,6 +151,16 @@ static int limit(int what, uint64_t value)
     return setrlimit(what, &r);
 }
 
+/* The stack is not counted as data; a program may ask for more than the usual 8 MiB, not for all there is. */
+static int limit_stack(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_STACK, &r)) return -1;
+    if (r.rlim_max > STACK_MAX) r.rlim_max = STACK_MAX;
+    if (r.rlim_cur > r.rlim_max) r.rlim_cur = r.rlim_max;
+    return setrlimit(RLIMIT_STACK, &r);
+}
+
 static int set_limits(const struct sandbox_caps *caps, const struct sandbox_limits *l)
 {
     struct rlimit none = { 0, 0 };
@@ -158,7 +168,7 @@ static int set_limits(const struct sandbox_caps *caps, const struct sandbox_limi
     uint64_t      processes = l->processes ? l->processes + !caps->own_uid : 0;
 
     /* RLIMIT_DATA, not RLIMIT_AS: V8, Go and Java reserve far more addresses than they use. */
-    if (limit(RLIMIT_DATA, l->memory)) return -1;
+    if (limit(RLIMIT_DATA, l->memory) || limit_stack()) return -1;
     if (limit(RLIMIT_NOFILE, l->files)) return -1;
     if (limit(RLIMIT_FSIZE, l->file_size)) return -1;
     if (caps->nproc && limit(RLIMIT_NPROC, processes)) return -1;
@@ -171,15 +181,15 @@ enum err sandbox_apply(const struct sandbox_caps *caps, const struct sandbox_spe
 {
     *step = "user";
     if (spec->uid && change_uid(spec->uid, caps->landlock && caps->seccomp)) return ERR_IO;
-    *step = "limits";
-    if (set_limits(caps, &spec->limits)) return ERR_IO;
     *step = "capabilities";
     if (!spec->uid && drop_caps()) return ERR_IO;
     *step = "no_new_privs";
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return ERR_IO;
     *step = "landlock";
     if (caps->landlock && landlock_apply(caps->landlock, spec)) return ERR_IO;
+    *step = "limits";
+    if (set_limits(caps, &spec->limits)) return ERR_IO;
     *step = "seccomp";
-    if (caps->seccomp && seccomp_apply(spec->network)) return ERR_IO;
+    if (caps->seccomp && seccomp_install(spec->network)) return ERR_IO;
     return OK;
 }

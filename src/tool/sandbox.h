@@ -3,14 +3,13 @@
  *   who it is      root's tools run as a uid of their own per call (61184..65519),
  *                  others keep the server's uid inside a user namespace;
  *                  no_new_privs, no capabilities
- *   what it sees   landlock: the system (/usr, /lib, /bin, part of /etc ...), the
- *                  directories of PATH, its `cwd`, the files its command names and what
- *                  the configuration lists, all read-only; one work directory to write.
- *                  Not the server's memory, environment, store or configuration
+ *   what it sees   landlock: the system (/usr/bin, /usr/lib, part of /etc ...) and what
+ *                  exec_read.c lists, all read-only; one work directory to write.
+ *                  Not the server's memory, environment, store, configuration or secrets
  *   what it calls  seccomp: no mounts, modules, namespaces, ptrace, bpf, keys, clocks,
- *                  io_uring ...; no sockets at all unless `network`, then IP only
+ *                  io_uring ..., no memory that belongs to no process; no sockets at all unless `network`, then IP only
  *   how much       rlimits: memory (RLIMIT_DATA, per process), processes, open files,
- *                  size of a file, no core. Time and output are counted by exec.c
+ *                  size of a file, no core. All of its memory and its directory: meter.h. Time and output: exec.c
  *   how it ends    a PID namespace per call: its init (see keeper.c) kills all of it at once
  *
  * RLIMIT_NPROC does not bind uid 0, hence the uids; in a user namespace it
@@ -36,7 +35,7 @@ struct sandbox_caps {            /* what this kernel and this user can do */
 };
 
 struct sandbox_limits {
-    uint64_t memory, processes, files, file_size;     /* 0: no limit */
+    uint64_t memory, processes, files, file_size, work;     /* 0: no limit */
 };
 
 struct sandbox_spec {
@@ -45,7 +44,6 @@ struct sandbox_spec {
     struct sandbox_limits limits;
     const char           *work;         /* the one writable directory */
     const char          **read;         /* more to read; NULL-ended */
-    const char           *path;         /* PATH: its directories are readable */
 };
 
 #define SANDBOX_UID_FIRST 61184          /* systemd's range for such uids: nothing else uses it */
@@ -55,8 +53,11 @@ struct sandbox_spec {
  * where work directories are made; a uid that could not get there is of no use. */
 void sandbox_probe(struct sandbox_caps *caps, const char *work_root);
 
-/* Which isolations are missing, one sentence per line, for printing at start; empty when none is. */
-void sandbox_report(const struct sandbox_caps *caps, struct buf *out);
+/* Which isolations are missing, one sentence per line; empty when none is. `all`: also what one can do without,
+ * for printing at start; else only what "sandbox": "required" insists on. */
+void sandbox_report(const struct sandbox_caps *caps, bool all, struct buf *out);
+/* What every tool may read; NULL-ended. */
+const char *const *sandbox_system(void);
 
 /* In the child: gives up everything but what `spec` leaves. On failure *step
  * names what failed, errno is set, and the child must not go on. */

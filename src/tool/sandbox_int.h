@@ -8,8 +8,10 @@
 int landlock_version(void);
 int landlock_apply(int abi, const struct sandbox_spec *spec);
 
-/* seccomp.c */
-bool seccomp_known_arch(void);
-int  seccomp_apply(bool network);
+const char *const *landlock_system(void);   /* what every tool may read; NULL-ended */
+
+/* seccomp.c. The filters fit what else there is; false: the kernel takes none. */
+bool seccomp_build(const struct sandbox_caps *caps);
+int  seccomp_install(bool network);
 
 #endif

@@ -3,156 +3,175 @@
  * A list of what is refused, not of what is allowed: tools are programs in any
  * language, and a list of allowed calls would be wrong with the next libc. What
  * is refused answers EPERM, so that well-written programs go on without it
- * (libuv without io_uring, for example). Two answers differ: clone3 says ENOSYS, because its flags
- * lie in memory where a filter cannot look and libc then falls back to clone,
- * whose flags can be seen; another architecture's calls (int 0x80, x32) end the process.
+ * (libuv without io_uring, for example). Some answers differ: clone3 and openat2 say ENOSYS, because
+ * their flags lie in memory where a filter cannot look and libc then falls back to
+ * clone and openat, whose flags can be seen; another architecture's calls
+ * (int 0x80, x32) end the process.
  *
- * Handwritten BPF: load a word of struct seccomp_data, compare, jump.
+ * Memory that no process has, or that is not counted as a process's data, is refused
+ * too: RLIMIT_DATA and the keeper's count (meter.h) are whole only so.
+ *
+ * libseccomp writes the filters, once, in the keeper; its children only load them.
  */
 #include <errno.h>
-#include <linux/audit.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tool/sandbox_int.h"
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#define ARCH 0
+#define PROGRAM_MAX 1024                         /* instructions; they are about 300 */
+#define LOW32       0xffffffffu
+#define PUT(ctx, answer, ...) (seccomp_rule_add(ctx, answer, __VA_ARGS__) == 0)
+
+#ifndef MAP_GROWSDOWN
+#define MAP_GROWSDOWN 0x100
 #endif
 
-/* Younger than some headers we build with; the numbers are the same on all architectures. */
-#define NR_IO_URING_SETUP 425
-#define NR_OPEN_TREE      428      /* 428..433: open_tree, move_mount, fsopen, fsconfig, fsmount, fspick */
-#define NR_FSPICK         433
-#define NR_CLONE3         435
-#define NR_PIDFD_GETFD    438
-#define NR_MOUNT_SETATTR  442
-#define NR_QUOTACTL_FD    443
-#define NR_MEMFD_SECRET   447
+struct program { struct sock_filter code[PROGRAM_MAX]; unsigned short len; };
+static struct program programs[2];               /* without and with network */
 
-#define NEW_NAMESPACES 0x7E020000u /* every CLONE_NEW* that clone takes */
-#define X32_BIT        0x40000000u
-
-static const unsigned refused[] = {
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, NR_PIDFD_GETFD,
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, NR_MOUNT_SETATTR,
-    SYS_setns, SYS_unshare,
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
-    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_fanotify_init, NR_MEMFD_SECRET,
-    NR_IO_URING_SETUP, NR_IO_URING_SETUP + 1, NR_IO_URING_SETUP + 2,
-    SYS_keyctl, SYS_add_key, SYS_request_key,
-    SYS_open_by_handle_at, SYS_name_to_handle_at,
-    SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct, SYS_quotactl, NR_QUOTACTL_FD,
-    SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
-    SYS_syslog, SYS_vhangup, SYS_personality, SYS_move_pages, SYS_migrate_pages,
-#if defined(__x86_64__)
-    SYS_iopl, SYS_ioperm, SYS_kexec_file_load, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
-    SYS_create_module, SYS_get_kernel_syms, SYS_query_module, SYS_nfsservctl,
-#endif
+static const int refused[] = {
+    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp), SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(process_madvise),
+    SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(umount), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(mount_setattr),
+    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
+    SCMP_SYS(setns), SCMP_SYS(unshare),
+    SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(create_module), SCMP_SYS(get_kernel_syms),
+    SCMP_SYS(query_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(nfsservctl),
+    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(fanotify_init), SCMP_SYS(lookup_dcookie),
+    SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+    SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
+    SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at),
+    SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(reboot), SCMP_SYS(acct), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd),
+    SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex), SCMP_SYS(stime),
+    SCMP_SYS(syslog), SCMP_SYS(vhangup), SCMP_SYS(personality), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages), SCMP_SYS(mbind),
+    SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(modify_ldt), SCMP_SYS(uselib), SCMP_SYS(ustat), SCMP_SYS(sysfs), SCMP_SYS(_sysctl),
+    /* memory without a process, and what outlives the last one */
+    SCMP_SYS(memfd_create), SCMP_SYS(memfd_secret), SCMP_SYS(remap_file_pages),
+    SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl), SCMP_SYS(semget), SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl),
+    SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink),
 };
 
-#define PROGRAM_MAX 160
-
-struct program {
-    struct sock_filter code[PROGRAM_MAX];
-    unsigned           len;
+/* Where another's process can be named and nothing else forbids it. */
+static const struct { int call; unsigned arg; } on_others[] = {
+    { SCMP_SYS(sched_setaffinity), 0 }, { SCMP_SYS(sched_setscheduler), 0 }, { SCMP_SYS(sched_setparam), 0 },
+    { SCMP_SYS(sched_setattr), 0 }, { SCMP_SYS(setpriority), 1 }, { SCMP_SYS(ioprio_set), 1 }, { SCMP_SYS(pidfd_open), 0 },
 };
 
-static void put(struct program *p, uint16_t op, uint32_t k, uint8_t yes, uint8_t no)
+static const uint32_t REFUSE = SCMP_ACT_ERRNO(EPERM), NO_SOCKET = SCMP_ACT_ERRNO(EACCES), ABSENT = SCMP_ACT_ERRNO(ENOSYS);
+
+static bool put_refused(scmp_filter_ctx c)
 {
-    must(p->len < PROGRAM_MAX);
-    p->code[p->len++] = (struct sock_filter){ op, yes, no, k };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        int r = seccomp_rule_add(c, REFUSE, refused[i], 0);
+        ok &= r == 0 || r == -EDOM;              /* not a call of this machine */
+    }
+    return ok;
 }
 
-static void load(struct program *p, size_t at) { put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)at, 0, 0); }
-static void answer(struct program *p, uint32_t what) { put(p, BPF_RET | BPF_K, what, 0, 0); }
-
-#define REFUSE SECCOMP_RET_ERRNO | EPERM
-#define NR     offsetof(struct seccomp_data, nr)
-#define ARG(n) (offsetof(struct seccomp_data, args) + 8 * (n))   /* the low half: both machines are little-endian */
-
-static void if_is(struct program *p, uint32_t nr, uint32_t then)
+/* clone, yes, but no new namespaces: CLONE_NEWNS and the seven of CLONE_NEWCGROUP..CLONE_NEWNET. */
+static bool put_clone(scmp_filter_ctx c)
 {
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);
-    answer(p, then);
+    bool ok = PUT(c, ABSENT, SCMP_SYS(clone3), 0) && PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, 0x20000, 0x20000));
+    for (uint64_t bit = 0x02000000; bit <= 0x40000000; bit <<= 1) ok &= PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, bit, bit));
+    return ok;
 }
 
-static void check_arch(struct program *p)
+/* TIOCSTI types into the terminal of whoever started the server, TIOCLINUX pastes. */
+static bool put_ioctl(scmp_filter_ctx c)
 {
-    load(p, offsetof(struct seccomp_data, arch));
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-    answer(p, SECCOMP_RET_KILL_PROCESS);
-    load(p, NR);
-    put(p, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-    answer(p, SECCOMP_RET_KILL_PROCESS);
+    return PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCSTI))
+        && PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCLINUX));
 }
 
-/* clone, yes, but no new namespaces. */
-static void check_clone(struct program *p)
+/* Shared anonymous memory is a file of nobody: it stays when its pages are given back. A mapping that grows down is no data. */
+static bool put_mmap(scmp_filter_ctx c)
 {
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
-    load(p, ARG(0));
-    put(p, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1);
-    answer(p, REFUSE);
-    answer(p, SECCOMP_RET_ALLOW);
-}
-
-/* TIOCSTI types into the terminal of whoever started the server. */
-static void check_ioctl(struct program *p)
-{
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4);
-    load(p, ARG(1));
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 0, 1);
-    answer(p, REFUSE);
-    answer(p, SECCOMP_RET_ALLOW);
+    return PUT(c, REFUSE, SCMP_SYS(mmap), 1, SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_TYPE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS))
+        && PUT(c, REFUSE, SCMP_SYS(mmap), 1, SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_GROWSDOWN, MAP_GROWSDOWN));
 }
 
 /* With network: IP, and netlink, which name lookups use. Never unix sockets
  * (docker.sock is root); socketpair stays, pipes between processes are made of it. */
-static void check_socket(struct program *p, bool network)
+static bool put_socket(scmp_filter_ctx c, bool network)
 {
-    if (!network) {
-        if_is(p, SYS_socket, SECCOMP_RET_ERRNO | EACCES);
-        return;
+    bool ok = true;
+    if (!network) return PUT(c, NO_SOCKET, SCMP_SYS(socket), 0);
+    for (unsigned family = 0; family < AF_NETLINK; family++)
+        if (family != AF_INET && family != AF_INET6) ok &= PUT(c, NO_SOCKET, SCMP_SYS(socket), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, LOW32, family));
+    return ok && PUT(c, NO_SOCKET, SCMP_SYS(socket), 1, SCMP_A0_64(SCMP_CMP_GT, AF_NETLINK));
+}
+
+/* A tool has no business with the limits or priorities of another process; without a PID
+ * namespace, and with the server's uid, it could reach those of the server. */
+static bool put_others(scmp_filter_ctx c, const struct sandbox_caps *caps)
+{
+    bool ok = PUT(c, REFUSE, SCMP_SYS(prlimit64), 1, SCMP_A0_64(SCMP_CMP_NE, 0));
+    if (caps->pidns || caps->own_uid) return ok;
+    for (size_t i = 0; i < sizeof on_others / sizeof *on_others; i++)
+        ok &= PUT(c, REFUSE, on_others[i].call, 1, SCMP_CMP64(on_others[i].arg, SCMP_CMP_NE, 0));
+    return ok && PUT(c, REFUSE, SCMP_SYS(pidfd_send_signal), 0);
+}
+
+/* Landlock does not know of truncation before its version 3: an open for reading could empty the store. */
+static bool put_truncate(scmp_filter_ctx c, int landlock)
+{
+    static const uint64_t access[] = { O_RDONLY, O_ACCMODE };      /* 3: no access at all, and yet it truncates */
+    bool ok = true;
+
+    if (landlock >= 3) return true;
+    for (int i = 0; i < 2; i++) {
+        uint64_t mask = O_TRUNC | O_ACCMODE, flags = O_TRUNC | access[i];
+        int      r = seccomp_rule_add(c, REFUSE, SCMP_SYS(open), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, mask, flags));
+        ok &= (r == 0 || r == -EDOM) && PUT(c, REFUSE, SCMP_SYS(openat), 1, SCMP_A2_64(SCMP_CMP_MASKED_EQ, mask, flags));
     }
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 6);
-    load(p, ARG(0));
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 3, 0);
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 2, 0);
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
-    answer(p, SECCOMP_RET_ERRNO | EACCES);
-    answer(p, SECCOMP_RET_ALLOW);
+    return ok && PUT(c, REFUSE, SCMP_SYS(truncate), 0) && PUT(c, ABSENT, SCMP_SYS(openat2), 0);
 }
 
-static void build(struct program *p, bool network)
+/* libseccomp writes to a descriptor only; a pipe holds all of it. */
+static bool export(scmp_filter_ctx c, struct program *p)
 {
-    check_arch(p);
-    if_is(p, NR_CLONE3, SECCOMP_RET_ERRNO | ENOSYS);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) if_is(p, refused[i], REFUSE);
-    for (uint32_t nr = NR_OPEN_TREE; nr <= NR_FSPICK; nr++) if_is(p, nr, REFUSE);
-    check_clone(p);
-    check_ioctl(p);
-    check_socket(p, network);
-    answer(p, SECCOMP_RET_ALLOW);
+    int     ends[2];
+    ssize_t n = -1;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) return false;
+    if (seccomp_export_bpf(c, ends[1]) == 0) n = read(ends[0], p->code, sizeof p->code);
+    close(ends[0]);
+    close(ends[1]);
+    p->len = n > 0 && (size_t)n < sizeof p->code ? (unsigned short)((size_t)n / sizeof *p->code) : 0;
+    return p->len > 0;
 }
 
-bool seccomp_known_arch(void) { return ARCH != 0; }
-
-int seccomp_apply(bool network)
+static bool build(const struct sandbox_caps *caps, bool network, struct program *p)
 {
-    struct program    p = { .len = 0 };
-    struct sock_fprog prog;
+    scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
+    bool ok = c && seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0
+        && put_refused(c) && put_clone(c) && put_ioctl(c) && put_mmap(c) && put_socket(c, network) && put_others(c, caps)
+        && put_truncate(c, caps->landlock) && export(c, p);
+    if (c) seccomp_release(c);
+    return ok;
+}
 
-    build(&p, network);
-    prog = (struct sock_fprog){ (unsigned short)p.len, p.code };
+bool seccomp_build(const struct sandbox_caps *caps)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0
+        && build(caps, false, &programs[0]) && build(caps, true, &programs[1]);
+}
+
+int seccomp_install(bool network)
+{
+    struct program   *p = &programs[network];
+    struct sock_fprog prog = { p->len, p->code };
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
 }

@@ -43,7 +43,7 @@ static struct tool *example(const char *name)
     REQUIRE(entry != NULL);
     t->schema_text = jv_get(entry, "input_schema")->raw;
     if (jv_get(entry, "confirm")) CHECK(policy_read(t, jv_get(entry, "confirm"), &bad) == OK);
-    if (exec_tool_read(&T->reg, t, jv_get(entry, "exec"), T->children, &T->loop, STR("examples"), &why) != OK)
+    if (exec_tool_read(&T->reg, t, jv_get(entry, "exec"), &T->exec, STR("examples"), &why) != OK)
         printf("  " STR_FMT "\n", STR_ARG(buf_view(&why)));
     REQUIRE(t->ops != NULL);
     REQUIRE(registry_add(&T->reg, t) == OK);

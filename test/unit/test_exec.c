@@ -245,7 +245,7 @@ static void refused(const char *json, const char *because)
 
     buf_init(&why, 0);
     REQUIRE(json_parse(&T->reg.arena, str_c(json), &v, NULL) == OK);
-    CHECK(exec_tool_read(&T->reg, t, v, T->children, &T->loop, STR_NONE, &why) != OK);
+    CHECK(exec_tool_read(&T->reg, t, v, &T->exec, STR_NONE, &why) != OK);
     if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
     buf_done(&why);
 }
@@ -332,8 +332,11 @@ TEST(ten_gigabytes_of_output_are_not_read)
     run_sh(&r, "yes '{\"progress\":0.1}'", ",\"limits\":{\"output\":100000}", 60000);
     CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 3000 && str_has(r.text, "100000 bytes"));
     ran_done(&r);
-    run_sh(&r, "head -c 50000000 /dev/zero >&2; echo end >&2; echo '{\"result\":1}'", "", 60000);
+    run_sh(&r, "head -c 10000000 /dev/zero >&2; echo end >&2; echo '{\"result\":1}'", "", 60000);
     CHECK(r.outcome == TOOL_DONE && str_ends(r.note, STR("end")) && r.note.len < 9000);
+    ran_done(&r);
+    run_sh(&r, "yes noise >&2", "", 60000);
+    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "bytes to stderr") && r.note.len < 9000);
     ran_done(&r);
     end();
 }
@@ -472,6 +475,66 @@ TEST(a_program_that_is_not_there_is_told_not_waited_for)
     REQUIRE(child_start(T->children, &f.child, &(struct child_spec){ .program = "/no/such", .argv = argv, .envp = envp }) == OK);
     toolrun_wait(T, &f.over, 5000);
     CHECK(f.over && f.status == CHILD_NOT_STARTED && f.heard > 0);
+    end();
+}
+
+/* --- their turn -------------------------------------------------------------------------------- */
+
+TEST(no_more_programs_run_at_once_than_may_and_every_call_has_its_turn)
+{
+    enum { ALL = 12, AT_ONCE = 3 };
+    static struct ran rs[ALL];
+    struct tool *t;
+    size_t       most = 0;
+
+    begin();
+    T->exec.at_once = AT_ONCE;
+    t = toolrun_sh(T, "sleep 0.05; echo '{\"result\":1}'", "", 20000);
+    for (int i = 0; i < ALL; i++) ran_start(T, &rs[i], t, "{}");
+    CHECK(children_count(T->children) == AT_ONCE);
+    for (int i = 0; i < ALL;) {
+        uv_run(&T->loop.uv, UV_RUN_ONCE);
+        if (children_count(T->children) > most) most = children_count(T->children);
+        while (i < ALL && rs[i].over) i++;
+    }
+    CHECK(most == AT_ONCE);
+    for (int i = 0; i < ALL; i++) {
+        CHECK(rs[i].outcome == TOOL_DONE);
+        ran_done(&rs[i]);
+    }
+    end();
+}
+
+TEST(a_call_that_waits_for_its_turn_has_time_and_can_be_cancelled_for_certain)
+{
+    struct ran   first = { 0 }, second = { 0 }, third = { 0 };
+    struct tool *slow, *quick, *never;
+    char         path[300], script[400];
+    struct stat  st;
+
+    begin();
+    T->exec.at_once = 1;
+    snprintf(path, sizeof path, "%s/ran", test_dir());
+    snprintf(script, sizeof script, "echo x > $HOME/ran; echo '{\"result\":1}'");
+    slow = toolrun_sh(T, "sleep 0.5; echo '{\"result\":1}'", "", 20000);
+    quick = toolrun_sh(T, "echo '{\"result\":2}'", "", 400);         /* less than it waits */
+    never = toolrun_sh(T, script, "", 20000);
+    never->confirm = CONFIRM_ALWAYS;
+    ran_start(T, &first, slow, "{}");
+    ran_start(T, &second, quick, "{}");
+    ran_start(T, &third, never, "{}");
+    never->ops->cancel(&third.job);
+    never->ops->cancel(&third.job);
+    CHECK(!third.over);
+    ran_wait(T, &third, 10000);
+    CHECK(third.outcome == TOOL_CANCELLED && !first.over);
+    CHECK_STR(third.text, "It was cancelled before it began.");
+    ran_wait(T, &second, 10000);
+    CHECK(first.over && second.outcome == TOOL_DONE);
+    CHECK(stat(path, &st) != 0);
+    ran_done(&first);
+    ran_done(&second);
+    ran_done(&third);
     end();
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "tool/exec.h"
 #include "tool/sandbox.h"
 #include "toolrun.h"
 
@@ -145,6 +146,133 @@ TEST(a_tool_does_not_read_the_servers_environment)
     end();
 }
 
+/* --- the server's own files --------------------------------------------------------------------- */
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    REQUIRE(f != NULL);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* NULL: taken. */
+static void config_says(const char *json, const char *because)
+{
+    struct jv *v;
+    struct buf why;
+
+    buf_init(&why, 0);
+    REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_c(json)), &v, NULL) == OK);
+    enum err e = exec_tool_read(&T->reg, registry_tool(&T->reg, STR("x")), v, &T->exec, STR_NONE, &why);
+    CHECK((e == OK) == (because == NULL));
+    if (!because) CHECK_STR(buf_view(&why), "");
+    else if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    buf_done(&why);
+}
+
+#define IN(path) (snprintf(text, sizeof text, path, dir), text)
+
+/* A folder with the store, the configuration and a script, as people have it. */
+TEST(a_tool_that_could_read_the_servers_own_files_is_refused)
+{
+    char        dir[200], text[600], store[300], config[300];
+    const char *secrets[] = { store, config, NULL };
+
+    begin();
+    snprintf(dir, sizeof dir, "%s/home", test_dir());
+    snprintf(store, sizeof store, "%s/data/parley.db", dir);          /* not there yet */
+    snprintf(config, sizeof config, "%s/parley.json", dir);
+    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/data"), 0755) == 0 && mkdir(IN("%s/tools"), 0755) == 0);
+    put_file(config, "{}");
+    put_file(IN("%s/tools/pay.sh"), "true");
+    put_file(IN("%s/pay.sh"), "true");
+    REQUIRE(symlink("..", IN("%s/tools/up")) == 0 && link(config, IN("%s/tools/other-name")) == 0);
+    T->exec.secrets = secrets;
+    config_says(IN("{\"command\":[\"sh\",\"pay.sh\"],\"cwd\":\"%s/tools\"}"), NULL);
+    config_says(IN("{\"command\":[\"sh\",\"%s/pay.sh\"]}"), NULL);
+    config_says(IN("{\"command\":[\"sh\"],\"cwd\":\"%s\"}"), "which is the server's own");
+    config_says(IN("{\"command\":[\"sh\"],\"cwd\":\"%s/tools/up\"}"), "which is the server's own");
+    config_says(IN("{\"command\":[\"sh\"],\"cwd\":\"%s/data\"}"), "of \"cwd\" it could read");
+    config_says(IN("{\"command\":[\"sh\"],\"read\":[\"%s/data\"]}"), "of \"read\" it could read");
+    config_says("{\"command\":[\"sh\"],\"read\":[\"/\"]}", "of \"read\" it could read");
+    config_says(IN("{\"command\":[\"cat\",\"%s/parley.json\"]}"), "of \"command\" it could read");
+    config_says(IN("{\"command\":[\"cat\",\"%s/tools/other-name\"]}"), "of \"command\" it could read");
+    put_file(store, "rows");
+    put_file(IN("%s/data/parley.db-wal"), "rows");
+    config_says(IN("{\"command\":[\"cat\",\"%s/data/parley.db-wal\"]}"), "of \"command\" it could read");
+    snprintf(store, sizeof store, "/usr/share/parley/parley.db");
+    config_says("{\"command\":[\"sh\"]}", "lies in /usr/share, which every program can read");
+    end();
+}
+
+/* Beside the script, and in the parent of a folder of PATH. */
+TEST(the_neighbours_of_a_script_and_of_a_folder_of_path_are_not_read)
+{
+    char       dir[200], text[600];
+    struct ran r;
+
+    begin();
+    if (skip(caps->landlock, "landlock")) { end(); return; }
+    snprintf(dir, sizeof dir, "%s/app", test_dir());
+    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/bin"), 0755) == 0 && mkdir(IN("%s/lib"), 0755) == 0);
+    put_file(IN("%s/secret"), "hunter2");
+    put_file(IN("%s/bin/helper"), "#!/bin/sh\ncat $(dirname $0)/../lib/words\n");
+    put_file(IN("%s/lib/words"), "from-the-library");
+    put_file(IN("%s/pay.sh"), "cd $(dirname $0); o=$( (cat secret 2>&1; helper) | tr -d \"\\n\"); echo \"{\\\"result\\\":\\\"$o\\\"}\"\n");
+    REQUIRE(chmod(IN("%s/bin/helper"), 0755) == 0);
+    char json[1000];
+    snprintf(json, sizeof json, "{\"command\":[\"sh\",\"%s/pay.sh\"],\"env\":{\"PATH\":\"/usr/bin:/bin:%s/bin:%s\"}}", dir, dir, dir);
+    ran_run(T, &r, toolrun_exec(T, json, 10000), "{}");
+    CHECK(str_has(r.text, "Permission denied") && str_has(r.text, "from-the-library") && !str_has(r.text, "hunter2"));
+    if (!str_has(r.text, "from-the-library")) printf("    %s | %s\n", r.text.ptr, r.note.ptr);
+    ran_done(&r);
+    end();
+}
+
+TEST(what_the_system_does_not_need_is_not_read)
+{
+    struct ran r;
+    begin();
+    if (skip(caps->landlock, "landlock")) { end(); return; }
+    words(&r, "ls /opt /srv /var /usr/src /usr/local/etc /etc /mnt 2>&1 | grep -v denied", "");
+    CHECK_STR(str_trim(r.text), "");
+    ran_done(&r);
+    end();
+}
+
+TEST(a_machine_that_cannot_isolate_refuses_programs_unless_told_otherwise)
+{
+    static const struct sandbox_caps none, old = { .landlock = 1, .seccomp = true, .own_uid = true, .nproc = true };
+
+    begin();
+    T->exec.caps = &none;
+    config_says("{\"command\":[\"sh\"]}", "this machine cannot isolate programs");
+    config_says("{\"command\":[\"sh\"]}", "no landlock");
+    config_says("{\"command\":[\"sh\"],\"sandbox\":\"required\"}", "no seccomp");
+    config_says("{\"command\":[\"sh\"],\"sandbox\":\"best_effort\"}", NULL);
+    config_says("{\"command\":[\"sh\"],\"sandbox\":\"off\"}", "\"required\" or \"best_effort\"");
+    T->exec.caps = &old;
+    config_says("{\"command\":[\"sh\"]}", NULL);
+    end();
+}
+
+/* --- other processes ------------------------------------------------------------------------------- */
+
+TEST(a_tool_does_not_change_the_servers_limits_or_priority)
+{
+    struct ran r;
+    char       script[500];
+    begin();
+    if (skip(caps->seccomp, "seccomp")) { end(); return; }
+    snprintf(script, sizeof script, "prlimit --pid %d --nofile=5:5 && echo could; renice -n 19 -p %d && echo could;"
+             "taskset -p 1 %d && echo could", getpid(), getpid(), getpid());
+    words(&r, script, "");
+    CHECK(!str_has(r.text, "could"));
+    ran_done(&r);
+    end();
+}
+
 TEST(a_tool_does_not_signal_the_server)
 {
     struct ran r;
@@ -257,6 +385,84 @@ TEST(memory_files_and_file_sizes_are_limited)
     end();
 }
 
+/* Each line makes 600 MB that no process need have; the limit is 100 MB. */
+TEST(memory_that_belongs_to_no_process_cannot_be_had)
+{
+    static const char *const ways[] = {
+        "m = mmap.mmap(-1, 600 << 20); m.write(b\\\"x\\\" * (600 << 20))",
+        "f = os.memfd_create(\\\"m\\\"); os.ftruncate(f, 600 << 20)",
+        "f = os.open(\\\"/dev/zero\\\", os.O_RDWR); m = mmap.mmap(f, 600 << 20)",
+        "f = open(\\\"/dev/shm/parley-test\\\", \\\"w\\\")",
+        "l = ctypes.CDLL(None, use_errno=True); assert l.shmget(0, 600 << 20, 0o1600) >= 0, \\\"refused\\\"",
+        "l = ctypes.CDLL(None, use_errno=True); assert l.msgget(0, 0o1600) >= 0, \\\"refused\\\"",
+        "l = ctypes.CDLL(None); l.mmap.restype = ctypes.c_void_p; assert l.mmap(None, ctypes.c_size_t(600 << 20), 3, 0x122, -1, 0) != 2**64 - 1, \\\"refused\\\"",
+        "resource.setrlimit(resource.RLIMIT_STACK, (600 << 20, 600 << 20))",
+    };
+    begin();
+    if (skip(caps->seccomp && caps->landlock, "seccomp and landlock")) { end(); return; }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char       script[600];
+        struct ran r;
+        snprintf(script, sizeof script, "python3 -c \"import ctypes, mmap, os, resource; %s; print(\\\"could\\\")\"", ways[i]);
+        words(&r, script, ",\"limits\":{\"memory\":100000000}");
+        if (str_has(r.text, "could") || !str_has(r.text, "Error")) test_check_str(__FILE__, __LINE__, r.text, str_c(ways[i]));
+        ran_done(&r);
+    }
+    end();
+}
+
+TEST(all_processes_of_a_tool_share_one_memory_limit)
+{
+    struct ran r;
+    begin();
+    sh(&r, "for i in 1 2 3 4; do python3 -c 'import time; b = bytearray(80 << 20); time.sleep(20)' & done; wait", ",\"limits\":{\"memory\":200000000}");
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    CHECK_STR(r.text, "It used more memory than it may and was ended. Whether it had an effect is not known.");
+    ran_done(&r);
+    /* What forked processes share is counted once. */
+    sh(&r, "python3 -c 'import os, time\nb = bytearray(80 << 20)\nfor i in range(4):\n if os.fork() == 0:\n  time.sleep(1); os._exit(0)\nfor i in range(4): os.wait()';"
+           "echo '{\"result\":1}'", ",\"limits\":{\"memory\":200000000}");
+    CHECK(r.outcome == TOOL_DONE);
+    ran_done(&r);
+    end();
+}
+
+TEST(the_work_directory_has_a_limit)
+{
+    struct ran r;
+    begin();
+    sh(&r, "for i in $(seq 100); do head -c 1000000 /dev/urandom > $HOME/$i; done; sleep 20", ",\"limits\":{\"work\":20000000}");
+    CHECK(r.outcome == TOOL_UNKNOWN);
+    CHECK_STR(r.text, "It kept more in its directory than it may and was ended. Whether it had an effect is not known.");
+    ran_done(&r);
+    sh(&r, "for i in $(seq 100); do eval \"exec $((i + 10))> $HOME/x\"; head -c 1000000 /dev/urandom >&$((i + 10)); rm $HOME/x; done; sleep 20", ",\"limits\":{\"work\":20000000}");
+    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "in its directory"));
+    ran_done(&r);
+    end();
+}
+
+/* Three thousand levels: deeper than any path can be long, than there are descriptors, and than the meter looks. */
+TEST(a_work_directory_of_any_depth_is_removed)
+{
+    struct ran  r;
+    struct stat st;
+    char        path[300], json[400];
+
+    begin();
+    snprintf(path, sizeof path, "%s/deep.py", test_dir());
+    put_file(path, "import os\nhome = os.environ['HOME']\nos.chdir(home)\n"
+                   "print('{\"message\":\"' + home + '\"}', flush=True)\n"
+                   "for i in range(3000):\n os.mkdir('d'); os.symlink('/', 'l'); os.chdir('d')\n"
+                   "os.mkdir('m-0')\nos.chmod('.', 0)\n");
+    snprintf(json, sizeof json, "{\"command\":[\"python3\",\"%s\"]}", path);
+    ran_run(T, &r, toolrun_exec(T, json, 10000), "{}");
+    REQUIRE(r.last_message.len > 0 && r.last_message.ptr[0] == '/');
+    for (int i = 0; i < 500 && stat(r.last_message.ptr, &st) == 0; i++) toolrun_turn(T, 10);
+    CHECK(stat(r.last_message.ptr, &st) != 0);
+    ran_done(&r);
+    end();
+}
+
 TEST(interpreters_of_all_kinds_start_in_the_sandbox)
 {
     struct ran r;
@@ -278,9 +484,9 @@ TEST(what_the_kernel_lacks_is_said)
 {
     struct buf b;
     buf_init(&b, 0);
-    sandbox_report(&(struct sandbox_caps){ .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true }, &b);
+    sandbox_report(&(struct sandbox_caps){ .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true }, true, &b);
     CHECK_STR(buf_view(&b), "");
-    sandbox_report(&(struct sandbox_caps){ 0 }, &b);
+    sandbox_report(&(struct sandbox_caps){ 0 }, true, &b);
     CHECK(str_has(buf_view(&b), "no landlock") && str_has(buf_view(&b), "no seccomp"));
     CHECK(str_has(buf_view(&b), "no PID namespace") && str_has(buf_view(&b), "no process limit"));
     buf_done(&b);

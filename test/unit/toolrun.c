@@ -24,6 +24,7 @@ struct toolrun *toolrun_new(void)
     snprintf(root, sizeof root, "%s/work%u", test_dir(), n++);
     chmod(test_dir(), 0711);          /* tools of root are somebody else and must pass through */
     must(children_start(&t->children, &t->loop, root) == OK);
+    t->exec = (struct exec_host){ .loop = &t->loop, .children = t->children, .caps = children_caps(t->children) };
     curl_pool_init(&t->pool, &t->loop, 1);
     t->has_pool = true;
     return t;
@@ -70,7 +71,7 @@ struct tool *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned tim
     must(json_parse(&t->reg.arena, arena_dup(&t->reg.arena, str_c(exec_json)), &v, NULL) == OK);
     tool->schema_text = STR("{\"type\":\"object\"}");
     tool->timeout_ms = timeout_ms;
-    if (exec_tool_read(&t->reg, tool, v, t->children, &t->loop, STR_NONE, &why) != OK) {
+    if (exec_tool_read(&t->reg, tool, v, &t->exec, STR_NONE, &why) != OK) {
         printf("  exec_tool_read: " STR_FMT "\n", STR_ARG(buf_view(&why)));
         test_failed(__FILE__, __LINE__, "exec_tool_read");
         longjmp(test_leave, 1);

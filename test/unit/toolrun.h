@@ -4,12 +4,14 @@
 
 #include "loop/curl.h"
 #include "tool/child.h"
+#include "tool/exec.h"
 #include "tool/registry.h"
 
 struct toolrun {
     struct loop       loop;
     struct registry   reg;
     struct children  *children;
+    struct exec_host  exec;
     struct curl_pool  pool;
     bool              has_pool;
 };
