@@ -43,6 +43,7 @@ struct slot {
 struct keeper {
     struct sandbox_caps caps;
     char                root[400];        /* work directories are made here: one folder per keeper, in the one we were given */
+    int                 root_fd;          /* locked, and open in every minder */
     struct slot         slots[MINDERS_MAX];
     unsigned            used;             /* slots below this one have been used */
     unsigned            metered, looks;   /* children to look at, times looked */
@@ -116,6 +117,7 @@ static bool make_work(struct keeper_order *o)
     if (mkdir(self.work, 0700)) return false;
     if (o->uid && chown(self.work, o->uid, o->uid)) return false;
     o->work = self.work;
+    o->root = self.root_fd;
     return true;
 }
 
@@ -123,7 +125,7 @@ static pid_t fork_minder(const struct keeper_order *o)
 {
     unsigned long flags = SIGCHLD;
     if (!o->start->sandbox || !self.caps.pidns) return fork();
-    flags |= CLONE_NEWPID | (self.caps.pidns == PIDNS_USER ? CLONE_NEWUSER : 0);
+    flags |= CLONE_NEWPID | (self.caps.pidns == PIDNS_USER ? CLONE_NEWUSER : 0) | (self.caps.readonly ? CLONE_NEWNS : 0);
     return (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
 }
 
@@ -265,7 +267,7 @@ static void remove_unlocked(const char *parent)
         if (snprintf(path, sizeof path, "%s/%s", parent, e->d_name) >= (int)sizeof path) continue;
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0) continue;
-        if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > STALE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_tree(path);
+        if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > STALE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_tree(AT_FDCWD, path);
         close(fd);
     }
     if (d) closedir(d);
@@ -285,8 +287,8 @@ static bool make_root(const char *parent)
     if (mkdir(parent, 0711) && errno != EEXIST) return false;
     remove_stale(parent);
     if (snprintf(self.root, sizeof self.root, "%s/k-XXXXXX", parent) >= (int)sizeof self.root || !mkdtemp(self.root)) return false;
-    int fd = open(self.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB)) return false;
+    self.root_fd = open(self.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (self.root_fd < 0 || flock(self.root_fd, LOCK_EX | LOCK_NB)) return false;
     /* The uids of calls must be able to pass through to their own directory, and see nothing else here. */
     return chmod(parent, 0711) == 0 && chmod(self.root, 0711) == 0;
 }

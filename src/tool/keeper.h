@@ -72,14 +72,16 @@ struct keeper_order {                    /* a START taken apart; pointers into t
     const char **read;
     int          fds[3];
     const char  *work;                   /* the call's directory; NULL: none */
+    int          root;                   /* the folder it lies in, opened before any mount of ours */
     uint32_t     uid;                    /* the call's own; 0: none */
+    int          unsafe;                 /* errno: its mounts failed; it must not begin */
     uint32_t     own_uid, own_gid;       /* the server's, which a new user namespace does not know */
 };
 
 /* The minder's life, in the child of the keeper; never returns. */
 _Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket);
 
-/* Removes a directory and all in it, however deep, without following links. Nobody may be at work in it. */
-void remove_tree(const char *path);
+/* Removes the directory `name` of `dir` and all in it, however deep, without following links. Nobody may be at work in it. */
+void remove_tree(int dir, const char *name);
 
 #endif

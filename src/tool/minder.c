@@ -91,15 +91,15 @@ static bool remove_level(int top, unsigned *moved)
     return some;
 }
 
-void remove_tree(const char *path)
+void remove_tree(int dir, const char *name)
 {
     unsigned moved = 0;
     int      top;
 
-    if (!unlock(AT_FDCWD, path) || (top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return;
+    if (!unlock(dir, name) || (top = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return;
     while (remove_level(top, &moved)) {}
     close(top);
-    (void)rmdir(path);
+    (void)unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 /* --- the child, up to its exec ----------------------------------------------------- */
@@ -164,6 +164,7 @@ _Noreturn static void become(const struct sandbox_caps *caps, struct keeper_orde
     setsid();
     plain_signals();
     take_stdio(o->fds, began);
+    if ((errno = o->unsafe)) cannot("mounts", o->argv[0]);
     if (o->cwd[0] && chdir(o->cwd)) cannot(o->cwd, o->argv[0]);
     if (o->work) {
         add_env(o->envp, "HOME", o->work);
@@ -300,6 +301,7 @@ _Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *
     prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (m.init && caps->pidns == PIDNS_USER) map_user(o);
+    if (o->work && caps->readonly && sandbox_readonly(o->work)) o->unsafe = errno;
     if (pipe2(began, O_CLOEXEC | O_NONBLOCK) == 0) {
         m.began = began[0];
         m.child = fork();
@@ -313,6 +315,7 @@ _Noreturn void minder_run(const struct sandbox_caps *caps, struct keeper_order *
     }
     struct keeper_msg told = { .id = o->start->msg.id, .kind = KEEPER_EXITED, .status = never_began(&m) ? -1 : m.status };
     (void)send(socket, &told, sizeof told, MSG_NOSIGNAL);
-    if (o->work) remove_tree(o->work);
+    if (o->work && caps->readonly) sandbox_readonly_end(o->work);
+    if (o->work) remove_tree(o->root, strrchr(o->work, '/') + 1);
     _exit(0);
 }

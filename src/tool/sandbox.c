@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@
 #include "tool/sandbox_int.h"
 
 #define STACK_MAX (64ull * 1024 * 1024)
+#define MOUNT_TREE 0x8000
 
 /* --- what there is -------------------------------------------------------- */
 
@@ -60,6 +62,32 @@ static bool can_change_uid(const char *work_root, bool may_read)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+struct mount_attr_v1 { uint64_t set, clear, propagation, userns; };     /* as the kernel has it; libc's is younger */
+#define RDONLY 1ull
+
+static int set_mount(const char *path, unsigned flags, struct mount_attr_v1 a)
+{
+    return (int)syscall(442 /* mount_setattr */, AT_FDCWD, path, flags, &a, sizeof a);
+}
+
+int sandbox_readonly(const char *work)
+{
+    if (mount(work, work, NULL, MS_BIND, NULL)) return -1;
+    if (set_mount("/", MOUNT_TREE, (struct mount_attr_v1){ .set = RDONLY })) return -1;
+    return set_mount(work, 0, (struct mount_attr_v1){ .clear = RDONLY });
+}
+
+void sandbox_readonly_end(const char *work) { (void)umount2(work, MNT_DETACH); }
+
+/* Would all of that work? */
+static bool can_mount(const char *work_root)
+{
+    int  status;
+    long pid = syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWNS | SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0) _exit(sandbox_readonly(work_root) != 0);
+    return pid > 0 && waitpid((pid_t)pid, &status, 0) == pid && status == 0;
+}
+
 void sandbox_probe(struct sandbox_caps *caps, const char *work_root)
 {
     *caps = (struct sandbox_caps){ 0 };
@@ -68,6 +96,7 @@ void sandbox_probe(struct sandbox_caps *caps, const char *work_root)
     caps->own_uid = can_change_uid(work_root, caps->landlock && caps->seccomp);
     if (can_clone(CLONE_NEWPID)) caps->pidns = PIDNS_ROOT;
     else if (geteuid() != 0 && can_clone(CLONE_NEWPID | CLONE_NEWUSER)) caps->pidns = PIDNS_USER;
+    caps->readonly = caps->pidns == PIDNS_USER && can_mount(work_root);
     caps->nproc = caps->own_uid || (caps->pidns == PIDNS_USER && nproc_per_namespace());
     caps->seccomp = seccomp_build(caps);              /* again: now it is known what the rest leaves open */
 }
@@ -86,6 +115,8 @@ void sandbox_report(const struct sandbox_caps *caps, bool all, struct buf *out)
         buf_lit(out, "no signal isolation: a tool can send signals to the server\n");
     if (geteuid() == 0 && !caps->own_uid)
         buf_lit(out, "no uids: the server is root and cannot give that up for its tools\n");
+    if (all && !caps->own_uid && !caps->readonly)
+        buf_lit(out, "no read-only mounts: a tool cannot change permissions, not even of its own files\n");
     if (all && !caps->pidns)
         buf_lit(out, "no PID namespace: a tool's left-over processes are searched and killed one by one\n");
 }

@@ -1,8 +1,9 @@
 /* sandbox.h -- what a tool's process may do: less than the server, by as many means as the kernel has.
  *
  *   who it is      root's tools run as a uid of their own per call (61184..65519),
- *                  others keep the server's uid inside a user namespace;
- *                  no_new_privs, no capabilities
+ *                  others keep the server's uid inside a user namespace, where all but the work
+ *                  directory is mounted read-only: landlock does not know of chmod, and the store is
+ *                  that uid's; no_new_privs, no capabilities
  *   what it sees   landlock: the system (/usr/bin, /usr/lib, part of /etc ...) and what
  *                  exec_read.c lists, all read-only; one work directory to write.
  *                  Not the server's memory, environment, store, configuration or secrets
@@ -32,6 +33,7 @@ struct sandbox_caps {            /* what this kernel and this user can do */
     enum sandbox_pidns pidns;
     bool               own_uid;  /* root: calls get a uid of their own */
     bool               nproc;    /* the process limit is enforced */
+    bool               readonly; /* the server's own uid: all but the work directory can be mounted read-only */
 };
 
 struct sandbox_limits {
@@ -58,6 +60,11 @@ void sandbox_probe(struct sandbox_caps *caps, const char *work_root);
 void sandbox_report(const struct sandbox_caps *caps, bool all, struct buf *out);
 /* What every tool may read; NULL-ended. */
 const char *const *sandbox_system(void);
+
+/* In the minder of a tool with the server's uid, in its own mount namespace: nothing but `work` can be changed, not even a
+ * file's permissions. And back, so that `work` can be removed. 0 or -1 with errno. */
+MUST_CHECK int sandbox_readonly(const char *work);
+void           sandbox_readonly_end(const char *work);
 
 /* In the child: gives up everything but what `spec` leaves. On failure *step
  * names what failed, errno is set, and the child must not go on. */

@@ -112,6 +112,26 @@ static bool put_socket(scmp_filter_ctx c, bool network)
     return ok && PUT(c, NO_SOCKET, SCMP_SYS(socket), 1, SCMP_A0_64(SCMP_CMP_GT, AF_NETLINK));
 }
 
+/* By path: an open file can still be changed, and only what is readable can be opened. */
+static const int attributes[] = {
+    SCMP_SYS(chmod), SCMP_SYS(fchmodat), SCMP_SYS(chown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
+    SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
+};
+#define NR_FCHMODAT2  452                        /* younger than libseccomp 2.5; the same on all machines */
+#define NR_SETXATTRAT 463                        /* and removexattrat, 466 */
+
+/* Landlock does not know of them, and the store belongs to the tool's uid: it could be closed to the server itself. */
+static bool put_attributes(scmp_filter_ctx c, const struct sandbox_caps *caps)
+{
+    bool ok = true;
+    if (caps->own_uid || caps->readonly) return true;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        int r = seccomp_rule_add(c, REFUSE, attributes[i], 0);
+        ok &= r == 0 || r == -EDOM;
+    }
+    return ok && PUT(c, REFUSE, NR_FCHMODAT2, 0) && PUT(c, REFUSE, NR_SETXATTRAT, 0) && PUT(c, REFUSE, NR_SETXATTRAT + 3, 0);
+}
+
 /* A tool has no business with the limits or priorities of another process; without a PID
  * namespace, and with the server's uid, it could reach those of the server. */
 static bool put_others(scmp_filter_ctx c, const struct sandbox_caps *caps)
@@ -157,6 +177,7 @@ static bool build(const struct sandbox_caps *caps, bool network, struct program 
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
     bool ok = c && seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0
         && put_refused(c) && put_clone(c) && put_ioctl(c) && put_mmap(c) && put_socket(c, network) && put_others(c, caps)
+        && put_attributes(c, caps)
         && put_truncate(c, caps->landlock) && export(c, p);
     if (c) seccomp_release(c);
     return ok;

@@ -257,6 +257,31 @@ TEST(a_machine_that_cannot_isolate_refuses_programs_unless_told_otherwise)
     end();
 }
 
+/* Landlock does not know of permissions, and as an ordinary user the tool is the store's owner. */
+TEST(a_tool_does_not_change_the_permissions_of_what_is_not_its_own)
+{
+    char        script[3000], path[300];
+    struct ran  r;
+    struct stat st;
+
+    begin();
+    if (skip(caps->seccomp, "seccomp")) { end(); return; }
+    snprintf(path, sizeof path, "%s/store.db", test_dir());
+    put_file(path, "rows");
+    REQUIRE(chmod(path, 0600) == 0);
+    snprintf(script, sizeof script, "chmod 000 %s && echo could; touch -d 1999-01-01 %s && echo could; rm -f %s && echo could;"
+             "mv %s $HOME/ && echo could; ln %s $HOME/mine && echo could; setfattr -n user.x -v 1 %s 2>/dev/null && echo could", path, path, path, path, path, path);
+    words(&r, script, "");
+    CHECK(!str_has(r.text, "could") && stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    ran_done(&r);
+    if (caps->own_uid || caps->readonly) {
+        words(&r, "cd $HOME; echo 1 > f; chmod 700 f && stat -c %a f", "");
+        CHECK(str_has(r.text, "700"));
+        ran_done(&r);
+    }
+    end();
+}
+
 /* --- other processes ------------------------------------------------------------------------------- */
 
 TEST(a_tool_does_not_change_the_servers_limits_or_priority)
