@@ -225,7 +225,6 @@ TEST(the_neighbours_of_a_script_and_of_a_folder_of_path_are_not_read)
     snprintf(json, sizeof json, "{\"command\":[\"sh\",\"%s/pay.sh\"],\"env\":{\"PATH\":\"/usr/bin:/bin:%s/bin:%s\"}}", dir, dir, dir);
     ran_run(T, &r, toolrun_exec(T, json, 10000), "{}");
     CHECK(str_has(r.text, "Permission denied") && str_has(r.text, "from-the-library") && !str_has(r.text, "hunter2"));
-    if (!str_has(r.text, "from-the-library")) printf("    %s | %s\n", r.text.ptr, r.note.ptr);
     ran_done(&r);
     end();
 }
@@ -269,7 +268,7 @@ TEST(a_tool_does_not_change_the_permissions_of_what_is_not_its_own)
     snprintf(path, sizeof path, "%s/store.db", test_dir());
     put_file(path, "rows");
     REQUIRE(chmod(path, 0600) == 0);
-    snprintf(script, sizeof script, "chmod 000 %s && echo could; touch -d 1999-01-01 %s && echo could; rm -f %s && echo could;"
+    snprintf(script, sizeof script, "chmod 000 %s && echo could; chmod 000 $(dirname %s) && echo could; rm -f %s && echo could;"
              "mv %s $HOME/ && echo could; ln %s $HOME/mine && echo could; setfattr -n user.x -v 1 %s 2>/dev/null && echo could", path, path, path, path, path, path);
     words(&r, script, "");
     CHECK(!str_has(r.text, "could") && stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
@@ -461,7 +460,7 @@ TEST(the_work_directory_has_a_limit)
     CHECK_STR(r.text, "It kept more in its directory than it may and was ended. Whether it had an effect is not known.");
     ran_done(&r);
     sh(&r, "for i in $(seq 100); do eval \"exec $((i + 10))> $HOME/x\"; head -c 1000000 /dev/urandom >&$((i + 10)); rm $HOME/x; done; sleep 20", ",\"limits\":{\"work\":20000000}");
-    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "in its directory"));
+    if (!skip(caps->pidns, "a look at open files")) CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "in its directory"));
     ran_done(&r);
     end();
 }

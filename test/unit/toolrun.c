@@ -11,6 +11,9 @@
 #include "test.h"
 #include "tool/exec.h"
 
+/* Tools run with what there is here; a test of one of these means asks children_caps whether it is there. */
+static const struct sandbox_caps enough = { .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true };
+
 static void pool_closed(struct curl_pool *p) { LIST_ITEM(p, struct toolrun, pool)->has_pool = false; }
 
 struct toolrun *toolrun_new(void)
@@ -24,7 +27,7 @@ struct toolrun *toolrun_new(void)
     snprintf(root, sizeof root, "%s/work%u", test_dir(), n++);
     chmod(test_dir(), 0711);          /* tools of root are somebody else and must pass through */
     must(children_start(&t->children, &t->loop, root) == OK);
-    t->exec = (struct exec_host){ .loop = &t->loop, .children = t->children, .caps = children_caps(t->children) };
+    t->exec = (struct exec_host){ .loop = &t->loop, .children = t->children, .caps = &enough };
     curl_pool_init(&t->pool, &t->loop, 1);
     t->has_pool = true;
     return t;
