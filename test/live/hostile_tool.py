@@ -100,7 +100,7 @@ def behind():
     for i in range(150):
         os.mkdir("d")
         os.chdir("d")
-    os.chmod(".", 0)
+    attempt("closing its own folder", lambda: os.chmod(".", 0) is not None)
 
 
 def bomb():

@@ -5,7 +5,7 @@
 // whatever a test opens through `t` is closed when it ends, also when it fails.
 // Without dependencies; Node 20.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -122,11 +122,29 @@ export const CONFIG = {
     actions: { apply_schema: { tool: 'apply_schema' } },
 };
 
+// Whether programs can be isolated here as the configuration wants it by default; where they cannot (a container or a
+// desktop without user namespaces), tests of other things run them with what there is.
+let isolates;
+function isolated() {
+    if (isolates !== undefined) return isolates;
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-live-')), file = path.join(dir, 'parley.json');
+    fs.writeFileSync(file, JSON.stringify({ tools: { t: { description: 'd', exec: { command: ['sh'] } } } }));
+    const r = spawnSync(BIN, ['check', '--config', file], { cwd: dir, env: clean(), encoding: 'utf8' });
+    fs.rmSync(dir, { recursive: true, force: true });
+    isolates = !/cannot isolate/.test(r.stderr);
+    if (!isolates) console.log(`note: ${r.stderr.slice(r.stderr.indexOf('this machine')).trim()}`);
+    return isolates;
+}
+function withTools(tools) {
+    const all = Object.entries(tools ?? {}).map(([name, tool]) => [name, tool?.exec ? { ...tool, exec: { sandbox: 'best_effort', ...tool.exec } } : tool]);
+    return all.some(([, tool]) => tool?.exec) && !isolated() ? { tools: Object.fromEntries(all) } : {};
+}
+
 // A running server. {config} is merged over CONFIG; {dir} an earlier server's folder: the same store again;
 // {mayFail}: nobody minds how it ends; {wrap} a command that runs it, as ["prlimit", "--nofile=64"].
 export async function serve(t, { config = {}, dir = t.folder(), env = {}, args = [], store, mayFail = false, wrap = [] } = {}) {
     const file = path.join(dir, 'parley.json');
-    fs.writeFileSync(file, JSON.stringify({ ...CONFIG, ...config, demo: { ...CONFIG.demo, ...config.demo } }));
+    fs.writeFileSync(file, JSON.stringify({ ...CONFIG, ...config, ...withTools(config.tools), demo: { ...CONFIG.demo, ...config.demo } }));
     const db = store || path.join(dir, 'x.db');
     const [program, ...all] = [...wrap, BIN, 'serve', '--config', file, '--store', 'sqlite:' + db, ...args];
     const child = spawn(program, all,
