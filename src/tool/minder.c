@@ -106,11 +106,15 @@ void remove_tree(int dir, const char *name)
 
 #define BEGAN_FD 3       /* in the child, up to its exec */
 
-/* The exit status proves nothing: a shell says 127 after it has paid, too. */
+/* The exit status proves nothing: a shell says 127 after it has paid, too. That it did not begin is said first,
+ * and all without allocating: its limits may leave no memory for words. */
 _Noreturn static void cannot(const char *what, const char *name)
 {
-    dprintf(2, "cannot start %s: %s: %s\n", name, what, strerror(errno));
+    const char *const words[] = { "cannot start ", name, ": ", what, ": ", strerrordesc_np(errno), "\n" };
+
     (void)!write(BEGAN_FD, "", 1);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i]) (void)!write(2, words[i], strlen(words[i]));
     _exit(127);
 }
 
