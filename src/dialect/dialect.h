@@ -74,12 +74,16 @@ struct encoder {
     uint64_t     progress_told;
     unsigned     index;          /* outcomes told in this run */
     struct marker_weave weave, weave_before;   /* now; and at the last fact, for words that are lost */
+    uint64_t     part_units;     /* the place right after the beginning of the text at hand: the blank line before its words has it */
     const struct framing *framing;   /* NULL: server-sent events */
     void        *ctx;
     struct {                     /* the AI SDK's own memory */
         bool     native;         /* approval form */
+        bool     whole;          /* one turn is one run: a gate does not end it, and an answered confirmation gets its own output */
         bool     in_turn, in_step;   /* between start and finish, start-step and finish-step, as the log has it */
         bool     outcome_in_step;    /* a tool outcome was told in this step: no words may follow in it */
+        bool     said_in_step;       /* words or a call stand in this step: the client keeps it */
+        bool     reasoning_open;     /* the reasoning part at the place was begun: it has words */
         bool     asked_in_step;      /* adk: this step holds confirmations */
         bool     shown_turn, shown_step;   /* the same as this stream's client has it */
         bool     hidden;         /* a gate that is over is being passed: counted, not shown */

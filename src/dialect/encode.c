@@ -164,18 +164,33 @@ static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
     return e->units != before;
 }
 
+/* Does the place lie in words that no fact closed? They were lost in a crash. A step that is tried again says so by
+ * `resumed`; where it was given up, its run's end follows, and what lies beyond the events of that end lies in them. */
+static bool in_lost_words(struct encoder e, const struct thread *t, const struct fact *f)
+{
+    if (f->kind == FACT_RESUMED) return e.units || e.skip;
+    if (f->kind != FACT_ENDED) return false;
+    if (e.units || !e.skip) return e.units > 0;
+    e.out = NULL;
+    e.d->fact(&e, t, f);
+    return e.skip > 0;
+}
+
+/* True: the place was moved back, and what is told next begins there. */
+static bool take_back(struct encoder *e, const struct thread *t)
+{
+    e->skip = e->units = 0;
+    e->weave = e->weave_before;
+    e->d->reset(e, t);
+    bool rewound = e->rewound;
+    e->rewound = false;
+    return rewound;
+}
+
 static void pass_fact(struct encoder *e, const struct thread *t, const struct fact *f)
 {
-    if (f->kind == FACT_RESUMED) {
-        if (e->units || e->skip) {
-            e->skip = 0;
-            e->units = 0;
-            e->weave = e->weave_before;
-            e->d->reset(e, t);
-            if (e->rewound) { e->rewound = false; return; }
-        }
-        e->units = 0;
-    } else e->d->fact(e, t, f);
+    if (in_lost_words(*e, t, f) && take_back(e, t)) return;
+    if (f->kind != FACT_RESUMED) e->d->fact(e, t, f);
     e->seq = f->seq;
     if (is_quiet(f)) return;               /* may stand in the middle of a step */
     e->units = 0;

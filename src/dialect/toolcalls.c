@@ -105,7 +105,8 @@ static void told_result(struct encoder *e, const struct fact *f, const struct ca
 {
     struct jsonw w;
     told_artifact(e, f, c);
-    event_leave_out(e);                /* an outcome and its marker are two units on the typed door */
+    event_leave_out(e);                /* an outcome, the blank line before its marker and the marker are three units on the typed door */
+    event_leave_out(e);
     if (!event_begin(e, &w, "tool_result")) return;
     jw_kstr(&w, "toolName", c->tool);
     jw_kstr(&w, "toolCallId", c->id);

@@ -5,6 +5,8 @@
 #include "dialect/seed.h"
 #include "run/metrics.h"
 
+#define BLANK 2u            /* line ends that make a blank line */
+
 static void status(struct encoder *e, const char *message)
 {
     struct jsonw w;
@@ -26,39 +28,47 @@ static void begin_step(struct encoder *e, const struct part *first) { (void)e; (
 
 static void part_begin(struct encoder *e, const struct part *p)
 {
-    if (p->type == STEP_TEXT) marker_paragraph(&e->weave);
+    if (p->type != STEP_TEXT) return;
+    marker_paragraph(&e->weave);
+    e->part_units = e->units;
+    if (e->quiet && !e->skip) e->weave.newlines = BLANK;      /* the client has the event of this place: the blank line */
 }
 
-/* An event for `taken` bytes of a part. Its id is the place after them, which the
- * caller only counts when it has returned. */
-static void event_bytes(struct encoder *e, const char *type, struct str text, size_t taken)
+/* An event for bytes of a part. Its id is the place after them, which the caller only counts when it has returned. */
+static void event_bytes(struct encoder *e, const char *type, struct str text, uint64_t place)
 {
     struct jsonw w;
-    e->units += taken;
+    uint64_t     units = e->units;
+    e->units = place;
     if (event_begin_at(e, &w, type)) {
         jw_kstr(&w, "text", text);
         event_end(e, &w);
     }
-    e->units -= taken;
+    e->units = units;
 }
+
+/* How many bytes a blank line takes here. */
+static size_t gap(const struct marker_weave *w) { return w->any ? BLANK - w->newlines : 0; }
 
 static size_t words(struct encoder *e, struct str bytes, bool last)
 {
     static struct buf woven;            /* loop thread only; kept, so that a delta allocates nothing */
-    bool silent = event_silent(e);
+    bool   silent = event_silent(e);
+    size_t blank = e->weave.separate ? gap(&e->weave) : 0;
     buf_clear(&woven);
     size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
     if (silent) return taken;
     if (woven.err) { e->out->err = woven.err; return taken; }
     if (!woven.len) return taken;
-    event_bytes(e, "text_delta", buf_view(&woven), taken);
+    if (blank) event_bytes(e, "text_delta", str_cut(buf_view(&woven), blank), e->part_units);
+    event_bytes(e, "text_delta", str_from(buf_view(&woven), blank), e->units + taken);
     return taken;
 }
 
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     if (p->type == STEP_TEXT) return words(e, b, last);
-    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e)) event_bytes(e, "reasoning_delta", b, b.len);
+    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e)) event_bytes(e, "reasoning_delta", b, e->units + b.len);
     return b.len;
 }
 
@@ -103,11 +113,24 @@ static void told_start(struct encoder *e, const struct fact *f, const struct cal
     event_end(e, &w);
 }
 
+/* One unit, whether there is something to say or not. */
+static void told_text(struct encoder *e, struct str text)
+{
+    struct jsonw w;
+    if (!text.len) event_leave_out(e);
+    else if (event_begin(e, &w, "text_delta")) {
+        jw_kstr(&w, "text", text);
+        event_end(e, &w);
+    }
+}
+
+/* The marker is a delta of its own, because clients compare it; and so is the blank line before it. */
 static void told_complete(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
     struct buf   marker;
     unsigned     index = e->index++;
+    size_t       blank = gap(&e->weave);
     (void)f;
     if (event_begin(e, &w, "tool_complete")) {
         jw_kstr(&w, "tool", c->tool);
@@ -119,10 +142,9 @@ static void told_complete(struct encoder *e, const struct fact *f, const struct 
     }
     buf_init(&marker, 64);
     marker_put(&e->weave, &marker, index);
-    if (event_begin(e, &w, "text_delta")) {
-        jw_kbuf(&w, "text", &marker);
-        event_end(e, &w);
-    }
+    told_text(e, str_cut(buf_view(&marker), blank));
+    told_text(e, str_from(buf_view(&marker), blank));
+    if (marker.err && e->out) e->out->err = marker.err;
     buf_done(&marker);
 }
 

@@ -236,6 +236,59 @@ TEST(a_cursor_into_lost_words_is_told_to_begin_the_step_again)
     tale_done(&t);
 }
 
+TEST(a_cursor_into_the_lost_words_of_a_step_that_was_given_up_is_told_so_and_then_the_end)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 2, words("Before."), call("call-1", "x", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "ok");
+    tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
+    tale_fact(&t, (struct fact){ .kind = FACT_ENDED, .run = STR("run_1"), .outcome = WORD_ERROR, .code = STR("interrupted"), .text = STR("Given up.") });
+    tale_message(&t, "run_2", "again");
+    tale_step(&t, "run_2", "end", 1, words("Next."));
+    static const uint64_t PLACES[][2] = { { 5, 9 }, { 4, 9 } };           /* of the last try; of the one before */
+    for (int i = 0; i < 2; i++) {
+        struct str lost = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, PLACES[i][0], PLACES[i][1], ROOM);
+        ptrdiff_t  reset = str_find(lost, STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}"));
+        CHECK(reset >= 0 && str_find(lost, STR("Given up.")) > reset);
+        CHECK_STR(words_of(&a, lost), "Before.\n\n[[tool:0]]Next.");
+    }
+    struct str told = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 5, 1, ROOM);       /* the end itself was told */
+    CHECK(str_find(told, STR("step_reset")) < 0 && str_find(told, STR("Given up.")) < 0);
+    struct encoder e = encoder(&dialect_aisdk, STREAM_THREAD, NULL);
+    struct buf     wire = { 0 };
+    tell_from(&wire, &t, &e, 5, 9, ROOM);
+    CHECK(str_starts(buf_view(&wire), STR("data: {\"type\":\"start\"")) && str_find(buf_view(&wire), STR("Given up.")) > 0);
+    buf_done(&wire);
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_marker_is_a_delta_of_its_own_and_so_are_the_blank_lines_around_it)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 2, words("Before."), call("call-1", "x", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "ok");
+    tale_step(&t, "run_1", "end", 1, words("\n\nAfter."));
+    struct str wire = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM), line;
+    struct buf deltas = { 0 };
+    for (struct str rest = wire; str_split(&rest, '\n', &line);)
+        if (str_find(line, STR("text_delta")) >= 0) { buf_str(&deltas, str_from(line, 34)); buf_chr(&deltas, ' '); }
+    CHECK_STR(buf_view(&deltas), "\"Before.\"} \"\\n\\n\"} \"[[tool:0]]\"} \"\\n\\n\"} \"After.\"} ");
+    buf_done(&deltas);
+    arena_done(&a);
+    tale_done(&t);
+}
+
 TEST(a_stream_that_lives_through_a_lost_step_weaves_as_if_it_had_not_been)
 {
     struct tale    t;
