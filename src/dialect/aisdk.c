@@ -10,7 +10,9 @@
  *   - no stream is empty: it opens with start, and ends with an outcome, words or a question.
  *
  *   turn:  start ( start-step ... finish-step )* finish | abort | error  [DONE]
- * A turn that was finished at a gate begins again with the same message id.
+ * A turn that was finished at a gate begins again with the same message id. Where one turn is one run
+ * (`whole`: the documents' BIDI client closes its stream at [DONE] and opens none for the answer) that
+ * finish and the second start are left out, and the answer is told as the confirmation's own output.
  *
  * Two things are kept apart. What the log tells (in_turn, in_step) is the same for
  * every reader and is what places count. What this stream's client has seen
@@ -59,7 +61,7 @@ static void note_step(struct encoder *e)
 {
     must(e->ai.in_turn && !e->ai.in_step);
     e->ai.in_step = true;
-    e->ai.outcome_in_step = e->ai.asked_in_step = false;
+    e->ai.outcome_in_step = e->ai.asked_in_step = e->ai.said_in_step = false;
 }
 
 static void start_step(struct encoder *e)
@@ -171,6 +173,7 @@ static void begin_call(struct encoder *e, const struct part *p)
     struct jsonw w;
     if (!is_streamed(e, p)) return;
     ensure_step(e);
+    e->ai.said_in_step = true;
     if (!event_begin_at(e, &w, "tool-input-start")) return;
     jw_kstr(&w, "toolCallId", p->call);
     jw_kstr(&w, "toolName", p->tool);
@@ -178,13 +181,23 @@ static void begin_call(struct encoder *e, const struct part *p)
     event_end(e, &w);
 }
 
+static void begin_words(struct encoder *e, const struct part *p)
+{
+    e->ai.said_in_step = true;
+    text_edge(e, p, "text-start", "reasoning-start");
+}
+
+/* Reasoning is often nothing but a provider's signature: it is begun by its first words. Only a client that
+ * was told of a beginning has the place right behind it. */
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type == STEP_CALL) { begin_call(e, p); return; }
     ensure_step(e);
     must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
     e->ai.texts++;
-    text_edge(e, p, "text-start", "reasoning-start");
+    e->ai.reasoning_open = p->type == STEP_REASONING && e->quiet && !e->skip;
+    e->ai.said_in_step |= e->ai.reasoning_open;
+    if (p->type == STEP_TEXT) begin_words(e, p);
 }
 
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
@@ -192,6 +205,10 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
     struct jsonw w;
     (void)last;
     if (!is_streamed(e, p)) return b.len;
+    if (p->type == STEP_REASONING && b.len && !e->ai.reasoning_open) {
+        e->ai.reasoning_open = true;
+        begin_words(e, p);
+    }
     static const char *const TYPES[] = { "text-delta", "reasoning-delta", "tool-input-delta" };
     e->units += b.len;
     if (event_begin_at(e, &w, TYPES[p->type])) {
@@ -210,7 +227,8 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 
 static void part_end(struct encoder *e, const struct part *p)
 {
-    if (p->type != STEP_CALL) text_edge(e, p, "text-end", "reasoning-end");
+    if (p->type == STEP_TEXT || (p->type == STEP_REASONING && e->ai.reasoning_open)) text_edge(e, p, "text-end", "reasoning-end");
+    e->ai.reasoning_open = false;
 }
 
 /* --- calls ------------------------------------------------------------------------------------- */
@@ -243,6 +261,7 @@ static void say_intent(struct encoder *e, const struct call *c)
 static void announce(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
+    e->ai.said_in_step = true;
     if (!chunk(e, &w, "tool-input-available")) return;
     jw_kstr(&w, "toolCallId", c->id);
     jw_kstr(&w, "toolName", c->tool);
@@ -251,10 +270,11 @@ static void announce(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-/* A question that was answered before this stream could ask it, or in the past of a replay. */
+/* A question that was answered before this stream could ask it, or in the past of a replay. Where answers
+ * are told, so is the question they belong to. */
 static bool is_past(const struct encoder *e, const struct call *c)
 {
-    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN);
+    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN) && !e->ai.whole;
 }
 
 static void ask_native(struct encoder *e, const struct call *c)
@@ -327,13 +347,13 @@ static void announce_adk(struct encoder *e, const struct call *c)
     if (!e->ai.in_step) start_step(e);
     must(!e->ai.asked_in_step);
     show_step(e);
-    if (!c->asked) say_intent(e, c);
     if (chunk(e, &w, "tool-input-start")) {
         jw_kstr(&w, "toolCallId", c->id);
         jw_kstr(&w, "toolName", c->tool);
         if (provider_executed(e, c)) jw_kbool(&w, "providerExecuted", true);
         event_end(e, &w);
     }
+    if (!c->asked) say_intent(e, c);
     announce(e, c);
 }
 
@@ -450,7 +470,7 @@ static void at_gate(struct encoder *e, const struct fold *fold, const struct run
 {
     if (!r || !run_waited_at(fold, r, f->seq)) return;
     finish_step(e);
-    e->ai.hidden = (e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq);
+    e->ai.hidden = e->ai.whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
     finish_turn(e, "tool-calls");
     if (!e->ai.hidden) end_of_turn(e);
     e->ai.hidden = false;
@@ -485,9 +505,9 @@ static void close_steps(struct encoder *e, const struct run *r, bool payload)
     if (bare) {
         finish_step(e);
         start_step(e);
-        empty_text(e);
     }
     show_step(e);
+    if (!e->ai.said_in_step) empty_text(e);
     must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
     if (payload) payload_part(e, r);
     finish_step(e);
@@ -542,10 +562,26 @@ static void begin_run(struct encoder *e, const struct run *r)
     start_turn(e, r);
 }
 
-/* An answer opens the turn again; what was withdrawn or stopped does not. */
-static void told_decided(struct encoder *e, const struct run *r, const struct fact *f)
+/* The answer as the confirmation's own output, so that its buttons go: in the adk form it is a tool of its own. */
+static void confirmation_output(struct encoder *e, const struct fact *f)
 {
-    if (f->outcome != WORD_CANCELLED) start_turn(e, r);
+    struct jsonw w;
+    if (!chunk(e, &w, "tool-output-available")) return;
+    jw_kstr(&w, "toolCallId", f->id);
+    jw_key(&w, "output");
+    jw_obj(&w);
+    jw_kbool(&w, "confirmed", f->outcome == WORD_APPROVED);
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+/* An answer opens the turn again; what was withdrawn or stopped does not. */
+static void told_decided(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f)
+{
+    const struct fact *asked = fold_asked(fold, f->id);
+    if (f->outcome == WORD_CANCELLED) return;
+    start_turn(e, r);
+    if (e->ai.whole && asked && !asked->schema.ptr) confirmation_output(e, f);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
@@ -560,7 +596,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ASKED:
         if (c) told_asked(e, f, c);
         break;
-    case FACT_DECIDED: told_decided(e, r, f); return;
+    case FACT_DECIDED: told_decided(e, fold, r, f); return;
     case FACT_STARTED:
         if (c) told_started(e, c);
         break;

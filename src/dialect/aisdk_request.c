@@ -134,9 +134,11 @@ static bool decode_message(struct command *c, const struct jv *list, const struc
     q->kind = AI_MESSAGE;
     q->message_id = jv_str_at(last, "id");
     if (named) q->replaces = message_id;
-    /* An empty user message means "go on". */
-    if (!str_trim(q->text).len && !q->files.len) return decode_continuation(last_assistant(list), q, why);
-    return true;
+    if (str_trim(q->text).len || q->files.len) return true;
+    /* Behind an answer an empty message means "go on". */
+    const struct jv *answered = last_assistant(list);
+    if (answered && !decode_continuation(answered, q, why)) return false;
+    return q->answer_count ? true : refuse(why, 422, "malformed_message", "The message has neither words nor files.");
 }
 
 bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, struct refusal *why)

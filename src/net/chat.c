@@ -272,7 +272,7 @@ static void route(struct chat_turn *t, struct str bound)
     t->log.thread = bound.ptr ? bound : q->id;
     if (t->log.thread.ptr && !id_valid(t->log.thread, 128)) { refuse_now(t, &why); return; }
     if (q->kind == AI_ANSWERS) {
-        if (t->log.thread.ptr) load(t);
+        if (t->log.thread.ptr && !t->unnamed) load(t);
         else find_thread(t);
         return;
     }

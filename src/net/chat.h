@@ -23,6 +23,7 @@ struct chat_turn {
     struct str      owner, via;      /* borrowed for the call of chat_start only */
     bool            interrupts;      /* a new message replaces a run that streams */
     bool            may_decide;
+    bool            unnamed;         /* the thread it is bound to is only the name for a new one: answers say themselves where they belong */
     void          (*done)(struct chat_turn *t, const struct chat_result *r);     /* once; may come from inside chat_start */
     /* private */
     struct command *holder;          /* its arena keeps the request */

@@ -91,6 +91,7 @@ static void gone(struct source *s)
 void follow_place(struct encoder *e, const struct thread *t, const struct follow_start *s)
 {
     e->ai.native = s->native;
+    e->ai.whole = s->whole;
     encoder_seek(e, t, s->seq, s->units);
     e->opened = s->replay;
     if (s->continuation) e->ai.shown_turn = e->ai.shown_step = false;     /* a new stream, whatever the one before it saw */

@@ -20,6 +20,7 @@ struct follow_start {
     bool                  replay;      /* a known run again: no opening, past gates quiet */
     bool                  reasoning;
     bool                  native;      /* AI SDK doors: native approval form */
+    bool                  whole;       /* /live, adk form, parley.sse.v1: one turn is one run */
     bool                  continuation;
 };
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */

@@ -4,6 +4,10 @@
  * other), in one of two framings chosen by subprotocol; beside them bare control
  * frames: hello, ack, error, pong, data-approval. Up come messages, answers, results,
  * claims, stop, resume. An answer is the same command as over HTTP; only the carrier differs.
+ *
+ * A socket is bound to its thread: the one in its address, or else the one that its first message names by `id`
+ * (without: the one that hello named). In parley.sse.v1 with the adk form one turn is one run: that is how
+ * the documents' client reads, which closes its stream at [DONE] and opens none for an answer.
  */
 #include "base/id.h"
 #include "base/log.h"
@@ -33,8 +37,10 @@ struct live {
     struct conn      *conn;           /* NULL: gone; freed when nothing is under way any more */
     struct encoder    enc;
     enum framing_kind frames;
-    bool              native, creating, may_decide;
-    bool              left;           /* the source is gone: nothing may be followed any more, whatever is still answered */
+    bool              native, may_decide;
+    bool              unbound;        /* no thread was named yet: `thread` is one that nobody has */
+    bool              renamed;        /* its first message named another thread than hello had */
+    bool              left;           /* the source is gone: nothing may be joined any more */
     struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
     unsigned          turns;          /* of those: messages whose run has not begun */
@@ -104,6 +110,26 @@ static void send_error(struct live *l, const char *code, const char *message, st
     jw_kstrz(&w, "message", message);
     if (for_id.len) jw_kstr(&w, "for", for_id);
     control_send(l, &b, &w);
+}
+
+/* A message that is not taken, whose sender reads a stream: that stream is told, and ends. */
+static void refuse_message(struct live *l, const char *code, const char *message, struct str for_id)
+{
+    struct buf   b;
+    struct jsonw w;
+    send_error(l, code, message, for_id);
+    if (!l->conn || l->frames != FRAMES_SSE) return;
+    buf_init(&b, 0);
+    buf_lit(&b, "data: ");
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", "error");
+    jw_kstrz(&w, "errorText", message);
+    jw_end_obj(&w);
+    buf_lit(&b, "\n\n");
+    if (!b.err) conn_ws_send(l->conn, buf_view(&b));
+    conn_ws_send(l->conn, STR("data: [DONE]\n\n"));
+    buf_done(&b);
 }
 
 static void send_ack(struct live *l, struct str for_id, const char *status, bool duplicate)
@@ -204,17 +230,22 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
     return whole;
 }
 
-static void place(struct live *l, uint64_t seq, uint64_t units, bool quiet_gates)
+static bool is_whole(const struct live *l) { return !l->native && l->frames == FRAMES_SSE; }
+
+static void place(struct live *l, const struct follow_start *at, bool quiet_gates)
 {
+    struct follow_start start = *at;
+    start.native = l->native;
+    start.whole = is_whole(l);
     l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = quiet_gates };
-    follow_place(&l->enc, l->follower.thread, &(struct follow_start){ .native = l->native, .seq = seq, .units = units });
+    follow_place(&l->enc, l->follower.thread, &start);
     source_wake(&l->source);
 }
 
 static void begin_resume(struct live *l)
 {
     l->resume = false;
-    place(l, l->resume_seq, l->resume_units, false);
+    place(l, &(struct follow_start){ .seq = l->resume_seq, .units = l->resume_units }, false);
 }
 
 static enum pull pull(struct source *s, struct buf *out, size_t room)
@@ -261,9 +292,9 @@ static void release(struct live *l)
 static void source_gone(struct source *s)
 {
     struct live *l = LIST_ITEM(s, struct live, source);
+    l->left = true;
     if (l->follower.thread) command_unclaim(l->follower.thread, l);
     thread_unfollow(&l->follower);
-    l->left = true;
 }
 
 static void knock_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct knock, timer)); }
@@ -290,14 +321,15 @@ static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_ga
     l->follower.counts = true;
     thread_follow(t, &l->follower);
     l->approvals_seq = thread_committed(t);
-    place(l, after, 0, quiet_gates);
+    place(l, &(struct follow_start){ .seq = after, .continuation = true }, quiet_gates);
 }
 
-/* A run that is under way is told from its beginning; otherwise only what comes. */
+/* A turn that is under way is told from its beginning; otherwise only what comes. At a question it is under way only where
+ * one turn is one run. */
 static void greet(struct live *l, struct thread *t)
 {
     const struct run *r = thread_fold(t)->run;
-    bool              running = run_live(r) && !run_waiting(r);
+    bool              running = run_live(r) && (is_whole(l) || !run_waiting(r));
     uint64_t          after = running ? r->first->seq - 1 : thread_committed(t);
     join(l, t, after, running);
     send_hello(l, after);
@@ -307,9 +339,8 @@ static void on_join(struct command *c, const struct answer *a)
 {
     struct live *l = c->ctx;
     l->pending--;
-    if (l->conn && a->status < 400) greet(l, a->thread);
-    else if (l->conn && a->status == 404 && l->creating) send_hello(l, 0);
-    else if (l->conn) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
+    if (l->conn && !l->left && a->status < 400) greet(l, a->thread);
+    else if (l->conn && !l->left) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
     release(l);
     command_free(c);
 }
@@ -333,10 +364,19 @@ static void live_submit(struct live *l, struct command *c)
     hub_submit(l->app->hub, c);
 }
 
-/* A thread that was named in hello but is not there yet is joined once its first message made it. */
+/* A thread that was named in hello but is not there yet, or that a first message named, is joined when that message was taken. */
 static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 {
-    if (!l->follower.thread && t && l->conn) join(l, t, seq, false);
+    if (l->follower.thread || !t || !l->conn || l->left) return;
+    if (!str_eq(l->thread, thread_id(t))) {
+        struct str id = arena_dup(&l->arena, thread_id(t));      /* an answer without an id found its question */
+        if (!id.ptr) { conn_ws_close(l->conn, 1013, "out of memory"); return; }
+        l->thread = id;
+        l->renamed = true;
+    }
+    join(l, t, seq, false);
+    if (l->renamed) send_hello(l, seq);
+    l->renamed = false;
 }
 
 /* --- messages up -------------------------------------------------------------------------------------- */
@@ -356,7 +396,7 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
     struct turn *t = LIST_ITEM(chat, struct turn, chat);
     struct live *l = t->live;
     l->turns--;
-    if (r->status >= 400) send_error(l, r->code, r->message, t->answer_id);
+    if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
         if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
@@ -372,38 +412,76 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
     mem_free(t);
 }
 
+static void put_member(struct jsonw *w, const struct jv *m, const char *key)
+{
+    const struct jv *v = jv_get(m, key);
+    if (v) jw_kraw(w, key, v->raw);
+}
+
+/* {"text":...} as the AI SDK would say it. */
+static void flat_message(struct buf *out, const struct jv *m)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_key(&w, "messages");
+    jw_arr(&w);
+    jw_obj(&w);
+    jw_kstrz(&w, "role", "user");
+    jw_kstr(&w, "content", jv_str_at(m, "text"));
+    jw_end_obj(&w);
+    jw_end_arr(&w);
+    put_member(&w, m, "request_id");
+    put_member(&w, m, "page");
+    jw_end_obj(&w);
+}
+
+/* The first message of a socket without ?thread= names the thread, as the body of /stream does. */
+static bool bind_thread(struct live *l, struct str id)
+{
+    if (!l->unbound || !id.len) return true;
+    if (!id_valid(id, 128)) return false;
+    struct str kept = arena_dup(&l->arena, id);
+    if (!kept.ptr) return false;
+    l->thread = kept;
+    l->renamed = true;
+    return true;
+}
+
+static void no_memory(struct live *l)
+{
+    refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE);
+}
+
 /* `text`, or `messages` as the AI SDK has them. */
 static void up_message(struct live *l, struct arena *a, const struct jv *m)
 {
+    struct str id = jv_str_at(m, "id");
+    struct jv *body = NULL;
+    struct buf b;
+    if (!bind_thread(l, id)) {
+        refuse_message(l, "bad_id", "\"id\" may have letters, digits, - and _, and at most 128 of them.", STR_NONE);
+        return;
+    }
     struct turn *t = mem_alloc(sizeof *t);
-    struct str   text = jv_str_at(m, "text"), answer = jv_str_at(m, "answer_id"), request = jv_str_at(m, "request_id");
-    struct jv   *body = NULL;
-    struct buf   b;
-    if (!t) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return; }
+    if (!t) { no_memory(l); return; }
     buf_init(&b, 0);
-    if (text.ptr) {
-        buf_lit(&b, "{\"messages\":[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"");
-        jw_escape(&b, text);
-        buf_lit(&b, "\"}]}]");
-        if (request.len) {
-            buf_lit(&b, ",\"request_id\":\"");
-            jw_escape(&b, request);
-            buf_chr(&b, '"');
-        }
-        buf_chr(&b, '}');
-    } else buf_str(&b, m->raw);
+    if (jv_str_at(m, "text").ptr) flat_message(&b, m);
+    else buf_str(&b, m->raw);
     struct str raw = arena_dup(a, buf_view(&b));
+    bool       whole = !b.err && raw.ptr && json_parse(a, raw, &body, NULL) == OK;
     buf_done(&b);
-    if (!raw.ptr || json_parse(a, raw, &body, NULL) != OK) {
+    if (!whole) {
         mem_free(t);
-        send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE);
+        no_memory(l);
         return;
     }
     t->live = l;
-    t->answer_id = keep_id(t->answer_buf, answer);
-    t->request_id = keep_id(t->request_buf, request);
+    t->answer_id = keep_id(t->answer_buf, jv_str_at(m, "answer_id"));
+    t->request_id = keep_id(t->request_buf, jv_str_at(m, "request_id"));
     t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
-                                  .done = on_turn };
+                                  .unnamed = l->unbound && !id.len, .done = on_turn };
+    l->unbound = false;
     l->pending++;
     l->turns++;
     chat_start(&t->chat, body, l->thread);
@@ -530,23 +608,29 @@ static bool type_is(struct str type, const char *name)
     return true;
 }
 
+static void refuse_any(struct live *l, struct str type, const char *code, const char *message, struct str for_id)
+{
+    if (type_is(type, "message")) refuse_message(l, code, message, for_id);
+    else send_error(l, code, message, for_id);
+}
+
 /* Counts towards what this principal may send; a ping does not. */
 static bool too_fast(struct live *l, struct str type)
 {
     unsigned retry_s;
     if (type_is(type, "ping") || may_send(l->app, l->owner, &retry_s)) return false;
-    send_error(l, "rate_limited", "Too many messages; try again in a moment.", STR_NONE);
+    refuse_any(l, type, "rate_limited", "Too many messages; try again in a moment.", STR_NONE);
     return true;
 }
 
 /* Messages wait while an answer is written; somebody who sends on and on must not fill the memory with them. */
-static bool too_many(struct live *l, const struct jv *m)
+static bool too_many(struct live *l, struct str type, const struct jv *m)
 {
     struct str id = jv_str_at(m, "answer_id");
     if (l->pending < UNDER_WAY_MAX) return false;
     if (!id.len) id = jv_str_at(m, "toolCallId");
     if (!id.len) id = jv_str_at(m, "id");
-    send_error(l, "rate_limited", "Too many messages of this socket are waiting; try again when one of them is answered.",
+    refuse_any(l, type, "rate_limited", "Too many messages of this socket are waiting; try again when one of them is answered.",
                id.len <= REQUEST_ID_MAX ? id : STR_NONE);
     return true;
 }
@@ -558,7 +642,7 @@ static void dispatch(struct live *l, struct arena *a, struct str type, const str
     else if (type_is(type, "ping")) up_ping(l, m);
     else if (type_is(type, "auth")) return;            /* it is known already */
     else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
-    else if (too_many(l, m)) return;
+    else if (too_many(l, type, m)) return;
     else if (type_is(type, "message")) up_message(l, a, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
     else if (type_is(type, "approval")) up_approval(l, m);
@@ -628,6 +712,7 @@ static bool offers(const struct request *q, const char *protocol)
 
 static void join_thread(struct live *l)
 {
+    if (l->unbound) { send_hello(l, 0); return; }
     if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
     struct command *c = live_command(l, CMD_FOLLOW, on_join);
     if (c) live_submit(l, c);
@@ -665,7 +750,7 @@ void door_live(struct server *s, struct request *q)
         l->owner = arena_dup(&l->arena, owner_of(q));
         l->may_decide = may_decide(l->app, q->principal);
     }
-    l->creating = !thread.len;
+    l->unbound = !thread.len;
     l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");
     if (!conn_upgrade(q->conn, protocol, &l->source, &l->peer)) {
         l->conn = NULL;

@@ -237,7 +237,7 @@ export class Chat {
 const CONTROL = ['hello', 'ack', 'pong', 'error', 'data-approval'];
 
 export class Live {
-    static async open(t, server, { thread, json = false, approval, protocols, headers } = {}) {
+    static async open(t, server, { thread, json = true, approval, protocols, headers } = {}) {
         const query = new URLSearchParams({ ...(thread && { thread }), ...(approval && { approval }) }).toString();
         const ws = await Ws.open(t, server, `/live${query ? `?${query}` : ''}`, { protocols: protocols ?? (json ? ['parley.json.v1'] : []), headers });
         const l = new Live(ws, ws.protocol === 'parley.json.v1');

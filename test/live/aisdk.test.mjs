@@ -25,7 +25,7 @@ each('a text turn', async ({ chat }) => {
 each('a server tool: intent before its input, outcome in its step, words in the next', async ({ chat, native, server }) => {
     await chat.say('What is the weather in Tokyo?');
     const r = chat.streams[0];
-    const input = native ? ['tool-input-start', 'tool-input-delta', 'data-intent', 'tool-input-available'] : ['data-intent', 'tool-input-start', 'tool-input-available'];
+    const input = native ? ['tool-input-start', 'tool-input-delta', 'data-intent', 'tool-input-available'] : ['tool-input-start', 'data-intent', 'tool-input-available'];
     same(types(r).filter((x, i) => !(x === 'tool-output-available' && r.chunks[i]?.preliminary)),
         ['start', 'start-step', 'text-start', 'text-delta', 'text-end', ...input, 'tool-output-available', 'finish-step', 'start-step', 'text-start', 'text-delta', 'text-end', 'data-payload', 'finish-step', 'finish']);
     for (const c of r.chunks) if (/^tool-(input-start|input-available|output)/.test(c.type)) same(c.providerExecuted, true, c.type);

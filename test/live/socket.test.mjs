@@ -215,7 +215,7 @@ test('every tab sees every word, and every decision within 50 ms, whoever made i
     const server = await t.serve();
     const first = await Live.open(t, server);
     await first.say(PAY);
-    const tabs = [first, ...await Promise.all([1, 2, 3].map((i) => Live.open(t, server, { thread: first.thread, json: i % 2 === 0 })))];
+    const tabs = [first, ...await Promise.all([1, 2, 3].map(() => Live.open(t, server, { thread: first.thread })))];
     const q = first.asked[0];
     const heard = tabs.map((l) => l.control('data-approval').then((d) => [Date.now(), d]));
     const start = Date.now();
@@ -326,7 +326,9 @@ for (const [name, conversation] of Object.entries(CONVERSATIONS))
         const server = await t.serve();
         for (const [door, approval] of [['/stream', 'adk'], ['/api/chat', 'native']]) {
             const posted = scrub(await overPost(t, server, door, conversation));
-            for (const json of [false, true]) same(scrub(await overLive(t, server, approval, json, conversation)), posted, `${door} ${json ? 'json' : 'sse'}`);
+            // One turn is one run in the adk form over parley.sse.v1, so a question does not end it (clients.test.mjs).
+            const gated = conversation.length > 1;
+            for (const json of approval === 'adk' && gated ? [true] : [false, true]) same(scrub(await overLive(t, server, approval, json, conversation)), posted, `${door} ${json ? 'json' : 'sse'}`);
             const other = scrub(await overPost(t, server, `${door === '/stream' ? '/api/chat' : '/stream'}?approval=${approval}`, conversation));
             same(other, posted, `?approval=${approval} on the other door`);
         }

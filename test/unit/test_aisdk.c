@@ -186,11 +186,11 @@ TEST(a_free_call_beside_a_gate_is_told_before_the_stream_ends)
     tale_started(&t, "call-2");
     tale_asked(&t, "call-1");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " data-intent tool-input-start tool-input-available finish-step "
+              "start " TEXT " tool-input-start data-intent tool-input-available finish-step "
               "start-step data-intent tool-input-start tool-input-available");      /* open: the free one still runs */
     tale_finished(&t, "call-2", WORD_DONE, "warm");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " data-intent tool-input-start tool-input-available finish-step "
+              "start " TEXT " tool-input-start data-intent tool-input-available finish-step "
               "start-step data-intent tool-input-start tool-input-available tool-output-available finish-step finish");
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
               "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available data-intent tool-input-available "
@@ -300,6 +300,74 @@ TEST(a_result_kept_for_later_ends_its_stream_at_once)
     tale_done(&t);
 }
 
+/* --- one turn is one run --------------------------------------------------------------------------- */
+
+static struct encoder whole(void)
+{
+    struct encoder e = encoder(false, STREAM_THREAD, NULL);
+    e.ai.whole = true;
+    return e;
+}
+
+TEST(where_one_turn_is_one_run_a_question_does_not_end_it_and_its_answer_is_told_first)
+{
+    static const char ASKED[] = "start " TEXT " finish-step start-step data-intent tool-input-start tool-input-available finish-step";
+    static const char PAID[] = " tool-output-available start-step tool-input-start tool-input-available tool-output-available finish-step " TEXT " finish-step finish";
+    struct tale t;
+    char        all[1024];
+    at_gate(&t, gated("call-1", false));
+    CHECK_STR(types_from(scratch(), &t, whole(), 0, false), ASKED);
+    tale_decided(&t, "call-1", WORD_APPROVED);
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    speaks(&t);
+    snprintf(all, sizeof all, "%s%s", ASKED, PAID);
+    CHECK_STR(types_from(scratch(), &t, whole(), 0, false), all);       /* who comes later is told the same */
+    snprintf(all, sizeof all, "start%s", PAID);
+    CHECK_STR(types_from(scratch(), &t, whole(), 3, true), all);        /* a new stream for the answer */
+    tale_done(&t);
+}
+
+TEST(where_one_turn_is_one_run_an_offered_call_does_not_end_it)
+{
+    struct tale t;
+    at_gate(&t, gated("call-1", true));
+    tale_decided(&t, "call-1", WORD_APPROVED);
+    offer(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "1");
+    speaks(&t);
+    CHECK_STR(types_from(scratch(), &t, whole(), 3, true),
+              "start tool-output-available start-step tool-input-start tool-input-available finish-step tool-output-available " TEXT " finish-step finish");
+    tale_done(&t);
+}
+
+/* --- reasoning ------------------------------------------------------------------------------------- */
+
+static struct part thought(const char *text)
+{
+    return (struct part){ .type = STEP_REASONING, .text = str_c(text), .complete = true, .opaque = STR("{\"signature\":\"x\"}") };
+}
+
+TEST(reasoning_without_words_is_not_told_and_leaves_no_empty_step_behind)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    tale_step(&t, "run_1", "calls", 3, thought(""), words("Let me."), shown("call-1"));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "warm");
+    tale_step(&t, "run_1", "end", 2, thought("Well."), thought(""));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
+              "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available tool-output-available finish-step "
+              "start-step reasoning-start reasoning-delta reasoning-end finish-step finish");
+    tale_message(&t, "run_2", "hello");
+    tale_step(&t, "run_2", "end", 1, thought(""));
+    tale_ended(&t, "run_2", WORD_COMPLETE);
+    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_2"), 6, false), "start start-step text-start text-end finish-step finish");
+    tale_done(&t);
+}
+
 /* --- an item that is cut ----------------------------------------------------------------------- */
 
 TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
@@ -364,6 +432,7 @@ static struct part a_part(struct world *w)
 {
     static const enum gate GATES[] = { GATE_FREE, GATE_ASK, GATE_ASK, GATE_CLIENT, GATE_REPLY, GATE_BAD };
     if (dice(3) == 0) return words("Some words.");
+    if (dice(6) == 0) return thought(dice(2) ? "Hm." : "");
     char *id = w->ids[w->calls];
     snprintf(id, sizeof w->ids[0], "call-%u", w->calls++);
     enum gate   g = GATES[dice(6)];

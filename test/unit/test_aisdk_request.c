@@ -71,7 +71,7 @@ TEST(a_last_assistant_message_is_a_continuation_and_so_is_a_named_one)
     done(&x);
 }
 
-TEST(an_empty_user_message_means_go_on)
+TEST(an_empty_user_message_behind_an_answer_means_go_on_and_is_malformed_elsewhere)
 {
     static const char *const EMPTY[] = { "{\"id\":\"u2\",\"role\":\"user\"}", "{\"id\":\"u2\",\"role\":\"user\",\"parts\":[]}", USER("u2", ""), USER("u2", "  \\n ") };
     for (int i = 0; i < 4; i++) {
@@ -81,7 +81,9 @@ TEST(an_empty_user_message_means_go_on)
         CHECK(x.ok && x.q.kind == AI_ANSWERS && x.q.answer_count == 1);
         done(&x);
     }
-    REFUSED("{\"id\":\"c\",\"messages\":[{\"role\":\"user\",\"parts\":[]}]}", 409, "nothing_to_continue");
+    REFUSED("{\"id\":\"c\",\"messages\":[{\"role\":\"user\",\"parts\":[]}]}", 422, "malformed_message");
+    REFUSED("{\"id\":\"c\",\"messages\":[{\"role\":\"user\"}]}", 422, "malformed_message");
+    REFUSED("{\"id\":\"c\",\"messages\":[" ASSISTANT("{\"type\":\"text\",\"text\":\"words\"}") "," USER("u2", "") "]}", 422, "malformed_message");
 }
 
 TEST(files_and_old_forms_of_content_are_read)

@@ -1,0 +1,104 @@
+// documents.mjs -- clients that speak as the documents' own clients speak: what they send, where they stop
+// reading, what they never send. Written from how those behave, not from their code.
+//
+//   Bidi  one socket to /live for many turns. A message opens a stream, [DONE] closes it, and nothing but the next
+//         message opens another: an answer is a `tool_result` for the confirmation's id and brings no stream of its own.
+//         With `id` it names its chat in every message and answers inside messages, as its newest release does.
+//   Sse   POST /stream. Sends by itself when a confirmation was answered and no other tool of the message is over;
+//         everything else is sent by hand, with an empty message behind the answer.
+import { check } from './lib.mjs';
+import { Chat, Reader, toolsOf } from './ai.mjs';
+import { Ws } from './ws.mjs';
+
+const CONFIRMATION = 'tool-adk_request_confirmation';
+const asked = (m) => toolsOf(m).filter((p) => p.type === CONFIRMATION && p.state === 'input-available')
+    .map((p) => ({ id: p.toolCallId, call: p.input.originalFunctionCall.id, tool: p.input.originalFunctionCall.name }));
+
+let count = 0;
+const user = (text) => ({ id: `u-${process.pid}-${++count}`, role: 'user', parts: [{ type: 'text', text }] });
+
+export class Bidi {
+    constructor(t, server, { id, native = false, tools = {} } = {}) {
+        Object.assign(this, { t, server, id, native, tools, messages: [], controls: [], done: true });
+    }
+    get last() { return this.messages.at(-1); }
+    get asked() { return asked(this.last); }
+    tool(name) { return toolsOf(this.last).find((p) => p.type === `tool-${name}`); }
+    event(type, body) { this.ws.send({ type, version: '1.0', timestamp: Date.now(), ...body }); }
+    // A stream is opened by sending messages, on the socket that is there or on a new one.
+    async send(more = {}) {
+        if (!this.ws || this.ws.closed) this.ws = await Ws.open(this.t, this.server, `/live${this.native ? '?approval=native' : ''}`);
+        const continued = this.last.role === 'assistant';
+        this.reader = new Reader(continued ? this.last : undefined);
+        this.event('message', this.id ? { id: this.id, messages: this.messages, trigger: 'submit-message', ...more } : { data: { messages: this.messages } });
+        if (!continued) this.messages.push(this.reader.message);
+        this.done = false;
+    }
+    async say(text, ready) { this.messages.push(user(text)); await this.send(); await this.read(ready); }
+    // Reads the open stream until `ready` says so, it is closed, or the socket is.
+    async read(ready = () => false) {
+        while (!this.done && !ready()) {
+            const text = await this.ws.next();
+            if (text === undefined) break;
+            this.take(text);
+        }
+        return this.reader;
+    }
+    take(text) {
+        if (!text.startsWith('data: ')) { this.controls.push(JSON.parse(text)); return; }
+        const raw = text.slice(6).trim();
+        check(!this.done, `nothing is told to a closed stream: ${raw}`);
+        if (raw === '[DONE]') { this.done = true; return; }
+        const c = JSON.parse(raw);
+        this.reader.take(c);
+        if (c.type === 'tool-input-available' && this.tools[c.toolName]) this.toolResult(c.toolCallId, this.tools[c.toolName](c.input));
+    }
+    toolResult(toolCallId, result) { this.event('tool_result', { data: { toolCallId, result } }); }
+    click(id, confirmed) { this.toolResult(id, { confirmed }); }
+    interrupt() { this.event('interrupt', { reason: 'user_abort' }); }
+    // Everything that was sent before has been answered when this comes back; a closed stream must have stayed silent.
+    async settle() {
+        const timestamp = Date.now() * 1000 + ++count;
+        this.ws.send({ type: 'ping', version: '1.0', timestamp });
+        while (!this.controls.some((c) => c.type === 'pong' && c.timestamp === timestamp)) this.take(await this.ws.next());
+    }
+    // The next control frame of that type, from now on.
+    async control(type) {
+        const seen = this.controls.length;
+        for (let at = seen; ; ) {
+            const hit = this.controls.findIndex((c, i) => i >= at && c.type === type);
+            if (hit >= 0) return this.controls[hit];
+            at = this.controls.length;
+            this.take(await this.ws.next());
+        }
+    }
+    cut() { this.ws.drop(); return this.ws.ended(); }
+}
+
+export class Sse extends Chat {
+    constructor(t, server, tools = {}) { super(t, server, '/stream'); this.auto = false; this.tools = tools; }
+    get asked() { return asked(this.last); }
+    async say(text) { this.messages.push(user(text)); await this.send(); }
+    async click(id, confirmed) {
+        this.mark(id, confirmed);
+        const others = toolsOf(this.last).filter((p) => p.type !== CONFIRMATION);
+        if (others.some((p) => p.state === 'output-available' || p.state === 'output-error')) return;
+        await this.send({ messageId: this.last.id });
+    }
+    // An answer that its own rule does not send goes behind an empty message, which is no turn.
+    async byHand() {
+        const answered = this.last;
+        this.messages.push({ id: `u-${process.pid}-${++count}`, role: 'user', parts: [{ type: 'text', text: '' }] });
+        const s = await this.open();
+        this.messages.pop();
+        check(this.last === answered, 'the answered message is the last again');
+        await this.read(s);
+    }
+    // What a browser runs: a call of ours that nobody else is running.
+    async runTools() {
+        for (const p of toolsOf(this.last))
+            if (p.state === 'input-available' && !p.providerExecuted && this.tools[p.type.slice(5)])
+                Object.assign(p, { state: 'output-available', output: this.tools[p.type.slice(5)](p.input) });
+        await this.byHand();
+    }
+}
