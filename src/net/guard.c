@@ -117,7 +117,7 @@ static void share(struct request *q, struct str origin)
 static bool preflight(struct request *q)
 {
     conn_header(q->conn, "Access-Control-Allow-Methods", STR("GET, POST, PATCH, DELETE"));
-    conn_header(q->conn, "Access-Control-Allow-Headers", STR("authorization, content-type, last-event-id"));
+    conn_header(q->conn, "Access-Control-Allow-Headers", STR("authorization, content-type, last-event-id, x-api-key, apikey, x-client-info"));
     conn_header(q->conn, "Access-Control-Max-Age", STR(PREFLIGHT_S));
     conn_reply(q->conn, 204, NULL, STR(""));
     return false;
