@@ -70,6 +70,7 @@ struct encoder {
     bool         reasoning;      /* told on request only (typed) */
     bool         quiet_gates;    /* a replay: completes of gates that are past are left out */
     uint64_t     gate_told;      /* seq of the gate this stream ended at */
+    uint64_t     told_from;      /* the last `complete`, or where a continuation's stream began: what is told since then is new */
     uint64_t     status_seq;     /* the head for which "Thinking..." was told */
     uint64_t     progress_told;
     unsigned     index;          /* outcomes told in this run */

@@ -163,15 +163,21 @@ bool payload_suggestions(struct jsonw *w, const struct run *r)
     return values || actions;
 }
 
-static void write_action(struct jsonw *w, const char *label, const char *action, struct str id, const char *style)
+/* The button says what is answered: a client may show nothing else of the question. */
+static void write_action(struct jsonw *w, const char *verb, const char *action, const struct fact *asked, const char *style)
 {
+    struct buf label;
+    buf_init(&label, 0);
+    buf_printf(&label, "%s: ", verb);
+    buf_str(&label, asked->ask);
     jw_obj(w);
-    jw_kstrz(w, "label", label);
+    jw_kbuf(w, "label", &label);
+    buf_done(&label);
     jw_kstrz(w, "action", action);
     jw_kstrz(w, "handler", "server");
     jw_key(w, "data");
     jw_obj(w);
-    jw_kstr(w, "confirmation_id", id);
+    jw_kstr(w, "confirmation_id", asked->id);
     jw_end_obj(w);
     jw_kstrz(w, "style", style);
     jw_end_obj(w);
@@ -208,8 +214,8 @@ static void write_awaiting(struct jsonw *w, const struct fold *f, const struct r
     for (size_t i = 0; i < f->call_count; i++) {
         const struct fact *a = open_at(f->calls[i], r, seq) ? gate_at(f->calls[i], seq) : NULL;
         if (!a) continue;
-        write_action(w, "Approve", "approve", a->id, "primary");
-        write_action(w, "Deny", "deny", a->id, "secondary");
+        write_action(w, "Approve", "approve", a, "primary");
+        write_action(w, "Deny", "deny", a, "secondary");
     }
     jw_end_arr(w);
 }
@@ -242,14 +248,28 @@ static void write_usage(struct jsonw *w, const struct fold *f, const struct run 
     jw_end_obj(w);
 }
 
-void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread)
+/* Words are only ever added: what was told before is the beginning of the whole. */
+static void write_message(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, uint64_t from)
 {
-    struct buf message;
-    buf_init(&message, 0);
-    payload_message(&message, f, r, seq);
-    jw_kbuf(w, "message", &message);
-    buf_done(&message);
+    struct buf all, before;
+    buf_init(&all, 0);
+    buf_init(&before, 0);
+    payload_message(&all, f, r, seq);
+    jw_kbuf(w, "message", &all);
+    if (from >= r->first->seq) {
+        payload_message(&before, f, r, from);
+        jw_kbool(w, "continues", true);
+        jw_kstr(w, "new_message", str_from(buf_view(&all), before.len));
+    }
+    buf_done(&all);
+    buf_done(&before);
+}
+
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread, uint64_t from)
+{
+    write_message(w, f, r, seq, from);
     jw_kstr(w, "thread_id", thread);
+    jw_kstr(w, "conversation_id", thread);
     jw_kstr(w, "run_id", r->id);
     if (has_history(f, r, seq)) {
         jw_key(w, "tool_history");

@@ -12,8 +12,9 @@
 
 /* The text of the run up to and including fact `seq`. */
 void payload_message(struct buf *out, const struct fold *f, const struct run *r, uint64_t seq);
-/* The members of the typed door's payload, without the braces. */
-void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread);
+/* The members of the typed door's payload, without the braces. `from`: what the client was told of this run before; a place
+ * in the run makes this a continuation, which also says which words are new. */
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread, uint64_t from);
 /* A call's input as JSON: the object itself, or null when it is none. */
 void payload_input(struct jsonw *w, const char *key, const struct call *c);
 /* A call's output for people and cards: JSON value when there is one, else the text as a string. */

@@ -2,6 +2,7 @@
 #include "dialect/request.h"
 
 #include "base/buf.h"
+#include "base/id.h"
 
 static bool refuse(struct refusal *why, int status, const char *code, const char *message)
 {
@@ -117,9 +118,8 @@ static bool decide_action(struct command *c, const struct jv *data, bool confirm
         && request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
-static bool fill_action(struct command *c, const struct jv *v, struct refusal *why)
+static bool fill_action(struct command *c, const struct jv *name, const struct jv *data, struct refusal *why)
 {
-    const struct jv *name = jv_get(v, "action"), *data = jv_get(v, "data");
     if (!jv_is(name, JSON_STRING) || !name->str.len || name->str.len > 128)
         return bad_field(c, why, "action", "must name the action.");
     c->kind = CMD_ACTION;
@@ -137,20 +137,59 @@ static bool fill_action(struct command *c, const struct jv *v, struct refusal *w
 bool request_action(struct command *c, struct str body, struct refusal *why)
 {
     const struct jv *v;
-    return request_object(c, body, false, &v, why) && common(c, v, why) && fill_action(c, v, why);
+    return request_object(c, body, false, &v, why) && common(c, v, why) && fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why);
 }
 
-bool request_chat(struct command *c, struct str body, bool *reasoning, struct refusal *why)
+/* A client that names its conversation so goes on by itself after it stopped reading. */
+static bool chat_conversation(struct command *c, const struct jv *v, struct refusal *why)
 {
-    const struct jv *v;
-    if (!request_object(c, body, false, &v, why) || !common(c, v, why)) return false;
-    if (!request_text(c, v, "thread_id", 128, &c->log.thread, why)) return false;
-    if (!request_text(c, v, "page", 128, &c->page, why)) return false;
-    *reasoning = jv_true(jv_get(v, "reasoning"));
-    const struct jv *action = jv_get(v, "action");
+    struct str id = STR_NONE;
+    if (!jv_get(v, "conversation_id")) return true;
+    if (!request_text(c, v, "conversation_id", 128, &id, why)) return false;
+    if (!c->log.thread.ptr && id.len) c->log.thread = id;
+    if (c->when_busy == BUSY_REFUSE) c->when_busy = BUSY_INTERRUPT;
+    return true;
+}
+
+/* The client's own name for the conversation, which is made when it is new. */
+static bool chat_session(struct command *c, const struct jv *v, struct refusal *why)
+{
+    struct str id = STR_NONE;
+    if (!request_text(c, v, "sessionId", 128, &id, why)) return false;
+    if (c->log.thread.ptr || !id.len) return true;
+    if (!id_valid(id, 128)) return refuse(why, 422, "bad_id", "\"sessionId\" may have letters, digits, - and _, and at most 128 of them.");
+    c->log.thread = id;
+    c->create = true;
+    return true;
+}
+
+static bool chat_thread(struct command *c, const struct jv *v, bool sessions, struct refusal *why)
+{
+    return request_text(c, v, "thread_id", 128, &c->log.thread, why) && chat_conversation(c, v, why)
+        && (!sessions || chat_session(c, v, why));
+}
+
+/* {"action":{"action","data"}}, or what was pressed as the documents' client says it: that is never a message, whatever else is said. */
+static bool chat_wish(struct command *c, const struct jv *v, struct refusal *why)
+{
+    const struct jv *action = jv_get(v, "action"), *pressed = jv_get(v, "action_metadata");
+    if (str_is(jv_str_at(v, "interaction_type"), "action_executed")) {
+        if (!jv_is(pressed, JSON_OBJECT) || !jv_is(jv_get(pressed, "action_identifier"), JSON_STRING))
+            return bad_field(c, why, "action_metadata", "must be an object {\"action_identifier\",\"action_data\"}.");
+        return fill_action(c, jv_get(pressed, "action_identifier"), jv_get(pressed, "action_data"), why);
+    }
     if (!action || action->type == JSON_NULL) return chat_text(c, v, why);
     if (action->type != JSON_OBJECT) return bad_field(c, why, "action", "must be an object {\"action\",\"data\"}.");
-    return fill_action(c, action, why);
+    return fill_action(c, jv_get(action, "action"), jv_get(action, "data"), why);
+}
+
+bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out, struct refusal *why)
+{
+    const struct jv *v;
+    if (!request_object(c, body, false, &v, why) || !common(c, v, why) || !chat_thread(c, v, sessions, why)) return false;
+    if (!request_text(c, v, "page", 128, &c->page, why)) return false;
+    *out = (struct chat_request){ .reasoning = jv_true(jv_get(v, "reasoning")), .page = jv_str_at(jv_get(v, "context"), "current_page") };
+    return chat_wish(c, v, why);
 }
 
 /* --- answers -------------------------------------------------------------------------------------- */

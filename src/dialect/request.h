@@ -17,8 +17,15 @@ struct refusal {             /* why a body was not taken; message lives in the c
     const char *message;
 };
 
-/* The body of the typed and the seed-000 door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. *reasoning: it was asked for. */
-MUST_CHECK bool request_chat(struct command *c, struct str body, bool *reasoning, struct refusal *why);
+/* What a body says beside its command. */
+struct chat_request {
+    bool       reasoning;        /* it was asked for */
+    struct str page;             /* where the person is: counts when the configuration has such a page */
+};
+/* The body of the typed and the seed-000 door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The words of the documents' own clients
+ * are taken too: conversation_id, interaction_type with action_metadata, context.current_page; and, where the door has
+ * `sessions`, sessionId. */
+MUST_CHECK bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out, struct refusal *why);
 /* /v1/threads/{T}/actions: action and data stand flat. */
 MUST_CHECK bool request_action(struct command *c, struct str body, struct refusal *why);
 /* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is the answer object or an ADK wrapper. */

@@ -6,13 +6,29 @@
 #include "dialect/seed.h"
 #include "run/metrics.h"
 
+#define BLANK 2u            /* line ends that make a blank line */
+#define SOURCES_MAX 20
+
 static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
-static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
-static void part_begin(struct encoder *e, const struct part *p) { (void)e; (void)p; }
+
+/* The texts of two steps are set apart by a blank line. */
+static void begin_step(struct encoder *e, const struct part *first)
+{
+    (void)first;
+    e->weave.separate = e->weave.any;
+}
+
+static void part_begin(struct encoder *e, const struct part *p)
+{
+    if (p->type != STEP_TEXT) return;
+    e->part_units = e->units;
+    if (e->quiet && !e->skip) e->weave.newlines = BLANK;      /* the client has the event of this place: the blank line */
+}
 
 static void content(struct encoder *e, struct str text)
 {
     struct jsonw w;
+    if (!text.len) return;
     if (!event_begin_at(e, &w, NULL)) return;
     jw_key(&w, "choices");
     jw_arr(&w);
@@ -26,12 +42,32 @@ static void content(struct encoder *e, struct str text)
     event_end(e, &w);
 }
 
+static void blank_line(struct encoder *e)
+{
+    uint64_t units = e->units;
+    e->units = e->part_units;
+    content(e, str_from(STR("\n\n"), e->weave.newlines));
+    e->units = units;
+    e->weave.separate = false;
+}
+
+static void words(struct encoder *e, struct str b)
+{
+    struct marker_weave *w = &e->weave;
+    while (w->separate && b.len && b.ptr[0] == '\n') b = str_from(b, 1);
+    if (!b.len) return;
+    if (w->separate) blank_line(e);
+    content(e, b);
+    w->any = true;
+    w->newlines = b.ptr[b.len - 1] != '\n' ? 0 : b.len > 1 && b.ptr[b.len - 2] != '\n' ? 1 : BLANK;
+}
+
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     struct jsonw w;
     (void)last;
     e->units += b.len;
-    if (p->type == STEP_TEXT) content(e, b);
+    if (p->type == STEP_TEXT) words(e, b);
     else if (p->type == STEP_REASONING && event_begin_at(e, &w, "reasoning_status")) {
         jw_kstr(&w, "content", b);
         jw_kint(&w, "timestamp", clock_wall_ms());
@@ -83,20 +119,131 @@ static void told_start(struct encoder *e, const struct fact *f, const struct cal
     event_end(e, &w);
 }
 
-static void told_artifact(struct encoder *e, const struct fact *f, const struct call *c)
+/* Something to look at, not code to run. */
+static bool is_image(const struct call *c, struct str type)
+{
+    return str_starts(type, STR("image")) || (str_is(type, "svg") && str_is(c->tool, "generate_image"));
+}
+
+static void put_escaped(struct buf *out, struct str s)
+{
+    static const char PLAIN[] = "-_.~!*'()";
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char b = (unsigned char)s.ptr[i];
+        bool plain = (b >= '0' && b <= '9') || ((b | 32) >= 'a' && (b | 32) <= 'z') || (b && strchr(PLAIN, b));
+        if (plain) buf_chr(out, (char)b);
+        else buf_printf(out, "%%%02X", b);
+    }
+}
+
+/* A picture as an address: the content is one, or SVG text, or base64 of the type that stands beside it. */
+static void put_image(struct buf *out, struct str type, struct str content)
+{
+    if (str_starts(content, STR("data:")) || str_starts(content, STR("https:"))) buf_str(out, content);
+    else if (str_starts(str_trim(content), STR("<"))) {
+        buf_lit(out, "data:image/svg+xml,");
+        put_escaped(out, content);
+    } else {
+        buf_lit(out, "data:");
+        buf_str(out, str_starts(type, STR("image/")) ? type : STR("image/png"));
+        buf_lit(out, ";base64,");
+        buf_str(out, content);
+    }
+}
+
+static void told_image(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
 {
     struct jsonw w;
-    struct arena a;
-    struct jv   *v = NULL;
-    arena_init(&a, 0);
-    bool is = call_ok(c) && f->value.ptr && json_parse(&a, f->value, &v, NULL) == OK && jv_is(jv_get(v, "content"), JSON_STRING)
-           && jv_is(jv_get(v, "id"), JSON_STRING) && jv_is(jv_get(v, "type"), JSON_STRING);
-    if (is && event_begin_live(e, &w, "artifact_complete")) {
+    struct buf   url;
+    if (!event_begin_live(e, &w, "image_complete")) return;
+    buf_init(&url, 0);
+    put_image(&url, jv_str_at(v, "type"), jv_str_at(v, "content"));
+    jw_kstr(&w, "toolName", c->tool);
+    jw_kbuf(&w, "imageUrl", &url);
+    jw_kstr(&w, "artifactId", jv_str_at(v, "id"));
+    jw_kint(&w, "timestamp", f->at_ms);
+    event_end(e, &w);
+    buf_done(&url);
+}
+
+/* As an object for the document's reader; flat for its client, which must not take a picture for code. */
+static void told_artifact(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
+{
+    struct jsonw w;
+    bool         image = is_image(c, jv_str_at(v, "type"));
+    if (!jv_is(jv_get(v, "content"), JSON_STRING) || !jv_is(jv_get(v, "id"), JSON_STRING) || !jv_is(jv_get(v, "type"), JSON_STRING)) return;
+    if (event_begin_live(e, &w, "artifact_complete")) {
         jw_kstr(&w, "toolName", c->tool);
         jw_key(&w, "artifact");
         jw_jv(&w, v);
+        if (!image) {
+            jw_kstr(&w, "artifactCode", jv_str_at(v, "content"));
+            jw_kstr(&w, "artifactType", jv_str_at(v, "type"));
+            jw_kstr(&w, "artifactTitle", jv_str_at(v, "title"));
+            jw_kstr(&w, "artifactId", jv_str_at(v, "id"));
+        }
         jw_kint(&w, "timestamp", f->at_ms);
         event_end(e, &w);
+    }
+    if (image) told_image(e, f, c, v);
+}
+
+static bool is_source(const struct jv *v) { return jv_str_at(v, "title").len && jv_str_at(v, "url").len; }
+
+static struct str snippet(const struct jv *v)
+{
+    static const char *const KEYS[] = { "snippet", "abstract", "content", "description" };
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        if (jv_str_at(v, KEYS[i]).ptr) return jv_str_at(v, KEYS[i]);
+    return STR("");
+}
+
+static void put_sources(struct jsonw *w, const struct jv *list)
+{
+    size_t n = 0;
+    jw_arr(w);
+    JV_EACH(s, list) {
+        if (!is_source(s) || n++ == SOURCES_MAX) continue;
+        jw_obj(w);
+        jw_kstr(w, "title", jv_str_at(s, "title"));
+        jw_kstr(w, "url", jv_str_at(s, "url"));
+        jw_kstr(w, "snippet", snippet(s));
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+}
+
+/* A search is what answers a query with a list of titles and addresses. */
+static void told_sources(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
+{
+    struct jsonw     w;
+    struct str       query = jv_str_at(c->args, "query");
+    const struct jv *list = jv_get(v, "sources");
+    bool             any = false;
+    if (!jv_is(list, JSON_ARRAY)) list = jv_get(v, "results");
+    if (!query.len || !jv_is(list, JSON_ARRAY)) return;
+    JV_EACH(s, list) any |= is_source(s);
+    if (!any || !event_begin_live(e, &w, "web_search")) return;
+    jw_key(&w, "data");
+    jw_obj(&w);
+    jw_kstr(&w, "query", query);
+    jw_key(&w, "sources");
+    put_sources(&w, list);
+    jw_kint(&w, "timestamp", f->at_ms);
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+/* What was made and what was found, before the outcome itself. None of it is a unit: the typed door has no such events. */
+static void told_made(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct arena a;
+    struct jv   *v = NULL;
+    if (event_silent(e) || !call_ok(c) || !f->value.ptr) return;
+    arena_init(&a, 0);
+    if (json_parse(&a, f->value, &v, NULL) == OK && jv_is(v, JSON_OBJECT)) {
+        told_artifact(e, f, c, v);
+        told_sources(e, f, c, v);
     }
     arena_done(&a);
 }
@@ -104,7 +251,7 @@ static void told_artifact(struct encoder *e, const struct fact *f, const struct 
 static void told_result(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
-    told_artifact(e, f, c);
+    told_made(e, f, c);
     event_leave_out(e);                /* an outcome, the blank line before its marker and the marker are three units on the typed door */
     event_leave_out(e);
     if (!event_begin(e, &w, "tool_result")) return;

@@ -151,10 +151,12 @@ static void told_complete(struct encoder *e, const struct fact *f, const struct 
 static void told_payload(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
 {
     struct jsonw w;
+    uint64_t     from = e->told_from;
+    e->told_from = seq;
     if (!event_begin(e, &w, "complete")) return;
     jw_key(&w, "payload");
     jw_obj(&w);
-    payload_write(&w, thread_fold(t), r, seq, thread_id(t));
+    payload_write(&w, thread_fold(t), r, seq, thread_id(t), from);
     jw_end_obj(&w);
     event_end(e, &w);
 }

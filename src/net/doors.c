@@ -39,7 +39,8 @@ static void on_chat(struct ask *k, struct command *c, const struct answer *a)
     if (a->duplicate && !a->thread) { attach_elsewhere(k, c, a); return; }
     if (a->duplicate && c->kind != CMD_DECIDE) { follow_run(k, a->thread, a->run); return; }
     follow_stream(k->conn, a->thread, &(struct follow_start){ .dialect = k->dialect, .mode = STREAM_RUN, .run = a->run,
-                                                              .seq = a->seq - 1, .reasoning = k->reasoning });
+                                                              .seq = a->seq - 1, .reasoning = k->reasoning,
+                                                              .continuation = c->kind == CMD_DECIDE });
 }
 
 /* --- the doors --------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static void on_chat(struct ask *k, struct command *c, const struct answer *a)
 /* No thread named: a new one, which the server names. */
 static bool pick_thread(struct command *c)
 {
-    if (c->log.thread.ptr) return true;
+    if (c->log.thread.ptr) return true;         /* `create`: it may be new */
     c->create = true;
     c->log.thread = id_new(&c->arena, "t_");
     return c->log.thread.ptr != NULL;
@@ -103,18 +104,21 @@ static void find_thread(struct ask *k, struct command *c)
 
 static void chat_door(struct server *s, struct request *q, const struct dialect *d, const char *via)
 {
-    struct refusal  why;
+    struct refusal      why;
+    struct chat_request said;
     struct command *c = command_for(q, CMD_MESSAGE, via);
     struct ask     *k = c ? ask_new(s, q, on_chat) : NULL;
     if (!k) { command_free(c); return; }
     k->dialect = d;
-    if (!request_chat(c, q->body, &k->reasoning, &why)) {
+    if (!request_chat(c, q->body, d == &dialect_toolcalls, &said, &why)) {
         if (is_suspicious(&why)) log_refused(c->by, via, c->log.thread, c->id, why.code);
         refusal_error(q->conn, &why);
         command_free(c);
         mem_free(k);
         return;
     }
+    k->reasoning = said.reasoning;
+    if (!c->page.ptr && said.page.len && hub_page(k->app->hub, said.page)) c->page = said.page;
     if (c->kind == CMD_DECIDE && !c->log.thread.ptr) find_thread(k, c);
     else submit_chat(k, c);
 }

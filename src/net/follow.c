@@ -94,7 +94,9 @@ void follow_place(struct encoder *e, const struct thread *t, const struct follow
     e->ai.whole = s->whole;
     encoder_seek(e, t, s->seq, s->units);
     e->opened = s->replay;
-    if (s->continuation) e->ai.shown_turn = e->ai.shown_step = false;     /* a new stream, whatever the one before it saw */
+    if (!s->continuation) return;              /* else: a new stream, whatever the one before it saw */
+    e->ai.shown_turn = e->ai.shown_step = false;
+    e->told_from = e->seq;
 }
 
 static struct follow *follow_new(struct thread *t, const struct follow_start *s)

@@ -21,7 +21,7 @@ struct follow_start {
     bool                  reasoning;
     bool                  native;      /* AI SDK doors: native approval form */
     bool                  whole;       /* /live, adk form, parley.sse.v1: one turn is one run */
-    bool                  continuation;
+    bool                  continuation;   /* of a run that was told up to here by another stream */
 };
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, struct thread *t, const struct follow_start *s);

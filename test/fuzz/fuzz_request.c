@@ -35,8 +35,8 @@ static void chat(struct str body)
 {
     struct refusal  why = { 0 };
     struct command *c = command_new(CMD_FOLLOW);
-    bool            reasoning = false;
-    if (!request_chat(c, body, &reasoning, &why)) check_refusal(&why);
+    struct chat_request said;
+    if (!request_chat(c, body, body.len % 2, &said, &why)) check_refusal(&why);
     else if (check_common(c), c->kind == CMD_FOLLOW || c->kind == CMD_MESSAGE) require(str_trim(c->text).len && c->text.len <= MESSAGE_TEXT_MAX);
     else require(c->kind == CMD_DECIDE ? c->id.ptr && (!c->confirmed || str_is(c->action, "approve")) : c->action.len > 0);
     check_json(c, c->data);

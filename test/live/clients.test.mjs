@@ -1,8 +1,9 @@
 // clients.test.mjs -- the documents' own clients against this server, row by row, over SSE and over the socket
 // (seeds 002-004), then those of seed 001 and seed 000. Payments are counted in the ledger.
 import { check, same, settled, test } from './lib.mjs';
-import { textOf, toolsOf } from './ai.mjs';
-import { Bidi, Sse } from './documents.mjs';
+import { Reader, textOf, toolsOf } from './ai.mjs';
+import { Bidi, Kh, Sse, Vana } from './documents.mjs';
+import { Ws } from './ws.mjs';
 
 const PAY = '花子さんに50ドル送金してください';
 const PAY_TWO = 'Send 50 dollars to Hanako and 20 dollars to Taro';
@@ -204,8 +205,6 @@ test('BIDI, a second window on an open question is told the turn from its start,
     const [q] = await asks(c, PAY);
     const other = new Bidi(t, server);
     other.messages.push({ role: 'assistant', parts: [] });
-    const { Ws } = await import('./ws.mjs');
-    const { Reader } = await import('./ai.mjs');
     Object.assign(other, { ws: await Ws.open(t, server, '/live?thread=two-windows'), reader: new Reader(other.last), done: false });
     await other.read(() => other.asked.length === 1 && other.reader.chunks.at(-1).type === 'finish-step');
     c.click(q.id, true);
@@ -292,4 +291,157 @@ test('SSE, stop while words stream, and at the question: the next message is ans
     c.messages.push(at);
     await c.click(q.id, true).then(() => check(false, 'refused'), (e) => same([e.status, e.code], [409, 'superseded']));
     same(paid(server), 0);
+});
+
+// --- seed 001's client ------------------------------------------------------------------------------------------
+
+test('kh: the second message stays in the conversation, whatever page the client is on', async (t) => {
+    const server = await t.serve(), c = new Kh(server);
+    await c.say('Find articles about CRISPR');
+    check(c.conversation && c.conversation === c.payload.thread_id, 'named in the payload');
+    const first = c.conversation;
+    await c.say('hello', 'value_selected');
+    same(c.conversation, first);
+    same((await server.get(`/v1/threads/${first}`)).json.messages.map((m) => m.role), ['user', 'assistant', 'user', 'assistant']);
+});
+
+test('kh: the page it is on counts when there is one of that name', async (t) => {
+    const server = await t.serve({ config: { pages: { reports: { tools: ['get_weather'] } } } });
+    const tools = async (current_page) => {
+        const c = new Kh(server, { current_page });
+        const s = await c.say('Find articles about CRISPR');
+        return s.of('tool_complete').map((e) => e.ok);
+    };
+    same(await tools('elsewhere'), [true]);
+    check(!(await tools('reports')).includes(true), 'that page has no such tool');
+});
+
+for (const [label, yes] of [['Approve', true], ['Deny', false]])
+    test(`kh: ${label} is an action, says what it is about, and is never a chat message`, async (t) => {
+        const server = await t.serve(), c = new Kh(server);
+        await c.say(PAY);
+        same(c.payload.suggested_actions.map((a) => a.label), ['Approve: Send 50 USD to 花子?', 'Deny: Send 50 USD to 花子?']);
+        const before = c.payload.message, button = c.payload.suggested_actions[yes ? 0 : 1];
+        const s = await c.press(label);
+        same([paid(server), s.of('tool_complete').map((e) => e.ok)], [yes ? 1 : 0, [yes]]);
+        same((await server.get(`/v1/threads/${c.conversation}`)).json.messages.map((m) => m.role), ['user', 'assistant'], 'no message was made of it');
+        same([c.payload.continues, before + c.payload.new_message], [true, c.payload.message], 'a client need not show words twice');
+        same(c.payload.new_message, s.words, 'the words of this stream');
+        await c.read(await c.open(button.label, 'action_executed', { action_identifier: button.action, action_data: button.data }));
+        same(paid(server), yes ? 1 : 0, 'pressed again');
+    });
+
+test('kh: a double click on Approve pays once; two questions have two pairs of buttons', async (t) => {
+    const server = await t.serve(), c = new Kh(server);
+    await c.say(PAY_TWO);
+    same(c.payload.suggested_actions.map((a) => a.label), ['Approve: Send 50 USD to Hanako?', 'Deny: Send 50 USD to Hanako?', 'Approve: Send 20 USD to Taro?', 'Deny: Send 20 USD to Taro?']);
+    const a = c.payload.suggested_actions[0];
+    const both = await Promise.all([1, 2].map(() => c.open(a.label, 'action_executed', { action_identifier: a.action, action_data: a.data })));
+    for (const s of both) await c.read(s);
+    same(both.map((s) => s.status), [200, 200]);
+    await c.press('Deny: Send 20');
+    same(server.ledger().map((l) => [l.recipient, l.amount]), [['Hanako', 50]]);
+});
+
+test('kh: Apply is an action too', async (t) => {
+    const server = await t.serve(), c = new Kh(server);
+    await c.say('Propose a schema');
+    const s = await c.press('Apply');
+    same([s.status, s.of('tool_complete').length > 0 || s.of('tool_confirmation').length > 0], [200, true]);
+    check(!(await server.get(`/v1/threads/${c.conversation}`)).json.messages.some((m) => m.role === 'user' && m.parts.some((p) => /^Apply/.test(p.text))), 'no message was made of it');
+});
+
+test('kh: a button without what it means is refused, and is no message either', async (t) => {
+    const server = await t.serve(), c = new Kh(server);
+    const s = await c.read(await c.open('Approve', 'action_executed'));
+    same([s.status, s.json.error.code], [422, 'bad_field']);
+    same((await server.get('/v1/threads')).json.threads.length, 0);
+});
+
+test('kh: it stops reading and goes on; the old answer gives way', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 10 } } }), c = new Kh(server);
+    await c.say('hello');
+    const s = await c.open('Tell me a long story');
+    await s.must('text_delta');
+    await s.close();
+    await c.say('hello again');
+    check(c.payload.message.length > 0 && c.shown.length === 2, 'answered');
+});
+
+test('kh: every marker is a delta of its own, and the deltas are the message', async (t) => {
+    const server = await t.serve(), c = new Kh(server);
+    const s = await c.say('What is the weather in Tokyo and Paris?');
+    const deltas = s.of('text_delta').map((e) => e.text);
+    same(deltas.filter((d) => d.includes('[[tool:')), ['[[tool:0]]', '[[tool:1]]']);
+    for (const i of [0, 1]) { const at = deltas.indexOf(`[[tool:${i}]]`); same([deltas[at - 1], deltas[at + 1]], ['\n\n', '\n\n']); }
+    same(deltas.join(''), c.payload.message);
+});
+
+// --- seed 000's client ------------------------------------------------------------------------------------------
+
+const SESSION = '7e6f0d52-0c1f-4b0e-9d3a-1f2e3d4c5b6a';
+
+test('vana: the session is the conversation; a guest has a new one each time', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    same([(await c.say('hello')).thread, (await c.say('hello again')).thread], [SESSION, SESSION]);
+    same((await server.get(`/v1/threads/${SESSION}`)).json.messages.length, 4);
+    const guest = new Vana(server);
+    check((await guest.say('hello')).thread !== (await guest.say('hello')).thread, 'nothing names it');
+});
+
+test('vana: an artifact comes with flat members, after its intent and before its result', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    const s = await c.say('Build me a todo app');
+    const [a] = s.artifacts;
+    same([s.artifacts.length, a.artifactType, a.artifactTitle, a.artifactCode === a.artifact.content, a.artifactId === a.artifact.id], [1, 'html', 'Todo app', true, true]);
+    const order = s.all.map((e) => e.type).filter((x) => /^(intent_confirmation|tool_call_start|artifact_complete|tool_result|done)$/.test(x));
+    same(order, ['intent_confirmation', 'tool_call_start', 'artifact_complete', 'tool_result', 'done']);
+    same(s.images.length, 0);
+});
+
+test('vana: a picture comes as an address that shows it, and is not taken for code', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    const s = await c.say('Generate an image of a sunset over mountains');
+    same([s.images.length, s.artifacts.length], [1, 0]);
+    const svg = decodeURIComponent(s.images[0].imageUrl.replace(/^data:image\/svg\+xml,/, ''));
+    same(svg, s.named('artifact_complete')[0].artifact.content);
+    check(s.images[0].artifactId, 'it has an id');
+});
+
+test('vana: a search tells its sources', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    const [found] = (await c.say('Search for the latest React 19 features')).found;
+    same(found.data.query, 'latest React 19 features');
+    check(found.data.sources.length >= 1, 'sources');
+    for (const x of found.data.sources) check(x.title && new URL(x.url) && x.snippet, JSON.stringify(x));
+});
+
+test('vana: the texts of two steps are set apart by one blank line', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    const s = await c.say('What is the weather in Tokyo?');
+    check(/\S\n\n\S/.test(s.text) && !/\n\n\n/.test(s.text) && !/^\n/.test(s.text), JSON.stringify(s.text));
+    const deltas = s.all.flatMap((e) => e.choices ?? []).map((x) => x.delta.content);
+    same(deltas.filter((d) => d === '\n\n').length, 1, 'a delta of its own');
+});
+
+test('vana: a payment is asked for, and pays once when its action comes', async (t) => {
+    const server = await t.serve(), c = new Vana(server, SESSION);
+    const s = await c.say(PAY);
+    const [q] = s.named('tool_confirmation');
+    same([paid(server), s.named('done').length], [0, 1]);
+    for (const n of [1, 2]) {
+        const r = await server.open('POST', '/functions/v1/chat', { sessionId: SESSION, action: { action: 'approve', data: { confirmation_id: q.confirmation_id } } });
+        await r.read();
+        same([r.status, paid(server)], [200, 1], `press ${n}`);
+    }
+});
+
+test('the preflights of these clients are answered for origins under cors', async (t) => {
+    const server = await t.serve({ config: { cors: ['http://localhost:3000'] } });
+    for (const at of ['/functions/v1/chat', '/v1/chat/stream', '/stream']) {
+        const r = await server.request('OPTIONS', at, undefined, { origin: 'http://localhost:3000', 'access-control-request-method': 'POST',
+            'access-control-request-headers': 'authorization,x-client-info,apikey,x-api-key,content-type' });
+        const allowed = r.headers['access-control-allow-headers'].split(', ');
+        for (const h of ['authorization', 'x-client-info', 'apikey', 'x-api-key', 'content-type']) check(allowed.includes(h), h);
+    }
 });

@@ -102,3 +102,44 @@ export class Sse extends Chat {
         await this.byHand();
     }
 }
+
+// Kh   POST /v1/chat/stream as the client of seed 001 does: the message with its context, the conversation it is in, and what was
+//      pressed as `action_metadata`. It keeps `payload.message` of every `complete` as a message of its own.
+export class Kh {
+    constructor(server, context = { current_page: 'reports' }) { Object.assign(this, { server, context, conversation: null, shown: [] }); }
+    open(message, interaction_type = 'text_input', action_metadata) {
+        return this.server.open('POST', '/v1/chat/stream', { message, context: this.context, interaction_type, action_metadata, conversation_id: this.conversation }, { accept: 'text/event-stream' });
+    }
+    async read(s) {
+        if (s.status !== 200) return s;
+        await s.read();
+        this.payload = s.of('complete').at(-1)?.payload;
+        if (this.payload?.conversation_id) this.conversation = this.payload.conversation_id;
+        if (this.payload) this.shown.push(this.payload.message);
+        return s;
+    }
+    async say(message, interaction) { return this.read(await this.open(message, interaction)); }
+    // A button of the last payload: what it says is its label, what it means stands beside it.
+    async press(label) {
+        const a = this.payload.suggested_actions.find((x) => x.label.startsWith(label));
+        check(a?.handler === 'server', `a button ${label}: ${JSON.stringify(this.payload.suggested_actions)}`);
+        return this.read(await this.open(a.label, 'action_executed', { action_identifier: a.action, action_data: a.data }));
+    }
+}
+
+// Vana  POST /functions/v1/chat as the client of seed 000 does: the whole history as role and content, the session if somebody is
+//       signed in; it stops reading at [DONE], keeps artifacts by their flat members and pictures by their address.
+export class Vana {
+    constructor(server, sessionId) { Object.assign(this, { server, sessionId, history: [] }); }
+    async say(content) {
+        this.history.push({ role: 'user', content });
+        const s = await this.server.open('POST', '/functions/v1/chat', { messages: this.history, sessionId: this.sessionId, isGuest: !this.sessionId,
+            toolChoice: 'auto', modeHint: 'auto', includeReasoning: true, assistantMessageId: 'b7c1' });
+        await s.read();
+        const all = s.events.map((e) => e.data).filter(Boolean);
+        const of = (type) => all.filter((e) => e.type === type);
+        const text = all.map((e) => e.choices?.[0]?.delta?.content ?? '').join('');
+        this.history.push({ role: 'assistant', content: text });
+        return Object.assign(s, { all, named: of, text, artifacts: of('artifact_complete').filter((e) => e.artifactCode), images: of('image_complete'), found: of('web_search') });
+    }
+}

@@ -10,7 +10,7 @@ static struct jv *payload(struct arena *a, struct tale *t, const char *run, uint
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);
-    payload_write(&w, tale_fold(t), fold_run(tale_fold(t), str_c(run)), seq, STR("t_1"));
+    payload_write(&w, tale_fold(t), fold_run(tale_fold(t), str_c(run)), seq, STR("t_1"), 0);
     jw_end_obj(&w);
     REQUIRE(!b.err);
     struct str text = arena_dup(a, buf_view(&b));

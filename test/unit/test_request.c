@@ -11,8 +11,8 @@ static struct command *fresh(void)
 
 static bool chat(struct command *c, const char *body, struct refusal *why)
 {
-    bool reasoning = false;
-    return request_chat(c, str_c(body), &reasoning, why);
+    struct chat_request said;
+    return request_chat(c, str_c(body), true, &said, why);
 }
 
 #define CHAT_REFUSED(body, st, co)                                                             \
@@ -39,6 +39,48 @@ TEST(a_message_may_be_a_text_or_the_last_user_message_of_a_list)
         CHECK_STR(c->text, "hello");
         command_free(c);
     }
+}
+
+TEST(a_conversation_may_be_named_as_the_documents_clients_name_it)
+{
+    struct refusal      why;
+    struct chat_request said;
+    struct command     *c = fresh();
+    CHECK(chat(c, "{\"message\":\"x\",\"conversation_id\":null,\"interaction_type\":\"text_input\",\"context\":{}}", &why));
+    CHECK(!c->log.thread.ptr && c->when_busy == BUSY_INTERRUPT);
+    command_free(c);
+    c = fresh();
+    CHECK(request_chat(c, STR("{\"message\":\"x\",\"conversation_id\":\"t_1\",\"when_busy\":\"queue\",\"context\":{\"current_page\":\"reports\"}}"), false, &said, &why));
+    CHECK_STR(c->log.thread, "t_1");
+    CHECK_STR(said.page, "reports");
+    CHECK(!c->page.ptr && c->when_busy == BUSY_QUEUE && !c->create);
+    command_free(c);
+    c = fresh();
+    CHECK(chat(c, "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"sessionId\":\"7e6f0d52-0c1f-4b0e-9d3a-1f2e3d4c5b6a\"}", &why) && c->create);
+    CHECK_STR(c->log.thread, "7e6f0d52-0c1f-4b0e-9d3a-1f2e3d4c5b6a");
+    command_free(c);
+    c = fresh();
+    CHECK(request_chat(c, STR("{\"message\":\"x\",\"sessionId\":\"s\"}"), false, &said, &why) && !c->log.thread.ptr);      /* not on this door */
+    command_free(c);
+    CHAT_REFUSED("{\"message\":\"x\",\"conversation_id\":7}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"x\",\"sessionId\":\"../x\"}", 422, "bad_id");
+}
+
+TEST(what_was_pressed_is_never_a_message)
+{
+    struct refusal  why;
+    struct command *c = fresh();
+    CHECK(chat(c, "{\"message\":\"Approve: Send it?\",\"interaction_type\":\"action_executed\",\"action_metadata\":{\"action_identifier\":\"approve\",\"action_data\":{\"confirmation_id\":\"confirmation-call-1\"}}}", &why));
+    CHECK(c->kind == CMD_DECIDE && c->confirmed && !c->text.ptr);
+    CHECK_STR(c->id, "confirmation-call-1");
+    command_free(c);
+    c = fresh();
+    CHECK(chat(c, "{\"message\":\"Apply Changes\",\"interaction_type\":\"action_executed\",\"action_metadata\":{\"action_identifier\":\"apply_schema\",\"action_data\":{\"schema_id\":123}}}", &why));
+    CHECK(c->kind == CMD_ACTION && !c->text.ptr);
+    CHECK_STR(c->data, "{\"schema_id\":123}");
+    command_free(c);
+    CHAT_REFUSED("{\"message\":\"Approve\",\"interaction_type\":\"action_executed\"}", 422, "bad_field");
+    CHAT_REFUSED("{\"message\":\"Approve\",\"interaction_type\":\"action_executed\",\"action_metadata\":{\"action_identifier\":\"approve\"}}", 422, "malformed_answer");
 }
 
 TEST(chat_bodies_that_are_none_are_refused)

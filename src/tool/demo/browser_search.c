@@ -21,6 +21,6 @@ void browser_search_run(struct demo_work *w)
     jw_kint(&j, "count", (int64_t)h.count);
     jw_kstrz(&j, "note", NOTE);
     jw_key(&j, "results");
-    library_json(&j, &h);
+    library_json(&j, &h, "https://library.example/");
     jw_end_obj(&j);
 }

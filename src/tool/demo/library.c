@@ -153,16 +153,19 @@ void library_text(struct buf *out, const struct hits *h)
     }
 }
 
-void library_json(struct jsonw *j, const struct hits *h)
+void library_json(struct jsonw *j, const struct hits *h, const char *base)
 {
     jw_arr(j);
     for (size_t i = 0; i < h->count; i++) {
         const struct article *a = h->at[i];
+        char                  url[64];
         jw_obj(j);
         jw_kstrz(j, "title", a->title);
         jw_kstrz(j, "authors", a->authors);
         jw_kint(j, "year", a->year);
         jw_kstrz(j, "abstract", a->abstract);
+        snprintf(url, sizeof url, "%s%td", base ? base : "", a - CORPUS + 1);
+        if (base) jw_kstrz(j, "url", url);
         jw_end_obj(j);
     }
     jw_end_arr(j);

@@ -15,6 +15,6 @@ struct hits { const struct article *at[HITS_MAX]; size_t count; size_t total; };
 MUST_CHECK enum err library_search(struct demo_tools *all, struct str query, size_t limit, struct hits *out);
 /* "1. Title (Authors, year)\n   abstract" per article; and the JSON list of them. */
 void library_text(struct buf *out, const struct hits *h);
-void library_json(struct jsonw *j, const struct hits *h);
+void library_json(struct jsonw *j, const struct hits *h, const char *base);      /* base: of their addresses; NULL: they have none */
 
 #endif

@@ -21,7 +21,7 @@ static void write_value(struct buf *out, const struct hits *h)
     jw_obj(&j);
     jw_kint(&j, "count", (int64_t)h->count);
     jw_key(&j, "articles");
-    library_json(&j, h);
+    library_json(&j, h, NULL);
     jw_end_obj(&j);
 }
 
