@@ -672,9 +672,17 @@ static void reset(struct encoder *e, const struct thread *t)
     e->quiet_gates = true;
 }
 
+/* A part for programs, a sentence for people. */
 static void restart(struct encoder *e)
 {
     struct jsonw w;
+    if (event_begin_live(e, &w, "data-restarting")) {
+        jw_key(&w, "data");
+        jw_obj(&w);
+        jw_end_obj(&w);
+        jw_kbool(&w, "transient", true);
+        event_end(e, &w);
+    }
     if (!event_begin_live(e, &w, "error")) return;
     jw_kstrz(&w, "errorText", "The server is restarting; reconnect to continue.");
     event_end(e, &w);

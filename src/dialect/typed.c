@@ -215,7 +215,13 @@ static void reset(struct encoder *e, const struct thread *t)
     buf_done(&text);
 }
 
-static void restart(struct encoder *e) { status(e, "The server is restarting; reconnect to continue."); }
+/* An event for programs, a sentence for people. */
+static void restart(struct encoder *e)
+{
+    struct jsonw w;
+    if (event_begin_live(e, &w, "restarting")) event_end(e, &w);
+    status(e, "The server is restarting; reconnect to continue.");
+}
 
 static void close_stream(struct encoder *e) { (void)e; }
 

@@ -156,7 +156,7 @@ for (const [say, tool, made] of [['Build me a todo app', 'generate_artifact', 'h
     ['Generate an image of a sunset over mountains', 'generate_image', 'svg']]) {
     test(`the tool-calling door tells ${tool} in the order of seed 000`, async (t) => {
         const s = await door(await t.serve(), { messages: [{ role: 'user', content: say }] });
-        same(order(s).filter((x) => x !== 'content'), ['intent_confirmation', 'status_update', 'tool_call_start', 'artifact_complete', 'tool_result', 'done', '[DONE]'], 'the order');
+        same(order(s).filter((x) => x !== 'content'), ['intent_confirmation', 'status_update', 'tool_call_start', 'artifact_complete', ...(tool === 'generate_image' ? ['image_complete'] : []), 'tool_result', 'done', '[DONE]'], 'the order');
         const [intent] = s.of('intent_confirmation'), [start] = s.of('tool_call_start'), [art] = s.of('artifact_complete'), [result] = s.of('tool_result');
         same(Object.keys(intent), ['type', 'message', 'toolName', 'timestamp']);
         same([start.toolName, start.toolCallId], [tool, result.toolCallId]);

@@ -139,6 +139,6 @@ test('a client of the tool-calling door reconnects on the thread\'s stream at an
         kinds('intent_confirmation', 'intent_confirmation');
         kinds('tool_start', 'tool_call_start');
         kinds('tool_complete', 'tool_result');
-        same(f.words.replace(/\n*\[\[tool:0\]\]\n*/, '').trim(), content(s.events.slice(i + 1)).trim(), `the words after ${e.id}`);
+        same(f.words.replace(/\n*\[\[tool:0\]\]\n*/, '\n\n').trim(), content(s.events.slice(i + 1)).trim(), `the words after ${e.id}`);
     }
 });

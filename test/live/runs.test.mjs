@@ -248,7 +248,7 @@ test('a new message while a gate waits supersedes it: followers see its end, a l
     check(end, 'cancelled');
     await f.must('complete');
     await f.close();
-    same(f.types().slice(0, 3), ['tool_complete', 'text_delta', 'cancelled'], 'what followers see');
+    same(f.types().slice(0, 4), ['tool_complete', 'text_delta', 'text_delta', 'cancelled'], 'what followers see: the outcome, a blank line, its marker, the end');
     same(f.of('tool_complete')[0].ok, false);
     const late = await server.post(`/v1/approvals/${ids[0]}`, { confirmed: true });
     same([late.status, late.json.error.code], [409, 'superseded']);

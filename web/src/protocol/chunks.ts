@@ -72,6 +72,7 @@ const decoders: Record<string, Decoder> = {
   'tool-output-denied': (c) => [{ type: 'tool_denied', tool_use_id: str(c.toolCallId) }],
   file: (c) => [{ type: 'part_file', url: str(c.url), media_type: str(c.mediaType) }],
   'data-intent': (c) => (isObject(c.data) ? [intent(c.data)] : []),
+  'data-restarting': () => [{ type: 'restarting' }],
   'data-status': (c) => (isObject(c.data) && typeof c.data.message === 'string' ? [{ type: 'status', message: c.data.message }] : []),
   'data-payload': (c) => (isObject(c.data) ? [{ type: 'payload', payload: c.data as Partial<ResponsePayload> }] : []),
   'data-approval': (c) =>

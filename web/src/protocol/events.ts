@@ -120,7 +120,8 @@ export type TypedEvent =
   | { type: 'complete'; payload: ResponsePayload }
   | { type: 'error'; message: string; code?: string; retryable?: boolean }
   | { type: 'cancelled' }
-  | { type: 'step_reset'; message: string };
+  | { type: 'step_reset'; message: string }
+  | { type: 'restarting' };
 
 /** Events made on this side of the wire. */
 export type LocalEvent =
@@ -162,6 +163,7 @@ const typedNames: ReadonlySet<string> = new Set<TypedEvent['type']>([
   'error',
   'cancelled',
   'step_reset',
+  'restarting',
 ]);
 
 export function isObject(value: unknown): value is Record<string, unknown> {

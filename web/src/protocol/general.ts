@@ -121,6 +121,7 @@ export function reduceGeneral(s: GeneralChatState, e: GeneralChatEvent): General
     case 'cancelled':
       return end(s, { content: s.streamingText, stopped: true }, null);
     case 'reasoning_delta':
+    case 'restarting':
     case 'unknown':
       return s;
   }

@@ -40,6 +40,7 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
     case 'decision':
     case 'approval':
       return onApproval(s, e);
+    case 'restarting': // the transport comes back by itself
     case 'unknown':
       return s;
     default:
@@ -68,6 +69,7 @@ type OpenEvent = Exclude<
     | 'cancelled'
     | 'decision'
     | 'approval'
+    | 'restarting'
     | 'unknown'
   >
 >;

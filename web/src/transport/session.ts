@@ -240,7 +240,7 @@ export class Session implements LinkHost {
   deliver(d: Delivery, feed: 'stream' | 'attach' | 'follow'): boolean {
     const foreign = feed === 'follow' && d.events.length > 0 && this.isForeign(d.events);
     if (foreign && this.channel().mode !== 'bidi') return true; // somebody else began a turn: load it with its question
-    const restarting = d.events.some((e) => e.type === 'error' && /restarting/i.test(e.message));
+    const restarting = d.events.some((e) => e.type === 'restarting');
     const refused = !restarting && this.onSocket ? d.events.find((e) => e.type === 'error') : undefined;
     const events = restarting || refused ? d.events.filter((e) => e.type !== 'error') : d.events;
     if (refused) this.refusedOnSocket(refused.message, refused.code);
