@@ -277,6 +277,30 @@ test('what a superseded question leaves behind is shown to nobody', async (t) =>
     same((await l.control('data-approval')).data.status, 'cancelled');
 });
 
+test('the flat form of a message names its page too', async (t) => {
+    const server = await t.serve({ config: { pages: { weather: { tools: ['get_weather'] } } } });
+    const l = await Live.open(t, server);
+    const on = await l.say('Find articles about CRISPR', { page: 'weather' });
+    check(!on.chunks.some((c) => c.type === 'tool-output-available'), 'that page has no such tool');
+    const off = await l.say('Find articles about CRISPR');
+    check(off.chunks.some((c) => c.type === 'tool-output-available'), 'the default page has');
+    l.send('message', { text: 'hello', page: 'nowhere' });
+    same((await l.control('error')).code, 'unknown_page');
+});
+
+test('a socket that is closed for its bad texts while its thread is being read joins nothing any more', async (t) => {
+    const before = await t.serve(), { thread } = await before.turn('hello');
+    await before.term();
+    const server = await t.serve({ dir: before.dir });
+    for (let i = 0; i < 5; i++) {
+        const ws = Ws.open(t, server, `/live?thread=${thread}`, { behind: ['no JSON', '{', '[1,2'] });
+        await (await ws).ended();
+        same((await ws).code, 1007);
+    }
+    const l = await Live.open(t, server, { thread });
+    same((await l.say('hello')).finished, 'stop');
+});
+
 // --- the same on both carriers ------------------------------------------------------------------------------------
 
 const scrub = (chunks) => {

@@ -15,14 +15,14 @@ function frame(op, payload, fin = true) {
 }
 
 export class Ws {
-    // Answers when the handshake is done; a refused one rejects with {status}.
-    static async open(t, server, at, { protocols = [], headers = {} } = {}) {
+    // Answers when the handshake is done; a refused one rejects with {status}. `behind`: texts in the packet of the handshake.
+    static async open(t, server, at, { protocols = [], headers = {}, behind = [] } = {}) {
         const ws = new Ws(net.connect(server.port, '127.0.0.1'));
         t?.defer(() => ws.socket.destroy());
         const key = randomBytes(16).toString('base64');
         const lines = { Host: `127.0.0.1:${server.port}`, Upgrade: 'websocket', Connection: 'Upgrade', 'Sec-WebSocket-Version': 13, 'Sec-WebSocket-Key': key, ...(server.token && { Authorization: `Bearer ${server.token}` }), ...headers };
         if (protocols.length) lines['Sec-WebSocket-Protocol'] = protocols.join(', ');
-        ws.socket.write(`GET ${at} HTTP/1.1\r\n${Object.entries(lines).map(([k, v]) => `${k}: ${v}\r\n`).join('')}\r\n`);
+        ws.socket.write(Buffer.concat([Buffer.from(`GET ${at} HTTP/1.1\r\n${Object.entries(lines).map(([k, v]) => `${k}: ${v}\r\n`).join('')}\r\n`), ...behind.map((text) => frame(1, Buffer.from(text)))]));
         await within(ws.shaken, `the handshake of ${at}`);
         if (ws.accept !== createHash('sha1').update(key + GUID).digest('base64')) throw new Error('a wrong Sec-WebSocket-Accept');
         return ws;
