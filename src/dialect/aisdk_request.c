@@ -120,6 +120,7 @@ static const struct jv *by_id(const struct jv *list, struct str id)
 static bool decode_continuation(const struct jv *message, struct ai_request *q, struct refusal *why)
 {
     q->kind = AI_ANSWERS;
+    q->message = message;
     if (!message) return refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
     return add_answers(message, q, why);
 }
@@ -196,11 +197,19 @@ static bool check_reserved(const struct fold *f, const struct ai_answer *x, stru
     return refuse(why, 403, "reserved_name", "Only the server asks for confirmations.");
 }
 
-/* A decision whose call shows its outcome in the same message. */
+static bool shows_offer(const struct jv *message, struct str call)
+{
+    JV_EACH(p, jv_get(message, "parts"))
+        if (str_eq(jv_str_at(p, "toolCallId"), call) && str_is(jv_str_at(p, "state"), "input-available")) return true;
+    return false;
+}
+
+/* A decision whose call shows its outcome in the same message, or waits there for the browser. */
 static void note_shown(const struct fold *f, struct ai_request *q)
 {
     for (size_t i = 0; i < q->answer_count; i++) {
         const struct call *c = q->answers[i].kind == AI_RESULT ? NULL : fold_confirmation(f, q->answers[i].id);
+        q->answers[i].offered = c && c->client && c->state == CALL_STARTED && shows_offer(q->message, c->id);
         for (size_t j = 0; c && j < q->answer_count; j++)
             if (q->answers[j].kind == AI_RESULT && str_eq(q->answers[j].id, c->id)) q->answers[i].shown = true;
     }

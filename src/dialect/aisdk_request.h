@@ -24,12 +24,14 @@ struct ai_answer {
     bool             taken;          /* by ai_check: this one is to be applied */
     bool             over;           /* was answered before: applying it is a duplicate, or is refused */
     bool             shown;          /* the message shows the outcome already */
+    bool             offered;        /* it shows that the call is the browser's to run, which it still is */
 };
 
 struct ai_request {
     enum { AI_MESSAGE, AI_RETRY, AI_ANSWERS } kind;
     struct str       id;             /* chat id; STR_NONE: none given */
     struct str       text, files, message_id, replaces, of, request_id, page;
+    const struct jv *message;        /* the one being continued */
     struct ai_answer answers[AI_ANSWERS_MAX];
     size_t           answer_count;
 };

@@ -127,7 +127,8 @@ static void note_place(struct chat_turn *t, const struct command *c, const struc
     const struct ai_answer *x = answer_of(t, c);
     const struct fact      *end = a->call ? a->call->finished : NULL;
     t->fresh |= !a->duplicate;
-    if (a->duplicate && x && x->shown && end) {
+    if (x && x->offered) end = a->call->started;
+    if (a->duplicate && x && (x->shown || x->offered) && end) {
         if (end->seq + 1 > t->after) t->after = end->seq + 1;
     } else if (!t->first || a->seq < t->first) t->first = a->seq;
 }

@@ -409,7 +409,7 @@ test('malformed bodies are refused with a sentence and a code, and the server li
         [{ messages: {} }, 422, 'bad_field'], [{ messages: [7] }, 422, 'bad_field'], [{ messages: [user], id: 7 }, 422, 'bad_field'], [{ messages: [user], id: 'a b' }, 422, 'bad_id'],
         [{ messages: [user], id: 'x'.repeat(129) }, 422, 'bad_id'], [{ messages: [user], id: '' }, 422, 'bad_id'], [{ messages: [user], trigger: {} }, 422, 'bad_field'],
         [{ messages: [user], messageId: [] }, 422, 'bad_field'], [{ messages: [user], request_id: 'x'.repeat(129) }, 422, 'bad_field'], [{ messages: [user], page: 'nowhere' }, 422, 'unknown_page'],
-        [{ id: 'c', messages: [{ role: 'user', parts: [] }] }, 409, 'nothing_to_continue'], [{ id: 'c', messages: [{ role: 'assistant', parts: 'x' }] }, 404, 'unknown_confirmation'],
+        [{ id: 'c', messages: [{ role: 'user', parts: [] }] }, 422, 'malformed_message'], [{ id: 'c', messages: [{ role: 'assistant', parts: 'x' }] }, 404, 'unknown_confirmation'],
         [{ messages: [{ role: 'assistant', parts: [{ type: 'tool-x', state: 'output-available' }] }] }, 409, 'nothing_to_continue'],
         [{ id: 'c', trigger: 'regenerate-message', messageId: 'run_x' }, 404, 'unknown_thread'], ['['.repeat(5000), 400, 'bad_json']];
     for (const door of Object.keys(FORMS))

@@ -270,6 +270,17 @@ for (const [tool, text] of [['change_bgm', 'Change the BGM to track 1'], ['get_l
         check(c.streams.at(-1).finished === 'stop' && textOf(c.last), 'words after it');
     });
 
+test('SSE, a rule that sends the same answer again while the browser has not run its tool: 409, and no endless loop', async (t) => {
+    const server = await t.serve(), c = new Sse(t, server);
+    await c.say('Where am I?');
+    await c.click(c.asked[0].id, true);
+    same(states(c.last), [YES, ['tool-get_location', 'input-available']]);
+    await c.send({ messageId: c.last.id }).then(() => check(false, 'refused'), (e) => same([e.status, e.code], [409, 'nothing_to_continue']));
+    c.tools = BROWSER;
+    await c.runTools();
+    check(c.streams.at(-1).finished === 'stop' && textOf(c.last), 'the result is still taken');
+});
+
 test('SSE, cut while pending: the answer from a new connection goes on, once', async (t) => {
     const server = await t.serve(), c = new Sse(t, server);
     await c.say(PAY);
