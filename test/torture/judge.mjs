@@ -1,0 +1,219 @@
+// judge.mjs -- holds what was promised against what happened. Three witnesses: the ledger (what the tools did), the
+// people (which yes they gave, what they were told is saved), and the store of the stopped server. The server's own
+// words count for nothing where one of these can speak.
+//
+//   guard      no guarded tool without its own yes of somebody who may give it
+//   once       at most one effect for a call, unless the tool is idempotent
+//   outcome    nobody is told "failed" about what happened, or "done" about what did not
+//   repeat     what a replaced version of the conversation did is not done again without asking
+//   acked      what was acknowledged is there after a restart; what was removed is not
+//   foreign    nobody else's yes is in the log; a tool's question goes to the person whose call it is
+//   rest       every thread ends or waits for somebody, and can be read
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { send } from './client.mjs';
+import { canonical } from './ledger.mjs';
+import { OWNERS, POLICY, policyOf } from './world.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const REST_MS = 40000;
+const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
+
+// Must a person be asked about these arguments? The judge's own reading of the configuration.
+export function guarded(policy, args) {
+    if (!policy || policy.confirm === 'never') return false;
+    if (policy.confirm === 'always') return true;
+    if (args === null || typeof args !== 'object' || Array.isArray(args)) return true;
+    const amounts = Object.entries(args).filter(([k]) => k.toLowerCase() === 'amount').map(([, v]) => v);
+    return amounts.length === 0 || amounts.some((v) => typeof v !== 'number' || v > 100);
+}
+
+// A tool said itself that it failed.
+const SAID_FAILED = { exec: ['error', 'refuse'], http: ['error', 'refuse'], mcp: ['error', 'refuse', 'broken', 'version_error'] };
+const howOf = (l) => (l.args && typeof l.args === 'object' ? l.args.how : undefined) ?? 'ok';
+const parse = (s) => { try { return JSON.parse(s); } catch { return undefined; } };
+const DUPLICATE_MEMBER = /"(\w+)"\s*:.*"\1"\s*:/i;
+
+export class Judge {
+    constructor(world, scene) {
+        Object.assign(this, { world, scene, calls: new Map(), checked: 0 });
+        world.onEffect = (l) => this.effect(l);
+    }
+    say(rule, text, more) { this.world.violation(rule, text, more); }
+
+    // --- at the effect ------------------------------------------------------------------------------------------
+
+    // Who said yes to this call, and may?
+    yes(call, owner) {
+        const all = [...this.scene.yes].filter(([id]) => id === `confirmation-${call}` || id.startsWith(`confirmation-${call}-`)).flatMap(([, y]) => y);
+        return all.some((y) => (owner ? this.scene.mayDecide(y.who, owner) : true));
+    }
+    effect(l) {
+        const policy = policyOf(l);
+        if (l.call && guarded(policy, l.args) && !this.yes(l.call)) this.say('guard', `${l.tool} ran although nobody said yes: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: l.tool === 'pay' && DUPLICATE_MEMBER.test(l.raw) ? 'a second member' : l.kind });
+        if (l.call && !policy?.idempotent && this.world.ledger.of(l.call).length === 2) this.say('once', `${l.tool} had its effect twice for ${l.call} (${howOf(l)})`, { call: l.call, key: l.kind });
+    }
+
+    // --- the store of a stopped server -----------------------------------------------------------------------------
+
+    async dump() {
+        return new Promise((yes) => execFile('python3', [path.join(HERE, 'read_store.py'), this.world.db], { maxBuffer: 1 << 30 }, (e, out, err) => {
+            if (e) { this.say('store', `the store cannot be read: ${err.slice(-500)}`, { key: '' }); return yes(undefined); }
+            yes(JSON.parse(out));
+        }));
+    }
+    async store() {
+        const d = await this.dump();
+        if (!d) return;
+        if (d.check.join() !== 'ok') this.say('store', `the store is damaged: ${d.check.join('; ').slice(0, 300)}`, { key: '' });
+        const threads = new Map(d.thread.map((t) => [t.id, { ...t, facts: [] }]));
+        for (const f of d.fact.sort((a, b) => a.seq - b.seq)) threads.get(f.thread)?.facts.push({ ...parse(f.body), kind: f.kind, seq: f.seq, at_ms: f.at_ms });
+        const calls = new Map();
+        for (const t of threads.values()) this.thread(t, calls);
+        for (const [id, c] of calls) this.calls.set(id, c);
+        this.effects(calls);
+        this.questions(d.approval, threads);
+        this.acks([...threads.values()]);
+        return threads;
+    }
+
+    // The facts of one thread as calls with their lives.
+    thread(t, calls) {
+        let run, replaced = new Map();
+        const runs = [];
+        t.facts.forEach((f, i) => {
+            if (f.seq !== i + 1) this.say('store', `${t.owner}/${t.name}: fact ${f.seq} stands where ${i + 1} should`, { who: t.owner, thread: t.name, key: 'gap' });
+            if (['message', 'action', 'retry'].includes(f.kind)) {
+                const of = f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
+                if (of >= 0) for (const r of runs.slice(of)) for (const c of r.calls) if (c.begun) replaced.set(`${c.tool} ${canonical(c.args ?? c.text)}`, c);
+                runs.push(run = { id: f.run, message: f.id, calls: [] });
+            }
+            for (const p of f.parts ?? []) if (p.type === 'call' && run) {
+                const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client };
+                calls.set(p.call, c);
+                run.calls.push(c);
+            }
+            const c = f.call && calls.get(f.call);
+            if (c) this.life(t, c, f, replaced);
+        });
+    }
+    life(t, c, f, replaced) {
+        const at = { who: t.owner, thread: t.name, call: c.id }, policy = POLICY[c.tool];
+        if (f.kind === 'asked') c.asked = f;
+        if (f.kind === 'decided' && f.outcome === 'approved') {
+            c.yes = true;
+            if (!this.scene.mayDecide(f.by, t.owner)) this.say('foreign', `${f.by} decided ${f.id} of ${t.owner}`, { ...at, key: f.via });
+            else if (!(this.scene.yes.get(f.id) ?? []).some((y) => y.who === f.by)) this.say('foreign', `the log has a yes of ${f.by} to ${f.id} that he never gave`, { ...at, key: 'invented' });
+        }
+        if (f.kind === 'started') {
+            if (c.started) this.say('once', `${c.tool} was started twice: ${c.id}`, { ...at, key: 'started' });
+            c.started = f;
+            if (!c.client && !c.yes && (guarded(policy, c.args) || c.asked)) this.say('guard', `${c.tool} was started without a yes in the log: ${c.id} ${c.text.slice(0, 200)}`, { ...at, key: c.asked ? 'asked' : DUPLICATE_MEMBER.test(c.text) ? 'a second member' : c.args !== null && typeof c.args === 'object' && !Array.isArray(c.args) ? 'object' : 'no object' });
+            if (!c.client && !c.complete) this.say('guard', `${c.tool} was started although its end was never seen: ${c.id}`, { ...at, key: 'unfinished' });
+            const before = replaced.get(`${c.tool} ${canonical(c.args ?? c.text)}`);
+            if (before && !c.yes && !c.client && !policy?.idempotent) this.say('repeat', `${c.tool} ran again with the same arguments after a regenerate or edit, without asking: ${before.id}, ${c.id}`, { ...at, key: '' });
+        }
+        if (f.kind === 'finished') {
+            c.outcome = f.outcome;
+            c.begun = c.started && !c.client && ['done', 'unknown'].includes(f.outcome) && !policy?.idempotent;
+        }
+        if (f.kind === 'settled') c.settled = f;
+    }
+
+    // The ledger against the log.
+    effects(calls) {
+        const { ledger } = this.world;
+        for (const l of ledger.lines) {
+            const c = this.calls.get(l.call);
+            if (!l.call || !c) continue;
+            const at = { who: c.owner, thread: c.thread, call: c.id };
+            if (guarded(policyOf(l), l.args) && !c.yes) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
+            if (guarded(policyOf(l), l.args) && !this.yes(l.call, c.owner)) this.say('guard', `${l.tool} ran although nobody who may said yes: ${l.call}`, { ...at, key: 'nobody who may' });
+            this.outcome(l, c, at);
+        }
+        for (const c of calls.values()) if (c.outcome === 'done' && !c.client && !c.settled && ['exec', 'http'].includes(KIND[c.tool]) && !ledger.of(c.id).length && !['lie'].includes(c.args?.how))
+            this.say('outcome', `${c.tool} is told as done and never happened: ${c.id} (${c.args?.how})`, { who: c.owner, thread: c.thread, call: c.id, key: 'invented' });
+    }
+    outcome(l, c, at) {
+        const how = howOf(l), policy = policyOf(l);
+        if (!c.outcome || c.settled) return;
+        const wrong = ['denied', 'expired'].includes(c.outcome) || (c.outcome === 'failed' && !policy.idempotent && !SAID_FAILED[l.kind].includes(how)) || (c.outcome === 'cancelled' && !policy.low && !policy.idempotent);
+        if (wrong) this.say('outcome', `${l.tool} happened (${how}) and is told as ${c.outcome}: ${c.id}`, { ...at, key: `${l.kind} ${how} ${c.outcome}` });
+    }
+    // A tool's question names whose call it was.
+    questions(rows, threads) {
+        for (const a of rows) {
+            const whose = /for \((\w+)\)/.exec(a.body)?.[1], t = threads.get(a.thread);
+            if (whose && whose !== a.owner) this.say('foreign', `a question about ${whose}'s call was put to ${a.owner}: ${a.body.slice(0, 200)}`, { who: a.owner, thread: t?.name, key: 'question' });
+        }
+    }
+    acks(threads) {
+        const by = new Map(threads.map((t) => [`${t.owner}/${t.name}`, t]));
+        for (const a of this.scene.acks) {
+            const owner = a.owner ?? a.who, t = by.get(`${owner}/${a.thread}`), at = { n: a.n, who: owner, thread: a.thread };
+            if (a.kind === 'removed') {
+                const left = t?.facts.find((f) => f.at_ms < a.since - 1000);
+                if (left) this.say('acked', `${owner}/${a.thread} was removed and its words are there: fact ${left.seq} ${left.kind}`, { ...at, key: 'removed' });
+                continue;
+            }
+            if (this.scene.gone(owner, a.thread, a.since ?? a.at)) continue;
+            const found = !t ? false : { run: () => t.facts.some((f) => f.run === a.run), decided: () => t.facts.some((f) => f.kind === 'decided' && f.id === a.id && f.outcome === (a.yes ? 'approved' : 'denied')),
+                result: () => t.facts.some((f) => ['result', 'finished'].includes(f.kind) && f.call === a.call), settled: () => t.facts.some((f) => f.kind === 'settled' && (f.call === a.call || f.id === a.id)) }[a.kind]();
+            if (!found) this.say('acked', `${a.kind} was acknowledged and is not in the store: ${JSON.stringify(a)}`, { ...at, key: a.kind });
+        }
+    }
+
+    // --- a server at rest ---------------------------------------------------------------------------------------------
+
+    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000 }); }
+    async threads(who) {
+        const out = [];
+        for (let next = '', i = 0; i < 20; i++) {
+            const r = await this.get(who, `/v1/threads?limit=200${next ? `&before=${encodeURIComponent(next)}` : ''}`);
+            if (r.status !== 200) return undefined;
+            out.push(...r.json.threads);
+            if (!(next = r.json.next)) break;
+        }
+        return out;
+    }
+    // Everything ends or waits for somebody. The model is well-behaved now.
+    async rest() {
+        const end = Date.now() + REST_MS;
+        let busy;
+        do {
+            if (!this.world.up) return;
+            busy = [];
+            for (const who of OWNERS) for (const t of await this.threads(who) ?? []) if (t.state === 'running') busy.push(`${who}/${t.id}`);
+            if (!busy.length) break;
+            await pause(300);
+        } while (Date.now() < end);
+        for (const b of busy) this.say('rest', `${b} still runs ${REST_MS / 1000} s after everybody left`, { who: b.split('/')[0], thread: b.slice(b.indexOf('/') + 1), key: 'running' });
+        const asked = this.world.model.requests, lines = this.world.lines;
+        await this.readable();
+        if (!busy.length && this.world.model.requests > asked + 3) this.say('rest', `the model is asked although nothing runs: ${this.world.model.requests - asked} requests`, { key: 'model' });
+        if (this.world.lines > lines + 200) this.say('log', `${this.world.lines - lines} log lines at rest`, { key: 'rest' });
+    }
+    async readable() {
+        const approver = this.world.options.approver;
+        for (const who of OWNERS) {
+            const list = await this.threads(who), r = await this.get(approver ? 'max' : who, '/v1/approvals?status=pending');
+            if (!list || r.status !== 200) { if (this.world.up) this.say('rest', `the lists of ${who} cannot be read: ${r.status}`, { who, key: 'list' }); continue; }
+            const pending = r.json.approvals.filter((a) => !a.owner || a.owner === who);
+            for (const t of list) {
+                const at = { who, thread: t.id }, g = await this.get(who, `/v1/threads/${t.id}`);
+                if (g.status !== 200) { if (this.world.up) this.say('rest', `${who}/${t.id} is listed and cannot be read: ${g.status} ${g.text.slice(0, 100)}`, { ...at, key: `read ${g.status}` }); continue; }
+                if (t.state === 'waiting' && g.json.state === 'waiting' && !pending.some((a) => a.thread === t.id) && !g.json.messages.at(-1)?.parts.some((p) => p.state === 'input-available'))
+                    this.say('rest', `${who}/${t.id} waits, and nobody is asked`, { ...at, key: 'waits for nobody' });
+            }
+            for (const a of pending) {
+                const g = await this.get(approver ? 'max' : who, `/v1/approvals/${a.id}`);
+                if (g.status !== 200 && this.world.up) this.say('rest', `the question ${a.id} is listed and cannot be read: ${g.status}`, { who, thread: a.thread, key: 'approval' });
+            }
+            const there = new Set(list.map((t) => t.id));
+            for (const a of this.scene.acks) if (a.kind === 'run' && a.who === who && !there.has(a.thread) && !this.scene.gone(who, a.thread, a.since)) this.say('acked', `${who}/${a.thread} was written to (operation ${a.n}) and is not listed`, { n: a.n, who, thread: a.thread, key: 'listed' });
+        }
+    }
+}
+
+const KIND = { pay: 'exec', note: 'exec', wire_money: 'http', mail: 'http', tick: 'http', loose: 'http', '2fast': 'http', either: 'http' };

@@ -1,0 +1,39 @@
+// reduce.mjs -- a failing list of operations made short: pieces of it are left out as long as the same thing is still found
+// (delta debugging). What depends on the moment may not fail again every time, so each try counts twice.
+import { Round } from './round.mjs';
+
+const TRIES = 2;
+
+async function fails(list, ops) {
+    for (let i = 0; i < TRIES; i++) {
+        const r = await new Round({ options: list.options, ops }).run();
+        if (r.found.some((v) => v.key === list.key)) return true;
+    }
+    return false;
+}
+// Without the waits that nobody needs any more: an operation follows the one before it after at most `gap` ms.
+function closer(ops, gap) {
+    let last = 0, now = 0;
+    return [...ops].sort((a, b) => a.at - b.at).map((o) => { now += Math.min(gap, o.at - last); last = o.at; const { result, ...rest } = o; return { ...rest, at: now }; });
+}
+
+export async function reduce(list, seconds) {
+    const end = Date.now() + seconds * 1000;
+    let ops = closer(list.ops, 1e9), small = false;
+    const keep = (c) => { ops = c; small = true; };
+    if (!await fails(list, ops)) { console.log('note: the recorded operations do not fail again; the moment matters'); return undefined; }
+    for (let pieces = 2; ops.length > 1 && Date.now() < end;) {
+        const size = Math.ceil(ops.length / pieces);
+        let found = false;
+        for (let i = ops.length - size; i > -size && Date.now() < end && !found; i -= size) {
+            const without = [...ops.slice(0, Math.max(0, i)), ...ops.slice(Math.max(0, i) + Math.min(size, i + size))];
+            if (without.length < ops.length && await fails(list, without)) { keep(without); found = true; }
+        }
+        if (found) pieces = Math.max(2, pieces - 1);
+        else if (size === 1) break;
+        else pieces = Math.min(ops.length, pieces * 2);
+        console.log(`note: ${ops.length} operations left`);
+    }
+    for (const gap of [20, 200]) { const c = closer(ops, gap); if (Date.now() < end && await fails(list, c)) { keep(c); break; } }
+    return small ? { ...list, ops } : undefined;
+}

@@ -1,0 +1,113 @@
+// round.mjs -- one world from its beginning to its judgement: actors act, drawn from a seed or replayed from a list, the
+// server is killed and started, and then everything must come to rest.
+import { Actor, Scene, draw } from './actors.mjs';
+import { Chance } from './chance.mjs';
+import { Judge } from './judge.mjs';
+import { OWNERS, World, memory } from './world.mjs';
+
+const TABS = 3;                        // of each owner
+const OP_MS = 20000;                   // an operation that takes longer is left behind
+const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
+const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
+
+export function drawOptions(seed) {
+    const c = new Chance(seed, 'world');
+    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]) };
+}
+
+export class Round {
+    // {seed, seconds}, or {options, ops} to replay. keepGoing: a crashed server is started again, and all that is found is told.
+    constructor({ seed, seconds, options = drawOptions(seed), ops, keepGoing = false, seen = new Set() }) {
+        Object.assign(this, { seed, seconds, options, replayed: ops, keepGoing, seen, ops: [], found: [], over: false });
+        this.world = new World(options, (v) => this.report(v));
+    }
+    report(v) {
+        const key = `${v.rule}: ${v.key ?? v.text}`;
+        if (this.seen.has(key)) return;
+        this.seen.add(key);
+        const op = this.scene?.opThread.get(v.n), at = { who: v.who ?? op?.who, thread: v.thread ?? op?.thread };
+        this.found.push({ ...v, ...at, key, after: this.ops.length, n: v.n ?? this.ops.at(-1)?.n, ms: Date.now() - this.began, options: this.options });
+        if (!this.keepGoing) this.over = true;
+    }
+
+    async run() {
+        const { world } = this;
+        this.began = Date.now();
+        await world.open();
+        this.scene = new Scene(world);
+        this.judge = new Judge(world, this.scene);
+        try {
+            if (world.up) await this.drive();
+            if (!this.over || this.keepGoing) await this.judgement();
+        } catch (e) { this.report({ rule: 'machine', text: e.stack }); }
+        await world.close();
+        return this;
+    }
+    async drive() {
+        this.began = Date.now();
+        const names = OWNERS.flatMap((who) => Array.from({ length: TABS }, (_, i) => `${who}.${i}`));
+        const actors = this.actors = [...names, 'god'];
+        await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a))));
+    }
+    now() { return Date.now() - this.began; }
+    async act(name) {
+        const c = new Chance(this.seed, name), who = name.split('.')[0];
+        let n = this.actors.indexOf(name);               // the same operation has the same number, however the actors interleave
+        while (!this.over && this.now() < this.seconds * 1000) {
+            await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
+            if (this.over || this.now() > this.seconds * 1000) return;
+            const drawn = name === 'god' ? { op: 'restart', how: c.pick(['kill', 'kill', 'term']) } : draw(c, who);
+            await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
+        }
+    }
+    async replay(name) {
+        for (const op of this.replayed.filter((o) => o.who === name)) {
+            await pause(Math.max(0, op.at - this.now()));
+            if (this.over) return;
+            await this.do(op);
+        }
+    }
+    async do(op) {
+        const { world } = this, log = { ...op };
+        if (!await world.ready() && !await this.revive()) { this.over = true; return; }
+        this.ops.push(log);
+        const work = op.op === 'restart' ? this.restart(op) : new Actor(world, this.scene, op.who.split('.')[0]).perform(op);
+        let result;
+        try { result = await Promise.race([work, pause(OP_MS).then(() => ({ status: 'left behind' }))]); }
+        catch (e) { result = { status: e.message }; if (!/ECONN|EPIPE|closed/.test(e.message)) this.report({ rule: 'machine', text: e.stack, key: e.message }); }
+        log.result = result;
+    }
+    async restart({ how }) {
+        const { world } = this;
+        if (!world.up) return { status: 'down' };
+        await (how === 'kill' ? world.kill() : world.term());
+        return { status: await this.startAgain() };
+    }
+    // Somebody has to start a server that crashed: whoever sees it first.
+    revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }
+    async startAgain() {
+        const { world } = this;
+        if (this.starting) return this.starting;
+        return this.starting = (async () => {
+            await this.judge.store();
+            for (let i = 0; i < STARTS_MAX; i++) {
+                if (await world.start()) { world.restarts++; return true; }
+            }
+            this.report({ rule: 'start', text: `the server does not start any more: ${world.said.slice(-1000) || world.err.slice(-500)}`, key: 'again' });
+            this.over = true;
+            return false;
+        })().finally(() => { this.starting = undefined; });
+    }
+    async judgement() {
+        const { world, judge } = this;
+        world.model.rest(true);
+        if (!world.up && !await this.startAgain()) return;
+        await judge.rest();
+        if (world.up) { this.after = memory(world.child.pid); await world.term(); }
+        await judge.store();
+        if (!await world.start()) return this.report({ rule: 'start', text: `the server does not start on what it left: ${world.said.slice(-800) || world.err.slice(-500)}`, key: 'at the end' });
+        await judge.rest();
+        await world.term();
+        await judge.store();
+    }
+}

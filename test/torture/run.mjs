@@ -1,0 +1,82 @@
+// run.mjs -- make torture S=60 SEED=n: random but valid-looking behaviour from all sides against the real server, and a judge.
+//
+//   node test/torture/run.mjs [--seconds 60] [--seed N] [--keep-going] [--no-reduce] [--round 15]
+//   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
+//
+// Without --seed: the kept lists, then seed 1, then one by chance (printed). Last line: N passed, N failed.
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Round } from './round.mjs';
+import { reduce } from './reduce.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url)), KEPT = path.join(HERE, 'kept');
+const flag = (name) => process.argv.includes(`--${name}`);
+const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
+const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
+const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set();
+process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
+
+function count(r) {
+    sum.rounds++;
+    sum.ops += r.ops.length;
+    sum.asked += r.world.model.requests;
+    sum.effects += r.world.ledger.lines.length;
+    sum.restarts += r.world.restarts;
+    if (r.found.length) sum.failed++;
+}
+// What was found, and the last operations of that thread before it.
+function tell(r, v) {
+    console.log(`FAILED: ${v.rule}${r.seed === undefined ? '' : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`);
+    if (flag('brief')) { console.log(`    ${v.key.slice(0, 200)}\n    ${v.text.slice(0, 200).replace(/\n/g, ' ')}`); return; }
+    console.log(`    ${v.text.split('\n').slice(0, 40).join('\n    ')}`);
+    const of = r.ops.filter((o) => !v.thread || o.result?.thread === v.thread || (r.scene.opThread.get(o.n)?.thread === v.thread) || o.op === 'restart').slice(-8);
+    for (const o of of) console.log(`    op ${JSON.stringify(o).replace(/(.)\1{20,}/g, '$1$1$1...').slice(0, 400)}`);
+}
+async function round(settings) {
+    const r = await new Round({ keepGoing, seen, ...settings }).run();
+    count(r);
+    for (const v of r.found) tell(r, v);
+    return r;
+}
+async function keep(r, v) {
+    const file = path.join(HERE, `found-${r.seed ?? 'replay'}-${v.rule}.json`);
+    const list = { rule: v.rule, key: v.key, text: v.text.slice(0, 300), options: r.options, ops: r.ops };
+    fs.writeFileSync(file, JSON.stringify(list));
+    console.log(`note: recorded in ${path.relative(process.cwd(), file)} (${r.ops.length} operations)`);
+    if (flag('no-reduce')) return;
+    const small = await reduce(list, Number(option('reduce-seconds', 90)));
+    if (small) { fs.writeFileSync(file, JSON.stringify(small, null, 1)); console.log(`note: reduced to ${small.ops.length} operations; keep it in test/torture/kept/ when it is mended`); }
+}
+
+async function replays(files) {
+    for (const f of files) {
+        const list = JSON.parse(fs.readFileSync(f, 'utf8'));
+        for (let i = 0; i < Number(option('times', 1)); i++) await round({ options: list.options, ops: list.ops });
+    }
+}
+async function seeds(list) {
+    const end = Date.now() + seconds * 1000;
+    for (let i = 0; Date.now() < end && (!sum.failed || keepGoing); i++) {
+        // Rounds of one seed: n, n.1, n.2 ... each a world of its own, so that one alone can be repeated.
+        const base = list[Math.min(i, list.length - 1)], s = i < list.length ? base : base + 1000003 * (i - list.length + 1);
+        const r = await round({ seed: s, seconds: Math.min(roundSeconds, Math.max(3, (end - Date.now()) / 1000 - 10)) });
+        if (r.found.length && !keepGoing) await keep(r, r.found[0]);
+    }
+}
+
+const replay = option('replay');
+if (replay) {
+    if (flag('reduce')) { const small = await reduce(JSON.parse(fs.readFileSync(replay, 'utf8')), Number(option('reduce-seconds', 90))); if (small) fs.writeFileSync(replay, JSON.stringify(small, null, 1)); }
+    else await replays([replay]);
+} else {
+    const chance = Date.now() % 1000000;
+    if (seed === undefined) {
+        await replays(fs.readdirSync(KEPT).filter((f) => f.endsWith('.json')).sort().map((f) => path.join(KEPT, f)));
+        console.log(`SEED=1, then SEED=${chance}`);
+    } else console.log(`SEED=${seed}`);
+    await seeds(seed === undefined ? [1, chance] : [Number(seed)]);
+}
+console.log(`torture: ${sum.rounds} rounds, ${sum.ops} operations, ${sum.asked} model requests, ${sum.effects} effects, ${sum.restarts} restarts`);
+console.log(`${sum.rounds - sum.failed} passed, ${sum.failed} failed`);
+process.exit(sum.failed ? 1 : 0);

@@ -1,0 +1,206 @@
+// world.mjs -- everything around the server: its configuration, the model, the tools, the ledger; starting, killing
+// and watching it. A world has one store; processes come and go on it.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ledger } from './ledger.mjs';
+import { Model } from './model.mjs';
+import { HttpTools } from './tools/http.mjs';
+import { McpServers } from './tools/mcp.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+export const BIN = process.env.PARLEY_BIN || path.resolve(HERE, '../../build-asan/parley');
+const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer from /healthz for so long: the loop stands still
+const START_MS = 60000, END_MS = 20000;
+const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
+const RSS_MAX = 1500 << 20;             // at any time, sanitizers included
+export const TOOL_SECONDS = 4;
+
+export const PEOPLE = { ada: ['user'], bob: ['user'], cyd: ['user'], max: ['user', 'approver'], root: ['admin'] };
+export const OWNERS = ['ada', 'bob', 'cyd'];
+export const keyOf = (who) => `key-of-${who}-0123456789abcdef`;
+const sha = (s) => createHash('sha256').update(s).digest('hex');
+const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
+
+// --- what is guarded -----------------------------------------------------------------------------------
+
+const PAY = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' }, how: { type: 'string' } }, required: ['amount'] };
+const ABOVE_100 = { when: { pointer: '/amount', op: '>', value: 100 } };
+// The tools with an effect: always | never | above100, idempotent or not. MCP tools by server and name.
+export const POLICY = {
+    pay: { confirm: 'above100' }, wire_money: { confirm: 'always', high: true }, mail: { confirm: 'never' }, note: { confirm: 'never', low: true }, tick: { confirm: 'never', idempotent: true },
+    loose: { confirm: 'always' }, '2fast': { confirm: 'always' }, either: { confirm: 'always' },
+    'bank/pay': { confirm: 'always' }, 'bank/ask': { confirm: 'never' }, 'bank/look': { confirm: 'never' }, 'shop/buy': { confirm: 'always' }, 'shop/ask': { confirm: 'never' },
+    'a/b__pay': { confirm: 'never' }, 'a__b/pay': { confirm: 'always' },
+};
+export const policyOf = (line) => POLICY[line.server ? `${line.server}/${line.tool}` : line.tool];
+
+export class World {
+    // options: {hold, approver, runs, page} from the seed; see run.mjs.
+    constructor(options, report) {
+        Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [] });
+        this.db = path.join(this.dir, 'x.db');
+        this.ledger = new Ledger(path.join(this.dir, 'ledger.jsonl'), (l) => this.onEffect?.(l));
+        this.model = new Model(this);
+        this.tools = new HttpTools(this);
+        this.mcp = new McpServers(this);
+    }
+    violation(rule, text, more = {}) { this.report({ rule, text, ...more }); }
+
+    config() {
+        const o = this.options, base = `http://127.0.0.1:${this.model.port}`, tool = (name) => ({ url: `http://127.0.0.1:${this.tools.port}/tool/${name}`, allow: ['127.0.0.1'] });
+        const exec = (name) => ({ command: ['python3', '-S', '-E', 'pay.py'], cwd: path.join(HERE, 'tools'), network: true, env: { TORTURE_LEDGER: String(this.tools.port), TORTURE_TOOL: name } });
+        const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 } });
+        const t = (description, more) => ({ description, timeout: TOOL_SECONDS, input_schema: PAY, ...more });
+        return {
+            listen: '127.0.0.1:0', log: 'info', system: 'You are tortured.', demo: { tools: false },
+            models: { a: model('anthropic', ''), o: model('openai', '/v1'), g: model('gemini', '/v1beta') }, model: ['a'],
+            pages: { default: { model: o.model ?? 'a' }, anthropic: { model: 'a' }, openai: { model: 'o' }, gemini: { model: 'g' }, many: { model: ['o', 'g', 'a'] }, few: { model: 'o', tools: ['note', 'pay', 'paint'] } },
+            actions: { transfer: { tool: 'pay' }, wire: { tool: 'wire_money' }, draw: { tool: 'paint' } },
+            approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400 },
+            auth: { keys: Object.entries(PEOPLE).map(([principal, roles]) => ({ sha256: sha(keyOf(principal)), principal, roles })) },
+            limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, ...(o.allRuns && { runs: o.allRuns }) },
+            tools: {
+                pay: t('Pays.', { confirm: ABOVE_100, exec: exec('pay'), ask: 'Pay {amount} to {to}?', risk: 'high' }),
+                note: t('Notes.', { confirm: 'never', risk: 'low', exec: exec('note') }),
+                wire_money: t('Sends money.', { confirm: 'always', risk: 'high', http: tool('wire_money'), ask: 'Send {amount} to {to}?' }),
+                mail: t('Sends a letter.', { confirm: 'never', http: tool('mail') }),
+                tick: t('Ticks.', { confirm: 'never', idempotent: true, http: tool('tick') }),
+                loose: { description: 'Takes anything.', timeout: TOOL_SECONDS, http: tool('loose') },
+                '2fast': t('Begins with a digit.', { http: tool('2fast') }),
+                either: { description: 'One or the other.', timeout: TOOL_SECONDS, http: tool('either'), input_schema: { type: 'object', properties: { left: {}, right: {} }, anyOf: [{ required: ['left'] }, { required: ['right'] }] } },
+                paint: { description: 'In the browser.', client: true, timeout: TOOL_SECONDS, input_schema: { type: 'object' } },
+                locate: { description: 'In the browser, asked.', client: true, confirm: 'always', timeout: TOOL_SECONDS, input_schema: { type: 'object' } },
+            },
+            ...(o.mcp !== false && { mcpServers: this.mcp.config() }),
+        };
+    }
+
+    async open() {
+        await this.model.open();
+        await this.tools.open();
+        this.file = path.join(this.dir, 'parley.json');
+        fs.writeFileSync(this.file, JSON.stringify(this.config()));
+        await this.start();
+        this.watch();
+    }
+    async close() {
+        this.ended = true;
+        if (this.child) { this.child.kill('SIGKILL'); await this.gone; }
+        this.model.close();
+        this.tools.close();
+        fs.rmSync(this.dir, { recursive: true, force: true });
+    }
+
+    // --- the process --------------------------------------------------------------------------------
+
+    async start() {
+        const env = { PATH: process.env.PATH, HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
+            ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:exitcode=99:quarantine_size_mb=24:malloc_context_size=12:allocator_release_to_os_interval_ms=500',
+            UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1:exitcode=99', LSAN_OPTIONS: 'exitcode=98' };
+        const child = spawn(BIN, ['serve', '--config', this.file, '--store', `sqlite:${this.db}`], { cwd: this.dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
+        Object.assign(this, { child, err: '', half: '', out: '', said: '', status: null, meant: false, crashed: false });
+        this.starts++;
+        child.stderr.setEncoding('utf8').on('data', (d) => this.hear(d));
+        child.stdout.setEncoding('utf8').on('data', (d) => { this.out += d; });
+        this.gone = new Promise((yes) => child.on('close', (code, signal) => { this.status = signal || code; this.up = false; yes(); this.wentAway(child); }));
+        const end = Date.now() + START_MS;
+        for (; Date.now() < end && this.status === null; await pause(10)) if ((this.port = Number(/http:\/\/\S*?:(\d+)/.exec(this.out)?.[1]))) break;
+        if (!this.port || this.status !== null) {
+            if (this.status === null) { this.violation('start', 'the server did not begin to listen'); child.kill('SIGKILL'); await this.gone; }
+            return false;
+        }
+        this.heard = Date.now();
+        this.up = true;
+        return true;
+    }
+    hear(d) {
+        const whole = (this.half + d).split('\n');
+        this.half = whole.pop();
+        this.lines += whole.length;
+        this.err = (this.err + d).slice(-200000);
+        for (const l of whole) if (l && !l.startsWith('{') && this.said.length < 30000) this.said += `${l}\n`;        // the log is JSON; the rest is somebody's last words
+    }
+    // A process that nobody ended is a finding; so is what a sanitizer says at any end.
+    wentAway(child) {
+        if (child !== this.child || this.ended) return;
+        const report = sanitizer(this.said);
+        if (report) this.violation('sanitizer', report.text, { key: report.key });
+        else if (!this.meant || (this.meant === 'term' && this.status !== 0))
+            this.violation('crash', `the server ended with ${this.status}${this.meant ? ' after SIGTERM' : ''}: ${this.said.slice(-1500) || this.err.slice(-600)}`, { key: `${this.status} ${/(assert|must|failed)[^\n]*/i.exec(this.said)?.[0] ?? ''}` });
+        this.crashed = !this.meant;
+    }
+    async kill() {
+        this.meant = 'kill';
+        this.up = false;
+        this.child.kill('SIGKILL');
+        await this.gone;
+    }
+    async term() {
+        this.meant = 'term';
+        this.up = false;
+        this.child.kill('SIGTERM');
+        const late = await Promise.race([this.gone.then(() => false), pause(END_MS).then(() => true)]);
+        if (!late) return;
+        this.violation('shutdown', `SIGTERM did not end the server within ${END_MS} ms`);
+        this.meant = 'kill';
+        this.child.kill('SIGKILL');
+        await this.gone;
+    }
+    // Until there is a process that listens; false when it has to be started by somebody.
+    async ready() {
+        for (const end = Date.now() + START_MS; Date.now() < end && !this.ended && !this.crashed; await pause(20)) if (this.up) return true;
+        return false;
+    }
+
+    // --- watching -------------------------------------------------------------------------------------
+
+    async watch() {
+        let lines = 0, many = 0, then = Date.now();
+        while (!this.ended) {
+            await pause(250);
+            if (!this.up) { this.heard = Date.now(); lines = this.lines; continue; }
+            const child = this.child;
+            const ok = await get(this.port, '/healthz', 3000);
+            if (this.child !== child || !this.up || this.ended) continue;
+            if (ok) this.heard = Date.now();
+            else if (Date.now() - this.heard > SILENCE_MS) {
+                this.violation('silence', `/healthz gave no answer for ${Math.round((Date.now() - this.heard) / 1000)} s`, { key: '' });
+                this.heard = Date.now();
+            }
+            const rss = memory(child.pid);
+            this.rss.push(rss);
+            if (rss > RSS_MAX) this.violation('memory', `the server has ${rss >> 20} MiB`, { key: 'at once' });
+            const now = Date.now(), rate = (this.lines - lines) / (now - then) * 1000;
+            many = rate > LINES_MAX ? many + 1 : 0;
+            if (many === 4) this.violation('log', `${Math.round(rate)} log lines a second: ${this.err.slice(-300)}`, { key: '' });
+            lines = this.lines;
+            then = now;
+        }
+    }
+}
+
+export function memory(pid) {
+    try { return Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) << 10 >>> 0; } catch { return 0; }
+}
+
+function get(port, at, ms) {
+    return new Promise((yes) => {
+        const q = http.get({ host: '127.0.0.1', port, path: at, agent: false, timeout: ms }, (r) => { r.resume(); r.on('end', () => yes(true)); r.on('error', () => yes(false)); });
+        q.on('timeout', () => q.destroy());
+        q.on('error', () => yes(false));
+    });
+}
+
+// The report and what tells it from others: its kind and the first of our own frames.
+function sanitizer(said) {
+    const at = said.search(/ERROR: (Address|Leak)Sanitizer|runtime error:|ERROR: UndefinedBehavior/);
+    if (at < 0) return undefined;
+    const text = said.slice(said.lastIndexOf('\n', at) + 1), kind = /(?:Sanitizer: ([\w-]+(?: [\w-]+)?))|runtime error: ([^\n]*)/.exec(text);
+    const frames = [...text.matchAll(/#\d+ 0x[0-9a-f]+ in (\w+) [^\n]*?(?:src\/)([\w/.]+)/g)].map((m) => m[1]);
+    return { text: text.slice(0, 6000), key: `${kind?.[1] ?? kind?.[2] ?? ''} ${frames.slice(0, 2).join(' < ')}` };
+}
