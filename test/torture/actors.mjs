@@ -5,6 +5,7 @@
 // question waits, which run answered) is drawn as a share in [0, 1) of the list found then.
 import { at, few } from './chance.mjs';
 import { Socket, events, send } from './client.mjs';
+import { canonical } from './ledger.mjs';
 import * as speech from './speech.mjs';
 import { OWNERS } from './world.mjs';
 
@@ -92,7 +93,7 @@ export function draw(c, who) {
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), opThread: new Map(), pending: {} });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), opThread: new Map(), pending: {} });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
@@ -100,7 +101,11 @@ export class Scene {
     ack(a) { this.acks.push({ ...a, at: Date.now(), start: this.world.starts }); }
     // Somebody asked for its removal after `since`: what was in it may be gone.
     gone(who, thread, since) { return (this.removed.get(`${who}/${thread}`) ?? []).some((t) => t >= since - 15000); }
-    sayYes(id, who, n) { if (!this.yes.has(id)) this.yes.set(id, []); this.yes.get(id).push({ who, n }); }
+    sayYes(q, who, n) {
+        if (!this.yes.has(q.id)) this.yes.set(q.id, []);
+        this.yes.get(q.id).push({ who, n });
+        this.answered.set(q.id, { who, raw: canonical(q.input) });
+    }
     mayDecide(who, owner) { return this.world.options.approver ? who === 'max' : who === owner; }
     see(who, thread, text) {
         const ids = [...text.matchAll(/^id: (\d+\.\d+)$|"id":"(\d+\.\d+)"/gm)].map((m) => m[1] ?? m[2]);
@@ -211,9 +216,9 @@ export class Actor {
     }
     async answer(op, q, by) {
         const { scene } = this, odd = op.odd === 'args' || op.odd === 'payload' ? undefined : op.odd, confirmed = odd === undefined ? op.yes : odd;
-        if (confirmed === true) scene.sayYes(q.id, by, op.n);
+        if (confirmed === true) scene.sayYes(q, by, op.n);
         const data = { confirmation_id: q.id }, action = op.yes ? 'approve' : 'deny';
-        if (op.yes && ['typed', 'fn', 'actions'].includes(op.door)) scene.sayYes(q.id, by, op.n);
+        if (op.yes && ['typed', 'fn', 'actions'].includes(op.door)) scene.sayYes(q, by, op.n);
         if (op.door === 'rest') {
             const r = await this.send('POST', `/v1/approvals/${q.id}`, { confirmed, ...(op.odd === 'payload' && { payload: { amount: 5 }, input: { amount: 5 } }) }, op.read, by);
             if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
@@ -347,7 +352,7 @@ export class Actor {
         }
         if (f.f === 'approval' || f.f === 'tool_result') {
             const id = q?.id ?? 'confirmation-call-x', yes = f.yes && !world.options.approver;
-            if (q && yes) scene.sayYes(id, who, op.n);
+            if (q && yes) scene.sayYes(q, who, op.n);
             return f.f === 'approval' ? { type: 'approval', id, confirmed: yes } : { type: 'tool_result', toolCallId: id, result: { confirmed: yes } };
         }
         if (f.f === 'claim') return { type: 'claim', toolCallId: q?.tool_use_id ?? 'x', client: 'tab' };

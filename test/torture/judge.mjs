@@ -17,7 +17,7 @@ import { canonical } from './ledger.mjs';
 import { OWNERS, POLICY, policyOf } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const REST_MS = 40000;
+const REST_MS = 25000;              // a tool's timeout, a model's, and a slow machine
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
 // Must a person be asked about these arguments? The judge's own reading of the configuration.
@@ -52,7 +52,17 @@ export class Judge {
     effect(l) {
         const policy = policyOf(l);
         if (l.call && guarded(policy, l.args) && !this.yes(l.call)) this.say('guard', `${l.tool} ran although nobody said yes: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: l.tool === 'pay' && DUPLICATE_MEMBER.test(l.raw) ? 'a second member' : l.kind });
+        if (l.kind === 'mcp') return this.mcp(l);
         if (l.call && !policy?.idempotent && this.world.ledger.of(l.call).length === 2) this.say('once', `${l.tool} had its effect twice for ${l.call} (${howOf(l)})`, { call: l.call, key: l.kind });
+    }
+
+    // MCP servers do not hear our call id: effects with these arguments against calls the model made with them.
+    mcp(l) {
+        const same = this.world.ledger.lines.filter((x) => x.kind === 'mcp' && x.raw === l.raw).length, spoken = this.world.model.spokenOf(l.raw);
+        if (spoken && same > spoken) this.say('once', `${l.server}/${l.tool} had its effect ${same} times, the model asked ${spoken} times: ${l.raw} (${howOf(l)})`, { key: `mcp ${howOf(l)}` });
+        const given = [...this.scene.answered.values()].filter((a) => a.raw === canonical(l.args)).length;
+        if (spoken && guarded(policyOf(l), l.args) && same > given) this.say('guard', `${l.server}/${l.tool} ran ${same} times, and ${given} times somebody said yes: ${l.raw}`, { key: `mcp ${l.server}` });
+        if (l.accepted && !given) this.say('guard', `${l.server}/${l.tool} was told "accept", and nobody did: ${l.raw}`, { key: 'mcp question' });
     }
 
     // --- the store of a stopped server -----------------------------------------------------------------------------
@@ -145,7 +155,7 @@ export class Judge {
     questions(rows, threads) {
         for (const a of rows) {
             const whose = /for \((\w+)\)/.exec(a.body)?.[1], t = threads.get(a.thread);
-            if (whose && whose !== a.owner) this.say('foreign', `a question about ${whose}'s call was put to ${a.owner}: ${a.body.slice(0, 200)}`, { who: a.owner, thread: t?.name, key: 'question' });
+            if (whose && OWNERS.includes(whose) && whose !== a.owner) this.say('foreign', `a question about ${whose}'s call was put to ${a.owner}: ${a.body.slice(0, 200)}`, { who: a.owner, thread: t?.name, key: 'question' });
         }
     }
     acks(threads) {

@@ -10,7 +10,7 @@ const LOOP = 60;           // requests for one message beyond what a run can nee
 
 export class Model {
     constructor(world) {
-        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), unsigned: new Set() });
+        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), unsigned: new Set() });
         this.server = http.createServer((q, r) => this.take(q, r).catch(() => r.destroy()));
         this.server.keepAliveTimeout = 60000;
     }
@@ -18,6 +18,8 @@ export class Model {
     close() { this.server.close(); this.server.closeAllConnections(); }
     // The answers that a message with [op n] in it gets.
     script(n, answers) { this.answers.set(n, [...(this.answers.get(n) ?? []), ...answers]); }
+    // How often it asked for a call with these arguments (of tools that do not hear our call id).
+    spokenOf(raw) { return this.spoken.get(raw) ?? 0; }
     // What it has said for that message, to be said again.
     heard(n) { return this.told.get(n) ?? []; }
     rest(calm) { this.calm = calm; if (calm) for (const r of this.hanging) r.destroy(); }
@@ -43,6 +45,7 @@ export class Model {
 
     async say(wire, r, a) {
         if (a.status) return refuse(wire, r, a);
+        for (const p of a.parts) if (p.call?.includes('__') && p.args) this.spoken.set(p.args, (this.spoken.get(p.args) ?? 0) + 1);
         r.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const event of WIRES[wire](a, this)) {
             if (a.pause && !this.calm) await new Promise((yes) => setTimeout(yes, a.pause));

@@ -17,13 +17,14 @@ export function drawOptions(seed) {
 
 export class Round {
     // {seed, seconds}, or {options, ops} to replay. keepGoing: a crashed server is started again, and all that is found is told.
-    constructor({ seed, seconds, options = drawOptions(seed), ops, keepGoing = false, seen = new Set() }) {
-        Object.assign(this, { seed, seconds, options, replayed: ops, keepGoing, seen, ops: [], found: [], over: false });
+    // wanted(rule, key): what counts as found; everything, unless one looks for something.
+    constructor({ seed, seconds, options = drawOptions(seed), ops, keepGoing = false, seen = new Set(), wanted = () => true }) {
+        Object.assign(this, { seed, seconds, options, replayed: ops, keepGoing, seen, wanted, ops: [], found: [], over: false });
         this.world = new World(options, (v) => this.report(v));
     }
     report(v) {
         const key = `${v.rule}: ${v.key ?? v.text}`;
-        if (this.seen.has(key)) return;
+        if (this.seen.has(key) || !this.wanted(v.rule, key)) return;
         this.seen.add(key);
         const op = this.scene?.opThread.get(v.n), at = { who: v.who ?? op?.who, thread: v.thread ?? op?.thread };
         this.found.push({ ...v, ...at, key, after: this.ops.length, n: v.n ?? this.ops.at(-1)?.n, ms: Date.now() - this.began, options: this.options });

@@ -1,6 +1,7 @@
 // run.mjs -- make torture S=60 SEED=n: random but valid-looking behaviour from all sides against the real server, and a judge.
 //
 //   node test/torture/run.mjs [--seconds 60] [--seed N] [--keep-going] [--no-reduce] [--round 15]
+//                             [--only guard,once] [--not provider] [--brief]
 //   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
 //
 // Without --seed: the kept lists, then seed 1, then one by chance (printed). Last line: N passed, N failed.
@@ -15,6 +16,8 @@ const flag = (name) => process.argv.includes(`--${name}`);
 const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
 const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
 const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set();
+const only = option('only')?.split(','), not = option('not')?.split(',') ?? [];
+const wanted = (rule, key) => (!only || only.some((w) => key.startsWith(w))) && !not.some((w) => key.startsWith(w));
 process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
 
 function count(r) {
@@ -34,7 +37,7 @@ function tell(r, v) {
     for (const o of of) console.log(`    op ${JSON.stringify(o).replace(/(.)\1{20,}/g, '$1$1$1...').slice(0, 400)}`);
 }
 async function round(settings) {
-    const r = await new Round({ keepGoing, seen, ...settings }).run();
+    const r = await new Round({ keepGoing, seen, wanted, ...settings }).run();
     count(r);
     for (const v of r.found) tell(r, v);
     return r;

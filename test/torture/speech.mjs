@@ -10,7 +10,7 @@ import { few } from './chance.mjs';
 
 export const TOOLS = {                         // name: how often it is called
     pay: 8, wire_money: 6, mail: 5, note: 5, tick: 3, loose: 4, paint: 3, locate: 2,
-    bank__pay: 4, bank__ask: 3, bank__look: 2, shop__buy: 4, shop__ask: 2, a__b__pay: 3,
+    bank__pay: 4, bank__ask: 3, bank__look: 2, bank__wide: 0.5, shop__buy: 4, shop__ask: 2, shop__shaped: 1, fair__buy: 2, fair__ask: 2, a__b__pay: 3,
     '2fast': 1, either: 1, suggest_replies: 2, suggest_actions: 1, present: 1,
     apply_schema: 1, no_such_tool: 3, adk_request_confirmation: 1, process_payment: 1, '': 0.3,
 };
@@ -43,6 +43,8 @@ export function soundArgs(c, tool, who) {
     const how = c.weighted(HOW);
     if (how !== 'ok') args.how = how;
     if (tool === 'either') return JSON.stringify({ left: 1 });
+    if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: 300 }, (_, i) => i) });
+    if (tool.includes('__')) args.ref = c.int(1e6);               // MCP servers do not hear our call id: the arguments tell calls apart
     if (c.maybe(0.1)) args.note = c.pick(WORDS);
     return JSON.stringify(args);
 }
