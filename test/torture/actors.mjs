@@ -12,6 +12,7 @@ import { OWNERS } from './world.mjs';
 const THREADS = 4;                    // of each owner that have a name from the beginning
 const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.2 };
 const ACK_MS = 4000;
+const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
     ['application/zip', 'data:application/zip;base64,UEsDBA=='], ['image/png', 'blob:http://x/1'], ['image/png', 'data:image/png;base64,%%%'], ['text/plain', 'data:text/plain,hello'], ['image/jpeg', 'https://example.org/a.jpg'], ['', 'x']];
 const BAD = ['{', '', 'null', '[]', '"x"', '{"type":7}', '{"type":"message"}', '{"type":"message","text":7}', '{"type":"approval"}', '{"type":"tool_result"}', '{"type":"resume","after":"x"}', '{"type":"dance"}', '{"type":"message","messages":[]}', '\u0000', 'x'.repeat(70000)];
@@ -89,11 +90,14 @@ export function draw(c, who) {
     return { op, ...DRAW[op](c, who) };
 }
 
+// An eye on one thread: typed events, cut and taken up again where it was.
+export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array.from({ length: c.between(2, 6) }, () => ({ ms: c.pick([30, 200, 700, 1500]), gap: c.pick([0, 0, 100, 500]) })) });
+
 // --- what the people remember -----------------------------------------------------------------------------
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), opThread: new Map(), pending: {} });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), repeated: new Set(), opThread: new Map(), pending: {} });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
@@ -176,6 +180,7 @@ export class Actor {
     async again(op) {
         const { scene, who } = this, p = at(scene.posts.get(who) ?? [], op.which);
         if (!p) return { status: 'nothing' };
+        scene.repeated.add(p.n);
         const r = await this.post(op, p.path, p.body, p.thread, { again: true });
         const same = p.body.request_id || (p.message && !p.edit && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
@@ -221,6 +226,7 @@ export class Actor {
         if (op.yes && ['typed', 'fn', 'actions'].includes(op.door)) scene.sayYes(q, by, op.n);
         if (op.door === 'rest') {
             const r = await this.send('POST', `/v1/approvals/${q.id}`, { confirmed, ...(op.odd === 'payload' && { payload: { amount: 5 }, input: { amount: 5 } }) }, op.read, by);
+            if (r.status === 410 && STEADY.includes(q.tool)) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
             if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
             return { status: r.status, note: r.json?.error?.code };
         }
@@ -308,7 +314,10 @@ export class Actor {
 
     // --- the rest ----------------------------------------------------------------------------------------------
 
-    async stop(op) { const r = await this.send('POST', `/v1/threads/${this.scene.thread(this.who, op.thread)}/stop`, {}); return { status: r.status, note: r.json?.stopped }; }
+    async stop(op) {
+        const thread = this.scene.thread(this.who, op.thread), r = await this.send('POST', `/v1/threads/${thread}/stop`, {});
+        return { status: this.exists(op, thread, r.status), note: r.json?.stopped, thread };
+    }
     async remove(op) {
         const { scene, who } = this, thread = scene.thread(who, op.thread), key = `${who}/${thread}`;
         const since = Date.now();
@@ -329,15 +338,45 @@ export class Actor {
         const path = { thread: `/v1/threads/${thread}`, adk: `/v1/threads/${thread}?approval=adk`, threads: '/v1/threads?limit=3', search: '/v1/threads?search=Please', approvals: '/v1/approvals', pending: '/v1/approvals?status=pending', tools: '/v1/tools',
             approval: `/v1/approvals/${q?.id ?? 'x'}`, metrics: '/metrics', bogus: '/v1/approvals?status=bogus' }[op.what];
         const r = await this.send('GET', path, undefined, op.read, op.what === 'metrics' ? 'root' : who);
-        return { status: r.status };
+        return { status: ['thread', 'adk'].includes(op.what) ? this.exists(op, thread, r.status) : r.status, thread };
     }
     async follow(op) {
         const { scene, who } = this, thread = scene.thread(who, op.thread);
         const r = await this.send('GET', `/v1/threads/${thread}/events?after=${scene.cursor(who, thread, op.after, op.which)}`, undefined, op.read);
         scene.see(who, thread, r.text);
-        return { status: r.status, note: events(r.text).length };
+        return { status: this.exists(op, thread, r.status), note: events(r.text).length, thread };
+    }
+    // What somebody has on the screen who loses the line now and then: at the end of a run it must be what the run said.
+    async watch(op) {
+        const { scene, who, world } = this, thread = scene.thread(who, op.thread), since = Date.now();
+        let after = '0.0', screen = '', first = true, status = 0;
+        for (const look of op.looks) {
+            if (!await world.ready()) break;
+            const r = await this.send('GET', `/v1/threads/${thread}/events?after=${after}`, undefined, { stay: look.ms });
+            status = r.status || status;
+            if (r.status && r.status !== 200) break;
+            for (const { id, data } of events(r.text)) {
+                if (id) after = id;
+                if (data.type === 'text_delta') screen += data.text;
+                if (data.type === 'step_reset') screen = data.message;
+                const over = ['error', 'cancelled'].includes(data.type) || (data.type === 'complete' && !data.payload?.awaiting?.length);
+                if (data.type === 'complete' && screen !== data.payload.message && !scene.gone(who, thread, since))
+                    world.violation('screen', `${who}/${thread}: somebody who lost the line has other words than the run: ${JSON.stringify(screen.slice(-300))} for ${JSON.stringify(data.payload.message.slice(-300))} at ${id}`, { n: op.n, who, thread, key: first ? 'one look' : 'taken up' });
+                if (over) screen = '';
+            }
+            first = false;
+            await new Promise((yes) => setTimeout(yes, look.gap));
+        }
+        return { status, thread };
     }
     async resume(op) { const r = await this.send('GET', `${DOOR[op.door]}/${this.scene.thread(this.who, op.thread)}/stream`, undefined, op.read); return { status: r.status }; }
+
+    // It was acknowledged and nobody removed it: it cannot be unknown.
+    exists(op, thread, status) {
+        const { scene, who } = this, a = scene.acks.findLast((x) => x.kind === 'run' && x.who === who && x.thread === thread);
+        if (status === 404 && a && !scene.gone(who, thread, a.since)) this.world.violation('acked', `${who}/${thread} was written to (operation ${a.n}) and is unknown: ${op.op}`, { n: op.n, who, thread, key: `404 ${op.op}` });
+        return status;
+    }
 
     // --- sockets ---------------------------------------------------------------------------------------------------
 

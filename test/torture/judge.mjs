@@ -14,10 +14,11 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { send } from './client.mjs';
 import { canonical } from './ledger.mjs';
-import { OWNERS, POLICY, policyOf } from './world.mjs';
+import { OWNERS, POLICY, descriptors, memory, orphans, policyOf } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const REST_MS = 25000;              // a tool's timeout, a model's, and a slow machine
+const GROWTH = 10 * 1048576;            // each of the equal rounds moves 4 MB of words in and out several times
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
 // Must a person be asked about these arguments? The judge's own reading of the configuration.
@@ -95,7 +96,8 @@ export class Judge {
         t.facts.forEach((f, i) => {
             if (f.seq !== i + 1) this.say('store', `${t.owner}/${t.name}: fact ${f.seq} stands where ${i + 1} should`, { who: t.owner, thread: t.name, key: 'gap' });
             if (['message', 'action', 'retry'].includes(f.kind)) {
-                const of = f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
+                const goesOn = f.kind === 'retry' && f.from_end && runs.find((r) => r.id === f.of)?.outcome === 'error';        // nothing is replaced
+                const of = goesOn ? -1 : f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
                 if (of >= 0) for (const r of runs.slice(of)) for (const c of r.calls) if (c.begun) replaced.set(`${c.tool} ${canonical(c.args ?? c.text)}`, c);
                 runs.push(run = { id: f.run, message: f.id, calls: [] });
             }
@@ -104,6 +106,7 @@ export class Judge {
                 calls.set(p.call, c);
                 run.calls.push(c);
             }
+            if (f.kind === 'ended' && run) run.outcome = f.outcome;
             const c = f.call && calls.get(f.call);
             if (c) this.life(t, c, f, replaced);
         });
@@ -130,6 +133,10 @@ export class Judge {
         }
         if (f.kind === 'settled') c.settled = f;
     }
+    // At the very end: every yes came to something.
+    came() {
+        for (const c of this.calls.values()) if (c.yes && !c.started && !c.outcome && !this.scene.gone(c.owner, c.thread, 0)) this.say('rest', `a yes to ${c.tool} came to nothing: ${c.id}`, { who: c.owner, thread: c.thread, key: 'yes' });
+    }
 
     // The ledger against the log.
     effects(calls) {
@@ -141,6 +148,10 @@ export class Judge {
             if (guarded(policyOf(l), l.args) && !c.yes) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
             if (guarded(policyOf(l), l.args) && !this.yes(l.call, c.owner)) this.say('guard', `${l.tool} ran although nobody who may said yes: ${l.call}`, { ...at, key: 'nobody who may' });
             this.outcome(l, c, at);
+        }
+        for (const l of ledger.lines) if (l.kind === 'mcp' && l.args?.ref !== undefined) {
+            const those = [...this.calls.values()].filter((c) => c.args?.ref === l.args.ref && canonical(c.args) === canonical(l.args));
+            if (those.length === 1) this.outcome(l, those[0], { who: those[0].owner, thread: those[0].thread, call: those[0].id });
         }
         for (const c of calls.values()) if (c.outcome === 'done' && !c.client && !c.settled && ['exec', 'http'].includes(KIND[c.tool]) && !ledger.of(c.id).length && !['lie'].includes(c.args?.how))
             this.say('outcome', `${c.tool} is told as done and never happened: ${c.id} (${c.args?.how})`, { who: c.owner, thread: c.thread, call: c.id, key: 'invented' });
@@ -204,6 +215,34 @@ export class Judge {
         if (!busy.length && this.world.model.requests > asked + 3) this.say('rest', `the model is asked although nothing runs: ${this.world.model.requests - asked} requests`, { key: 'model' });
         if (this.world.lines > lines + 200) this.say('log', `${this.world.lines - lines} log lines at rest`, { key: 'rest' });
     }
+    // Words of a removed thread are not told by the next one of its name.
+    async forgotten(a) {
+        const old = this.scene.acks.filter((x) => x.kind === 'run' && x.who === a.who && x.thread === a.thread && x.at < a.since - 1000 && !this.scene.repeated.has(x.n));
+        if (!old.length) return;
+        const g = await this.get(a.who, `/v1/threads/${a.thread}`), told = old.find((x) => g.text.includes(`[op ${x.n}]`));
+        if (g.status === 200 && told) this.say('acked', `${a.who}/${a.thread} was removed (operation ${a.n}) and still says the words of operation ${told.n}`, { n: a.n, who: a.who, thread: a.thread, key: 'removed words' });
+    }
+    // The same work three times: what a server keeps after it must not grow each time.
+    async memory() {
+        const { world } = this, rss = [], fds = [];
+        for (let i = 0; i < 3 && world.up; i++) {
+            for (let k = 0; k < 8; k++) {
+                const text = `${'word '.repeat(100000)} [op -1]`, who = OWNERS[k % OWNERS.length], thread = `same-${k}`;
+                await send(world, who, 'POST', '/api/chat', { id: thread, messages: [{ id: `m-${i}-${k}`, role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message' });
+                await send(world, who, 'GET', `/v1/threads/${thread}`);
+                await send(world, who, 'DELETE', `/v1/threads/${thread}`);
+            }
+            await pause(1200);
+            rss.push(memory(world.child.pid));
+            fds.push(descriptors(world.child.pid));
+        }
+        this.grown = rss.map((b) => Math.round(b / 1048576));
+        if (rss.length < 3 || !rss[2]) return;
+        if (rss[2] - rss[1] > GROWTH && rss[1] - rss[0] > GROWTH) this.say('memory', `it grows with each of three equal rounds: ${this.grown.join(', ')} MiB`, { key: 'grows' });
+        if (fds[2] > fds[0] + 10) this.say('memory', `descriptors stay open: ${fds.join(', ')}`, { key: 'descriptors' });
+        const left = orphans(world);
+        if (left.length) this.say('unbounded', `${left.length} programs of tools still run`, { key: 'programs' });
+    }
     async readable() {
         const approver = this.world.options.approver;
         for (const who of OWNERS) {
@@ -220,6 +259,7 @@ export class Judge {
                 const g = await this.get(approver ? 'max' : who, `/v1/approvals/${a.id}`);
                 if (g.status !== 200 && this.world.up) this.say('rest', `the question ${a.id} is listed and cannot be read: ${g.status}`, { who, thread: a.thread, key: 'approval' });
             }
+            for (const a of this.scene.acks) if (a.kind === 'removed' && a.who === who) await this.forgotten(a);
             const there = new Set(list.map((t) => t.id));
             for (const a of this.scene.acks) if (a.kind === 'run' && a.who === who && !there.has(a.thread) && !this.scene.gone(who, a.thread, a.since)) this.say('acked', `${who}/${a.thread} was written to (operation ${a.n}) and is not listed`, { n: a.n, who, thread: a.thread, key: 'listed' });
         }

@@ -10,7 +10,7 @@ const LOOP = 60;           // requests for one message beyond what a run can nee
 
 export class Model {
     constructor(world) {
-        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), unsigned: new Set() });
+        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), busy: new Map(), unsigned: new Set() });
         this.server = http.createServer((q, r) => this.take(q, r).catch(() => r.destroy()));
         this.server.keepAliveTimeout = 60000;
     }
@@ -36,11 +36,22 @@ export class Model {
         const count = (this.asked.get(n) ?? 0) + 1;
         this.asked.set(n, count);
         if (count === LOOP) this.world.violation('loop', `the model was asked ${LOOP} times for one message`, { n });
+        this.limits(n, r);
         const trouble = complaint(wire, body, this.unsigned);
         if (trouble) this.world.violation('provider', `${wire}: ${trouble}`, { n, key: trouble.replace(/\d+/g, '#') });
         const answer = this.calm ? undefined : this.answers.get(n)?.shift();
         if (answer && !answer.status) this.told.set(n, [...this.heard(n), answer].slice(-4));
         await this.say(wire, r, answer ?? { parts: [{ text: `Done with op ${n}.` }] });
+    }
+
+    // Never more requests at once than runs are allowed; one more may be on its way out.
+    limits(n, r) {
+        const { runs, allRuns } = this.world.options, who = this.world.ownerOf?.(n) ?? '?';
+        this.busy.set(r, who);
+        r.on('close', () => this.busy.delete(r));
+        const his = [...this.busy.values()].filter((w) => w === who).length;
+        if (runs && who !== '?' && his > runs + 1) this.world.violation('limits', `${his} model requests at once for ${who}, who may have ${runs} runs`, { n, key: 'person' });
+        if (allRuns && this.busy.size > allRuns + 2) this.world.violation('limits', `${this.busy.size} model requests at once, where ${allRuns} runs are allowed`, { n, key: 'all' });
     }
 
     async say(wire, r, a) {

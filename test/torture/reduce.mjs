@@ -17,6 +17,25 @@ function closer(ops, gap) {
     return [...ops].sort((a, b) => a.at - b.at).map((o) => { now += Math.min(gap, o.at - last); last = o.at; const { result, ...rest } = o; return { ...rest, at: now }; });
 }
 
+// What the model says in what is left: answers and parts that do not matter are left out.
+async function shorter(list, all, end, keep) {
+    let ops = all;
+    for (let i = 0; i < ops.length; i++) for (const path of paths(ops[i])) {
+        if (Date.now() > end) return ops;
+        const copy = structuredClone(ops), holder = path.slice(0, -1).reduce((o, k) => o?.[k], copy[i]);
+        if (!Array.isArray(holder) || path.at(-1) >= holder.length) continue;
+        holder.splice(path.at(-1), 1);
+        if (await fails(list, copy)) { keep(copy); ops = copy; }
+    }
+    return ops;
+}
+// Places of answers, then of their parts, from the last to the first.
+function paths(op) {
+    const answers = (op.script ?? []).map((_, i) => ['script', i]), frames = (op.frames ?? []).map((_, i) => ['frames', i]);
+    const parts = (op.script ?? []).flatMap((a, i) => a.parts.map((_, k) => ['script', i, 'parts', k]));
+    return [...frames.reverse(), ...answers.reverse(), ...parts.reverse()];
+}
+
 export async function reduce(list, seconds) {
     const end = Date.now() + seconds * 1000;
     let ops = closer(list.ops, 1e9), small = false;
@@ -34,6 +53,7 @@ export async function reduce(list, seconds) {
         else pieces = Math.min(ops.length, pieces * 2);
         console.log(`note: ${ops.length} operations left`);
     }
+    ops = await shorter(list, ops, end, keep);
     for (const gap of [20, 200]) { const c = closer(ops, gap); if (Date.now() < end && await fails(list, c)) { keep(c); break; } }
     return small ? { ...list, ops } : undefined;
 }

@@ -1,18 +1,28 @@
 // round.mjs -- one world from its beginning to its judgement: actors act, drawn from a seed or replayed from a list, the
 // server is killed and started, and then everything must come to rest.
-import { Actor, Scene, draw } from './actors.mjs';
+import { Actor, Scene, draw, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
-import { OWNERS, World, memory } from './world.mjs';
+import { OWNERS, World } from './world.mjs';
 
 const TABS = 3;                        // of each owner
-const OP_MS = 20000;                   // an operation that takes longer is left behind
+const OP_MS = 30000;                   // an operation that takes longer is left behind
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
 export function drawOptions(seed) {
     const c = new Chance(seed, 'world');
-    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]) };
+    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]) };
+}
+
+// How a process ends, and whether the next one has a fault ordered: an end at a place where responsibility changes hands, or something that fails once.
+const POINTS = ['store.before_commit', 'store.after_commit', 'thread.loaded', 'thread.before_append', 'thread.take', 'thread.before_answer', 'thread.answered', 'thread.committed',
+    'model.started', 'model.step_ended', 'run.before_tool', 'run.in_tool', 'run.after_tool', 'run.tool_settled', 'hub.recover', 'net.before_write', 'net.after_write'];
+function restart(c) {
+    const op = { op: 'restart', how: c.pick(['kill', 'kill', 'term']) };
+    if (c.maybe(0.4)) op.fault = `${c.pick(POINTS)}:${c.between(1, 40)}`;
+    else if (c.maybe(0.15)) op.fault = c.pick([`mem:${c.between(1, 20000)}`, `write:${c.between(1, 60)}=ENOSPC`, `fsync:${c.between(1, 60)}=EIO`]);
+    return op;
 }
 
 export class Round {
@@ -36,6 +46,7 @@ export class Round {
         this.began = Date.now();
         await world.open();
         this.scene = new Scene(world);
+        world.ownerOf = (n) => this.scene.opThread.get(n)?.who;
         this.judge = new Judge(world, this.scene);
         try {
             if (world.up) await this.drive();
@@ -47,7 +58,7 @@ export class Round {
     async drive() {
         this.began = Date.now();
         const names = OWNERS.flatMap((who) => Array.from({ length: TABS }, (_, i) => `${who}.${i}`));
-        const actors = this.actors = [...names, 'god'];
+        const actors = this.actors = [...names, ...OWNERS.map((who) => `${who}.eye`), 'god'];
         await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a))));
     }
     now() { return Date.now() - this.began; }
@@ -57,7 +68,7 @@ export class Round {
         while (!this.over && this.now() < this.seconds * 1000) {
             await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
             if (this.over || this.now() > this.seconds * 1000) return;
-            const drawn = name === 'god' ? { op: 'restart', how: c.pick(['kill', 'kill', 'term']) } : draw(c, who);
+            const drawn = name === 'god' ? restart(c) : name.endsWith('.eye') ? watch(c) : draw(c, who);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }
     }
@@ -78,21 +89,21 @@ export class Round {
         catch (e) { result = { status: e.message }; if (!/ECONN|EPIPE|closed/.test(e.message)) this.report({ rule: 'machine', text: e.stack, key: e.message }); }
         log.result = result;
     }
-    async restart({ how }) {
+    async restart({ how, fault }) {
         const { world } = this;
         if (!world.up) return { status: 'down' };
         await (how === 'kill' ? world.kill() : world.term());
-        return { status: await this.startAgain() };
+        return { status: await this.startAgain(fault) };
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }
-    async startAgain() {
+    async startAgain(fault) {
         const { world } = this;
         if (this.starting) return this.starting;
         return this.starting = (async () => {
             await this.judge.store();
             for (let i = 0; i < STARTS_MAX; i++) {
-                if (await world.start()) { world.restarts++; return true; }
+                if (await world.start(i ? undefined : fault)) { world.restarts++; return true; }
             }
             this.report({ rule: 'start', text: `the server does not start any more: ${world.said.slice(-1000) || world.err.slice(-500)}`, key: 'again' });
             this.over = true;
@@ -104,11 +115,13 @@ export class Round {
         world.model.rest(true);
         if (!world.up && !await this.startAgain()) return;
         await judge.rest();
-        if (world.up) { this.after = memory(world.child.pid); await world.term(); }
+        if (world.up) await world.term();
         await judge.store();
         if (!await world.start()) return this.report({ rule: 'start', text: `the server does not start on what it left: ${world.said.slice(-800) || world.err.slice(-500)}`, key: 'at the end' });
         await judge.rest();
-        await world.term();
+        if (!this.replayed || this.replayed.some((o) => o.op === 'same')) await judge.memory();
+        if (world.up) await world.term();
         await judge.store();
+        judge.came();
     }
 }

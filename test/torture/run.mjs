@@ -40,6 +40,7 @@ async function round(settings) {
     const r = await new Round({ keepGoing, seen, wanted, ...settings }).run();
     count(r);
     for (const v of r.found) tell(r, v);
+    if (flag('verbose')) console.log(`note: seed ${r.seed}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${JSON.stringify(r.options)}`);
     return r;
 }
 async function keep(r, v) {

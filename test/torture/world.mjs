@@ -17,7 +17,7 @@ export const BIN = process.env.PARLEY_BIN || path.resolve(HERE, '../../build-asa
 const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer from /healthz for so long: the loop stands still
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
-const RSS_MAX = 1500 << 20;             // at any time, sanitizers included
+const RSS_MAX = 600 * 1048576;              // at any time, sanitizers included
 export const TOOL_SECONDS = 4;
 
 export const PEOPLE = { ada: ['user'], bob: ['user'], cyd: ['user'], max: ['user', 'approver'], root: ['admin'] };
@@ -98,12 +98,13 @@ export class World {
 
     // --- the process --------------------------------------------------------------------------------
 
-    async start() {
-        const env = { PATH: process.env.PATH, HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
+    // fault: an order as in src/base/fault.h; the process may then end by itself, as by kill -9.
+    async start(fault) {
+        const env = { ...(fault && { PARLEY_FAULT: fault }), PATH: process.env.PATH, HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
             ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:exitcode=99:quarantine_size_mb=24:malloc_context_size=12:allocator_release_to_os_interval_ms=500',
             UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1:exitcode=99', LSAN_OPTIONS: 'exitcode=98' };
         const child = spawn(BIN, ['serve', '--config', this.file, '--store', `sqlite:${this.db}`], { cwd: this.dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
-        Object.assign(this, { child, err: '', half: '', out: '', said: '', status: null, meant: false, crashed: false });
+        Object.assign(this, { child, err: '', half: '', out: '', said: '', status: null, meant: false, crashed: false, fault, served: false });
         this.starts++;
         child.stderr.setEncoding('utf8').on('data', (d) => this.hear(d));
         child.stdout.setEncoding('utf8').on('data', (d) => { this.out += d; });
@@ -115,7 +116,7 @@ export class World {
             return false;
         }
         this.heard = Date.now();
-        this.up = true;
+        this.up = this.served = true;
         return true;
     }
     hear(d) {
@@ -129,6 +130,8 @@ export class World {
     wentAway(child) {
         if (child !== this.child || this.ended) return;
         const report = sanitizer(this.said);
+        const ordered = this.fault && (this.status === 'SIGKILL' || (!this.served && !report));        // a start may fail when memory or disk do
+        if (!this.meant && ordered) { this.crashed = true; return; }
         if (report) this.violation('sanitizer', report.text, { key: report.key });
         else if (!this.meant || (this.meant === 'term' && this.status !== 0))
             this.violation('crash', `the server ended with ${this.status}${this.meant ? ' after SIGTERM' : ''}: ${this.said.slice(-1500) || this.err.slice(-600)}`, { key: `${this.status} ${/(assert|must|failed)[^\n]*/i.exec(this.said)?.[0] ?? ''}` });
@@ -174,7 +177,7 @@ export class World {
             }
             const rss = memory(child.pid);
             this.rss.push(rss);
-            if (rss > RSS_MAX) this.violation('memory', `the server has ${rss >> 20} MiB`, { key: 'at once' });
+            if (rss > RSS_MAX) this.violation('memory', `the server has ${Math.round(rss / 1048576)} MiB`, { key: 'at once' });
             const now = Date.now(), rate = (this.lines - lines) / (now - then) * 1000;
             many = rate > LINES_MAX ? many + 1 : 0;
             if (many === 4) this.violation('log', `${Math.round(rate)} log lines a second: ${this.err.slice(-300)}`, { key: '' });
@@ -184,8 +187,18 @@ export class World {
     }
 }
 
+// Programs that tools of this world left behind.
+export function orphans(world) {
+    const mine = `TORTURE_LEDGER=${world.tools.port}`, out = [];
+    for (const pid of fs.readdirSync('/proc').filter((p) => /^\d+$/.test(p))) {
+        try { if (fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('pay.py') && fs.readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mine)) out.push(pid); } catch { /* gone meanwhile */ }
+    }
+    return out;
+}
+export function descriptors(pid) { try { return fs.readdirSync(`/proc/${pid}/fd`).length; } catch { return 0; } }
+
 export function memory(pid) {
-    try { return Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) << 10 >>> 0; } catch { return 0; }
+    try { return Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024; } catch { return 0; }
 }
 
 function get(port, at, ms) {
