@@ -10,7 +10,7 @@ import * as speech from './speech.mjs';
 import { OWNERS } from './world.mjs';
 
 const THREADS = 4;                    // of each owner that have a name from the beginning
-const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.2 };
+const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
 const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
@@ -139,6 +139,7 @@ export class Actor {
         const id = r.headers['parley-thread'] ?? thread;
         if (r.status === 200 && id) { this.scene.met(who, id); this.scene.see(who, id, r.text); }
         if (r.status === 200 && r.headers['parley-run']) this.scene.ack({ kind: 'run', n: op.n, who, thread: id, run: r.headers['parley-run'], request, since: at });
+        if ([422, 429, 503].includes(r.status) && thread) this.exists(op, thread, (await this.send('GET', `/v1/threads/${thread}`)).status, 'after a refusal');
         const posts = this.scene.posts.get(who) ?? [];
         if (!more.again) this.scene.posts.set(who, [...posts, { n: op.n, path, body, thread: id, run: r.headers['parley-run'], at, ...more }].slice(-40));
         return { status: r.status, run: r.headers['parley-run'], thread: id, note: r.headers['parley-error'] ?? r.json?.error?.code };
@@ -372,9 +373,9 @@ export class Actor {
     async resume(op) { const r = await this.send('GET', `${DOOR[op.door]}/${this.scene.thread(this.who, op.thread)}/stream`, undefined, op.read); return { status: r.status }; }
 
     // It was acknowledged and nobody removed it: it cannot be unknown.
-    exists(op, thread, status) {
+    exists(op, thread, status, when = op.op) {
         const { scene, who } = this, a = scene.acks.findLast((x) => x.kind === 'run' && x.who === who && x.thread === thread);
-        if (status === 404 && a && !scene.gone(who, thread, a.since)) this.world.violation('acked', `${who}/${thread} was written to (operation ${a.n}) and is unknown: ${op.op}`, { n: op.n, who, thread, key: `404 ${op.op}` });
+        if (status === 404 && a && !scene.gone(who, thread, a.since)) this.world.violation('acked', `${who}/${thread} was written to (operation ${a.n}) and is unknown: ${when}`, { n: op.n, who, thread, key: `404 ${when}` });
         return status;
     }
 

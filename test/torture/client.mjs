@@ -8,7 +8,8 @@ import { keyOf } from './world.mjs';
 const STAY_MS = 8000;               // how long a stream is followed
 const KEPT = 1 << 20;               // of an answer
 
-// {status, headers, text, json}; status 0: there was no answer. how: {cut: bytes read, slow: true, stay: ms, half: share sent}
+// {status, headers, text, json}; status 0: there was no answer.
+// how: {cut: bytes read, slow: true, stay: ms, half: share sent, kept: characters of the answer}
 export function send(world, who, method, at, body, how = {}) {
     const data = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     return new Promise((yes) => {
@@ -32,7 +33,7 @@ export function send(world, who, method, at, body, how = {}) {
             r.setEncoding('utf8');
             r.on('data', (d) => {
                 seen += d.length;
-                if (out.text.length < KEPT) out.text += d;
+                if (out.text.length < (how.kept ?? KEPT)) out.text += d;
                 if (how.cut !== undefined && seen >= how.cut) return end();
                 if (how.slow) { r.pause(); setTimeout(() => r.resume(), 150); }
             });

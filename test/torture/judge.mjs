@@ -99,13 +99,14 @@ export class Judge {
                 const goesOn = f.kind === 'retry' && f.from_end && runs.find((r) => r.id === f.of)?.outcome === 'error';        // nothing is replaced
                 const of = goesOn ? -1 : f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
                 if (of >= 0) for (const r of runs.slice(of)) for (const c of r.calls) if (c.begun) replaced.set(`${c.tool} ${canonical(c.args ?? c.text)}`, c);
-                runs.push(run = { id: f.run, message: f.id, calls: [] });
+                runs.push(run = { id: f.run, message: f.id, page: f.page, action: f.kind === 'action', calls: [] });
             }
             for (const p of f.parts ?? []) if (p.type === 'call' && run) {
-                const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client };
+                const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client, page: run.page, action: f.kind === 'action' };
                 calls.set(p.call, c);
                 run.calls.push(c);
             }
+            if (f.kind === 'stop' && this.world.options.hold && ['chat', 'ws'].includes(f.via)) for (const c of run?.calls ?? []) if (c.asked && !c.decided && !c.outcome) this.say('hold', `a message of ${f.by} withdrew the question ${c.asked.id}, which it should not`, { who: t.owner, thread: t.name, call: c.id, key: f.via });
             if (f.kind === 'ended' && run) run.outcome = f.outcome;
             const c = f.call && calls.get(f.call);
             if (c) this.life(t, c, f, replaced);
@@ -114,6 +115,7 @@ export class Judge {
     life(t, c, f, replaced) {
         const at = { who: t.owner, thread: t.name, call: c.id }, policy = POLICY[c.tool];
         if (f.kind === 'asked') c.asked = f;
+        if (f.kind === 'decided') c.decided = f;
         if (f.kind === 'decided' && f.outcome === 'approved') {
             c.yes = true;
             if (!this.scene.mayDecide(f.by, t.owner)) this.say('foreign', `${f.by} decided ${f.id} of ${t.owner}`, { ...at, key: f.via });
@@ -124,6 +126,8 @@ export class Judge {
             c.started = f;
             if (!c.client && !c.yes && (guarded(policy, c.args) || c.asked)) this.say('guard', `${c.tool} was started without a yes in the log: ${c.id} ${c.text.slice(0, 200)}`, { ...at, key: c.asked ? 'asked' : DUPLICATE_MEMBER.test(c.text) ? 'a second member' : c.args !== null && typeof c.args === 'object' && !Array.isArray(c.args) ? 'object' : 'no object' });
             if (!c.client && !c.complete) this.say('guard', `${c.tool} was started although its end was never seen: ${c.id}`, { ...at, key: 'unfinished' });
+            if (!c.action && c.tool === 'apply_schema') this.say('guard', `the model called a tool that is not offered to it: ${c.tool} ${c.id}`, { ...at, key: 'hidden' });
+            if (!c.action && c.page === 'few' && !FEW.includes(c.tool)) this.say('guard', `${c.tool} ran on a page that does not have it: ${c.id}`, { ...at, key: 'page' });
             const before = replaced.get(`${c.tool} ${canonical(c.args ?? c.text)}`);
             if (before && !c.yes && !c.client && !policy?.idempotent) this.say('repeat', `${c.tool} ran again with the same arguments after a regenerate or edit, without asking: ${before.id}, ${c.id}`, { ...at, key: '' });
         }
@@ -187,7 +191,7 @@ export class Judge {
 
     // --- a server at rest ---------------------------------------------------------------------------------------------
 
-    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000 }); }
+    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000, kept: 1 << 26 }); }
     async threads(who) {
         const out = [];
         for (let next = '', i = 0; i < 20; i++) {
@@ -220,7 +224,7 @@ export class Judge {
         const old = this.scene.acks.filter((x) => x.kind === 'run' && x.who === a.who && x.thread === a.thread && x.at < a.since - 1000 && !this.scene.repeated.has(x.n));
         if (!old.length) return;
         const g = await this.get(a.who, `/v1/threads/${a.thread}`), told = old.find((x) => g.text.includes(`[op ${x.n}]`));
-        if (g.status === 200 && told) this.say('acked', `${a.who}/${a.thread} was removed (operation ${a.n}) and still says the words of operation ${told.n}`, { n: a.n, who: a.who, thread: a.thread, key: 'removed words' });
+        if (g.status === 200 && told) this.say('acked', `${a.who}/${a.thread} was removed (operation ${a.n}) and still says the words of operation ${told.n}: ${g.text.slice(Math.max(0, g.text.indexOf(`[op ${told.n}]`) - 200), g.text.indexOf(`[op ${told.n}]`) + 100)}`, { n: a.n, who: a.who, thread: a.thread, key: 'removed words' });
     }
     // The same work three times: what a server keeps after it must not grow each time.
     async memory() {
@@ -252,7 +256,7 @@ export class Judge {
             for (const t of list) {
                 const at = { who, thread: t.id }, g = await this.get(who, `/v1/threads/${t.id}`);
                 if (g.status !== 200) { if (this.world.up) this.say('rest', `${who}/${t.id} is listed and cannot be read: ${g.status} ${g.text.slice(0, 100)}`, { ...at, key: `read ${g.status}` }); continue; }
-                if (t.state === 'waiting' && g.json.state === 'waiting' && !pending.some((a) => a.thread === t.id) && !g.json.messages.at(-1)?.parts.some((p) => p.state === 'input-available'))
+                if (t.state === 'waiting' && g.json?.state === 'waiting' && !pending.some((a) => a.thread === t.id) && !g.json.messages.at(-1)?.parts.some((p) => p.state === 'input-available'))
                     this.say('rest', `${who}/${t.id} waits, and nobody is asked`, { ...at, key: 'waits for nobody' });
             }
             for (const a of pending) {
@@ -266,4 +270,5 @@ export class Judge {
     }
 }
 
+const FEW = ['note', 'pay', 'paint', 'suggest_replies', 'suggest_actions', 'present'];
 const KIND = { pay: 'exec', note: 'exec', wire_money: 'http', mail: 'http', tick: 'http', loose: 'http', '2fast': 'http', either: 'http' };

@@ -39,8 +39,10 @@ export class Model {
         this.limits(n, r);
         const trouble = complaint(wire, body, this.unsigned);
         if (trouble) this.world.violation('provider', `${wire}: ${trouble}`, { n, key: trouble.replace(/\d+/g, '#') });
-        const answer = this.calm ? undefined : this.answers.get(n)?.shift();
+        const left = this.calm ? [] : this.answers.get(n) ?? [], answer = left[0];
+        if (answer && !answer.stay) left.shift();
         if (answer && !answer.status) this.told.set(n, [...this.heard(n), answer].slice(-4));
+        if (answer?.stay) r.on('finish', () => { if (left[0] === answer) left.shift(); });          // it was heard to its end
         await this.say(wire, r, answer ?? { parts: [{ text: `Done with op ${n}.` }] });
     }
 

@@ -1,8 +1,9 @@
 // speech.mjs -- what a hostile model says, as data. An operation carries its answers, so that a recorded list
 // of operations is all there is to repeat; model.mjs says them on three wires.
 //
-// answer  {status?, retry?, parts, mix?, end?, stop?, pause?, usage?}
+// answer  {status?, retry?, parts, mix?, end?, stop?, pause?, stay?, usage?}
 //   end   ok | cut (connection torn) | hang | error (an error event) | half (the body ends without its end)
+//   stay  the same answer as often as it is asked for: a step that restarts interrupt again and again
 //   mix   the calls' pieces interleaved, as parallel indexes
 // part    {text} | {blank} | {big} | {think, sig?} | {call, args | big | deep, id?, open?, cut?}
 //   args  text as it goes out, valid or not; open: its end is never said; cut: in how many pieces it comes
@@ -20,6 +21,8 @@ export const HOW = {
     twice: 2, lie: 2, rubbish: 3, late_error: 2, fork: 1, redirect: 2, refuse: 2, broken: 3, close: 6, close_before: 2, untyped: 2, half: 2, events: 2, empty: 2,
     ask: 3, ask_late: 3, ask_twice: 1, change: 2, pings: 1, version_error: 2, unknown_id: 1, mute: 2,
 };
+// The same for MCP servers: questions, some of them late, and calls that stay open for others' questions to fall into.
+const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4 };
 const NAMES = ['amount', 'Amount', 'AMOUNT', 'to', 'To', 'note'];
 const WORDS = ['yes', 'Fine.', ' ', '\n', '\t \n', 'é😀', '[[tool:0]]', '\u200b', '</s>', 'data: [DONE]\n\n', '{"a":1}', 'a'.repeat(300), '\u061c\u202e', '\u0000'];
 
@@ -40,10 +43,10 @@ function oddArgs(c) {
 // Arguments as the tools want them. The same ones now and then: few amounts, few names.
 export function soundArgs(c, tool, who) {
     const args = { amount: c.pick([5, 50, 50, 100, 101, 500]), to: c.pick(['ann', 'bo']), who };
-    const how = c.weighted(HOW);
+    const how = c.weighted(tool.includes('__') ? HOW_MCP : HOW);
     if (how !== 'ok') args.how = how;
     if (tool === 'either') return JSON.stringify({ left: 1 });
-    if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: 300 }, (_, i) => i) });
+    if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: c.pick([30, 3000]) }, (_, i) => i) });
     if (tool.includes('__')) args.ref = c.int(1e6);               // MCP servers do not hear our call id: the arguments tell calls apart
     if (c.maybe(0.1)) args.note = c.pick(WORDS);
     return JSON.stringify(args);
@@ -68,6 +71,11 @@ function part(c, who) {
 }
 
 function answer(c, who) {
+    if (c.maybe(0.03)) {                        // one call many times in a step
+        const one = call(c, who);
+        return { parts: Array.from({ length: 32 }, () => ({ ...one })) };
+    }
+    if (c.maybe(0.05)) return { parts: Array.from({ length: 16 }, (_, i) => ({ text: `Word ${i} of a long answer. ` })), pause: 150, stay: true };
     if (c.maybe(0.07)) return { status: c.pick([400, 401, 404, 413, 429, 429, 500, 503, 529, 200, 302]), ...(c.maybe(0.5) && { retry: c.pick(['0', '1', '2', '3600', '-1', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT']) }), parts: [] };
     const parts = Array.from({ length: 1 + few(c, 3, c.maybe(0.03) ? 40 : 8) }, () => part(c, who)), a = { parts };
     if (c.maybe(0.08)) parts.push({ ...parts.at(-1) });                // the very same twice

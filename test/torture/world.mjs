@@ -57,7 +57,7 @@ export class World {
         const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 } });
         const t = (description, more) => ({ description, timeout: TOOL_SECONDS, input_schema: PAY, ...more });
         return {
-            listen: '127.0.0.1:0', log: 'info', system: 'You are tortured.', demo: { tools: false },
+            listen: '127.0.0.1:0', log: 'info', system: 'You are tortured.', demo: { tools: !!o.demo },
             models: { a: model('anthropic', ''), o: model('openai', '/v1'), g: model('gemini', '/v1beta') }, model: ['a'],
             pages: { default: { model: o.model ?? 'a' }, anthropic: { model: 'a' }, openai: { model: 'o' }, gemini: { model: 'g' }, many: { model: ['o', 'g', 'a'] }, few: { model: 'o', tools: ['note', 'pay', 'paint'] } },
             actions: { transfer: { tool: 'pay' }, wire: { tool: 'wire_money' }, draw: { tool: 'paint' } },
@@ -130,8 +130,8 @@ export class World {
     wentAway(child) {
         if (child !== this.child || this.ended) return;
         const report = sanitizer(this.said);
-        const ordered = this.fault && (this.status === 'SIGKILL' || (!this.served && !report));        // a start may fail when memory or disk do
-        if (!this.meant && ordered) { this.crashed = true; return; }
+        const ordered = this.fault && this.meant !== 'kill' && (this.status === 'SIGKILL' || (!this.served && !report));        // a start may fail when memory or disk do
+        if (ordered) { this.crashed = true; return; }
         if (report) this.violation('sanitizer', report.text, { key: report.key });
         else if (!this.meant || (this.meant === 'term' && this.status !== 0))
             this.violation('crash', `the server ended with ${this.status}${this.meant ? ' after SIGTERM' : ''}: ${this.said.slice(-1500) || this.err.slice(-600)}`, { key: `${this.status} ${/(assert|must|failed)[^\n]*/i.exec(this.said)?.[0] ?? ''}` });
