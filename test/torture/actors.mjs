@@ -3,7 +3,7 @@
 // An operation is {n, who, at, op, ...}: number, actor, milliseconds since the beginning, name, arguments. It carries all
 // that was drawn, the model's answers and the tools' behaviour included. What can only be known when it is done (which
 // question waits, which run answered) is drawn as a share in [0, 1) of the list found then.
-import { at, few } from './chance.mjs';
+import { at, few, swarm } from './chance.mjs';
 import { Socket, events, send } from './client.mjs';
 import { canonical } from './ledger.mjs';
 import * as speech from './speech.mjs';
@@ -32,8 +32,8 @@ function reading(c) {
 }
 
 // What is said: its words, the answers it will get, and how.
-function words(c, who) {
-    const o = { script: speech.draw(c, who) };
+function words(c, who, t) {
+    const o = { script: speech.draw(c, t, who) };
     const page = c.weighted(PAGES);
     if (page) o.page = page;
     if (c.maybe(0.08)) o.text = c.pick([' ', '', '\u0000', 'x'.repeat(100000), '[[tool:0]]', '\ud800', 'é']);
@@ -41,16 +41,16 @@ function words(c, who) {
 }
 
 const DRAW = {
-    say(c, who) {
-        const o = { door: c.weighted({ chat: 7, stream: 4, typed: 7, fn: 2, live: 4 }), thread: few(c, THREADS - 1, 12), ...words(c, who), read: reading(c) };
+    say(c, who, t) {
+        const o = { door: c.weighted({ chat: 7, stream: 4, typed: 7, fn: 2, live: 4 }), thread: few(c, THREADS - 1, 12), ...words(c, who, t), read: reading(c) };
         if (c.maybe(0.12)) o.thread = 'new';
         if (c.maybe(0.3)) o.request = c.maybe(0.3) ? c.int(5) : -1;          // one of a few, or its own
         if (c.maybe(0.6)) o.busy = c.pick(['queue', 'interrupt']);
         if (c.maybe(0.08)) o.files = c.int(FILES.length);
         return o;
     },
-    edit: (c, who) => ({ door: c.pick(['chat', 'stream']), thread: c.int(THREADS), which: c.share(), named: c.maybe(0.7), ...words(c, who), read: reading(c) }),
-    regenerate: (c, who) => ({ door: c.pick(['chat', 'stream']), thread: c.int(THREADS), which: c.maybe(0.3) ? c.share() : null, repeat: c.maybe(0.6), script: speech.draw(c, who), read: reading(c) }),
+    edit: (c, who, t) => ({ door: c.pick(['chat', 'stream']), thread: c.int(THREADS), which: c.share(), named: c.maybe(0.7), ...words(c, who, t), read: reading(c) }),
+    regenerate: (c, who, t) => ({ door: c.pick(['chat', 'stream']), thread: c.int(THREADS), which: c.maybe(0.3) ? c.share() : null, repeat: c.maybe(0.6), script: speech.draw(c, t, who), read: reading(c) }),
     again: (c) => ({ which: c.maybe(0.7) ? 0.999999 : c.share(), read: reading(c) }),
     decide: (c) => ({ door: c.weighted({ rest: 6, typed: 2, fn: 1, actions: 2, chat: 3, stream: 2, live: 3 }), which: c.share(), yes: c.maybe(0.75), ...(c.maybe(0.15) && { twice: c.pick(['rest', 'live', 'other']) }), read: reading(c),
         ...(c.maybe(0.05) && { odd: c.pick(['true', 1, null, 'args', 'payload']) }) }),
@@ -64,30 +64,33 @@ const DRAW = {
     look: (c) => ({ what: c.pick(['thread', 'thread', 'adk', 'threads', 'search', 'approvals', 'pending', 'tools', 'approval', 'metrics', 'bogus']), thread: c.int(THREADS + 2), which: c.share(), read: reading(c) }),
     follow: (c) => ({ thread: c.int(THREADS + 2), after: c.pick(['0.0', 'seen', 'seen', 'seen', '1.5', '999999.0', '3.99999', 'x']), which: c.share(), read: c.maybe(0.5) ? reading(c) : { stay: c.pick([100, 1000, 3000]) } }),
     resume: (c) => ({ door: c.pick(['chat', 'stream']), thread: c.int(THREADS), read: reading(c) }),
-    action: (c, who) => ({ door: c.pick(['typed', 'actions', 'fn']), thread: c.maybe(0.2) ? 'new' : c.int(THREADS), action: c.pick(['transfer', 'wire', 'draw', 'nothing']), data: speech.soundArgs(c, 'pay', who), request: c.maybe(0.3) ? c.int(5) : -1, busy: c.pick(['queue', 'interrupt']), read: reading(c),
+    action: (c, who, t) => ({ door: c.pick(['typed', 'actions', 'fn']), thread: c.maybe(0.2) ? 'new' : c.int(THREADS), action: c.pick(['transfer', 'wire', 'draw', 'nothing']), data: speech.soundArgs(c, t, 'pay', who), request: c.maybe(0.3) ? c.int(5) : -1, busy: c.pick(['queue', 'interrupt']), read: reading(c),
         ...(c.maybe(0.2) && { data: c.pick(['null', '[]', '5000', '"x"', '{"amount":50,"Amount":5000}', '{"amount":"5000"}']) }) }),
-    live(c, who) {
-        const frames = Array.from({ length: 1 + few(c, 4, 10) }, () => frameOf(c, who));
+    live(c, who, t) {
+        const frames = Array.from({ length: 1 + few(c, 4, 10) }, () => frameOf(c, who, t));
         return { thread: c.maybe(0.1) ? 'new' : c.maybe(0.1) ? 'gone' : c.int(THREADS), protocol: c.pick(['', 'parley.sse.v1', 'parley.json.v1']), form: c.pick(['', 'native', 'adk']), auth: c.pick(['header', 'header', 'header', 'message', 'none']), frames, ...(c.maybe(0.3) && { early: true }), ...(c.maybe(0.1) && { deaf: true }),
             stay: c.pick([0, 20, 200, 1000]), end: c.pick(['drop', 'drop', 'bye']) };
     },
-    chatws: (c, who) => ({ thread: c.int(THREADS), sends: Array.from({ length: c.between(1, 3) }, () => (c.maybe(0.7) ? words(c, who) : { what: c.pick(['resume', 'abort', 'bad']) })), stay: c.pick([20, 300, 1500]), end: c.pick(['drop', 'bye']) }),
+    chatws: (c, who, t) => ({ thread: c.int(THREADS), sends: Array.from({ length: c.between(1, 3) }, () => (c.maybe(0.7) ? words(c, who, t) : { what: c.pick(['resume', 'abort', 'bad']) })), stay: c.pick([20, 300, 1500]), end: c.pick(['drop', 'bye']) }),
     silent: (c) => ({ count: c.pick([5, 20, 60]), stay: c.pick([100, 1500]), half: c.maybe(0.5) }),
     garbage: (c) => ({ what: c.pick(['body', 'path', 'method', 'head', 'chunk', 'nokey', 'badkey', 'type']) }),
 };
 
-function frameOf(c, who) {
+function frameOf(c, who, t) {
     const f = c.weighted({ message: 5, approval: 4, tool_result: 2, claim: 1, interrupt: 1, resume: 2, ping: 0.5, bad: 3, binary: 0.2, huge: 0.1, chat: 1 });
-    if (f === 'message' || f === 'chat') return { f, ...words(c, who), ...(c.maybe(0.2) && { request: c.int(5) }) };
+    if (f === 'message' || f === 'chat') return { f, ...words(c, who, t), ...(c.maybe(0.2) && { request: c.int(5) }) };
     if (f === 'approval' || f === 'tool_result') return { f, which: c.share(), yes: c.maybe(0.8), client: c.maybe(0.3) };
     if (f === 'resume') return { f, after: c.pick(['0.0', 'seen', '2.3', '99999.1', 'x']), which: c.share() };
     if (f === 'bad') return { f, text: c.pick(BAD) };
     return { f, which: c.share() };
 }
 
-export function draw(c, who) {
-    const op = c.weighted(OPS);
-    return { op, ...DRAW[op](c, who) };
+// What this round likes to do: the same for all actors of a seed.
+export const tables = (c) => ({ ...speech.tables(c), ops: swarm(c, OPS, ['say', 'decide']) });
+
+export function draw(c, who, t) {
+    const op = c.weighted(t.ops);
+    return { op, ...DRAW[op](c, who, t) };
 }
 
 // An eye on one thread: typed events, cut and taken up again where it was.

@@ -30,3 +30,5 @@ export class Chance {
 export const few = (c, usual, most) => (c.maybe(0.9) ? c.int(usual + 1) : c.int(most + 1));
 // The item of `list` that a share in [0, 1) points at; undefined when there is none.
 export const at = (list, share) => list[Math.floor(share * list.length)];
+// The table of one round: some things more often, some never (a round that does everything does nothing thoroughly).
+export const swarm = (c, table, always = []) => Object.fromEntries(Object.entries(table).map(([k, w]) => [k, w * (c.pick([0, 0.3, 1, 1, 1, 4]) || (always.includes(k) ? 1 : 0))]));

@@ -1,10 +1,10 @@
 // model.mjs -- the model service: says the answers of speech.mjs on three wires, and refuses in its books
-// what the real providers refuse (`complaint`), so that a thread made unusable is seen.
+// what the real providers refuse (`complaints`), so that a thread made unusable is seen.
 //
 // Which answer is next? The newest "[op N]" among the user's texts names the operation; its answers are said
 // one per request. When they are used up, or the world is calm, the model is well-behaved.
 import http from 'node:http';
-import { complaint } from './provider.mjs';
+import { complaints } from './provider.mjs';
 
 const LOOP = 60;           // requests for one message beyond what a run can need: it is tried for ever
 
@@ -37,8 +37,7 @@ export class Model {
         this.asked.set(n, count);
         if (count === LOOP) this.world.violation('loop', `the model was asked ${LOOP} times for one message`, { n });
         this.limits(n, r);
-        const trouble = complaint(wire, body, this.unsigned);
-        if (trouble) this.world.violation('provider', `${wire}: ${trouble}`, { n, key: trouble.replace(/\d+/g, '#') });
+        for (const trouble of complaints(wire, body, this.unsigned)) this.world.violation('provider', `${wire}: ${trouble}`, { n, key: trouble.replace(/\d+/g, '#') });
         const left = this.calm ? [] : this.answers.get(n) ?? [], answer = left[0];
         if (answer && !answer.stay) left.shift();
         if (answer && !answer.status) this.told.set(n, [...this.heard(n), answer].slice(-4));

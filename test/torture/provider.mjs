@@ -1,5 +1,5 @@
 // provider.mjs -- what the real services answer with 400. Each rule is one of their own error messages, in short.
-// complaint(): the first thing wrong with a request, or undefined.
+// complaints(): the first thing wrong with a request's tools, and the first with its messages.
 const NAME = { anthropic: /^[a-zA-Z0-9_-]{1,128}$/, openai: /^[a-zA-Z0-9_-]{1,64}$/, gemini: /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/ };
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const PICTURES = { anthropic: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'], openai: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
@@ -24,9 +24,18 @@ function picture(wire, type, data) {
     must(BASE64.test(data), `a file that is no base64 (${type})`);
 }
 
+const TOOLS = {
+    anthropic: (b) => (b.tools ?? []).map((t) => [t.name, t.input_schema]),
+    openai: (b) => (b.tools ?? []).map((t) => [t.function.name, t.function.parameters]),
+    gemini: (b) => (b.tools ?? []).flatMap((t) => (t.functionDeclarations ?? []).map((f) => [f.name, f.parameters ?? f.parametersJsonSchema])),
+};
+function tools(wire, b) {
+    const list = TOOLS[wire](b);
+    for (const [name, schema] of list) tool(wire, name, schema);
+    must(new Set(list.map(([name]) => name)).size === list.length, 'two tools of one name');
+}
+
 function anthropic(b) {
-    for (const t of b.tools ?? []) tool('anthropic', t.name, t.input_schema);
-    must(new Set((b.tools ?? []).map((t) => t.name)).size === (b.tools ?? []).length, 'two tools of one name');
     must(b.messages.length, 'no messages');
     must(b.messages[0].role === 'user', 'the first message is not the user\'s');
     must(b.messages.at(-1).role === 'user', 'the last message is the assistant\'s (prefill)');
@@ -55,7 +64,6 @@ function block(x, role) {
 }
 
 function openai(b) {
-    for (const t of b.tools ?? []) tool('openai', t.function.name, t.function.parameters);
     let open = [];
     for (const m of b.messages) {
         if (m.role === 'tool') { must(open.includes(m.tool_call_id), 'a tool message without its call'); open = open.filter((x) => x !== m.tool_call_id); continue; }
@@ -77,7 +85,6 @@ function openai(b) {
 }
 
 function gemini(b, unsigned) {
-    for (const t of b.tools ?? []) for (const f of t.functionDeclarations ?? []) tool('gemini', f.name, f.parameters ?? f.parametersJsonSchema);
     must(b.contents.length, 'no contents');
     const turn = b.contents.findLastIndex((c) => c.role === 'user' && c.parts.some((p) => 'text' in p));
     b.contents.forEach((c, i) => {
@@ -95,7 +102,8 @@ function gemini(b, unsigned) {
 }
 
 const RULES = { anthropic, openai, gemini };
-export function complaint(wire, body, unsigned) {
-    try { RULES[wire](body, unsigned); } catch (e) { if (e instanceof Bad) return e.message; return `it could not be read: ${e.message}`; }
+function first(check) {
+    try { check(); } catch (e) { return e instanceof Bad ? e.message : `it could not be read: ${e.message}`; }
     return undefined;
 }
+export function complaints(wire, body, unsigned) { return [first(() => tools(wire, body)), first(() => RULES[wire](body, unsigned))].filter(Boolean); }

@@ -1,6 +1,6 @@
 // round.mjs -- one world from its beginning to its judgement: actors act, drawn from a seed or replayed from a list, the
 // server is killed and started, and then everything must come to rest.
-import { Actor, Scene, draw, watch } from './actors.mjs';
+import { Actor, Scene, draw, tables, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
 import { OWNERS, World } from './world.mjs';
@@ -28,8 +28,9 @@ function restart(c) {
 export class Round {
     // {seed, seconds}, or {options, ops} to replay. keepGoing: a crashed server is started again, and all that is found is told.
     // wanted(rule, key): what counts as found; everything, unless one looks for something.
-    constructor({ seed, seconds, options = drawOptions(seed), ops, keepGoing = false, seen = new Set(), wanted = () => true }) {
-        Object.assign(this, { seed, seconds, options, replayed: ops, keepGoing, seen, wanted, ops: [], found: [], over: false });
+    constructor({ seed, seconds, name, options = drawOptions(seed), ops, keepGoing = false, seen = new Set(), wanted = () => true }) {
+        Object.assign(this, { seed, seconds, name, options, replayed: ops, keepGoing, seen, wanted, ops: [], found: [], over: false });
+        this.tables = tables(new Chance(seed, 'tables'));
         this.world = new World(options, (v) => this.report(v));
     }
     report(v) {
@@ -68,7 +69,7 @@ export class Round {
         while (!this.over && this.now() < this.seconds * 1000) {
             await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
             if (this.over || this.now() > this.seconds * 1000) return;
-            const drawn = name === 'god' ? restart(c) : name.endsWith('.eye') ? watch(c) : draw(c, who);
+            const drawn = name === 'god' ? restart(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }
     }
@@ -120,7 +121,7 @@ export class Round {
         await judge.store();
         if (!await world.start()) return this.report({ rule: 'start', text: `the server does not start on what it left: ${world.said.slice(-800) || world.err.slice(-500)}`, key: 'at the end' });
         await judge.rest();
-        if (!this.replayed || this.replayed.some((o) => o.op === 'same')) await judge.memory();
+        if (!this.replayed) await judge.memory();
         if (world.up) await world.term();
         await judge.store();
         judge.came();

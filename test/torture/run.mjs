@@ -16,6 +16,7 @@ const flag = (name) => process.argv.includes(`--${name}`);
 const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
 const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
 const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set();
+const began = Date.now();
 const only = option('only')?.split(','), not = option('not')?.split(',') ?? [];
 const wanted = (rule, key) => (!only || only.some((w) => key.startsWith(w))) && !not.some((w) => key.startsWith(w));
 process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
@@ -30,7 +31,7 @@ function count(r) {
 }
 // What was found, and the last operations of that thread before it.
 function tell(r, v) {
-    console.log(`FAILED: ${v.rule}${r.seed === undefined ? '' : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`);
+    console.log(`FAILED: ${v.rule}${r.name ? ` (${r.name})` : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`);
     if (flag('brief')) { console.log(`    ${v.key.slice(0, 200)}\n    ${v.text.slice(0, 200).replace(/\n/g, ' ')}`); return; }
     console.log(`    ${v.text.split('\n').slice(0, 40).join('\n    ')}`);
     const of = r.ops.filter((o) => !v.thread || o.result?.thread === v.thread || (r.scene.opThread.get(o.n)?.thread === v.thread) || o.op === 'restart').slice(-8);
@@ -40,7 +41,7 @@ async function round(settings) {
     const r = await new Round({ keepGoing, seen, wanted, ...settings }).run();
     count(r);
     for (const v of r.found) tell(r, v);
-    if (flag('verbose')) console.log(`note: seed ${r.seed}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${JSON.stringify(r.options)}`);
+    if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${JSON.stringify(r.options)}`);
     return r;
 }
 async function keep(r, v) {
@@ -53,14 +54,19 @@ async function keep(r, v) {
     if (small) { fs.writeFileSync(file, JSON.stringify(small, null, 1)); console.log(`note: reduced to ${small.ops.length} operations; keep it in test/torture/kept/ when it is mended`); }
 }
 
+// Recorded lists, a few worlds at once. A list stands for what its name says, so each is judged on its own.
 async function replays(files) {
-    for (const f of files) {
-        const list = JSON.parse(fs.readFileSync(f, 'utf8'));
-        for (let i = 0; i < Number(option('times', 1)); i++) await round({ options: list.options, ops: list.ops });
-    }
+    const todo = files.flatMap((f) => Array.from({ length: Number(option('times', 1)) }, () => f));
+    const worker = async () => {
+        for (let f; (f = todo.shift());) {
+            const list = JSON.parse(fs.readFileSync(f, 'utf8'));
+            await round({ options: list.options, ops: list.ops, name: path.basename(f, '.json'), seen: new Set() });
+        }
+    };
+    await Promise.all([worker(), worker(), worker()]);
 }
 async function seeds(list) {
-    const end = Date.now() + seconds * 1000;
+    const end = Math.max(began + seconds * 1000, Date.now() + seconds * 500);            // the kept lists take from this time, but not all of it
     for (let i = 0; Date.now() < end && (!sum.failed || keepGoing); i++) {
         // Rounds of one seed: n, n.1, n.2 ... each a world of its own, so that one alone can be repeated.
         const base = list[Math.min(i, list.length - 1)], s = i < list.length ? base : base + 1000003 * (i - list.length + 1);

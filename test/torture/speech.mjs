@@ -7,7 +7,7 @@
 //   mix   the calls' pieces interleaved, as parallel indexes
 // part    {text} | {blank} | {big} | {think, sig?} | {call, args | big | deep, id?, open?, cut?}
 //   args  text as it goes out, valid or not; open: its end is never said; cut: in how many pieces it comes
-import { few } from './chance.mjs';
+import { few, swarm } from './chance.mjs';
 
 export const TOOLS = {                         // name: how often it is called
     pay: 8, wire_money: 6, mail: 5, note: 5, tick: 3, loose: 4, paint: 3, locate: 2,
@@ -23,6 +23,8 @@ export const HOW = {
 };
 // The same for MCP servers: questions, some of them late, and calls that stay open for others' questions to fall into.
 const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4 };
+// What one round likes.
+export const tables = (c) => ({ tools: swarm(c, TOOLS, ['pay', 'mail']), how: swarm(c, HOW, ['ok']), howMcp: swarm(c, HOW_MCP, ['ok']) });
 const NAMES = ['amount', 'Amount', 'AMOUNT', 'to', 'To', 'note'];
 const WORDS = ['yes', 'Fine.', ' ', '\n', '\t \n', 'é😀', '[[tool:0]]', '\u200b', '</s>', 'data: [DONE]\n\n', '{"a":1}', 'a'.repeat(300), '\u061c\u202e', '\u0000'];
 
@@ -41,9 +43,9 @@ function oddArgs(c) {
 }
 
 // Arguments as the tools want them. The same ones now and then: few amounts, few names.
-export function soundArgs(c, tool, who) {
+export function soundArgs(c, t, tool, who) {
     const args = { amount: c.pick([5, 50, 50, 100, 101, 500]), to: c.pick(['ann', 'bo']), who };
-    const how = c.weighted(tool.includes('__') ? HOW_MCP : HOW);
+    const how = c.weighted(tool.includes('__') ? t.howMcp : t.how);
     if (how !== 'ok') args.how = how;
     if (tool === 'either') return JSON.stringify({ left: 1 });
     if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: c.pick([30, 3000]) }, (_, i) => i) });
@@ -52,32 +54,32 @@ export function soundArgs(c, tool, who) {
     return JSON.stringify(args);
 }
 
-function call(c, who) {
-    const name = c.weighted(TOOLS);
-    const part = { call: name, ...(c.maybe(0.75) ? { args: soundArgs(c, name, who) } : oddArgs(c)) };
+function call(c, t, who) {
+    const name = c.weighted(t.tools);
+    const part = { call: name, ...(c.maybe(0.75) ? { args: soundArgs(c, t, name, who) } : oddArgs(c)) };
     if (c.maybe(0.08)) part.open = true;
     if (c.maybe(0.12)) part.id = c.pick(['same', '', 'call_1', 'x'.repeat(300), 'é"\\']);
     if (c.maybe(0.3)) part.cut = c.between(2, 9);
     return part;
 }
 
-function part(c, who) {
+function part(c, t, who) {
     return {
         text: () => ({ text: c.maybe(0.6) ? c.pick(['Let me see.', 'One moment.', 'Here it is: **done**.']) : c.pick(WORDS) }),
         big: () => ({ big: c.pick([2000, 66000, 200000]) }),
         think: () => ({ think: c.pick(['Hm.', '', ' ', 'I should pay.']), ...(c.maybe(0.6) && { sig: c.pick(['c2ln', '', 'x']) }) }),
-        call: () => call(c, who),
+        call: () => call(c, t, who),
     }[c.weighted({ text: 4, big: 0.3, think: 1.5, call: 6 })]();
 }
 
-function answer(c, who) {
+function answer(c, t, who) {
     if (c.maybe(0.03)) {                        // one call many times in a step
-        const one = call(c, who);
+        const one = call(c, t, who);
         return { parts: Array.from({ length: 32 }, () => ({ ...one })) };
     }
     if (c.maybe(0.05)) return { parts: Array.from({ length: 16 }, (_, i) => ({ text: `Word ${i} of a long answer. ` })), pause: 150, stay: true };
     if (c.maybe(0.07)) return { status: c.pick([400, 401, 404, 413, 429, 429, 500, 503, 529, 200, 302]), ...(c.maybe(0.5) && { retry: c.pick(['0', '1', '2', '3600', '-1', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT']) }), parts: [] };
-    const parts = Array.from({ length: 1 + few(c, 3, c.maybe(0.03) ? 40 : 8) }, () => part(c, who)), a = { parts };
+    const parts = Array.from({ length: 1 + few(c, 3, c.maybe(0.03) ? 40 : 8) }, () => part(c, t, who)), a = { parts };
     if (c.maybe(0.08)) parts.push({ ...parts.at(-1) });                // the very same twice
     if (c.maybe(0.2)) a.mix = true;
     if (c.maybe(0.14)) a.end = c.pick(['cut', 'cut', 'half', 'error', 'hang']);
@@ -88,11 +90,11 @@ function answer(c, who) {
 }
 
 // The answers to one message, in order; after them the model says that it is done.
-export function draw(c, who) {
+export function draw(c, t, who) {
     if (c.maybe(0.15)) return [];
-    if (c.maybe(0.25)) {                        // an honest model: one sound call, then words
-        const tool = c.weighted(TOOLS);
-        return [{ parts: [...(c.maybe(0.5) ? [{ text: 'I will.' }] : []), { call: tool, args: soundArgs(c, tool, who) }] }];
+    if (c.maybe(0.4)) {                         // an honest model: one sound call, then words
+        const tool = c.weighted(t.tools);
+        return [{ parts: [...(c.maybe(0.5) ? [{ text: 'I will.' }] : []), { call: tool, args: soundArgs(c, t, tool, who) }] }];
     }
-    return Array.from({ length: c.between(1, 3) }, () => answer(c, who));
+    return Array.from({ length: c.between(1, 3) }, () => answer(c, t, who));
 }
