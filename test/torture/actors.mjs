@@ -4,14 +4,15 @@
 // that was drawn, the model's answers and the tools' behaviour included. What can only be known when it is done (which
 // question waits, which run answered) is drawn as a share in [0, 1) of the list found then.
 import { at, few, swarm } from './chance.mjs';
-import { Socket, events, send } from './client.mjs';
+import { Deaf, Socket, events, send } from './client.mjs';
 import { canonical } from './ledger.mjs';
 import * as speech from './speech.mjs';
-import { OWNERS } from './world.mjs';
+import { OWNERS, memory } from './world.mjs';
 
 const THREADS = 4;                    // of each owner that have a name from the beginning
 const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
+const DEAF_MAX = 192 * 1024, DEAF_ROOM = 50 * 1048576;         // what a reader that takes nothing may cost (64 KiB, with the sanitizer's share), and what others do meanwhile
 const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
     ['application/zip', 'data:application/zip;base64,UEsDBA=='], ['image/png', 'blob:http://x/1'], ['image/png', 'data:image/png;base64,%%%'], ['text/plain', 'data:text/plain,hello'], ['image/jpeg', 'https://example.org/a.jpg'], ['', 'x']];
@@ -21,7 +22,7 @@ const BAD = ['{', '', 'null', '[]', '"x"', '{"type":7}', '{"type":"message"}', '
 
 const OPS = {
     say: 30, edit: 4, regenerate: 5, again: 5, decide: 18, foreign: 3, result: 6, claim: 2, settle: 3, stop: 4, remove: 3, rename: 1, look: 6, follow: 4, resume: 3, live: 10, chatws: 3, action: 4,
-    silent: 0.5, garbage: 1,
+    silent: 0.5, garbage: 1, readers: 0.15,
 };
 
 function reading(c) {
@@ -73,6 +74,7 @@ const DRAW = {
     },
     chatws: (c, who, t) => ({ thread: c.int(THREADS), sends: Array.from({ length: c.between(1, 3) }, () => (c.maybe(0.7) ? words(c, who, t) : { what: c.pick(['resume', 'abort', 'bad']) })), stay: c.pick([20, 300, 1500]), end: c.pick(['drop', 'bye']) }),
     silent: (c) => ({ count: c.pick([5, 20, 60]), stay: c.pick([100, 1500]), half: c.maybe(0.5) }),
+    readers: (c) => ({ count: c.pick([50, 300]), size: 1000000, stay: 4000 }),
     garbage: (c) => ({ what: c.pick(['body', 'path', 'method', 'head', 'chunk', 'nokey', 'badkey', 'type']) }),
 };
 
@@ -439,6 +441,17 @@ export class Actor {
         await new Promise((yes) => setTimeout(yes, op.stay));
         for (const s of all) s.drop();
         return { status: 'left' };
+    }
+    // Many ask for something large and take nothing of it.
+    async readers(op) {
+        const thread = `${this.who}-large`;
+        await this.send('POST', '/api/chat', { id: thread, messages: [{ id: `u-${op.n}`, role: 'user', parts: [{ type: 'text', text: `${'x'.repeat(op.size)} [op ${op.n}]` }] }], trigger: 'submit-message' }, { stay: 3000 });
+        const { child } = this.world, before = memory(child.pid), all = Array.from({ length: op.count }, () => new Deaf(this.world, this.who, `/v1/threads/${thread}`));
+        let held = 0;
+        for (const end = Date.now() + op.stay; Date.now() < end; held = Math.max(held, memory(child.pid) - before)) await new Promise((yes) => setTimeout(yes, 100));
+        if (child === this.world.child && before && held > op.count * DEAF_MAX + DEAF_ROOM) this.world.violation('memory', `${op.count} readers that take nothing hold ${Math.round(held / 1048576)} MiB`, { n: op.n, who: this.who, thread, key: 'readers' });
+        for (const d of all) d.drop();
+        return { status: 'left', thread };
     }
     async garbage(op) {
         const GARBAGE = {

@@ -55,6 +55,17 @@ export function events(text) {
     return out;
 }
 
+// Asks and does not read.
+export class Deaf {
+    constructor(world, who, at) {
+        this.socket = net.connect(world.port, '127.0.0.1');
+        this.socket.on('error', () => {});
+        this.socket.pause();
+        this.socket.write(`GET ${at} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${keyOf(who)}\r\n\r\n`);
+    }
+    drop() { this.socket.destroy(); }
+}
+
 function frame(op, payload) {
     const mask = randomBytes(4), n = payload.length;
     const head = n < 126 ? Buffer.from([0x80 | op, 0x80 | n]) : n < 65536 ? Buffer.from([0x80 | op, 0xfe, n >> 8, n & 255])

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { send } from './client.mjs';
 import { canonical } from './ledger.mjs';
-import { OWNERS, POLICY, descriptors, memory, orphans, policyOf } from './world.mjs';
+import { OWNERS, POLICY, descriptors, memory, orphans, patience, policyOf } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const REST_MS = 25000;              // a tool's timeout, a model's, and a slow machine
@@ -204,7 +204,7 @@ export class Judge {
     }
     // Everything ends or waits for somebody. The model is well-behaved now.
     async rest() {
-        const end = Date.now() + REST_MS;
+        const end = Date.now() + REST_MS * patience();
         let busy;
         do {
             if (!this.world.up) return;
@@ -213,7 +213,7 @@ export class Judge {
             if (!busy.length) break;
             await pause(300);
         } while (Date.now() < end);
-        for (const b of busy) this.say('rest', `${b} still runs ${REST_MS / 1000} s after everybody left`, { who: b.split('/')[0], thread: b.slice(b.indexOf('/') + 1), key: 'running' });
+        for (const b of busy) this.say('rest', `${b} still runs ${Math.round(REST_MS * patience() / 1000)} s after everybody left`, { who: b.split('/')[0], thread: b.slice(b.indexOf('/') + 1), key: 'running' });
         const asked = this.world.model.requests, lines = this.world.lines;
         await this.readable();
         if (!busy.length && this.world.model.requests > asked + 3) this.say('rest', `the model is asked although nothing runs: ${this.world.model.requests - asked} requests`, { key: 'model' });

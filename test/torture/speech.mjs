@@ -22,7 +22,7 @@ export const HOW = {
     ask: 3, ask_late: 3, ask_twice: 1, change: 2, pings: 1, version_error: 2, unknown_id: 1, mute: 2,
 };
 // The same for MCP servers: questions, some of them late, and calls that stay open for others' questions to fall into.
-const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4 };
+const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4, deaf: 2 };
 // What one round likes.
 export const tables = (c) => ({ tools: swarm(c, TOOLS, ['pay', 'mail']), how: swarm(c, HOW, ['ok']), howMcp: swarm(c, HOW_MCP, ['ok']) });
 const NAMES = ['amount', 'Amount', 'AMOUNT', 'to', 'To', 'note'];

@@ -57,6 +57,7 @@ class Hostile {
         await pay();
         if (how === 'change') { const last = this.tools.at(-1); this.tools = [...TOOLS[this.name].slice(0, -1), { ...last, description: `changed ${++this.asked}` }]; say({ method: 'notifications/tools/list_changed' }); }
         if (how === 'pings') for (let i = 0; i < 1500; i++) say({ id: `p-${++this.asked}`, method: 'ping' });
+        if (how === 'deaf') this.deaf?.();
         if (how === 'flood_progress') for (let i = 0; i < 3000; i++) progress(i);
         if (how === 'slow') for (let i = 0; i < 6; i++) { await later(100); progress(i); }
         if (['error', 'refuse'].includes(how)) return answer({ ...text('no money'), isError: true });
@@ -119,6 +120,7 @@ function effect(line) {
 }
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const s = new Hostile(process.argv[2], effect), say = (m) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...m })}\n`);
+    s.deaf = () => { process.stdin.pause(); setTimeout(() => process.stdin.resume(), 5000); };
     const end = (how) => { if (how === 'die_during') process.stdout.write('{"jsonrpc":"2.0","id'); process.kill(process.pid, 'SIGKILL'); };
     createInterface({ input: process.stdin }).on('line', (line) => s.take(JSON.parse(line), say, end)).on('close', () => process.exit(0));
 }
