@@ -42,7 +42,6 @@ function anthropic(b) {
     if (b.thinking?.budget_tokens) must(b.thinking.budget_tokens < b.max_tokens, 'max_tokens is not above the thinking budget');
     b.messages.forEach((m, i) => {
         must(m.content.length, 'a message without content');
-        must(!i || b.messages[i - 1].role !== m.role, 'two messages of one role');
         const uses = i && b.messages[i - 1].role === 'assistant' ? b.messages[i - 1].content.filter((x) => x.type === 'tool_use').map((x) => x.id) : [];
         const results = m.content.filter((x) => x.type === 'tool_result').map((x) => x.tool_use_id);
         must(new Set(results).size === results.length, 'two results for one tool_use');

@@ -44,12 +44,17 @@ async function round(settings) {
     if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${JSON.stringify(r.options)}`);
     return r;
 }
-async function keep(r, v) {
-    const file = path.join(HERE, `found-${r.seed ?? 'replay'}-${v.rule}.json`);
-    const list = { rule: v.rule, key: v.key, text: v.text.slice(0, 300), options: r.options, ops: r.ops };
+// The operations that led to it, to be replayed: --replay FILE, and --replay FILE --reduce.
+function record(r, v) {
+    const file = path.join(HERE, `found-${r.seed}-${v.key.replace(/[^a-z0-9]+/gi, '-').slice(0, 50)}.json`);
+    const list = { key: v.key, text: v.text.slice(0, 300), options: r.options, ops: r.ops };
     fs.writeFileSync(file, JSON.stringify(list));
     console.log(`note: recorded in ${path.relative(process.cwd(), file)} (${r.ops.length} operations)`);
-    if (flag('no-reduce')) return;
+    return { file, list };
+}
+async function keep(r, v) {
+    const { file, list } = record(r, v);
+    if (keepGoing || flag('no-reduce')) return;
     const small = await reduce(list, Number(option('reduce-seconds', 90)));
     if (small) { fs.writeFileSync(file, JSON.stringify(small, null, 1)); console.log(`note: reduced to ${small.ops.length} operations; keep it in test/torture/kept/ when it is mended`); }
 }
@@ -71,7 +76,7 @@ async function seeds(list) {
         // Rounds of one seed: n, n.1, n.2 ... each a world of its own, so that one alone can be repeated.
         const base = list[Math.min(i, list.length - 1)], s = i < list.length ? base : base + 1000003 * (i - list.length + 1);
         const r = await round({ seed: s, seconds: Math.min(roundSeconds, Math.max(3, (end - Date.now()) / 1000 - 10)) });
-        if (r.found.length && !keepGoing) await keep(r, r.found[0]);
+        for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
     }
 }
 
