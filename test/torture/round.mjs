@@ -6,6 +6,7 @@ import { Judge } from './judge.mjs';
 import { OWNERS, World } from './world.mjs';
 
 const TABS = 3;                        // of each owner
+const OPS_MAX = 60;                    // of one actor: on a slow machine a round takes longer and is still the same round
 const OP_MS = 30000;                   // an operation that takes longer is left behind
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
@@ -60,15 +61,16 @@ export class Round {
         this.began = Date.now();
         const names = OWNERS.flatMap((who) => Array.from({ length: TABS }, (_, i) => `${who}.${i}`));
         const actors = this.actors = [...names, ...OWNERS.map((who) => `${who}.eye`), 'god'];
-        await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a))));
+        this.acting = names.length;
+        await Promise.all(actors.map((a) => (this.replayed ? this.replay(a) : this.act(a)).finally(() => { if (names.includes(a)) this.acting--; })));
     }
     now() { return Date.now() - this.began; }
     async act(name) {
-        const c = new Chance(this.seed, name), who = name.split('.')[0];
+        const c = new Chance(this.seed, name), who = name.split('.')[0], isTab = /\d$/.test(name);          // the others go on as long as a tab does
         let n = this.actors.indexOf(name);               // the same operation has the same number, however the actors interleave
-        while (!this.over && this.now() < this.seconds * 1000) {
+        for (let i = 0; i < OPS_MAX && !this.over && this.now() < this.seconds * 1000 && (isTab || this.acting > 0); i++) {
             await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
-            if (this.over || this.now() > this.seconds * 1000) return;
+            if (this.over || this.now() > this.seconds * 1000 || (!isTab && !this.acting)) return;
             const drawn = name === 'god' ? restart(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Round } from './round.mjs';
 import { reduce } from './reduce.mjs';
+import { patience } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url)), KEPT = path.join(HERE, 'kept');
 const flag = (name) => process.argv.includes(`--${name}`);
@@ -75,7 +76,7 @@ async function seeds(list) {
     for (let i = 0; Date.now() < end && (!sum.failed || keepGoing); i++) {
         // Rounds of one seed: n, n.1, n.2 ... each a world of its own, so that one alone can be repeated.
         const base = list[Math.min(i, list.length - 1)], s = i < list.length ? base : base + 1000003 * (i - list.length + 1);
-        const r = await round({ seed: s, seconds: Math.min(roundSeconds, Math.max(3, (end - Date.now()) / 1000 - 10)) });
+        const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(5, (end - Date.now()) / 1000 - 10)) });
         for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
     }
 }
