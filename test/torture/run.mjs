@@ -48,7 +48,7 @@ async function round(settings) {
 // The operations that led to it, to be replayed: --replay FILE, and --replay FILE --reduce.
 function record(r, v) {
     const file = path.join(HERE, `found-${r.seed}-${v.key.replace(/[^a-z0-9]+/gi, '-').slice(0, 50)}.json`);
-    const list = { key: v.key, text: v.text.slice(0, 300), options: r.options, ops: r.ops };
+    const list = { key: v.key, text: v.text.slice(0, 300), who: v.who, thread: v.thread, after: v.after, options: r.options, ops: r.ops };
     fs.writeFileSync(file, JSON.stringify(list));
     console.log(`note: recorded in ${path.relative(process.cwd(), file)} (${r.ops.length} operations)`);
     return { file, list };
