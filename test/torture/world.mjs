@@ -41,10 +41,16 @@ export const POLICY = {
 };
 export const policyOf = (line) => POLICY[line.server ? `${line.server}/${line.tool}` : line.tool];
 
+// Whatever happens to this process, nothing is left behind.
+const worlds = new Set();
+process.on('exit', () => { for (const w of worlds) { w.child?.kill('SIGKILL'); fs.rmSync(w.dir, { recursive: true, force: true }); } });
+for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
+
 export class World {
     // options: {hold, approver, runs, page} from the seed; see run.mjs.
     constructor(options, report) {
         Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [] });
+        worlds.add(this);
         this.db = path.join(this.dir, 'x.db');
         this.ledger = new Ledger(path.join(this.dir, 'ledger.jsonl'), (l) => this.onEffect?.(l));
         this.model = new Model(this);
@@ -96,6 +102,7 @@ export class World {
         this.model.close();
         this.tools.close();
         fs.rmSync(this.dir, { recursive: true, force: true });
+        worlds.delete(this);
     }
 
     // --- the process --------------------------------------------------------------------------------
