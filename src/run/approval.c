@@ -37,9 +37,13 @@ struct str approval_digest(struct arena *a, const struct call *c)
 static struct str question(struct arena *a, const struct tool *tool, const struct call *c)
 {
     struct buf b;
-    buf_init(&b, 4096);
+    buf_init(&b, 16 * 1024);
     intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
-    struct str s = b.err == ERR_NOMEM ? STR_NONE : arena_dup(a, buf_view(&b));      /* half a question asks something else */
+    if (b.err == ERR_FULL) {            /* half a question asks something else */
+        buf_clear(&b);
+        intent_ask(&b, c->tool, STR_NONE, c->args);
+    }
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     if (!s.ptr) a->failed = true;
     buf_done(&b);
     return s;

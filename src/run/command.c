@@ -230,6 +230,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     claim_request(t, c, f->run);
     enum err e = thread_add(t, f);
     thread_take_place(t);
+    t->revived = false;
     accepted(t, c, f->run, f->seq);
     return e;
 }
@@ -417,6 +418,13 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
     return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
 }
 
+/* Its server has not listed it yet since the start. The yes is saved; whether it still holds is looked at before the start. */
+static bool is_expected(const struct thread *t, const struct call *call)
+{
+    const struct registry *r = t->hub->setup.registry;
+    return !registry_find(r, call->tool) && registry_expects(r, call->tool);
+}
+
 static bool handle_decide(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
@@ -425,7 +433,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
     bool     holds = true;
-    if (c->confirmed && (*e = approval_holds(t, call, &holds))) return true;
+    if (c->confirmed && !is_expected(t, call) && (*e = approval_holds(t, call, &holds))) return true;
     if (!holds) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
             *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));

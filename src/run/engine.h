@@ -34,6 +34,8 @@ struct thread {
     bool               loading, loaded, exists;
     bool               stalled;            /* an append failed; tried again by the hub's timer */
     bool               fresh;              /* just read: what the last process left is not yet judged */
+    bool               revived;            /* its run was begun by another process */
+    bool               awaiting;           /* a tool that is not listed yet */
     bool               assumed;            /* taken as new without asking the store; only an append may confirm it */
     bool               placed;             /* has one of the places for runs: it may call the model */
     struct list        line;               /* linked while it waits for one */

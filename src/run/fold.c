@@ -7,6 +7,7 @@ void fold_init(struct fold *f)
     arena_init(&f->arena, 0);
     map_init(&f->by_call);
     map_init(&f->by_confirmation);
+    map_init(&f->by_provider);
 }
 
 void fold_done(struct fold *f)
@@ -16,6 +17,7 @@ void fold_done(struct fold *f)
     mem_free(f->runs);
     map_done(&f->by_call);
     map_done(&f->by_confirmation);
+    map_done(&f->by_provider);
     arena_done(&f->arena);
     *f = (struct fold){ 0 };
 }
@@ -137,6 +139,8 @@ static struct call *add_call(struct fold *f, struct run *r, const struct fact *a
                         .args = args, .client = p->client, .gate = p->gate, .problem = p->problem, .intent = p->intent,
                         .run = r, .step_seq = a->seq };
     distrust(c);
+    if (map_get(&f->by_provider, c->provider_id)) c->provider_id = STR_NONE;     /* said twice, it names neither: ours does */
+    else if (c->provider_id.len && map_put(&f->by_provider, c->provider_id, c) != OK) return NULL;
     if (map_put(&f->by_call, c->id, c) != OK) return NULL;
     f->calls[f->call_count++] = c;
     return c;

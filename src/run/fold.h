@@ -82,7 +82,7 @@ struct fold {
     struct run        **runs;  size_t run_count, run_cap;
     struct run         *run;         /* the newest, or NULL */
     bool                branched;    /* something was edited or tried again: not all facts count any more */
-    struct map          by_call, by_confirmation;   /* a long conversation is not searched for each of its facts */
+    struct map          by_call, by_confirmation, by_provider;   /* a long conversation is not searched for each of its facts */
 };
 
 void fold_init(struct fold *f);

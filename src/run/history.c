@@ -36,17 +36,19 @@ static void edit(struct branches *b, const struct fact *message)
         if (str_eq(b->versions[i].of, message->replaces)) b->versions[i].of = message->id;
 }
 
-/* A retry from the message keeps only the fact that began the old run. */
-static void retry(struct branches *b, struct str run)
+/* A retry keeps the fact that began the old run, and what that run did up to its last effect. */
+static void retry(struct branches *b, const struct fact *again)
 {
     const struct fact *question = NULL;
     for (size_t i = 0; i < b->n; i++) {
         const struct fact *x = b->v[i];
+        size_t             keep = i + 1;
         if (x->kind == FACT_MESSAGE) question = x;
-        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY) || !str_eq(x->run, run)) continue;
-        if (question && i + 1 < b->n) hide(b, question->id, question, i);
-        b->n = i;
-        b->v[b->n++] = x;
+        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY && x->kind != FACT_ACTION) || !str_eq(x->run, again->of)) continue;
+        while (keep < b->n && b->v[keep]->seq <= (uint64_t)again->keep) keep++;
+        if (question && keep < b->n) hide(b, question->id, question, keep > i + 1 ? keep : i);
+        b->n = keep;
+        b->v[i] = x;
         return;
     }
 }
@@ -57,7 +59,7 @@ static enum err walk(struct branches *b, const struct fold *f)
     for (size_t i = 0; i < f->count; i++) {
         const struct fact *x = f->facts[i];
         if (x->kind == FACT_MESSAGE && x->replaces.len) edit(b, x);
-        if (x->kind == FACT_RETRY && !x->from_end) retry(b, x->of);
+        if (x->kind == FACT_RETRY && !x->from_end) retry(b, x);
         b->v[b->n++] = x;
     }
     return b->err;
@@ -104,7 +106,11 @@ struct build {
     struct map                  refused;         /* runs */
     enum care                  *cares;           /* by fact; NULL: nothing was ever refused */
     enum care                   care;            /* of the fact being told */
+    struct effect              *effects;         /* that the visible facts do not show */
+    size_t                      effect_count;
 };
+
+struct effect { const struct call *call; const struct fact *told; };     /* with which message it is told */
 
 static bool was_refused(const struct fact *x)
 {
@@ -192,14 +198,64 @@ static void add_file(struct build *b, struct msg *m, const struct jv *v)
     m->count++;
 }
 
+/* The message that took its place: the first visible one after it; else the last, which is being answered anew. */
+static const struct fact *place_of(const struct call *c, const struct fact *const *v, size_t n)
+{
+    const struct fact *last = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (v[i]->seq == c->step_seq) return NULL;         /* it is visible itself */
+        if (v[i]->kind != FACT_MESSAGE) continue;
+        if (!last || last->seq < c->step_seq) last = v[i];
+    }
+    return last;
+}
+
+static enum err read_effects(struct build *b, const struct fact *const *v, size_t n)
+{
+    const struct fold *f = b->f;
+    if (!f->branched) return OK;
+    if (!(b->effects = arena_array(b->a, f->call_count + 1, sizeof *b->effects))) return ERR_NOMEM;
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct call *c = f->calls[i];
+        if (!call_took_effect(c) || b->names->idempotent(b->names->ctx, c->tool)) continue;
+        const struct fact *told = place_of(c, v, n);
+        if (told) b->effects[b->effect_count++] = (struct effect){ c, told };
+    }
+    return OK;
+}
+
+#define EFFECT_TEXT_MAX 500
+
+/* What a version that was replaced did stays done: without this the model would do it again. */
+static void add_effects(struct build *b, struct msg *m, const struct fact *x)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    for (size_t i = 0; i < b->effect_count; i++) {
+        const struct call *c = b->effects[i].call;
+        if (b->effects[i].told != x) continue;
+        if (!text.len) buf_lit(&text, "(A version of this conversation that was replaced has already run these tools. What they did stays done; do not do it again unless asked to:");
+        struct str said = c->finished ? c->finished->text : STR("still running");
+        buf_printf(&text, "\n" STR_FMT " " STR_FMT " -> %s: " STR_FMT, STR_ARG(c->tool), STR_ARG(str_cut(c->input, utf8_cut(c->input, EFFECT_TEXT_MAX))),
+                   c->finished ? word_name(c->finished->outcome) : "started", STR_ARG(str_cut(said, utf8_cut(said, EFFECT_TEXT_MAX))));
+    }
+    if (text.len) {
+        buf_chr(&text, ')');
+        m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = arena_dup(b->a, buf_view(&text)) };
+    }
+    if (text.err) b->a->failed = true;
+    buf_done(&text);
+}
+
 static enum err add_user(struct build *b, const struct fact *x)
 {
     struct jv *files = NULL;
     if (x->files.ptr && json_parse(b->a, x->files, &files, NULL) != OK) files = NULL;
-    struct msg *m = add_msg(b, MSG_USER, 2 + (files ? files->count : 0));
+    struct msg *m = add_msg(b, MSG_USER, 3 + (files ? files->count : 0));
     if (!m) return ERR_NOMEM;
     JV_EACH(v, files) add_file(b, m, v);
     if (x->text.len || !m->count) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
+    add_effects(b, m, x);
     if (b->care) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = STR("(This turn was refused as a whole; what of it was meant is not known. Its files are only named here.)") };
     b->count++;
     return OK;
@@ -291,6 +347,7 @@ enum err history_build(struct arena *a, const struct fold *f, struct str provide
     if (!(b.msgs = arena_array(a, n * 3 + 1, sizeof *b.msgs))) return ERR_NOMEM;
     map_init(&b.refused);
     e = read_refusals(&b);
+    if (!e) e = read_effects(&b, v, n);
     for (size_t i = 0; i < n && !e; i++) e = add_fact(&b, v[i]);
     map_done(&b.refused);
     if (e || a->failed) return e ? e : ERR_NOMEM;

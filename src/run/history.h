@@ -1,7 +1,8 @@
 /* history.h -- what the model is told: messages built from facts, and only from facts.
  *
  * An edited message hides what came from the old one on; a retry hides what the
- * old run said. Markers, approvals and verdicts are never part of it: the model
+ * old run said, from its last effect on (fact.keep). What hidden calls did stays done, so it is told in words with the
+ * message that took their place. Markers, approvals and verdicts are never part of it: the model
  * sees its call and one result. Every call has a result, because providers refuse
  * a turn where one is missing.
  *
@@ -15,8 +16,9 @@
 #include "model/model.h"
 #include "run/fold.h"
 
-struct history_names {       /* tool name -> wire name; the registry's business */
-    struct str (*wire)(void *ctx, struct str tool);
+struct history_names {       /* the registry's business */
+    struct str (*wire)(void *ctx, struct str tool);            /* what models may be told of a tool of this name */
+    bool       (*idempotent)(void *ctx, struct str tool);      /* running it again does no harm */
     void *ctx;
 };
 

@@ -23,6 +23,7 @@ static void on_expiry(struct loop_timer *t);
 static void on_retry(struct loop_timer *t);
 static void on_turn(struct loop_timer *t);
 static void on_pace(struct loop_timer *t);
+static void on_tools(void *ctx);
 static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
 
 struct hub *hub_new(const struct hub_setup *s)
@@ -39,6 +40,8 @@ struct hub *hub_new(const struct hub_setup *s)
     loop_timer_init(s->loop, &h->retry, on_retry);
     loop_timer_init(s->loop, &h->turn, on_turn);
     loop_timer_init(s->loop, &h->recover.pace, on_pace);
+    s->registry->changed = on_tools;
+    s->registry->changed_ctx = h;
     return h;
 }
 
@@ -55,6 +58,7 @@ static void pace_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct h
 void hub_free(struct hub *h)
 {
     struct thread *t;
+    h->setup.registry->changed = NULL;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
     arena_done(&h->recover.arena);
@@ -426,6 +430,16 @@ static void on_turn(struct loop_timer *timer)
         work_judge_on(t);
     }
     call_line(h);
+}
+
+/* A server listed its tools, or will not. Those that wait are only marked here: a pump may forget threads. */
+static void on_tools(void *ctx)
+{
+    struct hub    *h = ctx;
+    struct thread *t;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));)
+        if (t->awaiting) hub_wait_place(h, t);
+    hub_place_free(h);
 }
 
 static void check_drained(struct hub *h)

@@ -15,6 +15,7 @@
 
 static void on_append(struct store_append *a, enum err e);
 static void on_edit(struct store_edit *k, enum err e);
+static void begin_edit(struct thread *t);
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
 
 /* --- life ------------------------------------------------------------------------ */
@@ -188,14 +189,44 @@ static void refuse_all(struct thread *t, struct list *waiting, int status, const
     }
 }
 
-static void drop_expiries(struct thread *t)
+static void drop_inside(struct thread *t, bool all)
 {
     LIST_EACH(n, &t->queue) {
         struct command *c = LIST_ITEM(n, struct command, node);
-        if (c->kind != CMD_EXPIRE) continue;
+        if (c->kind != CMD_EXPIRE && !all) continue;
         list_remove(n);
-        command_free(c);
+        c->answer = (struct answer){ .status = 503, .code = "store_unavailable" };
+        if (c->done) c->done(c, &c->answer);
     }
+}
+
+/* Its log cannot be read. What is damaged stays so: it is told once to each who asks, and can only be deleted. Anything
+ * else may pass: whoever asks next has it read again. */
+static void unreadable(struct thread *t, enum err e)
+{
+    bool            damaged = e == ERR_DAMAGED;
+    struct command *remove = NULL;
+    log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
+    fold_done(&t->fold);
+    fold_init(&t->fold);
+    t->busy = true;
+    LIST_EACH(n, &t->queue) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (!damaged || c->kind != CMD_DELETE || remove) continue;
+        list_remove(n);
+        remove = c;
+    }
+    if (damaged) refuse_all(t, &t->queue, 409, "damaged", "This conversation is damaged on the server's disk: what is there is not what was saved, so none of it is shown. "
+                                                          "Delete it, or have it brought back from a backup.");
+    else refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+    drop_inside(t, damaged);
+    t->busy = false;
+    if (remove) {
+        command_answer(t, remove, 200, NULL, NULL);
+        t->editor = remove;
+        begin_edit(t);
+    } else if (thread_idle(t)) hub_idle(t->hub, t);
+    else if (!damaged) hub_stalled(t->hub, t);
 }
 
 void thread_drain(struct thread *t)
@@ -213,27 +244,13 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         e = load_fact(t, &facts[i]);
         arena_reset(&t->batch);
     }
-    if (e && e != ERR_NOT_FOUND) {
-        bool damaged = e == ERR_DAMAGED;
-        log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
-        fold_done(&t->fold);
-        fold_init(&t->fold);
-        t->busy = true;
-        if (damaged) {
-            refuse_all(t, &t->queue, 409, "damaged", "This conversation is damaged on the server's disk: what is there is not what was saved, so none of it is shown. "
-                                                     "Delete it, or have it brought back from a backup.");
-            drop_expiries(t);                            /* trying again will not help */
-        } else refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
-        t->busy = false;
-        if (thread_idle(t)) hub_idle(t->hub, t);         /* whoever asks next has it read again */
-        else if (!damaged) hub_stalled(t->hub, t);
-        return;
-    }
+    if (e && e != ERR_NOT_FOUND) { unreadable(t, e); return; }
     fault_hit("thread.loaded");
     if (e == OK) retitle(t, r->title);
     t->committed = t->fold.count;
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;
+    t->revived |= t->fresh && run_live(t->fold.run);
     work_adopt_jobs(t);
     thread_wake(t);
     thread_pump(t);
@@ -471,13 +488,25 @@ static void leave_place(struct thread *t)
     hub_place_free(t->hub);
 }
 
+/* Right after a start an MCP server may not have listed its tools yet: what the last process left behind must not be
+ * judged without them, nor the model be shown a part of them. The registry says when there is more to know. */
+static bool awaits_tools(struct thread *t, const struct next *n)
+{
+    const struct registry *r = t->hub->setup.registry;
+    bool                   about_call = n->kind == NEXT_ASK || n->kind == NEXT_START || n->kind == NEXT_CONTINUE || n->kind == NEXT_RERUN
+                                     || (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
+    if (t->fold.run && t->fold.run->stopping) return false;
+    if (n->kind == NEXT_MODEL) return t->revived && !registry_settled(r);
+    return about_call && !n->call->client && !registry_find(r, n->call->tool) && registry_expects(r, n->call->tool);
+}
+
 /* Adds the facts that follow from the state; true while there may be more. While the server drains nothing is begun any
  * more: what was said is saved, and the next process begins it. */
 static bool decide_once(struct thread *t, enum err *e)
 {
     struct next n = fold_decide(&t->fold, may_rerun, t);
     bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN || n.kind == NEXT_MODEL;
-    if (begins && t->hub->draining) return false;
+    if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
     switch (n.kind) {
     case NEXT_NOTHING: return false;
     case NEXT_ASK: *e = add_asked(t, n.call); return true;
@@ -554,7 +583,6 @@ static void put_all_back(struct thread *t)
 }
 
 static void fail_batch(struct thread *t, enum err e);
-static void begin_edit(struct thread *t);
 
 /* Commands in, facts that follow, until something must be committed or nothing is left. */
 static enum err gather(struct thread *t)
@@ -662,6 +690,8 @@ static const char *sentence(enum err e)
     switch (e) {
     case ERR_FULL: return "The disk is full, so nothing new can be saved. Nothing was lost; try again when there is room.";
     case ERR_BUSY: return "The store is locked by another program. Nothing was lost; try again in a moment.";
+    case ERR_UNSURE: return "The disk failed while this was being saved: it may have been saved or not. Send the same request again, with the same request id, to find out.";
+    case ERR_GONE: return "The store's files were removed or replaced while the server ran, so nothing can be saved; the operator must put them back.";
     case ERR_NOMEM: return "The server is out of memory at the moment. Nothing was lost; try again in a moment.";
     default: return "The store cannot be written at the moment. Nothing was lost; try again in a moment.";
     }

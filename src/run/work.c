@@ -276,10 +276,20 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
     fail_step(of_sink(s), e->code, e->message, e->retryable);
 }
 
+struct names { const struct registry *registry; struct arena *a; };
+
+/* Also of a tool that is gone, or that a model made up. */
 static struct str wire_name(void *ctx, struct str tool)
 {
-    struct tool *x = registry_find(ctx, tool);
-    return x ? x->wire_name : tool;
+    struct names *n = ctx;
+    char          text[TOOL_WIRE_MAX];
+    return arena_dup(n->a, registry_wire(n->registry, tool, text));
+}
+
+static bool is_idempotent(void *ctx, struct str tool)
+{
+    const struct tool *x = registry_find(((struct names *)ctx)->registry, tool);
+    return x && x->idempotent;
 }
 
 static enum err list_tools(struct thread *t, struct arena *a, struct model_request *q)
@@ -302,7 +312,8 @@ static enum err build_request(struct thread *t, struct arena *a, struct model_re
 {
     const struct hub_setup *s = &t->hub->setup;
     const struct hub_page  *page = t->page;
-    struct history_names    names = { wire_name, s->registry };
+    struct names            ctx = { s->registry, a };
+    struct history_names    names = { wire_name, is_idempotent, &ctx };
     struct msg             *msgs;
     enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs, &q->msg_count);
     if (e) return e;

@@ -73,7 +73,7 @@ static void why_it_ended(struct exec_job *x, int status, struct buf *text)
 /* It said neither a result nor an error. */
 static enum tool_outcome without_end(struct exec_job *x, int status, struct buf *text)
 {
-    if (x->reason == CANCELLED) return policy_stopped(x->job->tool, status != CHILD_NOT_STARTED, text);
+    if (x->reason == CANCELLED) return policy_stopped(status != CHILD_NOT_STARTED, text);
     if (status == CHILD_NOT_STARTED) {
         buf_lit(text, "It could not be started.");
         return TOOL_FAILED;

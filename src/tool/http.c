@@ -108,7 +108,7 @@ static void not_known(struct buf *text) { buf_lit(text, " Whether it had an effe
 
 static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf *text)
 {
-    if (x->cancelled) return policy_stopped(x->job->tool, x->check.sent, text);
+    if (x->cancelled) return policy_stopped(x->check.sent, text);
     if (x->check.refused) {
         buf_printf(text, STR_FMT " is a private address, and this tool may not connect to it.", STR_ARG(x->tool->host));
         return TOOL_FAILED;

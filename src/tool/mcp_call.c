@@ -586,7 +586,7 @@ static void cancel(struct tool_job *job)
     c->q = NULL;
     buf_clear(&c->said.text);
     c->said.has_value = false;
-    end(c, policy_stopped(job->tool, begun, &c->said.text));
+    end(c, policy_stopped(begun, &c->said.text));
 }
 
 void mcp_calls_done(struct mcp *m)

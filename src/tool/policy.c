@@ -230,18 +230,9 @@ bool policy_asks(const struct tool *t, const struct jv *args, struct budget *tur
     return asks;
 }
 
-enum tool_outcome policy_stopped(const struct tool *t, bool begun, struct buf *text)
+enum tool_outcome policy_stopped(bool begun, struct buf *text)
 {
-    bool harmless = t->confirm == CONFIRM_NEVER && !str_is(t->risk, "high");
-
-    if (!begun) {
-        buf_lit(text, "It was cancelled before it began.");
-        return TOOL_CANCELLED;
-    }
-    if (harmless || t->idempotent) {
-        buf_lit(text, "It was cancelled after it had begun; it may have had an effect.");
-        return TOOL_CANCELLED;
-    }
-    buf_lit(text, "It was stopped after it had begun. Whether it had an effect is not known.");
-    return TOOL_UNKNOWN;
+    if (begun) buf_lit(text, "It was stopped after it had begun. Whether it had an effect is not known.");
+    else buf_lit(text, "It was cancelled before it began.");
+    return begun ? TOOL_UNKNOWN : TOOL_CANCELLED;
 }

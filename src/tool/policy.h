@@ -21,9 +21,7 @@ MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const 
 bool policy_asks(const struct tool *t, const struct jv *args, struct budget *turn);
 
 /* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence for the model.
- * Once begun it is TOOL_UNKNOWN, and a person settles it, when it is a tool that asks (always or at times) or whose
- * risk is high. TOOL_CANCELLED before that, of a tool that nobody minds (a search: else every stopped one would wait to
- * be settled), and of an idempotent one. */
-enum tool_outcome policy_stopped(const struct tool *t, bool begun, struct buf *text);
+ * Once begun it is TOOL_UNKNOWN, and a person settles it (not of an idempotent tool: run/ sees to that). */
+enum tool_outcome policy_stopped(bool begun, struct buf *text);
 
 #endif

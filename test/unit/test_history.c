@@ -20,11 +20,13 @@ static void render_part(struct buf *b, const struct msg_part *p)
     if (p->opaque.ptr) buf_printf(b, "+" STR_FMT, STR_ARG(p->opaque));
 }
 
+static bool is_search(void *ctx, struct str tool) { (void)ctx; return str_is(tool, "search"); }
+
 /* "user 'hello'; assistant 'hi';" */
 static struct str told_to(struct arena *a, struct tale *t, const char *provider, size_t text_max)
 {
     static const char *const ROLES[] = { [MSG_USER] = "user", [MSG_ASSISTANT] = "assistant", [MSG_TOOLS] = "tools" };
-    struct history_names     names = { same_name, NULL };
+    struct history_names     names = { same_name, is_search, NULL };
     struct msg              *msgs;
     size_t                   count;
     struct buf               b;
@@ -155,6 +157,38 @@ TEST(a_retry_hides_the_old_answer_and_one_from_the_end_keeps_it)
     tale_done(&t);
 }
 
+TEST(a_retry_keeps_what_was_done_and_makes_only_the_words_anew)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "pay");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    tale_step(&t, "run_1", "end", 1, words("Old words."));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_2"), .of = STR("run_1"), .keep = 4 });
+    TELLS(&t, "demo", 1000, "user 'pay'; assistant p-1=pay{}; tools p-1:'paid';");
+    tale_done(&t);
+}
+
+TEST(what_a_replaced_version_did_is_told_with_the_message_that_took_its_place)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "pay");
+    tale_step(&t, "run_1", "calls", 2, call("call-1", "pay", "{\"amount\":50}", GATE_FREE), call("call-2", "search", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_started(&t, "call-2");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    tale_finished(&t, "call-2", WORD_DONE, "found");
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_2"), .id = STR("m_2"), .replaces = STR("m_1"), .text = STR("pay, please") });
+    TELLS(&t, "demo", 1000, "user 'pay, please' '(A version of this conversation that was replaced has already run these tools. What they did stays done; "
+                            "do not do it again unless asked to:\npay {\"amount\":50} -> done: paid)';");
+    tale_done(&t);
+}
+
 TEST(a_step_cut_by_an_error_is_not_told_one_that_was_stopped_is)
 {
     struct tale t;
@@ -279,7 +313,7 @@ TEST(after_several_refusals_in_a_row_all_that_came_before_is_told_plainly_then_i
         struct arena         a;
         struct msg          *msgs;
         size_t               count;
-        struct history_names names = { same_name, NULL };
+        struct history_names names = { same_name, is_search, NULL };
         arena_init(&a, 0);
         REQUIRE(history_build(&a, tale_fold(&t), STR("demo"), 1000, &names, &msgs, &count) == OK);
         CHECK((msgs[0].parts[0].text.len > 0) == (i == 2));      /* the picture */

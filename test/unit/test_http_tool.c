@@ -325,7 +325,7 @@ TEST(an_http_tool_can_be_cancelled)
     toolrun_turn(T, 50);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 2000);
-    CHECK(r.outcome == TOOL_CANCELLED && r.ms < 1000);
+    CHECK(r.outcome == TOOL_UNKNOWN && r.ms < 1000);
     ran_done(&r);
     buf_done(&why);
     end();
@@ -345,7 +345,7 @@ static void stopped_gives(struct tool *t, bool sent, enum tool_outcome outcome, 
     ran_done(&r);
 }
 
-TEST(a_request_that_was_sent_and_stopped_is_unknown_unless_it_is_harmless)
+TEST(a_request_that_was_sent_and_stopped_is_unknown_whatever_its_policy)
 {
     struct buf   why;
     char         json[200];
@@ -360,11 +360,11 @@ TEST(a_request_that_was_sent_and_stopped_is_unknown_unless_it_is_harmless)
     stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
     stopped_gives(t, false, TOOL_CANCELLED, "It was cancelled before it began.");
     t->confirm = CONFIRM_NEVER;
-    stopped_gives(t, true, TOOL_CANCELLED, "It was cancelled after it had begun; it may have had an effect.");
+    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
     t->risk = STR("high");
     stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
     t->idempotent = true;
-    stopped_gives(t, true, TOOL_CANCELLED, "It was cancelled after it had begun; it may have had an effect.");
+    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
     buf_done(&why);
     end();
 }

@@ -253,6 +253,75 @@ TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
     stage_down(&s);
 }
 
+/* A server whose tools are listed some time after the start. */
+static void later(struct stage *s, struct registry_source *source)
+{
+    registry_remove(&s->registry, registry_find(&s->registry, STR("pay")));
+    registry_expect(&s->registry, source, STR("pa"), clock_mono_ms() + 60000);
+    stage_restart(s);
+    hub_recover(s->hub);
+}
+
+TEST(a_yes_for_a_tool_that_is_not_listed_yet_is_kept_until_it_is)
+{
+    struct stage           s;
+    struct registry_source source = { 0 };
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct str gate = arena_dup(&s.arena, gate_of(&s));
+    later(&s, &source);
+    CHECK(decides(&s, gate, true).status == 200);
+    CHECK(s.begun == 0);
+    stage_tool(&s, "pay", TOOL_SERVER, CONFIRM_ALWAYS);
+    registry_settle(&s.registry, &source);
+    registry_tell(&s.registry);
+    UNTIL(s.begun == 1);
+    finish_all(&s);
+    stage_down(&s);
+}
+
+TEST(a_yes_for_a_tool_that_is_never_listed_again_runs_nothing_and_says_so)
+{
+    struct stage           s;
+    struct registry_source source = { 0 };
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct str gate = arena_dup(&s.arena, gate_of(&s));
+    later(&s, &source);
+    CHECK(decides(&s, gate, true).status == 200);
+    registry_settle(&s.registry, &source);
+    registry_tell(&s.registry);
+    UNTIL(s.speaking);
+    CHECK(s.begun == 0);
+    CHECK_STR(story(&s), "message step:calls asked decided:approved finished:failed");
+    stage_down(&s);
+}
+
+TEST(a_run_that_was_cut_by_a_restart_is_not_shown_half_of_the_tools)
+{
+    struct stage           s;
+    struct registry_source source = { 0 };
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    later(&s, &source);
+    CHECK(does(&s, CMD_FOLLOW).status == 200);
+    UNTIL(the_thread(&s)->awaiting);
+    CHECK(s.asked == 1);
+    registry_settle(&s.registry, &source);
+    registry_tell(&s.registry);
+    UNTIL(s.speaking && s.asked == 2);
+    stage_down(&s);
+}
+
 /* --- stopped, superseded, held ---------------------------------------------------------------------- */
 
 TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_leaves_it_unknown)
