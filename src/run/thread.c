@@ -800,11 +800,11 @@ static void on_edit(struct store_edit *k, enum err e)
     t->editor = NULL;
     t->inflight = false;
     t->busy = true;
+    detach_answer(c);                   /* it may name the run that it stopped */
     if (e == ERR_NOT_FOUND) command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
     else if (e) command_answer(t, c, 503, "store_unavailable", "The store cannot be written at the moment. Nothing was changed; try again in a moment.");
     else if (c->kind == CMD_DELETE) wipe(t);
     else retitle(t, c->text);
-    detach_answer(c);
     if (c->done) c->done(c, &c->answer);
     t->busy = false;
     thread_pump(t);

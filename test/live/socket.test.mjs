@@ -36,9 +36,10 @@ test('hello of a waiting thread brings the buttons back', async (t) => {
 
 test('messages flat and nested, with - and _, with text and with a history', async (t) => {
     const server = await t.serve();
+    let chats = 0;
     for (const say of [(l) => l.send('message', { text: PAY }), (l) => l.send('message', { text: PAY }, true),
         (l) => l.send('message', { messages: [{ role: 'user', content: [{ type: 'text', text: PAY }] }] }, true),
-        (l) => l.send('message', { id: 'some-other-chat', trigger: 'submit-message', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: PAY }] }] })]) {
+        (l) => l.send('message', { id: `some-other-chat-${chats++}`, trigger: 'submit-message', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: PAY }] }] })]) {
         for (const answer of [(l, id) => l.send('tool_result', { toolCallId: id, result: { confirmed: true } }), (l, id) => l.send('tool-result', { toolCallId: id, result: { confirmed: true } }, true),
             (l, id) => l.send('approval', { id, confirmed: true }), (l, id) => l.send('approval', { id, approved: true }, true)]) {
             const l = await Live.open(t, server);

@@ -267,12 +267,13 @@ test('an endpoint that got the request and does not answer is an unknown outcome
     check(/did not answer within 1 s.*not known/.test(outcome(s).output), outcome(s).output);
 });
 
-for (const [what, more, status] of [['that asks', { confirm: 'always' }, 'unknown'], ['that nobody minds', { confirm: 'never' }, undefined]])
+for (const [what, more, status] of [['that asks', { confirm: 'always' }, 'unknown'], ['that nobody minds', { confirm: 'never' }, 'unknown'],
+    ['that may be asked twice', { confirm: 'never', idempotent: true }, undefined]])
     test(`stop after an endpoint ${what} has the request: ${status ? 'unknown, and it waits to be settled' : 'cancelled'}`, async (t) => {
         const { seen, tool } = await shop(t);
         const server = await serveTools(t, { tools: { quote: tool(more) } }, { env: { SHOP_KEY: 'x' } });
         const s = await server.say(call('quote', { hang: true }));
-        if (status) {
+        if (more.confirm === 'always') {
             await s.read();
             same((await decide(server, s.payload.awaiting[0], true)).status, 200);
         }
