@@ -2,7 +2,7 @@
  *
  * The body is kept until the end for JSON and text, and read as it comes for
  * events. The result is told in one place, on_done, from the transfer's code,
- * the status and what was said; docs/outcomes-http-mcp.md is its table.
+ * the status and what was said; docs/outcomes.md is its table.
  */
 #include "tool/http.h"
 

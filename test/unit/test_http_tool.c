@@ -199,7 +199,7 @@ TEST(an_http_tool_understands_json_text_and_events)
     end();
 }
 
-/* --- what becomes of a call: a test per row of docs/outcomes-http-mcp.md ------------------------ */
+/* --- what becomes of a call: a test per row of docs/outcomes.md ------------------------ */
 
 static void gives(const char *path, enum tool_outcome outcome, const char *words)
 {

@@ -618,7 +618,7 @@ TEST(a_cancelled_call_answers_its_open_question)
     end();
 }
 
-/* --- what becomes of a call: a test per row of docs/outcomes-http-mcp.md --------------------- */
+/* --- what becomes of a call: a test per row of docs/outcomes.md --------------------- */
 
 static void row(const char *mode, enum tool_outcome outcome, const char *text)
 {
