@@ -353,6 +353,7 @@ void work_hang_up(struct thread *t)
 {
     if (t->model) t->model_of->ops->cancel(t->model);
     t->model = NULL;
+    t->over = false;                 /* whoever hangs up takes what there is: nobody waits for the judge any more */
 }
 
 enum err work_step_fact(struct thread *t, const char *stop)
