@@ -140,14 +140,20 @@ bool request_action(struct command *c, struct str body, struct refusal *why)
     return request_object(c, body, false, &v, why) && common(c, v, why) && fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why);
 }
 
-/* A client that names its conversation so goes on by itself after it stopped reading. */
+/* A client that names its conversation in its own way stops by leaving and goes on with the next message: a refusal would
+ * be the last thing its person hears. */
+static void may_interrupt(struct command *c)
+{
+    if (c->when_busy == BUSY_REFUSE) c->when_busy = BUSY_INTERRUPT;
+}
+
 static bool chat_conversation(struct command *c, const struct jv *v, struct refusal *why)
 {
     struct str id = STR_NONE;
     if (!jv_get(v, "conversation_id")) return true;
     if (!request_text(c, v, "conversation_id", 128, &id, why)) return false;
     if (!c->log.thread.ptr && id.len) c->log.thread = id;
-    if (c->when_busy == BUSY_REFUSE) c->when_busy = BUSY_INTERRUPT;
+    may_interrupt(c);
     return true;
 }
 
@@ -160,6 +166,7 @@ static bool chat_session(struct command *c, const struct jv *v, struct refusal *
     if (!id_valid(id, 128)) return refuse(why, 422, "bad_id", "\"sessionId\" may have letters, digits, - and _, and at most 128 of them.");
     c->log.thread = id;
     c->create = true;
+    may_interrupt(c);
     return true;
 }
 

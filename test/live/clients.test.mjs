@@ -400,6 +400,15 @@ test('vana: the session is the conversation; a guest has a new one each time', a
     check((await guest.say('hello')).thread !== (await guest.say('hello')).thread, 'nothing names it');
 });
 
+// Its Stop only closes the connection; the answer goes on being written.
+test('vana: after a stop the next message is answered', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 50 } } }), c = new Vana(server, SESSION);
+    const s = await server.open('POST', '/functions/v1/chat', { sessionId: SESSION, messages: [{ role: 'user', content: 'Tell me a long story' }] });
+    await s.must((e) => e.data.choices);
+    await s.close();
+    check((await c.say('hello')).text.length > 0, 'words');
+});
+
 test('vana: an artifact comes with flat members, after its intent and before its result', async (t) => {
     const server = await t.serve(), c = new Vana(server, SESSION);
     const s = await c.say('Build me a todo app');
