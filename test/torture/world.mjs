@@ -37,7 +37,7 @@ export const POLICY = {
     pay: { confirm: 'above100' }, wire_money: { confirm: 'always', high: true }, mail: { confirm: 'never' }, note: { confirm: 'never', low: true }, tick: { confirm: 'never', idempotent: true },
     loose: { confirm: 'always' }, '2fast': { confirm: 'always' }, either: { confirm: 'always' },
     'bank/pay': { confirm: 'always' }, 'bank/ask': { confirm: 'never' }, 'bank/look': { confirm: 'never' }, 'shop/buy': { confirm: 'always' }, 'shop/ask': { confirm: 'never' }, 'shop/shaped': { confirm: 'never' }, 'bank/wide': { confirm: 'never' }, 'fair/buy': { confirm: 'always' }, 'fair/ask': { confirm: 'never' },
-    'a/b__pay': { confirm: 'never' }, 'a__b/pay': { confirm: 'always' },
+    'a/b__pay': { confirm: 'always' },
 };
 export const policyOf = (line) => POLICY[line.server ? `${line.server}/${line.tool}` : line.tool];
 
