@@ -7,12 +7,12 @@ import { at, few, swarm } from './chance.mjs';
 import { Deaf, Socket, events, send } from './client.mjs';
 import { canonical } from './ledger.mjs';
 import * as speech from './speech.mjs';
-import { OWNERS, memory } from './world.mjs';
+import { ANSWERS, OWNERS, memory } from './world.mjs';
 
 const THREADS = 4;                    // of each owner that have a name from the beginning
 const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
-const DEAF_MAX = 192 * 1024, DEAF_ROOM = 50 * 1048576;         // what a reader that takes nothing may cost (64 KiB, with the sanitizer's share), and what others do meanwhile
+const DEAF_MAX = 96 * 1024, DEAF_ROOM = 64 * 1048576;          // what a reader that takes nothing may cost beside limits.answers, and what others and the sanitizer's quarantine do meanwhile
 const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
     ['application/zip', 'data:application/zip;base64,UEsDBA=='], ['image/png', 'blob:http://x/1'], ['image/png', 'data:image/png;base64,%%%'], ['text/plain', 'data:text/plain,hello'], ['image/jpeg', 'https://example.org/a.jpg'], ['', 'x']];
@@ -173,6 +173,7 @@ export class Actor {
     async regenerate(op) {
         const { scene, who, world } = this, thread = scene.thread(who, op.thread), said = scene.said.get(`${who}/${thread}`) ?? [];
         const old = said.at(-1);
+        for (const m of op.which === null ? said.slice(-1) : said) scene.edited.add(`${who}/${thread}/${m.id}`);       // another run answers it from now on
         if (old) world.model.script(old.n, op.repeat ? world.model.heard(old.n) : op.script);
         const body = { id: thread, messages: old ? [{ id: old.id, role: 'user', parts: [{ type: 'text', text: 'again' }] }] : [], trigger: 'regenerate-message' };
         if (op.which !== null) {
@@ -449,7 +450,7 @@ export class Actor {
         const { child } = this.world, before = memory(child.pid), all = Array.from({ length: op.count }, () => new Deaf(this.world, this.who, `/v1/threads/${thread}`));
         let held = 0;
         for (const end = Date.now() + op.stay; Date.now() < end; held = Math.max(held, memory(child.pid) - before)) await new Promise((yes) => setTimeout(yes, 100));
-        if (child === this.world.child && before && held > op.count * DEAF_MAX + DEAF_ROOM) this.world.violation('memory', `${op.count} readers that take nothing hold ${Math.round(held / 1048576)} MiB`, { n: op.n, who: this.who, thread, key: 'readers' });
+        if (child === this.world.child && before && held > ANSWERS + op.count * DEAF_MAX + DEAF_ROOM) this.world.violation('memory', `${op.count} readers that take nothing hold ${Math.round(held / 1048576)} MiB`, { n: op.n, who: this.who, thread, key: 'readers' });
         for (const d of all) d.drop();
         return { status: 'left', thread };
     }

@@ -142,14 +142,14 @@ export class Judge {
         for (const c of this.calls.values()) if (c.yes && !c.started && !c.outcome && !this.scene.gone(c.owner, c.thread, 0)) this.say('rest', `a yes to ${c.tool} came to nothing: ${c.id}`, { who: c.owner, thread: c.thread, key: 'yes' });
     }
 
-    // The ledger against the log.
+    // The ledger against the log; of a thread that was removed since, the log is as it was last seen.
     effects(calls) {
         const { ledger } = this.world;
         for (const l of ledger.lines) {
             const c = this.calls.get(l.call);
             if (!l.call || !c) continue;
             const at = { who: c.owner, thread: c.thread, call: c.id };
-            if (guarded(policyOf(l), l.args) && !c.yes) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
+            if (guarded(policyOf(l), l.args) && !c.yes && calls.has(l.call)) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
             if (guarded(policyOf(l), l.args) && !this.yes(l.call, c.owner)) this.say('guard', `${l.tool} ran although nobody who may said yes: ${l.call}`, { ...at, key: 'nobody who may' });
             this.outcome(l, c, at);
         }

@@ -18,6 +18,7 @@ const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer fr
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
 const RSS_MAX = 400 * 1048576;              // at any time, sanitizers included
+export const ANSWERS = 16 * 1048576;          // limits.answers: long answers that wait for slow readers, all together
 export const TOOL_SECONDS = 4;
 
 export const PEOPLE = { ada: ['user'], bob: ['user'], cyd: ['user'], max: ['user', 'approver'], root: ['admin'] };
@@ -71,7 +72,7 @@ export class World {
             actions: { transfer: { tool: 'pay' }, wire: { tool: 'wire_money' }, draw: { tool: 'paint' } },
             approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400 },
             auth: { keys: Object.entries(PEOPLE).map(([principal, roles]) => ({ sha256: sha(keyOf(principal)), principal, roles })) },
-            limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, ...(o.allRuns && { runs: o.allRuns }) },
+            limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, answers: ANSWERS, ...(o.allRuns && { runs: o.allRuns }) },
             tools: {
                 pay: t('Pays.', { confirm: ABOVE_100, exec: exec('pay'), ask: 'Pay {amount} to {to}?', risk: 'high' }),
                 note: t('Notes.', { confirm: 'never', risk: 'low', exec: exec('note') }),
