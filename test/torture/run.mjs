@@ -1,7 +1,7 @@
 // run.mjs -- make torture S=60 SEED=n: random but valid-looking behaviour from all sides against the real server, and a judge.
 //
 //   node test/torture/run.mjs [--seconds 60] [--seed N] [--keep-going] [--no-reduce] [--round 15]
-//                             [--only guard,once] [--not provider] [--brief]
+//                             [--only guard,once] [--not provider] [--brief] [--worlds 4]
 //   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
 //
 // Without --seed: the kept lists, then seed 1, then one by chance (printed). Last line: N passed, N failed.
@@ -13,11 +13,12 @@ import { reduce } from './reduce.mjs';
 import { patience } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url)), KEPT = path.join(HERE, 'kept');
+const WORLDS = 4;              // at once, on two cores
+const JUDGE_S = 15;            // the judgement after a round
 const flag = (name) => process.argv.includes(`--${name}`);
 const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
 const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
 const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set();
-const began = Date.now();
 const only = option('only')?.split(','), not = option('not')?.split(',') ?? [];
 const wanted = (rule, key) => (!only || only.some((w) => key.startsWith(w))) && !not.some((w) => key.startsWith(w));
 process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
@@ -42,7 +43,7 @@ async function round(settings) {
     const r = await new Round({ keepGoing, seen, wanted, ...settings }).run();
     count(r);
     for (const v of r.found) tell(r, v);
-    if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${JSON.stringify(r.options)}`);
+    if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}`);
     return r;
 }
 // The operations that led to it, to be replayed: --replay FILE, and --replay FILE --reduce.
@@ -60,7 +61,10 @@ async function keep(r, v) {
     if (small) { fs.writeFileSync(file, JSON.stringify(small, null, 1)); console.log(`note: reduced to ${small.ops.length} operations; keep it in test/torture/kept/ when it is mended`); }
 }
 
-// Recorded lists, a few worlds at once. A list stands for what its name says, so each is judged on its own.
+// A world mostly waits: a few of them at once.
+const atOnce = (worker) => Promise.all(Array.from({ length: Number(option('worlds', WORLDS)) }, worker));
+
+// Recorded lists. A list stands for what its name says, so each is judged on its own.
 async function replays(files) {
     const todo = files.flatMap((f) => Array.from({ length: Number(option('times', 1)) }, () => f));
     const worker = async () => {
@@ -69,16 +73,19 @@ async function replays(files) {
             await round({ options: list.options, ops: list.ops, name: path.basename(f, '.json'), seen: new Set() });
         }
     };
-    await Promise.all([worker(), worker(), worker()]);
+    await atOnce(worker);
 }
 async function seeds(list) {
-    const end = Math.max(began + seconds * 1000, Date.now() + seconds * 500);            // the kept lists take from this time, but not all of it
-    for (let i = 0; Date.now() < end && (!sum.failed || keepGoing); i++) {
-        // Rounds of one seed: n, n.1, n.2 ... each a world of its own, so that one alone can be repeated.
-        const base = list[Math.min(i, list.length - 1)], s = i < list.length ? base : base + 1000003 * (i - list.length + 1);
-        const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(5, (end - Date.now()) / 1000 - 10)) });
-        for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
-    }
+    const end = Date.now() + seconds * 1000;
+    let i = 0;
+    await atOnce(async () => {
+        while (Date.now() < end && (!sum.failed || keepGoing)) {
+            // Rounds of one seed: n, n + 1000003 ... each a world of its own, so that one alone can be repeated.
+            const k = i++, s = list[Math.min(k, list.length - 1)] + 1000003 * Math.max(0, k - list.length + 1);
+            const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(5, (end - Date.now()) / 1000 - JUDGE_S)) });
+            for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
+        }
+    });
 }
 
 const replay = option('replay');
