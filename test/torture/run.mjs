@@ -14,7 +14,7 @@ import { patience } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url)), KEPT = path.join(HERE, 'kept');
 const WORLDS = 4;              // at once, on two cores
-const JUDGE_S = 15;            // the judgement after a round
+const ROUND_MIN_S = 5, JUDGE_S = 15;          // the shortest round, and the judgement after it
 const flag = (name) => process.argv.includes(`--${name}`);
 const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
 const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
@@ -79,10 +79,10 @@ async function seeds(list) {
     const end = Date.now() + seconds * 1000;
     let i = 0;
     await atOnce(async () => {
-        while (Date.now() < end && (!sum.failed || keepGoing)) {
+        for (let left = seconds; left > 0 && (!sum.failed || keepGoing); left = (end - Date.now()) / 1000 - ROUND_MIN_S - JUDGE_S) {
             // Rounds of one seed: n, n + 1000003 ... each a world of its own, so that one alone can be repeated.
             const k = i++, s = list[Math.min(k, list.length - 1)] + 1000003 * Math.max(0, k - list.length + 1);
-            const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(5, (end - Date.now()) / 1000 - JUDGE_S)) });
+            const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(ROUND_MIN_S, (end - Date.now()) / 1000 - JUDGE_S)) });
             for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
         }
     });
