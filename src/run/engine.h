@@ -3,6 +3,7 @@
  *
  *   hub.c       finds, loads, forgets threads; recovery; expiry
  *   thread.c    the mailbox: commands in, facts appended, committed, told
+ *   decide.c    what follows from the state: facts, jobs, the model; places for runs
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
@@ -110,12 +111,17 @@ void thread_post(struct thread *t, struct command *c);
 void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
 void thread_pump(struct thread *t);
 void thread_wake(struct thread *t);
-void thread_take_place(struct thread *t);                    /* for a run that was admitted */
 void thread_drain(struct thread *t);                         /* what waits for its turn will not get it here */
 bool thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
 MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
 void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message);
+
+/* --- decide.c --- */
+bool decide_once(struct thread *t, enum err *e);             /* adds the facts that follow; true while there may be more */
+MUST_CHECK enum err decide_fresh(struct thread *t);          /* the first look at a log that was left while the model was to speak */
+void thread_take_place(struct thread *t);                    /* for a run that was admitted */
+void thread_leave_place(struct thread *t);                   /* given back when the run is over, and while it waits for somebody */
 
 /* --- command.c --- */
 /* Looks at the state, adds facts, sets c->answer. False: not now, keep it parked until the run is over. */

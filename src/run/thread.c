@@ -11,7 +11,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "run/engine.h"
-#include "tool/policy.h"
 
 static void on_append(struct store_append *a, enum err e);
 static void on_edit(struct store_edit *k, enum err e);
@@ -357,182 +356,6 @@ static void clear_batch(struct thread *t)
     arena_reset(&t->batch);
 }
 
-/* --- deciding ---------------------------------------------------------------------------------- */
-
-static bool may_rerun(void *ctx, const struct call *c)
-{
-    struct thread     *t = ctx;
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    return tool && tool->idempotent && tool->ops;
-}
-
-static enum err add_end(struct thread *t, enum word outcome)
-{
-    const struct run *r = t->fold.run;
-    struct fact       f = { .kind = FACT_ENDED, .run = r->id, .outcome = outcome, .replies = r->replies,
-                            .actions = r->actions, .custom = r->custom,
-                            .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
-    return thread_add(t, &f);
-}
-
-static enum err begin_call(struct thread *t, struct call *c)
-{
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
-    enum err    e = c->client ? OK : work_job(t, c);
-    if (e) return e;
-    if ((e = thread_add(t, &f))) return e;
-    if (c->client) hub_due(t->hub, clock_wall_ms() + work_client_ms(t, c));
-    if (!c->client || !c->early) return OK;
-    struct fact done = { .kind = FACT_FINISHED, .call = c->id, .outcome = c->early->outcome,
-                         .text = c->early->text, .value = c->early->value };
-    return thread_add(t, &done);
-}
-
-static enum err add_continued(struct thread *t, struct call *c)
-{
-    struct fact f = { .kind = FACT_CONTINUED, .call = c->id };
-    enum err    e = work_job(t, c);
-    return e ? e : thread_add(t, &f);
-}
-
-static enum err add_asked(struct thread *t, struct call *c)
-{
-    struct fact f = { .kind = FACT_ASKED, .call = c->id };
-    enum err    e = approval_fact(t, c, &f, &t->batch);
-    if (e) return e;
-    if (f.expires_ms) hub_due(t->hub, f.expires_ms);
-    return thread_add(t, &f);
-}
-
-static enum err add_finish(struct thread *t, const struct next *n)
-{
-    struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
-    if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
-    f.ms = work_ms(n->call);
-    if (n->outcome == WORD_UNKNOWN)
-        log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
-    return thread_add(t, &f);
-}
-
-/* The last process proposed it and did not begin: what its policy says now is what counts. */
-static bool asks_now(const struct thread *t, const struct call *c)
-{
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool && policy_asks(tool, c->args, NULL);
-}
-
-static enum err add_start(struct thread *t, struct call *c)
-{
-    bool holds = true;
-    if (asks_now(t, c)) { c->gate = GATE_ASK; return OK; }
-    if (c->state == CALL_GRANTED) {
-        enum err e = approval_holds(t, c, &holds);
-        if (e) return e;
-    }
-    if (!holds) return add_finish(t, &(struct next){ .call = c, .outcome = WORD_FAILED,
-        .text = STR("{\"error\":\"The tool was changed or removed since it was approved; nothing was run\"}") });
-    must(c->state == CALL_GRANTED || (c->state == CALL_PROPOSED && (c->gate == GATE_FREE || c->gate == GATE_CLIENT)));
-    return begin_call(t, c);
-}
-
-/* A run whose model call was cut by a crash says so in the log before it asks again,
- * so that cursors into the lost words are recognised; and a step that keeps
- * killing the server is not tried for ever. */
-static enum err add_resumed(struct thread *t)
-{
-    struct run *r = t->fold.run;
-    if (r->resumes >= RESUMES_MAX) {
-        struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_ERROR, .code = STR("interrupted"),
-                          .text = STR("The server was interrupted several times at this point. Try again."), .retryable = true };
-        return thread_add(t, &f);
-    }
-    struct fact f = { .kind = FACT_RESUMED, .run = r->id };
-    return thread_add(t, &f);
-}
-
-/* --- a place among the runs ------------------------------------------------------------------------- */
-
-void thread_take_place(struct thread *t)
-{
-    list_remove(&t->line);
-    if (t->placed) return;
-    t->placed = true;
-    t->hub->runs++;
-    quota_run(t->hub->setup.quota, t->owner, 1);
-}
-
-/* A run that goes on after a yes, or after a crash, needs a place like one that begins; but nobody is there to be told
- * to come back later, so it waits in line. */
-static bool has_place(struct thread *t)
-{
-    unsigned retry_s;
-    if (t->placed) return true;
-    if (hub_has_place(t->hub) && quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s) != QUOTA_RUNS) {
-        thread_take_place(t);
-        return true;
-    }
-    hub_wait_place(t->hub, t);
-    return false;
-}
-
-/* Given back when the run is over, and while it waits for somebody. */
-static void leave_place(struct thread *t)
-{
-    if (run_live(t->fold.run) && !run_waiting(t->fold.run)) return;
-    list_remove(&t->line);
-    if (!t->placed) return;
-    t->placed = false;
-    t->hub->runs--;
-    quota_run(t->hub->setup.quota, t->owner, -1);
-    hub_place_free(t->hub);
-}
-
-/* Right after a start an MCP server may not have listed its tools yet: what the last process left behind must not be
- * judged without them, nor the model be shown a part of them. The registry says when there is more to know. */
-static bool awaits_tools(struct thread *t, const struct next *n)
-{
-    const struct registry *r = t->hub->setup.registry;
-    bool                   about_call = n->kind == NEXT_ASK || n->kind == NEXT_START || n->kind == NEXT_CONTINUE || n->kind == NEXT_RERUN
-                                     || (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
-    if (t->fold.run && t->fold.run->stopping) return false;
-    if (n->kind == NEXT_MODEL) return t->revived && !registry_settled(r);
-    return about_call && !n->call->client && !registry_find(r, n->call->tool) && registry_expects(r, n->call->tool);
-}
-
-/* Adds the facts that follow from the state; true while there may be more. While the server drains nothing is begun any
- * more: what was said is saved, and the next process begins it. */
-static bool decide_once(struct thread *t, enum err *e)
-{
-    struct next n = fold_decide(&t->fold, may_rerun, t);
-    bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN || n.kind == NEXT_MODEL;
-    if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
-    switch (n.kind) {
-    case NEXT_NOTHING: return false;
-    case NEXT_ASK: *e = add_asked(t, n.call); return true;
-    case NEXT_START: *e = add_start(t, n.call); return true;
-    case NEXT_FINISH: *e = add_finish(t, &n); return true;
-    case NEXT_END: *e = add_end(t, n.outcome); return true;
-    case NEXT_CONTINUE: *e = add_continued(t, n.call); return true;
-    case NEXT_RERUN: *e = work_job(t, n.call); return true;
-    case NEXT_MODEL:
-        if (t->model || t->step.active || t->batch_from || !has_place(t)) return false;
-        *e = work_model(t);
-        return false;
-    }
-    must(!"next");
-    return false;
-}
-
-/* The first look at a log that was left while the model was to speak. */
-static enum err resume_fresh(struct thread *t)
-{
-    if (!t->fresh || t->hub->draining) return OK;
-    t->fresh = false;
-    return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
-}
-
-
 /* --- the pump -------------------------------------------------------------------------------------- */
 
 void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message)
@@ -587,7 +410,7 @@ static void fail_batch(struct thread *t, enum err e);
 /* Commands in, facts that follow, until something must be committed or nothing is left. */
 static enum err gather(struct thread *t)
 {
-    enum err e = resume_fresh(t);
+    enum err e = decide_fresh(t);
     while (!list_empty(&t->queue) && !e && !t->request_id.ptr && !t->editor)
         take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
     while (!e && decide_once(t, &e)) ;
@@ -627,7 +450,7 @@ void thread_pump(struct thread *t)
         t->busy = true;
         enum err e = gather(t);
         t->busy = false;
-        leave_place(t);
+        thread_leave_place(t);
         if (e) { fail_batch(t, e); return; }
         if (t->batch_from) { submit(t); return; }
         if (t->assumed) { look_up(t); return; }
@@ -748,7 +571,7 @@ static void fail_batch(struct thread *t, enum err e)
     drop_cut_step(t);
     fold_done(&t->fold);
     fold_init(&t->fold);
-    leave_place(t);
+    thread_leave_place(t);
     t->committed = 0;
     t->loaded = t->assumed = false;
     clear_batch(t);
@@ -781,7 +604,7 @@ static void wipe(struct thread *t)
     t->over = false;
     fold_done(&t->fold);
     fold_init(&t->fold);
-    leave_place(t);
+    thread_leave_place(t);
     retitle(t, STR(""));
     t->committed = 0;
     t->exists = t->fresh = false;
