@@ -41,6 +41,7 @@ struct live {
     bool              unbound;        /* no thread was named yet: `thread` is one that nobody has */
     bool              renamed;        /* its first message named another thread than hello had */
     bool              left;           /* the source is gone: nothing may be joined any more */
+    bool              joining;        /* the thread it named is being read; nothing else is joined meanwhile */
     struct knock     *knock;          /* NULL: it is known who this is */
     unsigned          bad_json, pending;
     unsigned          turns;          /* of those: messages whose run has not begun */
@@ -339,6 +340,7 @@ static void on_join(struct command *c, const struct answer *a)
 {
     struct live *l = c->ctx;
     l->pending--;
+    l->joining = false;
     if (l->conn && !l->left && a->status < 400) greet(l, a->thread);
     else if (l->conn && !l->left) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
     release(l);
@@ -367,7 +369,7 @@ static void live_submit(struct live *l, struct command *c)
 /* A thread that was named in hello but is not there yet, or that a first message named, is joined when that message was taken. */
 static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 {
-    if (l->follower.thread || !t || !l->conn || l->left) return;
+    if (l->follower.thread || l->joining || !t || !l->conn || l->left) return;
     if (!str_eq(l->thread, thread_id(t))) {
         struct str id = arena_dup(&l->arena, thread_id(t));      /* an answer without an id found its question */
         if (!id.ptr) { conn_ws_close(l->conn, 1013, "out of memory"); return; }
@@ -715,6 +717,7 @@ static void join_thread(struct live *l)
     if (l->unbound) { send_hello(l, 0); return; }
     if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
     struct command *c = live_command(l, CMD_FOLLOW, on_join);
+    l->joining = c != NULL;
     if (c) live_submit(l, c);
     else conn_ws_close(l->conn, 1013, "out of memory");
 }

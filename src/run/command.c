@@ -362,6 +362,16 @@ static bool handle_create(struct thread *t, struct command *c, enum err *e)
 
 /* --- answers ---------------------------------------------------------------------------- */
 
+/* The same value, however it was spelled. */
+static bool same_value_as(struct command *c, struct str now, struct str was)
+{
+    struct jv *a, *b;
+    struct str copy = arena_dup(&c->arena, was);
+    if (str_eq(now, was)) return true;
+    return was.ptr && copy.ptr && json_parse(&c->arena, now, &a, NULL) == OK && json_parse(&c->arena, copy, &b, NULL) == OK
+        && jv_equal(a, b);
+}
+
 static bool answered_before(struct thread *t, struct command *c, struct call *call, const struct fact *verdict)
 {
     enum word was = verdict->outcome;
@@ -369,6 +379,8 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
     if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the answer was stopped, or the conversation went on.");
+    if (c->confirmed && c->payload.len && !same_value_as(c, c->payload, verdict->payload))
+        return refuse(t, c, 409, "already_decided", "This was already answered, with other content.");
     if ((was == WORD_APPROVED) != c->confirmed)
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved." : "This was already denied.");
@@ -444,21 +456,11 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
-/* The same value, however it was spelled. */
-static bool same_value(struct command *c, struct str was)
-{
-    struct jv *a, *b;
-    struct str copy = arena_dup(&c->arena, was);
-    if (str_eq(c->value, was)) return true;
-    return was.ptr && copy.ptr && json_parse(&c->arena, c->value, &a, NULL) == OK && json_parse(&c->arena, copy, &b, NULL) == OK
-        && jv_equal(a, b);
-}
-
 static bool same_result(struct command *c, const struct fact *f)
 {
     bool failed = c->error.ptr != NULL;
     if (f->outcome != (failed ? WORD_FAILED : WORD_DONE)) return false;
-    return failed ? str_eq(c->error, f->text) : same_value(c, f->value);
+    return failed ? str_eq(c->error, f->text) : same_value_as(c, c->value, f->value);
 }
 
 static struct str result_text(struct command *c)
@@ -670,6 +672,7 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state == CALL_FINISHED) return;
+    if (work_once_more(c, call)) return;
     struct fact f = { .call = call->id };
     work_outcome_fact(c, call, &f);
     if (f.kind == FACT_ASKED) { *e = add_question(t, c, call, &f); return; }

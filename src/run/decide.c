@@ -9,11 +9,14 @@
 #include "run/engine.h"
 #include "tool/policy.h"
 
+/* Only what was begun: another definition does not know the call id, and nobody said yes to it. */
 static bool may_rerun(void *ctx, const struct call *c)
 {
     struct thread     *t = ctx;
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    return tool && tool->idempotent && tool->ops;
+    char               digest[TOOL_DIGEST];
+    if (!tool || !tool->idempotent || !tool->ops) return false;
+    return c->started && tool_digest(tool, digest) == OK && str_is(c->started->digest, digest);
 }
 
 static enum err add_end(struct thread *t, enum word outcome)
@@ -28,8 +31,10 @@ static enum err add_end(struct thread *t, enum word outcome)
 static enum err begin_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    char               digest[TOOL_DIGEST] = "";
     struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
     enum err    e = c->client ? OK : work_job(t, c);
+    if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest))) f.digest = str_c(digest);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;
     if (c->client) hub_due(t->hub, clock_wall_ms() + work_client_ms(t, c));

@@ -148,6 +148,8 @@ MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 int64_t work_ms(const struct call *c);
 int64_t work_client_ms(const struct thread *t, const struct call *c);     /* how long a browser may take for it */
 /* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person answers. */
+/* Nobody knows what became of it, and it may be run again under the same id: once, it is. Then its job is gone. */
+bool work_once_more(const struct command *c, struct call *call);
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
 
 /* --- approval.c --- */

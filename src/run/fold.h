@@ -42,7 +42,7 @@ struct call {
     unsigned           gates;        /* how often a person was asked: names the next confirmation */
     /* Live only; not part of the log. */
     void              *job;          /* set while this process runs it */
-    bool               rerun;        /* recovery decided to start it again */
+    bool               repeated;     /* run a second time under its id, because the first told nothing */
     uint64_t           progress_no;  /* grows with every progress report of the thread */
     struct str         stage, message, progress_data; double progress;
     struct str         claimed_by; int64_t claimed_until_ms; void *claim_owner;

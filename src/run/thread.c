@@ -122,6 +122,7 @@ bool thread_idle(const struct thread *t)
 
 void thread_follow(struct thread *t, struct follower *f)
 {
+    must(!f->thread);                   /* one at a time: the list it was in would keep it for ever */
     f->thread = t;
     list_add(&t->followers, &f->node);
     t->watching += f->counts;
@@ -410,7 +411,9 @@ static void fail_batch(struct thread *t, enum err e);
 /* Commands in, facts that follow, until something must be committed or nothing is left. */
 static enum err gather(struct thread *t)
 {
+    bool     fresh = t->fresh;
     enum err e = decide_fresh(t);
+    while (fresh && !e && decide_once(t, &e)) ;        /* an answer to what died with the last process comes too late */
     while (!list_empty(&t->queue) && !e && !t->request_id.ptr && !t->editor)
         take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
     while (!e && decide_once(t, &e)) ;
@@ -609,8 +612,8 @@ static void wipe(struct thread *t)
     t->committed = 0;
     t->exists = t->fresh = false;
     refuse_all(t, &t->parked, 404, "unknown_thread", "This conversation was deleted.");
-    LIST_EACH(n, &t->followers) {
-        struct follower *f = LIST_ITEM(n, struct follower, node);
+    while (!list_empty(&t->followers)) {         /* one connection may hold several, and lose all of them with the first */
+        struct follower *f = LIST_ITEM(t->followers.next, struct follower, node);
         thread_unfollow(f);
         if (f->over) f->over(f);
     }

@@ -655,13 +655,23 @@ int64_t work_ms(const struct call *c)
     return ms > 0 ? ms : 0;
 }
 
-/* Of a tool that may be run again nobody needs to find out how far it came. */
+/* Of a tool that may be run again nobody needs to find out how far it came when a person stopped it. */
 static enum word outcome_of(const struct job *j, const struct call *c)
 {
     static const enum word WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
     enum word              w = WORDS[j->result.outcome];
-    if (w != WORD_UNKNOWN || !j->tool.tool || !j->tool.tool->idempotent) return w;
-    return c->run->stopping ? WORD_CANCELLED : WORD_FAILED;
+    bool                   again = j->tool.tool && j->tool.tool->idempotent;
+    return w == WORD_UNKNOWN && again && c->run->stopping ? WORD_CANCELLED : w;
+}
+
+bool work_once_more(const struct command *c, struct call *call)
+{
+    const struct job *j = c->job;
+    if (j->result.outcome != TOOL_UNKNOWN || !j->tool.tool->idempotent || call->repeated || call->run->stopping
+        || j->thread->hub->draining) return false;
+    call->repeated = true;
+    call->job = NULL;
+    return true;
 }
 
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f)
