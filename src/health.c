@@ -41,7 +41,9 @@ int cli_health(int argc, char **argv)
     char            url[2048], why[CURL_ERROR_SIZE];
 
     if (!cli_read(argc, argv, "", 1, &line)) return 2;
-    int n = snprintf(url, sizeof url, "%s/healthz", line.count ? line.words[0] : DEFAULT_URL);
+    struct str base = str_c(line.count ? line.words[0] : DEFAULT_URL);
+    while (str_ends(base, STR("/"))) base.len--;
+    int n = snprintf(url, sizeof url, STR_FMT "/healthz", STR_ARG(base));
     if (n < 0 || n >= (int)sizeof url) { fputs("parley: the address is too long.\n", stderr); return 2; }
     long status = ask(url, why);
     if (status == 200) { puts("alive"); return 0; }

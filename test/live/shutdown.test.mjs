@@ -151,6 +151,7 @@ test('parley health asks the server that runs, and fails when there is none', as
     const server = await t.serve();
     const good = await parley(['health', server.url]);
     same([good.code, good.out], [0, 'alive\n']);
+    same((await parley(['health', server.url + '/'])).code, 0, 'the address as a browser writes it');
     await server.term();
     const gone = await parley(['health', server.url]);
     check(gone.code === 1 && /does not answer/.test(gone.err), gone.err);
