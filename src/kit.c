@@ -3,9 +3,12 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/jsonw.h"
+#include "net/starttoken.h"
 #include "tool/demo.h"
 #include "tool/http.h"
 #include "tool/policy.h"
@@ -285,14 +288,74 @@ bool kit_auth(const struct config *c, struct loop *l, struct arena *a, struct au
 
 static void no_matter(void *ctx) { (void)ctx; }
 
-void kit_try(struct kit *k, const struct config *c, struct loop *l, struct config_error *e)
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void try_store(struct kit *k, struct config_error *e)
+{
+    const struct jv *at = jv_get(k->config->root, "store");
+    struct str       path = store_path(k), folder = STR_NONE;
+    const char      *full = absolute(k, path);
+
+    if (str_is(path, ":memory:")) return;
+    if (full) folder = arena_dup(&k->arena, str_n(full, (size_t)(strrchr(full, '/') - full)));
+    if (!folder.ptr) (void)no_memory(k, e);
+    else if (is_folder(full)) config_error_add(e, k->config, at, "the store " STR_FMT " is a folder; name a file in it", STR_ARG(path));
+    else if (folder.len && !is_folder(folder.ptr)) config_error_add(e, k->config, at, "the folder " STR_FMT " of the store is not there; make it", STR_ARG(folder));
+}
+
+static void try_all(struct kit *k, const struct config *c, struct loop *l, struct config_error *e)
 {
     struct auth *auth;
     bool         models = kit_models(k, c, l, e);
     k->trial = true;
+    if (config_needs_token(c) && !start_token_good()) config_error_add(e, c, NULL, START_TOKEN_RULE);
+    try_store(k, e);
     (void)(kit_tools(k, e) && models);                /* what is wrong is in `e` */
     if (!c->auth.keys_file.ptr) return;               /* keys at an address are fetched when it is up */
     if (kit_auth(c, l, &k->arena, &auth, e)) auth_free(auth, no_matter, NULL);
+}
+
+static void tried(void *ctx) { loop_stop(ctx); }
+
+bool kit_try(const struct config *c, struct config_error *e)
+{
+    static struct kit kit;
+    struct loop       loop;
+
+    if (loop_init(&loop)) {
+        config_error_add(e, c, NULL, "out of memory");
+        return false;
+    }
+    try_all(&kit, c, &loop, e);
+    kit_free(&kit, tried, &loop);
+    loop_run(&loop);
+    loop_done(&loop);
+    return e->count == 0;
+}
+
+/* An MCP server that cannot be started now may be there later: it is tried again, and nobody else waits for it. */
+void kit_absent(const struct config *c, FILE *out)
+{
+    struct kit k = { .config = c };
+
+    arena_init(&k.arena, 0);
+    struct str base = config_dir(&k);
+    for (size_t i = 0; i < c->mcp_count; i++) {
+        const struct config_mcp *m = &c->mcp[i];
+        struct str command = jv_str_at(m->def, "command"), cwd = jv_str_at(m->def, "cwd"), dir = cwd.len ? cwd : base;
+        if (m->http) continue;
+        if (cwd.len && cwd.ptr[0] != '/' && base.len) dir = arena_printf(&k.arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd));
+        const char *from = dir.len ? arena_dup(&k.arena, dir).ptr : NULL;
+        if (cwd.len && from && !is_folder(from))
+            fprintf(out, "%-10s MCP server \"" STR_FMT "\": the directory " STR_FMT " of \"cwd\" is not there\n", "warning", STR_ARG(m->name), STR_ARG(cwd));
+        if (!child_find(&k.arena, command, from).ptr)
+            fprintf(out, "%-10s MCP server \"" STR_FMT "\": the program " STR_FMT " is not installed\n", "warning", STR_ARG(m->name), STR_ARG(command));
+    }
+    arena_done(&k.arena);
 }
 
 void kit_isolation(const struct kit *k, struct buf *out)

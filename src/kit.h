@@ -48,8 +48,11 @@ MUST_CHECK bool kit_tools(struct kit *k, struct config_error *e);
 MUST_CHECK bool kit_pages(struct kit *k);
 /* Who may come in; the auth is the caller's, and `a` outlives it. */
 MUST_CHECK bool kit_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out, struct config_error *e);
-/* Reads all of the above as a start would and starts nothing: no process, no request. */
-void kit_try(struct kit *k, const struct config *c, struct loop *l, struct config_error *e);
+/* Reads all of the above, the start token and where the store is to be, as a start would; starts nothing (no process, no
+ * request) and writes nothing. `check` and `serve` ask it alike, so that one refuses what the other does. False: noted in `e`. */
+MUST_CHECK bool kit_try(const struct config *c, struct config_error *e);
+/* A line for each program of an MCP server, and its directory, that is not there now: no reason not to start. */
+void kit_absent(const struct config *c, FILE *out);
 void kit_free(struct kit *k, void (*done)(void *ctx), void *ctx);
 /* Which isolations exec tools lack here, one sentence per line; empty when none is missing or needed. */
 void kit_isolation(const struct kit *k, struct buf *out);

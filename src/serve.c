@@ -105,8 +105,7 @@ static int make_token(struct serve *s)
     if (!config_needs_token(&s->config)) return 0;
     enum err e = start_token_make(&s->app.token, s->token);
     if (!e) return 0;
-    return fail("cannot start", e == ERR_NOMEM ? STR("out of memory")
-                : STR("PARLEY_TOKEN must be 16 to 256 letters, digits, or characters of \"-._~\"; unset it to have one made"));
+    return fail("cannot start", e == ERR_NOMEM ? STR("out of memory") : STR(START_TOKEN_RULE));
 }
 
 /* The host we listen on as it stands in Host; an address that means "all of them" is nobody's name. */
@@ -289,6 +288,7 @@ static int start(struct serve *s)
 {
     struct str why = STR("out of memory");
     if (check_files(s)) return 1;
+    if (!kit_try(&s->config, &s->problems)) return fail_noted(s);      /* before a file is made */
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1;           /* before anything is started that could look for it */

@@ -53,12 +53,14 @@ static void forbid_looking(void)
 #endif
 }
 
+bool start_token_good(void) { return !found || is_token(str_c(kept)); }
+
 enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
 {
     struct str token = str_c(kept);
 
     text[0] = '\0';
-    if (found && !is_token(token)) return ERR_SYNTAX;
+    if (!start_token_good()) return ERR_SYNTAX;
     if (!found) {
         id_letters(text, RANDOM_LEN);
         text[RANDOM_LEN] = '\0';

@@ -18,6 +18,8 @@
 #define START_TOKEN_MIN 16
 #define START_TOKEN_MAX 256
 
+#define START_TOKEN_RULE "PARLEY_TOKEN must be 16 to 256 letters, digits, or characters of \"-._~\"; unset it to have one made"
+
 struct start_token {
     uint8_t sha256[32];
     bool    needed;
@@ -25,7 +27,8 @@ struct start_token {
 
 /* First of all in a process: takes PARLEY_TOKEN out of the environment, also out of the bytes that /proc shows. */
 void start_token_hide(void);
-/* The token of this start; `text` gets it when it is a random one to be printed, else "" (whoever set PARLEY_TOKEN knows it).
+bool start_token_good(void);         /* PARLEY_TOKEN was not set, or follows START_TOKEN_RULE; asked before start_token_make */
+/* The token of this start; `text` gets it when it is a random one to be printed and wiped, else "" (whoever set PARLEY_TOKEN knows it).
  * What start_token_hide kept is wiped. ERR_SYNTAX: PARLEY_TOKEN is none; ERR_NOMEM. */
 MUST_CHECK enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1]);
 bool start_token_fits(const struct start_token *t, struct str shown);

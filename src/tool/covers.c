@@ -85,8 +85,9 @@ bool covers(const char *readable, const char *secret)
     char        tree[PATH_MAX], file[PATH_MAX];
     struct stat st;
 
-    if (!realpath(readable, tree) || stat(tree, &st)) return false;      /* not there: nothing to read */
+    if (!real(readable, tree)) return false;
     if (!real(secret, file)) return true;
     if (strncmp(tree, file, strlen(file)) == 0) return true;
+    if (stat(tree, &st)) return false;           /* not there: nothing else to read */
     return S_ISDIR(st.st_mode) ? above(&st, file) || mounted_below(tree, file) : is_same(&st, file);
 }

@@ -29,14 +29,19 @@ static const char *copy(struct reader *r, struct str s)
     return memchr(s.ptr, 0, s.len) ? NULL : arena_dup(r->arena, s).ptr;
 }
 
-/* `path` as seen from the base directory, absolute and real; NULL: not there. */
+/* `path` as seen from `dir`. NULL: no memory. */
+static const char *seen_from(struct reader *r, const char *dir, struct str path)
+{
+    return (path.len && path.ptr[0] == '/' ? arena_dup(r->arena, path)
+            : arena_printf(r->arena, "%s/" STR_FMT, dir && *dir ? dir : ".", STR_ARG(path))).ptr;
+}
+
+/* The same, absolute and real; NULL: not there. */
 static const char *resolve(struct reader *r, const char *dir, struct str path)
 {
-    char       real[PATH_MAX];
-    struct str full = path.len && path.ptr[0] == '/'
-        ? arena_dup(r->arena, path)
-        : arena_printf(r->arena, "%s/" STR_FMT, dir && *dir ? dir : ".", STR_ARG(path));
-    if (!full.ptr || !realpath(full.ptr, real)) return NULL;
+    char        real[PATH_MAX];
+    const char *full = seen_from(r, dir, path);
+    if (!full || !realpath(full, real)) return NULL;
     return arena_dup(r->arena, str_c(real)).ptr;
 }
 
@@ -48,15 +53,21 @@ static const char *secret_in(struct reader *r, const char *path)
     return NULL;
 }
 
-static enum err add_read(struct reader *r, const char *path, const char *member)
+static enum err check_read(struct reader *r, const char *path, const char *member)
 {
     const char *secret = path ? secret_in(r, path) : NULL;
 
     if (!path) return ERR_NOMEM;
-    if (secret) {
-        buf_printf(r->why, "with %s of \"%s\" it could read %s, which is the server's own; give the tool a folder of its own", path, member, secret);
-        return ERR_DENIED;
-    }
+    if (!secret) return OK;
+    buf_printf(r->why, "with %s of \"%s\" it could read %s, which is the server's own; give the tool a folder of its own", path, member, secret);
+    return ERR_DENIED;
+}
+
+static enum err add_read(struct reader *r, const char *path, const char *member)
+{
+    enum err e = check_read(r, path, member);
+
+    if (e) return e;
     if (r->readc == EXEC_READ_MAX) return bad(r, "too many paths in \"read\"");
     r->x->read[r->readc++] = path;
     return OK;
@@ -119,12 +130,14 @@ static enum err read_cwd(struct reader *r, const struct jv *v)
     return add_read(r, r->x->cwd, "cwd");
 }
 
-/* A file the command names is readable, its neighbours are not: they may be anybody's. */
+/* A file the command names is readable, its neighbours are not: they may be anybody's.
+ * One that is not there yet may be the store before its first start. */
 static enum err read_argument_file(struct reader *r, struct str arg)
 {
     const char *file = arg.len ? resolve(r, r->x->cwd, arg) : NULL;
     struct stat st;
 
+    if (!file && arg.len) return check_read(r, seen_from(r, r->x->cwd, arg), "command");
     if (!file || stat(file, &st) || S_ISDIR(st.st_mode)) return OK;
     return add_read(r, file, "command");
 }

@@ -237,3 +237,30 @@ test('a tool whose risk is not said is not called low, and half a second is not 
     same(r.code, 0, r.err);
     check(/a {2}\(client[^]*?confirm "never", timeout 0\.5 s\n[^]*?b {2}\(client[^]*?risk high, timeout 60 s\n/.test(r.out), r.out);
 });
+
+test('what a start refuses the check refuses, and neither leaves a file behind', async (t) => {
+    const exec = (more) => ({ tools: { t: { exec: { command: ['true'], sandbox: 'best_effort', ...more } } } });
+    for (const [config, reason] of [
+        [exec({ command: ['cat', 'parley.db'] }), /it could read \S*parley\.db, which is the server's own/],
+        [exec({ command: ['cat', 'sub/../parley.db-wal'] }), /it could read \S*parley\.db, which is the server's own/],
+        [{ store: 'sub' }, /the store sub is a folder/],
+        [{ store: 'nowhere/x.db' }, /the folder \S*nowhere of the store is not there/],
+        [exec({ command: ['no-such-program-here'] }), /no-such-program-here/],
+    ]) {
+        const at = file(t, { listen: '127.0.0.1:0', ...config }), cwd = path.dirname(at);
+        fs.mkdirSync(path.join(cwd, 'sub'));
+        for (const command of ['check', 'serve']) {
+            const r = await parley([command, '--config', at], { cwd });
+            check(r.code === 1 && reason.test(r.err), `${command} ${JSON.stringify(config)}: ${r.code} ${r.err}`);
+        }
+        same(fs.readdirSync(cwd).sort(), ['parley.json', 'sub'], JSON.stringify(config));
+    }
+});
+
+test('an MCP server whose program or directory is not there is warned of, and is no reason not to start', async (t) => {
+    const at = file(t, { mcpServers: { a: { command: 'no-such-program-here' }, b: { command: 'cat', cwd: 'nowhere' }, c: { command: 'cat' }, d: { command: 'gone', disabled: true } } });
+    const r = await parley(['check', '--config', at], { cwd: path.dirname(at) });
+    same(r.code, 0, r.err);
+    same(r.out.split('\n').filter((l) => /^warning/.test(l)).map((l) => l.replace(/^warning +/, '')), [
+        'MCP server "a": the program no-such-program-here is not installed', 'MCP server "b": the directory nowhere of "cwd" is not there']);
+});

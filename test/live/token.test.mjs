@@ -151,9 +151,14 @@ test('an MCP server on stdio makes the token needed, one behind an address and a
     check(/answers +need the token/.test((await parley(['check', '--config', write(t, { mcpServers: mcp })])).out), 'parley check says so');
 });
 
-test('a PARLEY_TOKEN that anybody could guess is refused with a sentence', async (t) => {
+test('a PARLEY_TOKEN that anybody could guess is refused with a sentence, by the check too, and nothing is written', async (t) => {
     for (const bad of ['', 'short', 'has a blank in the middle', 'x'.repeat(257)]) {
-        const r = await parley(['serve', '--config', write(t, { listen: '127.0.0.1:0', ...REACHING, store: path.join(t.folder(), 'x.db') })], { env: { PARLEY_TOKEN: bad } });
-        check(r.code === 1 && /PARLEY_TOKEN must be 16 to 256/.test(r.err), `${bad.slice(0, 20)}: ${r.code} ${r.err}`);
+        const file = write(t, { listen: '127.0.0.1:0', ...REACHING }), cwd = path.dirname(file);
+        for (const command of ['check', 'serve']) {
+            const r = await parley([command, '--config', file], { cwd, env: { PARLEY_TOKEN: bad } });
+            check(r.code === 1 && /PARLEY_TOKEN must be 16 to 256/.test(r.err), `${command} ${bad.slice(0, 20)}: ${r.code} ${r.err}`);
+        }
+        same(fs.readdirSync(cwd), ['parley.json']);
     }
+    same((await parley(['check', '--config', write(t, {})], { env: { PARLEY_TOKEN: 'short' } })).code, 0, 'where none is needed none is looked at');
 });
