@@ -205,14 +205,28 @@ static void watch_signals(struct serve *s)
 static void seen_commit(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_COMMIT, ns); }
 static void seen_turn(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_LAG, ns); }
 
-/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. */
+/* Past stdio, whose buffer would keep it. Nobody reads it: a server serves all the same. */
+static void write_out(const char *text, size_t len)
+{
+    for (ssize_t n; len && ((n = write(STDOUT_FILENO, text, len)) > 0 || (n < 0 && errno == EINTR));) {
+        if (n < 0) continue;
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. After this the token stands nowhere in our memory. */
 static void print_address(struct serve *s)
 {
     bool        v6 = str_find(s->config.host, STR(":")) >= 0;
     const char *token = s->token[0] ? s->token : "$PARLEY_TOKEN";
+    char        end[sizeof "/#token=\n" + START_TOKEN_MAX];
+
     printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
-    if (s->app.token.needed) printf("/#token=%s", token);
-    putchar('\n');
+    fflush(stdout);
+    int n = snprintf(end, sizeof end, "%s%s\n", s->app.token.needed ? "/#token=" : "", s->app.token.needed ? token : "");
+    write_out(end, (size_t)n);
+    secret_wipe(end, sizeof end);
     secret_wipe(s->token, sizeof s->token);
 }
 

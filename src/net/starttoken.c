@@ -45,14 +45,6 @@ static bool digest(struct str s, uint8_t out[32])
     return EVP_Digest(s.ptr, s.len, out, NULL, EVP_sha256(), NULL) == 1;
 }
 
-/* Whoever may trace us may read our memory. The leak checker traces us, too, and says so loudly. */
-static void forbid_looking(void)
-{
-#ifndef __SANITIZE_ADDRESS__
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-}
-
 bool start_token_good(void) { return !found || is_token(str_c(kept)); }
 
 enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
@@ -69,7 +61,7 @@ enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
     if (!digest(token, t->sha256)) return ERR_NOMEM;
     t->needed = true;
     OPENSSL_cleanse(kept, sizeof kept);
-    forbid_looking();
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);          /* whoever may trace us may read our memory */
     return OK;
 }
 

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Live } from './ai.mjs';
-import { ROOT, check, parley, same, settled, test, until } from './lib.mjs';
+import { ROOT, check, parley, same, settled, skip, test, until } from './lib.mjs';
 import { Ws } from './ws.mjs';
 
 const TOKEN = 'a-token-of-this-test-0123456789';
@@ -161,4 +161,35 @@ test('a PARLEY_TOKEN that anybody could guess is refused with a sentence, by the
         same(fs.readdirSync(cwd), ['parley.json']);
     }
     same((await parley(['check', '--config', write(t, {})], { env: { PARLEY_TOKEN: 'short' } })).code, 0, 'where none is needed none is looked at');
+});
+
+// How often a text stands in the memory of a process.
+function inMemory(pid, text) {
+    const maps = fs.readFileSync(`/proc/${pid}/maps`, 'latin1').split('\n').map((l) => /^(\w+)-(\w+) rw/.exec(l)).filter(Boolean);
+    const mem = fs.openSync(`/proc/${pid}/mem`, 'r'), step = 1 << 20, buffer = Buffer.alloc(step + text.length);
+    let count = 0, bytes = 0;
+    for (const [, from, to] of maps.map((m) => m.map((x) => parseInt(x, 16)))) {
+        for (let at = from; at < to; at += step) {
+            let n;
+            try { n = fs.readSync(mem, buffer, 0, Math.min(buffer.length, to - at), at); } catch { break; }      // reserved, not there
+            bytes += n;
+            if (buffer.subarray(0, n).includes(text)) count++;
+        }
+    }
+    fs.closeSync(mem);
+    check(bytes > step, 'it was looked into');
+    return count;
+}
+
+test('the start token stands nowhere in the memory of the server once it is printed', async (t) => {
+    if (process.getuid() !== 0) skip('only root may look into a server that has a token');
+    for (const env of [{}, { PARLEY_TOKEN: TOKEN }]) {
+        const { server, token } = await stranger(t, { env });
+        await server.get('/healthz');
+        const pid = server.child.pid;
+        if (/lib[au]san/.test(fs.readFileSync(`/proc/${pid}/maps`, 'latin1'))) skip('the sanitizers keep a copy of the environment');
+        try { fs.closeSync(fs.openSync(`/proc/${pid}/mem`, 'r')); } catch (e) { skip(`no process may look into another here: ${e.code}`); }
+        same([inMemory(pid, token), inMemory(pid, token.slice(0, 16))], [0, 0], env.PARLEY_TOKEN ? 'PARLEY_TOKEN' : 'a random one');
+        check(inMemory(pid, path.basename(server.dir)) > 0, 'what is there is found');
+    }
 });
