@@ -192,11 +192,11 @@ static void tell_state(struct store *s, const struct state *now)
 
 static void commit(struct store *s, struct list *batch)
 {
-    enum err e = db_file_check(&s->file);
+    enum err e = db_file_check(&s->file, &s->writer.db);
 
     if (!e) {
         db_commit(&s->writer.db, batch);
-        if (!db_file_check(&s->file)) return;
+        if (!db_file_check(&s->file, &s->writer.db)) return;
         e = ERR_UNSURE;                /* into files that were taken away meanwhile: the next start may not find it */
     }
     LIST_EACH(n, batch)
@@ -207,13 +207,24 @@ static void commit(struct store *s, struct list *batch)
 static void look_around(struct store *s, struct state *now, bool idle)
 {
     struct db *d = &s->writer.db;
-    enum err   e = db_file_check(&s->file);
+    enum err   e = db_file_check(&s->file, d);
 
     if (!e && idle && now->trouble) e = db_probe(d);
     if (e || idle) now->trouble = e == ERR_UNSURE ? ERR_IO : e;
     if (!now->trouble && d->wal_pages >= CUT_PAGES) db_cut_log(d);
     now->low = db_file_low(&s->file);
     now->log_long = d->wal_pages >= LONG_PAGES;
+}
+
+/* Never over a file that is not ours: then the log stays as it is, and the next start sees that they do not fit. */
+static bool move_log(struct store *s, int least_pages)
+{
+    struct db *d = &s->writer.db;
+
+    if (d->wal_pages < least_pages) return true;
+    if (db_file_check(&s->file, d)) return false;
+    db_checkpoint(d, least_pages);
+    return db_file_check(&s->file, d) == OK;       /* here nobody waits for the look into the file */
 }
 
 static bool same_state(const struct state *a, const struct state *b)
@@ -241,12 +252,11 @@ static void write_all(void *arg)
         if (!same_state(&now, &before)) tell_state(s, &now);
         before = now;
         if (!idle) answer(s, &batch);
-        if (!idle) db_checkpoint(&s->writer.db, CHECKPOINT_PAGES);      /* after the answers: nobody waits for it */
+        if (!idle) move_log(s, CHECKPOINT_PAGES);       /* after the answers: nobody waits for it */
         atomic_store(&s->log_bytes, (uint64_t)s->writer.db.wal_pages * LOG_FRAME);
     }
     /* If the disk is too slow for it, the next start does. */
-    if (!now.trouble) db_checkpoint(&s->writer.db, 0);
-    s->moved = s->writer.db.new_epoch;
+    s->moved = !now.trouble && move_log(s, 0) && s->writer.db.new_epoch;
     ended(s);
 }
 
@@ -295,7 +305,7 @@ static const char *trouble_words(enum err e)
     case OK:       return NULL;
     case ERR_FULL: return "the disk is full";
     case ERR_BUSY: return "the file is locked by another program";
-    case ERR_GONE: return "the store's files were removed or replaced while the server ran: put them back, or stop the server and restore a backup";
+    case ERR_GONE: return "the store's files were removed or replaced while the server ran: put them back (after they were written over in their place, with the server stopped), or stop the server and restore a backup";
     default:       return "the store cannot be written";
     }
 }
@@ -477,6 +487,8 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     if (e) goto fail;
     d = &s->finder.db;
     e = open_reader(d, s->file.path, durable);
+    if (!e) e = db_int(&s->writer.db, "SELECT epoch FROM store", &s->writer.db.epoch);
+    if (!e) e = db_int(&s->writer.db, "SELECT base FROM store", &s->writer.db.base);
     if (!e && db_file_note(&s->file) == OK) return OK;
     if (!e) {
         *why = arena_printf(a, "%s was replaced while it was being opened; try again", s->file.path);

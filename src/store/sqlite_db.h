@@ -17,6 +17,7 @@
 
 #include <sqlite3.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "store/store.h"
 
@@ -32,6 +33,7 @@ struct db {
     int                wal_pages;            /* length of the write-ahead log after the last commit */
     uint64_t           damaged[DB_DAMAGED_MAX]; unsigned damaged_count;    /* the reader's: logs found damaged (log_key) */
     bool               new_epoch;            /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
+    int64_t            epoch, base;          /* the writer's: kept here, because the file may come to say something else */
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
@@ -65,6 +67,8 @@ struct db_file {
     int   file_fd;                           /* holds the lock on the file itself */
     bool  temporary;                         /* "sqlite::memory:": removed when closed */
     struct db_own { dev_t dev; ino_t ino; } own[DB_OWN_FILES];
+    struct timespec changed; off_t size;     /* of the file when it was last known to be ours */
+    bool  overwritten;                       /* it certainly was; for good, since some of it may be in SQLite's caches */
 };
 
 #define DB_SCHEMA 2                          /* the version this program writes */
@@ -82,8 +86,9 @@ bool db_file_low(const struct db_file *f);
 #define DB_RESERVE (16 << 20)
 /* Remembers which files SQLite has open (all three are there after its first read). ERR_GONE: not the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
-/* ERR_GONE: one of them was removed or another stands in its place; what is committed now, nobody will find. From any thread. */
-MUST_CHECK enum err db_file_check(const struct db_file *f);
+/* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it; what is committed now, nobody
+ * will find. `d`: the writer, on its thread. A few calls to the system, and a look into the file when it has changed since the last time. */
+MUST_CHECK enum err db_file_check(struct db_file *f, const struct db *d);
 void db_sync_folder_of(const char *path);    /* a new name survives power loss only when its folder is synced too */
 
 /* --- file and log belong together (sqlite_pair.c) -------------------------------- */
@@ -97,6 +102,8 @@ struct db_raw {                              /* the file without its write-ahead
 
 /* Before SQLite opens the file. ERR_CONFLICT: certainly not its log. */
 MUST_CHECK enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a, struct str *why);
+/* Is what lies there now still the writer's file, and its log as long as it must be? ERR_GONE: not. */
+MUST_CHECK enum err db_pair_still(struct db_file *f, const struct db *d);
 /* With the log in view, before anything of it is moved into the file. ERR_CONFLICT as above. */
 MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version, const char *path, struct arena *a, struct str *why);
 /* "file:..." for opening what is at `path` as it lies there, without a log and without leaving a trace; in `a`. */

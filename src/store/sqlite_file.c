@@ -272,13 +272,13 @@ enum err db_file_note(struct db_file *f)
     return fstat(f->file_fd, &st) == 0 && st.st_dev == f->own[0].dev && st.st_ino == f->own[0].ino ? OK : ERR_GONE;
 }
 
-enum err db_file_check(const struct db_file *f)
+enum err db_file_check(struct db_file *f, const struct db *d)
 {
     struct stat st;
 
     for (int i = 0; i < DB_OWN_FILES; i++)
         if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino) return ERR_GONE;
-    return OK;
+    return db_pair_still(f, d);
 }
 
 bool db_file_low(const struct db_file *f)

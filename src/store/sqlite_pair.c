@@ -14,6 +14,9 @@
  * epoch fits, and rightly so: every page that changed since is in the log.
  * A file made by VACUUM INTO has its pages elsewhere, but it also says in its header that it has no
  * log, which ours never does.
+ *
+ * The same marks tell while the server runs that somebody wrote over the file in its place (cp keeps the inode): each
+ * time it has changed, by our own checkpoint or not, it is looked at. A checkpoint by another program leaves marks that fit.
  */
 #include "store/sqlite_db.h"
 
@@ -24,6 +27,9 @@
 #include <unistd.h>
 
 #define WAL_HEADER_LEN   32            /* a log of no more than this has nothing in it */
+#define WAL_SALT_AT      16
+#define WAL_FRAME_HEADER 24
+#define HEADER_LEN       32
 #define HEADER_WRITES_AT 18            /* 1: with a rollback journal, 2: with a write-ahead log; https://sqlite.org/fileformat.html 1.3.3 */
 
 struct str db_immutable_uri(struct arena *a, const char *path)
@@ -97,4 +103,75 @@ enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version, 
     if (e) return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), e);
     /* The first epoch of a file that had none has the base 0. */
     return raw->epoch == epoch || raw->epoch == base ? OK : stranger(path, a, why);
+}
+
+/* --- while it is open ----------------------------------------------------------- */
+
+/* The log's index, https://sqlite.org/walformat.html 2.1: in memory that all who have the file open share. */
+struct wal_index { uint32_t version, unused, change; uint8_t init, big_endian; uint16_t page; uint32_t frames, pages, sum[2], salt[2]; };
+
+/* Its length changes when somebody else commits or cuts the log, with the file after or before it: then there is nothing to compare. */
+static bool log_is_whole(const struct db *d)
+{
+    sqlite3_file             *file = NULL, *log = NULL;
+    volatile struct wal_index *index = NULL;
+    void volatile            *shared = NULL;
+    sqlite3_int64             size = 0;
+    uint32_t                  salt[2], frames, page;
+    bool                      same;
+
+    if (sqlite3_file_control(d->sql, "main", SQLITE_FCNTL_FILE_POINTER, &file) || !file->pMethods
+        || sqlite3_file_control(d->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) || !log->pMethods
+        || file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, 32768, 0, &shared) || !shared) return true;
+    index = shared;
+    frames = index->frames;
+    page = index->page == 1 ? 65536 : index->page;
+    if (!frames || log->pMethods->xFileSize(log, &size)) return true;
+    same = size >= WAL_HEADER_LEN + (sqlite3_int64)frames * (page + WAL_FRAME_HEADER)
+        && log->pMethods->xRead(log, salt, sizeof salt, WAL_SALT_AT) == SQLITE_OK
+        && salt[0] == index->salt[0] && salt[1] == index->salt[1];
+    return same || index->frames != frames;
+}
+
+static uint32_t big_endian(const uint8_t *p, int len)
+{
+    uint32_t v = 0;
+    while (len--) v = v << 8 | *p++;
+    return v;
+}
+
+/* What its header says: a file of SQLite, one with a log, and not cut. (A checkpoint that a reader stops may leave it
+ * shorter than that for a while, but never makes it shorter.) */
+static bool header_fits(const struct db_file *f, const struct stat *st)
+{
+    uint8_t  h[HEADER_LEN];
+    uint32_t page;
+
+    if (pread(f->file_fd, h, sizeof h, 0) != sizeof h || memcmp(h, "SQLite format 3", 16) || h[HEADER_WRITES_AT] != 2) return false;
+    page = big_endian(h + 16, 2);
+    return st->st_size >= f->size || st->st_size >= (off_t)(page == 1 ? 65536 : page) * big_endian(h + 28, 4);
+}
+
+enum err db_pair_still(struct db_file *f, const struct db *d)
+{
+    struct db_raw raw = { 0 };
+    struct arena  a;
+    struct stat   st;
+
+    if (f->overwritten || fstat(f->file_fd, &st)) return ERR_GONE;
+    f->overwritten = !log_is_whole(d);
+    if (f->overwritten) return ERR_GONE;
+    /* Not the time of the change alone, which cp -p sets back. */
+    if (st.st_size == f->size && st.st_ctim.tv_sec == f->changed.tv_sec && st.st_ctim.tv_nsec == f->changed.tv_nsec) return OK;
+    f->overwritten = !header_fits(f, &st);
+    if (f->overwritten) return ERR_GONE;
+    arena_init(&a, 0);
+    read_raw(f->path, &a, &raw);
+    arena_done(&a);
+    if (!raw.known) return ERR_GONE;   /* looked at again the next time: it may be in the middle of being written */
+    f->overwritten = raw.epoch != d->epoch && raw.epoch != d->base;
+    if (f->overwritten) return ERR_GONE;
+    f->size = st.st_size;
+    f->changed = st.st_ctim;
+    return OK;
 }

@@ -53,7 +53,7 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_REQUESTS]  = "DELETE FROM request WHERE thread = ?1",
     [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
     [W_DROP_THREAD]    = "DELETE FROM thread WHERE id = ?1",
-    [W_EPOCH]          = "UPDATE store SET base = epoch, epoch = (random() & 9223372036854775807) | 1",
+    [W_EPOCH]          = "UPDATE store SET base = ?1, epoch = ?2",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -270,18 +270,27 @@ static bool is_unsure(const struct db *d)
  * after the failed sync without writing them.) */
 static enum err settle(struct db *d, enum err e) { return db_probe(d) == OK ? e : ERR_UNSURE; }
 
+static int64_t new_epoch(void)
+{
+    uint64_t n;
+    sqlite3_randomness(sizeof n, &n);
+    return (int64_t)(n & INT64_MAX) | 1;
+}
+
 void db_commit(struct db *d, struct list *batch)
 {
-    bool unsure, committing;
+    bool     unsure, committing;
+    int64_t  epoch = d->new_epoch ? new_epoch() : 0;
     enum err e = db_run(d, W_BEGIN, "");
 
     if (!e && do_all(d, batch, do_one) != OK) e = do_again(d, batch);
-    if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "");
+    if (!e && d->new_epoch) e = db_run(d, W_EPOCH, "ii", d->epoch, epoch);
     fault_hit("store.before_commit");
     committing = !e;
     if (!e) e = db_run(d, W_COMMIT, "");
     fault_hit("store.after_commit");
     if (!e) {
+        if (d->new_epoch) d->base = d->epoch, d->epoch = epoch;
         d->new_epoch = false;
         return;
     }

@@ -14,7 +14,7 @@
 #include "store_help.h"
 #include "test.h"
 
-static char path[256];
+static char path[256], sql_text[600];
 
 static const char *new_path(void)
 {
@@ -248,6 +248,65 @@ TEST(a_store_whose_file_was_replaced_notices_also_when_nobody_writes)
     CHECK(store_health(f.store) == ERR_GONE);
     expect_refusal(path, ERR_BUSY, "is used by another parley");
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;");
+    fix_done(&f);
+}
+
+/* `how` writes over a file of the open store in its place. */
+static void expect_overwritten(void (*how)(void), bool refused_after)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    say(&f, 0, 3);
+    snprintf(sql_text, sizeof sql_text, "VACUUM INTO '%s'", beside(".backup"));
+    run_sql(path, sql_text);
+    copy(path, beside(".early"));
+    fill(&f, "big");
+    say(&f, 3, 6);
+    how();
+    while (store_health(f.store) == OK) uv_run(&f.loop.uv, UV_RUN_ONCE);
+    CHECK(store_health(f.store) == ERR_GONE);
+    CHECK(fix_append(&f, "ann", "t", 6, "nobody would find it") == ERR_GONE);
+    fix_done(&f);
+    CHECK(is_there(beside("-wal")));               /* nothing was moved over what is there now */
+    if (refused_after) expect_refusal(path, ERR_CONFLICT, "Nothing was changed");
+}
+
+static void vacuumed_over(void) { copy(beside(".backup"), path); }
+static void copied_over(void) { copy(beside(".early"), path); }
+static void cut_file(void) { REQUIRE(truncate(path, 0) == 0); }
+static void cut_file_short(void) { REQUIRE(truncate(path, 8192) == 0); }
+static void cut_log(void) { REQUIRE(truncate(beside("-wal"), 0) == 0); }
+
+TEST(a_backup_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log) { expect_overwritten(vacuumed_over, true); }
+TEST(an_old_copy_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log) { expect_overwritten(copied_over, true); }
+TEST(an_open_file_that_was_cut_to_nothing_is_noticed) { expect_overwritten(cut_file, true); }
+TEST(an_open_file_that_was_cut_short_is_noticed) { expect_overwritten(cut_file_short, false); }
+TEST(a_log_that_was_cut_while_it_was_open_is_noticed) { expect_overwritten(cut_log, false); }
+
+TEST(checkpoints_and_changes_by_another_program_are_no_overwriting)
+{
+    struct fix f;
+
+    new_path();
+    begin(&f);
+    for (int i = 0; i < 12; i += 4) {
+        say(&f, i, i + 2);
+        run_sql(path, "PRAGMA wal_checkpoint(PASSIVE)");
+        say(&f, i + 2, i + 3);
+        run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+        say(&f, i + 3, i + 4);
+        run_sql(path, "UPDATE thread SET title = 'by hand'");
+        run_sql(path, "PRAGMA wal_checkpoint(RESTART)");
+        if (i == 4) fill(&f, "big");
+        if (i == 4) run_sql(path, "VACUUM");
+    }
+    CHECK(fix_append(&f, "ann", "t", 12, "and it goes on") == OK);
+    CHECK(store_health(f.store) == OK);
+    fix_done(&f);
+    begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 13, "after a restart too") == OK);
     fix_done(&f);
 }
 
