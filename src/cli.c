@@ -26,6 +26,10 @@ static bool read_option(int argc, char **argv, int *i, const char *allowed, stru
         out->check = true;
         return true;
     }
+    if (strcmp(word, "--anyway") == 0 && strchr(allowed, 'a')) {
+        out->anyway = true;
+        return true;
+    }
     const char **slot = flag_slot(word, allowed, &out->flags);
     if (!slot) return complain(word, "is not an option here");
     if (*slot) return complain(word, "stands twice");

@@ -15,11 +15,11 @@ int cli_tools(int argc, char **argv);     /* tools.c */
 
 struct cli_line {
     struct config_flags flags;
-    bool                check;
+    bool                check, anyway;
     char              **words; int count;      /* what is no option, in order */
 };
 
-/* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'k' --check) out of the line, wherever
+/* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'k' --check, 'a' --anyway) out of the line, wherever
  * they stand; behind "--" everything is a word. At most `words_max` words may be left. False: said why on stderr.
  * Moves the words to the front of argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);

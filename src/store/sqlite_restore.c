@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/sum.h"
+
 struct name { char text[PATH_MAX + 48]; };
 
 static struct name beside(const char *path, const char *end)
@@ -98,6 +100,81 @@ static enum err check_backup(struct db *d, const char *from, struct arena *a, st
     return str_is(said, "ok") ? OK : refuse_backup(why, a, from, arena_printf(a, "it is damaged (" STR_FMT ")", STR_ARG(said)).ptr);
 }
 
+/* Conversations of which something is not what was saved, and the names of the first few. */
+struct damage { uint64_t count; int64_t last; struct str names; };
+#define DAMAGE_NAMED 5
+
+static void note_damage(struct damage *g, int64_t thread, struct str name, struct arena *a)
+{
+    if (g->last == thread) return;
+    g->last = thread;
+    if (g->count++ < DAMAGE_NAMED)
+        g->names = arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(g->names), g->count > 1 ? ", " : "", STR_ARG(name));
+    else if (g->count == DAMAGE_NAMED + 1)
+        g->names = arena_printf(a, STR_FMT " and others", STR_ARG(g->names));
+}
+
+/* Row by row, those of one conversation behind each other. Its facts are 1, 2 ... to the thread's own seq. */
+#define EVERY_ROW                                                                                                      \
+    "SELECT t.id, t.owner, t.name, t.seq, f.seq, f.at_ms, f.kind, f.body, f.sum,"                                      \
+    " (SELECT max(seq) FROM fact c WHERE c.thread = t.id) FROM thread t LEFT JOIN fact f ON f.thread = t.id ORDER BY t.id, f.seq"
+#define EVERY_APPROVAL                                                                                                 \
+    "SELECT t.id, a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, a.sum"        \
+    " FROM approval a JOIN thread t ON t.id = a.thread ORDER BY t.id"
+
+static bool fact_is_sound(sqlite3_stmt *st, uint64_t want)
+{
+    struct log_name   log = { db_text(st, 1), db_text(st, 2) };
+    struct store_fact f = { (uint64_t)sqlite3_column_int64(st, 4), sqlite3_column_int64(st, 5), db_text(st, 6), db_text(st, 7) };
+
+    if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 9) || f.seq != want) return false;
+    return sqlite3_column_type(st, 8) == SQLITE_NULL || sqlite3_column_int64(st, 8) == db_fact_sum(log, &f);
+}
+
+static bool approval_is_sound(sqlite3_stmt *st)
+{
+    struct log_name       log = { db_text(st, 1), db_text(st, 2) };
+    struct store_approval p = { .id = db_text(st, 3), .call = db_text(st, 4), .tool = db_text(st, 5), .status = db_text(st, 6), .body = db_text(st, 7),
+                                .requested_ms = sqlite3_column_int64(st, 8), .expires_ms = sqlite3_column_int64(st, 9) };
+
+    return sqlite3_column_type(st, 10) == SQLITE_NULL || sqlite3_column_int64(st, 10) == db_approval_sum(log, &p);
+}
+
+static enum err look_at_rows(struct db *d, bool approvals, struct damage *g, struct arena *a)
+{
+    sqlite3_stmt *st = NULL;
+    int64_t       thread = 0;
+    uint64_t      seq = 0;
+    int           rc = sqlite3_prepare_v2(d->sql, approvals ? EVERY_APPROVAL : EVERY_ROW, -1, &st, NULL);
+
+    g->last = 0;
+    while (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+        int64_t id = sqlite3_column_int64(st, 0);
+        seq = id == thread ? seq + 1 : 1;
+        thread = id;
+        if (!(approvals ? approval_is_sound(st) : fact_is_sound(st, seq))) note_damage(g, id, db_text(st, 2), a);
+    }
+    rc = sqlite3_finalize(st);
+    return db_err(d, rc);
+}
+
+/* Every checksum. What versions before schema 2 made has none. */
+static enum err check_sums(struct db *d, const char *from, bool anyway, struct arena *a, uint64_t *damaged, struct str *why)
+{
+    struct damage facts = { .names = STR("") }, approvals = { .names = STR("") };
+    int64_t       version = 0;
+
+    sum_init();
+    if (db_int(d, "PRAGMA user_version", &version)) return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+    if (version < 2) return OK;
+    if (look_at_rows(d, false, &facts, a) || look_at_rows(d, true, &approvals, a)) return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+    *damaged = facts.count + approvals.count;
+    if (anyway || !*damaged) return OK;
+    return db_refuse(why, arena_printf(a, "%s is damaged: %llu conversations (" STR_FMT ") and approvals of %llu (" STR_FMT ") are not what was saved. "
+        "Nothing was changed. Take another backup; if there is none better, `parley restore --anyway` brings it with them, and they are answered as damaged",
+        from, (unsigned long long)facts.count, STR_ARG(facts.names), (unsigned long long)approvals.count, STR_ARG(approvals.names)), ERR_DAMAGED);
+}
+
 static enum err copy_pages(struct db *to, struct db *from)
 {
     sqlite3_backup *b = sqlite3_backup_init(to->sql, "main", from->sql, "main");
@@ -129,13 +206,14 @@ static enum err sync_file(const char *path)
     return good ? OK : ERR_IO;
 }
 
-static enum err copy_backup(const char *from, const char *to, struct arena *a, uint64_t *threads, struct str *why)
+static enum err copy_backup(const char *from, const char *to, bool anyway, struct arena *a, struct store_restored *did, struct str *why)
 {
     struct db in = { 0 }, out = { 0 };
     int       fd;
     enum err  e = open_backup(&in, from, a, why);
 
     if (!e) e = check_backup(&in, from, a, why);
+    if (!e) e = check_sums(&in, from, anyway, a, &did->damaged, why);
     if (e) goto done;
     unlink(to);                        /* of an earlier try that was cut off */
     fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -146,7 +224,7 @@ static enum err copy_backup(const char *from, const char *to, struct arena *a, u
     close(fd);
     e = db_err(&out, sqlite3_open_v2(to, &out.sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL));
     if (!e) e = copy_pages(&out, &in);
-    if (!e) e = finish_copy(&out, threads);
+    if (!e) e = finish_copy(&out, &did->threads);
     if (e) db_refuse(why, arena_printf(a, "cannot write %s: %s. Nothing was changed", to, sqlite3_errmsg(out.sql)), e);
 done:
     sqlite3_close(out.sql);
@@ -159,7 +237,7 @@ done:
 /* --- the whole -------------------------------------------------------------------- */
 
 /* The lock is held. */
-static enum err replace(const struct db_file *f, const char *from, struct arena *a, struct store_restored *out, struct str *why)
+static enum err replace(const struct db_file *f, const char *from, bool anyway, struct arena *a, struct store_restored *out, struct str *why)
 {
     struct name copy = beside(f->path, ".copying"), new = beside(f->path, ".restoring");
     struct stat st, old, theirs;
@@ -168,7 +246,7 @@ static enum err replace(const struct db_file *f, const char *from, struct arena 
 
     if (stat(from, &theirs) == 0 && was && theirs.st_dev == old.st_dev && theirs.st_ino == old.st_ino)
         return db_refuse(why, arena_printf(a, "%s is the store itself, not a backup of it", from), ERR_EXISTS);
-    e = copy_backup(from, copy.text, a, &out->threads, why);
+    e = copy_backup(from, copy.text, anyway, a, out, why);
     if (e) return e;
     if (stat(copy.text, &st)) return db_refuse_errno(why, a, "read", copy.text);
     e = move(copy.text, new.text, a, why);
@@ -187,7 +265,7 @@ static void remove_if_empty(const char *path)
     if (stat(path, &st) == 0 && st.st_size == 0) unlink(path);
 }
 
-enum err store_restore(struct str url, struct str from, struct arena *a, struct store_restored *out, struct str *why)
+enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a, struct store_restored *out, struct str *why)
 {
     struct str     path = arena_dup(a, from);
     struct db_file f;
@@ -198,7 +276,7 @@ enum err store_restore(struct str url, struct str from, struct arena *a, struct 
     e = db_file_open(&f, url, a, why);
     if (e) return e;
     e = f.temporary ? db_refuse(why, STR("a store in memory cannot be restored; name a file"), ERR_UNSUPPORTED)
-                    : replace(&f, path.ptr, a, out, why);
+                    : replace(&f, path.ptr, anyway, a, out, why);
     if (e) remove_if_empty(f.path);
     db_file_close(&f);
     return e;

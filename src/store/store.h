@@ -180,8 +180,9 @@ uint64_t store_log_bytes(const struct store *s);         /* how long the write-a
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open (ERR_BUSY). All or nothing, also when
  * the power fails; what was there is kept beside it. On failure *why is a sentence for people. Not for the loop thread of a server. */
-struct store_restored { uint64_t threads; struct str path, kept; };      /* in `a`; kept STR_NONE: there was nothing */
-MUST_CHECK enum err store_restore(struct str url, struct str from, struct arena *a, struct store_restored *out, struct str *why);
+struct store_restored { uint64_t threads, damaged; struct str path, kept; };      /* in `a`; kept STR_NONE: there was nothing */
+/* `anyway`: also a backup in which the checksums of some conversations do not fit (else ERR_DAMAGED, and *why names them). */
+MUST_CHECK enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a, struct store_restored *out, struct str *why);
 /* Optional: told how long each successful append took (call to answer). */
 void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
 

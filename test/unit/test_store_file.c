@@ -314,7 +314,7 @@ TEST(checkpoints_and_changes_by_another_program_are_no_overwriting)
 
 static enum err restore(struct fix *f, const char *from, struct store_restored *did)
 {
-    return store_restore(str_c(path), str_c(from), &f->arena, did, &f->why);
+    return store_restore(str_c(path), str_c(from), false, &f->arena, did, &f->why);
 }
 
 /* At `path` a crashed store with six words, and beside it a backup with three. */
@@ -402,6 +402,35 @@ TEST(a_damaged_backup_is_refused_and_nothing_changes)
     CHECK(str_find(f.why, STR("Nothing was changed")) >= 0);
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 5), "6 note 5;");
+    fix_done(&f);
+}
+
+TEST(a_backup_with_a_flipped_bit_in_a_fact_is_refused_unless_it_is_wanted_anyway)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+
+    run_sql(backup, "UPDATE fact SET body = '7' WHERE seq = 2");
+    fix_init(&f);
+    CHECK(restore(&f, backup, &did) == ERR_DAMAGED);
+    CHECK(str_find(f.why, STR("1 conversations (t)")) >= 0 && str_find(f.why, STR("Nothing was changed")) >= 0);
+    CHECK(store_restore(str_c(path), str_c(backup), true, &f.arena, &did, &f.why) == OK);
+    CHECK(did.threads == 1 && did.damaged == 1);
+    fix_done(&f);
+}
+
+TEST(a_backup_with_an_approval_that_is_not_what_was_stored_is_refused)
+{
+    const char           *backup = crashed();
+    struct store_restored did;
+    struct fix            f;
+
+    run_sql(backup, "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms, sum)"
+                    " SELECT owner, 'a', id, 'c', 'pay', 'approved', '{}', 1, 0, 5 FROM thread LIMIT 1");
+    fix_init(&f);
+    CHECK(restore(&f, backup, &did) == ERR_DAMAGED);
+    CHECK(str_find(f.why, STR("approvals of 1 (t)")) >= 0);
     fix_done(&f);
 }
 
