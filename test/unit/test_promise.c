@@ -253,6 +253,56 @@ TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
     stage_down(&s);
 }
 
+static void begin_idempotent(struct stage *s)
+{
+    stage_up(s);
+    stage_tool(s, "store_it", TOOL_SERVER, CONFIRM_NEVER)->idempotent = true;
+    say(s, "store it");
+    UNTIL(s->speaking);
+    calls(s, "store_it", "{}");
+    stops(s, STOP_CALLS);
+    UNTIL(s->job);
+}
+
+TEST(an_idempotent_call_that_told_nothing_is_run_once_more_under_its_id_and_then_it_is_unknown)
+{
+    struct stage s;
+    begin_idempotent(&s);
+    struct str id = arena_dup(&s.arena, s.job->call_id);
+    finishes(&s, TOOL_UNKNOWN);
+    UNTIL(s.begun == 2 && s.job);
+    CHECK(str_eq(s.job->call_id, id));
+    finishes(&s, TOOL_UNKNOWN);
+    UNTIL(s.speaking);
+    CHECK(s.begun == 2);
+    CHECK_STR(story(&s), "message step:calls started finished:unknown");
+    stage_down(&s);
+}
+
+TEST(an_idempotent_call_is_not_run_again_by_a_process_whose_tool_is_another_one)
+{
+    for (int changed = 0; changed < 2; changed++) {
+        struct stage s;
+        begin_idempotent(&s);
+        struct tool_job *lost = s.job;
+        s.open[0] = NULL;
+        struct hub *dead = s.hub;
+        (void)lost;
+        if (changed) registry_find(&s.registry, STR("store_it"))->runner = STR("[\"elsewhere\"]");
+        stage_hub(&s);                       /* the old one is left as a dead process leaves it */
+        s.job = NULL;
+        hub_recover(s.hub);
+        if (changed) UNTIL(s.speaking);
+        else UNTIL(s.begun == 2);
+        CHECK(s.begun == (changed ? 1u : 2u));
+        if (!changed) finish_all(&s);
+        lost->finish(lost, &(struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("gone") });
+        UNTIL(!hub_jobs(dead));
+        hub_free(dead);
+        stage_down(&s);
+    }
+}
+
 /* A server whose tools are listed some time after the start. */
 static void later(struct stage *s, struct registry_source *source)
 {
