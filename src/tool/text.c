@@ -24,7 +24,7 @@ void text_clean(struct buf *out, struct str s, size_t max)
 
 void text_reveal(struct buf *out, struct str s, size_t max)
 {
-    glyph_show(out, str_cut(s, utf8_cut(s, max)), GLYPH_TEXT);
+    glyph_show(out, str_cut(s, utf8_cut(s, max)), GLYPH_QUOTED);
 }
 
 /* --- tail ---------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  * other than newline and tab are left out. At most `max` bytes of `s`. */
 void text_clean(struct buf *out, struct str s, size_t max);
 
-/* The same for words that a person decides by: characters that cannot be seen are shown as \u{202E}. */
+/* The same for a stranger's words that a person decides by: in quotation marks, line breaks and quotes inside them escaped,
+ * characters that cannot be seen shown as \u{202E}. */
 void text_reveal(struct buf *out, struct str s, size_t max);
 
 /* The last bytes of a stream: stderr, for the card (TAIL_MAX) or the log. */

@@ -26,6 +26,8 @@ TEST(names_that_differ_in_case_marks_width_or_gaps_are_alike)
     CHECK(alike("café", "CAFE\u0301") && alike("ångström", "\u212bngstrom") && alike("straße", "STRA\u1e9eE"));
     CHECK(alike("сумма", "СУММА") && alike("ёлка", "Ёлка") && alike("ποσός", "ΠΟΣΌΣ") && alike("գին", "Գին") && alike("ǆ", "ǆ"));
     CHECK(alike("ａｂ１", "AB1") && alike("𝔸𝒷", "ab") && alike("ⓐ", "a") && alike("µ", "Μ") && alike("ḋ", "Ḋ") && alike("ǎ", "Ǎ") && alike("ɏ", "Ɏ"));
+    CHECK(alike("amount", "amo\u01d4nt") && alike("to", "t\u1ecd") && alike("amount", "a\u1e3fount") && alike("to", "t\u2134") && alike("to", "\u1d57o") && alike("m1", "\u217f\u00b9"));
+    CHECK(alike("pay_to", "pay\u203fto") && alike("pay_to", "pay\ufe63to") && alike("z", "\u01b6") && alike("b", "\u0253"));
     CHECK(alike("", "_") && alike("\u200b", "") && alike("金額", "金額"));
 }
 

@@ -401,7 +401,7 @@ TEST(what_a_server_asks_is_always_answered)
 static void answer_number(struct ran *r)
 {
     char text[32];
-    CHECK(str_has(r->question, r->asked == 1 ? "The server s asks: Question 1?" : "The server s asks: Question 2?"));
+    CHECK(str_has(r->question, r->asked == 1 ? "The server s asks: \"Question 1?\"" : "The server s asks: \"Question 2?\""));
     CHECK(str_has(r->schema, "\"integer\""));
     snprintf(text, sizeof text, "{\"n\":%u}", r->asked);
     r->job.tool->ops->answer(&r->job, r->asked == 1, r->asked == 1 ? str_c(text) : STR_NONE);
@@ -460,7 +460,7 @@ static void two_calls(const char *mode, const char *other, unsigned asked, const
 TEST(a_question_that_may_be_for_another_person_is_put_to_nobody)
 {
     two_calls("asks-at-two", "mallory", 0, NULL, "cancel");
-    two_calls("asks-at-two", "me", 1, "The server s asks, and does not say for which of its calls: Whose?", "accept");
+    two_calls("asks-at-two", "me", 1, "The server s asks, and does not say for which of its calls: \"Whose?\"", "accept");
 }
 
 TEST(a_question_that_names_its_call_is_put_to_that_one)
@@ -485,7 +485,7 @@ static void asked_late(const char *more, bool stop, const char *other, const cha
     b.job.owner = str_c(other);
     ran_wait(T, &b, 3000);
     CHECK_STR(b.text, text);
-    if (b.asked) CHECK(str_has(b.question, "The server s asks, perhaps for a call that was stopped before: Pay"));
+    if (b.asked) CHECK(str_has(b.question, "The server s asks, perhaps for a call that was stopped before: \"Pay"));
     ran_done(&a);
     ran_done(&b);
     end();
