@@ -268,7 +268,9 @@ export class Actor {
         const waiting = this.world.options.approver ? await this.asked(owner, 'pending', 'max') : await this.asked(owner);
         const q = at(waiting, op.which), note = (r) => ({ status: r.status, by, note: r.json?.error?.code });
         if (!q) return { status: 'nothing' };
-        const bad = (r, what) => { if (r.status === 200) this.world.violation('foreign', `${by} could ${what} of ${owner}: ${r.text.slice(0, 300)}`, { n: op.n, who: owner, thread: q.thread, key: op.door }); return note(r); };
+        // A name that nobody has may become somebody's own.
+        const own = op.door === 'stop' && q.thread === 'never-was';
+        const bad = (r, what) => { if (r.status === 200 && !own) this.world.violation('foreign', `${by} could ${what} of ${owner}: ${r.text.slice(0, 300)}`, { n: op.n, who: owner, thread: q.thread, key: op.door }); return note(r); };
         if (op.door === 'rest') return bad(await this.send('POST', `/v1/approvals/${q.id}`, { confirmed: true }, {}, by), 'decide a question');
         if (op.door === 'settle') return bad(await this.send('POST', `/v1/approvals/${q.id}/settle`, { outcome: 'done' }, {}, by), 'settle a call');
         if (op.door === 'look') return bad(await this.send('GET', `/v1/approvals/${q.id}`, undefined, {}, by), 'read a question');

@@ -4,7 +4,7 @@
 //                             [--only guard,once] [--not provider] [--brief] [--worlds 4]
 //   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
 //
-// Without --seed: the kept lists, then seed 1, then one by chance (printed). Last line: N passed, N failed.
+// Without --seed: the kept lists, then seed 1, then one by chance (printed). --kept: the lists before --seed N. Last line: N passed, N failed.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -94,10 +94,8 @@ if (replay) {
     else await replays([replay]);
 } else {
     const chance = Date.now() % 1000000;
-    if (seed === undefined) {
-        await replays(fs.readdirSync(KEPT).filter((f) => f.endsWith('.json')).sort().map((f) => path.join(KEPT, f)));
-        console.log(`SEED=1, then SEED=${chance}`);
-    } else console.log(`SEED=${seed}`);
+    if (seed === undefined || flag('kept')) await replays(fs.readdirSync(KEPT).filter((f) => f.endsWith('.json')).sort().map((f) => path.join(KEPT, f)));
+    console.log(seed === undefined ? `SEED=1, then SEED=${chance}` : `SEED=${seed}`);
     await seeds(seed === undefined ? [1, chance] : [Number(seed)]);
 }
 console.log(`torture: ${sum.rounds} rounds, ${sum.ops} operations, ${sum.asked} model requests, ${sum.effects} effects, ${sum.restarts} restarts`);
