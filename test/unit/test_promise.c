@@ -32,6 +32,16 @@ static struct said does(struct stage *s, enum command_kind kind)
     return sent(s, command(kind, &x), &x);
 }
 
+/* The model wants to pay, and a person is asked. */
+static void pay_asks(struct stage *s)
+{
+    say(s, "pay");
+    UNTIL(s->speaking);
+    calls(s, "pay", "{}");
+    stops(s, STOP_CALLS);
+    UNTIL(waits(s));
+}
+
 /* A whole turn in which one tool was run. */
 static void turn_with(struct stage *s, const char *tool, const char *input)
 {
@@ -215,11 +225,7 @@ TEST(a_yes_while_the_server_stops_is_saved_and_the_next_process_acts_on_it_once)
 {
     struct stage s;
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    pay_asks(&s);
     hub_drain(s.hub, NULL, NULL);
     CHECK(decides(&s, gate_of(&s), true).status == 200);
     CHECK(s.begun == 0);
@@ -237,11 +243,7 @@ TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
 {
     struct stage s;
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    pay_asks(&s);
     hub_drain(s.hub, NULL, NULL);
     CHECK(decides(&s, gate_of(&s), true).status == 200);
     registry_find(&s.registry, STR("pay"))->idempotent = true;        /* another definition */
@@ -317,11 +319,7 @@ TEST(a_yes_for_a_tool_that_is_not_listed_yet_is_kept_until_it_is)
     struct stage           s;
     struct registry_source source = { 0 };
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    pay_asks(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     later(&s, &source);
     CHECK(decides(&s, gate, true).status == 200);
@@ -339,11 +337,7 @@ TEST(a_yes_for_a_tool_that_is_never_listed_again_runs_nothing_and_says_so)
     struct stage           s;
     struct registry_source source = { 0 };
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    pay_asks(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     later(&s, &source);
     CHECK(decides(&s, gate, true).status == 200);
@@ -425,11 +419,7 @@ TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
     struct stage s;
     struct said  x;
     stage_up(&s);
-    say(&s, "pay");
-    UNTIL(s.speaking);
-    calls(&s, "pay", "{}");
-    stops(&s, STOP_CALLS);
-    UNTIL(waits(&s));
+    pay_asks(&s);
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     stage_restart(&s);
     struct command *c = command(CMD_MESSAGE, &x);
