@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "net/starttoken.h"
-#include "tool/keeper.h"
+#include "cli/cli.h"
+#include "auth/starttoken.h"
+#include "tool/process/keeper.h"
 
 static const char HELP[] =
     "parley: one program between people and a language model.\n"
@@ -80,7 +80,7 @@ static int flushed(int status)
 
 int main(int argc, char **argv)
 {
-    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/keeper.h */
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/process/keeper.h */
     fill_standard();
     start_token_hide();
     return flushed(choose(argc, argv));

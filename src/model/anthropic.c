@@ -312,7 +312,7 @@ static void take_usage(struct decoder *d, const struct jv *usage)
     if (jv_int(jv_get(usage, "cache_read_input_tokens"), &n)) cached += n, any = true;
     if (any) d->u.anthropic.cached = cached;
     if (__builtin_add_overflow(d->u.anthropic.fresh, d->u.anthropic.cached, &d->input_tokens)) d->input_tokens = 0;
-    parts_usage(&d->parts, d->input_tokens, d->output_tokens);
+    blocks_usage(&d->blocks, d->input_tokens, d->output_tokens);
 }
 
 /* A second one is tolerated only as an echo of the first before anything came. */
@@ -328,7 +328,7 @@ static void message_start(struct decoder *d, const struct jv *message)
     take_usage(d, jv_get(message, "usage"));
 }
 
-static void set_signature(struct part *part, struct str signature)
+static void set_signature(struct block *part, struct str signature)
 {
     struct jsonw w;
     if (!signature.len) return;
@@ -339,12 +339,12 @@ static void set_signature(struct part *part, struct str signature)
     jw_end_obj(&w);
 }
 
-static enum part_kind block_kind(struct str type)
+static enum block_kind block_kind(struct str type)
 {
-    if (str_is(type, "text")) return PK_TEXT;
-    if (str_is(type, "thinking")) return PK_REASONING;
-    if (str_is(type, "tool_use")) return PK_CALL;
-    return PK_HIDDEN;
+    if (str_is(type, "text")) return BLOCK_TEXT;
+    if (str_is(type, "thinking")) return BLOCK_REASONING;
+    if (str_is(type, "tool_use")) return BLOCK_CALL;
+    return BLOCK_HIDDEN;
 }
 
 /* {} and "" stand for what is still to come; anything else is the input, also what no input should be. */
@@ -357,26 +357,26 @@ static bool has_input(const struct jv *v)
 static void block_start(struct decoder *d, int64_t index, const struct jv *block)
 {
     const struct jv *input = jv_get(block, "input");
-    enum part_kind   kind = block_kind(jv_str_at(block, "type"));
+    enum block_kind   kind = block_kind(jv_str_at(block, "type"));
 
-    if (!jv_is(block, JSON_OBJECT) || parts_find(&d->parts, index)) {
+    if (!jv_is(block, JSON_OBJECT) || blocks_find(&d->blocks, index)) {
         decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
-    struct part *part = parts_open(&d->parts, kind, index);
+    struct block *part = blocks_open(&d->blocks, kind, index);
     if (!part) return;
     d->u.anthropic.any_block = true;
     switch (kind) {
-    case PK_TEXT:      parts_delta(&d->parts, part, jv_str_at(block, "text")); return;
-    case PK_REASONING:
+    case BLOCK_TEXT:      blocks_delta(&d->blocks, part, jv_str_at(block, "text")); return;
+    case BLOCK_REASONING:
         set_signature(part, jv_str_at(block, "signature"));
-        parts_delta(&d->parts, part, jv_str_at(block, "thinking"));
+        blocks_delta(&d->blocks, part, jv_str_at(block, "thinking"));
         return;
-    case PK_CALL:
-        parts_call(&d->parts, part, jv_str_at(block, "id"), jv_str_at(block, "name"));
-        if (has_input(input)) parts_delta(&d->parts, part, input->raw);
+    case BLOCK_CALL:
+        blocks_call(&d->blocks, part, jv_str_at(block, "id"), jv_str_at(block, "name"));
+        if (has_input(input)) blocks_delta(&d->blocks, part, input->raw);
         return;
-    case PK_HIDDEN:    buf_str(&part->opaque, block->raw); return;
+    case BLOCK_HIDDEN:    buf_str(&part->opaque, block->raw); return;
     }
 }
 
@@ -402,20 +402,20 @@ static bool read_delta(struct decoder *d, struct str text, struct delta *out)
 static void block_delta(struct decoder *d, int64_t index, struct str text)
 {
     struct delta delta = { 0 };
-    struct part *part = parts_find(&d->parts, index);
+    struct block *part = blocks_find(&d->blocks, index);
     if (!part || !read_delta(d, text, &delta)) {
         decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
-    if (str_is(delta.type, "text_delta") && part->kind == PK_TEXT) parts_delta(&d->parts, part, delta.text);
-    else if (str_is(delta.type, "thinking_delta") && part->kind == PK_REASONING) parts_delta(&d->parts, part, delta.thinking);
-    else if (str_is(delta.type, "signature_delta") && part->kind == PK_REASONING) set_signature(part, delta.signature);
-    else if (str_is(delta.type, "input_json_delta") && part->kind != PK_TEXT) parts_delta(&d->parts, part, delta.json);
-    else if (part->kind == PK_HIDDEN) part->lossy = true;      /* something we do not know how to put together */
+    if (str_is(delta.type, "text_delta") && part->kind == BLOCK_TEXT) blocks_delta(&d->blocks, part, delta.text);
+    else if (str_is(delta.type, "thinking_delta") && part->kind == BLOCK_REASONING) blocks_delta(&d->blocks, part, delta.thinking);
+    else if (str_is(delta.type, "signature_delta") && part->kind == BLOCK_REASONING) set_signature(part, delta.signature);
+    else if (str_is(delta.type, "input_json_delta") && part->kind != BLOCK_TEXT) blocks_delta(&d->blocks, part, delta.json);
+    else if (part->kind == BLOCK_HIDDEN) part->lossy = true;      /* something we do not know how to put together */
 }
 
 /* A block we only keep: wrapped, with its streamed input put in its place. */
-static void seal_hidden(struct decoder *d, struct part *part)
+static void seal_hidden(struct decoder *d, struct block *part)
 {
     struct buf   sealed;
     struct jsonw w;
@@ -443,10 +443,10 @@ static void seal_hidden(struct decoder *d, struct part *part)
 
 static void block_stop(struct decoder *d, int64_t index)
 {
-    struct part *part = parts_find(&d->parts, index);
+    struct block *part = blocks_find(&d->blocks, index);
     if (!part) return;
-    if (part->kind == PK_HIDDEN) seal_hidden(d, part);
-    parts_close(&d->parts, part);
+    if (part->kind == BLOCK_HIDDEN) seal_hidden(d, part);
+    blocks_close(&d->blocks, part);
 }
 
 static enum model_stop stop_of(struct str reason)
@@ -463,7 +463,7 @@ static void message_delta(struct decoder *d, const struct jv *delta, const struc
     take_usage(d, usage);
     if (!reason.len) return;
     enum model_stop stop = stop_of(reason);
-    if (stop == STOP_REFUSAL) parts_say(&d->parts, PK_TEXT, jv_str_at(jv_get(delta, "stop_details"), "explanation"));
+    if (stop == STOP_REFUSAL) blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(jv_get(delta, "stop_details"), "explanation"));
     decoder_stop(d, stop);
 }
 

@@ -26,7 +26,7 @@
 
 struct demo { struct model base; struct loop *loop; unsigned token_ms; };
 
-struct part { struct str id, name, text; bool is_call; };
+struct piece { struct str id, name, text; bool is_call; };
 
 struct model_run {
     union {
@@ -36,7 +36,7 @@ struct model_run {
     struct model_sink *sink;
     struct arena       arena;
     unsigned           token_ms;
-    struct part        parts[PARTS_MAX];
+    struct piece        parts[PARTS_MAX];
     size_t             count;
     size_t             at, offset;     /* playing: which part, how much of it is told */
     bool               opened;         /* the call at `at` is announced */
@@ -57,14 +57,14 @@ static bool offered(const struct model_request *q, const char *tool)
 static void add_text(struct model_run *r, struct str text)
 {
     if (!text.len || r->count == PARTS_MAX) return;
-    r->parts[r->count++] = (struct part){ .text = arena_dup(&r->arena, text) };
+    r->parts[r->count++] = (struct piece){ .text = arena_dup(&r->arena, text) };
 }
 
 static void add_call(struct model_run *r, const char *tool, struct str input)
 {
     if (r->count == PARTS_MAX) return;
-    struct part *p = &r->parts[r->count++];
-    *p = (struct part){ .is_call = true, .name = str_c(tool), .text = arena_dup(&r->arena, input) };
+    struct piece *p = &r->parts[r->count++];
+    *p = (struct piece){ .is_call = true, .name = str_c(tool), .text = arena_dup(&r->arena, input) };
     p->id = arena_printf(&r->arena, "demo-%zu-%zu", r->step, r->count);
 }
 
@@ -346,7 +346,7 @@ static void next_part(struct model_run *r)
     r->opened = false;
 }
 
-static void play_text(struct model_run *r, const struct part *p)
+static void play_text(struct model_run *r, const struct piece *p)
 {
     struct str rest = str_from(p->text, r->offset), word = str_cut(rest, word_len(rest));
     r->offset += word.len;
@@ -354,7 +354,7 @@ static void play_text(struct model_run *r, const struct part *p)
     r->sink->text(r->sink, word);
 }
 
-static void play_call(struct model_run *r, const struct part *p)
+static void play_call(struct model_run *r, const struct piece *p)
 {
     if (!r->opened) {
         r->opened = true;
@@ -377,7 +377,7 @@ static void play(struct model_run *r, int pieces)
 {
     for (; pieces > 0 && !r->over; pieces--) {
         if (r->at == r->count) { finish(r); return; }
-        const struct part *p = &r->parts[r->at];
+        const struct piece *p = &r->parts[r->at];
         if (p->is_call) play_call(r, p);
         else play_text(r, p);
     }

@@ -440,7 +440,7 @@ static void read_error(struct trouble *t, const struct jv *v)
 
 /* --- decoder ------------------------------------------------------------------------------------ */
 
-static void keep_signed(struct part *part, struct str signature, int64_t at)
+static void keep_signed(struct block *part, struct str signature, int64_t at)
 {
     struct jsonw w;
     jsonw_init(&w, &part->opaque);
@@ -454,44 +454,44 @@ static void keep_part(struct decoder *d, const struct jv *part)
 {
     struct buf   out;
     struct jsonw w;
-    buf_init(&out, PARTS_INPUT_MAX);
+    buf_init(&out, BLOCKS_INPUT_MAX);
     jsonw_init(&w, &out);
     jw_obj(&w);
     jw_kraw(&w, "part", part->raw);
     jw_end_obj(&w);
-    if (out.err) d->parts.err = out.err;
-    else parts_hidden(&d->parts, buf_view(&out));
+    if (out.err) d->blocks.err = out.err;
+    else blocks_hidden(&d->blocks, buf_view(&out));
     buf_done(&out);
 }
 
 /* A signature closes its part: what follows belongs to another one. */
 static void take_text(struct decoder *d, const struct jv *raw, struct str text)
 {
-    enum part_kind kind = jv_true(jv_get(raw, "thought")) ? PK_REASONING : PK_TEXT;
+    enum block_kind kind = jv_true(jv_get(raw, "thought")) ? BLOCK_REASONING : BLOCK_TEXT;
     struct str     signature = jv_str_at(raw, "thoughtSignature");
-    struct part   *last = parts_last(&d->parts);
+    struct block   *last = blocks_last(&d->blocks);
     bool           goes_on = last && last->kind == kind && !last->closed;
     int64_t        at = goes_on ? (int64_t)last->len : 0;
 
-    parts_say(&d->parts, kind, text);
+    blocks_say(&d->blocks, kind, text);
     if (!signature.len) return;
-    last = parts_last(&d->parts);
+    last = blocks_last(&d->blocks);
     if (!last || last->kind != kind || last->closed) {
         keep_part(d, raw);                    /* an empty text that only carries the signature */
         return;
     }
     keep_signed(last, signature, at);
-    parts_close(&d->parts, last);
+    blocks_close(&d->blocks, last);
 }
 
 /* --- calls --- */
 
-static struct part *open_call(struct decoder *d, const struct jv *call, struct str signature)
+static struct block *open_call(struct decoder *d, const struct jv *call, struct str signature)
 {
     struct str   id = jv_str_at(call, "id"), name = jv_str_at(call, "name");
     struct jsonw w;
-    parts_settle(&d->parts);
-    struct part *part = parts_open(&d->parts, PK_CALL, 0);
+    blocks_settle(&d->blocks);
+    struct block *part = blocks_open(&d->blocks, BLOCK_CALL, 0);
     if (!part) return NULL;
     if (id.len || signature.len) {
         jsonw_init(&w, &part->opaque);
@@ -500,7 +500,7 @@ static struct part *open_call(struct decoder *d, const struct jv *call, struct s
         if (signature.len) jw_kstr(&w, "thoughtSignature", signature);
         jw_end_obj(&w);
     }
-    parts_call(&d->parts, part, id.len ? id : STR_NONE, name);
+    blocks_call(&d->blocks, part, id.len ? id : STR_NONE, name);
     return part;
 }
 
@@ -522,27 +522,27 @@ static void add_args(struct decoder *d, const struct jv *pairs)
     }
 }
 
-static void close_call(struct decoder *d, struct part *part, const struct jv *args)
+static void close_call(struct decoder *d, struct block *part, const struct jv *args)
 {
     struct buf out;
     if (args && args->type != JSON_NULL) {
-        parts_delta(&d->parts, part, args->raw);      /* an object, or what the judge shall see */
+        blocks_delta(&d->blocks, part, args->raw);      /* an object, or what the judge shall see */
     } else if (d->u.gemini.args) {
-        buf_init(&out, PARTS_INPUT_MAX);
+        buf_init(&out, BLOCKS_INPUT_MAX);
         gemini_args_write(d->u.gemini.args, &out);
-        if (out.err) d->parts.err = out.err;
-        else parts_delta(&d->parts, part, buf_view(&out));
+        if (out.err) d->blocks.err = out.err;
+        else blocks_delta(&d->blocks, part, buf_view(&out));
         buf_done(&out);
     }
     drop_args(d);
-    if (!d->parts.err) parts_close(&d->parts, part);
+    if (!d->blocks.err) blocks_close(&d->blocks, part);
 }
 
 /* Whole in one part, or begun with a name and continued without one while `willContinue`. */
 static void take_call(struct decoder *d, const struct jv *raw, const struct jv *call)
 {
-    struct part *part = parts_last(&d->parts);
-    bool         open = part && part->kind == PK_CALL && !part->closed;
+    struct block *part = blocks_last(&d->blocks);
+    bool         open = part && part->kind == BLOCK_CALL && !part->closed;
     if (jv_str_at(call, "name").len) {
         if (open) {
             decoder_fail(d, FAIL_PROTOCOL);              /* the one before never ended */
@@ -583,7 +583,7 @@ static void take_finish(struct decoder *d, struct str reason, struct str message
         decoder_fail(d, FAIL_BAD_CALL);
         trouble_word(&d->trouble, reason);
     } else if (is_one_of(reason, refusal)) {
-        parts_say(&d->parts, PK_TEXT, message);
+        blocks_say(&d->blocks, BLOCK_TEXT, message);
         decoder_stop(d, STOP_REFUSAL);
     } else {
         decoder_stop(d, str_is(reason, "MAX_TOKENS") ? STOP_LENGTH : STOP_END);
@@ -599,7 +599,7 @@ static void take_usage(struct decoder *d, const struct jv *usage)
     thoughts = jv_int_at(usage, "thoughtsTokenCount", 0);
     d->input_tokens = in;
     if (__builtin_add_overflow(out, thoughts, &d->output_tokens)) d->output_tokens = 0;
-    parts_usage(&d->parts, d->input_tokens, d->output_tokens);
+    blocks_usage(&d->blocks, d->input_tokens, d->output_tokens);
 }
 
 static void event(struct decoder *d, struct str name, struct str data)
@@ -617,7 +617,7 @@ static void event(struct decoder *d, struct str name, struct str data)
     }
     const struct jv *candidate = jv_at(jv_get(v, "candidates"), 0), *parts = jv_get(jv_get(candidate, "content"), "parts");
     if (!d->stopped && jv_is(parts, JSON_ARRAY))
-        JV_EACH(part, parts) if (d->trouble.kind == FAIL_NONE && !d->parts.err) take_part(d, part);
+        JV_EACH(part, parts) if (d->trouble.kind == FAIL_NONE && !d->blocks.err) take_part(d, part);
     if (d->trouble.kind != FAIL_NONE) return;
     if (!d->stopped) take_finish(d, jv_str_at(candidate, "finishReason"), jv_str_at(candidate, "finishMessage"));
     if (!candidate) {

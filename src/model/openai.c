@@ -3,7 +3,7 @@
  *
  * The wire never says that a call is complete: a call is closed when its input's
  * brackets are closed and something else begins, or by the finish reason. Fragments of parallel calls may
- * interleave, so a later call is held back (parts.h) while an earlier one is open.
+ * interleave, so a later call is held back (blocks.h) while an earlier one is open.
  * Nothing is told before the whole chunk has been read: a chunk that is
  * not valid JSON says nothing.
  */
@@ -365,18 +365,18 @@ static const struct jv *tree(struct decoder *d, struct str text)
 static void tell_list(struct decoder *d, const struct jv *list)
 {
     JV_EACH(part, list) {
-        if (str_is(jv_str_at(part, "type"), "text")) parts_say(&d->parts, PK_TEXT, jv_str_at(part, "text"));
+        if (str_is(jv_str_at(part, "type"), "text")) blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(part, "text"));
         if (!str_is(jv_str_at(part, "type"), "thinking")) continue;
         const struct jv *thinking = jv_get(part, "thinking");
-        if (jv_is(thinking, JSON_STRING)) parts_say(&d->parts, PK_REASONING, thinking->str);
+        if (jv_is(thinking, JSON_STRING)) blocks_say(&d->blocks, BLOCK_REASONING, thinking->str);
         if (jv_is(thinking, JSON_ARRAY))
-            JV_EACH(piece, thinking) parts_say(&d->parts, PK_REASONING, jv_str_at(piece, "text"));
+            JV_EACH(piece, thinking) blocks_say(&d->blocks, BLOCK_REASONING, jv_str_at(piece, "text"));
     }
 }
 
 /* --- calls --- */
 
-static bool is_another(const struct part *part, struct str id)
+static bool is_another(const struct block *part, struct str id)
 {
     return id.len && part->has_id && !str_eq(buf_view(&part->id), id);
 }
@@ -385,7 +385,7 @@ static bool is_another(const struct part *part, struct str id)
 struct piece { struct str id, name, arguments; int64_t index; bool has_index; };
 
 /* Without an id: a piece that brings a name and arguments after a call that is complete is another call. */
-static bool begins_anew(const struct part *part, const struct piece *x)
+static bool begins_anew(const struct block *part, const struct piece *x)
 {
     if (x->id.len || !x->name.len || !part->name.len) return false;
     if (!x->has_index && !str_eq(buf_view(&part->name), x->name)) return true;
@@ -394,11 +394,11 @@ static bool begins_anew(const struct part *part, const struct piece *x)
 
 /* Which open call does this piece belong to? NULL: none. Servers differ: Ollama numbers all calls 0,
  * Mistral none, Qwen repeats an empty id. The id decides where there is one. */
-static struct part *call_of(struct decoder *d, const struct piece *x)
+static struct block *call_of(struct decoder *d, const struct piece *x)
 {
     int64_t      key = x->has_index ? x->index : d->u.openai.last_key;
-    struct part *part = key < 0 ? NULL : parts_find(&d->parts, key);
-    if (!part || part->kind != PK_CALL || is_another(part, x->id) || begins_anew(part, x)) return NULL;
+    struct block *part = key < 0 ? NULL : blocks_find(&d->blocks, key);
+    if (!part || part->kind != BLOCK_CALL || is_another(part, x->id) || begins_anew(part, x)) return NULL;
     return part;
 }
 
@@ -414,19 +414,19 @@ static bool was_seen(struct decoder *d, struct str id)
     return false;
 }
 
-static struct part *new_call(struct decoder *d, const struct piece *x)
+static struct block *new_call(struct decoder *d, const struct piece *x)
 {
     int64_t  key = x->has_index ? x->index : d->u.openai.any_call ? d->u.openai.last_key + 1 : 0;
     uint64_t hash = str_hash(x->id);
     if (x->id.len) buf_add(&d->u.openai.ids, &hash, sizeof hash);
     d->u.openai.any_call = true;
-    parts_settle(&d->parts);
-    return parts_open(&d->parts, PK_CALL, key);
+    blocks_settle(&d->blocks);
+    return blocks_open(&d->blocks, BLOCK_CALL, key);
 }
 
 static void tell_piece(struct decoder *d, const struct piece *x)
 {
-    struct part *part = call_of(d, x);
+    struct block *part = call_of(d, x);
     if (!part && (x->id.len ? was_seen(d, x->id) : !x->name.len)) {
         /* More input for a call that is closed already: blanks after its last brace are harmless, the rest is not. */
         if (str_trim(x->arguments).len) decoder_fail(d, FAIL_PROTOCOL);
@@ -435,8 +435,8 @@ static void tell_piece(struct decoder *d, const struct piece *x)
     if (!part) part = new_call(d, x);
     if (!part) return;
     d->u.openai.last_key = part->key;
-    parts_call(&d->parts, part, x->id, x->name);
-    parts_delta(&d->parts, part, x->arguments);
+    blocks_call(&d->blocks, part, x->id, x->name);
+    blocks_delta(&d->blocks, part, x->arguments);
 }
 
 static void tell_call(struct decoder *d, const struct jv *call)
@@ -456,7 +456,7 @@ static void take_usage(struct decoder *d, const struct jv *usage)
     if (!jv_is(usage, JSON_OBJECT)) return;
     d->input_tokens = jv_int_at(usage, "prompt_tokens", d->input_tokens);
     d->output_tokens = jv_int_at(usage, "completion_tokens", d->output_tokens);
-    parts_usage(&d->parts, d->input_tokens, d->output_tokens);
+    blocks_usage(&d->blocks, d->input_tokens, d->output_tokens);
 }
 
 static void take_finish(struct decoder *d, struct str reason)
@@ -466,7 +466,7 @@ static void take_finish(struct decoder *d, struct str reason)
         decoder_fail(d, FAIL_SERVER);
         return;
     }
-    parts_close_all(&d->parts);
+    blocks_close_all(&d->blocks);
     if (str_is(reason, "content_filter") || d->u.openai.refused) decoder_stop(d, STOP_REFUSAL);
     else if (str_is(reason, "length")) decoder_stop(d, STOP_LENGTH);
     else decoder_stop(d, STOP_END);         /* calls win over `stop`: several servers say it beside calls */
@@ -475,12 +475,12 @@ static void take_finish(struct decoder *d, struct str reason)
 static void tell_chunk(struct decoder *d, const struct chunk *c)
 {
     const struct jv *calls = tree(d, c->calls);
-    parts_say(&d->parts, PK_REASONING, c->reasoning_content.len ? c->reasoning_content : c->reasoning);
-    parts_say(&d->parts, PK_TEXT, c->content);
+    blocks_say(&d->blocks, BLOCK_REASONING, c->reasoning_content.len ? c->reasoning_content : c->reasoning);
+    blocks_say(&d->blocks, BLOCK_TEXT, c->content);
     if (c->content_list.ptr) tell_list(d, tree(d, c->content_list));
     if (c->refusal.len) {
         d->u.openai.refused = true;
-        parts_say(&d->parts, PK_TEXT, c->refusal);
+        blocks_say(&d->blocks, BLOCK_TEXT, c->refusal);
     }
     if (jv_is(calls, JSON_ARRAY)) JV_EACH(call, calls) tell_call(d, call);
     take_finish(d, c->finish);
@@ -536,7 +536,7 @@ static void event(struct decoder *d, struct str name, struct str data)
     struct chunk c = { 0 };
     struct str   text = name.len || d->stopped ? STR_NONE : cast(d, data);
     if (text.ptr) {
-        parts_say(&d->parts, PK_TEXT, text);
+        blocks_say(&d->blocks, BLOCK_TEXT, text);
         return;
     }
     if (str_is(name, "error")) {

@@ -119,7 +119,7 @@ static void end(struct model_run *r)
 static void settle_usage(struct model_run *r)
 {
     struct decoder *d = &r->reader.dec;
-    int64_t         out = (int64_t)(d->parts.bytes + 3) / 4;
+    int64_t         out = (int64_t)(d->blocks.bytes + 3) / 4;
     bool            heard = r->status == 200 || (!r->status && r->transfer && transfer_sent(r->transfer));      /* it answers, or is about to */
     bool            counted = d->stopped && d->input_tokens > 0 && (d->output_tokens > 0 || !out);
     if (counted || !heard || r->over) return;
@@ -166,7 +166,7 @@ static int64_t away_for(const struct remote *m, const struct trouble *t)
 static void note_failure(struct model_run *r)
 {
     struct remote *m = r->m;
-    if (r->reader.dec.parts.spoke || !away_for(m, &r->trouble)) return;
+    if (r->reader.dec.blocks.spoke || !away_for(m, &r->trouble)) return;
     m->failures++;
     m->away_until_ms = clock_mono_ms() + (uint64_t)away_for(m, &r->trouble);
 }
@@ -240,7 +240,7 @@ static int64_t wait_for(const struct model_run *r)
 static bool may_repeat(const struct model_run *r, int64_t wait)
 {
     const struct trouble *t = &r->trouble;
-    return t->again && !r->reader.dec.parts.spoke && r->body.len && r->attempt <= r->m->config.retries
+    return t->again && !r->reader.dec.blocks.spoke && r->body.len && r->attempt <= r->m->config.retries
         && t->after_ms <= (int64_t)r->m->config.wait_max_ms && (!r->another || wait <= PATIENCE_MS);
 }
 
@@ -256,7 +256,7 @@ static bool strip_signatures(struct model_run *r)
     struct buf   plain;
     struct arena a;
     struct jv   *v = NULL;
-    if (r->stripped || r->reader.dec.parts.spoke || !r->m->wire->unsigned_body) return false;
+    if (r->stripped || r->reader.dec.blocks.spoke || !r->m->wire->unsigned_body) return false;
     r->stripped = true;
     arena_init(&a, 0);
     buf_init(&plain, REQUEST_MAX);
@@ -340,7 +340,7 @@ static void on_data(void *ctx, struct transfer *t, struct str bytes)
     }
     r->busy++;
     reader_feed(&r->reader, bytes);
-    if (!r->over && !r->forgot && r->reader.dec.parts.spoke) r->forgot = transfer_forget_body(t);
+    if (!r->over && !r->forgot && r->reader.dec.blocks.spoke) r->forgot = transfer_forget_body(t);
     settle(r);
     r->busy--;
     release(r);

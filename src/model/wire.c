@@ -22,7 +22,7 @@ struct str model_provider_url(struct str provider)
 void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch, struct model_sink *sink)
 {
     *d = (struct decoder){ .wire = w, .scratch = scratch };
-    parts_init(&d->parts, sink);
+    blocks_init(&d->blocks, sink);
     trouble_init(&d->trouble);
     if (w == &wire_openai) d->u.openai.last_key = -1;
 }
@@ -30,7 +30,7 @@ void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch
 void decoder_done(struct decoder *d)
 {
     if (d->wire && d->wire->done) d->wire->done(d);
-    parts_done(&d->parts);
+    blocks_done(&d->blocks);
 }
 
 void decoder_fail(struct decoder *d, enum fail kind)
@@ -40,15 +40,15 @@ void decoder_fail(struct decoder *d, enum fail kind)
 
 void decoder_stop(struct decoder *d, enum model_stop stop)
 {
-    if (stop == STOP_END && d->parts.calls) stop = STOP_CALLS;
-    if (stop == STOP_CALLS && !d->parts.calls) stop = STOP_END;
+    if (stop == STOP_END && d->blocks.calls) stop = STOP_CALLS;
+    if (stop == STOP_CALLS && !d->blocks.calls) stop = STOP_END;
     d->stop = stop;
     d->stopped = true;
 }
 
 static bool is_over(const struct decoder *d)
 {
-    return d->ended || d->trouble.kind != FAIL_NONE || d->parts.dead;
+    return d->ended || d->trouble.kind != FAIL_NONE || d->blocks.dead;
 }
 
 void decoder_event(struct decoder *d, struct str name, struct str data, bool last)
@@ -57,8 +57,8 @@ void decoder_event(struct decoder *d, struct str name, struct str data, bool las
     arena_reset(d->scratch);
     d->scratch->failed = false;
     d->wire->event(d, name, data);
-    if (d->parts.err == ERR_NOMEM || d->scratch->failed) decoder_fail(d, FAIL_NOMEM);
-    else if (d->parts.err) decoder_fail(d, FAIL_PROTOCOL);
+    if (d->blocks.err == ERR_NOMEM || d->scratch->failed) decoder_fail(d, FAIL_NOMEM);
+    else if (d->blocks.err) decoder_fail(d, FAIL_PROTOCOL);
     if (last && d->trouble.kind == FAIL_PROTOCOL) trouble_set(&d->trouble, FAIL_CUT);
 }
 
@@ -67,8 +67,8 @@ void decoder_finish(struct decoder *d)
     if (is_over(d)) return;
     if (d->wire->finish) d->wire->finish(d);
     if (d->stopped) {
-        parts_abandon(&d->parts);
-        if (d->parts.err) decoder_fail(d, d->parts.err == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
+        blocks_abandon(&d->blocks);
+        if (d->blocks.err) decoder_fail(d, d->blocks.err == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
         else d->ended = true;
     }
     else decoder_fail(d, FAIL_CUT);
@@ -99,7 +99,7 @@ void reader_done(struct reader *r)
 
 void reader_mute(struct reader *r)
 {
-    r->dec.parts.dead = true;
+    r->dec.blocks.dead = true;
     sse_in_stop(&r->sse);
 }
 

@@ -11,14 +11,14 @@
 #include "base/jsonw.h"
 #include "model/fail.h"
 #include "model/form.h"
-#include "model/parts.h"
+#include "model/blocks.h"
 #include "model/provider.h"
 #include "model/tidy.h"
 #include "base/sse_in.h"
 
 /* A response being read. The shared part is what remote.c looks at. */
 struct decoder {
-    struct parts    parts;
+    struct blocks    blocks;
     struct arena   *scratch;        /* for one event; reset by decoder_event */
     const struct wire *wire;
     bool            stopped;        /* a stop reason was seen: with it the end of the body is no accident */

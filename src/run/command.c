@@ -19,8 +19,8 @@ static bool refuse(struct thread *t, struct command *c, int status, const char *
 static void accepted(struct thread *t, struct command *c, struct str run, uint64_t seq)
 {
     command_answer(t, c, 200, NULL, NULL);
-    c->answer.run = run;
-    c->answer.seq = seq;
+    c->receipt.run = run;
+    c->receipt.seq = seq;
 }
 
 static void suspicious(const struct thread *t, const struct command *c, const char *what)
@@ -130,7 +130,7 @@ static bool over_quota(struct thread *t, struct command *c)
     enum quota_verdict v = quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s);
     if (v == QUOTA_FINE) return false;
     log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why", v == QUOTA_RUNS ? "runs" : "tokens", NULL);
-    c->answer.retry_s = retry_s;
+    c->receipt.retry_s = retry_s;
     if (v == QUOTA_RUNS) return refuse(t, c, 429, "too_many_runs", "You have as many answers being written as you may have at once; wait for one to end.");
     return refuse(t, c, 429, "tokens_used_up", "You have used up your tokens of today.");
 }
@@ -142,7 +142,7 @@ static bool not_approver(struct thread *t, struct command *c)
     return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
 }
 
-/* Without sign-in, a program of ours that can reach us must not answer for the person: net/starttoken.h. */
+/* Without sign-in, a program of ours that can reach us must not answer for the person: auth/starttoken.h. */
 static bool lacks_token(struct thread *t, struct command *c)
 {
     bool answers = c->kind == CMD_DECIDE || c->kind == CMD_RESULT || c->kind == CMD_CLAIM || c->kind == CMD_SETTLE;
@@ -167,7 +167,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     struct run *r = t->fold.run, *same = run_of_request(t, c->request_id);
     if (same) {
         accepted(t, c, same->id, same->first->seq);
-        c->answer.duplicate = true;
+        c->receipt.duplicate = true;
         return ADMIT_NO;
     }
     if (t->hub->draining) return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."), ADMIT_NO;
@@ -182,7 +182,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     if (run_live(r)) {
         if (c->when_busy == BUSY_REFUSE) {
             refuse(t, c, 409, "run_active", "An answer is still being written in this conversation.");
-            c->answer.run = r->id;
+            c->receipt.run = r->id;
             return ADMIT_NO;
         }
         if (parked_count(t) >= PARKED_MAX)
@@ -277,7 +277,7 @@ static bool is_same_message(struct thread *t, struct command *c)
         if (!str_eq(f->text, c->text) || !str_eq(f->files, c->files)) return false;
     }
     accepted(t, c, r->id, r->first->seq);
-    c->answer.duplicate = true;
+    c->receipt.duplicate = true;
     return true;
 }
 
@@ -356,7 +356,7 @@ static bool handle_create(struct thread *t, struct command *c, enum err *e)
     title_from(t, c->text);
     *e = thread_add(t, &f);
     accepted(t, c, STR_NONE, f.seq);
-    c->answer.status = 201;
+    c->receipt.status = 201;
     return true;
 }
 
@@ -375,7 +375,7 @@ static bool same_value_as(struct command *c, struct str now, struct str was)
 static bool answered_before(struct thread *t, struct command *c, struct call *call, const struct fact *verdict)
 {
     enum word was = verdict->outcome;
-    c->answer.call = call;
+    c->receipt.call = call;
     if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the answer was stopped, or the conversation went on.");
@@ -385,7 +385,7 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved." : "This was already denied.");
     accepted(t, c, call->run->id, verdict->seq);
-    c->answer.duplicate = true;
+    c->receipt.duplicate = true;
     return true;
 }
 
@@ -411,7 +411,7 @@ static bool answer_question(struct thread *t, struct command *c, struct call *ca
     *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     if (!*e) work_answer_job(call, c->confirmed, c->payload);
     accepted(t, c, call->run->id, seq);
-    c->answer.call = call;
+    c->receipt.call = call;
     return true;
 }
 
@@ -423,8 +423,8 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
         return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     }
     if (!c->may_decide) return not_approver(t, c);
-    c->answer.call = call;
-    c->answer.id = call->id;
+    c->receipt.call = call;
+    c->receipt.id = call->id;
     if (!echo_differs(c, call)) return false;
     suspicious(t, c, "args_mismatch");
     return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
@@ -477,8 +477,8 @@ static bool is_foreign_result(struct thread *t, struct command *c, const struct 
         suspicious(t, c, "unknown_call");
         return refuse(t, c, 404, "unknown_call", "There is no such call here.");
     }
-    c->answer.call = call;
-    c->answer.run = call->run->id;
+    c->receipt.call = call;
+    c->receipt.run = call->run->id;
     if (call->client) return false;
     suspicious(t, c, "not_client_tool");
     struct str m = arena_printf(&c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
@@ -493,7 +493,7 @@ static bool is_second_result(struct thread *t, struct command *c, const struct c
     if (!before) return false;
     if (!same_result(c, before)) return refuse(t, c, 409, "late_result", "This call already has its outcome.");
     accepted(t, c, call->run->id, before->seq);
-    c->answer.duplicate = true;
+    c->receipt.duplicate = true;
     return true;
 }
 
@@ -513,11 +513,11 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
 bool command_refused(struct thread *t, struct command *c)
 {
     struct call *call = c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
-    c->answer = (struct answer){ 0 };
+    c->receipt = (struct receipt){ 0 };
     if (lacks_token(t, c)) return true;
     if (c->kind == CMD_RESULT) (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
     else if (!is_forged(t, c, call)) (void)is_decided(t, c, call);
-    return c->answer.status >= 400;
+    return c->receipt.status >= 400;
 }
 
 static bool handle_claim(struct thread *t, struct command *c)
@@ -554,7 +554,7 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     if (!c->may_decide) return not_approver(t, c);
-    c->answer.call = call;
+    c->receipt.call = call;
     if (call->settled) return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
     if (!call->finished || call->finished->outcome != WORD_UNKNOWN)
         return refuse(t, c, 409, "not_unknown", "The outcome of this call is known.");

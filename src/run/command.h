@@ -37,7 +37,7 @@ enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT };
 struct thread;
 struct call;
 
-struct answer {
+struct receipt {
     int         status;          /* as HTTP says it: 200, 201, 404, 409 ... */
     const char *code;            /* for >= 400: "run_active" */
     const char *message;         /* one sentence; lives in the command's arena or is static */
@@ -72,17 +72,17 @@ struct command {
     struct str        client; void *claim_owner;           /* CLAIM: the tab */
     enum { SETTLE_DONE, SETTLE_NOT_DONE } settle; struct str note;
 
-    void            (*done)(struct command *c, const struct answer *a);
+    void            (*done)(struct command *c, const struct receipt *a);
     void             *ctx;
 
     /* private to run/ */
     struct list       node;
-    struct answer     answer;
+    struct receipt     receipt;
     void             *job;
     struct store_list lookup;
 };
 
-/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->answer. For carriers of
+/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For carriers of
  * several answers, which are taken all or none. */
 bool command_refused(struct thread *t, struct command *c);
 /* The tab that claimed offered calls with this `claim_owner` has left. */
@@ -91,6 +91,6 @@ void command_unclaim(struct thread *t, const void *claim_owner);
 /* A zeroed command with its arena ready. Freed by command_free, normally at the end of `done`. */
 struct command *command_new(enum command_kind kind);
 void            command_free(struct command *c);
-void            command_drop(struct command *c, const struct answer *a);   /* a `done` that only frees */
+void            command_drop(struct command *c, const struct receipt *a);   /* a `done` that only frees */
 
 #endif

@@ -124,7 +124,7 @@ void thread_take_place(struct thread *t);                    /* for a run that w
 void thread_leave_place(struct thread *t);                   /* given back when the run is over, and while it waits for somebody */
 
 /* --- command.c --- */
-/* Looks at the state, adds facts, sets c->answer. False: not now, keep it parked until the run is over. */
+/* Looks at the state, adds facts, sets c->receipt. False: not now, keep it parked until the run is over. */
 bool command_handle(struct thread *t, struct command *c, enum err *e);
 
 /* --- work.c --- */

@@ -143,8 +143,8 @@ void hub_idle(struct hub *h, struct thread *t)
 
 static void no_memory(struct command *c)
 {
-    c->answer = (struct answer){ .status = 503, .code = "out_of_memory", .message = "The server is out of memory; try again in a moment." };
-    c->done(c, &c->answer);
+    c->receipt = (struct receipt){ .status = 503, .code = "out_of_memory", .message = "The server is out of memory; try again in a moment." };
+    c->done(c, &c->receipt);
 }
 
 /* A command that lost a word on its way here may mean something else: it is not looked at. */
@@ -166,10 +166,10 @@ static void on_request(struct store_list *l, enum err e, const struct store_row 
     c->ctx = c->job;
     c->job = NULL;
     if (e || !count) { to_thread(h, c); return; }
-    c->answer = (struct answer){ .status = 200, .duplicate = true };
-    c->answer.run = arena_dup(&c->arena, rows[0].run);
-    c->answer.id = arena_dup(&c->arena, rows[0].thread);
-    c->done(c, &c->answer);
+    c->receipt = (struct receipt){ .status = 200, .duplicate = true };
+    c->receipt.run = arena_dup(&c->arena, rows[0].run);
+    c->receipt.id = arena_dup(&c->arena, rows[0].thread);
+    c->done(c, &c->receipt);
 }
 
 void hub_submit(struct hub *h, struct command *c)
@@ -222,7 +222,7 @@ static void on_next_due(struct store_list *l, enum err e, const struct store_row
 }
 
 /* When the last of a batch is through, the next batch is looked for at once; if one failed, after a pause. */
-static void on_expired(struct command *c, const struct answer *a)
+static void on_expired(struct command *c, const struct receipt *a)
 {
     struct hub *h = c->ctx;
     h->expiry_failed |= a->status >= 400;
@@ -285,7 +285,7 @@ static void recover_again(struct hub *h)
 
 /* Thousands may have been under way. They are read a few at a time, oldest first, with pauses that are not the same on
  * every server that comes back at this moment; the places for runs do the rest. */
-static void on_recovered(struct command *c, const struct answer *a)
+static void on_recovered(struct command *c, const struct receipt *a)
 {
     struct hub *h = c->ctx;
     if (a->status == 503) recover_again(h);

@@ -35,7 +35,7 @@ void command_free(struct command *c)
     mem_free(c);
 }
 
-void command_drop(struct command *c, const struct answer *a)
+void command_drop(struct command *c, const struct receipt *a)
 {
     (void)a;
     command_free(c);
@@ -185,7 +185,7 @@ static void refuse_all(struct thread *t, struct list *waiting, int status, const
         if (c->kind >= CMD_EXPIRE) continue;
         list_remove(n);
         command_answer(t, c, status, code, message);
-        c->done(c, &c->answer);
+        c->done(c, &c->receipt);
     }
 }
 
@@ -195,8 +195,8 @@ static void drop_inside(struct thread *t, bool all)
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind != CMD_EXPIRE && !all) continue;
         list_remove(n);
-        c->answer = (struct answer){ .status = 503, .code = "store_unavailable" };
-        if (c->done) c->done(c, &c->answer);
+        c->receipt = (struct receipt){ .status = 503, .code = "store_unavailable" };
+        if (c->done) c->done(c, &c->receipt);
     }
 }
 
@@ -361,10 +361,10 @@ static void clear_batch(struct thread *t)
 
 void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message)
 {
-    c->answer.status = status;
-    c->answer.code = code;
-    c->answer.message = message;
-    c->answer.thread = t;
+    c->receipt.status = status;
+    c->receipt.code = code;
+    c->receipt.message = message;
+    c->receipt.thread = t;
 }
 
 /* Answers what is in `acting`; a batch that failed has set the answers before. */
@@ -376,14 +376,14 @@ static void answer_all(struct thread *t)
     LIST_EACH(n, &now) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
-        if (c->done) c->done(c, &c->answer);
+        if (c->done) c->done(c, &c->receipt);
     }
 }
 
 static void take(struct thread *t, struct command *c, enum err *e)
 {
     list_remove(&c->node);
-    c->answer = (struct answer){ 0 };          /* it may have been looked at before, in a fold that is gone */
+    c->receipt = (struct receipt){ 0 };          /* it may have been looked at before, in a fold that is gone */
     fault_hit("thread.take");
     if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
     else if (c != t->editor) list_add(&t->acting, &c->node);
@@ -526,9 +526,9 @@ static const char *sentence(enum err e)
 /* The request id was used before: the run it made is the answer. */
 static void answer_exists(struct thread *t, struct command *c)
 {
-    c->answer = (struct answer){ .status = 200, .duplicate = true };
-    c->answer.run = arena_dup(&c->arena, t->append.found_run);
-    c->answer.id = arena_dup(&c->arena, t->append.found_thread);
+    c->receipt = (struct receipt){ .status = 200, .duplicate = true };
+    c->receipt.run = arena_dup(&c->arena, t->append.found_run);
+    c->receipt.id = arena_dup(&c->arena, t->append.found_thread);
 }
 
 /* The model was hung up for a stop that could not be saved: the words so far are
@@ -542,15 +542,15 @@ static void drop_cut_step(struct thread *t)
 /* The fold is about to go: an answer may not point into it. */
 static void detach_answer(struct command *c)
 {
-    c->answer.run = arena_dup(&c->arena, c->answer.run);
-    c->answer.id = arena_dup(&c->arena, c->answer.id);
-    c->answer.call = NULL;
+    c->receipt.run = arena_dup(&c->arena, c->receipt.run);
+    c->receipt.id = arena_dup(&c->arena, c->receipt.id);
+    c->receipt.call = NULL;
 }
 
 static void refuse_batch(struct thread *t, struct command *c, enum err e)
 {
-    if (c->answer.status >= 400) { detach_answer(c); return; }
-    c->answer = (struct answer){ 0 };
+    if (c->receipt.status >= 400) { detach_answer(c); return; }
+    c->receipt = (struct receipt){ 0 };
     command_answer(t, c, 503, "store_unavailable", sentence(e));
 }
 
@@ -631,7 +631,7 @@ static void on_edit(struct store_edit *k, enum err e)
     else if (e) command_answer(t, c, 503, "store_unavailable", "The store cannot be written at the moment. Nothing was changed; try again in a moment.");
     else if (c->kind == CMD_DELETE) wipe(t);
     else retitle(t, c->text);
-    if (c->done) c->done(c, &c->answer);
+    if (c->done) c->done(c, &c->receipt);
     t->busy = false;
     thread_pump(t);
 }

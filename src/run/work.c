@@ -22,12 +22,12 @@
 /* --- judging a call ------------------------------------------------------------------ */
 
 /* Where a part's own texts live: with the open step, or (an action) with the batch. */
-static struct arena *keeper(struct thread *t) { return t->step.active ? &t->step.arena : &t->batch; }
+static struct arena *lasting(struct thread *t) { return t->step.active ? &t->step.arena : &t->batch; }
 
 static void bad(struct thread *t, struct part *p, struct str why)
 {
     p->gate = GATE_BAD;
-    p->problem = arena_dup(keeper(t), why);
+    p->problem = arena_dup(lasting(t), why);
     if (!p->problem.ptr) p->problem = STR("The call could not be checked.");
 }
 
@@ -117,7 +117,7 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
         metrics_intent_due(p->call);
         buf_clear(&why);
         intent_line(&why, tool->name, tool->intent, args);
-        p->intent = why.err ? STR_NONE : arena_dup(keeper(t), buf_view(&why));
+        p->intent = why.err ? STR_NONE : arena_dup(lasting(t), buf_view(&why));
         if (!p->intent.ptr) p->intent = STR("I'll help you with that...");
     }
     buf_done(&why);
@@ -141,7 +141,7 @@ static void post_step(struct thread *t)
 {
     if (!t->over || is_judging(&t->step)) return;
     t->over = false;
-    t->step_done->answer = (struct answer){ 0 };
+    t->step_done->receipt = (struct receipt){ 0 };
     thread_post(t, t->step_done);
 }
 
@@ -415,7 +415,7 @@ static void job_free(struct job *j)
 }
 
 /* The outcome is committed (or not wanted any more). */
-static void job_settled(struct command *c, const struct answer *a)
+static void job_settled(struct command *c, const struct receipt *a)
 {
     struct job    *j = c->job;
     struct thread *t = j->thread;

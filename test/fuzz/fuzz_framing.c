@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/http1.h"
+#include "http/http1.h"
 
 enum liberty {
     BARE_LF        = 1 << 0,     /* a line ends at LF, with or without CR */

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "fuzz_cut.h"
-#include "net/http1.h"
+#include "http/http1.h"
 
 static struct net_limits limits;
 

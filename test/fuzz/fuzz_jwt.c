@@ -7,7 +7,7 @@
 
 #include "../unit/jwt_make.h"
 #include "base/json.h"
-#include "net/jwt.h"
+#include "auth/jwt.h"
 
 #define NOW 1800000000
 

@@ -2,7 +2,7 @@
  * The transport is a stub; a call is started as soon as there is a tool, and every question is answered. */
 #include <stdlib.h>
 
-#include "tool/mcp_int.h"
+#include "tool/mcp/mcp_int.h"
 
 static struct loop loop;
 static bool        ready;

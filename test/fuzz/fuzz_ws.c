@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "fuzz_cut.h"
-#include "net/ws.h"
+#include "http/ws.h"
 
 #define MESSAGE_MAX 2000
 

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/log.h"
-#include "tool/keeper.h"
-#include "tool/mcp.h"
+#include "tool/process/keeper.h"
+#include "tool/mcp/mcp.h"
 
 static struct loop      loop;
 static struct registry  registry;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "tool/keeper.h"
+#include "tool/process/keeper.h"
 
 jmp_buf test_leave;
 static struct test *tests, **tail = &tests;

@@ -8,7 +8,7 @@
 #define PARLEY_NET_PEER_H
 
 #include "base/arena.h"
-#include "net/conn_int.h"
+#include "http/conn_int.h"
 #include "test.h"
 
 struct peer {                   /* the client's end */

@@ -85,7 +85,7 @@ void stage_down(struct stage *s)
 
 /* --- commands ---------------------------------------------------------------------------- */
 
-void heard(struct command *c, const struct answer *a)
+void heard(struct command *c, const struct receipt *a)
 {
     struct said *x = c->ctx;
     x->done = true;

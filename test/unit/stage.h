@@ -37,7 +37,7 @@ void stage_restart(struct stage *s);   /* as if the process had died: another hu
 
 struct said { struct str run; int status; char code[32]; bool done, duplicate; };
 void stage_cancel(struct tool_job *j);
-void heard(struct command *c, const struct answer *a);     /* fills the `struct said` that is its ctx */
+void heard(struct command *c, const struct receipt *a);     /* fills the `struct said` that is its ctx */
 struct command *command(enum command_kind kind, struct said *x);     /* of ann, to her thread t_1 */
 struct said say(struct stage *s, const char *text);
 struct said sent(struct stage *s, struct command *c, struct said *x);   /* submits and waits */

@@ -1,6 +1,6 @@
 /* test_auth.c -- keys, sessions, and what one principal may use. */
 #include "base/id.h"
-#include "net/auth.h"
+#include "auth/auth.h"
 #include "run/quota.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "config.h"
+#include "config/config.h"
 #include "test.h"
 
 static struct config       c;

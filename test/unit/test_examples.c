@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "tool/exec.h"
+#include "tool/process/exec.h"
 #include "tool/http.h"
-#include "tool/mcp.h"
+#include "tool/mcp/mcp.h"
 #include "tool/policy.h"
 #include "toolrun.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "test.h"
-#include "tool/exec.h"
+#include "tool/process/exec.h"
 #include "tool/exec_out.h"
 #include "toolrun.h"
 

@@ -1,8 +1,8 @@
 /* Items as WebSocket texts: cut anywhere they come out as the same texts, what is taken back leaves
  * nothing behind, and an item that is not the same any more is not sent on. */
 #include "dialect/dialect.h"
-#include "net/conn_int.h"
-#include "net/frames.h"
+#include "http/conn_int.h"
+#include "http/frames.h"
 #include "tale.h"
 
 #define ROOM 65536

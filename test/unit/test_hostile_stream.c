@@ -56,7 +56,7 @@ static void on_call(struct model_sink *s, struct str id, struct str name)
 {
     must_be(of(s), !of(s)->hidden, "a hidden part without its JSON");
     must_be(of(s), name.len > 0, "a call without a name");
-    must_be(of(s), ++of(s)->calls <= PARTS_CALLS_MAX, "too many calls");
+    must_be(of(s), ++of(s)->calls <= BLOCKS_CALLS_MAX, "too many calls");
     of(s)->open = CALL;
     of(s)->ended = of(s)->opaque = false;
     buf_clear(&of(s)->input);
@@ -283,6 +283,6 @@ TEST(more_calls_than_anybody_makes_are_no_answer)
     buf_init(&b, 0);
     for (int i = 0; i < 300; i++) buf_printf(&b, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"id\":\"c%d\",\"function\":{\"name\":\"pay\",\"arguments\":\"{}\"}}]}}]}\n\n", i, i);
     listen_to(&l, &wire_openai, buf_view(&b), b.len);
-    CHECK(!l.wrong && l.calls == PARTS_CALLS_MAX);
+    CHECK(!l.wrong && l.calls == BLOCKS_CALLS_MAX);
     buf_done(&b);
 }

@@ -2,7 +2,7 @@
  * does not matter how the bytes were split: every text here is fed whole, byte by
  * byte, and in two pieces at every place, with one and the same result. */
 #include "base/arena.h"
-#include "net/http1.h"
+#include "http/http1.h"
 #include "test.h"
 
 /* --- feeding -------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "jwt_make.h"
-#include "net/jwt.h"
+#include "auth/jwt.h"
 #include "test.h"
 
 #define NOW     1800000000

@@ -6,7 +6,7 @@
 #include "base/fault.h"
 #include "httpd.h"
 #include "test.h"
-#include "tool/mcp_int.h"
+#include "tool/mcp/mcp_int.h"
 #include "toolrun.h"
 
 /* --- pure parts ------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* test_route.c -- the router's patterns and its answers to other methods. */
 #include "base/arena.h"
-#include "net/route.h"
+#include "http/route.h"
 #include "test.h"
 
 static struct str param[4];

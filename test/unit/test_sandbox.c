@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "tool/exec.h"
-#include "tool/sandbox.h"
+#include "tool/process/exec.h"
+#include "tool/process/sandbox.h"
 #include "toolrun.h"
 
 static struct toolrun *T;

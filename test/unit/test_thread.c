@@ -394,7 +394,7 @@ static enum err picky_start(struct tool *t, struct tool_job *j)
 }
 static const struct tool_ops PICKY = { .start = picky_start, .cancel = stage_cancel };
 
-static void heard_on_disk(struct command *c, const struct answer *a)
+static void heard_on_disk(struct command *c, const struct receipt *a)
 {
     look_at_the_disk();
     heard(c, a);

@@ -3,8 +3,8 @@
  * handshake. Every stream is fed whole, byte by byte and in two pieces at every
  * place, with the same events. */
 #include "base/arena.h"
-#include "net/http1.h"
-#include "net/ws.h"
+#include "http/http1.h"
+#include "http/ws.h"
 #include "test.h"
 
 #define MESSAGE_MAX 100000

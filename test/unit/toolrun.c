@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "test.h"
-#include "tool/exec.h"
+#include "tool/process/exec.h"
 
 /* Tools run with what there is here; a test of one of these means asks children_caps whether it is there. */
 static const struct sandbox_caps enough = { .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true };

@@ -3,8 +3,8 @@
 #define PARLEY_TEST_TOOLRUN_H
 
 #include "loop/curl.h"
-#include "tool/child.h"
-#include "tool/exec.h"
+#include "tool/process/child.h"
+#include "tool/process/exec.h"
 #include "tool/registry.h"
 
 struct toolrun {

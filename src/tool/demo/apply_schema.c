@@ -1,6 +1,6 @@
 /* apply_schema.c -- the server action under a proposed schema. It changes nothing outside: it remembers which
  * ids were applied, so that the second click gets an honest "already". */
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 #define APPLIED_MAX 1000         /* a demo that is left running for years must not grow */
 

@@ -1,6 +1,6 @@
 /* generate_artifact.c -- a self-contained HTML page that really works, chosen by the words of the prompt. */
 #include "tool/demo/pages.h"
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 

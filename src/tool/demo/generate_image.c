@@ -5,7 +5,7 @@
  * or day. What varies (stars, windows, trees) is drawn from a small generator
  * seeded by the prompt, so the same words always give the same picture.
  */
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 #define W 800
 #define H 500

@@ -1,5 +1,5 @@
 /* get_weather.c -- weather made from the city's name: any city has one, and always the same. */
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 /* FNV-1a over the name in lower case: str_hash would differ in every process. */
 static uint32_t hash_name(struct str s)

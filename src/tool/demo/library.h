@@ -2,7 +2,7 @@
 #ifndef PARLEY_DEMO_LIBRARY_H
 #define PARLEY_DEMO_LIBRARY_H
 
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 struct article { const char *title, *authors; int year; const char *abstract, *keywords; };
 extern const struct article CORPUS[];            /* ended by a NULL title */

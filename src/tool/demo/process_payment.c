@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "tool/demo/work.h"
+#include "tool/demo/demo_work.h"
 
 struct payment {
     uv_work_t          req;

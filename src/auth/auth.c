@@ -1,0 +1,161 @@
+/* auth.c -- see auth.h. */
+#include "auth/auth.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/secret.h"
+#include "auth/jwks.h"
+
+#define KEYS_FILE_MAX (1024 * 1024)
+
+struct auth {
+    const struct auth_setup *setup;
+    struct jwt_rules         rules;
+    struct jwt_keys          file_keys;
+    struct jwks             *jwks;       /* NULL: the keys are from the file */
+    struct sessions          sessions;
+};
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *why)
+{
+    const struct auth_setup *s = a->setup;
+    struct str               path = arena_dup(mem, s->keys_file);
+    FILE                    *f = path.ptr ? fopen(path.ptr, "re") : NULL;
+    const char              *fault = NULL;
+    struct buf               text;
+
+    if (!f) {
+        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s", STR_ARG(s->keys_file), os_words(errno));
+        return ERR_IO;
+    }
+    buf_init(&text, KEYS_FILE_MAX);
+    for (char *at; (at = buf_room(&text, 4096));) {
+        size_t n = fread(at, 1, 4096, f);
+        buf_grew(&text, n);
+        if (n < 4096) break;
+    }
+    enum err e = ferror(f) ? ERR_IO : text.err;
+    if (e) fault = "it cannot be read, or is longer than 1 MiB";
+    else e = jwt_keys_read(&a->file_keys, buf_view(&text), s->algorithms, &fault);
+    if (e) *why = arena_printf(mem, "the keys file " STR_FMT " cannot be used: %s", STR_ARG(s->keys_file), fault);
+    fclose(f);
+    secret_wipe(text.ptr, text.cap);
+    buf_done(&text);
+    return e;
+}
+
+static void no_matter(void *ctx) { (void)ctx; }
+
+enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem, struct auth **out, struct str *why)
+{
+    struct auth *a = mem_alloc(sizeof *a);
+    enum err     e = OK;
+
+    *why = STR("out of memory");
+    if (!a) return ERR_NOMEM;
+    a->setup = s;
+    a->rules = (struct jwt_rules){ s->algorithms, s->issuer, s->audience, s->roles_claim };
+    sessions_init(&a->sessions, s->cookie_s);
+    if (s->jwt && s->keys_file.ptr) e = read_keys_file(a, mem, why);
+    else if (s->jwt && !(a->jwks = jwks_new(l, s->jwks_url, s->algorithms))) e = ERR_NOMEM;
+    if (e) auth_free(a, no_matter, NULL);
+    else *out = a;
+    return e;
+}
+
+void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
+{
+    if (!a) { done(ctx); return; }
+    struct jwks *jwks = a->jwks;
+    jwt_keys_done(&a->file_keys);
+    sessions_done(&a->sessions);
+    mem_free(a);
+    jwks_free(jwks, done, ctx);
+}
+
+bool auth_on(const struct auth *a) { return a && (a->setup->key_count > 0 || a->setup->jwt); }
+struct sessions *auth_sessions(struct auth *a) { return &a->sessions; }
+
+/* --- bearer keys ------------------------------------------------------------------------------ */
+
+bool auth_key_digest(struct str key, char hex[65])
+{
+    unsigned char hash[32];
+
+    if (EVP_Digest(key.ptr ? key.ptr : "", key.len, hash, NULL, EVP_sha256(), NULL) != 1) return false;
+    for (size_t i = 0; i < sizeof hash; i++) snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    return true;
+}
+
+static enum auth_verdict check_key(const struct auth_setup *s, struct str token, struct principal *out, const char **why)
+{
+    unsigned char          hash[32];
+    const struct auth_key *found = NULL;
+
+    *why = "unknown key";
+    if (EVP_Digest(token.ptr, token.len, hash, NULL, EVP_sha256(), NULL) != 1) return AUTH_BAD;
+    for (size_t i = 0; i < s->key_count; i++)
+        if (CRYPTO_memcmp(hash, s->keys[i].sha256, sizeof hash) == 0) found = &s->keys[i];
+    if (!found) return AUTH_BAD;
+    *out = (struct principal){ found->principal, found->roles, 0, true };
+    return AUTH_GOOD;
+}
+
+/* --- signed tokens ------------------------------------------------------------------------------ */
+
+static unsigned role_of(struct str word)
+{
+    if (str_is(word, "user")) return ROLE_USER;
+    if (str_is(word, "approver")) return ROLE_APPROVER;
+    if (str_is(word, "admin")) return ROLE_ADMIN;
+    return 0;                /* the provider's lists have many others in them */
+}
+
+/* A list of text, or words with blanks between them, as `scope` has it. None of ours in it: a user. */
+static unsigned roles_from(const struct jv *v)
+{
+    unsigned   roles = 0;
+    struct str rest = jv_str(v), word;
+
+    while (str_split(&rest, ' ', &word)) roles |= role_of(word);
+    if (jv_is(v, JSON_ARRAY)) JV_EACH(item, v) roles |= role_of(jv_str(item));
+    return roles ? roles : ROLE_USER;
+}
+
+static enum auth_verdict check_jwt(struct auth *a, struct str token, struct arena *mem, struct principal *out, const char **why)
+{
+    struct jwt_claims      c;
+    const struct jwt_keys *keys = a->jwks ? jwks_keys(a->jwks) : &a->file_keys;
+
+    switch (jwt_check(keys, &a->rules, token, clock_wall_ms() / 1000, mem, &c, why)) {
+    case JWT_GOOD:
+        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true };
+        return AUTH_GOOD;
+    case JWT_BAD:    return AUTH_BAD;
+    case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;
+    }
+    return AUTH_BAD;
+}
+
+enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem, struct principal *out, const char **why)
+{
+    struct principal  p;
+    enum auth_verdict v;
+
+    *why = "no token";
+    if (!token.len || token.len > JWT_MAX) return AUTH_BAD;
+    v = a->setup->jwt && jwt_looks_like(token) ? check_jwt(a, token, mem, &p, why) : check_key(a->setup, token, &p, why);
+    if (v != AUTH_GOOD) return v;
+    p.name = arena_dup(mem, p.name);
+    *why = "out of memory";
+    if (!p.name.ptr) return AUTH_BAD;
+    *out = p;
+    return AUTH_GOOD;
+}

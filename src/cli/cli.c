@@ -1,0 +1,54 @@
+/* cli.c -- reading a command's line: options anywhere, words in order. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char **flag_slot(const char *word, const char *allowed, struct config_flags *out)
+{
+    if (strcmp(word, "--config") == 0 && strchr(allowed, 'c')) return &out->path;
+    if (strcmp(word, "--listen") == 0 && strchr(allowed, 'l')) return &out->listen;
+    if (strcmp(word, "--store") == 0 && strchr(allowed, 's')) return &out->store;
+    return NULL;
+}
+
+static bool complain(const char *word, const char *what)
+{
+    fprintf(stderr, "parley: \"%s\" %s; parley --help lists the commands and their options.\n", word, what);
+    return false;
+}
+
+/* One option at argv[*i]; *i is left on its last word. */
+static bool read_option(int argc, char **argv, int *i, const char *allowed, struct cli_line *out)
+{
+    const char *word = argv[*i];
+
+    if (strcmp(word, "--check") == 0 && strchr(allowed, 'k')) {
+        out->check = true;
+        return true;
+    }
+    if (strcmp(word, "--anyway") == 0 && strchr(allowed, 'a')) {
+        out->anyway = true;
+        return true;
+    }
+    const char **slot = flag_slot(word, allowed, &out->flags);
+    if (!slot) return complain(word, "is not an option here");
+    if (*slot) return complain(word, "stands twice");
+    if (*i + 1 >= argc) return complain(word, "needs a value after it");
+    *slot = argv[++*i];
+    return true;
+}
+
+bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out)
+{
+    bool words_only = false;
+
+    *out = (struct cli_line){ .words = argv };
+    for (int i = 0; i < argc; i++) {
+        bool option = !words_only && argv[i][0] == '-' && argv[i][1];
+        if (option && strcmp(argv[i], "--") == 0) words_only = true;
+        else if (option && !read_option(argc, argv, &i, allowed, out)) return false;
+        else if (!option && out->count == words_max) return complain(argv[i], "is one word too many");
+        else if (!option) argv[out->count++] = argv[i];
+    }
+    return true;
+}

@@ -1,0 +1,344 @@
+/* serve.c -- `parley serve`: builds the parts from the configuration, joins them,
+ * runs the loop, and takes them apart again.
+ *
+ * SIGTERM or SIGINT drains: no new runs, models are hung up (their steps are
+ * repeated at the next start), streams are told, running tools get until
+ * DRAIN_MS; whatever is left after that is found `started` at the next start and
+ * becomes unknown. A second signal ends it at once.
+ *
+ * Taking apart waits for the disk (store_close) and for processes, without the loop. Nothing that was told depends on
+ * it, a crash at that moment would be as good; so at END_MS an alarm ends it, wherever it is.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "cli/cli.h"
+#include "cli/assembly.h"
+#include "door/app.h"
+#include "run/metrics.h"
+
+#define DRAIN_MS 4500            /* the promise is 5 s */
+#define STOP_MS  4800            /* everything, counted from the signal: then the disk is not waited for any more */
+#define END_MS   4900            /* whatever hangs by then, the process is gone */
+#define FILES_MIN 64             /* open files without which there is no start */
+#define TELL_MS  300             /* streams get this long to take their last words */
+
+struct serve {
+    struct config     config;
+    struct arena      arena;
+    struct loop       loop;
+    struct store     *store;
+    struct assembly        assembly;
+    struct hub       *hub;
+    struct auth      *auth;
+    struct quota      quota;
+    struct app        app;
+    struct server    *server;
+    char              token[START_TOKEN_MAX + 1];      /* to be printed, once */
+    uv_signal_t       term, intr, hup;
+    struct loop_timer deadline, tell;
+    struct store_list counts;
+    uint64_t          signalled_ms;
+    unsigned          parts;             /* that are still being taken apart */
+    bool              draining, closing, counted;
+    struct config_error problems;        /* what the start found wrong with the configuration */
+};
+
+static int fail(const char *what, struct str why)
+{
+    fprintf(stderr, "parley: %s: " STR_FMT "\n", what, STR_ARG(why));
+    return 1;
+}
+
+/* It was noted where it stands in the file. */
+static int fail_noted(const struct serve *s)
+{
+    config_error_print(&s->problems, stderr);
+    return 1;
+}
+
+/* --- building ------------------------------------------------------------------------------------ */
+
+static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct serve *s = LIST_ITEM(l, struct serve, counts);
+    (void)next;
+    for (size_t i = 0; !e && i < count; i++) {
+        struct tool *t = registry_find(&s->assembly.registry, rows[i].tool);
+        if (!t) continue;
+        t->runs += rows[i].runs;
+        t->failed += rows[i].failed;
+    }
+    s->counted = true;
+}
+
+/* Waited for: a turn that ends before they are read would be counted twice. */
+static void read_counts(struct serve *s)
+{
+    s->counts = (struct store_list){ .kind = STORE_TOOLS, .done = on_counts };
+    store_list(s->store, &s->counts);
+    while (!s->counted) uv_run(&s->loop.uv, UV_RUN_ONCE);
+}
+
+static bool make_hub(struct serve *s)
+{
+    const struct config *c = &s->config;
+    if (!assembly_pages(&s->assembly)) return false;
+    s->hub = hub_new(&(struct hub_setup){
+        .loop = &s->loop, .store = s->store, .registry = &s->assembly.registry, .pages = s->assembly.pages, .page_count = s->assembly.page_count,
+        .actions = s->assembly.actions, .action_count = s->assembly.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
+        .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
+        .idle_bytes_max = c->threads_bytes, .cancel_grace_ms = 10 * 1000, .quota = &s->quota, .token = config_needs_token(c) });
+    return s->hub != NULL;
+}
+
+/* Zero: there is none, or it is made. */
+static int make_token(struct serve *s)
+{
+    if (!config_needs_token(&s->config)) return 0;
+    enum err e = start_token_make(&s->app.token, s->token);
+    if (!e) return 0;
+    return fail("cannot start", e == ERR_NOMEM ? STR("out of memory") : STR(START_TOKEN_RULE));
+}
+
+/* The host we listen on as it stands in Host; an address that means "all of them" is nobody's name. */
+static struct str own_host(struct serve *s)
+{
+    struct str h = s->config.host;
+    if (str_is(h, "0.0.0.0") || str_is(h, "::")) return STR_NONE;
+    return str_find(h, STR(":")) < 0 ? h : arena_printf(&s->arena, "[" STR_FMT "]", STR_ARG(h));
+}
+
+static enum err make_server(struct serve *s, struct str *why)
+{
+    const struct config *c = &s->config;
+    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->assembly.registry, .token = s->app.token,
+                           .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },
+                           .auth = s->auth, .quota = &s->quota, .approvers_only = c->approvers, .host = own_host(s),
+                           .hosts = { c->hosts.list, c->hosts.count }, .origins = { c->origins.list, c->origins.count },
+                           .cors = { c->cors.list, c->cors.count }, .proxies = { c->proxies.list, c->proxies.count } };
+    struct server_setup setup = { .loop = &s->loop, .limits = c->limits, .routes = app_routes, .guard = guard_check, .app = &s->app };
+    enum err e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
+    s->app.server = s->server;
+    return e;
+}
+
+/* --- ending ---------------------------------------------------------------------------------------- */
+
+static void on_closed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+
+static void close_all(struct serve *s)
+{
+    if (s->closing) return;
+    s->closing = true;
+    server_close(s->server, on_closed, s);
+}
+
+static void on_told(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, tell)); }
+static void on_deadline(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, deadline)); }
+
+static void on_drained(void *ctx)
+{
+    struct serve *s = ctx;
+    loop_timer_set(&s->tell, TELL_MS);
+}
+
+static void on_alarm(int signum)
+{
+    (void)signum;
+    _exit(0);
+}
+
+static void end_by(unsigned ms)
+{
+    struct itimerval when = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+    struct serve *s = h->data;
+    (void)signum;
+    if (s->draining || !s->server) _exit(1);         /* still starting: there is nothing to drain */
+    s->draining = true;
+    end_by(END_MS);
+    s->signalled_ms = clock_mono_ms();
+    log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
+    loop_timer_set(&s->deadline, DRAIN_MS);
+    server_drain(s->server);
+    hub_drain(s->hub, on_drained, s);
+}
+
+/* A terminal that goes away, or an operator who expects the configuration to be read again: neither is a reason to end. */
+static void on_hangup(uv_signal_t *h, int signum)
+{
+    (void)h;
+    (void)signum;
+    log_line(LOG_INFO, "serve.hangup", "note", "SIGHUP does nothing; a changed configuration is read at the next start", NULL);
+}
+
+static void watch_signals(struct serve *s)
+{
+    signal(SIGPIPE, SIG_IGN);
+    uv_signal_init(&s->loop.uv, &s->term);
+    uv_signal_init(&s->loop.uv, &s->intr);
+    uv_signal_init(&s->loop.uv, &s->hup);
+    s->term.data = s->intr.data = s;
+    uv_signal_start(&s->term, on_signal, SIGTERM);
+    uv_signal_start(&s->intr, on_signal, SIGINT);
+    uv_signal_start(&s->hup, on_hangup, SIGHUP);
+    loop_timer_init(&s->loop, &s->deadline, on_deadline);
+    loop_timer_init(&s->loop, &s->tell, on_told);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------ */
+
+static void seen_commit(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_COMMIT, ns); }
+static void seen_turn(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_LAG, ns); }
+
+/* Past stdio, whose buffer would keep it. Nobody reads it: a server serves all the same. */
+static void write_out(const char *text, size_t len)
+{
+    for (ssize_t n; len && ((n = write(STDOUT_FILENO, text, len)) > 0 || (n < 0 && errno == EINTR));) {
+        if (n < 0) continue;
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. After this the token stands nowhere in our memory. */
+static void print_address(struct serve *s)
+{
+    bool        v6 = str_find(s->config.host, STR(":")) >= 0;
+    const char *token = s->token[0] ? s->token : "$PARLEY_TOKEN";
+    char        end[sizeof "/#token=\n" + START_TOKEN_MAX];
+
+    printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
+    fflush(stdout);
+    int n = snprintf(end, sizeof end, "%s%s\n", s->app.token.needed ? "/#token=" : "", s->app.token.needed ? token : "");
+    write_out(end, (size_t)n);
+    secret_wipe(end, sizeof end);
+    secret_wipe(s->token, sizeof s->token);
+}
+
+static void announce(struct serve *s)
+{
+    printf("parley %s\n", PARLEY_VERSION);
+    print_address(s);
+    printf("  model  ");
+    config_explain_model(&s->config, stdout);
+    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store), STR_ARG(store_promise(s->store)));
+    struct buf lacks;
+    buf_init(&lacks, 4096);
+    assembly_isolation(&s->assembly, &lacks);
+    for (struct str rest = buf_view(&lacks), line; lacks.len && str_split(&rest, '\n', &line);)
+        if (line.len) printf("  note   " STR_FMT "\n", STR_ARG(line));
+    buf_done(&lacks);
+    for (size_t i = 0; i < s->config.warnings.count; i++) printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
+    fflush(stdout);
+    clearerr(stdout);          /* a server serves, also when nobody reads its first words */
+}
+
+static void on_freed(void *ctx)
+{
+    struct serve *s = ctx;
+    if (--s->parts == 0) loop_stop(&s->loop);
+}
+
+/* What is left of the promise for the disk; a moment at least. */
+static uint64_t close_ms(const struct serve *s)
+{
+    uint64_t gone = clock_mono_ms() - s->signalled_ms;
+    return gone < STOP_MS - 100 ? STOP_MS - gone : 100;
+}
+
+/* Runs while nothing else does any more: what is closed here needs the loop to turn. */
+static void take_apart(struct serve *s)
+{
+    if (s->server) server_free(s->server);
+    if (!store_close(s->store, close_ms(s))) _exit(0);      /* what was told as saved is; the next start reads the log */
+    if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
+    hub_free(s->hub);
+    quota_done(&s->quota);
+    uv_close((uv_handle_t *)&s->term, NULL);
+    uv_close((uv_handle_t *)&s->intr, NULL);
+    uv_close((uv_handle_t *)&s->hup, NULL);
+    loop_timer_close(&s->deadline, NULL);
+    loop_timer_close(&s->tell, NULL);
+    s->parts = 2;
+    auth_free(s->auth, on_freed, s);
+    assembly_free(&s->assembly, on_freed, s);
+    loop_run(&s->loop);
+    metrics_done();
+    loop_done(&s->loop);
+    arena_done(&s->arena);
+    config_done(&s->config);
+}
+
+/* libuv aborts where it gets no descriptor for itself: that is told before. */
+static int check_files(struct serve *s)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= FILES_MIN) return 0;
+    if (r.rlim_max >= FILES_MIN) {
+        r.rlim_cur = FILES_MIN;
+        if (setrlimit(RLIMIT_NOFILE, &r) == 0) return 0;
+    }
+    return fail("cannot start", arena_printf(&s->arena, "%s; it is %llu, and %d are the least", os_words(EMFILE), (unsigned long long)r.rlim_max, FILES_MIN));
+}
+
+/* Zero: everything stands and listens. */
+static int start(struct serve *s)
+{
+    struct str why = STR("out of memory");
+    if (check_files(s)) return 1;
+    if (!assembly_try(&s->config, &s->problems)) return fail_noted(s);      /* before a file is made */
+    if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
+    watch_signals(s);
+    if (make_token(s)) return 1;           /* before anything is started that could look for it */
+    if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
+    store_on_commit(s->store, seen_commit, s);
+    s->loop.on_turn = seen_turn;
+    if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) || !assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
+    quota_init(&s->quota, &s->config.each);
+    if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
+    if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems)) return fail_noted(s);
+    read_counts(s);
+    if (make_server(s, &why)) return fail("cannot listen", why);
+    return 0;
+}
+
+static int run(struct serve *s)
+{
+    if (start(s)) {
+        (void)!store_close(s->store, STOP_MS);      /* a temporary one is not left behind */
+        return 1;
+    }
+    hub_recover(s->hub);
+    announce(s);
+    loop_run(&s->loop);
+    take_apart(s);
+    return 0;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    static struct serve  s;
+    struct cli_line      line;
+    if (!cli_read(argc, argv, "cls", 0, &line)) return 2;
+    if (config_load_flags(&s.config, &line.flags, &s.problems)) return fail_noted(&s);
+    log_level(s.config.log);
+    log_waits(false);
+    arena_init(&s.arena, 0);
+    return run(&s);
+}

@@ -1,0 +1,212 @@
+/* config_explain.c -- what a configuration means, in plain words: `parley check`.
+ *
+ * Nothing secret is printed: not keys, not header values, not what "env:" or "file:" led to.
+ */
+#include "base/utf8.h"
+#include "config/config_private.h"
+
+/* Text of the file on a terminal: control characters become '?', long text is cut. */
+static void put(FILE *out, struct str s, size_t max)
+{
+    struct str rest = str_cut(s, utf8_cut(s, s.len < max ? s.len : max));
+    uint32_t   cp;
+
+    for (unsigned n; rest.len > 0; rest = str_from(rest, n)) {
+        n = utf8_decode(rest, &cp);
+        if (cp < ' ' || (cp >= 0x7F && cp < 0xA0) || (n == 1 && cp > 0x7F)) fputc('?', out);
+        else fwrite(rest.ptr, 1, n, out);
+    }
+    if (s.len > max) fputs("...", out);
+}
+
+static void line(FILE *out, const char *label) { fprintf(out, "%-10s ", label); }
+
+static void put_model(FILE *out, const struct config_model *m)
+{
+    if (str_is(m->provider, "demo")) {
+        fputs("the demo model (scripted, no key, no network)", out);
+        return;
+    }
+    put(out, m->model, 100);
+    fputs(" of ", out);
+    put(out, m->provider, 20);
+    if (m->base_url.ptr) {
+        fputs(" at ", out);
+        put(out, m->base_url, 200);
+    }
+    if (!m->api_key.ptr) fputs(" (no key)", out);
+}
+
+void config_explain_model(const struct config *c, FILE *out)
+{
+    for (size_t i = 0; i < c->model.count; i++) {
+        if (i) fputs(", then ", out);
+        put_model(out, c->model.list[i]);
+    }
+    fputs(", because ", out);
+    put(out, c->model_why, 300);
+    fputc('\n', out);
+}
+
+static void explain_listen(const struct config *c, FILE *out)
+{
+    bool v6 = str_find(c->host, STR(":")) >= 0;
+
+    line(out, "listen");
+    fprintf(out, "http://%s" STR_FMT "%s:%u, ", v6 ? "[" : "", STR_ARG(c->host), v6 ? "]" : "", c->port);
+    fputs(config_is_public(c) ? "reachable from other machines" : "this machine only", out);
+    if (c->auth.key_count) fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");
+    if (c->auth.jwt) {
+        fputs(", tokens of ", out);
+        put(out, c->auth.issuer, 100);
+    }
+    fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
+    if (!config_needs_token(c)) return;
+    line(out, "answers");
+    fputs("need the token that is printed at the start (or PARLEY_TOKEN): programs that it starts can reach the server\n", out);
+}
+
+static void explain_each(const struct config *c, FILE *out)
+{
+    const struct quota_limits *l = &c->each;
+
+    if (!l->requests_per_minute && !l->runs && !l->tokens_per_day) return;
+    line(out, "each");
+    fputs("one principal has at most", out);
+    if (l->requests_per_minute) fprintf(out, " %u requests per minute", l->requests_per_minute);
+    if (l->runs) fprintf(out, "%s %u turns at once", l->requests_per_minute ? "," : "", l->runs);
+    if (l->tokens_per_day) fprintf(out, "%s %lld tokens per day", l->requests_per_minute || l->runs ? "," : "", (long long)l->tokens_per_day);
+    fputc('\n', out);
+}
+
+static void put_list(FILE *out, const char *label, const struct config_strs *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        line(out, i ? "" : label);
+        put(out, s->list[i], 100);
+        fputc('\n', out);
+    }
+}
+
+/* --- tools ----------------------------------------------------------------------------- */
+
+static void put_policy(FILE *out, const struct jv *confirm, const char *otherwise)
+{
+    struct str word = jv_str(confirm);
+
+    if (!confirm) word = str_c(otherwise);
+    if (str_is(word, "always")) fputs("a person is always asked", out);
+    else if (str_is(word, "never")) fputs("nobody is asked", out);
+    else {
+        fputs("a person is asked when ", out);
+        put(out, jv_get(confirm, "when") ? jv_get(confirm, "when")->raw : confirm->raw, 120);
+    }
+}
+
+static void explain_tool(const struct config_tool *t, FILE *out)
+{
+    static const char *const WHERE[] = { [RUNNER_EXEC] = "program", [RUNNER_HTTP] = "http", [RUNNER_CLIENT] = "browser" };
+
+    line(out, "tool");
+    put(out, t->name, 128);
+    fprintf(out, " (%s): ", WHERE[t->runner]);
+    put_policy(out, t->confirm, t->runner == RUNNER_CLIENT ? "never" : "always");
+    if (t->risk.ptr) fprintf(out, ", risk " STR_FMT, STR_ARG(t->risk));
+    fprintf(out, ", at most %g s%s\n", t->timeout_ms / 1000.0,
+            t->idempotent ? ", run again after a crash" : ", never run twice");
+}
+
+static void explain_server(const struct config_mcp *m, FILE *out)
+{
+    const struct jv *confirm = jv_get(m->def, "confirm");
+    bool             per_tool = jv_is(confirm, JSON_OBJECT) && !jv_get(confirm, "when");
+
+    line(out, "mcp");
+    put(out, m->name, 64);
+    fputs(": ", out);
+    put(out, jv_str_at(m->def, m->http ? "url" : "command"), 120);
+    fputs(", ", out);
+    if (per_tool) {
+        const struct jv *others = jv_get(confirm, "*");
+        unsigned         own = confirm->count - (others != NULL);
+        fprintf(out, "%u tool%s with a policy of %s own, for the others ", own, own == 1 ? "" : "s", own == 1 ? "its" : "their");
+        confirm = others;
+    }
+    put_policy(out, confirm, "always");
+    fputs(m->trust_annotations ? ", its annotations are trusted\n" : "\n", out);
+}
+
+static void explain_tools(const struct config *c, FILE *out)
+{
+    for (size_t i = 0; i < c->tool_count; i++) explain_tool(&c->tools[i], out);
+    for (size_t i = 0; i < c->mcp_count; i++) explain_server(&c->mcp[i], out);
+    line(out, "demo");
+    fputs(c->demo_tools ? "the demo tools are offered; payments are written to " : "the demo tools are not offered", out);
+    if (c->demo_tools) put(out, c->demo_ledger, 200);
+    fputc('\n', out);
+}
+
+/* --- pages and the rest ------------------------------------------------------------------ */
+
+static void explain_page(const struct config_page *p, FILE *out)
+{
+    line(out, "page");
+    put(out, p->name, 64);
+    fputs(": ", out);
+    if (p->all_tools) fputs("every tool", out);
+    else if (p->tool_count == 0) fputs("no tools", out);
+    for (size_t i = 0; i < p->tool_count; i++) {
+        fputs(i ? ", " : "tools ", out);
+        put(out, p->tools[i], 128);
+    }
+    for (size_t i = 0; i < p->models.count; i++) {
+        fputs(i ? ", then " : "; ", out);
+        put_model(out, p->models.list[i]);
+    }
+    for (size_t i = 0; i < p->payload_count; i++) {
+        fputs(i ? ", " : "; payloads ", out);
+        put(out, p->payloads[i].type, 64);
+    }
+    fputc('\n', out);
+}
+
+static void explain_limit(void *ctx, const char *path, double now, double otherwise)
+{
+    FILE *out = ctx;
+
+    line(out, "changed");
+    fprintf(out, "%s is %.15g (usually %.15g)\n", path, now, otherwise);
+}
+
+void config_explain(const struct config *c, FILE *out)
+{
+    line(out, "file");
+    put(out, c->path.ptr ? c->path : STR("none: everything is at its default"), 300);
+    fputc('\n', out);
+    explain_listen(c, out);
+    line(out, "model");
+    config_explain_model(c, out);
+    line(out, "store");
+    put(out, c->store, 300);
+    fputc('\n', out);
+    explain_tools(c, out);
+    for (size_t i = 0; i < c->page_count; i++) explain_page(&c->pages[i], out);
+    for (size_t i = 0; i < c->action_count; i++)
+        fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name), STR_ARG(c->actions[i].tool));
+    line(out, "approvals");
+    fprintf(out, "%s; a new message %s", c->approvers ? "approvers decide, for everybody" : "everybody decides his own", c->hold ? "is refused while a question waits" : "cancels a waiting question");
+    if (c->expires_s && c->expires_s < 3600) fprintf(out, "; questions wait %u seconds\n", c->expires_s);
+    else if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
+    else fputs("; questions wait for ever\n", out);
+    put_list(out, "origins", &c->origins);
+    put_list(out, "hosts", &c->hosts);
+    put_list(out, "cors", &c->cors);
+    put_list(out, "proxies", &c->proxies);
+    explain_each(c, out);
+    cfg_changed(c, explain_limit, out);
+    for (size_t i = 0; i < c->warnings.count; i++) {
+        line(out, "warning");
+        put(out, c->warnings.list[i], 400);
+        fputc('\n', out);
+    }
+}

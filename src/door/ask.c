@@ -1,0 +1,125 @@
+/* ask.c -- a request that waits for a command's answer, and the answers' common forms. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "door/app.h"
+
+struct str owner_of(const struct request *q) { return q->principal->name; }
+
+bool may_decide(const struct app *a, const struct principal *p)
+{
+    return p->may_answer && (!a->approvers_only || (p->roles & ROLE_APPROVER));
+}
+
+bool may_send(struct app *a, struct str who, unsigned *retry_s)
+{
+    if (quota_request(a->quota, who, clock_mono_ms(), retry_s)) return true;
+    log_line(LOG_SECURITY, "request.limited", "by", log_str(who), "path", "(socket)", NULL);
+    return false;
+}
+
+struct command *command_for(struct request *q, enum command_kind kind, const char *via)
+{
+    struct command *c = command_new(kind);
+    if (c) {
+        c->log.owner = arena_dup(&c->arena, owner_of(q));
+        c->by = c->log.owner;
+        c->via = str_c(via);
+        c->may_decide = may_decide(app_of(conn_server(q->conn)), q->principal);
+    }
+    if (c && c->log.owner.ptr) return c;
+    command_free(c);
+    conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    return NULL;
+}
+
+static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct ask, hold)->conn = NULL; }
+
+struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct ask *, struct command *, const struct receipt *))
+{
+    struct ask *k = mem_alloc(sizeof *k);
+    if (!k) {
+        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return NULL;
+    }
+    k->app = app_of(s);
+    k->conn = q->conn;
+    k->answered = answered;
+    k->hold.cancelled = client_left;
+    return k;
+}
+
+static void on_answer(struct command *c, const struct receipt *a)
+{
+    struct ask *k = c->ctx;
+    if (k->conn) k->answered(k, c, a);
+    mem_free(k);
+    command_free(c);
+}
+
+void ask_submit(struct ask *k, struct command *c)
+{
+    conn_hold(k->conn, &k->hold);
+    c->ctx = k;
+    c->done = on_answer;
+    hub_submit(k->app->hub, c);
+}
+
+void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why)
+{
+    log_line(LOG_SECURITY, "answer.refused", "why", why, "thread", log_str(thread), "by", log_str(by), "via", via, "id", log_str(id), NULL);
+}
+
+bool is_suspicious(const struct refusal *r)
+{
+    return r->status == 403 || r->status == 404 || strcmp(r->code, "malformed_answer") == 0;
+}
+
+void reply_place(struct conn *c, const struct receipt *a)
+{
+    conn_header(c, "Parley-Thread", a->thread ? thread_id(a->thread) : a->id);       /* a request id may be known from another */
+    if (a->run.len) conn_header(c, "Parley-Run", a->run);
+}
+
+void json_reply_begin(struct buf *body, struct jsonw *w)
+{
+    buf_init(body, 0);
+    jsonw_init(w, body);
+    jw_obj(w);
+}
+
+void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *w)
+{
+    jw_end_obj(w);
+    json_reply(c, status, body);
+}
+
+void json_reply(struct conn *c, int status, struct buf *body)
+{
+    if (body->err) conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
+    else conn_reply(c, status, "application/json", buf_view(body));
+    buf_done(body);
+}
+
+void retry_after(struct conn *c, unsigned seconds)
+{
+    char text[12];
+    snprintf(text, sizeof text, "%u", seconds);
+    if (seconds) conn_header(c, "Retry-After", str_c(text));
+}
+
+void reply_error(struct conn *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    retry_after(c, a->retry_s);
+    json_reply_begin(&b, &w);
+    jw_key(&w, "error");
+    jw_obj(&w);
+    jw_kstrz(&w, "code", a->code);
+    jw_kstrz(&w, "message", a->message);
+    if (a->run.len) jw_kstr(&w, "run_id", a->run);
+    jw_end_obj(&w);
+    json_reply_end(c, a->status, &b, &w);
+}
+
+void refusal_error(struct conn *c, const struct refusal *r) { conn_error(c, r->status, r->code, r->message); }

@@ -1,0 +1,98 @@
+/* chathttp.c -- the AI SDK doors: POST /api/chat (native approval), POST /stream (adk
+ * form), and the GETs that resume them. Errors are one plain sentence, because
+ * the client shows the body to people; the code stands in Parley-Error. */
+#include "base/id.h"
+#include "door/chat.h"
+#include "door/follow.h"
+
+struct post {
+    struct chat_turn turn;
+    struct conn_hold hold;
+    struct conn     *conn;
+    bool             native;
+};
+
+static void sentence(struct conn *c, int status, const char *code, const char *message)
+{
+    conn_header(c, "Parley-Error", str_c(code));
+    conn_reply(c, status, "text/plain; charset=utf-8", str_c(message));
+}
+
+static void stream(struct conn *c, struct thread *t, struct follow_start *s)
+{
+    s->dialect = &dialect_aisdk;
+    s->mode = STREAM_RUN;
+    conn_header(c, "x-vercel-ai-ui-message-stream", STR("v1"));
+    follow_stream(c, t, s);
+}
+
+static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct post, hold)->conn = NULL; }
+
+static void on_turn(struct chat_turn *turn, const struct chat_result *r)
+{
+    struct post *p = LIST_ITEM(turn, struct post, turn);
+    if (p->conn && r->status >= 400) {
+        retry_after(p->conn, r->retry_s);
+        sentence(p->conn, r->status, r->code, r->message);
+    } else if (p->conn)
+        stream(p->conn, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = p->native,
+                                                           .continuation = r->continuation, .replay = r->replay });
+    mem_free(p);
+}
+
+/* ?approval=native|adk overrides the door's own form. */
+static bool is_native(const struct request *q, bool otherwise)
+{
+    struct str form = request_query(q, "approval");
+    return form.len ? str_is(form, "native") : otherwise;
+}
+
+static void post(struct server *s, struct request *q, bool native)
+{
+    struct json_error e;
+    struct jv        *body;
+    enum err          err = json_parse(q->arena, q->body, &body, &e);
+    if (err == ERR_SYNTAX) { sentence(q->conn, 400, "bad_json", "The request is not valid JSON."); return; }
+    struct post *p = err ? NULL : mem_alloc(sizeof *p);
+    if (!p) { sentence(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    if (body->type != JSON_OBJECT) {
+        mem_free(p);
+        sentence(q->conn, 422, "bad_field", "The request must be a JSON object.");
+        return;
+    }
+    p->conn = q->conn;
+    p->hold.cancelled = client_left;
+    p->native = is_native(q, native);
+    p->turn = (struct chat_turn){ .app = app_of(s), .owner = owner_of(q), .via = STR("chat"), .interrupts = true,
+                                  .may_decide = may_decide(app_of(s), q->principal), .done = on_turn };
+    conn_hold(q->conn, &p->hold);
+    chat_start(&p->turn, body, STR_NONE);
+}
+
+void door_chat(struct server *s, struct request *q) { post(s, q, true); }
+void door_stream(struct server *s, struct request *q) { post(s, q, false); }
+
+/* --- resuming --------------------------------------------------------------------------------- */
+
+static void on_resume(struct ask *k, struct command *c, const struct receipt *a)
+{
+    const struct run *r = a->status < 400 ? thread_fold(a->thread)->run : NULL;
+    (void)c;
+    if (a->status >= 500) { sentence(k->conn, a->status, a->code, a->message); return; }
+    if (!run_live(r) || run_waiting(r)) { conn_reply(k->conn, 204, NULL, STR("")); return; }
+    stream(k->conn, a->thread, &(struct follow_start){ .run = r->id, .seq = r->first->seq - 1, .native = k->native, .replay = true });
+}
+
+static void resume(struct server *s, struct request *q, bool native)
+{
+    if (!id_valid(q->param[0], 128)) { conn_reply(q->conn, 204, NULL, STR("")); return; }
+    struct command *c = command_for(q, CMD_FOLLOW, "chat");
+    struct ask     *k = c ? ask_new(s, q, on_resume) : NULL;
+    if (!k) { command_free(c); return; }
+    k->native = is_native(q, native);
+    c->log.thread = arena_dup(&c->arena, q->param[0]);
+    ask_submit(k, c);
+}
+
+void door_chat_resume(struct server *s, struct request *q) { resume(s, q, true); }
+void door_stream_resume(struct server *s, struct request *q) { resume(s, q, false); }

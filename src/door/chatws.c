@@ -1,0 +1,349 @@
+/* chatws.c -- /api/chat/ws: the AI SDK 7's own WebSocket transport. Many requests
+ * over one socket, each with its own stream of numbered chunks. Frames it does not
+ * know kill that client, so nothing else is ever sent here.
+ */
+#include "door/chat.h"
+#include "door/follow.h"
+#include "http/frames.h"
+
+#define REQUESTS_MAX   64           /* streams at once on one socket */
+#define REQUEST_ID_CAP 200
+#define ITEM_ROOM      4096         /* what a source is promised */
+#define FRAME_ROOM     2048         /* of that, for what stands around a chunk: the request id may be escaped */
+
+struct chatws;
+struct stream {
+    struct list      node;
+    struct chatws   *ws;
+    struct chat_turn turn;
+    struct follower  follower;
+    struct encoder   enc;
+    uint64_t         sequence;         /* of the first chunk of the item at the cursor */
+    struct frames_cut cut;
+    bool             streaming, waiting, finished;
+    char             id[REQUEST_ID_CAP + 1], run[64];
+};
+
+struct chatws {
+    struct source  source;
+    struct ws_peer peer;
+    struct app    *app;
+    struct conn   *conn;
+    bool           native, may_decide;
+    struct list    streams;
+    struct stream *cut;               /* in the middle of a text */
+    size_t         count, pending;
+    struct str     owner;
+    struct arena   arena;
+};
+
+/* --- frames ------------------------------------------------------------------------------------- */
+
+static void frame_begin(struct encoder *e, bool with_id)
+{
+    struct stream *s = e->ctx;
+    (void)with_id;
+    buf_lit(e->out, "{\"type\":\"chunk\",\"requestId\":\"");
+    jw_escape(e->out, str_c(s->id));
+    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)(s->sequence + frames_count()));
+}
+
+static void frame_end(struct encoder *e)
+{
+    buf_chr(e->out, '}');
+    frames_mark();
+}
+
+static void frame_raw(struct encoder *e, struct str text) { (void)e; (void)text; }      /* no [DONE]: an `end` frame follows */
+
+static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+
+static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
+
+/* A frame of its own at the end of an item. */
+static void put_frame(struct buf *item, const char *type, const char *id, const char *error)
+{
+    struct jsonw w;
+    jsonw_init(&w, item);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", type);
+    jw_kstrz(&w, "requestId", id);
+    if (error) jw_kstrz(&w, "errorText", error);
+    jw_end_obj(&w);
+    frames_mark();
+}
+
+static void reply(struct chatws *c, const char *type, struct str id, const char *error)
+{
+    struct buf   b;
+    struct jsonw w;
+    if (!c->conn) return;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", type);
+    jw_kstr(&w, "requestId", id);
+    if (error) jw_kstrz(&w, "errorText", error);
+    jw_end_obj(&w);
+    if (!b.err) conn_ws_send(c->conn, buf_view(&b));
+    buf_done(&b);
+}
+
+/* --- streams -------------------------------------------------------------------------------------- */
+
+static void release(struct chatws *c)
+{
+    if (c->conn || c->pending || c->count) return;
+    arena_done(&c->arena);
+    mem_free(c);
+}
+
+static void stream_free(struct stream *s)
+{
+    struct chatws *c = s->ws;
+    if (c->cut == s) c->cut = NULL;
+    thread_unfollow(&s->follower);
+    frames_forget(&s->cut);
+    list_remove(&s->node);
+    c->count--;
+    mem_free(s);
+    release(c);
+}
+
+static void wake(struct follower *f)
+{
+    struct stream *s = LIST_ITEM(f, struct stream, follower);
+    s->waiting = false;
+    source_wake(&s->ws->source);
+}
+
+/* Of a text that is half out the rest is gone with the conversation, and nothing may be said in the middle of it. */
+static void over(struct follower *f)
+{
+    struct stream *s = LIST_ITEM(f, struct stream, follower);
+    s->finished = true;
+    s->waiting = false;
+    if (s->cut.sent) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
+    else source_wake(&s->ws->source);
+}
+
+static void follow(struct stream *s, struct thread *t, const struct follow_start *start)
+{
+    size_t n = start->run.len < sizeof s->run ? start->run.len : 0;
+    if (n) memcpy(s->run, start->run.ptr, n);
+    s->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_RUN, .framing = &FRAMING, .ctx = s, .quiet_gates = start->replay };
+    s->enc.run = str_n(s->run, n);
+    follow_place(&s->enc, t, start);
+    s->follower.wake = wake;
+    s->follower.over = over;
+    s->follower.counts = true;
+    s->streaming = true;
+    thread_follow(t, &s->follower);
+    source_wake(&s->ws->source);
+}
+
+enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
+
+/* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for the others to be heard. */
+static bool is_over(const struct stream *s) { return !s->follower.thread || (s->finished && !s->cut.sent); }
+
+static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(s->follower.thread); }
+
+/* One item of one stream, with its `end` or `error` frame when it was the last. */
+#define RESTART 0x100             /* beside an enum encoded: the last word of this stream was that the server goes away */
+
+/* All texts of an item are out. */
+static enum item item_out(struct stream *s, size_t texts, int then)
+{
+    enum encoded r = (enum encoded)(then & ~RESTART);
+    s->ws->cut = NULL;
+    s->enc.again = false;
+    s->sequence += texts;
+    if (then & RESTART || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
+    s->waiting = r == ENCODED_NOTHING;
+    return s->waiting ? ITEM_NONE : ITEM_SENT;
+}
+
+static enum item pull_item(struct stream *s, struct buf *out, size_t end)
+{
+    struct encoder before = s->enc;
+    int            then;
+    if (s->cut.held) {
+        size_t texts = frames_held(&s->cut);
+        return frames_go_on(&s->ws->source, out, end, &s->cut, &then) ? item_out(s, texts, then) : ITEM_CUT;
+    }
+    struct buf    *item = frames_begin();
+    enum encoded   r = is_over(s) ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
+                     : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
+    bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
+    if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
+    else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
+    if (item->err) { conn_ws_close(s->ws->conn, 1011, "out of memory"); return ITEM_NONE; }      /* it comes back by its cursor */
+    then = (int)r | (restart ? RESTART : 0);
+    if (frames_send(&s->ws->source, out, end, &s->cut)) return item_out(s, frames_count(), then);
+    s->ws->cut = s;                   /* nobody else may speak before this text is whole */
+    if (frames_keep(&s->cut, then)) return ITEM_CUT;
+    before.horizon = s->enc.horizon;
+    s->enc = before;
+    s->enc.again = true;
+    return ITEM_CUT;
+}
+
+static enum pull pull(struct source *source, struct buf *out, size_t room)
+{
+    struct chatws *c = LIST_ITEM(source, struct chatws, source);
+    size_t         end = out->len + room;
+    if (c->cut && is_away(c->cut)) return PULL_WAIT;
+    if (c->cut && pull_item(c->cut, out, end) == ITEM_CUT) return PULL_MORE;
+    for (bool any = true; any;) {
+        any = false;
+        LIST_EACH(n, &c->streams) {
+            struct stream *s = LIST_ITEM(n, struct stream, node);
+            if (!s->streaming || s->waiting) continue;
+            if (end < out->len + ITEM_ROOM) return PULL_MORE;
+            enum item r = pull_item(s, out, end);
+            if (r == ITEM_CUT) return PULL_MORE;
+            any |= r == ITEM_SENT;
+        }
+    }
+    if (hub_draining(c->app->hub)) conn_ws_close(c->conn, 1012, "restarting");
+    return PULL_WAIT;
+}
+
+/* --- requests --------------------------------------------------------------------------------------- */
+
+static struct stream *find(struct chatws *c, struct str id)
+{
+    LIST_EACH(n, &c->streams) {
+        struct stream *s = LIST_ITEM(n, struct stream, node);
+        if (str_is(id, s->id)) return s;
+    }
+    return NULL;
+}
+
+static struct stream *stream_new(struct chatws *c, struct str id)
+{
+    unsigned retry_s;
+    if (!may_send(c->app, c->owner, &retry_s)) { reply(c, "error", id, "Too many requests; try again in a moment."); return NULL; }
+    if (!id.len || id.len > REQUEST_ID_CAP || find(c, id)) { reply(c, "error", id, "\"requestId\" is missing, too long or in use."); return NULL; }
+    struct stream *s = c->count < REQUESTS_MAX ? mem_alloc(sizeof *s) : NULL;
+    if (!s) { reply(c, "error", id, "Too many requests at once on this socket."); return NULL; }
+    s->ws = c;
+    memcpy(s->id, id.ptr, id.len);
+    list_add(&c->streams, &s->node);
+    c->count++;
+    return s;
+}
+
+static void on_turn(struct chat_turn *turn, const struct chat_result *r)
+{
+    struct stream *s = LIST_ITEM(turn, struct stream, turn);
+    struct chatws *c = s->ws;
+    c->pending--;
+    if (c->conn && r->status < 400 && !s->finished) {
+        follow(s, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = c->native,
+                                                     .continuation = r->continuation, .replay = r->replay });
+        return;
+    }
+    if (r->status >= 400) reply(c, "error", str_c(s->id), r->message);
+    stream_free(s);
+}
+
+static void up_send(struct chatws *c, const struct jv *m)
+{
+    struct stream *s = stream_new(c, jv_str_at(m, "requestId"));
+    if (!s) return;
+    c->pending++;
+    s->turn = (struct chat_turn){ .app = c->app, .owner = c->owner, .via = STR("ws"), .interrupts = true, .may_decide = c->may_decide,
+                                  .done = on_turn };
+    chat_start(&s->turn, m, STR_NONE);
+}
+
+static void on_resume(struct command *k, const struct receipt *a)
+{
+    struct stream    *s = k->ctx;
+    struct chatws    *c = s->ws;
+    const struct run *r = a->status < 400 ? thread_fold(a->thread)->run : NULL;
+    c->pending--;
+    if (c->conn && run_live(r) && !run_waiting(r) && !s->finished) {
+        reply(c, "start", str_c(s->id), NULL);
+        follow(s, a->thread, &(struct follow_start){ .run = r->id, .seq = r->first->seq - 1, .native = c->native, .replay = true });
+    } else {
+        if (a->status >= 500) reply(c, "error", str_c(s->id), a->message);
+        else reply(c, "no-active", str_c(s->id), NULL);
+        stream_free(s);
+    }
+    command_free(k);
+}
+
+static void up_resume(struct chatws *c, const struct jv *m)
+{
+    struct stream  *s = stream_new(c, jv_str_at(m, "requestId"));
+    struct command *k = s ? command_new(CMD_FOLLOW) : NULL;
+    if (!k) { if (s) stream_free(s); return; }
+    k->log.owner = arena_dup(&k->arena, c->owner);
+    k->log.thread = arena_dup(&k->arena, jv_str_at(m, "id").ptr ? jv_str_at(m, "id") : STR("-"));
+    k->ctx = s;
+    k->done = on_resume;
+    c->pending++;
+    hub_submit(c->app->hub, k);
+}
+
+/* Like closing the response: this reader leaves, the run goes on. */
+static void up_abort(struct chatws *c, const struct jv *m)
+{
+    struct stream *s = find(c, jv_str_at(m, "requestId"));
+    if (!s) return;
+    if (s->streaming && c->cut != s) stream_free(s);
+    else s->finished = true;
+}
+
+static void on_message(struct ws_peer *p, struct str text, bool binary)
+{
+    struct chatws *c = LIST_ITEM(p, struct chatws, peer);
+    struct arena   a;
+    struct jv     *m;
+    arena_init(&a, 0);
+    if (binary || json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) conn_ws_close(c->conn, 1007, "a frame must be a JSON object");
+    else if (str_is(jv_str_at(m, "type"), "send")) up_send(c, m);
+    else if (str_is(jv_str_at(m, "type"), "resume")) up_resume(c, m);
+    else if (str_is(jv_str_at(m, "type"), "abort")) up_abort(c, m);
+    arena_done(&a);
+}
+
+/* --- the door ------------------------------------------------------------------------------------------- */
+
+static void source_gone(struct source *s)
+{
+    struct chatws *c = LIST_ITEM(s, struct chatws, source);
+    LIST_EACH(n, &c->streams) {
+        struct stream *x = LIST_ITEM(n, struct stream, node);
+        if (x->streaming) stream_free(x);
+        else x->finished = true;
+    }
+}
+
+static void peer_gone(struct ws_peer *p)
+{
+    struct chatws *c = LIST_ITEM(p, struct chatws, peer);
+    c->conn = NULL;
+    release(c);
+}
+
+void door_chat_ws(struct server *s, struct request *q)
+{
+    struct chatws *c = mem_alloc(sizeof *c);
+    if (!c) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    arena_init(&c->arena, 0);
+    list_init(&c->streams);
+    c->app = app_of(s);
+    c->conn = q->conn;
+    c->native = !str_is(request_query(q, "approval"), "adk");
+    c->owner = arena_dup(&c->arena, owner_of(q));
+    c->may_decide = may_decide(c->app, q->principal);
+    c->source = (struct source){ .pull = pull, .gone = source_gone };
+    c->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
+    if (conn_upgrade(q->conn, STR_NONE, &c->source, &c->peer)) return;
+    c->conn = NULL;
+    release(c);
+}

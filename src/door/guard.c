@@ -1,0 +1,200 @@
+/* guard.c -- who may come in: Host and Origin on every door, then the principal, his role and his pace.
+ *
+ * A page of another origin must not drive a server on this machine: not by fetch
+ * or form (Origin), not by a WebSocket (Origin again), not by a name that was made
+ * to point here (Host). Requests without Origin are not from a browser's page and
+ * pass; a browser always sends it where it matters, and where it says Sec-Fetch-Site
+ * instead, that is believed. Origins under "cors" may also read the answers.
+ *
+ * Every door wants somebody who is known and has one of its roles (routes.c),
+ * except those marked EVERYBODY. /live lets people in who have not said who they are yet (SAYS_LATER).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "door/app.h"
+
+#define PREFLIGHT_S "600"        /* how long a browser may remember what it was told */
+
+/* --- Host and Origin ----------------------------------------------------------------------- */
+
+/* "name:port" without the port; brackets of IPv6 stay. */
+static struct str without_port(struct str host)
+{
+    if (host.len && host.ptr[0] == '[') {
+        ptrdiff_t end = str_find(host, STR("]"));
+        return end < 0 ? host : str_cut(host, (size_t)end + 1);
+    }
+    ptrdiff_t colon = str_find(host, STR(":"));
+    return colon < 0 ? host : str_cut(host, (size_t)colon);
+}
+
+static bool listed(const struct strs *list, struct str what)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (str_eq_nocase(list->list[i], what)) return true;
+    return false;
+}
+
+static bool is_loopback_name(struct str name)
+{
+    return str_eq_nocase(name, STR("localhost")) || str_eq(name, STR("127.0.0.1")) || str_eq(name, STR("[::1]"));
+}
+
+static bool host_allowed(const struct app *a, struct str host)
+{
+    struct str name = without_port(host);
+    return is_loopback_name(name) || str_eq_nocase(name, a->host) || listed(&a->hosts, name);
+}
+
+/* Our own origin is the one whose host is the Host the browser used. */
+static bool origin_allowed(const struct app *a, struct str origin, struct str host)
+{
+    if (listed(&a->origins, origin) || listed(&a->cors, origin)) return true;
+    struct str rest = origin;
+    if (str_starts(origin, STR("http://"))) rest = str_from(origin, 7);
+    else if (str_starts(origin, STR("https://"))) rest = str_from(origin, 8);
+    else return false;
+    return str_eq_nocase(rest, host);
+}
+
+/* Without Origin, a browser that says another site asks for a change is believed. */
+static bool site_allowed(const struct request *q)
+{
+    struct str site = request_header(q, "sec-fetch-site");
+    bool       reads = str_is(q->method, "GET") || str_is(q->method, "HEAD");
+    return reads || !site.ptr || str_is(site, "same-origin") || str_is(site, "none");
+}
+
+/* --- refusals -------------------------------------------------------------------------------- */
+
+/* The AI SDK's clients show the body of an error to people (doors.md): there it is the sentence alone. */
+static bool speaks_plainly(struct str path)
+{
+    return str_is(path, "/api/chat") || str_is(path, "/stream") || str_starts(path, STR("/api/chat/")) || str_starts(path, STR("/stream/"));
+}
+
+static bool refuse(struct request *q, int status, const char *code, const char *message)
+{
+    conn_header(q->conn, "Parley-Error", str_c(code));
+    if (speaks_plainly(q->path)) conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
+    else conn_error(q->conn, status, code, message);
+    return false;
+}
+
+static bool refuse_and_log(struct request *q, int status, const char *code, const char *message, struct str what)
+{
+    if (may_complain(app_of(conn_server(q->conn))))
+        log_line(LOG_SECURITY, "request.refused", "why", code, "what", log_str(what), "peer", log_str(conn_peer(q->conn)),
+                 "path", log_str(q->path), NULL);
+    return refuse(q, status, code, message);
+}
+
+static bool refuse_later(struct request *q, int status, const char *code, const char *message, unsigned seconds)
+{
+    struct str s = arena_printf(q->arena, "%u", seconds);
+    if (s.ptr) conn_header(q->conn, "Retry-After", s);
+    return refuse(q, status, code, message);
+}
+
+static bool unauthorized(struct request *q, bool tried, const char *why)
+{
+    /* Who shows nothing is sent to sign in; who shows something bad is a security event. */
+    if (tried) identify_failed(q->conn, why, q->path);
+    conn_header(q->conn, "WWW-Authenticate", tried ? STR("Bearer realm=\"parley\", error=\"invalid_token\"") : STR("Bearer realm=\"parley\""));
+    return refuse(q, 401, "unauthorized", tried ? "That key or token is not accepted; sign in again." : "Sign in first.");
+}
+
+/* --- CORS --------------------------------------------------------------------------------------- */
+
+static void share(struct request *q, struct str origin)
+{
+    conn_header(q->conn, "Access-Control-Allow-Origin", origin);
+    conn_header(q->conn, "Access-Control-Allow-Credentials", STR("true"));
+    conn_header(q->conn, "Access-Control-Expose-Headers", STR("Parley-Thread, Parley-Run, Parley-Error, Retry-After, WWW-Authenticate"));
+    conn_header(q->conn, "Vary", STR("Origin"));
+}
+
+static bool preflight(struct request *q)
+{
+    conn_header(q->conn, "Access-Control-Allow-Methods", STR("GET, POST, PATCH, DELETE"));
+    conn_header(q->conn, "Access-Control-Allow-Headers", STR("authorization, content-type, last-event-id, x-api-key, apikey, x-client-info"));
+    conn_header(q->conn, "Access-Control-Max-Age", STR(PREFLIGHT_S));
+    conn_reply(q->conn, 204, NULL, STR(""));
+    return false;
+}
+
+/* False: answered. */
+static bool check_origin(struct app *a, struct request *q)
+{
+    struct str host = request_header(q, "host"), origin = request_header(q, "origin");
+
+    if (host.ptr && !host_allowed(a, host))
+        return refuse_and_log(q, 421, "unknown_host", "This server does not answer to that name; list it under \"hosts\" in the configuration.", host);
+    if (!origin.ptr && !site_allowed(q))
+        return refuse_and_log(q, 403, "foreign_origin", "Another site may not do this.", request_header(q, "sec-fetch-site"));
+    if (!origin.ptr) return true;
+    if (!origin_allowed(a, origin, host))
+        return refuse_and_log(q, 403, "foreign_origin", "Pages of that origin may not use this server; list it under \"origins\" in the configuration.", origin);
+    if (!listed(&a->cors, origin)) return true;
+    share(q, origin);
+    return !str_is(q->method, "OPTIONS") || preflight(q);
+}
+
+/* --- the principal ---------------------------------------------------------------------------------- */
+
+static bool check_role(struct app *a, struct request *q)
+{
+    unsigned want = q->access & ROLE_ANY ? q->access & ROLE_ANY : ROLE_USER;
+    unsigned retry_s;
+
+    if (!(q->principal->roles & want))
+        return refuse_and_log(q, 403, "forbidden", "Your role does not let you do this.", q->principal->name);
+    if (quota_request(a->quota, q->principal->name, clock_mono_ms(), &retry_s)) return true;
+    log_line(LOG_SECURITY, "request.limited", "by", log_str(q->principal->name), "path", log_str(q->path), NULL);
+    return refuse_later(q, 429, "rate_limited", "Too many requests; try again in a moment.", retry_s);
+}
+
+/* Doors that are open to strangers take no more from them than a token is long. */
+static bool check_stranger(struct app *a, struct request *q)
+{
+    uint64_t   len = 0;
+    struct str length = request_header(q, "content-length");
+
+    conn_until(q->conn, 0);
+    q->principal = &a->local;
+    if (!auth_on(a->auth)) return true;
+    q->principal = NULL;
+    conn_stranger(q->conn, true);
+    if (!request_header(q, "transfer-encoding").ptr && (!length.ptr || (str_to_u64(length, &len) && len <= 2 * JWT_MAX))) return true;
+    return refuse(q, 413, "too_large", "That is more than a token.");
+}
+
+static bool check_principal(struct app *a, struct request *q)
+{
+    const char *why;
+
+    if (q->access & EVERYBODY) return check_stranger(a, q);
+    enum identity who = identify(a, q, &why);
+    bool          later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
+    if (who == IDENTITY_KNOWN) return check_role(a, q);
+    if (later) {
+        conn_stranger(q->conn, true);
+        return true;
+    }
+    switch (who) {
+    case IDENTITY_FOREIGN:
+        return refuse_and_log(q, 403, "foreign_origin", "Another site may not use your sign-in.", request_header(q, "sec-fetch-site"));
+    case IDENTITY_LATER:
+        return refuse_later(q, 503, "keys_unavailable", "The keys to check your token are being fetched; try again in a moment.", 2);
+    case IDENTITY_BAD:   return unauthorized(q, true, why);
+    case IDENTITY_NONE:
+    case IDENTITY_KNOWN: break;
+    }
+    return unauthorized(q, false, why);
+}
+
+bool guard_check(struct server *s, struct request *q)
+{
+    struct app *a = app_of(s);
+    return check_origin(a, q) && check_principal(a, q);
+}

@@ -1,0 +1,206 @@
+/* identify.c -- who is behind a request: `Authorization: Bearer`, or the session's cookie.
+ *
+ * A bearer token is sent on purpose, so it counts wherever it comes from, and alone: a bad one is
+ * not made good by a cookie beside it. Tokens in addresses are not read: those end up in logs and histories.
+ *
+ * A cookie is sent by the browser without being asked, so it counts only when the browser says that
+ * our own page (or one that is listed) asked: by Origin, which the guard has checked, or by Sec-Fetch-Site.
+ * SameSite=Strict keeps other sites from sending it at all; but to a browser every port of one host is the
+ * same site, and any page on another port of this machine is none of ours. A request without either
+ * header is not from a browser of this decade: it may read with its cookie, but change nothing.
+ *
+ * Without sign-in everybody is "local"; the start token (starttoken.h) is shown in the same two ways.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "door/app.h"
+#include "http/http1.h"
+
+#define COOKIE        "parley"
+#define COOKIE_SECURE "__Host-parley"      /* a browser takes this name over https only, and from no subdomain */
+
+enum { COMPLAINTS_MAX = 100, COMPLAINTS_MS = 10000 };      /* log lines about strangers, and in which time */
+
+static int64_t now_s(void) { return clock_wall_ms() / 1000; }
+
+struct str identify_bearer(const struct request *q)
+{
+    struct str value = request_header(q, "authorization");
+
+    if (value.len < 7 || !str_eq_nocase(str_cut(value, 7), STR("bearer "))) return STR_NONE;
+    return str_trim(str_from(value, 7));
+}
+
+/* --- cookies --------------------------------------------------------------------------------- */
+
+bool identify_https(const struct app *a, const struct request *q)
+{
+    bool trusted = conn_is_loopback(q->conn);
+    struct str peer = conn_peer(q->conn);
+
+    for (size_t i = 0; !trusted && i < a->proxies.count; i++) trusted = str_eq_nocase(a->proxies.list[i], peer);
+    /* "https, http": each proxy on the way put its own behind it. The first is what the browser speaks, and it is the browser that
+     * takes a Secure cookie or not. Whoever lies about it there spoils his own cookie only. */
+    struct str list = request_header(q, "x-forwarded-proto"), first = STR_NONE;
+    return trusted && str_split(&list, ',', &first) && str_eq_nocase(str_trim(first), STR("https"));
+}
+
+static bool is_safe(struct str method) { return str_is(method, "GET") || str_is(method, "HEAD") || str_is(method, "OPTIONS"); }
+
+static bool cookie_counts(const struct request *q)
+{
+    struct str site = request_header(q, "sec-fetch-site");
+
+    if (request_header(q, "origin").ptr) return true;
+    if (site.ptr) return str_is(site, "same-origin") || str_is(site, "none");
+    return is_safe(q->method) && !conn_wants_upgrade(q);
+}
+
+/* The next cookie of that name, from header `*i` on; `rest` is what is left of that header. */
+static bool next_cookie(const struct request *q, const char *name, size_t *i, struct str *rest, struct str *value)
+{
+    struct str pair;
+
+    for (; *i < q->header_count; (*i)++, *rest = STR_NONE) {
+        if (!str_eq_nocase(q->headers[*i].name, STR("cookie"))) continue;
+        if (!rest->ptr) *rest = q->headers[*i].value;
+        while (str_split(rest, ';', &pair)) {
+            ptrdiff_t eq = str_find(pair = str_trim(pair), STR("="));
+            if (eq < 0 || !str_is(str_cut(pair, (size_t)eq), name)) continue;
+            *value = str_from(pair, (size_t)eq + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A subdomain, or another port, can put cookies of the same name beside ours: each is tried. */
+static bool find_session(struct app *a, const struct request *q, struct principal *out, struct str *id, unsigned *fresh_s)
+{
+    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
+    size_t      i = 0;
+    struct str  rest = STR_NONE;
+
+    while (next_cookie(q, name, &i, &rest, id)) {
+        if (sessions_find(auth_sessions(a->auth), *id, now_s(), out, fresh_s)) return true;
+        if (!rest.ptr) i++;
+    }
+    return false;
+}
+
+void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds)
+{
+    bool       https = identify_https(a, q);
+    struct str v = arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s", https ? COOKIE_SECURE : COOKIE,
+                                STR_ARG(id), seconds, https ? "; Secure" : "");
+    if (v.ptr) conn_header(q->conn, "Set-Cookie", v);
+}
+
+void identify_forget(struct app *a, struct request *q)
+{
+    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
+    size_t      i = 0;
+    struct str  rest = STR_NONE, id;
+
+    if ((!auth_on(a->auth) && !a->token.needed) || !cookie_counts(q)) return;
+    while (next_cookie(q, name, &i, &rest, &id)) {
+        sessions_end(auth_sessions(a->auth), id);
+        if (!rest.ptr) i++;
+    }
+}
+
+/* --- both -------------------------------------------------------------------------------------- */
+
+static enum identity by_token(struct app *a, struct request *q, struct str token, struct principal *p, const char **why)
+{
+    switch (auth_token(a->auth, token, q->arena, p, why)) {
+    case AUTH_GOOD:  return IDENTITY_KNOWN;
+    case AUTH_BAD:   return IDENTITY_BAD;
+    case AUTH_LATER: return IDENTITY_LATER;
+    }
+    return IDENTITY_BAD;
+}
+
+static enum identity by_cookie(struct app *a, struct request *q, struct principal *p, const char **why)
+{
+    unsigned   fresh_s;
+    struct str id;
+
+    if (!find_session(a, q, p, &id, &fresh_s)) return IDENTITY_NONE;
+    if (!cookie_counts(q)) {
+        *why = "a cookie that another site sent";
+        return IDENTITY_FOREIGN;
+    }
+    p->name = arena_dup(q->arena, p->name);
+    if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
+    return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
+}
+
+/* Without sign-in everybody is the same person; what he may answer depends on the start token, where there is one.
+ * A token that is none is of no account: nobody was asked for one. */
+static const struct principal *local(struct app *a, struct request *q)
+{
+    struct str        token = identify_bearer(q), id;
+    struct principal *p = a->token.needed ? arena_new(q->arena, struct principal) : NULL;
+    struct principal  session;
+    unsigned          fresh_s = 0;
+
+    if (!p) return &a->local;
+    *p = a->local;
+    if (start_token_fits(&a->token, token)) p->may_answer = true;
+    else if (cookie_counts(q) && find_session(a, q, &session, &id, &fresh_s)) {
+        p->may_answer = true;
+        p->until_s = session.until_s;
+        if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
+    }
+    return p;
+}
+
+enum identity identify(struct app *a, struct request *q, const char **why)
+{
+    struct str token;
+
+    *why = "no credentials";
+    q->principal = NULL;
+    conn_until(q->conn, 0);
+    if (!auth_on(a->auth)) {
+        q->principal = local(a, q);
+        return IDENTITY_KNOWN;
+    }
+    struct principal *p = arena_new(q->arena, struct principal);
+    if (!p) return IDENTITY_NONE;
+    token = identify_bearer(q);
+    enum identity who = token.ptr ? by_token(a, q, token, p, why) : by_cookie(a, q, p, why);
+    if (who != IDENTITY_KNOWN) return who;
+    q->principal = p;
+    identify_until(q->conn, p);
+    return IDENTITY_KNOWN;
+}
+
+void identify_until(struct conn *c, const struct principal *p)
+{
+    int64_t left = p->until_s * 1000 - clock_wall_ms();
+    conn_stranger(c, false);
+    conn_until(c, !p->until_s ? 0 : left < 1 ? 1 : (uint64_t)left);
+}
+
+/* Strangers must not be able to fill the disk with what is said about them. */
+bool may_complain(struct app *a)
+{
+    uint64_t now = clock_mono_ms();
+
+    if (now - a->complaints.since_ms >= COMPLAINTS_MS) {
+        if (a->complaints.dropped) log_line(LOG_SECURITY, "security.dropped", "lines", log_int(a->complaints.dropped), NULL);
+        a->complaints.since_ms = now;
+        a->complaints.lines = a->complaints.dropped = 0;
+    }
+    if (a->complaints.lines++ < COMPLAINTS_MAX) return true;
+    a->complaints.dropped++;
+    return false;
+}
+
+void identify_failed(const struct conn *c, const char *why, struct str path)
+{
+    if (!may_complain(app_of(conn_server(c)))) return;
+    log_line(LOG_SECURITY, "auth.failed", "why", why, "peer", log_str(conn_peer(c)), "path", log_str(path), NULL);
+}

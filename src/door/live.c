@@ -1,0 +1,765 @@
+/* live.c -- /live: the WebSocket of BIDI mode. One socket, many turns of one thread.
+ *
+ * Down come the chunks of the AI SDK stream (adk form; ?approval=native for the
+ * other), in one of two framings chosen by subprotocol; beside them bare control
+ * frames: hello, ack, error, pong, data-approval. Up come messages, answers, results,
+ * claims, stop, resume. An answer is the same command as over HTTP; only the carrier differs.
+ *
+ * A socket is bound to its thread: the one in its address, or else the one that its first message names by `id`
+ * (without: the one that hello named). In parley.sse.v1 with the adk form one turn is one run: that is how
+ * the documents' client reads, which closes its stream at [DONE] and opens none for an answer.
+ */
+#include "base/id.h"
+#include "base/log.h"
+#include "dialect/payload.h"
+#include "door/chat.h"
+#include "door/follow.h"
+#include "http/frames.h"
+#include "http/ws.h"
+
+#define BAD_JSON_MAX 3
+#define UNDER_WAY_MAX 64             /* commands of one socket that are not answered yet: each holds its message */
+#define ITEM_ROOM    2048
+#define FRAME_ROOM   512          /* of that, for the frames' own bytes */
+#define NOT_SAID     "the first message does not say who it is"
+#define AUTH_MS      5000            /* a socket that nobody knows may stay silent so long */
+
+enum framing_kind { FRAMES_SSE, FRAMES_JSON };
+
+/* A socket that came in without saying who it is: its first message must. */
+struct knock { struct loop_timer timer; struct live *live; };
+
+struct live {
+    struct source     source;
+    struct ws_peer    peer;
+    struct follower   follower;
+    struct app       *app;
+    struct conn      *conn;           /* NULL: gone; freed when nothing is under way any more */
+    struct encoder    enc;
+    enum framing_kind frames;
+    bool              native, may_decide;
+    bool              unbound;        /* no thread was named yet: `thread` is one that nobody has */
+    bool              renamed;        /* its first message named another thread than hello had */
+    bool              left;           /* the source is gone: nothing may be joined any more */
+    bool              joining;        /* the thread it named is being read; nothing else is joined meanwhile */
+    struct knock     *knock;          /* NULL: it is known who this is */
+    unsigned          bad_json, pending;
+    unsigned          turns;          /* of those: messages whose run has not begun */
+    struct command   *stop;           /* said behind them, and meant for them; goes out when the last has begun */
+    struct frames_cut cut;            /* of the item at the cursor */
+    uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
+    bool              resume;         /* asked for while an item was half out: begins after it */
+    uint64_t          resume_seq, resume_units;
+    struct str        owner, thread;  /* in arena */
+    struct arena      arena;
+};
+
+/* --- frames down ------------------------------------------------------------------------------ */
+
+static void frame_begin(struct encoder *e, bool with_id)
+{
+    struct live *l = e->ctx;
+    (void)with_id;
+    if (l->frames == FRAMES_SSE) buf_lit(e->out, "data: ");
+    else buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq, (unsigned long long)e->units);
+}
+
+static void frame_end(struct encoder *e)
+{
+    buf_lit(e->out, ((struct live *)e->ctx)->frames == FRAMES_SSE ? "\n\n" : "}");
+    frames_mark();
+}
+
+static void frame_raw(struct encoder *e, struct str text)
+{
+    struct live *l = e->ctx;
+    if (l->frames == FRAMES_JSON) buf_lit(e->out, "{\"done\":true}");
+    else {
+        buf_lit(e->out, "data: ");
+        buf_str(e->out, text);
+        buf_lit(e->out, "\n\n");
+    }
+    frames_mark();
+}
+
+static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+
+static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
+
+/* Control frames are bare JSON in both framings. */
+static void control_begin(struct buf *b, struct jsonw *w, const char *type)
+{
+    buf_init(b, 0);
+    jsonw_init(w, b);
+    jw_obj(w);
+    jw_kstrz(w, "type", type);
+}
+
+static void control_send(struct live *l, struct buf *b, struct jsonw *w)
+{
+    jw_end_obj(w);
+    if (l->conn && !b->err) conn_ws_send(l->conn, buf_view(b));
+    buf_done(b);
+}
+
+static void send_error(struct live *l, const char *code, const char *message, struct str for_id)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "error");
+    jw_kstrz(&w, "code", code);
+    jw_kstrz(&w, "message", message);
+    if (for_id.len) jw_kstr(&w, "for", for_id);
+    control_send(l, &b, &w);
+}
+
+/* A message that is not taken, whose sender reads a stream: that stream is told, and ends. */
+static void refuse_message(struct live *l, const char *code, const char *message, struct str for_id)
+{
+    struct buf   b;
+    struct jsonw w;
+    send_error(l, code, message, for_id);
+    if (!l->conn || l->frames != FRAMES_SSE) return;
+    buf_init(&b, 0);
+    buf_lit(&b, "data: ");
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", "error");
+    jw_kstrz(&w, "errorText", message);
+    jw_end_obj(&w);
+    buf_lit(&b, "\n\n");
+    if (!b.err) conn_ws_send(l->conn, buf_view(&b));
+    conn_ws_send(l->conn, STR("data: [DONE]\n\n"));
+    buf_done(&b);
+}
+
+static void send_ack(struct live *l, struct str for_id, const char *status, bool duplicate)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "ack");
+    jw_kstr(&w, "for", for_id);
+    jw_kstrz(&w, "status", status);
+    jw_kbool(&w, "duplicate", duplicate);
+    control_send(l, &b, &w);
+}
+
+static void write_lists(struct jsonw *w, const struct fold *f)
+{
+    const struct run *r = f && run_live(f->run) ? f->run : NULL;
+    jw_key(w, "pending");
+    jw_arr(w);
+    for (size_t i = 0; r && i < r->call_count; i++) {
+        const struct fact *gate = call_gate(r->calls[i]);
+        if (!gate) continue;
+        jw_obj(w);
+        payload_gate(w, "id", r->calls[i], gate);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+    jw_key(w, "offered");
+    jw_arr(w);
+    for (size_t i = 0; r && i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (!c->client || c->state != CALL_STARTED) continue;
+        jw_obj(w);
+        jw_kstr(w, "tool_use_id", c->id);
+        jw_kstr(w, "tool", c->tool);
+        payload_input(w, "input", c);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+}
+
+static void send_hello(struct live *l, uint64_t after)
+{
+    struct buf   b;
+    struct jsonw w;
+    char         place[32];
+    control_begin(&b, &w, "hello");
+    jw_kstrz(&w, "protocol", l->frames == FRAMES_JSON ? "parley.json.v1" : "parley.sse.v1");
+    jw_kstr(&w, "thread", l->thread);
+    snprintf(place, sizeof place, "%llu.0", (unsigned long long)after);
+    jw_kstrz(&w, "after", place);
+    write_lists(&w, l->follower.thread ? thread_fold(l->follower.thread) : NULL);
+    control_send(l, &b, &w);
+}
+
+/* Every socket of the thread hears of a decision, whoever made it and wherever. */
+static void send_decisions(struct live *l)
+{
+    const struct thread *t = l->follower.thread;
+    const struct fold   *f = thread_fold(t);
+    for (; l->approvals_seq < thread_committed(t); l->approvals_seq++) {
+        const struct fact *x = f->facts[l->approvals_seq];
+        struct buf         b;
+        struct jsonw       w;
+        if (x->kind != FACT_DECIDED && x->kind != FACT_SETTLED) continue;
+        control_begin(&b, &w, "data-approval");
+        jw_kstr(&w, "id", x->id.len ? x->id : x->call);
+        jw_key(&w, "data");
+        jw_obj(&w);
+        jw_kstrz(&w, "status", word_name(x->outcome));
+        jw_key(&w, "decided_by");
+        jw_str_or_null(&w, x->by.len ? x->by : STR_NONE);
+        jw_end_obj(&w);
+        control_send(l, &b, &w);
+    }
+}
+
+/* --- the source ---------------------------------------------------------------------------------- */
+
+/* Encodes one item and sends it as far as the room goes; false: it must be continued. */
+static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
+{
+    struct encoder before = l->enc;
+    if (l->cut.held) {
+        int  then;
+        bool whole = frames_go_on(&l->source, out, end, &l->cut, &then);
+        *r = (enum encoded)then;
+        return whole;
+    }
+    struct buf *item = frames_begin();
+    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
+    if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
+    bool whole = frames_send(&l->source, out, end, &l->cut);
+    if (!whole && !frames_keep(&l->cut, *r)) {
+        before.horizon = l->enc.horizon;
+        l->enc = before;
+    }
+    l->enc.again = !whole && !l->cut.held;
+    return whole;
+}
+
+static bool is_whole(const struct live *l) { return !l->native && l->frames == FRAMES_SSE; }
+
+static void place(struct live *l, const struct follow_start *at, bool quiet_gates)
+{
+    struct follow_start start = *at;
+    start.native = l->native;
+    start.whole = is_whole(l);
+    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = quiet_gates };
+    follow_place(&l->enc, l->follower.thread, &start);
+    source_wake(&l->source);
+}
+
+static void begin_resume(struct live *l)
+{
+    l->resume = false;
+    place(l, &(struct follow_start){ .seq = l->resume_seq, .units = l->resume_units }, false);
+}
+
+static enum pull pull(struct source *s, struct buf *out, size_t room)
+{
+    struct live   *l = LIST_ITEM(s, struct live, source);
+    struct thread *t = l->follower.thread;
+    size_t         end = out->len + room;
+    enum encoded   r;
+    if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
+    if (!t || thread_away(t)) return PULL_WAIT;
+    while (l->cut.sent || end - out->len >= ITEM_ROOM) {
+        if (l->resume && !l->cut.sent) begin_resume(l);
+        if (!pull_item(l, out, end, &r)) return PULL_MORE;
+        if (r == ENCODED_END) return PULL_WAIT;
+        if (r != ENCODED_NOTHING) continue;
+        if (hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
+        return PULL_WAIT;
+    }
+    return PULL_MORE;
+}
+
+static void wake(struct follower *f)
+{
+    struct live *l = LIST_ITEM(f, struct live, follower);
+    send_decisions(l);
+    source_wake(&l->source);
+}
+
+static void over(struct follower *f)
+{
+    struct live *l = LIST_ITEM(f, struct live, follower);
+    if (l->conn) conn_ws_close(l->conn, 4404, "the conversation was deleted");
+}
+
+static void release(struct live *l)
+{
+    if (l->conn || l->pending) return;
+    frames_forget(&l->cut);
+    arena_done(&l->arena);
+    mem_free(l);
+}
+
+/* What this tab had claimed is free for another. */
+static void source_gone(struct source *s)
+{
+    struct live *l = LIST_ITEM(s, struct live, source);
+    l->left = true;
+    if (l->follower.thread) command_unclaim(l->follower.thread, l);
+    thread_unfollow(&l->follower);
+}
+
+static void knock_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct knock, timer)); }
+
+static void knock_end(struct live *l)
+{
+    if (l->knock) loop_timer_close(&l->knock->timer, knock_closed);
+    l->knock = NULL;
+}
+
+static void peer_gone(struct ws_peer *p)
+{
+    struct live *l = LIST_ITEM(p, struct live, peer);
+    knock_end(l);
+    l->conn = NULL;
+    release(l);
+}
+
+/* --- joining a thread ------------------------------------------------------------------------------ */
+
+static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_gates)
+{
+    if (l->left) return;                /* closed while the thread was read */
+    l->follower.counts = true;
+    thread_follow(t, &l->follower);
+    l->approvals_seq = thread_committed(t);
+    place(l, &(struct follow_start){ .seq = after, .continuation = true }, quiet_gates);
+}
+
+/* A turn that is under way is told from its beginning; otherwise only what comes. At a question it is under way only where
+ * one turn is one run. */
+static void greet(struct live *l, struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    bool              running = run_live(r) && (is_whole(l) || !run_waiting(r));
+    uint64_t          after = running ? r->first->seq - 1 : thread_committed(t);
+    join(l, t, after, running);
+    send_hello(l, after);
+}
+
+static void on_join(struct command *c, const struct receipt *a)
+{
+    struct live *l = c->ctx;
+    l->pending--;
+    l->joining = false;
+    if (l->conn && !l->left && a->status < 400) greet(l, a->thread);
+    else if (l->conn && !l->left) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
+    release(l);
+    command_free(c);
+}
+
+static struct command *live_command(struct live *l, enum command_kind kind, void (*done)(struct command *, const struct receipt *))
+{
+    struct command *c = command_new(kind);
+    if (!c) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return NULL; }
+    c->log = (struct log_name){ l->owner, l->thread };
+    c->by = l->owner;
+    c->may_decide = l->may_decide;
+    c->via = STR("live");
+    c->ctx = l;
+    c->done = done;
+    return c;
+}
+
+static void live_submit(struct live *l, struct command *c)
+{
+    l->pending++;
+    hub_submit(l->app->hub, c);
+}
+
+/* A thread that was named in hello but is not there yet, or that a first message named, is joined when that message was taken. */
+static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
+{
+    if (l->follower.thread || l->joining || !t || !l->conn || l->left) return;
+    if (!str_eq(l->thread, thread_id(t))) {
+        struct str id = arena_dup(&l->arena, thread_id(t));      /* an answer without an id found its question */
+        if (!id.ptr) { conn_ws_close(l->conn, 1013, "out of memory"); return; }
+        l->thread = id;
+        l->renamed = true;
+    }
+    join(l, t, seq, false);
+    if (l->renamed) send_hello(l, seq);
+    l->renamed = false;
+}
+
+/* --- messages up -------------------------------------------------------------------------------------- */
+
+struct turn { struct chat_turn chat; struct live *live; struct str answer_id, request_id; char answer_buf[REQUEST_ID_MAX], request_buf[REQUEST_ID_MAX]; };
+
+/* Those that are too long are refused where they are read. */
+static struct str keep_id(char buf[REQUEST_ID_MAX], struct str id)
+{
+    size_t n = id.len <= REQUEST_ID_MAX ? id.len : 0;
+    if (n) memcpy(buf, id.ptr, n);
+    return str_n(buf, n);
+}
+
+static void on_turn(struct chat_turn *chat, const struct chat_result *r)
+{
+    struct turn *t = LIST_ITEM(chat, struct turn, chat);
+    struct live *l = t->live;
+    l->turns--;
+    if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
+    else {
+        ensure_joined(l, r->thread, r->seq);
+        if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
+        else if (r->replay) send_ack(l, t->request_id, "recorded", true);      /* its run was told on this thread, or is being told */
+    }
+    if (l->stop && !l->turns) {
+        struct command *stop = l->stop;
+        l->stop = NULL;
+        live_submit(l, stop);
+    }
+    l->pending--;
+    release(l);
+    mem_free(t);
+}
+
+static void put_member(struct jsonw *w, const struct jv *m, const char *key)
+{
+    const struct jv *v = jv_get(m, key);
+    if (v) jw_kraw(w, key, v->raw);
+}
+
+/* {"text":...} as the AI SDK would say it. */
+static void flat_message(struct buf *out, const struct jv *m)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_key(&w, "messages");
+    jw_arr(&w);
+    jw_obj(&w);
+    jw_kstrz(&w, "role", "user");
+    jw_kstr(&w, "content", jv_str_at(m, "text"));
+    jw_end_obj(&w);
+    jw_end_arr(&w);
+    put_member(&w, m, "request_id");
+    put_member(&w, m, "page");
+    jw_end_obj(&w);
+}
+
+/* The first message of a socket without ?thread= names the thread, as the body of /stream does. */
+static bool bind_thread(struct live *l, struct str id)
+{
+    if (!l->unbound || !id.len) return true;
+    if (!id_valid(id, 128)) return false;
+    struct str kept = arena_dup(&l->arena, id);
+    if (!kept.ptr) return false;
+    l->thread = kept;
+    l->renamed = true;
+    return true;
+}
+
+static void no_memory(struct live *l)
+{
+    refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE);
+}
+
+/* `text`, or `messages` as the AI SDK has them. */
+static void up_message(struct live *l, struct arena *a, const struct jv *m)
+{
+    struct str id = jv_str_at(m, "id");
+    struct jv *body = NULL;
+    struct buf b;
+    if (!bind_thread(l, id)) {
+        refuse_message(l, "bad_id", "\"id\" may have letters, digits, - and _, and at most 128 of them.", STR_NONE);
+        return;
+    }
+    struct turn *t = mem_alloc(sizeof *t);
+    if (!t) { no_memory(l); return; }
+    buf_init(&b, 0);
+    if (jv_str_at(m, "text").ptr) flat_message(&b, m);
+    else buf_str(&b, m->raw);
+    struct str raw = arena_dup(a, buf_view(&b));
+    bool       whole = !b.err && raw.ptr && json_parse(a, raw, &body, NULL) == OK;
+    buf_done(&b);
+    if (!whole) {
+        mem_free(t);
+        no_memory(l);
+        return;
+    }
+    t->live = l;
+    t->answer_id = keep_id(t->answer_buf, jv_str_at(m, "answer_id"));
+    t->request_id = keep_id(t->request_buf, jv_str_at(m, "request_id"));
+    t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
+                                  .unnamed = l->unbound && !id.len, .done = on_turn };
+    l->unbound = false;
+    l->pending++;
+    l->turns++;
+    chat_start(&t->chat, body, l->thread);
+}
+
+static void on_answer(struct command *c, const struct receipt *a)
+{
+    struct live *l = c->ctx;
+    struct str   for_id = c->answer_id.len ? c->answer_id : c->id;
+    l->pending--;
+    if (a->status >= 400) send_error(l, a->code, a->message, for_id);
+    else if (c->kind == CMD_DECIDE) {
+        const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
+        send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
+    }
+    else send_ack(l, for_id.len ? for_id : a->run, c->kind == CMD_CLAIM ? "claimed" : c->kind == CMD_STOP ? "stopped" : "recorded", a->duplicate);
+    release(l);
+    command_free(c);
+}
+
+static bool copy_tree(struct command *c, const struct jv *v, const struct jv **out)
+{
+    struct jv *copy;
+    struct str raw = arena_dup(&c->arena, v ? v->raw : STR("null"));
+    if (!raw.ptr || json_parse(&c->arena, raw, &copy, NULL) != OK) return false;
+    *out = copy;
+    return true;
+}
+
+static void refuse(struct live *l, struct command *c, const struct refusal *why)
+{
+    if (is_suspicious(why)) log_refused(l->owner, "live", l->thread, c->id, why->code);
+    send_error(l, why->code, why->message, c->id);
+    command_free(c);
+}
+
+/* The answer to a confirmation, or the result of a client tool: the id says which. */
+static void up_result(struct live *l, const struct jv *m)
+{
+    const struct jv *v = NULL;
+    struct refusal   why = { 422, "malformed_answer", "\"toolCallId\" is missing." };
+    struct command  *c = live_command(l, CMD_RESULT, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
+    c->answer_id = arena_dup(&c->arena, jv_str_at(m, "answer_id"));
+    struct thread *t = l->follower.thread;
+    bool confirmation = t && c->id.len && fold_confirmation(thread_fold(t), c->id);
+    bool reserved = str_is(jv_str_at(m, "toolName"), "adk_request_confirmation");
+    bool ok = c->id.len > 0;
+    if (ok && (confirmation || reserved)) {
+        c->kind = CMD_DECIDE;
+        ok = copy_tree(c, jv_get(m, "result"), &v) && request_answer(c, v, &why);
+    } else if (ok) ok = copy_tree(c, m, &v) && request_result(c, v, &why);
+    if (ok) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+static void up_approval(struct live *l, const struct jv *m)
+{
+    const struct jv *v = NULL;
+    struct refusal   why = { 422, "malformed_answer", "\"id\" is missing." };
+    struct command  *c = live_command(l, CMD_DECIDE, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "id"));
+    if (c->id.len && copy_tree(c, m, &v) && request_answer(c, v, &why)) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+static void up_claim(struct live *l, const struct jv *m)
+{
+    struct refusal  why = { 422, "bad_field", "\"toolCallId\" and \"client\" must be given." };
+    struct command *c = live_command(l, CMD_CLAIM, on_answer);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
+    c->client = arena_dup(&c->arena, jv_str_at(m, "client"));
+    c->claim_owner = l;
+    if (c->id.len && c->client.len && c->client.len <= 128) live_submit(l, c);
+    else refuse(l, c, &why);
+}
+
+/* A message may still be on its way to the thread (its request id is looked up first): a stop must not overtake it. */
+static void up_interrupt(struct live *l, const struct jv *m)
+{
+    struct command *c = live_command(l, CMD_STOP, on_answer);
+    if (!c) return;
+    c->reason = arena_dup(&c->arena, jv_str_at(m, "reason"));
+    if (!l->turns) live_submit(l, c);
+    else {
+        command_free(l->stop);
+        l->stop = c;
+    }
+}
+
+static void up_resume(struct live *l, const struct jv *m)
+{
+    uint64_t       seq, units;
+    struct thread *t = l->follower.thread;
+    if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && !place_fits(t, seq, units))) {
+        send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
+        return;
+    }
+    if (!t) return;                     /* nothing was said yet */
+    l->resume_seq = seq;
+    l->resume_units = units;
+    if (l->cut.sent) l->resume = true;      /* a frame is half out */
+    else begin_resume(l);
+}
+
+static void up_ping(struct live *l, const struct jv *m)
+{
+    struct buf   b;
+    struct jsonw w;
+    control_begin(&b, &w, "pong");
+    jw_kraw(&w, "timestamp", jv_get(m, "timestamp") ? jv_get(m, "timestamp")->raw : STR("null"));
+    control_send(l, &b, &w);
+}
+
+/* '-' and '_' are the same in types. */
+static bool type_is(struct str type, const char *name)
+{
+    if (type.len != strlen(name)) return false;
+    for (size_t i = 0; i < type.len; i++)
+        if (type.ptr[i] != name[i] && !(type.ptr[i] == '-' && name[i] == '_')) return false;
+    return true;
+}
+
+static void refuse_any(struct live *l, struct str type, const char *code, const char *message, struct str for_id)
+{
+    if (type_is(type, "message")) refuse_message(l, code, message, for_id);
+    else send_error(l, code, message, for_id);
+}
+
+/* Counts towards what this principal may send; a ping does not. */
+static bool too_fast(struct live *l, struct str type)
+{
+    unsigned retry_s;
+    if (type_is(type, "ping") || may_send(l->app, l->owner, &retry_s)) return false;
+    refuse_any(l, type, "rate_limited", "Too many messages; try again in a moment.", STR_NONE);
+    return true;
+}
+
+/* Messages wait while an answer is written; somebody who sends on and on must not fill the memory with them. */
+static bool too_many(struct live *l, struct str type, const struct jv *m)
+{
+    struct str id = jv_str_at(m, "answer_id");
+    if (l->pending < UNDER_WAY_MAX) return false;
+    if (!id.len) id = jv_str_at(m, "toolCallId");
+    if (!id.len) id = jv_str_at(m, "id");
+    refuse_any(l, type, "rate_limited", "Too many messages of this socket are waiting; try again when one of them is answered.",
+               id.len <= REQUEST_ID_MAX ? id : STR_NONE);
+    return true;
+}
+
+static void dispatch(struct live *l, struct arena *a, struct str type, const struct jv *m)
+{
+    if (too_fast(l, type)) return;
+    if (type_is(type, "resume")) up_resume(l, m);
+    else if (type_is(type, "ping")) up_ping(l, m);
+    else if (type_is(type, "auth")) return;            /* it is known already */
+    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+    else if (too_many(l, type, m)) return;
+    else if (type_is(type, "message")) up_message(l, a, m);
+    else if (type_is(type, "tool_result")) up_result(l, m);
+    else if (type_is(type, "approval")) up_approval(l, m);
+    else if (type_is(type, "claim")) up_claim(l, m);
+    else if (type_is(type, "interrupt")) up_interrupt(l, m);
+    else send_error(l, "unknown_type", "This type of message is not known here.", STR_NONE);
+}
+
+static void join_thread(struct live *l);
+
+static void unauthorized(struct live *l, const char *why)
+{
+    identify_failed(l->conn, why, STR("/live"));
+    knock_end(l);
+    conn_ws_close(l->conn, WS_UNAUTHORIZED, "sign in");
+}
+
+static void on_silence(struct loop_timer *t) { unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message"); }
+
+/* The first message of a socket that is not known: {"type":"auth","token":...} and nothing else. */
+static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
+{
+    struct principal p;
+    const char      *why = NOT_SAID;
+    enum auth_verdict v = type_is(type, "auth") ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why) : AUTH_BAD;
+    if (v == AUTH_BAD) { unauthorized(l, why); return; }
+    knock_end(l);
+    if (v == AUTH_LATER) { conn_ws_close(l->conn, 1013, "the keys are being fetched"); return; }
+    if (!(p.roles & ROLE_USER)) { conn_ws_close(l->conn, 1008, "your role has no conversations"); return; }
+    l->owner = arena_dup(&l->arena, p.name);
+    l->may_decide = may_decide(l->app, &p);
+    identify_until(l->conn, &p);
+    if (l->owner.ptr) join_thread(l);
+    else conn_ws_close(l->conn, 1013, "out of memory");
+}
+
+static void on_message(struct ws_peer *p, struct str text, bool binary)
+{
+    struct live *l = LIST_ITEM(p, struct live, peer);
+    struct arena a;
+    struct jv   *m;
+    if (l->knock && (binary || text.len > 2 * JWT_MAX)) { unauthorized(l, NOT_SAID); return; }
+    if (binary) { send_error(l, "unsupported", "Audio is not built yet.", STR_NONE); return; }
+    arena_init(&a, 0);
+    if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
+        if (l->knock) unauthorized(l, NOT_SAID);
+        else send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
+        if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
+    } else {
+        const struct jv *data = jv_get(m, "data");       /* flat or nested: both are in use */
+        if (!jv_is(data, JSON_OBJECT)) data = m;
+        if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
+        else dispatch(l, &a, jv_str_at(m, "type"), data);
+    }
+    arena_done(&a);
+}
+
+/* --- the door ---------------------------------------------------------------------------------------------- */
+
+static bool offers(const struct request *q, const char *protocol)
+{
+    struct str list = request_header(q, "sec-websocket-protocol"), item;
+    while (str_split(&list, ',', &item))
+        if (str_is(str_trim(item), protocol)) return true;
+    return false;
+}
+
+static void join_thread(struct live *l)
+{
+    if (l->unbound) { send_hello(l, 0); return; }
+    if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
+    struct command *c = live_command(l, CMD_FOLLOW, on_join);
+    l->joining = c != NULL;
+    if (c) live_submit(l, c);
+    else conn_ws_close(l->conn, 1013, "out of memory");
+}
+
+static bool wait_for_auth(struct live *l)
+{
+    struct knock *k = mem_alloc(sizeof *k);
+    if (!k) return false;
+    k->live = l;
+    loop_timer_init(hub_setup(l->app->hub)->loop, &k->timer, on_silence);
+    loop_timer_set(&k->timer, AUTH_MS);
+    l->knock = k;
+    return true;
+}
+
+void door_live(struct server *s, struct request *q)
+{
+    struct live *l = mem_alloc(sizeof *l);
+    struct str   thread = request_query(q, "thread"), protocol = STR_NONE;
+    if (!l) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    arena_init(&l->arena, 0);
+    l->app = app_of(s);
+    l->conn = q->conn;
+    l->source = (struct source){ .pull = pull, .gone = source_gone };
+    l->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
+    l->follower.wake = wake;
+    l->follower.over = over;
+    l->native = str_is(request_query(q, "approval"), "native");
+    l->frames = offers(q, "parley.json.v1") ? FRAMES_JSON : FRAMES_SSE;
+    if (l->frames == FRAMES_JSON) protocol = STR("parley.json.v1");
+    else if (offers(q, "parley.sse.v1")) protocol = STR("parley.sse.v1");
+    if (q->principal) {
+        l->owner = arena_dup(&l->arena, owner_of(q));
+        l->may_decide = may_decide(l->app, q->principal);
+    }
+    l->unbound = !thread.len;
+    l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");
+    if (!conn_upgrade(q->conn, protocol, &l->source, &l->peer)) {
+        l->conn = NULL;
+        release(l);
+        return;
+    }
+    if (q->principal) join_thread(l);
+    else if (!wait_for_auth(l)) conn_ws_close(l->conn, 1013, "out of memory");
+}

@@ -1,0 +1,70 @@
+/* ops.c -- for operators: tools with their counts, liveness, readiness, metrics. */
+#include "model/provider.h"
+#include "door/app.h"
+#include "run/metrics.h"
+
+static void write_tool(struct jsonw *w, const struct tool *t)
+{
+    jw_obj(w);
+    jw_kstr(w, "name", t->name);
+    jw_kstr(w, "description", t->description);
+    jw_kraw(w, "input_schema", t->schema_text);
+    jw_kstrz(w, "where", t->where == TOOL_CLIENT ? "client" : "server");
+    jw_kraw(w, "confirm", t->confirm_text.len ? t->confirm_text : STR("\"never\""));
+    jw_key(w, "risk");
+    jw_str_or_null(w, t->risk.len ? t->risk : STR_NONE);
+    jw_kbool(w, "idempotent", t->idempotent);
+    jw_kstr(w, "source", t->source);
+    jw_kint(w, "runs", (int64_t)t->runs);
+    jw_kint(w, "failed", (int64_t)t->failed);
+    jw_end_obj(w);
+}
+
+void ops_tools(struct server *s, struct request *q)
+{
+    const struct registry *r = app_of(s)->registry;
+    struct buf             b;
+    struct jsonw           w;
+    json_reply_begin(&b, &w);
+    jw_key(&w, "tools");
+    jw_arr(&w);
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->tools[i]->reply) write_tool(&w, r->tools[i]);
+    jw_end_arr(&w);
+    json_reply_end(q->conn, 200, &b, &w);
+}
+
+void ops_health(struct server *s, struct request *q)
+{
+    (void)s;
+    conn_reply(q->conn, 200, "application/json", STR("{\"status\":\"ok\"}"));
+}
+
+void ops_ready(struct server *s, struct request *q)
+{
+    struct app  *a = app_of(s);
+    enum err     e = store_health(a->store);
+    bool         ready = e == OK && !hub_draining(a->hub);
+    struct buf   b;
+    struct jsonw w;
+    json_reply_begin(&b, &w);
+    jw_kbool(&w, "ready", ready);
+    jw_kstr(&w, "store", store_promise(a->store));
+    jw_key(&w, "problem");
+    jw_strz(&w, e ? err_name(e) : hub_draining(a->hub) ? "restarting" : NULL);
+    jw_key(&w, "message");
+    jw_str_or_null(&w, store_problem(a->store));
+    jw_kint(&w, "runs", hub_runs(a->hub));
+    json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
+}
+
+void ops_metrics(struct server *s, struct request *q)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    metrics_write(&b, server_connections(s), server_streams(s));
+    buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n", (unsigned long long)store_log_bytes(app_of(s)->store));
+    model_metrics(&b);
+    conn_reply(q->conn, 200, "text/plain; version=0.0.4", buf_view(&b));
+    buf_done(&b);
+}

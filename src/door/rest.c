@@ -1,0 +1,300 @@
+/* rest.c -- threads over REST: list, make, show, rename, delete, stop, actions, results. */
+#include "base/clock.h"
+#include "base/id.h"
+#include "dialect/payload.h"
+#include "dialect/uimessages.h"
+#include "door/app.h"
+
+#define LIST_DEFAULT 50
+#define LIST_MAX     200
+#define TITLE_MAX    200
+
+static void write_time(struct jsonw *w, const char *key, int64_t ms)
+{
+    char text[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(ms, text);
+    jw_kstrz(w, key, text);
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+struct listing { struct store_list list; struct conn_hold hold; struct conn *conn; struct arena arena; };
+
+static void listing_left(struct conn_hold *h) { LIST_ITEM(h, struct listing, hold)->conn = NULL; }
+
+/* `owners`: they are of several people. */
+static void write_threads(struct buf *b, const struct store_row *rows, size_t count, struct str next, bool owners)
+{
+    struct jsonw w;
+    jsonw_init(&w, b);
+    jw_obj(&w);
+    jw_key(&w, "threads");
+    jw_arr(&w);
+    for (size_t i = 0; i < count; i++) {
+        jw_obj(&w);
+        jw_kstr(&w, "id", rows[i].thread);
+        jw_kstr(&w, "title", rows[i].title);
+        if (owners) jw_kstr(&w, "owner", rows[i].owner);
+        write_time(&w, "created_at", rows[i].created_ms);
+        write_time(&w, "updated_at", rows[i].updated_ms);
+        jw_kstr(&w, "state", rows[i].state);
+        jw_end_obj(&w);
+    }
+    jw_end_arr(&w);
+    jw_key(&w, "next");
+    jw_str_or_null(&w, next.len ? next : STR_NONE);
+    jw_end_obj(&w);
+}
+
+static void on_threads(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+{
+    struct listing *k = LIST_ITEM(l, struct listing, list);
+    if (k->conn && e == ERR_SYNTAX) conn_error(k->conn, 422, "bad_field", "\"before\" must be the \"next\" of an earlier answer.");
+    else if (k->conn && e) conn_error(k->conn, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
+    else if (k->conn) {
+        struct buf b;
+        buf_init(&b, 0);
+        write_threads(&b, rows, count, next, l->everybody);
+        json_reply(k->conn, 200, &b);
+    }
+    arena_done(&k->arena);
+    mem_free(k);
+}
+
+void rest_threads(struct server *s, struct request *q)
+{
+    uint64_t        limit = LIST_DEFAULT;
+    struct str      text = request_query(q, "limit"), before = request_query(q, "before"), search = request_query(q, "search");
+    bool            all = str_is(request_query(q, "all"), "true");
+    if (!(q->principal->roles & (all ? ROLE_ADMIN : ROLE_USER))) {
+        conn_error(q->conn, 403, "forbidden", all ? "Only an administrator sees everybody's conversations." : "You have no conversations; ?all=true lists everybody's.");
+        return;
+    }
+    struct listing *k = mem_alloc(sizeof *k);
+    if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
+        mem_free(k);
+        conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
+        return;
+    }
+    if (!k) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    arena_init(&k->arena, 0);
+    k->conn = q->conn;
+    k->hold.cancelled = listing_left;
+    k->list = (struct store_list){ .kind = STORE_THREADS, .owner = arena_dup(&k->arena, owner_of(q)), .limit = (unsigned)limit,
+                                   .before = arena_dup(&k->arena, before), .search = arena_dup(&k->arena, search), .done = on_threads };
+    k->list.everybody = all;
+    if (k->arena.failed) {
+        arena_done(&k->arena);
+        mem_free(k);
+        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return;
+    }
+    conn_hold(q->conn, &k->hold);
+    store_list(app_of(s)->store, &k->list);
+}
+
+/* --- one thread ---------------------------------------------------------------------------------- */
+
+/* A command on the thread in the path. NULL: answered. */
+static struct command *thread_command(struct request *q, enum command_kind kind)
+{
+    if (!id_valid(q->param[0], 128)) {
+        conn_error(q->conn, 404, "unknown_thread", "There is no such conversation.");
+        return NULL;
+    }
+    struct command *c = command_for(q, kind, "rest");
+    if (c) c->log.thread = arena_dup(&c->arena, q->param[0]);
+    return c;
+}
+
+static void submit(struct server *s, struct request *q, struct command *c,
+                   void (*answered)(struct ask *, struct command *, const struct receipt *))
+{
+    struct ask *k = c ? ask_new(s, q, answered) : NULL;
+    if (k) ask_submit(k, c);
+    else command_free(c);
+}
+
+static void refused(struct request *q, struct command *c, const struct refusal *why)
+{
+    if (is_suspicious(why)) log_refused(c->by, "rest", c->log.thread, c->id, why->code);
+    refusal_error(q->conn, why);
+    command_free(c);
+}
+
+static void write_pending(struct jsonw *w, const struct fold *f)
+{
+    jw_key(w, "pending");
+    jw_arr(w);
+    for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++) {
+        const struct fact *gate = call_gate(f->run->calls[i]);
+        if (!gate) continue;
+        jw_obj(w);
+        payload_gate(w, "id", f->run->calls[i], gate);
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+}
+
+static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    reply_place(k->conn, a);
+    json_reply_begin(&b, &w);
+    jw_kstr(&w, "id", thread_id(a->thread));
+    jw_kstr(&w, "title", thread_title(a->thread));
+    jw_kstrz(&w, "state", thread_state(a->thread));
+    jw_kint(&w, "seq", (int64_t)thread_committed(a->thread));
+    jw_key(&w, "messages");
+    enum approval_form form = str_is(c->text, "adk") ? FORM_ADK : FORM_NATIVE;
+    enum err           e = uimessages_write(&w, a->thread, form);
+    jw_key(&w, "versions");
+    if (!e) e = uimessages_versions(&w, a->thread, form);
+    write_pending(&w, thread_fold(a->thread));
+    if (e) b.err = e;
+    json_reply_end(k->conn, 200, &b, &w);
+}
+
+void rest_thread(struct server *s, struct request *q)
+{
+    struct command *c = thread_command(q, CMD_FOLLOW);
+    if (c) c->text = arena_dup(&c->arena, request_query(q, "approval"));
+    submit(s, q, c, on_thread);
+}
+
+static void on_created(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf b;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    buf_init(&b, 0);
+    buf_printf(&b, "{\"id\":\"" STR_FMT "\"}", STR_ARG(c->log.thread));
+    conn_header(k->conn, "Parley-Thread", c->log.thread);
+    json_reply(k->conn, 201, &b);
+}
+
+void rest_thread_new(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct refusal   why;
+    struct command  *c = command_for(q, CMD_CREATE, "rest");
+    if (!c) return;
+    c->create = true;
+    c->log.thread = id_new(&c->arena, "t_");
+    if (!request_object(c, q->body, true, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why)) refused(q, c, &why);
+    else submit(s, q, c, on_created);
+}
+
+/* --- title and removal ------------------------------------------------------------------------------------ */
+
+static void on_renamed(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    json_reply_begin(&b, &w);
+    jw_kstr(&w, "id", c->log.thread);
+    jw_kstr(&w, "title", c->text);
+    json_reply_end(k->conn, 200, &b, &w);
+}
+
+void rest_thread_edit(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct refusal   why = { 422, "bad_field", "\"title\" is missing." };
+    struct command  *c = thread_command(q, CMD_RENAME);
+    if (!c) return;
+    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr)
+        refused(q, c, &why);
+    else submit(s, q, c, on_renamed);
+}
+
+static void on_deleted(struct ask *k, struct command *c, const struct receipt *a)
+{
+    (void)c;
+    if (a->status >= 400) reply_error(k->conn, a);
+    else conn_reply(k->conn, 204, NULL, STR(""));
+}
+
+void rest_thread_delete(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_DELETE), on_deleted); }
+
+/* --- stop, actions, results ------------------------------------------------------------------------------- */
+
+static void on_stopped(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    (void)c;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    reply_place(k->conn, a);
+    json_reply_begin(&b, &w);
+    jw_kbool(&w, "stopped", a->run.len > 0);
+    jw_key(&w, "run_id");
+    jw_str_or_null(&w, a->run.len ? a->run : STR_NONE);
+    json_reply_end(k->conn, 200, &b, &w);
+}
+
+void rest_stop(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_STOP), on_stopped); }
+
+static void on_action(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    (void)c;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    reply_place(k->conn, a);
+    json_reply_begin(&b, &w);
+    jw_kstr(&w, "run_id", a->run);
+    json_reply_end(k->conn, 202, &b, &w);
+}
+
+void rest_action(struct server *s, struct request *q)
+{
+    struct refusal  why;
+    struct command *c = thread_command(q, CMD_ACTION);
+    if (!c) return;
+    c->via = STR("action");
+    if (!request_action(c, q->body, &why)) refused(q, c, &why);
+    else submit(s, q, c, on_action);
+}
+
+static void on_result(struct ask *k, struct command *c, const struct receipt *a)
+{
+    (void)c;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    reply_place(k->conn, a);
+    conn_reply(k->conn, 200, "application/json",
+               a->duplicate ? STR("{\"accepted\":true,\"duplicate\":true}") : STR("{\"accepted\":true,\"duplicate\":false}"));
+}
+
+void rest_result(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct refusal   why;
+    struct command  *c = thread_command(q, CMD_RESULT);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, q->param[1]);
+    if (!request_object(c, q->body, false, &v, &why) || !request_result(c, v, &why)) refused(q, c, &why);
+    else submit(s, q, c, on_result);
+}
+
+static void on_claim(struct ask *k, struct command *c, const struct receipt *a)
+{
+    (void)c;
+    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    reply_place(k->conn, a);
+    conn_reply(k->conn, 200, "application/json", STR("{\"claimed\":true}"));
+}
+
+void rest_claim(struct server *s, struct request *q)
+{
+    const struct jv *v;
+    struct refusal   why = { 422, "bad_field", "\"client\" must name the tab." };
+    struct command  *c = thread_command(q, CMD_CLAIM);
+    if (!c) return;
+    c->id = arena_dup(&c->arena, q->param[1]);
+    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "client", 128, &c->client, &why) || !c->client.len)
+        refused(q, c, &why);
+    else submit(s, q, c, on_claim);
+}

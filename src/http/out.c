@@ -1,0 +1,219 @@
+/* out.c -- the one way bytes leave a connection.
+ *
+ * Once per turn: what stands in c->out (heads, whole answers, control frames)
+ * and what the source gives into the server's one scratch buffer go out in one
+ * write. When the kernel takes all of it, nothing is kept. Otherwise the rest
+ * moves into a struct blocked, libuv waits for room, and the source is not asked
+ * again before the rest is gone: that is the whole of back-pressure.
+ */
+#include "base/fault.h"
+#include "base/log.h"
+#include "http/conn_int.h"
+
+enum {
+    CHUNK_HEAD = 6,          /* "1f40\r\n": of fixed width, so that it can be patched in after the pull */
+    CHUNK_TAIL = 2,
+    CHUNK_END  = 5,          /* "0\r\n\r\n" */
+    ROOM_MIN   = 4 * 1024,   /* what sources are promised */
+    SCRATCH_ROOM = CONN_OUT_MAX - CHUNK_HEAD - CHUNK_TAIL - CHUNK_END - WS_CONTROL_MAX - 4,
+};
+
+bool out_clear(const struct conn *c) { return !c->blocked && c->out.len == 0 && c->tail.len == 0; }
+
+void out_end_source(struct conn *c)
+{
+    struct source *src = c->source;
+
+    if (!src) return;
+    c->source = NULL;
+    c->server->streams--;
+    src->conn = NULL;
+    src->gone(src);
+}
+
+/* --- whole answers that wait ---------------------------------------------------------- */
+
+void out_unhold(struct conn *c)
+{
+    if (!c->held) return;
+    c->server->answers -= c->held;
+    c->held = 0;
+    list_remove(&c->holding);
+}
+
+/* Ends the reader that has kept its answer waiting for longest, if that is long: honest ones on poor lines are given a while. */
+static bool end_slowest(struct server *s)
+{
+    struct conn *c = list_empty(&s->holders) ? NULL : LIST_ITEM(s->holders.next, struct conn, holding);
+
+    if (!c || conn_now(c) - c->held_ms < s->limits.write_ms / 4) return false;
+    out_unhold(c);
+    conn_doom(c);
+    return true;
+}
+
+bool out_hold(struct conn *c, size_t len)
+{
+    struct server *s = c->server;
+
+    /* One alone is always possible, however long it is. */
+    while (s->answers && s->answers + len > s->limits.answers_max)
+        if (!end_slowest(s)) return false;
+    c->held = len;
+    c->held_ms = conn_now(c);
+    s->answers += len;
+    list_add(&s->holders, &c->holding);
+    return true;
+}
+
+/* --- pulling ------------------------------------------------------------------------ */
+
+static enum pull ask(struct conn *c, struct buf *out, size_t room)
+{
+    size_t    before = out->len;
+    enum pull pulled = c->source->pull(c->source, out, room);
+
+    must(out->len - before <= room);
+    if (pulled == PULL_MORE && out->len == before) {      /* it would be asked again for ever */
+        log_line(LOG_ERROR, "net.stuck_source", "peer", log_str(conn_peer(c)), NULL);
+        conn_doom(c);
+    }
+    return pulled;
+}
+
+static enum pull pull_chunk(struct conn *c, struct buf *out, size_t room)
+{
+    size_t head = out->len;
+
+    buf_add(out, "0000\r\n", CHUNK_HEAD);
+    enum pull pulled = ask(c, out, room);
+    size_t n = out->len - head - CHUNK_HEAD;
+    if (n == 0) {
+        buf_truncate(out, head);       /* an empty chunk would end the body */
+    } else {
+        char digits[CHUNK_HEAD + 1];
+        for (int i = 0; i < 4; i++) digits[i] = "0123456789abcdef"[n >> (12 - 4 * i) & 15];
+        memcpy(out->ptr + head, digits, 4);
+        buf_lit(out, "\r\n");
+    }
+    if (pulled == PULL_END) buf_lit(out, "0\r\n\r\n");
+    return pulled;
+}
+
+static bool may_pull(const struct conn *c)
+{
+    if (!c->source) return false;
+    return c->state == CONN_STREAM || (c->state == CONN_WS && !c->wsock->close_code);
+}
+
+/* A slice of an answer that is never copied as a whole. */
+static enum pull pull_tail(struct conn *c, struct buf *out)
+{
+    struct str piece = str_cut(c->tail, SCRATCH_ROOM);
+
+    buf_str(out, piece);
+    c->tail = str_from(c->tail, piece.len);
+    return c->tail.len ? PULL_MORE : PULL_WAIT;
+}
+
+static enum pull pull(struct conn *c, struct buf *out)
+{
+    if (c->tail.len) return pull_tail(c, out);
+    if (!may_pull(c)) return PULL_WAIT;
+    if (c->state == CONN_STREAM && c->no_body) return PULL_END;      /* HEAD: the source is never asked */
+    if (c->out.len + ROOM_MIN > SCRATCH_ROOM) return PULL_MORE;
+    size_t room = SCRATCH_ROOM - c->out.len;
+    return c->chunked ? pull_chunk(c, out, room) : ask(c, out, room);
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+static void on_written(uv_write_t *req, int status)
+{
+    struct blocked *b = (struct blocked *)req;
+    struct conn    *c = b->conn;
+
+    c->blocked = NULL;
+    buf_done(&b->bytes);
+    mem_free(b);
+    out_unhold(c);
+    if (c->state == CONN_CLOSED) return;
+    if (status < 0) { conn_kill(c); return; }
+    c->sent_ms = conn_now(c);
+    if (c->state == CONN_IDLE) c->since_ms = c->sent_ms;     /* its time for the next request begins now */
+    conn_mark(c);
+}
+
+/* The kernel took `taken` bytes of `out` followed by `more`; keeps the rest. */
+static enum err keep_rest(struct conn *c, size_t taken, const struct buf *more)
+{
+    struct blocked *b = mem_alloc(sizeof *b);
+    size_t          skip = 0;
+
+    if (!b) return ERR_NOMEM;
+    b->conn = c;
+    if (taken < c->out.len) {                  /* `out` itself is kept, large answers are not copied again */
+        b->bytes = c->out;
+        buf_init(&c->out, 0);
+        buf_str(&b->bytes, buf_view(more));
+        skip = taken;
+    } else {
+        taken -= c->out.len;
+        buf_done(&c->out);
+        buf_add(&b->bytes, more->ptr + taken, more->len - taken);
+    }
+    uv_buf_t rest = uv_buf_init(b->bytes.ptr + skip, (unsigned)(b->bytes.len - skip));
+    if (b->bytes.err || uv_write(&b->req, (uv_stream_t *)&c->tcp, &rest, 1, on_written)) {
+        buf_done(&b->bytes);
+        mem_free(b);
+        return ERR_NOMEM;
+    }
+    b->seen = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
+    c->blocked = b;
+    deadline_update(c);
+    return OK;
+}
+
+/* Writes `out` and `more` (may be NULL) with one system call. */
+static void write_all(struct conn *c, const struct buf *more)
+{
+    static const struct buf nothing;
+    if (!more) more = &nothing;
+
+    size_t   all = c->out.len + more->len;
+    uv_buf_t bufs[2] = { uv_buf_init(c->out.ptr, (unsigned)c->out.len), uv_buf_init(more->ptr, (unsigned)more->len) };
+    bool     first = c->out.len > 0;
+
+    if (c->out.err || more->err) { conn_doom(c); return; }
+    if (all == 0) return;
+    fault_hit("net.before_write");
+    int n = uv_try_write((uv_stream_t *)&c->tcp, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
+    fault_hit("net.after_write");
+    if (n == UV_EAGAIN) n = 0;
+    if (n < 0) { conn_doom(c); return; }
+    if (n > 0) c->sent_ms = conn_now(c);
+    if ((size_t)n == all) {
+        buf_done(&c->out);
+        out_unhold(c);
+    } else if (keep_rest(c, (size_t)n, more)) conn_doom(c);
+}
+
+void out_direct(struct conn *c)
+{
+    if (!c->blocked) write_all(c, NULL);
+}
+
+void out_push(struct conn *c)
+{
+    struct buf *scratch = &c->server->scratch;
+
+    buf_clear(scratch);
+    if (c->state == CONN_WS) wsconn_before_pull(c);
+    enum pull pulled = pull(c, scratch);
+    if (c->state == CONN_WS) wsconn_after_pull(c, scratch, pulled);
+    if (c->blocked) buf_str(&c->out, buf_view(scratch));      /* the pull itself filled the socket: conn_ws_send */
+    else write_all(c, scratch);
+    if (pulled == PULL_END) out_end_source(c);
+    if (pulled == PULL_END && c->state == CONN_STREAM) conn_set_state(c, CONN_ANSWERED);
+    if (pulled == PULL_MORE && !c->blocked) conn_mark(c);
+}

@@ -1,0 +1,75 @@
+/* route.c -- the router; route.h is its manual. The table is short and in one
+ * place, so a plain walk is as fast as the request line is to parse. */
+#include "http/route.h"
+
+static bool match_segment(struct str pattern, struct str piece, struct str *param[])
+{
+    if (pattern.len < 2 || pattern.ptr[0] != '{') return str_eq(pattern, piece);
+    *(*param)++ = piece;
+    return piece.len > 0;
+}
+
+bool route_matches(const char *pattern, struct str path, struct str param[4])
+{
+    struct str want = str_c(pattern), piece, segment, rest;
+    struct str taken[4 + 1] = { 0 }, *next = taken;
+
+    for (;;) {
+        rest = path;
+        bool more = str_split(&want, '/', &segment), have = str_split(&path, '/', &piece);
+        if (!more || !have) {
+            if (more != have) return false;
+            break;
+        }
+        if (str_is(segment, "*") && !want.ptr) { *next++ = rest; break; }
+        if (!match_segment(segment, piece, &next)) return false;
+        must(next <= taken + 4);
+    }
+    memcpy(param, taken, 4 * sizeof *param);
+    return true;
+}
+
+static bool method_fits(const char *method, struct str asked)
+{
+    return strcmp(method, "*") == 0 || str_is(asked, method) || (str_is(asked, "HEAD") && strcmp(method, "GET") == 0);
+}
+
+/* ", GET, HEAD" onto the list, unless it is there. */
+static void allow_add(struct arena *a, struct str *allow, const char *method)
+{
+    struct str rest = *allow, piece;
+
+    while (allow->len && str_split(&rest, ',', &piece))
+        if (str_is(str_trim(piece), method)) return;
+    *allow = arena_printf(a, STR_FMT "%s%s", STR_ARG(*allow), allow->len ? ", " : "", method);
+    if (strcmp(method, "GET") == 0) allow_add(a, allow, "HEAD");
+}
+
+/* "/" + "*": takes what nobody else has. */
+static bool takes_all(const struct route *r) { return strcmp(r->pattern, "/*") == 0 || strcmp(r->pattern, "*") == 0; }
+
+static struct str allowed(const struct route *routes, struct request *q, bool rest)
+{
+    struct str allow = STR_NONE, param[4];
+
+    for (const struct route *r = routes; r->pattern; r++)
+        if (takes_all(r) == rest && route_matches(r->pattern, q->path, param)) allow_add(q->arena, &allow, r->method);
+    return allow;
+}
+
+static const struct route *fitting(const struct route *routes, struct request *q, bool rest)
+{
+    for (const struct route *r = routes; r->pattern; r++)
+        if (takes_all(r) == rest && method_fits(r->method, q->method) && route_matches(r->pattern, q->path, q->param)) return r;
+    return NULL;
+}
+
+struct route_match route_find(const struct route *routes, struct request *q)
+{
+    const struct route *r = fitting(routes, q, false);
+    if (r) return (struct route_match){ r, STR_NONE };
+    struct str allow = allowed(routes, q, false);
+    if (allow.len) return (struct route_match){ NULL, allow };
+    if ((r = fitting(routes, q, true))) return (struct route_match){ r, STR_NONE };
+    return (struct route_match){ NULL, allowed(routes, q, true) };
+}

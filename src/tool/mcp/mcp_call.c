@@ -1,0 +1,602 @@
+/* mcp_call.c -- one tools/call, with the questions a server may ask in the middle of it.
+ *
+ *   start ──▶ tools/call ──▶ result ──▶ finish
+ *     ▲         ▲   │ elicitation/create (legacy): ask, then answer that request
+ *     │         └───┘
+ *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the answers
+ *     └─ so far and the questions left are in `resume`, and the answer starts a new call with it
+ *
+ * What becomes of it is the table in docs/outcomes.md: failed only when the server said so or the request certainly
+ * never left, done when it gave a result, and unknown otherwise. It is sent once; nothing here sends it again.
+ *
+ * Questions are asked one at a time. Everything ends in end(), which only notes the
+ * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "tool/mcp/mcp_int.h"
+#include "tool/policy.h"
+#include "tool/schema.h"
+
+#define ROUNDS_MAX    10
+#define QUESTIONS_MAX 16
+#define VALUE_MAX     (4u << 20)
+#define MESSAGE_MAX   (72 * 1024)     /* 8,000 bytes, should each of them have to be shown as an escape */
+#define SCHEMA_MAX    (64 * 1024)
+#define CARRIED_MAX   (1u << 20)
+#define NOTE_MAX      4000
+
+struct question {              /* legacy: the server waits for our reply */
+    struct list node;
+    struct buf  id;            /* the server's request id, raw */
+    struct buf  message, schema;
+    bool        asked;
+};
+
+struct mcp_call {
+    struct list         node;          /* in m->calls while the server is there */
+    struct mcp         *m;
+    struct mcp_tool    *tool;
+    struct tool_job    *job;
+    struct mcp_request *q;             /* NULL: none under way */
+    struct pace         pace;
+    struct loop_dirty   dirty;
+    uint64_t            until_ms;      /* total cap */
+    struct list         questions;
+    size_t              question_count;
+    unsigned            rounds;        /* how often it has asked for input (modern) */
+    struct buf          responses;     /* inputResponses, a JSON object */
+    struct buf          request_state; /* as JSON string, raw */
+    struct buf          resume;        /* what is carried over a question */
+    bool                ended;
+    bool                left;          /* the server has had this call, in an earlier round */
+    struct buf          note;          /* for the card */
+    enum tool_outcome   outcome;
+    struct mcp_said     said;
+};
+
+static void send_call(struct mcp_call *c);
+
+/* --- ending ------------------------------------------------------------------------------------- */
+
+static void end(struct mcp_call *c, enum tool_outcome outcome)
+{
+    if (c->ended) return;
+    c->ended = true;
+    c->outcome = outcome;
+    loop_mark(c->m->host.loop, &c->dirty);
+}
+
+static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence, struct str more)
+{
+    if (c->ended) return;
+    buf_clear(&c->said.text);
+    buf_lit(&c->said.text, sentence);
+    text_clean(&c->said.text, more, 2000);
+    c->said.has_value = false;
+    end(c, outcome);
+}
+
+/* It may have happened, and the words say so. */
+static void end_unknown(struct mcp_call *c, const char *sentence, struct str more)
+{
+    if (c->ended) return;
+    end_with(c, TOOL_UNKNOWN, sentence, more);
+    if (!str_ends(buf_view(&c->said.text), STR("."))) buf_chr(&c->said.text, '.');
+    buf_lit(&c->said.text, " Whether it had an effect is not known.");
+}
+
+/* It did not leave, this time. */
+static void end_unsent(struct mcp_call *c, const char *sentence, struct str more)
+{
+    if (c->left) end_unknown(c, sentence, more);
+    else end_with(c, TOOL_FAILED, sentence, more);
+}
+
+static void free_question(struct question *q)
+{
+    list_remove(&q->node);
+    buf_done(&q->id);
+    buf_done(&q->message);
+    buf_done(&q->schema);
+    mem_free(q);
+}
+
+/* A server that still waits for an answer gets one: an unanswered request stalls it. */
+static void drop_questions(struct mcp_call *c)
+{
+    while (!list_empty(&c->questions)) {
+        struct question *q = LIST_ITEM(c->questions.next, struct question, node);
+        if (c->m->state != MCP_DOWN && c->m->state != MCP_STOPPING)
+            mcp_answer(c->m, buf_view(&q->id), STR("{\"action\":\"cancel\"}"));
+        free_question(q);
+    }
+    c->question_count = 0;
+}
+
+static void pace_closed(struct pace *p)
+{
+    struct mcp_call *c = LIST_ITEM(p, struct mcp_call, pace);
+    buf_done(&c->responses);
+    buf_done(&c->request_state);
+    buf_done(&c->resume);
+    buf_done(&c->said.text);
+    buf_done(&c->said.value);
+    buf_done(&c->note);
+    mem_free(c);
+}
+
+static void tell_end(struct loop_dirty *d)
+{
+    struct mcp_call   *c = LIST_ITEM(d, struct mcp_call, dirty);
+    struct tool_result r = { .outcome = c->outcome, .value = STR_NONE, .note = c->note.len ? buf_view(&c->note) : STR_NONE };
+
+    pace_flush(&c->pace);
+    drop_questions(c);
+    list_remove(&c->node);
+    r.text = c->said.text.err ? STR("There was not enough memory for its answer.") : buf_view(&c->said.text);
+    if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
+    else if (c->said.value.err) r.note = STR("Its answer is too long to be shown in full.");
+    if (c->outcome == TOOL_ASKS) r.resume = buf_view(&c->resume);
+    c->job->runner = NULL;
+    c->job->finish(c->job, &r);
+    pace_close(&c->pace, pace_closed);
+}
+
+/* --- questions ----------------------------------------------------------------------------------------- */
+
+static void pause_clock(struct mcp_call *c)
+{
+    if (c->q) c->q->deadline_ms = 0;
+    mcp_rearm(c->m);
+}
+
+static void restart_clock(struct mcp_call *c)
+{
+    uint64_t next = clock_mono_ms() + c->m->call_ms;
+    if (c->q) c->q->deadline_ms = next < c->until_ms ? next : c->until_ms;
+    mcp_rearm(c->m);
+}
+
+static void ask_next(struct mcp_call *c)
+{
+    struct question *q;
+    if (list_empty(&c->questions) || c->ended) return;
+    q = LIST_ITEM(c->questions.next, struct question, node);
+    if (q->asked) return;
+    q->asked = true;
+    c->job->ask(c->job, buf_view(&q->message), buf_view(&q->schema));
+}
+
+/* A person must see who asks: the words are the server's, not ours. */
+static void write_question(struct mcp_call *c, const char *doubt, const struct jv *params, struct buf *message, struct buf *schema)
+{
+    const struct jv *wanted = jv_get(params, "requestedSchema");
+    buf_printf(message, "The server " STR_FMT " asks%s: ", STR_ARG(c->m->alias), doubt);
+    text_reveal(message, jv_str_at(params, "message"), 8000);
+    buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
+}
+
+static bool add_question(struct mcp_call *c, const char *doubt, struct str id, const struct jv *params)
+{
+    struct question *q;
+
+    if (c->question_count == QUESTIONS_MAX || !(q = mem_alloc(sizeof *q))) return false;
+    buf_init(&q->id, 1024);
+    buf_init(&q->message, MESSAGE_MAX);
+    buf_init(&q->schema, SCHEMA_MAX);
+    buf_str(&q->id, id);
+    write_question(c, doubt, params, &q->message, &q->schema);
+    list_add(&c->questions, &q->node);
+    if (q->id.err || q->message.err || q->schema.err) {
+        free_question(q);
+        return false;
+    }
+    c->question_count++;
+    return true;
+}
+
+static void nobodys(struct mcp *m, const char *why)
+{
+    if (!m->nobody_said) log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
+    m->nobody_said = true;                    /* once for a connection: a server may ask as fast as it can */
+}
+
+/* The calls that could ask on this connection (under way, or given up: an honest server may ask for one of those later) must
+ * all be of one person; then it is that person's newest, and the words say what is in doubt. */
+static struct mcp_call *only_persons(struct mcp *m, const char **doubt)
+{
+    struct mcp_call *newest = NULL;
+    bool             several = m->given_up_several;
+
+    LIST_EACH(n, &m->calls) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        if (!c->q || c->ended) continue;
+        if (newest) *doubt = ", and does not say for which of its calls";
+        several = several || (newest && !str_eq(newest->job->owner, c->job->owner));
+        newest = c;
+    }
+    if (newest && m->given_up_any) *doubt = ", perhaps for a call that was stopped before";
+    if (!newest || (!several && (!m->given_up_any || str_eq(newest->job->owner, buf_view(&m->given_up))))) return newest;
+    nobodys(m, "calls of several people are under way or were given up, and it does not say which it is for");
+    if (m->given_up_any && !m->renew_ms) m->renew_ms = clock_mono_ms() + MCP_RENEW_MS;
+    mcp_rearm(m);
+    return NULL;
+}
+
+/* Whose question it is. A yes must not come from the wrong person, so it must be certain who may say it: it came on the
+ * call's own stream, or names its progress token, or all that could ask is one person's, and nobody but us is on the line. */
+static struct mcp_call *call_for(struct mcp *m, struct mcp_request *on, const struct jv *params, const char **doubt)
+{
+    const struct jv *token = jv_get(jv_get(params, "_meta"), "progressToken");
+
+    *doubt = "";
+    if (!on && token && !(on = mcp_by_token(m, token))) return NULL;
+    if (on) return strcmp(on->method, "tools/call") == 0 ? on->ctx : NULL;
+    if (m->transport->private_line(m)) return only_persons(m, doubt);
+    nobodys(m, "it has no session, so the question may be for a call of somebody else");
+    return NULL;
+}
+
+void mcp_call_given_up(struct mcp_request *q)
+{
+    struct mcp      *m = q->m;
+    struct mcp_call *c = q->ctx;
+
+    if (m->given_up_any && !str_eq(buf_view(&m->given_up), c->job->owner)) m->given_up_several = true;
+    buf_clear(&m->given_up);
+    buf_str(&m->given_up, c->job->owner);
+    if (m->given_up.err) m->given_up_several = true;
+    m->given_up_any = true;
+}
+
+void mcp_calls_fresh(struct mcp *m)
+{
+    buf_clear(&m->given_up);
+    m->given_up_any = m->given_up_several = false;
+}
+
+bool mcp_call_elicit(struct mcp *m, struct mcp_request *on, struct str id, const struct jv *params)
+{
+    const char      *doubt;
+    struct mcp_call *c = call_for(m, on, params, &doubt);
+
+    if (!c || c->ended || !add_question(c, doubt, id, params)) return false;
+    pause_clock(c);
+    ask_next(c);
+    return true;
+}
+
+/* {"action":"accept","content":{...}} | {"action":"decline"} */
+static void write_action(struct buf *b, bool accepted, struct str content)
+{
+    if (!accepted) buf_lit(b, "{\"action\":\"decline\"}");
+    else {
+        buf_lit(b, "{\"action\":\"accept\",\"content\":");
+        buf_str(b, content.len ? content : STR("{}"));
+        buf_chr(b, '}');
+    }
+}
+
+static void on_answer(struct tool_job *job, bool accepted, struct str content)
+{
+    struct mcp_call *c = job->runner;
+    struct question *q;
+    struct buf       b;
+
+    if (!c || c->ended || list_empty(&c->questions)) return;
+    q = LIST_ITEM(c->questions.next, struct question, node);
+    buf_init(&b, 0);
+    write_action(&b, accepted, content);
+    if (!b.err) mcp_answer(c->m, buf_view(&q->id), buf_view(&b));
+    buf_done(&b);
+    free_question(q);
+    c->question_count--;
+    if (!list_empty(&c->questions)) ask_next(c);
+    else restart_clock(c);
+}
+
+/* --- questions that are carried ------------------------------------------------------------------------- */
+
+/* {"rounds":1,"state":"…","responses":{"key":{…}},"questions":[{"key":"…","message":"…","schema":{…}}]} */
+static void write_carried(struct mcp_call *c, struct jsonw *w)
+{
+    jsonw_init(w, &c->resume);
+    buf_clear(&c->resume);
+    jw_obj(w);
+    jw_kint(w, "rounds", c->rounds);
+    jw_kraw(w, "state", buf_view(&c->request_state));
+    jw_kraw(w, "responses", buf_view(&c->responses));
+    jw_key(w, "questions");
+    jw_arr(w);
+}
+
+/* The question is the call's outcome, for now. */
+static void rest(struct mcp_call *c, struct jsonw *w, struct str message, struct str schema)
+{
+    jw_end_arr(w);
+    jw_end_obj(w);
+    buf_clear(&c->said.text);
+    buf_clear(&c->said.value);
+    buf_str(&c->said.text, message);
+    buf_str(&c->said.value, schema);
+    c->said.has_value = true;
+    if (c->resume.err || c->said.text.err || c->said.value.err)
+        end_unknown(c, "What it asks is too long to be kept.", STR_NONE);
+    else end(c, TOOL_ASKS);
+}
+
+static void add_response(struct mcp_call *c, const struct jv *before, struct str key)
+{
+    struct jsonw w;
+    struct buf   action;
+    buf_init(&action, 0);
+    write_action(&action, c->job->accepted, c->job->content);
+    buf_clear(&c->responses);
+    jsonw_init(&w, &c->responses);
+    jw_obj(&w);
+    JV_EACH(r, before) {
+        jw_key_str(&w, r->key);
+        jw_raw(&w, r->raw);
+    }
+    jw_key_str(&w, key);
+    jw_raw(&w, buf_view(&action));
+    jw_end_obj(&w);
+    if (action.err) c->responses.err = action.err;
+    buf_done(&action);
+}
+
+/* A person answered the first of the questions that were carried: the next one is asked, or the call is sent again. */
+static void go_on(struct mcp_call *c, const struct jv *carried)
+{
+    const struct jv *questions = jv_get(carried, "questions"), *first = jv_at(questions, 0), *state = jv_get(carried, "state");
+    const struct jv *next = first ? first->next : NULL;
+    struct jsonw     w;
+
+    c->rounds = (unsigned)jv_int_at(carried, "rounds", ROUNDS_MAX);
+    if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
+    add_response(c, jv_get(carried, "responses"), jv_str_at(first, "key"));
+    if (!next) {
+        send_call(c);
+        return;
+    }
+    write_carried(c, &w);
+    for (const struct jv *q = next; q; q = q->next) jw_raw(&w, q->raw);
+    rest(c, &w, jv_str_at(next, "message"), jv_get(next, "schema") ? jv_get(next, "schema")->raw : STR("{}"));
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------- */
+
+static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request, struct buf *message, struct buf *schema)
+{
+    buf_clear(message);
+    buf_clear(schema);
+    write_question(c, "", jv_get(request, "params"), message, schema);
+    jw_obj(w);
+    jw_kstr(w, "key", request->key);
+    jw_kbuf(w, "message", message);
+    jw_kraw(w, "schema", buf_view(schema));
+    jw_end_obj(w);
+    if (schema->err) c->resume.err = schema->err;
+}
+
+static void input_required(struct mcp_call *c, const struct jv *result)
+{
+    const struct jv *requests = jv_get(result, "inputRequests"), *state = jv_get(result, "requestState");
+    struct buf       message, schema;
+    struct jsonw     w;
+
+    if (++c->rounds > ROUNDS_MAX) {
+        end_unknown(c, "It keeps asking for input and was given up.", STR_NONE);
+        return;
+    }
+    buf_clear(&c->responses);
+    buf_clear(&c->request_state);
+    if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
+    if (!requests || !requests->count) {
+        send_call(c);                                   /* it only wanted its state back */
+        return;
+    }
+    JV_EACH(r, requests) {
+        if (str_is(jv_str_at(r, "method"), "elicitation/create") && requests->count <= QUESTIONS_MAX) continue;
+        end_unknown(c, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
+        return;
+    }
+    buf_init(&message, MESSAGE_MAX);
+    buf_init(&schema, SCHEMA_MAX);
+    write_carried(c, &w);
+    JV_EACH(r, requests) carry(c, &w, r, &message, &schema);
+    buf_clear(&message);
+    buf_clear(&schema);
+    write_question(c, "", jv_get(requests->child, "params"), &message, &schema);
+    rest(c, &w, buf_view(&message), buf_view(&schema));
+    buf_done(&message);
+    buf_done(&schema);
+}
+
+static bool fits(struct mcp_call *c, const struct jv *result, struct buf *why)
+{
+    const struct jv *structured = jv_get(result, "structuredContent");
+    if (!c->tool->output_schema || jv_true(jv_get(result, "isError"))) return true;
+    if (!structured) {
+        buf_lit(why, "there is no structured content");
+        return false;
+    }
+    return schema_check(c->tool->output_schema, structured, NULL, why) != ERR_TYPE;      /* too large to be checked is no misfit */
+}
+
+/* It said that it did it. That its answer is not what it promised is for the card. */
+static void completed(struct mcp_call *c, const struct jv *result)
+{
+    struct buf why;
+
+    buf_init(&why, 2000);
+    buf_clear(&c->said.text);
+    mcp_result_read(result, &c->said);
+    if (!fits(c, result, &why)) {
+        buf_lit(&c->note, "Its answer does not fit what it promises: ");
+        text_clean(&c->note, buf_view(&why), NOTE_MAX / 2);
+    }
+    end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
+    buf_done(&why);
+}
+
+/* The errors by which a server says that it did not begin. Of any other it may have done half of it. */
+static bool never_began(const struct mcp *m, const struct mcp_reply *r)
+{
+    if (r->http) return r->http >= 400 && r->http < 500;
+    switch (r->code) {
+    case MCP_NOT_READ: case MCP_BAD_REQUEST: case MCP_NO_METHOD: case MCP_BAD_PARAMS: return true;
+    case MCP_HEADER_MISMATCH: case MCP_NO_CAPABILITY: case MCP_BAD_VERSION: return m->era == ERA_MODERN;    /* before, they mean whatever it likes */
+    case MCP_URL_WANTED: return m->era == ERA_LEGACY;
+    default: return false;
+    }
+}
+
+static void refused(struct mcp_call *c, const struct mcp_reply *r)
+{
+    bool        modern = c->m->era == ERA_MODERN;
+    const char *sentence = r->http && !r->code ? "The server answered with " : "The server refused: ";
+    struct str  why = r->message.len ? r->message : STR("no reason given");
+
+    /* Our idea of the tool is old. The next call, which is judged and asked about like any, will know better. */
+    if (r->code == MCP_BAD_PARAMS || (modern && r->code == MCP_HEADER_MISMATCH)) mcp_list_soon(c->m);
+    if (modern && r->code == MCP_NO_CAPABILITY) {
+        sentence = "The server wants something of this client that it cannot do: ";
+        if (jv_get(r->data, "requiredCapabilities")) why = jv_get(r->data, "requiredCapabilities")->raw;
+    }
+    if (never_began(c->m, r)) end_with(c, TOOL_FAILED, sentence, why);
+    else end_unknown(c, sentence, why);
+}
+
+static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
+{
+    struct mcp_call *c = q->ctx;
+    struct str       type;
+
+    c->q = NULL;
+    if (c->ended) return;
+    if (r->lost && r->unsent) end_unsent(c, "The server could not be reached: ", str_c(r->lost));
+    else if (r->lost) end_unknown(c, "There is no answer, ", str_c(r->lost));
+    else if (!r->result) refused(c, r);
+    else {
+        c->left = true;
+        type = jv_str_at(r->result, "resultType");
+        if (!type.ptr || str_is(type, "complete")) completed(c, r->result);
+        else if (str_is(type, "input_required")) input_required(c, r->result);
+        else end_unknown(c, "It answered with a kind of result that is not known here: ", type);
+    }
+}
+
+void mcp_call_progress(struct mcp_request *q, const struct jv *params)
+{
+    struct mcp_call     *c = q->ctx;
+    struct tool_progress p = { STR_NONE, jv_str_at(params, "message"), -1, STR_NONE };
+    double               done, total;
+
+    if (!str_is(str_c(q->method), "tools/call") || c->ended) return;
+    if (jv_f64(jv_get(params, "progress"), &done) && jv_f64(jv_get(params, "total"), &total) && total > 0 && done >= 0)
+        p.progress = done > total ? 1 : done / total;
+    if (list_empty(&c->questions)) restart_clock(c);
+    pace_tell(&c->pace, &p);
+}
+
+/* --- starting ---------------------------------------------------------------------------------------------- */
+
+static void write_params(struct mcp_call *c, struct buf *b)
+{
+    struct jsonw w;
+    jsonw_init(&w, b);
+    buf_lit(b, "\"name\":");
+    jw_str(&w, c->tool->name);
+    buf_lit(b, ",\"arguments\":");
+    buf_str(b, c->job->input);
+    if (c->responses.len) buf_printf(b, ",\"inputResponses\":" STR_FMT, STR_ARG(buf_view(&c->responses)));
+    if (c->request_state.len) buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
+}
+
+static void send_call(struct mcp_call *c)
+{
+    struct mcp     *m = c->m;
+    struct mcp_send s = { .method = "tools/call", .timeout_ms = m->call_ms, .progress = true, .done = on_reply, .ctx = c };
+    struct buf      b;
+
+    if (m->state != MCP_READY && m->state != MCP_LISTING) {
+        end_unsent(c, "The server is not connected: ", buf_view(&m->trouble));
+        return;
+    }
+    buf_init(&b, 0);
+    write_params(c, &b);
+    s.params = buf_view(&b);
+    bool headers = m->transport == &mcp_http && m->era == ERA_MODERN;
+    if (headers && !(s.extra = mcp_call_headers(c->tool, c->job->args))) b.err = ERR_NOMEM;
+    if (!b.err) c->q = mcp_request(m, &s);
+    else curl_slist_free_all(s.extra);
+    if (!c->q) end_unsent(c, "There is not enough memory for this call.", STR_NONE);
+    buf_done(&b);
+}
+
+static void take_up(struct mcp_call *c)
+{
+    struct arena a;
+    struct jv   *carried;
+    arena_init(&a, 0);
+    if (json_parse(&a, c->job->resume, &carried, NULL) == OK) go_on(c, carried);
+    else end_unsent(c, "There is not enough memory to go on with this call.", STR_NONE);
+    arena_done(&a);
+}
+
+static enum err start(struct tool *t, struct tool_job *job)
+{
+    struct mcp_tool *tool = t->ctx;
+    struct mcp_call *c;
+
+    if (!tool->m) return ERR_GONE;
+    if (!(c = mem_alloc(sizeof *c))) return ERR_NOMEM;
+    c->m = tool->m;
+    c->tool = tool;
+    c->job = job;
+    c->dirty.flush = tell_end;
+    c->until_ms = clock_mono_ms() + MCP_CALL_MAX_MS;
+    c->left = job->resume.ptr != NULL;
+    list_init(&c->questions);
+    list_add(&c->m->calls, &c->node);
+    buf_init(&c->responses, CARRIED_MAX);
+    buf_init(&c->request_state, CARRIED_MAX);
+    buf_init(&c->resume, CARRIED_MAX);
+    buf_init(&c->said.text, 0);
+    buf_init(&c->said.value, VALUE_MAX);
+    buf_init(&c->note, NOTE_MAX);
+    pace_init(&c->pace, c->m->host.loop, job);
+    job->runner = c;
+    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list_soon(c->m);
+    if (job->resume.ptr) take_up(c);
+    else send_call(c);
+    return OK;
+}
+
+static void cancel(struct tool_job *job)
+{
+    struct mcp_call *c = job->runner;
+    bool             begun;
+
+    if (!c || c->ended) return;
+    begun = c->left || (c->q && (!c->m->transport->sent || c->m->transport->sent(c->q)));
+    if (c->q) mcp_cancel(c->q, "user");
+    c->q = NULL;
+    buf_clear(&c->said.text);
+    c->said.has_value = false;
+    end(c, policy_stopped(begun, &c->said.text));
+}
+
+void mcp_calls_done(struct mcp *m)
+{
+    while (!list_empty(&m->calls)) {
+        struct mcp_call *c = LIST_ITEM(m->calls.next, struct mcp_call, node);
+        end_unknown(c, "The server was stopped.", STR_NONE);
+        loop_undirty(&c->dirty);
+        tell_end(&c->dirty);
+    }
+}
+
+const struct tool_ops mcp_ops = { .start = start, .cancel = cancel, .answer = on_answer };
