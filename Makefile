@@ -50,8 +50,8 @@ layers: ## fail on an include that points the wrong way
 bench: setup ## speed beside nginx, Node and the AI SDK, in under 4 minutes; LONG=1 takes longer
 	@bench/run
 
-fmt: ## format the C code
-	@clang-format -i $$(git ls-files 'src/*.[ch]' 'test/*.[ch]')
+fmt: ## format the C code as .clang-format says
+	@scripts/format fix
 
 clean: ## forget everything that was built
 	@rm -rf build build-*

@@ -30,9 +30,10 @@
 #define HEAD_MAX   2048
 #define ANSWER_MAX 65536
 #define EVENTS     512
-#define OPEN_BATCH 64             /* connections opened between two looks at the others */
-#define SPREAD     0.8            /* of the warm-up: paced clients begin one after the other, not in one salvo */
-#define MOST_TOLD  3              /* errors told in words */
+#define OPEN_BATCH 64 /* connections opened between two looks at the others */
+/* of the warm-up: paced clients begin one after the other, not in one salvo */
+#define SPREAD    0.8
+#define MOST_TOLD 3 /* errors told in words */
 
 enum mode { SSE, WS, IDLE, IDLE_WS, APPROVE, COLD };
 enum state { IN_HEAD, IN_SIZE, IN_CHUNK, AFTER_CHUNK, AFTER_LAST, IN_REST, HELD };
@@ -42,13 +43,14 @@ struct client {
     enum state state;
     char       head[HEAD_MAX];
     size_t     head_len, chunk_left;
-    bool       keep, saw_event, second;   /* second: the request that follows the approval */
-    int        digits;                    /* of a stamp, -1: none begun */
+    /* second: the request that follows the approval */
+    bool       keep, saw_event, second;
+    int        digits; /* of a stamp, -1: none begun */
     uint64_t   stamp, asked_ns;
     unsigned   tokens;
-    size_t     matched;                   /* of `expect` */
+    size_t     matched; /* of `expect` */
     bool       found;
-    char      *answer;                    /* APPROVE: kept for its ids */
+    char      *answer; /* APPROVE: kept for its ids */
     size_t     answer_len;
     char       thread[32];
 };
@@ -61,9 +63,19 @@ static struct {
     char        headers[1024];
     struct pids pids;
     char      **command;
-} set = { .port = 8000, .clients = 1, .tokens = 0, .burst = 100, .path = "/", .body = "", .label = "", .warm_s = 1, .run_s = 3 };
+} set = { .port = 8000,
+          .clients = 1,
+          .tokens = 0,
+          .burst = 100,
+          .path = "/",
+          .body = "",
+          .label = "",
+          .warm_s = 1,
+          .run_s = 3 };
 
-static struct { uint64_t tokens, answers, bytes, errors; } seen;
+static struct {
+    uint64_t tokens, answers, bytes, errors;
+} seen;
 static struct hist added, first_event, first_token;
 static bool        measuring;
 static uint64_t    begun_ns, measure_from;
@@ -81,7 +93,8 @@ static const char *id_of(const struct client *c, const char *key)
 {
     static char value[160];
     const char *at = NULL;
-    for (const char *p = c->answer ? c->answer : ""; (p = strstr(p, key)); p++) at = p + strlen(key);
+    for (const char *p = c->answer ? c->answer : ""; (p = strstr(p, key)); p++)
+        at = p + strlen(key);
     value[0] = '\0';
     if (at) snprintf(value, sizeof value, "%.*s", (int)strcspn(at, "\""), at);
     return value;
@@ -91,10 +104,15 @@ static size_t expand(char *out, size_t cap, const char *body, const struct clien
 {
     size_t n = 0;
     for (const char *p = body; *p && n + 200 < cap; p++) {
-        if (*p != '%' || !strchr("OTAC", p[1]) || !p[1]) { out[n++] = *p; continue; }
+        if (*p != '%' || !strchr("OTAC", p[1]) || !p[1]) {
+            out[n++] = *p;
+            continue;
+        }
         char *at = out + n;
         switch (*++p) {
-        case 'O': n += (size_t)snprintf(at, cap - n, ORDER, set.tokens, set.gap_us, set.burst); break;
+        case 'O':
+            n += (size_t)snprintf(at, cap - n, ORDER, set.tokens, set.gap_us, set.burst);
+            break;
         case 'T': n += (size_t)snprintf(at, cap - n, "%s", c->thread); break;
         case 'A': n += (size_t)snprintf(at, cap - n, "%s", id_of(c, "\"approvalId\":\"")); break;
         case 'C': n += (size_t)snprintf(at, cap - n, "%s", id_of(c, "\"toolCallId\":\"")); break;
@@ -120,7 +138,7 @@ static void put_text_frame(struct client *c, const char *text, size_t n)
         frame[at++] = (char)(n >> 8);
         frame[at++] = (char)n;
     }
-    memset(frame + at, 0, 4);              /* the mask is required, its value is ours */
+    memset(frame + at, 0, 4); /* the mask is required, its value is ours */
     memcpy(frame + at + 4, text, n);
     put(c, frame, at + 4 + n);
 }
@@ -129,18 +147,23 @@ static void ask(struct client *c)
 {
     static char     body[ANSWER_MAX / 2], request[ANSWER_MAX];
     static unsigned number;
-    if (!c->second) snprintf(c->thread, sizeof c->thread, "bench-%x-%u", (unsigned)getpid(), number++);
+    if (!c->second)
+        snprintf(c->thread, sizeof c->thread, "bench-%x-%u", (unsigned)getpid(), number++);
     size_t n = expand(body, sizeof body, c->second ? set.then : set.body, c);
     c->saw_event = c->found = false;
     c->digits = -1;
     c->tokens = 0;
     c->matched = c->answer_len = 0;
     c->asked_ns = now_ns();
-    if (set.mode == WS) { put_text_frame(c, body, n); return; }
+    if (set.mode == WS) {
+        put_text_frame(c, body, n);
+        return;
+    }
     c->state = IN_HEAD;
     c->head_len = 0;
     int len = snprintf(request, sizeof request,
-                       "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n%sContent-Length: %zu\r\n\r\n%s",
+                       "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: "
+                       "application/json\r\n%sContent-Length: %zu\r\n\r\n%s",
                        set.path, set.port, set.headers, n, body);
     put(c, request, (size_t)len);
 }
@@ -148,7 +171,8 @@ static void ask(struct client *c)
 static void ask_to_get(struct client *c, const char *more)
 {
     char request[2048];
-    int  n = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s\r\n", set.path, set.port, set.headers, more);
+    int  n = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s\r\n",
+                      set.path, set.port, set.headers, more);
     c->state = IN_HEAD;
     c->head_len = 0;
     put(c, request, (size_t)n);
@@ -156,8 +180,10 @@ static void ask_to_get(struct client *c, const char *more)
 
 static int dial(void)
 {
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)set.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+    struct sockaddr_in a = { .sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)set.port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int                fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
     if (fd < 0) return -1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0) return fd;
@@ -171,10 +197,14 @@ static void open_client(struct client *c)
 {
     struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
     c->fd = dial();
-    if (c->fd < 0) { note_error("connect", strerror(errno)); return; }
+    if (c->fd < 0) {
+        note_error("connect", strerror(errno));
+        return;
+    }
     epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &e);
     if (set.mode == WS || set.mode == IDLE_WS)
-        ask_to_get(c, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n");
+        ask_to_get(c, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
+                      "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n");
     else if (set.mode == IDLE) ask_to_get(c, "Accept: text/event-stream\r\n");
     else ask(c);
 }
@@ -214,8 +244,13 @@ static void find_stamps(struct client *c, const char *p, const char *end, uint64
             continue;
         }
         char     ch = *p++;
-        unsigned v = ch >= '0' && ch <= '9' ? (unsigned)(ch - '0') : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10 : 16;
-        if (v == 16) { c->digits = -1; continue; }
+        unsigned v = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
+                     : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10
+                                              : 16;
+        if (v == 16) {
+            c->digits = -1;
+            continue;
+        }
         c->stamp = c->stamp << 4 | v;
         if (++c->digits == STAMP_DIGITS) {
             c->digits = -1;
@@ -255,7 +290,8 @@ static void take_body(struct client *c, const char *p, size_t n, uint64_t now)
 static void finish_answer(struct client *c)
 {
     bool first_half = set.mode == APPROVE && !c->second;
-    if (set.tokens && c->tokens != (unsigned)set.tokens) note_error("answer", "wrong number of tokens");
+    if (set.tokens && c->tokens != (unsigned)set.tokens)
+        note_error("answer", "wrong number of tokens");
     if (set.expect && !c->found && !first_half) note_error("answer", "it lacks what it must have");
     if (!first_half) seen.answers++;
     c->second = first_half;
@@ -268,7 +304,7 @@ static void finish_answer(struct client *c)
 
 static void take_head(struct client *c)
 {
-    int status = atoi(c->head + 9);
+    int  status = atoi(c->head + 9);
     bool ws = set.mode == WS || set.mode == IDLE_WS;
     if (status != (ws ? 101 : 200)) note_error("status", c->head);
     bool chunked = strcasestr(c->head, "\r\ntransfer-encoding: chunked") != NULL;
@@ -290,7 +326,10 @@ static size_t read_head(struct client *c, const char *p, size_t n)
     c->head_len += k;
     c->head[c->head_len] = '\0';
     char *end = strstr(c->head, "\r\n\r\n");
-    if (!end && c->head_len == HEAD_MAX - 1) { note_error("head", "too long"); c->head_len = 0; }
+    if (!end && c->head_len == HEAD_MAX - 1) {
+        note_error("head", "too long");
+        c->head_len = 0;
+    }
     if (!end) return k;
     size_t used = (size_t)(end + 4 - c->head) - before;
     end[2] = '\0';
@@ -298,15 +337,18 @@ static size_t read_head(struct client *c, const char *p, size_t n)
     return used;
 }
 
-/* Returns false when the answer ended: what follows belongs to the next one, and there is none yet. */
+/* Returns false when the answer ended: what follows belongs to the next one, and there is none
+ * yet. */
 static bool read_chunked(struct client *c, const char **at, const char *end, uint64_t now)
 {
     const char *p = *at;
     while (p < end) switch (c->state) {
         case IN_SIZE:
             if (*p == '\n') c->state = c->chunk_left ? IN_CHUNK : AFTER_LAST;
-            else if (*p >= '0' && *p <= '9') c->chunk_left = c->chunk_left * 16 + (size_t)(*p - '0');
-            else if ((*p | 32) >= 'a' && (*p | 32) <= 'f') c->chunk_left = c->chunk_left * 16 + (size_t)((*p | 32) - 'a' + 10);
+            else if (*p >= '0' && *p <= '9')
+                c->chunk_left = c->chunk_left * 16 + (size_t)(*p - '0');
+            else if ((*p | 32) >= 'a' && (*p | 32) <= 'f')
+                c->chunk_left = c->chunk_left * 16 + (size_t)((*p | 32) - 'a' + 10);
             p++;
             break;
         case IN_CHUNK: {
@@ -320,7 +362,10 @@ static bool read_chunked(struct client *c, const char **at, const char *end, uin
             if (*p++ == '\n') c->state = IN_SIZE;
             break;
         default:
-            if (*p++ == '\n') { finish_answer(c); return false; }
+            if (*p++ == '\n') {
+                finish_answer(c);
+                return false;
+            }
         }
     *at = p;
     return true;
@@ -330,7 +375,10 @@ static void take_bytes(struct client *c, const char *p, size_t n, uint64_t now)
 {
     const char *end = p + n;
     while (p < end) {
-        if (c->state == IN_HEAD) { p += read_head(c, p, (size_t)(end - p)); continue; }
+        if (c->state == IN_HEAD) {
+            p += read_head(c, p, (size_t)(end - p));
+            continue;
+        }
         if (c->state == HELD) return;
         if (c->state != IN_REST) {
             if (!read_chunked(c, &p, end, now)) return;
@@ -376,7 +424,7 @@ static int may_open(int opened)
 static void turn(struct client *clients, int *opened)
 {
     struct epoll_event events[EVENTS];
-    int due = may_open(*opened);
+    int                due = may_open(*opened);
     while (*opened < due) open_client(&clients[(*opened)++]);
     int n = epoll_wait(poller, events, EVENTS, *opened < set.clients ? 0 : 10);
     for (int i = 0; i < n; i++) on_event(events[i].data.ptr);
@@ -396,9 +444,11 @@ static int run_load(void)
     int            opened = 0;
     poller = epoll_create1(0);
     begun_ns = now_ns();
-    while (opened < set.clients || now_ns() - begun_ns < (uint64_t)(set.warm_s * 1e9)) turn(clients, &opened);
+    while (opened < set.clients || now_ns() - begun_ns < (uint64_t)(set.warm_s * 1e9))
+        turn(clients, &opened);
 
-    /* All are there and speak, and nobody's text is long yet: what follows would measure the length of the answers. */
+    /* All are there and speak, and nobody's text is long yet: what follows would measure the length
+     * of the answers. */
     long     anon1 = pids_kb(&set.pids, "RssAnon:");
     int      told = speaking(clients);
     uint64_t tokens0 = seen.tokens, answers0 = seen.answers;
@@ -409,13 +459,16 @@ static int run_load(void)
     double seconds = (double)(now_ns() - measure_from) / 1e9, cpu = pids_cpu_s(&set.pids) - cpu0;
     double tokens = (double)(seen.tokens - tokens0), answers = (double)(seen.answers - answers0);
 
-    printf("{\"label\":\"%s\",\"clients\":%d,\"seconds\":%.3f,\"tokens\":%.0f,\"answers\":%.0f,\"errors\":%llu,\"cpu_s\":%.2f,"
-           "\"added_us\":{\"p50\":%.1f,\"p99\":%.1f},\"first_event_us\":{\"p50\":%.1f,\"p99\":%.1f},"
-           "\"first_token_us\":{\"p50\":%.1f,\"p99\":%.1f},\"rss_kb\":%ld,\"speaking\":%d,\"own_bytes_per_client\":%.0f}\n",
-           set.label, set.clients, seconds, tokens, answers, (unsigned long long)seen.errors, cpu,
-           hist_us(&added, .5), hist_us(&added, .99), hist_us(&first_event, .5), hist_us(&first_event, .99),
-           hist_us(&first_token, .5), hist_us(&first_token, .99),
-           pids_kb(&set.pids, "VmRSS:"), told, (double)(anon1 - anon0) * 1024 / set.clients);
+    printf(
+        "{\"label\":\"%s\",\"clients\":%d,\"seconds\":%.3f,\"tokens\":%.0f,\"answers\":%.0f,"
+        "\"errors\":%llu,\"cpu_s\":%.2f,"
+        "\"added_us\":{\"p50\":%.1f,\"p99\":%.1f},\"first_event_us\":{\"p50\":%.1f,\"p99\":%.1f},"
+        "\"first_token_us\":{\"p50\":%.1f,\"p99\":%.1f},\"rss_kb\":%ld,\"speaking\":%d,\"own_bytes_"
+        "per_client\":%.0f}\n",
+        set.label, set.clients, seconds, tokens, answers, (unsigned long long)seen.errors, cpu,
+        hist_us(&added, .5), hist_us(&added, .99), hist_us(&first_event, .5),
+        hist_us(&first_event, .99), hist_us(&first_token, .5), hist_us(&first_token, .99),
+        pids_kb(&set.pids, "VmRSS:"), told, (double)(anon1 - anon0) * 1024 / set.clients);
     return 0;
 }
 
@@ -439,14 +492,18 @@ static int run_cold(void)
     while (!c.saw_event && !seen.errors) {
         char    read[65536];
         ssize_t n = recv(c.fd, read, sizeof read, 0);
-        if (n <= 0) { note_error("cold", "no answer"); break; }
+        if (n <= 0) {
+            note_error("cold", "no answer");
+            break;
+        }
         take_bytes(&c, read, (size_t)n, now_ns());
     }
     double ms = (double)(now_ns() - begun) / 1e6;
     usleep((useconds_t)(set.run_s * 1e6));
     set.pids = (struct pids){ { child }, 1 };
-    printf("{\"label\":\"%s\",\"errors\":%llu,\"listening_ms\":%.2f,\"first_event_ms\":%.2f,\"rss_kb\":%ld}\n", set.label,
-           (unsigned long long)seen.errors, listening, ms, pids_kb(&set.pids, "VmRSS:"));
+    printf("{\"label\":\"%s\",\"errors\":%llu,\"listening_ms\":%.2f,\"first_event_ms\":%.2f,\"rss_"
+           "kb\":%ld}\n",
+           set.label, (unsigned long long)seen.errors, listening, ms, pids_kb(&set.pids, "VmRSS:"));
     close(c.fd);
     kill(child, SIGTERM);
     waitpid(child, NULL, 0);
@@ -479,8 +536,13 @@ int main(int argc, char **argv)
         case 'A': set.then = optarg; break;
         case 'e': set.expect = optarg; break;
         case 'l': set.label = optarg; break;
-        case 's': if (set.pids.count < 64) set.pids.at[set.pids.count++] = atoi(optarg); break;
-        case 'H': snprintf(set.headers + strlen(set.headers), sizeof set.headers - strlen(set.headers), "%s\r\n", optarg); break;
+        case 's':
+            if (set.pids.count < 64) set.pids.at[set.pids.count++] = atoi(optarg);
+            break;
+        case 'H':
+            snprintf(set.headers + strlen(set.headers), sizeof set.headers - strlen(set.headers),
+                     "%s\r\n", optarg);
+            break;
         default: return 2;
         }
     set.command = argv + optind;

@@ -13,11 +13,14 @@
 #define HIST_STEPS 64
 #define HIST_SIZE  (64 * HIST_STEPS)
 
-struct hist { uint64_t count, at[HIST_SIZE]; };
+struct hist {
+    uint64_t count, at[HIST_SIZE];
+};
 
 static inline void hist_add(struct hist *h, uint64_t ns)
 {
-    unsigned top = ns >= HIST_STEPS ? 63u - (unsigned)__builtin_clzll(ns) - 5u : 0;       /* shift that leaves 6 bits */
+    /* shift that leaves 6 bits */
+    unsigned top = ns >= HIST_STEPS ? 63u - (unsigned)__builtin_clzll(ns) - 5u : 0;
     h->at[top ? (top << 6) + ((ns >> (top - 1)) & (HIST_STEPS - 1)) : ns]++;
     h->count++;
 }
@@ -38,7 +41,10 @@ static inline double hist_us(const struct hist *h, double quantile)
 
 /* --- processes ------------------------------------------------------------------------ */
 
-struct pids { int at[64]; int count; };
+struct pids {
+    int at[64];
+    int count;
+};
 
 static inline double pids_cpu_s(const struct pids *p)
 {
@@ -49,8 +55,10 @@ static inline double pids_cpu_s(const struct pids *p)
         snprintf(name, sizeof name, "/proc/%d/stat", p->at[i]);
         FILE *f = fopen(name, "r");
         if (!f) continue;
-        char *end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;       /* the name before it may hold anything */
-        if (end) sscanf(end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
+        /* the name before it may hold anything */
+        char *end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+        if (end)
+            sscanf(end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
         ticks += user + kernel;
         fclose(f);
     }

@@ -20,28 +20,34 @@
 #include "bench.h"
 
 #define SLOT_NS   100000u
-#define SLOTS     16384u            /* a span of 1.6 s: the longest pause between two tokens */
+#define SLOTS     16384u /* a span of 1.6 s: the longest pause between two tokens */
 #define EVENTS    512
 #define HEAD_MAX  65536
 #define PIECE_MAX 512
 
-#define CHUNK_HEAD "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mock\","
+#define CHUNK_HEAD                                                                         \
+    "data: "                                                                               \
+    "{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":" \
+    "\"mock\","
 
-struct bytes { char *at; size_t len, cap; };
+struct bytes {
+    char  *at;
+    size_t len, cap;
+};
 
 struct stream {
-    int           fd;
-    struct bytes  in, out;
-    size_t        out_at;           /* written up to here */
-    unsigned      left, burst;      /* tokens to come; tokens per write */
-    uint64_t      gap_ns, due_ns;
-    bool          speaking, blocked, closed;
-    struct stream *next, **link;    /* in a slot of the wheel */
+    int            fd;
+    struct bytes   in, out;
+    size_t         out_at;      /* written up to here */
+    unsigned       left, burst; /* tokens to come; tokens per write */
+    uint64_t       gap_ns, due_ns;
+    bool           speaking, blocked, closed;
+    struct stream *next, **link; /* in a slot of the wheel */
 };
 
 static int            poller;
 static struct stream *wheel[SLOTS];
-static uint64_t       slot_now;      /* slots up to here are done */
+static uint64_t       slot_now; /* slots up to here are done */
 static unsigned       paced;
 
 /* --- bytes --------------------------------------------------------------------------- */
@@ -61,7 +67,10 @@ static void add_chunk(struct bytes *b, const char *p, size_t n)
     add(b, "\r\n", 2);
 }
 
-static void add_text(struct bytes *b, const char *text) { add_chunk(b, text, strlen(text)); }
+static void add_text(struct bytes *b, const char *text)
+{
+    add_chunk(b, text, strlen(text));
+}
 
 /* --- the wheel ------------------------------------------------------------------------- */
 
@@ -90,27 +99,39 @@ static void hang(struct stream *s)
 
 static void say_head(struct stream *s)
 {
-    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
-                               "Transfer-Encoding: chunked\r\n\r\n";
+    static const char head[] =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n";
     add(&s->out, head, sizeof head - 1);
-    add_text(&s->out, CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}\n\n");
+    add_text(&s->out, CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+                                 "\"content\":\"\"},\"finish_reason\":null}]}\n\n");
 }
 
 /* Words with what makes encoders work: escapes, quotes, other scripts. */
 static void say_token(struct stream *s)
 {
-    static const char *const words[] = { " alpha", " line\\n", " \\\"said\\\"", " caf\\u00e9", " of", " the", " tokens,", " \xe2\x82\xac" "12" };
-    char piece[PIECE_MAX];
-    int  n = snprintf(piece, sizeof piece,
-                      CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%c%016llx%s\"},\"finish_reason\":null}]}\n\n",
-                      STAMP_MARK, (unsigned long long)now_ns(), words[s->left % 8]);
+    static const char *const words[] = { " alpha",
+                                         " line\\n",
+                                         " \\\"said\\\"",
+                                         " caf\\u00e9",
+                                         " of",
+                                         " the",
+                                         " tokens,",
+                                         " \xe2\x82\xac"
+                                         "12" };
+    char                     piece[PIECE_MAX];
+    int                      n = snprintf(piece, sizeof piece,
+                                          CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%c%016llx%s\"},"
+                                                                          "\"finish_reason\":null}]}\n\n",
+                                          STAMP_MARK, (unsigned long long)now_ns(), words[s->left % 8]);
     add_chunk(&s->out, piece, (size_t)n);
     s->left--;
 }
 
 static void say_end(struct stream *s)
 {
-    add_text(&s->out, CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+    add_text(&s->out,
+             CHUNK_HEAD "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
     add_text(&s->out, "data: [DONE]\n\n");
     add(&s->out, "0\r\n\r\n", 5);
     s->speaking = false;
@@ -145,8 +166,14 @@ static void push(struct stream *s)
 {
     while (s->out_at < s->out.len) {
         ssize_t n = send(s->fd, s->out.at + s->out_at, s->out.len - s->out_at, MSG_NOSIGNAL);
-        if (n < 0 && errno == EAGAIN) { watch(s, true); return; }
-        if (n < 0) { end(s); return; }
+        if (n < 0 && errno == EAGAIN) {
+            watch(s, true);
+            return;
+        }
+        if (n < 0) {
+            end(s);
+            return;
+        }
         s->out_at += (size_t)n;
     }
     s->out.len = s->out_at = 0;
@@ -177,10 +204,10 @@ static void turn_wheel(void)
 {
     uint64_t until = now_ns() / SLOT_NS;
     if (!paced) slot_now = until;
-    for (; slot_now < until; ) {
+    for (; slot_now < until;) {
         struct stream *s, *list = wheel[++slot_now % SLOTS];
         wheel[slot_now % SLOTS] = NULL;
-        for (; (s = list); ) {
+        for (; (s = list);) {
             list = s->next;
             s->link = NULL;
             paced--;
@@ -197,14 +224,18 @@ static void answer(struct stream *s, const char *body)
 {
     int         n = 100, us = 0, burst = 100;
     const char *order = NULL;
-    for (const char *p = body; (p = strstr(p, ORDER_BEGIN)); p++) order = p;      /* of a conversation the last one counts */
+    /* of a conversation the last one counts */
+    for (const char *p = body; (p = strstr(p, ORDER_BEGIN)); p++) order = p;
     if (order) sscanf(order, ORDER, &n, &us, &burst);
     s->left = n > 0 ? (unsigned)n : 1;
     s->burst = burst > 0 ? (unsigned)burst : 1;
     s->gap_ns = (uint64_t)us * 1000;
     s->speaking = true;
     say_head(s);
-    if (!us) { blast(s); return; }
+    if (!us) {
+        blast(s);
+        return;
+    }
     say_token(s);
     s->due_ns = now_ns() + (uint64_t)random() % s->gap_ns;
     if (s->left) hang(s);
@@ -214,11 +245,14 @@ static void answer(struct stream *s, const char *body)
 
 static void take_request(struct stream *s)
 {
-    char  *head_end = memmem(s->in.at, s->in.len, "\r\n\r\n", 4);
-    if (!head_end) { if (s->in.len > HEAD_MAX) end(s); return; }
+    char *head_end = memmem(s->in.at, s->in.len, "\r\n\r\n", 4);
+    if (!head_end) {
+        if (s->in.len > HEAD_MAX) end(s);
+        return;
+    }
     size_t head = (size_t)(head_end - s->in.at) + 4, body = 0;
     *head_end = '\0';
-    char  *length = strcasestr(s->in.at, "\r\ncontent-length:");
+    char *length = strcasestr(s->in.at, "\r\ncontent-length:");
     *head_end = '\r';
     if (length) body = strtoul(length + 17, NULL, 10);
     if (s->in.len < head + body) return;
@@ -234,7 +268,10 @@ static void on_input(struct stream *s)
     static char read[65536];
     ssize_t     n = recv(s->fd, read, sizeof read, 0);
     if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0) { end(s); return; }
+    if (n <= 0) {
+        end(s);
+        return;
+    }
     add(&s->in, read, (size_t)n);
     if (!s->speaking) take_request(s);
 }
@@ -254,7 +291,9 @@ static void take_connections(int listener)
 static int listen_on(int port)
 {
     int                fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in a = { .sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (struct sockaddr *)&a, sizeof a) || listen(fd, 8192)) die("upstream: listen");
     return fd;
@@ -282,7 +321,10 @@ int main(int argc, char **argv)
         int             n = epoll_pwait2(poller, events, EVENTS, how_long, NULL);
         for (int i = 0; i < n; i++) {
             struct stream *s = events[i].data.ptr;
-            if (!s) { take_connections(listener); continue; }
+            if (!s) {
+                take_connections(listener);
+                continue;
+            }
             serve(s, events[i].events);
             if (s->closed) release(s);
         }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "auth/starttoken.h"
+#include "cli/cli.h"
 #include "tool/process/keeper.h"
 
 static const char HELP[] =
@@ -16,7 +16,8 @@ static const char HELP[] =
     "                             serve the doors and the page (default http://127.0.0.1:8000)\n"
     "  parley check [--config FILE]\n"
     "                             check a configuration and explain what it means\n"
-    "  parley health [URL]        ask a running server whether it is alive (default http://127.0.0.1:8000)\n"
+    "  parley health [URL]        ask a running server whether it is alive (default "
+    "http://127.0.0.1:8000)\n"
     "  parley models [--config FILE] [--check]\n"
     "                             list the models; --check asks each for one token\n"
     "  parley tools [--config FILE]\n"
@@ -24,9 +25,11 @@ static const char HELP[] =
     "  parley tools call NAME '{...}' [--config FILE]\n"
     "                             run one here, asking first when its policy says so\n"
     "  parley key [NAME [ROLE...]]\n"
-    "                             make a bearer key; prints it once, and the line for the configuration\n"
+    "                             make a bearer key; prints it once, and the line for the "
+    "configuration\n"
     "  parley restore FILE [--config FILE] [--store URL] [--anyway]\n"
-    "                             put a backup in the place of the store; what was there is kept beside it;\n"
+    "                             put a backup in the place of the store; what was there is kept "
+    "beside it;\n"
     "                             --anyway: also when some conversations in it are damaged\n"
     "  parley --version           print the version\n"
     "  parley --help              print this\n"
@@ -35,35 +38,53 @@ static const char HELP[] =
     "there, else defaults: the built-in demo model, a SQLite file parley.db, the demo tools.\n"
     "docs/configuration.md explains every key.\n";
 
-struct command_line { const char *name; int (*run)(int argc, char **argv); };
+struct command_line {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
 
-/* A descriptor below 3 that is closed would be given to a file or a socket, and be written to in the belief
- * that it is stdout. The one for stdout is made for reading: what is printed must fail, not vanish. */
+/* A descriptor below 3 that is closed would be given to a file or a socket, and be written to in
+ * the belief that it is stdout. The one for stdout is made for reading: what is printed must fail,
+ * not vanish. */
 static void fill_standard(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY);
 }
 
-static bool asks_for_help(const char *word) { return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0; }
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
 
 static int run(const struct command_line *c, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (asks_for_help(argv[i])) { fputs(HELP, stdout); return 0; }
+        if (asks_for_help(argv[i])) {
+            fputs(HELP, stdout);
+            return 0;
+        }
     return c->run(argc, argv);
 }
 
 static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve }, { "check", cli_check }, { "health", cli_health }, { "models", cli_models }, { "tools", cli_tools },
-        { "key", cli_key }, { "restore", cli_restore } };
+        { "serve", cli_serve },    { "check", cli_check }, { "health", cli_health },
+        { "models", cli_models },  { "tools", cli_tools }, { "key", cli_key },
+        { "restore", cli_restore }
+    };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
         if (strcmp(name, COMMANDS[i].name) == 0) return run(&COMMANDS[i], argc - 2, argv + 2);
-    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) { printf("parley %s\n", PARLEY_VERSION); return 0; }
-    if (asks_for_help(name) || strcmp(name, "help") == 0) { fputs(HELP, stdout); return 0; }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("parley %s\n", PARLEY_VERSION);
+        return 0;
+    }
+    if (asks_for_help(name) || strcmp(name, "help") == 0) {
+        fputs(HELP, stdout);
+        return 0;
+    }
     fprintf(stderr, "parley: there is no command \"%s\"; parley --help lists them.\n", name);
     return 2;
 }
@@ -74,13 +95,15 @@ static int flushed(int status)
     bool failed = ferror(stdout) != 0;
     errno = 0;
     if (fflush(stdout) == 0 && !failed) return status;
-    fprintf(stderr, "parley: the output could not be written%s%s; it is lost.\n", errno ? ": " : "", errno ? strerror(errno) : "");
+    fprintf(stderr, "parley: the output could not be written%s%s; it is lost.\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
     return status ? status : 1;
 }
 
 int main(int argc, char **argv)
 {
-    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* the helper that starts tools; see tool/process/keeper.h */
+    /* the helper that starts tools; see tool/process/keeper.h */
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);
     fill_standard();
     start_token_hide();
     return flushed(choose(argc, argv));

@@ -17,8 +17,9 @@ int main(void)
     const char *member;
     long        below, count = 0;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);             /* a line is seen when it is written */
-    if (!fgets(line, sizeof line, stdin) || !(member = strstr(line, "\"below\"")) || !(member = strchr(member, ':'))) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a line is seen when it is written */
+    if (!fgets(line, sizeof line, stdin) || !(member = strstr(line, "\"below\"")) ||
+        !(member = strchr(member, ':'))) {
         puts("{\"error\":\"The argument \\\"below\\\" is missing.\"}");
         return 0;
     }
@@ -28,7 +29,8 @@ int main(void)
         return 0;
     }
     for (long n = 0; n < below; n++) {
-        if (below > 10 && n % (below / 10) == 0) printf("{\"progress\":%.2f}\n", (double)n / (double)below);
+        if (below > 10 && n % (below / 10) == 0)
+            printf("{\"progress\":%.2f}\n", (double)n / (double)below);
         count += is_prime(n);
     }
     printf("{\"result\":{\"below\":%ld,\"primes\":%ld}}\n", below, count);

@@ -6,10 +6,10 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
+#include "auth/jwks.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/secret.h"
-#include "auth/jwks.h"
 
 #define KEYS_FILE_MAX (1024 * 1024)
 
@@ -17,7 +17,7 @@ struct auth {
     const struct auth_setup *setup;
     struct jwt_rules         rules;
     struct jwt_keys          file_keys;
-    struct jwks             *jwks;       /* NULL: the keys are from the file */
+    struct jwks             *jwks; /* NULL: the keys are from the file */
     struct sessions          sessions;
 };
 
@@ -32,7 +32,8 @@ static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *wh
     struct buf               text;
 
     if (!f) {
-        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s", STR_ARG(s->keys_file), os_words(errno));
+        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be read: %s",
+                            STR_ARG(s->keys_file), os_words(errno));
         return ERR_IO;
     }
     buf_init(&text, KEYS_FILE_MAX);
@@ -44,16 +45,22 @@ static enum err read_keys_file(struct auth *a, struct arena *mem, struct str *wh
     enum err e = ferror(f) ? ERR_IO : text.err;
     if (e) fault = "it cannot be read, or is longer than 1 MiB";
     else e = jwt_keys_read(&a->file_keys, buf_view(&text), s->algorithms, &fault);
-    if (e) *why = arena_printf(mem, "the keys file " STR_FMT " cannot be used: %s", STR_ARG(s->keys_file), fault);
+    if (e)
+        *why = arena_printf(mem, "the keys file " STR_FMT " cannot be used: %s",
+                            STR_ARG(s->keys_file), fault);
     fclose(f);
     secret_wipe(text.ptr, text.cap);
     buf_done(&text);
     return e;
 }
 
-static void no_matter(void *ctx) { (void)ctx; }
+static void no_matter(void *ctx)
+{
+    (void)ctx;
+}
 
-enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem, struct auth **out, struct str *why)
+enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem, struct auth **out,
+                  struct str *why)
 {
     struct auth *a = mem_alloc(sizeof *a);
     enum err     e = OK;
@@ -72,7 +79,10 @@ enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem,
 
 void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
 {
-    if (!a) { done(ctx); return; }
+    if (!a) {
+        done(ctx);
+        return;
+    }
     struct jwks *jwks = a->jwks;
     jwt_keys_done(&a->file_keys);
     sessions_done(&a->sessions);
@@ -80,8 +90,14 @@ void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
     jwks_free(jwks, done, ctx);
 }
 
-bool auth_on(const struct auth *a) { return a && (a->setup->key_count > 0 || a->setup->jwt); }
-struct sessions *auth_sessions(struct auth *a) { return &a->sessions; }
+bool auth_on(const struct auth *a)
+{
+    return a && (a->setup->key_count > 0 || a->setup->jwt);
+}
+struct sessions *auth_sessions(struct auth *a)
+{
+    return &a->sessions;
+}
 
 /* --- bearer keys ------------------------------------------------------------------------------ */
 
@@ -89,12 +105,14 @@ bool auth_key_digest(struct str key, char hex[65])
 {
     unsigned char hash[32];
 
-    if (EVP_Digest(key.ptr ? key.ptr : "", key.len, hash, NULL, EVP_sha256(), NULL) != 1) return false;
+    if (EVP_Digest(key.ptr ? key.ptr : "", key.len, hash, NULL, EVP_sha256(), NULL) != 1)
+        return false;
     for (size_t i = 0; i < sizeof hash; i++) snprintf(hex + 2 * i, 3, "%02x", hash[i]);
     return true;
 }
 
-static enum auth_verdict check_key(const struct auth_setup *s, struct str token, struct principal *out, const char **why)
+static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
+                                   struct principal *out, const char **why)
 {
     unsigned char          hash[32];
     const struct auth_key *found = NULL;
@@ -108,28 +126,32 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     return AUTH_GOOD;
 }
 
-/* --- signed tokens ------------------------------------------------------------------------------ */
+/* --- signed tokens
+ * ------------------------------------------------------------------------------ */
 
 static unsigned role_of(struct str word)
 {
     if (str_is(word, "user")) return ROLE_USER;
     if (str_is(word, "approver")) return ROLE_APPROVER;
     if (str_is(word, "admin")) return ROLE_ADMIN;
-    return 0;                /* the provider's lists have many others in them */
+    return 0; /* the provider's lists have many others in them */
 }
 
-/* A list of text, or words with blanks between them, as `scope` has it. None of ours in it: a user. */
+/* A list of text, or words with blanks between them, as `scope` has it. None of ours in it: a
+ * user. */
 static unsigned roles_from(const struct jv *v)
 {
     unsigned   roles = 0;
     struct str rest = jv_str(v), word;
 
     while (str_split(&rest, ' ', &word)) roles |= role_of(word);
-    if (jv_is(v, JSON_ARRAY)) JV_EACH(item, v) roles |= role_of(jv_str(item));
+    if (jv_is(v, JSON_ARRAY))
+        JV_EACH (item, v) roles |= role_of(jv_str(item));
     return roles ? roles : ROLE_USER;
 }
 
-static enum auth_verdict check_jwt(struct auth *a, struct str token, struct arena *mem, struct principal *out, const char **why)
+static enum auth_verdict check_jwt(struct auth *a, struct str token, struct arena *mem,
+                                   struct principal *out, const char **why)
 {
     struct jwt_claims      c;
     const struct jwt_keys *keys = a->jwks ? jwks_keys(a->jwks) : &a->file_keys;
@@ -138,20 +160,22 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
     case JWT_GOOD:
         *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true };
         return AUTH_GOOD;
-    case JWT_BAD:    return AUTH_BAD;
+    case JWT_BAD: return AUTH_BAD;
     case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;
     }
     return AUTH_BAD;
 }
 
-enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem, struct principal *out, const char **why)
+enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem,
+                             struct principal *out, const char **why)
 {
     struct principal  p;
     enum auth_verdict v;
 
     *why = "no token";
     if (!token.len || token.len > JWT_MAX) return AUTH_BAD;
-    v = a->setup->jwt && jwt_looks_like(token) ? check_jwt(a, token, mem, &p, why) : check_key(a->setup, token, &p, why);
+    v = a->setup->jwt && jwt_looks_like(token) ? check_jwt(a, token, mem, &p, why)
+                                               : check_key(a->setup, token, &p, why);
     if (v != AUTH_GOOD) return v;
     p.name = arena_dup(mem, p.name);
     *why = "out of memory";

@@ -3,44 +3,49 @@
  *     token ──> auth_token() ──> principal          a key's SHA-256, or a signed token
  *     cookie ──> sessions_find(auth_sessions())     an id that POST /v1/session gave out
  *
- * guard.c reads them from requests; nothing here knows of HTTP. Keys are compared by their digests, all of
- * them and each in constant time, so that neither their number nor their bytes can be told from the time it takes.
+ * guard.c reads them from requests; nothing here knows of HTTP. Keys are compared by their digests,
+ * all of them and each in constant time, so that neither their number nor their bytes can be told
+ * from the time it takes.
  *
- * Keys of an identity provider come from a file (read once, at the start) or from its JWKS address: fetched at
- * the start, every hour, and when a token names a key that is not known, then at most once a minute.
- * Fetching never holds up the loop; meanwhile the old keys are good. See jwks.h.
+ * Keys of an identity provider come from a file (read once, at the start) or from its JWKS address:
+ * fetched at the start, every hour, and when a token names a key that is not known, then at most
+ * once a minute. Fetching never holds up the loop; meanwhile the old keys are good. See jwks.h.
  *
- * Names are one space: a key's principal "ada" and a token with the subject "ada" are the same person.
+ * Names are one space: a key's principal "ada" and a token with the subject "ada" are the same
+ * person.
  *
  * Ownership: the setup is borrowed and outlives the auth.
  */
 #ifndef PARLEY_AUTH_H
 #define PARLEY_AUTH_H
 
-#include "loop/loop.h"
 #include "auth/jwt.h"
 #include "auth/sessions.h"
+#include "loop/loop.h"
 
 struct auth_key {
-    uint8_t    sha256[32];           /* of the bearer key */
+    uint8_t    sha256[32]; /* of the bearer key */
     struct str principal;
     unsigned   roles;
 };
 
 struct auth_setup {
-    struct auth_key *keys; size_t key_count;
-    bool       jwt;                  /* the members up to `algorithms` are set */
-    struct str issuer, audience, roles_claim, keys_file, jwks_url;      /* exactly one of the last two */
-    unsigned   algorithms;           /* of enum jwt_alg */
-    unsigned   cookie_s;
+    struct auth_key *keys;
+    size_t           key_count;
+    bool             jwt; /* the members up to `algorithms` are set */
+    /* exactly one of the last two */
+    struct str       issuer, audience, roles_claim, keys_file, jwks_url;
+    unsigned         algorithms; /* of enum jwt_alg */
+    unsigned         cookie_s;
 };
 
 struct auth;
 
 /* ERR_NOMEM; anything else: the keys file cannot be used, *why (in `a`) says why. */
-MUST_CHECK enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *a, struct auth **out, struct str *why);
+MUST_CHECK enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *a,
+                             struct auth **out, struct str *why);
 /* `done` is called when nothing of it is on the loop any more: at once, or later. NULL is fine. */
-void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx);
+void                auth_free(struct auth *a, void (*done)(void *ctx), void *ctx);
 
 /* Somebody must prove who they are. False also for NULL. */
 bool auth_on(const struct auth *a);
@@ -48,10 +53,12 @@ bool auth_on(const struct auth *a);
 enum auth_verdict {
     AUTH_GOOD,
     AUTH_BAD,
-    AUTH_LATER,                      /* the keys are being fetched; the same token may be good in a moment */
+    AUTH_LATER, /* the keys are being fetched; the same token may be good in a moment */
 };
-/* Whose token this is; the name is copied into `mem`. *why: a few words for the log, never a part of the token. */
-MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem, struct principal *out, const char **why);
+/* Whose token this is; the name is copied into `mem`. *why: a few words for the log, never a part
+ * of the token. */
+MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem,
+                                        struct principal *out, const char **why);
 
 struct sessions *auth_sessions(struct auth *a);
 

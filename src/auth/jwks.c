@@ -6,11 +6,11 @@
 #include "loop/curl.h"
 
 enum {
-    FETCH_MAX    = 1024 * 1024,
-    FETCH_MS     = 10000,
-    EVERY_MS     = 3600 * 1000,
-    AGAIN_MS     = 60 * 1000,       /* after a failure, and between two that unknown names asked for */
-    AGAIN_NONE_MS = 5000,           /* while there are no keys nobody can come in */
+    FETCH_MAX = 1024 * 1024,
+    FETCH_MS = 10000,
+    EVERY_MS = 3600 * 1000,
+    AGAIN_MS = 60 * 1000, /* after a failure, and between two that unknown names asked for */
+    AGAIN_NONE_MS = 5000, /* while there are no keys nobody can come in */
 };
 
 struct jwks {
@@ -20,13 +20,13 @@ struct jwks {
     struct loop_timer timer;
     struct jwt_keys   keys;
     struct buf        body;
-    uint64_t          asked_ms;     /* when the latest fetch began */
+    uint64_t          asked_ms; /* when the latest fetch began */
     unsigned          algorithms;
-    unsigned          open;         /* handles to close before the memory may go */
+    unsigned          open; /* handles to close before the memory may go */
     bool              busy, closing;
-    void            (*done)(void *ctx);
-    void             *ctx;
-    char              url[];
+    void (*done)(void *ctx);
+    void *ctx;
+    char  url[];
 };
 
 static void fetch(struct jwks *j);
@@ -36,7 +36,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     struct jwks *j = ctx;
     (void)size;
     buf_add(&j->body, p, n);
-    return j->body.err ? 0 : n;     /* less than n ends the transfer */
+    return j->body.err ? 0 : n; /* less than n ends the transfer */
 }
 
 static const char *take_keys(struct jwks *j, CURLcode code)
@@ -63,14 +63,19 @@ static void on_done(struct curl_job *job, CURLcode code)
     curl_easy_cleanup(job->easy);
     buf_done(&j->body);
     if (j->closing) return;
-    if (why) log_line(LOG_WARN, "jwks.failed", "url", j->url, "why", why, "keys", log_int((int64_t)j->keys.count), NULL);
-    else log_line(LOG_INFO, "jwks.fetched", "url", j->url, "keys", log_int((int64_t)j->keys.count), NULL);
+    if (why)
+        log_line(LOG_WARN, "jwks.failed", "url", j->url, "why", why, "keys",
+                 log_int((int64_t)j->keys.count), NULL);
+    else
+        log_line(LOG_INFO, "jwks.fetched", "url", j->url, "keys", log_int((int64_t)j->keys.count),
+                 NULL);
     loop_timer_set(&j->timer, !why ? EVERY_MS : j->keys.count ? AGAIN_MS : AGAIN_NONE_MS);
 }
 
 static void fetch(struct jwks *j)
 {
-    CURL *e = j->busy || j->closing ? NULL : curl_easy_new(str_starts(str_c(j->url), STR("https:")));
+    CURL *e =
+        j->busy || j->closing ? NULL : curl_easy_new(str_starts(str_c(j->url), STR("https:")));
 
     if (!e) {
         if (!j->busy && !j->closing) loop_timer_set(&j->timer, AGAIN_NONE_MS);
@@ -87,7 +92,10 @@ static void fetch(struct jwks *j)
     curl_start(&j->pool, &j->job);
 }
 
-static void on_timer(struct loop_timer *t) { fetch(LIST_ITEM(t, struct jwks, timer)); }
+static void on_timer(struct loop_timer *t)
+{
+    fetch(LIST_ITEM(t, struct jwks, timer));
+}
 
 struct jwks *jwks_new(struct loop *l, struct str url, unsigned algorithms)
 {
@@ -107,7 +115,7 @@ struct jwks *jwks_new(struct loop *l, struct str url, unsigned algorithms)
 static void gone(struct jwks *j)
 {
     void (*done)(void *) = j->done;
-    void  *ctx = j->ctx;
+    void *ctx = j->ctx;
 
     if (--j->open) return;
     jwt_keys_done(&j->keys);
@@ -115,12 +123,21 @@ static void gone(struct jwks *j)
     done(ctx);
 }
 
-static void pool_closed(struct curl_pool *p) { gone(LIST_ITEM(p, struct jwks, pool)); }
-static void timer_closed(struct loop_timer *t) { gone(LIST_ITEM(t, struct jwks, timer)); }
+static void pool_closed(struct curl_pool *p)
+{
+    gone(LIST_ITEM(p, struct jwks, pool));
+}
+static void timer_closed(struct loop_timer *t)
+{
+    gone(LIST_ITEM(t, struct jwks, timer));
+}
 
 void jwks_free(struct jwks *j, void (*done)(void *ctx), void *ctx)
 {
-    if (!j) { done(ctx); return; }
+    if (!j) {
+        done(ctx);
+        return;
+    }
     j->closing = true;
     j->done = done;
     j->ctx = ctx;
@@ -128,12 +145,16 @@ void jwks_free(struct jwks *j, void (*done)(void *ctx), void *ctx)
     curl_pool_close(&j->pool, pool_closed);
 }
 
-const struct jwt_keys *jwks_keys(const struct jwks *j) { return &j->keys; }
+const struct jwt_keys *jwks_keys(const struct jwks *j)
+{
+    return &j->keys;
+}
 
 bool jwks_refresh(struct jwks *j)
 {
     if (j->busy) return true;
-    if (j->closing || clock_mono_ms() - j->asked_ms < (j->keys.count ? AGAIN_MS : AGAIN_NONE_MS)) return !j->keys.count;
+    if (j->closing || clock_mono_ms() - j->asked_ms < (j->keys.count ? AGAIN_MS : AGAIN_NONE_MS))
+        return !j->keys.count;
     fetch(j);
     return j->busy;
 }

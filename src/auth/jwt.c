@@ -4,9 +4,9 @@
  * before that only to find the key, and its `alg` is never trusted to choose how:
  * it must name what the configuration allows and what the key is.
  */
+#include "auth/jwt_int.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "auth/jwt_int.h"
 
 /* --- base64url ------------------------------------------------------------------------ */
 
@@ -36,7 +36,8 @@ enum err jwt_base64url(struct arena *a, struct str text, struct str *out)
         have -= 8;
         to[n++] = (char)(bits >> have & 0xff);
     }
-    if (bits & ((1u << have) - 1)) return ERR_SYNTAX;      /* RFC 4648 3.5: another spelling of the same bytes */
+    /* RFC 4648 3.5: another spelling of the same bytes */
+    if (bits & ((1u << have) - 1)) return ERR_SYNTAX;
     *out = str_n(to, n);
     return OK;
 }
@@ -67,8 +68,9 @@ static bool hmac_fits(const struct jwt_key *key, struct str input, struct str si
     unsigned char want[32];
     size_t        len = 0;
 
-    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key->secret.ptr, key->secret.len, (const unsigned char *)input.ptr,
-                   input.len, want, sizeof want, &len)) return false;
+    if (!EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key->secret.ptr, key->secret.len,
+                   (const unsigned char *)input.ptr, input.len, want, sizeof want, &len))
+        return false;
     return len == sizeof want && str_eq_secret(sig, str_n((char *)want, len));
 }
 
@@ -82,16 +84,20 @@ static unsigned char *ecdsa_der(struct str sig, int *len)
     if (!pair) return NULL;
     BIGNUM *r = BN_bin2bn(p, 32, NULL), *s = BN_bin2bn(p + 32, 32, NULL);
     if (r && s && ECDSA_SIG_set0(pair, r, s)) *len = i2d_ECDSA_SIG(pair, &der);
-    else { BN_free(r); BN_free(s); }
+    else {
+        BN_free(r);
+        BN_free(s);
+    }
     ECDSA_SIG_free(pair);
     return der;
 }
 
-static bool key_signs(const struct jwt_key *key, struct str input, const unsigned char *sig, size_t len)
+static bool key_signs(const struct jwt_key *key, struct str input, const unsigned char *sig,
+                      size_t len)
 {
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();      /* RSA: PKCS #1 v1.5, the default, is what RS256 means */
-    bool ok = ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, key->pkey) == 1
-           && EVP_DigestVerify(ctx, sig, len, (const unsigned char *)input.ptr, input.len) == 1;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new(); /* RSA: PKCS #1 v1.5, the default, is what RS256 means */
+    bool        ok = ctx && EVP_DigestVerifyInit(ctx, NULL, EVP_sha256(), NULL, key->pkey) == 1 &&
+              EVP_DigestVerify(ctx, sig, len, (const unsigned char *)input.ptr, input.len) == 1;
 
     EVP_MD_CTX_free(ctx);
     ERR_clear_error();
@@ -112,15 +118,16 @@ static bool signature_fits(const struct jwt_key *key, struct str input, struct s
     return ok;
 }
 
-/* A key answers for a token when it is of the token's kind and one of the two has no name, or both the same. */
+/* A key answers for a token when it is of the token's kind and one of the two has no name, or both
+ * the same. */
 static bool key_answers(const struct jwt_key *key, unsigned alg, struct str kid)
 {
     if ((unsigned)key->alg != alg) return false;
     return !kid.ptr || !key->kid.ptr || str_eq(kid, key->kid);
 }
 
-static enum jwt_verdict check_signature(const struct jwt_keys *k, unsigned alg, struct str kid, struct str input, struct str sig,
-                                        const char **why)
+static enum jwt_verdict check_signature(const struct jwt_keys *k, unsigned alg, struct str kid,
+                                        struct str input, struct str sig, const char **why)
 {
     bool any = false;
 
@@ -151,13 +158,15 @@ static bool read_time(const struct jv *claims, const char *name, double *out, bo
     return jv_f64(v, out) && *out >= 0 && *out < 1e15;
 }
 
-static bool times_fit(const struct jv *claims, int64_t now_s, struct jwt_claims *out, const char **why)
+static bool times_fit(const struct jv *claims, int64_t now_s, struct jwt_claims *out,
+                      const char **why)
 {
     double exp = 0, nbf = 0, iat = 0;
     bool   has_exp, has_nbf, has_iat;
 
-    if (!read_time(claims, "exp", &exp, &has_exp) || !read_time(claims, "nbf", &nbf, &has_nbf)
-        || !read_time(claims, "iat", &iat, &has_iat)) return bad(why, "a time is no number");
+    if (!read_time(claims, "exp", &exp, &has_exp) || !read_time(claims, "nbf", &nbf, &has_nbf) ||
+        !read_time(claims, "iat", &iat, &has_iat))
+        return bad(why, "a time is no number");
     if (!has_exp) return bad(why, "it never expires");
     if ((double)now_s >= exp + JWT_LEEWAY_S) return bad(why, "expired");
     if (has_nbf && (double)now_s < nbf - JWT_LEEWAY_S) return bad(why, "not valid yet");
@@ -170,7 +179,7 @@ static bool audience_fits(const struct jv *aud, struct str ours)
 {
     if (jv_is(aud, JSON_STRING)) return str_eq(aud->str, ours);
     if (!jv_is(aud, JSON_ARRAY)) return false;
-    JV_EACH(v, aud)
+    JV_EACH (v, aud)
         if (v->type == JSON_STRING && str_eq(v->str, ours)) return true;
     return false;
 }
@@ -190,7 +199,8 @@ static const struct jv *roles_of(const struct jv *claims, struct str where)
     return where.ptr[0] == '/' ? jv_pointer(claims, where) : jv_get_str(claims, where);
 }
 
-static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64_t now_s, struct jwt_claims *out, const char **why)
+static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64_t now_s,
+                       struct jwt_claims *out, const char **why)
 {
     if (!str_eq(jv_str_at(claims, "iss"), r->issuer)) return bad(why, "another issuer");
     if (!audience_fits(jv_get(claims, "aud"), r->audience)) return bad(why, "for another audience");
@@ -206,10 +216,12 @@ static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64
 static bool part(struct arena *a, struct str text, struct jv **out)
 {
     struct str json;
-    return jwt_base64url(a, text, &json) == OK && json_parse(a, json, out, NULL) == OK && (*out)->type == JSON_OBJECT;
+    return jwt_base64url(a, text, &json) == OK && json_parse(a, json, out, NULL) == OK &&
+           (*out)->type == JSON_OBJECT;
 }
 
-static bool header_fits(const struct jv *h, const struct jwt_rules *r, unsigned *alg, struct str *kid, const char **why)
+static bool header_fits(const struct jv *h, const struct jwt_rules *r, unsigned *alg,
+                        struct str *kid, const char **why)
 {
     const struct jv *v = jv_get(h, "kid");
 
@@ -221,8 +233,8 @@ static bool header_fits(const struct jv *h, const struct jwt_rules *r, unsigned 
     return true;
 }
 
-enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r, struct str token, int64_t now_s, struct arena *a,
-                           struct jwt_claims *out, const char **why)
+enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r, struct str token,
+                           int64_t now_s, struct arena *a, struct jwt_claims *out, const char **why)
 {
     struct str        rest = token, head, body, sig_text, sig, kid;
     struct jv        *header, *claims;
@@ -234,8 +246,11 @@ enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r, 
     str_split(&rest, '.', &head);
     str_split(&rest, '.', &body);
     sig_text = rest;
-    if (!part(a, head, &header) || jwt_base64url(a, sig_text, &sig) != OK || !header_fits(header, r, &alg, &kid, why)) return JWT_BAD;
-    enum jwt_verdict v = check_signature(k, alg, kid, str_cut(token, head.len + 1 + body.len), sig, why);
+    if (!part(a, head, &header) || jwt_base64url(a, sig_text, &sig) != OK ||
+        !header_fits(header, r, &alg, &kid, why))
+        return JWT_BAD;
+    enum jwt_verdict v =
+        check_signature(k, alg, kid, str_cut(token, head.len + 1 + body.len), sig, why);
     if (v != JWT_GOOD) return v;
     *why = "its claims are no JSON object";
     if (!part(a, body, &claims) || !claims_fit(claims, r, now_s, &found, why)) return JWT_BAD;

@@ -1,4 +1,5 @@
-/* jwt.h -- signed tokens (RFC 7519 in the compact form of RFC 7515): is this one good, and whose is it?
+/* jwt.h -- signed tokens (RFC 7519 in the compact form of RFC 7515): is this one good, and whose is
+ * it?
  *
  * Pure: text and a clock in, claims or a reason out. The rules are ours, not the token's:
  *   - the algorithm must be one of those configured, and the key must be of its kind: an RSA
@@ -21,9 +22,10 @@
 
 enum jwt_alg { ALG_HS256 = 1, ALG_RS256 = 2, ALG_ES256 = 4 };
 
-#define JWT_MAX        8192      /* longer tokens are refused unread; they would fill half a request's head */
-#define JWT_LEEWAY_S   30        /* how far two clocks may be apart */
-#define JWT_NAME_MAX   128       /* of a principal: it is part of the name of every log */
+/* longer tokens are refused unread; they would fill half a request's head */
+#define JWT_MAX      8192
+#define JWT_LEEWAY_S 30  /* how far two clocks may be apart */
+#define JWT_NAME_MAX 128 /* of a principal: it is part of the name of every log */
 
 struct jwt_key;
 struct jwt_keys {
@@ -31,35 +33,41 @@ struct jwt_keys {
     size_t          count;
 };
 
-/* Reads a PEM text (public keys, certificates), a JWK, a JWKS, or, when HS256 is among `algorithms`, the
- * secret itself. Keys of other kinds than `algorithms` are passed over; none left is an error. On an
- * error `k` is unchanged and *why is a sentence. `k` must be zeroed or done before. */
-MUST_CHECK enum err jwt_keys_read(struct jwt_keys *k, struct str text, unsigned algorithms, const char **why);
-void jwt_keys_done(struct jwt_keys *k);
+/* Reads a PEM text (public keys, certificates), a JWK, a JWKS, or, when HS256 is among
+ * `algorithms`, the secret itself. Keys of other kinds than `algorithms` are passed over; none left
+ * is an error. On an error `k` is unchanged and *why is a sentence. `k` must be zeroed or done
+ * before. */
+MUST_CHECK enum err jwt_keys_read(struct jwt_keys *k, struct str text, unsigned algorithms,
+                                  const char **why);
+void                jwt_keys_done(struct jwt_keys *k);
 
 struct jwt_rules {
-    unsigned   algorithms;       /* of enum jwt_alg */
+    unsigned   algorithms; /* of enum jwt_alg */
     struct str issuer, audience;
-    struct str roles;            /* the claim that lists roles: its name, or a JSON pointer ("/realm_access/roles") */
+    /* the claim that lists roles: its name, or a JSON pointer ("/realm_access/roles") */
+    struct str roles;
 };
 
 struct jwt_claims {
     struct str       subject;
     int64_t          expires_s;
-    const struct jv *roles;      /* a list, a text of words, or NULL */
+    const struct jv *roles; /* a list, a text of words, or NULL */
 };
 
 enum jwt_verdict {
     JWT_GOOD,
     JWT_BAD,
-    JWT_NO_KEY,                  /* nothing wrong with it so far, but no key of ours has its name: newer keys may */
+    /* nothing wrong with it so far, but no key of ours has its name: newer keys may */
+    JWT_NO_KEY,
 };
 
 /* *why is a few words for the log; it tells nothing of the token itself. */
-MUST_CHECK enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r, struct str token, int64_t now_s,
-                                      struct arena *a, struct jwt_claims *out, const char **why);
+MUST_CHECK enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r,
+                                      struct str token, int64_t now_s, struct arena *a,
+                                      struct jwt_claims *out, const char **why);
 
-/* Two dots and nothing but the alphabet in between: what a bearer token must look like to be one of these. */
+/* Two dots and nothing but the alphabet in between: what a bearer token must look like to be one of
+ * these. */
 bool jwt_looks_like(struct str token);
 
 /* Strict base64url into the arena. ERR_SYNTAX, ERR_NOMEM. */

@@ -6,14 +6,14 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
-#include "base/secret.h"
 #include "auth/jwt.h"
+#include "base/secret.h"
 
 struct jwt_key {
-    enum jwt_alg  alg;           /* the one thing this key may check */
-    struct str    kid;           /* owned; STR_NONE: it has no name */
-    EVP_PKEY     *pkey;          /* RS256, ES256 */
-    struct secret secret;        /* HS256 */
+    enum jwt_alg  alg;    /* the one thing this key may check */
+    struct str    kid;    /* owned; STR_NONE: it has no name */
+    EVP_PKEY     *pkey;   /* RS256, ES256 */
+    struct secret secret; /* HS256 */
 };
 
 #endif

@@ -8,13 +8,13 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include "base/json.h"
 #include "auth/jwt_int.h"
+#include "base/json.h"
 
-#define KEYS_MAX    100          /* more in one set is not a key set */
-#define RSA_BITS    2048
-#define RSA_BITS_MAX 8192        /* checking one more takes too long on the loop */
-#define SECRET_MIN  32
+#define KEYS_MAX     100 /* more in one set is not a key set */
+#define RSA_BITS     2048
+#define RSA_BITS_MAX 8192 /* checking one more takes too long on the loop */
+#define SECRET_MIN   32
 
 static void key_done(struct jwt_key *k)
 {
@@ -33,12 +33,14 @@ void jwt_keys_done(struct jwt_keys *k)
 /* Takes what `key` owns, also when it fails. */
 static enum err add(struct jwt_keys *k, struct jwt_key *key, struct str kid, const char **why)
 {
-    struct jwt_key *grown = k->count < KEYS_MAX ? mem_realloc(k->list, (k->count + 1) * sizeof *grown) : NULL;
-    char           *name = kid.ptr && grown ? mem_alloc(kid.len + 1) : NULL;
+    struct jwt_key *grown =
+        k->count < KEYS_MAX ? mem_realloc(k->list, (k->count + 1) * sizeof *grown) : NULL;
+    char *name = kid.ptr && grown ? mem_alloc(kid.len + 1) : NULL;
 
     if (grown) k->list = grown;
     if (!grown || (kid.ptr && !name)) {
-        *why = k->count < KEYS_MAX ? "there is no memory for the keys" : "there are more than 100 keys in it";
+        *why = k->count < KEYS_MAX ? "there is no memory for the keys"
+                                   : "there are more than 100 keys in it";
         key_done(key);
         return k->count < KEYS_MAX ? ERR_NOMEM : ERR_FULL;
     }
@@ -48,7 +50,8 @@ static enum err add(struct jwt_keys *k, struct jwt_key *key, struct str kid, con
     return OK;
 }
 
-/* What a public key can check, or 0 for a kind that is not ours; *why says what is wrong with one that should be. */
+/* What a public key can check, or 0 for a kind that is not ours; *why says what is wrong with one
+ * that should be. */
 static unsigned alg_of(EVP_PKEY *p, const char **why)
 {
     char name[40] = "";
@@ -66,12 +69,14 @@ static unsigned alg_of(EVP_PKEY *p, const char **why)
 }
 
 /* A public key of whatever source; takes it. Kinds that are not wanted are passed over. */
-static enum err add_public(struct jwt_keys *k, EVP_PKEY *p, struct str kid, unsigned algorithms, const char **why)
+static enum err add_public(struct jwt_keys *k, EVP_PKEY *p, struct str kid, unsigned algorithms,
+                           const char **why)
 {
     const char *weak = NULL;
     unsigned    alg = alg_of(p, &weak);
 
-    if (alg & algorithms) return add(k, &(struct jwt_key){ .alg = (enum jwt_alg)alg, .pkey = p }, kid, why);
+    if (alg & algorithms)
+        return add(k, &(struct jwt_key){ .alg = (enum jwt_alg)alg, .pkey = p }, kid, why);
     EVP_PKEY_free(p);
     if (weak) *why = weak;
     return OK;
@@ -100,7 +105,9 @@ static EVP_PKEY *build(const char *type, OSSL_PARAM_BLD *b)
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
     EVP_PKEY     *p = NULL;
 
-    if (!params || !ctx || EVP_PKEY_fromdata_init(ctx) != 1 || EVP_PKEY_fromdata(ctx, &p, EVP_PKEY_PUBLIC_KEY, params) != 1) p = NULL;
+    if (!params || !ctx || EVP_PKEY_fromdata_init(ctx) != 1 ||
+        EVP_PKEY_fromdata(ctx, &p, EVP_PKEY_PUBLIC_KEY, params) != 1)
+        p = NULL;
     EVP_PKEY_CTX_free(ctx);
     OSSL_PARAM_free(params);
     return p;
@@ -113,7 +120,8 @@ static EVP_PKEY *rsa_from(struct str n, struct str e)
     BIGNUM         *be = BN_bin2bn((const unsigned char *)e.ptr, (int)e.len, NULL);
     EVP_PKEY       *p = NULL;
 
-    if (b && bn && be && OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_N, bn) && OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_E, be))
+    if (b && bn && be && OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_N, bn) &&
+        OSSL_PARAM_BLD_push_BN(b, OSSL_PKEY_PARAM_RSA_E, be))
         p = build("RSA", b);
     BN_free(bn);
     BN_free(be);
@@ -123,15 +131,16 @@ static EVP_PKEY *rsa_from(struct str n, struct str e)
 
 static EVP_PKEY *p256_from(struct str x, struct str y)
 {
-    unsigned char   point[65] = { 4 };      /* uncompressed */
+    unsigned char   point[65] = { 4 }; /* uncompressed */
     OSSL_PARAM_BLD *b = x.len == 32 && y.len == 32 ? OSSL_PARAM_BLD_new() : NULL;
     EVP_PKEY       *p = NULL;
 
     if (!b) return NULL;
     memcpy(point + 1, x.ptr, 32);
     memcpy(point + 33, y.ptr, 32);
-    if (OSSL_PARAM_BLD_push_utf8_string(b, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0)
-        && OSSL_PARAM_BLD_push_octet_string(b, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point)) p = build("EC", b);
+    if (OSSL_PARAM_BLD_push_utf8_string(b, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) &&
+        OSSL_PARAM_BLD_push_octet_string(b, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point))
+        p = build("EC", b);
     OSSL_PARAM_BLD_free(b);
     return p;
 }
@@ -140,7 +149,8 @@ static struct str bytes_at(struct arena *a, const struct jv *jwk, const char *me
 {
     struct str text = jv_str_at(jwk, member), out = STR_NONE;
 
-    if (!text.len || text.len > RSA_BITS_MAX / 4 || jwt_base64url(a, text, &out) != OK) return STR_NONE;
+    if (!text.len || text.len > RSA_BITS_MAX / 4 || jwt_base64url(a, text, &out) != OK)
+        return STR_NONE;
     return out;
 }
 
@@ -163,12 +173,14 @@ static EVP_PKEY *public_from(struct arena *a, const struct jv *jwk, unsigned alg
 
     if (str_is(kty, "RSA") && (algorithms & ALG_RS256) && says(jwk, "RS256"))
         return rsa_from(bytes_at(a, jwk, "n"), bytes_at(a, jwk, "e"));
-    if (str_is(kty, "EC") && (algorithms & ALG_ES256) && says(jwk, "ES256") && str_is(jv_str_at(jwk, "crv"), "P-256"))
+    if (str_is(kty, "EC") && (algorithms & ALG_ES256) && says(jwk, "ES256") &&
+        str_is(jv_str_at(jwk, "crv"), "P-256"))
         return p256_from(bytes_at(a, jwk, "x"), bytes_at(a, jwk, "y"));
     return NULL;
 }
 
-static enum err add_jwk(struct jwt_keys *k, struct arena *a, const struct jv *jwk, unsigned algorithms, const char **why)
+static enum err add_jwk(struct jwt_keys *k, struct arena *a, const struct jv *jwk,
+                        unsigned algorithms, const char **why)
 {
     struct str kid = jv_str_at(jwk, "kid"), kty = jv_str_at(jwk, "kty");
 
@@ -189,17 +201,19 @@ static enum err add_jwk(struct jwt_keys *k, struct arena *a, const struct jv *jw
     return p ? add_public(k, p, kid, algorithms, why) : OK;
 }
 
-static enum err read_json(struct jwt_keys *k, struct str text, unsigned algorithms, const char **why)
+static enum err read_json(struct jwt_keys *k, struct str text, unsigned algorithms,
+                          const char **why)
 {
-    struct arena     a;
-    struct jv       *root;
-    enum err         e;
+    struct arena a;
+    struct jv   *root;
+    enum err     e;
 
     arena_init(&a, 0);
     if ((e = json_parse(&a, text, &root, NULL)) != OK) *why = "it is no valid JSON";
     else if (!jv_is(jv_get(root, "keys"), JSON_ARRAY)) e = add_jwk(k, &a, root, algorithms, why);
-    else JV_EACH(v, jv_get(root, "keys"))
-        if ((e = add_jwk(k, &a, v, algorithms, why)) != OK) break;
+    else
+        JV_EACH (v, jv_get(root, "keys"))
+            if ((e = add_jwk(k, &a, v, algorithms, why)) != OK) break;
     if (!e && a.failed) e = ERR_NOMEM;
     arena_done(&a);
     return e;
@@ -220,7 +234,8 @@ static EVP_PKEY *from_block(const char *name, const unsigned char *data, long le
     return key;
 }
 
-static enum err add_block(struct jwt_keys *k, const char *name, const unsigned char *data, long len, unsigned algorithms, const char **why)
+static enum err add_block(struct jwt_keys *k, const char *name, const unsigned char *data, long len,
+                          unsigned algorithms, const char **why)
 {
     if (strstr(name, "PRIVATE")) {
         *why = "it is a private key; only the public key belongs here (openssl pkey -pubout)";

@@ -9,11 +9,11 @@
 #define DIGEST_LEN 32
 
 struct session {
-    struct list      node;           /* in `used` */
+    struct list      node; /* in `used` */
     char             digest[DIGEST_LEN];
-    struct principal who;            /* the name stands behind the struct */
-    int64_t          ends_s;         /* unless it is used before */
-    int64_t          told_s;         /* what the browser was told last */
+    struct principal who;    /* the name stands behind the struct */
+    int64_t          ends_s; /* unless it is used before */
+    int64_t          told_s; /* what the browser was told last */
     char             name[];
 };
 
@@ -42,7 +42,10 @@ void sessions_done(struct sessions *s)
     map_done(&s->by_digest);
 }
 
-size_t sessions_count(const struct sessions *s) { return s->by_digest.count; }
+size_t sessions_count(const struct sessions *s)
+{
+    return s->by_digest.count;
+}
 
 /* Behind the last one: it was used just now. */
 static void touch(struct sessions *s, struct session *x, int64_t now_s)
@@ -58,9 +61,12 @@ static void make_room(struct sessions *s, struct str name, int64_t now_s)
     struct session *oldest = NULL;
     unsigned        own = 0;
 
-    LIST_EACH(n, &s->used) {
+    LIST_EACH (n, &s->used) {
         struct session *x = LIST_ITEM(n, struct session, node);
-        if (x->ends_s <= now_s) { drop(s, x); continue; }
+        if (x->ends_s <= now_s) {
+            drop(s, x);
+            continue;
+        }
         if (!str_eq(x->who.name, name)) continue;
         if (!oldest) oldest = x;
         own++;
@@ -71,11 +77,12 @@ static void make_room(struct sessions *s, struct str name, int64_t now_s)
 
 static void spell(char out[SESSION_ID_LEN + 1])
 {
-    id_letters(out, SESSION_ID_LEN);              /* six bits each: 258 of them */
+    id_letters(out, SESSION_ID_LEN); /* six bits each: 258 of them */
     out[SESSION_ID_LEN] = '\0';
 }
 
-enum err sessions_begin(struct sessions *s, const struct principal *p, int64_t now_s, char id[SESSION_ID_LEN + 1])
+enum err sessions_begin(struct sessions *s, const struct principal *p, int64_t now_s,
+                        char id[SESSION_ID_LEN + 1])
 {
     int64_t end = now_s + SESSIONS_HOURS * 3600;
 
@@ -88,7 +95,8 @@ enum err sessions_begin(struct sessions *s, const struct principal *p, int64_t n
     x->who.name = str_n(x->name, p->name.len);
     if (!p->until_s || p->until_s > end) x->who.until_s = end;
     spell(id);
-    if (!digest(str_n(id, SESSION_ID_LEN), x->digest) || map_put(&s->by_digest, str_n(x->digest, DIGEST_LEN), x) != OK) {
+    if (!digest(str_n(id, SESSION_ID_LEN), x->digest) ||
+        map_put(&s->by_digest, str_n(x->digest, DIGEST_LEN), x) != OK) {
         mem_free(x);
         return ERR_NOMEM;
     }
@@ -105,7 +113,8 @@ static struct session *find(struct sessions *s, struct str id)
     return map_get(&s->by_digest, str_n(key, DIGEST_LEN));
 }
 
-bool sessions_find(struct sessions *s, struct str id, int64_t now_s, struct principal *out, unsigned *fresh_s)
+bool sessions_find(struct sessions *s, struct str id, int64_t now_s, struct principal *out,
+                   unsigned *fresh_s)
 {
     struct session *x = find(s, id);
 

@@ -9,13 +9,14 @@
 
 #include "base/id.h"
 
-#define NAME        "PARLEY_TOKEN="
-#define RANDOM_LEN  32               /* six bits each: 192 */
+#define NAME       "PARLEY_TOKEN="
+#define RANDOM_LEN 32 /* six bits each: 192 */
 
 extern char **environ;
 
-static char   kept[START_TOKEN_MAX + 2];      /* one more than fits: too long is told from long enough */
-static bool   found;
+/* one more than fits: too long is told from long enough */
+static char kept[START_TOKEN_MAX + 2];
+static bool found;
 
 void start_token_hide(void)
 {
@@ -35,7 +36,9 @@ static bool is_token(struct str s)
     if (s.len < START_TOKEN_MIN || s.len > START_TOKEN_MAX) return false;
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("-._~", c))) return false;
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              strchr("-._~", c)))
+            return false;
     }
     return true;
 }
@@ -45,7 +48,10 @@ static bool digest(struct str s, uint8_t out[32])
     return EVP_Digest(s.ptr, s.len, out, NULL, EVP_sha256(), NULL) == 1;
 }
 
-bool start_token_good(void) { return !found || is_token(str_c(kept)); }
+bool start_token_good(void)
+{
+    return !found || is_token(str_c(kept));
+}
 
 enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
 {
@@ -61,7 +67,7 @@ enum err start_token_make(struct start_token *t, char text[START_TOKEN_MAX + 1])
     if (!digest(token, t->sha256)) return ERR_NOMEM;
     t->needed = true;
     OPENSSL_cleanse(kept, sizeof kept);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);          /* whoever may trace us may read our memory */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* whoever may trace us may read our memory */
     return OK;
 }
 

@@ -26,16 +26,17 @@
 #include <sanitizer/asan_interface.h>
 #define poison(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
 #define unpoison(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
-#define GAP 16
+#define GAP            16
 #else
 #define poison(p, n)   ((void)(p), (void)(n))
 #define unpoison(p, n) ((void)(p), (void)(n))
-#define GAP 0
+#define GAP            0
 #endif
 
-#define ALIGN     16
-#define CHUNK_MIN 480               /* with its header half a KiB: most arenas are those of idle conversations and sockets */
-#define CHUNK_MAX (256 * 1024)      /* larger ones waste more than they save */
+#define ALIGN 16
+/* with its header half a KiB: most arenas are those of idle conversations and sockets */
+#define CHUNK_MIN 480
+#define CHUNK_MAX (256 * 1024) /* larger ones waste more than they save */
 
 struct arena_chunk {
     struct arena_chunk *older;
@@ -46,7 +47,7 @@ struct arena_chunk {
 /* --- the heap ------------------------------------------------------------ */
 
 static atomic_long allocations;
-static atomic_long fail_after = -1;     /* allocations that may still pass; -1: all */
+static atomic_long fail_after = -1; /* allocations that may still pass; -1: all */
 
 static bool may_pass(void)
 {
@@ -126,7 +127,9 @@ void arena_done(struct arena *a)
 /* As much again as is in use: the number of chunks grows with the logarithm. */
 static size_t chunk_size(const struct arena *a, size_t need)
 {
-    size_t n = a->used < CHUNK_MIN ? CHUNK_MIN : a->used > CHUNK_MAX ? CHUNK_MAX : a->used / ALIGN * ALIGN;
+    size_t n = a->used < CHUNK_MIN   ? CHUNK_MIN
+               : a->used > CHUNK_MAX ? CHUNK_MAX
+                                     : a->used / ALIGN * ALIGN;
     return n < need ? need : n;
 }
 
@@ -180,7 +183,7 @@ struct str arena_dup(struct arena *a, struct str s)
     if (!s.ptr) return STR_NONE;
     char *p = s.len < SIZE_MAX ? arena_alloc(a, s.len + 1) : NULL;
     if (!p) return STR_NONE;
-    memcpy(p, s.ptr, s.len);      /* the NUL is there: arena memory is zero */
+    memcpy(p, s.ptr, s.len); /* the NUL is there: arena memory is zero */
     return str_n(p, s.len);
 }
 

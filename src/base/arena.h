@@ -14,17 +14,18 @@
 struct arena_chunk;
 struct arena {
     struct arena_chunk *head;
-    size_t              used;     /* bytes handed out since the last reset */
-    size_t              max;      /* 0: no limit */
+    size_t              used; /* bytes handed out since the last reset */
+    size_t              max;  /* 0: no limit */
     bool                failed;
 };
 
-void  arena_init(struct arena *a, size_t max);
-void  arena_reset(struct arena *a);    /* keeps the first chunk for reuse */
-void  arena_done(struct arena *a);     /* gives everything back */
-void *arena_alloc(struct arena *a, size_t size);                    /* 16-byte aligned */
-void *arena_array(struct arena *a, size_t count, size_t size);      /* overflow-checked */
-/* Copies; the copy has a NUL after it for C interfaces. ptr NULL on failure, STR_NONE stays STR_NONE. */
+void       arena_init(struct arena *a, size_t max);
+void       arena_reset(struct arena *a);              /* keeps the first chunk for reuse */
+void       arena_done(struct arena *a);               /* gives everything back */
+void      *arena_alloc(struct arena *a, size_t size); /* 16-byte aligned */
+void      *arena_array(struct arena *a, size_t count, size_t size); /* overflow-checked */
+/* Copies; the copy has a NUL after it for C interfaces. ptr NULL on failure, STR_NONE stays
+ * STR_NONE. */
 struct str arena_dup(struct arena *a, struct str s);
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -33,10 +34,10 @@ struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3)
 /* All heap memory of the program goes through these, so that tests can make the
  * Nth allocation fail: mem_fail_at(n) lets n allocations pass and fails all
  * later ones until mem_fail_at(-1). */
-void *mem_alloc(size_t size);                  /* zeroed */
+void *mem_alloc(size_t size); /* zeroed */
 void *mem_realloc(void *p, size_t size);
 void  mem_free(void *p);
 void  mem_fail_at(long n);
-long  mem_count(void);                         /* allocations so far, for picking n */
+long  mem_count(void); /* allocations so far, for picking n */
 
 #endif

@@ -10,8 +10,8 @@
 
 #include "base/arena.h"
 
-#define CAP_MIN 256      /* most messages fit; the next step is 512 */
-#define U64_LEN 20       /* 18446744073709551615 */
+#define CAP_MIN 256 /* most messages fit; the next step is 512 */
+#define U64_LEN 20  /* 18446744073709551615 */
 
 void buf_init(struct buf *b, size_t max)
 {
@@ -35,7 +35,7 @@ void buf_shrink(struct buf *b, size_t keep)
     if (b->len || b->cap <= keep) return;
     if (keep) {
         char *p = mem_realloc(b->ptr, keep);
-        if (!p) return;               /* then it stays large */
+        if (!p) return; /* then it stays large */
         b->ptr = p;
     } else {
         mem_free(b->ptr);
@@ -47,7 +47,7 @@ void buf_shrink(struct buf *b, size_t keep)
 void buf_fit(struct buf *b)
 {
     char *p = b->len && b->len < b->cap ? mem_realloc(b->ptr, b->len) : NULL;
-    if (!p) return;                   /* then it stays large */
+    if (!p) return; /* then it stays large */
     b->ptr = p;
     b->cap = b->len;
 }
@@ -109,22 +109,24 @@ void buf_chr(struct buf *b, char c)
 /* Writes the digits so that they end before `end`; returns where they begin. */
 static char *digits(char *end, uint64_t v)
 {
-    do *--end = (char)('0' + v % 10); while (v /= 10);
+    do *--end = (char)('0' + v % 10);
+    while (v /= 10);
     return end;
 }
 
 void buf_u64(struct buf *b, uint64_t v)
 {
-    char  text[U64_LEN], *end = text + sizeof text, *p = digits(end, v);
+    char text[U64_LEN], *end = text + sizeof text, *p = digits(end, v);
     buf_add(b, p, (size_t)(end - p));
 }
 
 void buf_i64(struct buf *b, int64_t v)
 {
-    uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;     /* -INT64_MIN would overflow */
+    /* -INT64_MIN would overflow */
+    uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     char     text[U64_LEN + 1], *end = text + sizeof text, *p = digits(end, size);
     if (v < 0) *--p = '-';
-    buf_add(b, p, (size_t)(end - p));      /* in one piece: a full buf never ends in a lone sign */
+    buf_add(b, p, (size_t)(end - p)); /* in one piece: a full buf never ends in a lone sign */
 }
 
 void buf_printf(struct buf *b, const char *fmt, ...)
@@ -133,7 +135,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_start(args, fmt);
     int n = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
-    must(n >= 0);                                     /* only a broken format string does that */
+    must(n >= 0); /* only a broken format string does that */
     /* vsnprintf wants a byte for its NUL that the cap knows nothing of. */
     if (n == 0 || !buf_room(b, (size_t)n)) return;
     if (b->cap - b->len == (size_t)n && (b->err = grow(b, b->len + (size_t)n + 1)) != OK) return;

@@ -46,15 +46,19 @@ static int64_t number_in(const char *path)
 
 static int64_t shift_ms(void)
 {
-    static _Atomic int64_t fixed = INT64_MIN;              /* INT64_MIN: not read yet */
+    static _Atomic int64_t fixed = INT64_MIN; /* INT64_MIN: not read yet */
     if (fixed == INT64_MIN) {
         const char *env = getenv("PARLEY_CLOCK_SHIFT_MS");
         fixed = env ? strtoll(env, NULL, 10) : 0;
     }
-    return fixed + number_in(getenv("PARLEY_CLOCK_FILE"));     /* at once, so that a test need not wait */
+    /* at once, so that a test need not wait */
+    return fixed + number_in(getenv("PARLEY_CLOCK_FILE"));
 }
 #else
-static int64_t shift_ms(void) { return 0; }
+static int64_t shift_ms(void)
+{
+    return 0;
+}
 #endif
 
 int64_t clock_wall_ms(void)
@@ -72,7 +76,7 @@ void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1])
 {
     if (wall_ms < WALL_MIN_MS) wall_ms = WALL_MIN_MS;
     if (wall_ms > WALL_MAX_MS) wall_ms = WALL_MAX_MS;
-    int       ms = (int)((wall_ms % 1000 + 1000) % 1000);     /* before 1970 too */
+    int       ms = (int)((wall_ms % 1000 + 1000) % 1000); /* before 1970 too */
     time_t    seconds = (time_t)((wall_ms - ms) / 1000);
     struct tm t;
     must(gmtime_r(&seconds, &t));

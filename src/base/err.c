@@ -9,34 +9,35 @@
 const char *err_name(enum err e)
 {
     switch (e) {
-    case OK:              return "ok";
-    case ERR_NOMEM:       return "nomem";
-    case ERR_FULL:        return "full";
-    case ERR_SYNTAX:      return "syntax";
-    case ERR_TYPE:        return "type";
-    case ERR_RANGE:       return "range";
-    case ERR_NOT_FOUND:   return "not_found";
-    case ERR_CONFLICT:    return "conflict";
-    case ERR_EXISTS:      return "exists";
-    case ERR_DENIED:      return "denied";
-    case ERR_GONE:        return "gone";
-    case ERR_BUSY:        return "busy";
-    case ERR_IO:          return "io";
-    case ERR_TIMEOUT:     return "timeout";
-    case ERR_CLOSED:      return "closed";
+    case OK: return "ok";
+    case ERR_NOMEM: return "nomem";
+    case ERR_FULL: return "full";
+    case ERR_SYNTAX: return "syntax";
+    case ERR_TYPE: return "type";
+    case ERR_RANGE: return "range";
+    case ERR_NOT_FOUND: return "not_found";
+    case ERR_CONFLICT: return "conflict";
+    case ERR_EXISTS: return "exists";
+    case ERR_DENIED: return "denied";
+    case ERR_GONE: return "gone";
+    case ERR_BUSY: return "busy";
+    case ERR_IO: return "io";
+    case ERR_TIMEOUT: return "timeout";
+    case ERR_CLOSED: return "closed";
     case ERR_UNSUPPORTED: return "unsupported";
-    case ERR_UNSURE:      return "unsure";
-    case ERR_DAMAGED:     return "damaged";
+    case ERR_UNSURE: return "unsure";
+    case ERR_DAMAGED: return "damaged";
     }
-    return "unknown";    /* no default above: a new code must be named there */
+    return "unknown"; /* no default above: a new code must be named there */
 }
 
 const char *os_words(int error)
 {
     switch (error) {
-    case EMFILE: return "too many open files: raise the limit of this process (ulimit -n, LimitNOFILE)";
+    case EMFILE:
+        return "too many open files: raise the limit of this process (ulimit -n, LimitNOFILE)";
     case ENFILE: return "too many open files on this machine: raise fs.file-max";
-    default:     return strerror(error);
+    default: return strerror(error);
     }
 }
 

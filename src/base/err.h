@@ -11,32 +11,33 @@
 
 enum err {
     OK = 0,
-    ERR_NOMEM,       /* an allocation failed */
-    ERR_FULL,        /* a cap was reached: buffer, queue, disk */
-    ERR_SYNTAX,      /* the bytes are not what the format allows */
-    ERR_TYPE,        /* well formed, but of another type than asked for */
-    ERR_RANGE,       /* a number or a length outside its limits */
+    ERR_NOMEM,  /* an allocation failed */
+    ERR_FULL,   /* a cap was reached: buffer, queue, disk */
+    ERR_SYNTAX, /* the bytes are not what the format allows */
+    ERR_TYPE,   /* well formed, but of another type than asked for */
+    ERR_RANGE,  /* a number or a length outside its limits */
     ERR_NOT_FOUND,
-    ERR_CONFLICT,    /* compare-and-append lost: the log moved on */
-    ERR_EXISTS,      /* the unique key is taken */
-    ERR_DENIED,      /* not allowed for this principal */
-    ERR_GONE,        /* was there once: answered, expired, superseded */
-    ERR_BUSY,        /* somebody else holds it now; trying again may help */
-    ERR_IO,          /* the system said no: disk, socket, process */
+    ERR_CONFLICT, /* compare-and-append lost: the log moved on */
+    ERR_EXISTS,   /* the unique key is taken */
+    ERR_DENIED,   /* not allowed for this principal */
+    ERR_GONE,     /* was there once: answered, expired, superseded */
+    ERR_BUSY,     /* somebody else holds it now; trying again may help */
+    ERR_IO,       /* the system said no: disk, socket, process */
     ERR_TIMEOUT,
-    ERR_CLOSED,      /* shutting down, or the peer left */
+    ERR_CLOSED, /* shutting down, or the peer left */
     ERR_UNSUPPORTED,
-    ERR_UNSURE,      /* it failed, and yet it may turn out to have happened */
-    ERR_DAMAGED,     /* what was stored is not what is read: a flipped bit, a hole */
+    ERR_UNSURE,  /* it failed, and yet it may turn out to have happened */
+    ERR_DAMAGED, /* what was stored is not what is read: a flipped bit, a hole */
 };
 
-#define MUST_CHECK __attribute__((warn_unused_result))
+#define MUST_CHECK             __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* The code's name in lower case ("not_found"), for logs. Never NULL. */
 const char *err_name(enum err e);
 
-/* What errno says, in words that say what to do where something can be done: "too many open files: raise `ulimit -n`". */
+/* What errno says, in words that say what to do where something can be done: "too many open files:
+ * raise `ulimit -n`". */
 const char *os_words(int error);
 
 /* Ends the process with one line on stderr when `cond` does not hold. */

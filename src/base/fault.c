@@ -27,7 +27,8 @@ static struct {
 /* Is this the passage that was ordered? */
 static bool is_due(const char *what)
 {
-    if (!atomic_load_explicit(&order.active, memory_order_acquire) || strcmp(order.what, what) != 0) return false;
+    if (!atomic_load_explicit(&order.active, memory_order_acquire) || strcmp(order.what, what) != 0)
+        return false;
     long n = atomic_fetch_add(&order.passed, 1) + 1;
     if (n < order.nth || (n > order.nth && !order.onwards)) return false;
     order.hit = true;
@@ -75,8 +76,9 @@ static const char *order_file;
 static void say_how_it_went(void)
 {
     char line[128];
-    int  n = snprintf(line, sizeof line, "{\"level\":\"info\",\"event\":\"fault.order\",\"passed\":%ld,\"hit\":%s}\n", (long)order.passed,
-                      order.hit ? "true" : "false");
+    int  n = snprintf(line, sizeof line,
+                      "{\"level\":\"info\",\"event\":\"fault.order\",\"passed\":%ld,\"hit\":%s}\n",
+                      (long)order.passed, order.hit ? "true" : "false");
     (void)!write(STDERR_FILENO, line, (size_t)n);
 }
 
@@ -105,5 +107,5 @@ __attribute__((constructor)) static void begin(void)
     if (order_file) sigaction(SIGUSR2, &act, NULL);
 }
 #else
-typedef int fault_is_empty;            /* ISO C wants something in every file */
+typedef int fault_is_empty; /* ISO C wants something in every file */
 #endif

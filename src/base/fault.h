@@ -1,11 +1,14 @@
 /* fault.h -- faults that a test orders: an end at a named point, memory that is
  * refused, a disk that says no.
  *
- *     PARLEY_FAULT="store.before_commit:3"   ends the process at the third passage of that point, as kill -9 would
+ *     PARLEY_FAULT="store.before_commit:3"   ends the process at the third passage of that point,
+ *     as kill -9 would
  *     PARLEY_FAULT="mem:100"                 the 100th allocation fails
  *     PARLEY_FAULT="mem:100+"                that one and all after it
- *     PARLEY_FAULT="write:2=ENOSPC"          the second write to the store's files fails with this (EIO without a word)
- *     PARLEY_FAULT="fsync:1+=EIO"            syncs fail from the first on, those of the payment ledger too
+ *     PARLEY_FAULT="write:2=ENOSPC"          the second write to the store's files fails with this
+ *     (EIO without a word)
+ *     PARLEY_FAULT="fsync:1+=EIO"            syncs fail from the first on, those of the payment
+ *     ledger too
  *     PARLEY_FAULT="fsync:1+=SLOW"           each takes two seconds and then goes well
  *
  * Passages count from the order on. A process takes its first order from its
@@ -26,12 +29,13 @@
 #ifdef PARLEY_TEST
 #include <stdbool.h>
 
-void fault_hit(const char *point);     /* from any thread */
-bool fault_fails(const char *what);    /* the same for things that can fail: true, and errno is set */
-void fault_order(const char *order);   /* as in the environment; "" for none */
+void fault_hit(const char *point); /* from any thread */
+/* the same for things that can fail: true, and errno is set */
+bool fault_fails(const char *what);
+void fault_order(const char *order); /* as in the environment; "" for none */
 #else
-#define fault_hit(point)   ((void)0)
-#define fault_fails(what)  false
+#define fault_hit(point)  ((void)0)
+#define fault_fails(what) false
 #endif
 
 #endif

@@ -16,16 +16,20 @@
 #include "base/utf8.h"
 
 #define INLINE_MAX (sizeof((struct json *)0)->key_hash / sizeof(uint32_t))
-#define STACK_MIN  64          /* entries; the index has twice as many places */
+#define STACK_MIN  64 /* entries; the index has twice as many places */
 #define STACK_MAX  (1u << 30)
-#define SHORT_MAX  256         /* keys with escapes up to here are decoded on the C stack */
+#define SHORT_MAX  256 /* keys with escapes up to here are decoded on the C stack */
 
-struct entry { uint64_t hash; const char *at; int depth; };
+struct entry {
+    uint64_t    hash;
+    const char *at;
+    int         depth;
+};
 
 struct json_keys {
     struct entry *stack;
-    uint32_t     *index;       /* place in the stack, from 1; 0 is empty */
-    uint32_t      count, cap;  /* cap is a power of two */
+    uint32_t     *index;      /* place in the stack, from 1; 0 is empty */
+    uint32_t      count, cap; /* cap is a power of two */
 };
 
 /* --- what a spelling means ------------------------------------------------ */
@@ -67,7 +71,7 @@ static unsigned unescape_one(const char **p, char out[4])
     case 'n': out[0] = '\n'; break;
     case 'r': out[0] = '\r'; break;
     case 't': out[0] = '\t'; break;
-    default:  out[0] = c;            /* quote, slash, backslash */
+    default: out[0] = c; /* quote, slash, backslash */
     }
     return 1;
 }
@@ -90,7 +94,11 @@ size_t jkeys_unescape(struct str raw, char *out)
     return (size_t)(to - out);
 }
 
-struct walk { const char *at; char piece[4]; unsigned have, given; };
+struct walk {
+    const char *at;
+    char        piece[4];
+    unsigned    have, given;
+};
 
 /* The next byte of what is meant, -1 at the closing quote. */
 static int step(struct walk *w)
@@ -115,7 +123,8 @@ static bool same(const char *a, const char *b)
     }
 }
 
-/* For the keys in the reader: quick, and no matter when somebody makes many alike, for they are few. */
+/* For the keys in the reader: quick, and no matter when somebody makes many alike, for they are
+ * few. */
 static uint64_t quick_hash(struct str s)
 {
     uint64_t head = 0, tail = 0;
@@ -180,7 +189,7 @@ static enum err grow(struct json_keys *k)
     mem_free(k->index);
     k->index = index;
     k->cap = cap;
-    for (k->count = 0; k->count < count; ) {      /* in their order: see the top of the file */
+    for (k->count = 0; k->count < count;) { /* in their order: see the top of the file */
         k->count++;
         index_top(k);
     }

@@ -10,7 +10,7 @@ size_t jkeys_unescape(struct str raw, char *out);
 
 /* Notes a key of the innermost open object. ERR_EXISTS when it has it already. */
 MUST_CHECK enum err jkeys_add(struct json *r, struct str raw, bool escaped);
-void jkeys_leave(struct json *r);      /* the innermost object ends: forgets its keys */
-void jkeys_done(struct json *r);
+void                jkeys_leave(struct json *r); /* the innermost object ends: forgets its keys */
+void                jkeys_done(struct json *r);
 
 #endif

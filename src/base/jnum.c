@@ -14,7 +14,7 @@
 /* An exponent beyond this is not added up any more: only its spelling can be compared. */
 #define EXPONENT_MAX INT64_C(1000000000000000)
 /* Most numbers fit; longer ones go through the heap. */
-#define SHORT_MAX    128
+#define SHORT_MAX 128
 
 enum err jnum_int(struct str raw, int64_t *out)
 {
@@ -33,7 +33,7 @@ enum err jnum_int(struct str raw, int64_t *out)
 
 enum err jnum_f64(struct str raw, double *out)
 {
-    char  small[SHORT_MAX];      /* strtod wants a NUL, which the text does not have */
+    char  small[SHORT_MAX]; /* strtod wants a NUL, which the text does not have */
     char *z = raw.len < sizeof small ? small : mem_alloc(raw.len + 1);
     if (!z) return ERR_NOMEM;
     memcpy(z, raw.ptr, raw.len);
@@ -46,9 +46,10 @@ enum err jnum_f64(struct str raw, double *out)
 }
 
 struct decimal {
-    const char *at, *end;      /* from the first to the last digit that is not 0; a point may stand between */
-    int64_t     exp;           /* of 0.DIGITS */
-    bool        minus, huge;   /* huge: exp is not exact */
+    /* from the first to the last digit that is not 0; a point may stand between */
+    const char *at, *end;
+    int64_t     exp;         /* of 0.DIGITS */
+    bool        minus, huge; /* huge: exp is not exact */
 };
 
 static int64_t exponent(const char *p, const char *end, bool *huge)
@@ -72,8 +73,8 @@ static struct decimal normal(struct str raw)
 
     const char *point = memchr(p, '.', (size_t)(e - p));
     if (!point) point = e;
-    for (p += d.minus; p < e && (*p == '0' || *p == '.'); ) p++;
-    for (; e > p && (e[-1] == '0' || e[-1] == '.'); ) e--;
+    for (p += d.minus; p < e && (*p == '0' || *p == '.');) p++;
+    for (; e > p && (e[-1] == '0' || e[-1] == '.');) e--;
     if (p == e) return (struct decimal){ 0 };
     d.exp += p < point ? point - p : point + 1 - p;
     d.at = p;
@@ -93,7 +94,8 @@ static int compare_sizes(struct decimal x, struct decimal y)
     if (!x.at || !y.at) return (x.at != NULL) - (y.at != NULL);
     if (x.exp != y.exp) return x.exp < y.exp ? -1 : 1;
     for (;;) {
-        int c = next_digit(&x), d = next_digit(&y);      /* -1 behind the last: less than any digit */
+        /* -1 behind the last: less than any digit */
+        int c = next_digit(&x), d = next_digit(&y);
         if (c != d) return c < d ? -1 : 1;
         if (c < 0) return 0;
     }

@@ -14,7 +14,10 @@
 #include "base/scan.h"
 #include "base/utf8.h"
 
-struct token { struct str raw; bool escaped; };      /* what stands between the quotes */
+struct token {
+    struct str raw;
+    bool       escaped;
+}; /* what stands between the quotes */
 
 static bool fail(struct json *r, enum err e, const char *why)
 {
@@ -149,7 +152,8 @@ static bool take_number(struct json *r, struct str *raw)
 static bool take_word(struct json *r, const char *word)
 {
     size_t n = strlen(word);
-    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n) != 0) return fail(r, ERR_SYNTAX, "expected a value");
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n) != 0)
+        return fail(r, ERR_SYNTAX, "expected a value");
     r->at += n;
     return true;
 }
@@ -256,12 +260,13 @@ enum json_type json_peek(struct json *r)
 {
     int c = value_ahead(r);
     switch (c) {
-    case -1:            return JSON_NULL;
-    case 'n':           return JSON_NULL;
-    case 't': case 'f': return JSON_BOOL;
-    case '"':           return JSON_STRING;
-    case '[':           return JSON_ARRAY;
-    case '{':           return JSON_OBJECT;
+    case -1: return JSON_NULL;
+    case 'n': return JSON_NULL;
+    case 't':
+    case 'f': return JSON_BOOL;
+    case '"': return JSON_STRING;
+    case '[': return JSON_ARRAY;
+    case '{': return JSON_OBJECT;
     }
     if (c == '-' || (c >= '0' && c <= '9')) return JSON_NUMBER;
     fail(r, ERR_SYNTAX, "expected a value");

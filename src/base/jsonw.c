@@ -38,10 +38,22 @@ static void close(struct jsonw *w, char bracket)
     w->need_comma = true;
 }
 
-void jw_obj(struct jsonw *w)     { open(w, '{'); }
-void jw_end_obj(struct jsonw *w) { close(w, '}'); }
-void jw_arr(struct jsonw *w)     { open(w, '['); }
-void jw_end_arr(struct jsonw *w) { close(w, ']'); }
+void jw_obj(struct jsonw *w)
+{
+    open(w, '{');
+}
+void jw_end_obj(struct jsonw *w)
+{
+    close(w, '}');
+}
+void jw_arr(struct jsonw *w)
+{
+    open(w, '[');
+}
+void jw_end_arr(struct jsonw *w)
+{
+    close(w, ']');
+}
 
 /* --- strings ----------------------------------------------------------------- */
 
@@ -69,14 +81,16 @@ static const char *clean_run(const char *p, const char *end)
 static void escape_hex(struct buf *out, uint32_t cp)
 {
     static const char hex[] = "0123456789abcdef";
-    char e[6] = { '\\', 'u', hex[cp >> 12 & 15], hex[cp >> 8 & 15], hex[cp >> 4 & 15], hex[cp & 15] };
+    char              e[6] = {
+                     '\\', 'u', hex[cp >> 12 & 15], hex[cp >> 8 & 15], hex[cp >> 4 & 15], hex[cp & 15]
+    };
     buf_add(out, e, sizeof e);
 }
 
 static void escape_ascii(struct buf *out, char c)
 {
     switch (c) {
-    case '"':  buf_lit(out, "\\\""); return;
+    case '"': buf_lit(out, "\\\""); return;
     case '\\': buf_lit(out, "\\\\"); return;
     case '\n': buf_lit(out, "\\n"); return;
     case '\r': buf_lit(out, "\\r"); return;
@@ -184,13 +198,15 @@ void jw_null(struct jsonw *w)
     buf_lit(w->out, "null");
 }
 
-/* Between the tokens of a value there may be line ends; inside them there are none, they are escaped. */
+/* Between the tokens of a value there may be line ends; inside them there are none, they are
+ * escaped. */
 static void add_on_one_line(struct buf *out, struct str json)
 {
     size_t from = out->len;
 
     buf_str(out, json);
-    if (out->err || (!memchr(json.ptr, '\n', json.len) && !memchr(json.ptr, '\r', json.len))) return;
+    if (out->err || (!memchr(json.ptr, '\n', json.len) && !memchr(json.ptr, '\r', json.len)))
+        return;
     for (size_t i = from; i < out->len; i++)
         if (out->ptr[i] == '\n' || out->ptr[i] == '\r') out->ptr[i] = ' ';
 }
@@ -205,18 +221,19 @@ void jw_raw(struct jsonw *w, struct str json)
 /* --- trees ---------------------------------------------------------------------- */
 
 /* Everything but objects, which differ; `inner` writes the children. */
-static void write_plain(struct jsonw *w, const struct jv *v, void (*inner)(struct jsonw *, const struct jv *))
+static void write_plain(struct jsonw *w, const struct jv *v,
+                        void (*inner)(struct jsonw *, const struct jv *))
 {
     switch (v->type) {
-    case JSON_NULL:   jw_null(w); return;
-    case JSON_BOOL:   jw_bool(w, v->boolean); return;
+    case JSON_NULL: jw_null(w); return;
+    case JSON_BOOL: jw_bool(w, v->boolean); return;
     case JSON_NUMBER: jw_raw(w, v->raw); return;
     case JSON_STRING: jw_str(w, v->str); return;
     case JSON_ARRAY:
     case JSON_OBJECT: break;
     }
     jw_arr(w);
-    JV_EACH(item, v) inner(w, item);
+    JV_EACH (item, v) inner(w, item);
     jw_end_arr(w);
 }
 
@@ -231,7 +248,7 @@ void jw_jv(struct jsonw *w, const struct jv *v)
         return;
     }
     jw_obj(w);
-    JV_EACH(m, v) {
+    JV_EACH (m, v) {
         jw_key_str(w, m->key);
         jw_jv(w, m);
     }
@@ -263,13 +280,33 @@ void jw_canonical(struct jsonw *w, const struct jv *v)
 
 /* --- key and value ---------------------------------------------------------------- */
 
-void jw_kstr(struct jsonw *w, const char *key, struct str s)     { jw_key(w, key); jw_str(w, s); }
+void jw_kstr(struct jsonw *w, const char *key, struct str s)
+{
+    jw_key(w, key);
+    jw_str(w, s);
+}
 void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b)
 {
     jw_kstr(w, key, buf_view(b));
     if (b->err) w->out->err = b->err;
 }
-void jw_kstrz(struct jsonw *w, const char *key, const char *z)   { jw_key(w, key); jw_strz(w, z); }
-void jw_kint(struct jsonw *w, const char *key, int64_t v)        { jw_key(w, key); jw_int(w, v); }
-void jw_kbool(struct jsonw *w, const char *key, bool v)          { jw_key(w, key); jw_bool(w, v); }
-void jw_kraw(struct jsonw *w, const char *key, struct str json)  { jw_key(w, key); jw_raw(w, json); }
+void jw_kstrz(struct jsonw *w, const char *key, const char *z)
+{
+    jw_key(w, key);
+    jw_strz(w, z);
+}
+void jw_kint(struct jsonw *w, const char *key, int64_t v)
+{
+    jw_key(w, key);
+    jw_int(w, v);
+}
+void jw_kbool(struct jsonw *w, const char *key, bool v)
+{
+    jw_key(w, key);
+    jw_bool(w, v);
+}
+void jw_kraw(struct jsonw *w, const char *key, struct str json)
+{
+    jw_key(w, key);
+    jw_raw(w, json);
+}

@@ -13,7 +13,7 @@
 
 struct jsonw {
     struct buf *out;
-    bool        need_comma;   /* private */
+    bool        need_comma; /* private */
 };
 
 void jsonw_init(struct jsonw *w, struct buf *out);
@@ -21,23 +21,27 @@ void jw_obj(struct jsonw *w);
 void jw_end_obj(struct jsonw *w);
 void jw_arr(struct jsonw *w);
 void jw_end_arr(struct jsonw *w);
-void jw_key(struct jsonw *w, const char *key);            /* a plain literal: not escaped */
+void jw_key(struct jsonw *w, const char *key); /* a plain literal: not escaped */
 void jw_key_str(struct jsonw *w, struct str key);
 void jw_str(struct jsonw *w, struct str s);
-void jw_strz(struct jsonw *w, const char *z);             /* NULL writes null */
-void jw_str_or_null(struct jsonw *w, struct str s);       /* STR_NONE writes null */
+void jw_strz(struct jsonw *w, const char *z);       /* NULL writes null */
+void jw_str_or_null(struct jsonw *w, struct str s); /* STR_NONE writes null */
 void jw_int(struct jsonw *w, int64_t v);
-void jw_f64(struct jsonw *w, double v);                   /* shortest form that reads back; null for NaN/inf */
+/* shortest form that reads back; null for NaN/inf */
+void jw_f64(struct jsonw *w, double v);
 void jw_bool(struct jsonw *w, bool v);
 void jw_null(struct jsonw *w);
-void jw_raw(struct jsonw *w, struct str json);            /* a complete value, taken as it is but for line ends, which become blanks; empty writes null */
-void jw_jv(struct jsonw *w, const struct jv *v);          /* a tree, members in their order, numbers as written */
+/* a complete value, taken as it is but for line ends, which become blanks; empty writes null */
+void jw_raw(struct jsonw *w, struct str json);
+/* a tree, members in their order, numbers as written */
+void jw_jv(struct jsonw *w, const struct jv *v);
 /* Canonical: members sorted bytewise by key, no blanks, strings in one spelling. For digests. */
 void jw_canonical(struct jsonw *w, const struct jv *v);
 
 /* Shorthands: key and value. */
 void jw_kstr(struct jsonw *w, const char *key, struct str s);
-void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b);   /* its text; an error in it is one here too */
+/* its text; an error in it is one here too */
+void jw_kbuf(struct jsonw *w, const char *key, const struct buf *b);
 void jw_kstrz(struct jsonw *w, const char *key, const char *z);
 void jw_kint(struct jsonw *w, const char *key, int64_t v);
 void jw_kbool(struct jsonw *w, const char *key, bool v);

@@ -13,8 +13,9 @@
 struct builder {
     struct json   r;
     struct arena *arena;
-    struct jv    *open[JSON_DEPTH_OWN + 1];      /* the containers around the reader; [0] is not used */
-    struct jv    *last[JSON_DEPTH_OWN + 1];      /* their newest child */
+    /* the containers around the reader; [0] is not used */
+    struct jv    *open[JSON_DEPTH_OWN + 1];
+    struct jv    *last[JSON_DEPTH_OWN + 1]; /* their newest child */
 };
 
 /* --- building ---------------------------------------------------------------- */
@@ -22,8 +23,8 @@ struct builder {
 static void fill_scalar(struct json *r, struct jv *v)
 {
     switch (v->type) {
-    case JSON_NULL:   json_null(r); return;
-    case JSON_BOOL:   v->boolean = json_bool(r); return;
+    case JSON_NULL: json_null(r); return;
+    case JSON_BOOL: v->boolean = json_bool(r); return;
     case JSON_STRING: v->str = json_string(r); return;
     case JSON_NUMBER:
     case JSON_ARRAY:
@@ -46,7 +47,7 @@ static struct jv *read_value(struct builder *b)
     if (type == JSON_ARRAY) json_array(r);
     else if (type == JSON_OBJECT) json_object(r);
     else fill_scalar(r, v);
-    v->raw = str_n(from, (size_t)(r->at - from));      /* of a container: so far only the bracket */
+    v->raw = str_n(from, (size_t)(r->at - from)); /* of a container: so far only the bracket */
     if (!r->err && type >= JSON_ARRAY) {
         b->open[r->depth] = v;
         b->last[r->depth] = NULL;
@@ -96,7 +97,8 @@ static void explain(const struct json *r, struct json_error *error)
     error->why = r->why;
 }
 
-static enum err parse(struct arena *a, struct str text, int depth_max, struct jv **out, struct json_error *error)
+static enum err parse(struct arena *a, struct str text, int depth_max, struct jv **out,
+                      struct json_error *error)
 {
     struct builder b;
     b.arena = a;
@@ -155,7 +157,7 @@ bool jv_is(const struct jv *v, enum json_type t)
 const struct jv *jv_get_str(const struct jv *obj, struct str key)
 {
     if (!jv_is(obj, JSON_OBJECT)) return NULL;
-    JV_EACH(m, obj)
+    JV_EACH (m, obj)
         if (str_eq(m->key, key)) return m;
     return NULL;
 }
@@ -194,7 +196,7 @@ static const struct jv *resolve(const struct jv *v, struct str token)
     uint64_t i;
     if (jv_is(v, JSON_ARRAY)) return str_to_u64(token, &i) ? jv_at(v, i) : NULL;
     if (!jv_is(v, JSON_OBJECT)) return NULL;
-    JV_EACH(m, v)
+    JV_EACH (m, v)
         if (token_is(token, m->key)) return m;
     return NULL;
 }
@@ -257,7 +259,7 @@ const struct jv **jv_sorted(const struct jv *obj)
     const struct jv **all = mem_alloc(obj->count * sizeof *all);
     size_t            n = 0;
     if (!all) return NULL;
-    JV_EACH(m, obj) all[n++] = m;
+    JV_EACH (m, obj) all[n++] = m;
     qsort(all, n, sizeof *all, by_key);
     return all;
 }
@@ -281,7 +283,7 @@ static bool equal_in_order(const struct jv *a, const struct jv *b)
 /* Without memory for sorting: slower, but not wrong. Keys are unique. */
 static bool equal_by_search(const struct jv *a, const struct jv *b)
 {
-    JV_EACH(m, a)
+    JV_EACH (m, a)
         if (!jv_equal(m, jv_get_str(b, m->key))) return false;
     return true;
 }
@@ -309,11 +311,11 @@ bool jv_equal(const struct jv *a, const struct jv *b)
     if (!a || !b) return a == b;
     if (a->type != b->type) return false;
     switch (a->type) {
-    case JSON_NULL:   return true;
-    case JSON_BOOL:   return a->boolean == b->boolean;
+    case JSON_NULL: return true;
+    case JSON_BOOL: return a->boolean == b->boolean;
     case JSON_NUMBER: return jnum_equal(a->raw, b->raw);
     case JSON_STRING: return str_eq(a->str, b->str);
-    case JSON_ARRAY:  return a->count == b->count && equal_in_order(a, b);
+    case JSON_ARRAY: return a->count == b->count && equal_in_order(a, b);
     case JSON_OBJECT: break;
     }
     if (a->count != b->count) return false;
@@ -325,13 +327,15 @@ uint64_t jv_hash(const struct jv *v)
 {
     uint64_t h = (uint64_t)v->type + 1;
     switch (v->type) {
-    case JSON_NULL:   return h;
-    case JSON_BOOL:   return h * 31 + v->boolean;
+    case JSON_NULL: return h;
+    case JSON_BOOL: return h * 31 + v->boolean;
     case JSON_NUMBER: return jnum_hash(v->raw);
     case JSON_STRING: return str_hash(v->str);
-    case JSON_ARRAY:  JV_EACH(item, v) h = h * 0x9E3779B97F4A7C15u + jv_hash(item); return h;
+    case JSON_ARRAY:
+        JV_EACH (item, v) h = h * 0x9E3779B97F4A7C15u + jv_hash(item);
+        return h;
     case JSON_OBJECT: break;
     }
-    JV_EACH(m, v) h += (str_hash(m->key) ^ jv_hash(m) * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
+    JV_EACH (m, v) h += (str_hash(m->key) ^ jv_hash(m) * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u;
     return h;
 }

@@ -4,10 +4,11 @@
  * A log line must come out even when memory is short: then it is written with
  * its event name only.
  *
- * Whoever reads stderr may stop reading (a stalled pipe, Ctrl-S in the terminal), and a write would then wait for
- * him. A server must not: after log_waits(false) a line that does not fit is counted and lost, and the next one
- * that fits is preceded by how many. No queue of our own: pipes and sockets are one. stderr itself is shared
- * with others (the shell), so it is not made non-blocking; the pipe or terminal behind it is opened once more.
+ * Whoever reads stderr may stop reading (a stalled pipe, Ctrl-S in the terminal), and a write would
+ * then wait for him. A server must not: after log_waits(false) a line that does not fit is counted
+ * and lost, and the next one that fits is preceded by how many. No queue of our own: pipes and
+ * sockets are one. stderr itself is shared with others (the shell), so it is not made non-blocking;
+ * the pipe or terminal behind it is opened once more.
  */
 #include "base/log.h"
 
@@ -27,7 +28,7 @@
 #include "base/jsonw.h"
 #include "base/utf8.h"
 
-#define LINE_MAX_LEN 65536     /* a longer one is a mistake of the caller */
+#define LINE_MAX_LEN 65536 /* a longer one is a mistake of the caller */
 #define SLOTS        16
 #define SLOT_MAX     512
 
@@ -41,10 +42,10 @@ void log_level(enum log_level least)
 static const char *level_name(enum log_level l)
 {
     switch (l) {
-    case LOG_DEBUG:    return "debug";
-    case LOG_INFO:     return "info";
-    case LOG_WARN:     return "warn";
-    case LOG_ERROR:    return "error";
+    case LOG_DEBUG: return "debug";
+    case LOG_INFO: return "info";
+    case LOG_WARN: return "warn";
+    case LOG_ERROR: return "error";
     case LOG_SECURITY: return "security";
     }
     return "unknown";
@@ -52,11 +53,14 @@ static const char *level_name(enum log_level l)
 
 /* --- writing ---------------------------------------------------------------------- */
 
-static enum way { WAY_PLAIN, WAY_OWN, WAY_SOCKET, WAY_LOOK } way;      /* WAY_PLAIN: waits; all others do not */
-static int             own = -1;              /* WAY_OWN: the same pipe or terminal, non-blocking, ours alone */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;               /* of all below: lines come from several threads */
-static unsigned long   lost;                  /* lines, since one came through */
-static char            rest[LINE_MAX_LEN];    /* of a line that went out in part */
+/* WAY_PLAIN: waits; all others do not */
+static enum way { WAY_PLAIN, WAY_OWN, WAY_SOCKET, WAY_LOOK } way;
+/* WAY_OWN: the same pipe or terminal, non-blocking, ours alone */
+static int             own = -1;
+/* of all below: lines come from several threads */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long   lost;               /* lines, since one came through */
+static char            rest[LINE_MAX_LEN]; /* of a line that went out in part */
 static size_t          rest_len;
 
 void log_waits(bool waits)
@@ -66,7 +70,7 @@ void log_waits(bool waits)
     pthread_mutex_lock(&lock);
     if (own >= 0) close(own);
     own = -1;
-    way = WAY_PLAIN;                          /* also for a file: nobody's reading holds it up */
+    way = WAY_PLAIN; /* also for a file: nobody's reading holds it up */
     if (!waits) (void)fstat(STDERR_FILENO, &st);
     if (S_ISSOCK(st.st_mode)) way = WAY_SOCKET;
     else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
@@ -85,10 +89,12 @@ static size_t write_some(const char *p, size_t n)
     do {
         if (way == WAY_SOCKET) done = send(STDERR_FILENO, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
         else if (way == WAY_OWN) done = write(own, p, n);
-        else if (way == WAY_LOOK) done = poll(&ready, 1, 0) == 1 ? write(STDERR_FILENO, p, n < PIPE_BUF ? n : PIPE_BUF) : 0;
+        else if (way == WAY_LOOK)
+            done =
+                poll(&ready, 1, 0) == 1 ? write(STDERR_FILENO, p, n < PIPE_BUF ? n : PIPE_BUF) : 0;
         else done = write(STDERR_FILENO, p, n);
     } while (done < 0 && errno == EINTR);
-    return done > 0 ? (size_t)done : 0;      /* there is nowhere to complain */
+    return done > 0 ? (size_t)done : 0; /* there is nowhere to complain */
 }
 
 static size_t write_most(const char *p, size_t n)
@@ -120,7 +126,9 @@ static bool tell_lost(void)
 {
     char line[128], at[CLOCK_RFC3339_LEN + 1];
     clock_rfc3339(clock_wall_ms(), at);
-    int  n = snprintf(line, sizeof line, "{\"at\":\"%s\",\"level\":\"warn\",\"event\":\"log.lost\",\"lines\":\"%lu\"}\n", at, lost);
+    int n = snprintf(
+        line, sizeof line,
+        "{\"at\":\"%s\",\"level\":\"warn\",\"event\":\"log.lost\",\"lines\":\"%lu\"}\n", at, lost);
     if (!put_line(line, (size_t)n)) return false;
     lost = 0;
     return true;
@@ -146,11 +154,11 @@ static void json_line_start(struct jsonw *w, enum log_level l, const char *at, c
 
 static void json_pairs(struct jsonw *w, va_list pairs)
 {
-    for (const char *key, *value; (key = va_arg(pairs, const char *)); ) {
+    for (const char *key, *value; (key = va_arg(pairs, const char *));) {
         value = va_arg(pairs, const char *);
         jw_key_str(w, str_c(key));
         jw_strz(w, value);
-        if (!value) return;      /* that was the end, one too early */
+        if (!value) return; /* that was the end, one too early */
     }
 }
 
@@ -159,7 +167,7 @@ static void json_pairs(struct jsonw *w, va_list pairs)
 /* Would this move the cursor, change the colour, or turn the writing around? */
 static bool harmful(unsigned len, uint32_t cp)
 {
-    if (cp < 0x20 || (cp >= 0x7F && cp <= 0x9F)) return true;      /* C0, DEL, C1 */
+    if (cp < 0x20 || (cp >= 0x7F && cp <= 0x9F)) return true; /* C0, DEL, C1 */
     if (cp >= 0xD800 && cp <= 0xDFFF) return true;
     if (cp == 0x200E || cp == 0x200F || cp == 0x061C) return true; /* direction marks */
     if (cp >= 0x2028 && cp <= 0x202E) return true;                 /* line ends, overrides */
@@ -201,7 +209,7 @@ static void value_for_people(struct buf *out, struct str s)
 
 static void text_pairs(struct buf *out, va_list pairs)
 {
-    for (const char *key, *value; (key = va_arg(pairs, const char *)); ) {
+    for (const char *key, *value; (key = va_arg(pairs, const char *));) {
         value = va_arg(pairs, const char *);
         buf_chr(out, ' ');
         tame(out, str_c(key));
@@ -244,15 +252,16 @@ static void put_short(enum log_level l, const char *event)
 {
     char line[256];
     /* Event names are literals of ours: nothing in them needs escaping. */
-    int  n = snprintf(line, sizeof line, "{\"level\":\"%s\",\"event\":\"%.150s\",\"cut\":\"true\"}\n",
-                      level_name(l), event);
+    int  n =
+        snprintf(line, sizeof line, "{\"level\":\"%s\",\"event\":\"%.150s\",\"cut\":\"true\"}\n",
+                 level_name(l), event);
     if (n > 0) put(line, (size_t)n);
 }
 
 void log_line(enum log_level l, const char *event, ...)
 {
     if (l != LOG_SECURITY && (int)l < atomic_load(&least_level)) return;
-    int        saved = errno;      /* logging an error must not change it */
+    int        saved = errno; /* logging an error must not change it */
     struct buf b;
     va_list    pairs;
     buf_init(&b, LINE_MAX_LEN);
@@ -276,7 +285,8 @@ const char *log_str(struct str s)
 {
     char  *slot = next_slot();
     size_t n = utf8_cut(s, SLOT_MAX);
-    for (size_t i = 0; i < n; i++) slot[i] = s.ptr[i] ? s.ptr[i] : '?';      /* a NUL would hide what follows */
+    /* a NUL would hide what follows */
+    for (size_t i = 0; i < n; i++) slot[i] = s.ptr[i] ? s.ptr[i] : '?';
     slot[n] = 0;
     return slot;
 }

@@ -67,7 +67,8 @@ static void close_gap(struct map *m, size_t i)
     size_t mask = m->cap - 1;
     for (size_t j = (i + 1) & mask; m->slots[j].value; j = (j + 1) & mask) {
         size_t home = m->slots[j].hash & mask;
-        if (((j - home) & mask) < ((j - i) & mask)) continue;    /* it would stand before its home */
+        /* it would stand before its home */
+        if (((j - home) & mask) < ((j - i) & mask)) continue;
         m->slots[i] = m->slots[j];
         i = j;
     }

@@ -9,15 +9,23 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct map_slot { struct str key; void *value; uint64_t hash; };
-struct map { struct map_slot *slots; size_t cap, count; };
+struct map_slot {
+    struct str key;
+    void      *value;
+    uint64_t   hash;
+};
+struct map {
+    struct map_slot *slots;
+    size_t           cap, count;
+};
 
-void  map_init(struct map *m);
-void  map_done(struct map *m);
-void *map_get(const struct map *m, struct str key);                       /* NULL: not there */
-MUST_CHECK enum err map_put(struct map *m, struct str key, void *value);  /* replaces; value not NULL */
-void *map_remove(struct map *m, struct str key);                          /* what was there, or NULL */
+void                map_init(struct map *m);
+void                map_done(struct map *m);
+void               *map_get(const struct map *m, struct str key); /* NULL: not there */
+/* replaces; value not NULL */
+MUST_CHECK enum err map_put(struct map *m, struct str key, void *value);
+void               *map_remove(struct map *m, struct str key); /* what was there, or NULL */
 /* for (size_t i = 0; (v = map_each(m, &i)); ) -- no changes to the map meanwhile. */
-void *map_each(const struct map *m, size_t *i);
+void               *map_each(const struct map *m, size_t *i);
 
 #endif

@@ -10,14 +10,23 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct secret { char *ptr; size_t len; };
+struct secret {
+    char  *ptr;
+    size_t len;
+};
 
 /* Copies. STR_NONE gives an empty secret. The old content is wiped first. ERR_NOMEM. */
 MUST_CHECK enum err secret_set(struct secret *s, struct str text);
-void secret_done(struct secret *s);
-static inline bool secret_is_set(const struct secret *s) { return s->len > 0; }
+void                secret_done(struct secret *s);
+static inline bool  secret_is_set(const struct secret *s)
+{
+    return s->len > 0;
+}
 /* Borrowed, with a NUL after it; "" when empty. */
-static inline struct str secret_view(const struct secret *s) { return (struct str){ s->ptr ? s->ptr : "", s->len }; }
+static inline struct str secret_view(const struct secret *s)
+{
+    return (struct str){ s->ptr ? s->ptr : "", s->len };
+}
 /* Zeroes memory in a way the compiler may not leave out. */
 void secret_wipe(void *p, size_t len);
 

@@ -5,17 +5,19 @@
  */
 #include "base/sse_in.h"
 
-#define KEEP         1024       /* of a buffer between events; larger ones are given back */
-#define ID_MAX       4096       /* of an id; a longer one is as good as none, since it could not be sent back */
+#define KEEP 1024 /* of a buffer between events; larger ones are given back */
+/* of an id; a longer one is as good as none, since it could not be sent back */
+#define ID_MAX       4096
 #define RETRY_MAX_MS 3600000
 
-void sse_in_init(struct sse_in *s, size_t event_max, void (*event)(struct sse_in *, struct str, struct str))
+void sse_in_init(struct sse_in *s, size_t event_max,
+                 void (*event)(struct sse_in *, struct str, struct str))
 {
     *s = (struct sse_in){ .event = event, .retry_ms = -1 };
-    buf_init(&s->line, event_max + 8);      /* + "data: " */
+    buf_init(&s->line, event_max + 8); /* + "data: " */
     buf_init(&s->data, event_max);
     buf_init(&s->id, ID_MAX);
-    buf_init(&s->last_id, ID_MAX + 1);      /* its user may add a NUL */
+    buf_init(&s->last_id, ID_MAX + 1); /* its user may add a NUL */
 }
 
 void sse_in_done(struct sse_in *s)
@@ -52,7 +54,8 @@ static void keep_id(struct sse_in *s)
 static void dispatch(struct sse_in *s)
 {
     keep_id(s);
-    if (s->has_data) s->event(s, str_n(s->name, s->name_len), s->view.ptr ? s->view : buf_view(&s->data));
+    if (s->has_data)
+        s->event(s, str_n(s->name, s->name_len), s->view.ptr ? s->view : buf_view(&s->data));
     forget_event(s);
 }
 
@@ -150,7 +153,7 @@ static struct str skip_bom(struct sse_in *s, struct str bytes)
     static const char bom[] = "\xEF\xBB\xBF";
     while (s->bom < 3 && bytes.len) {
         if (bytes.ptr[0] != bom[s->bom]) {
-            buf_add(&s->line, bom, s->bom);      /* it only began like one */
+            buf_add(&s->line, bom, s->bom); /* it only began like one */
             s->bom = 3;
             break;
         }

@@ -91,7 +91,8 @@ bool str_to_u64(struct str s, uint64_t *out)
     if (s.len == 0 || (s.len > 1 && s.ptr[0] == '0')) return false;
     for (size_t i = 0; i < s.len; i++) {
         unsigned d = (unsigned char)s.ptr[i] - '0';
-        if (d > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, d, &v)) return false;
+        if (d > 9 || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, d, &v))
+            return false;
     }
     *out = v;
     return true;
@@ -100,7 +101,7 @@ bool str_to_u64(struct str s, uint64_t *out)
 bool str_eq_secret(struct str a, struct str b)
 {
     if (a.len != b.len) return false;
-    volatile unsigned char differ = 0;    /* volatile: the loop must not learn to stop early */
+    volatile unsigned char differ = 0; /* volatile: the loop must not learn to stop early */
     for (size_t i = 0; i < a.len; i++)
         differ = (unsigned char)(differ | (unsigned char)(a.ptr[i] ^ b.ptr[i]));
     return differ == 0;
@@ -140,7 +141,9 @@ __attribute__((constructor)) static void draw_hash_key(void)
     id_bytes(hash_key, sizeof hash_key);
 }
 
-struct sip { uint64_t a, b, c, d; };
+struct sip {
+    uint64_t a, b, c, d;
+};
 
 static inline uint64_t rotate(uint64_t x, int n)
 {
@@ -149,10 +152,16 @@ static inline uint64_t rotate(uint64_t x, int n)
 
 static inline void sip_round(struct sip *s)
 {
-    s->a += s->b; s->b = rotate(s->b, 13) ^ s->a; s->a = rotate(s->a, 32);
-    s->c += s->d; s->d = rotate(s->d, 16) ^ s->c;
-    s->a += s->d; s->d = rotate(s->d, 21) ^ s->a;
-    s->c += s->b; s->b = rotate(s->b, 17) ^ s->c; s->c = rotate(s->c, 32);
+    s->a += s->b;
+    s->b = rotate(s->b, 13) ^ s->a;
+    s->a = rotate(s->a, 32);
+    s->c += s->d;
+    s->d = rotate(s->d, 16) ^ s->c;
+    s->a += s->d;
+    s->d = rotate(s->d, 21) ^ s->a;
+    s->c += s->b;
+    s->b = rotate(s->b, 17) ^ s->c;
+    s->c = rotate(s->c, 32);
 }
 
 static inline void sip_word(struct sip *s, uint64_t word)

@@ -24,7 +24,7 @@ static inline bool surrogate(uint32_t cp)
 static unsigned shape(unsigned char c)
 {
     if (c < 0x80) return 1;
-    if (c < 0xC2) return 0;      /* a tail byte, or overlong */
+    if (c < 0xC2) return 0; /* a tail byte, or overlong */
     if (c < 0xE0) return 2;
     if (c < 0xF0) return 3;
     return c < 0xF5 ? 4 : 0;
@@ -42,7 +42,7 @@ static bool second_fits(unsigned char c, unsigned char second)
 unsigned utf8_decode(struct str s, uint32_t *cp)
 {
     const unsigned char *p = (const unsigned char *)s.ptr;
-    unsigned n = shape(p[0]);
+    unsigned             n = shape(p[0]);
     if (n == 1) {
         *cp = p[0];
         return 1;
@@ -67,7 +67,7 @@ unsigned utf8_encode(uint32_t cp, char out[4])
     }
     unsigned n = cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
     for (unsigned i = n - 1; i > 0; i--, cp >>= 6) out[i] = (char)(0x80 | (cp & 0x3F));
-    out[0] = (char)((0xF00u >> n) | cp);      /* n ones and a zero, then what is left */
+    out[0] = (char)((0xF00u >> n) | cp); /* n ones and a zero, then what is left */
     return n;
 }
 
@@ -89,7 +89,7 @@ static bool unfinished(struct str s)
     if (s.len == 0 || shape(p[0]) <= s.len) return false;
     if (s.len == 1) return true;
     if (!is_tail(p[1]) || !second_fits(p[0], p[1])) return false;
-    if (p[0] == 0xED && p[1] >= 0xA0) return false;      /* a surrogate */
+    if (p[0] == 0xED && p[1] >= 0xA0) return false; /* a surrogate */
     return s.len == 2 || is_tail(p[2]);
 }
 

@@ -4,16 +4,18 @@
 
 #include "base/str.h"
 
-bool   utf8_valid(struct str s);
-/* Length of the longest valid prefix. *cut tells whether what follows is only an unfinished character. */
-size_t utf8_prefix(struct str s, bool *cut);
-/* Decodes one character of valid or WTF-8 text at s.ptr; returns its length, 1 and U+FFFD for a bad byte. s.len > 0. */
+bool     utf8_valid(struct str s);
+/* Length of the longest valid prefix. *cut tells whether what follows is only an unfinished
+ * character. */
+size_t   utf8_prefix(struct str s, bool *cut);
+/* Decodes one character of valid or WTF-8 text at s.ptr; returns its length, 1 and U+FFFD for a bad
+ * byte. s.len > 0. */
 unsigned utf8_decode(struct str s, uint32_t *cp);
-unsigned utf8_encode(uint32_t cp, char out[4]);       /* surrogates give their WTF-8 bytes */
+unsigned utf8_encode(uint32_t cp, char out[4]); /* surrogates give their WTF-8 bytes */
 /* The largest n <= max such that the first n bytes end on a character boundary. */
-size_t utf8_cut(struct str s, size_t max);
+size_t   utf8_cut(struct str s, size_t max);
 /* Number of characters; and the byte length of the first `chars` of them. */
-size_t utf8_count(struct str s);
-size_t utf8_take(struct str s, size_t chars);
+size_t   utf8_count(struct str s);
+size_t   utf8_take(struct str s, size_t chars);
 
 #endif

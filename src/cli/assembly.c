@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/jsonw.h"
 #include "auth/starttoken.h"
+#include "base/jsonw.h"
 #include "tool/demo.h"
 #include "tool/http.h"
 #include "tool/policy.h"
@@ -20,12 +20,14 @@ static bool no_memory(const struct assembly *k, struct config_error *e)
     return false;
 }
 
-/* --- models ------------------------------------------------------------------------------------ */
+/* --- models
+ * ------------------------------------------------------------------------------------ */
 
 static const struct model_header *headers(struct arena *a, const struct config_model *m)
 {
     struct model_header *list = arena_array(a, m->header_count + 1, sizeof *list);
-    for (size_t i = 0; list && i < m->header_count; i++) list[i] = (struct model_header){ m->headers[i].name, m->headers[i].value };
+    for (size_t i = 0; list && i < m->header_count; i++)
+        list[i] = (struct model_header){ m->headers[i].name, m->headers[i].value };
     return list;
 }
 
@@ -47,18 +49,33 @@ static bool make_model(struct assembly *k, struct assembly_model *m, struct conf
     if (!k->upstream && !(k->upstream = upstream_new(k->loop))) return no_memory(k, e);
     const struct model_header *list = headers(&k->arena, c);
     if (!list) return no_memory(k, e);
-    m->remote = (struct model_config){
-        .name = c->name, .provider = c->provider, .model = c->model, .api_key = c->api_key, .base_url = c->base_url,
-        .version = c->version, .bearer = str_is(c->auth, "bearer"), .max_tokens = c->max_tokens, .thinking = c->thinking,
-        .headers = list, .header_count = c->header_count, .connect_ms = c->connect_ms, .first_byte_ms = c->first_byte_ms,
-        .idle_ms = c->idle_ms, .total_ms = c->total_ms, .wait_max_ms = c->wait_max_ms, .retries = c->retries,
-        .concurrent = c->concurrent };
+    m->remote = (struct model_config){ .name = c->name,
+                                       .provider = c->provider,
+                                       .model = c->model,
+                                       .api_key = c->api_key,
+                                       .base_url = c->base_url,
+                                       .version = c->version,
+                                       .bearer = str_is(c->auth, "bearer"),
+                                       .max_tokens = c->max_tokens,
+                                       .thinking = c->thinking,
+                                       .headers = list,
+                                       .header_count = c->header_count,
+                                       .connect_ms = c->connect_ms,
+                                       .first_byte_ms = c->first_byte_ms,
+                                       .idle_ms = c->idle_ms,
+                                       .total_ms = c->total_ms,
+                                       .wait_max_ms = c->wait_max_ms,
+                                       .retries = c->retries,
+                                       .concurrent = c->concurrent };
     m->model = model_remote_new(k->upstream, &m->remote, &why);
-    if (!m->model) config_error_add(e, k->config, model_place(k->config, c->name), "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
+    if (!m->model)
+        config_error_add(e, k->config, model_place(k->config, c->name),
+                         "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
     return m->model != NULL;
 }
 
-bool assembly_models(struct assembly *k, const struct config *c, struct loop *l, struct config_error *e)
+bool assembly_models(struct assembly *k, const struct config *c, struct loop *l,
+                     struct config_error *e)
 {
     bool good = true;
     *k = (struct assembly){ .config = c, .loop = l };
@@ -95,7 +112,8 @@ static struct model *model_list(struct assembly *k, const struct config_models *
     return f;
 }
 
-/* --- tools ---------------------------------------------------------------------------------------- */
+/* --- tools
+ * ---------------------------------------------------------------------------------------- */
 
 static struct str config_dir(struct assembly *k)
 {
@@ -117,7 +135,10 @@ static bool need_children(struct assembly *k, struct config_error *e)
     struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store_path(k)));
     if (!root.ptr) return no_memory(k, e);
     if (children_start(&k->children, k->loop, root.ptr) == OK) return true;
-    config_error_add(e, k->config, NULL, "the process that runs tools could not be started; can the directory " STR_FMT " be made and written?", STR_ARG(root));
+    config_error_add(e, k->config, NULL,
+                     "the process that runs tools could not be started; can the directory " STR_FMT
+                     " be made and written?",
+                     STR_ARG(root));
     return false;
 }
 
@@ -131,8 +152,9 @@ static struct str real_dir(struct assembly *k)
 
 static const char *absolute(struct assembly *k, struct str path)
 {
-    char *here = path.len && path.ptr[0] == '/' ? NULL : getcwd(NULL, 0);
-    struct str full = arena_printf(&k->arena, "%s%s" STR_FMT, here ? here : "", here ? "/" : "", STR_ARG(path));
+    char      *here = path.len && path.ptr[0] == '/' ? NULL : getcwd(NULL, 0);
+    struct str full =
+        arena_printf(&k->arena, "%s%s" STR_FMT, here ? here : "", here ? "/" : "", STR_ARG(path));
     free(here);
     return full.ptr;
 }
@@ -141,9 +163,9 @@ static const char *absolute(struct assembly *k, struct str path)
 static const char *const *own_files(struct assembly *k)
 {
     const struct config *c = k->config;
-    struct str   named[] = { store_path(k), c->path, c->demo_ledger, c->auth.keys_file };
-    size_t       n = sizeof named / sizeof *named, used = 0;
-    const char **list;
+    struct str           named[] = { store_path(k), c->path, c->demo_ledger, c->auth.keys_file };
+    size_t               n = sizeof named / sizeof *named, used = 0;
+    const char         **list;
 
     for (struct config_path *p = c->secret_files; p; p = p->next) n++;
     if (!(list = arena_array(&k->arena, n + 1, sizeof *list))) return NULL;
@@ -162,14 +184,21 @@ static bool need_exec(struct assembly *k, struct config_error *e)
     const char *const *own = own_files(k);
     if (!own) return no_memory(k, e);
     if (k->trial) sandbox_probe(&k->caps, "/");
-    k->exec = (struct exec_host){ .loop = k->loop, .children = k->children, .secrets = own, .at_once = k->config->programs_max,
+    k->exec = (struct exec_host){ .loop = k->loop,
+                                  .children = k->children,
+                                  .secrets = own,
+                                  .at_once = k->config->programs_max,
                                   .caps = k->trial ? &k->caps : children_caps(k->children) };
     return true;
 }
 
-static enum err read_runner(struct assembly *k, const struct config_tool *c, struct tool *t, struct buf *why)
+static enum err read_runner(struct assembly *k, const struct config_tool *c, struct tool *t,
+                            struct buf *why)
 {
-    if (c->run && !(t->runner = text_runner(&k->registry.arena, c->run, c->runner == RUNNER_EXEC ? real_dir(k) : STR_NONE)).ptr) return ERR_NOMEM;
+    if (c->run && !(t->runner = text_runner(&k->registry.arena, c->run,
+                                            c->runner == RUNNER_EXEC ? real_dir(k) : STR_NONE))
+                       .ptr)
+        return ERR_NOMEM;
     switch (c->runner) {
     case RUNNER_EXEC: return exec_tool_read(&k->registry, t, c->run, &k->exec, config_dir(k), why);
     case RUNNER_HTTP: return http_tool_read(&k->registry, t, c->run, &k->pool, k->loop, why);
@@ -198,29 +227,34 @@ static void fill_tool(const struct config_tool *c, struct tool *t)
 /* A runner's sentence names the member it is about, in quotes. */
 static const struct jv *place(const struct jv *obj, struct str sentence)
 {
-    JV_EACH(v, obj) {
+    JV_EACH (v, obj) {
         for (struct str rest = sentence; rest.len;) {
             ptrdiff_t at = str_find(rest, STR("\""));
             if (at < 0) break;
             rest = str_from(rest, (size_t)at + 1);
-            if (str_starts(rest, v->key) && str_starts(str_from(rest, v->key.len), STR("\""))) return v;
+            if (str_starts(rest, v->key) && str_starts(str_from(rest, v->key.len), STR("\"")))
+                return v;
         }
     }
     return obj;
 }
 
 /* OK, or why not in `text`. */
-static enum err make_tool(struct assembly *k, const struct config_tool *c, struct tool *t, struct buf *text)
+static enum err make_tool(struct assembly *k, const struct config_tool *c, struct tool *t,
+                          struct buf *text)
 {
     const char *policy = NULL;
     enum err    e = OK;
     fill_tool(c, t);
-    if (c->confirm && (e = policy_read(t, c->confirm, &policy))) buf_lit(text, policy ? policy : "\"confirm\" is wrong");
+    if (c->confirm && (e = policy_read(t, c->confirm, &policy)))
+        buf_lit(text, policy ? policy : "\"confirm\" is wrong");
     if (!e) e = read_runner(k, c, t, text);
     if (e) return e;
     if ((e = registry_add(&k->registry, t)) == OK) return OK;
-    buf_lit(text, e == ERR_NOMEM ? "out of memory" : e == ERR_EXISTS ? "the name is taken"
-                : e == ERR_FULL ? "\"input_schema\" is larger than 128 KiB" : "\"input_schema\" is not a JSON schema");
+    buf_lit(text, e == ERR_NOMEM    ? "out of memory"
+                  : e == ERR_EXISTS ? "the name is taken"
+                  : e == ERR_FULL   ? "\"input_schema\" is larger than 128 KiB"
+                                    : "\"input_schema\" is not a JSON schema");
     if (t->ops && t->ops->free) t->ops->free(t);
     return e;
 }
@@ -234,8 +268,9 @@ static bool add_tool(struct assembly *k, const struct config_tool *c, struct con
     buf_init(&text, 4096);
     bool good = make_tool(k, c, t, &text) == OK;
     if (!good)
-        config_error_add(e, k->config, place(c->run ? c->run : c->def, buf_view(&text)), "tool \"" STR_FMT "\": " STR_FMT,
-                         STR_ARG(c->name), STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
+        config_error_add(e, k->config, place(c->run ? c->run : c->def, buf_view(&text)),
+                         "tool \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name),
+                         STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
     buf_done(&text);
     return good;
 }
@@ -246,12 +281,15 @@ static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct confi
     if (!c->http && !need_children(k, e)) return false;
     struct mcp_host *host = arena_new(&k->arena, struct mcp_host);
     if (!host) return no_memory(k, e);
-    *host = (struct mcp_host){ .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool };
+    *host = (struct mcp_host){
+        .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool
+    };
     buf_init(&text, 4096);
     bool good = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text) == OK;
     if (!good)
-        config_error_add(e, k->config, place(c->def, buf_view(&text)), "MCP server \"" STR_FMT "\": " STR_FMT,
-                         STR_ARG(c->name), STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
+        config_error_add(e, k->config, place(c->def, buf_view(&text)),
+                         "MCP server \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name),
+                         STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
     else if (k->trial) k->mcp_count++;
     else mcp_start(k->mcp[k->mcp_count++]);
     buf_done(&text);
@@ -263,7 +301,9 @@ static bool add_demo(struct assembly *k)
     const struct config *c = k->config;
     k->registry.expires_s = c->expires_s;
     if (reply_tools_add(&k->registry) != OK) return false;
-    if (c->demo_tools && demo_tools_add(&k->registry, k->loop, c->demo_ledger, c->demo_token_ms ? DEMO_STAGE_MS : 0) != OK) return false;
+    if (c->demo_tools && demo_tools_add(&k->registry, k->loop, c->demo_ledger,
+                                        c->demo_token_ms ? DEMO_STAGE_MS : 0) != OK)
+        return false;
     return true;
 }
 
@@ -278,15 +318,20 @@ bool assembly_tools(struct assembly *k, struct config_error *e)
     return good;
 }
 
-bool assembly_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out, struct config_error *e)
+bool assembly_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out,
+                   struct config_error *e)
 {
     struct str why;
     if (auth_new(l, &c->auth, a, out, &why) == OK) return true;
-    config_error_add(e, c, jv_get(jv_get(jv_get(c->root, "auth"), "jwt"), "keys_file"), STR_FMT, STR_ARG(why));
+    config_error_add(e, c, jv_get(jv_get(jv_get(c->root, "auth"), "jwt"), "keys_file"), STR_FMT,
+                     STR_ARG(why));
     return false;
 }
 
-static void no_matter(void *ctx) { (void)ctx; }
+static void no_matter(void *ctx)
+{
+    (void)ctx;
+}
 
 static bool is_folder(const char *path)
 {
@@ -303,28 +348,38 @@ static void try_store(struct assembly *k, struct config_error *e)
     if (str_is(path, ":memory:")) return;
     if (full) folder = arena_dup(&k->arena, str_n(full, (size_t)(strrchr(full, '/') - full)));
     if (!folder.ptr) (void)no_memory(k, e);
-    else if (is_folder(full)) config_error_add(e, k->config, at, "the store " STR_FMT " is a folder; name a file in it", STR_ARG(path));
-    else if (folder.len && !is_folder(folder.ptr)) config_error_add(e, k->config, at, "the folder " STR_FMT " of the store is not there; make it", STR_ARG(folder));
+    else if (is_folder(full))
+        config_error_add(e, k->config, at, "the store " STR_FMT " is a folder; name a file in it",
+                         STR_ARG(path));
+    else if (folder.len && !is_folder(folder.ptr))
+        config_error_add(e, k->config, at,
+                         "the folder " STR_FMT " of the store is not there; make it",
+                         STR_ARG(folder));
 }
 
-static void try_all(struct assembly *k, const struct config *c, struct loop *l, struct config_error *e)
+static void try_all(struct assembly *k, const struct config *c, struct loop *l,
+                    struct config_error *e)
 {
     struct auth *auth;
     bool         models = assembly_models(k, c, l, e);
     k->trial = true;
-    if (config_needs_token(c) && !start_token_good()) config_error_add(e, c, NULL, START_TOKEN_RULE);
+    if (config_needs_token(c) && !start_token_good())
+        config_error_add(e, c, NULL, START_TOKEN_RULE);
     try_store(k, e);
-    (void)(assembly_tools(k, e) && models);                /* what is wrong is in `e` */
-    if (!c->auth.keys_file.ptr) return;               /* keys at an address are fetched when it is up */
+    (void)(assembly_tools(k, e) && models); /* what is wrong is in `e` */
+    if (!c->auth.keys_file.ptr) return;     /* keys at an address are fetched when it is up */
     if (assembly_auth(c, l, &k->arena, &auth, e)) auth_free(auth, no_matter, NULL);
 }
 
-static void tried(void *ctx) { loop_stop(ctx); }
+static void tried(void *ctx)
+{
+    loop_stop(ctx);
+}
 
 bool assembly_try(const struct config *c, struct config_error *e)
 {
     static struct assembly assembly;
-    struct loop       loop;
+    struct loop            loop;
 
     if (loop_init(&loop)) {
         config_error_add(e, c, NULL, "out of memory");
@@ -337,7 +392,8 @@ bool assembly_try(const struct config *c, struct config_error *e)
     return e->count == 0;
 }
 
-/* An MCP server that cannot be started now may be there later: it is tried again, and nobody else waits for it. */
+/* An MCP server that cannot be started now may be there later: it is tried again, and nobody else
+ * waits for it. */
 void assembly_absent(const struct config *c, FILE *out)
 {
     struct assembly k = { .config = c };
@@ -346,14 +402,21 @@ void assembly_absent(const struct config *c, FILE *out)
     struct str base = config_dir(&k);
     for (size_t i = 0; i < c->mcp_count; i++) {
         const struct config_mcp *m = &c->mcp[i];
-        struct str command = jv_str_at(m->def, "command"), cwd = jv_str_at(m->def, "cwd"), dir = cwd.len ? cwd : base;
+        struct str command = jv_str_at(m->def, "command"), cwd = jv_str_at(m->def, "cwd"),
+                   dir = cwd.len ? cwd : base;
         if (m->http) continue;
-        if (cwd.len && cwd.ptr[0] != '/' && base.len) dir = arena_printf(&k.arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd));
+        if (cwd.len && cwd.ptr[0] != '/' && base.len)
+            dir = arena_printf(&k.arena, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd));
         const char *from = dir.len ? arena_dup(&k.arena, dir).ptr : NULL;
         if (cwd.len && from && !is_folder(from))
-            fprintf(out, "%-10s MCP server \"" STR_FMT "\": the directory " STR_FMT " of \"cwd\" is not there\n", "warning", STR_ARG(m->name), STR_ARG(cwd));
+            fprintf(out,
+                    "%-10s MCP server \"" STR_FMT "\": the directory " STR_FMT
+                    " of \"cwd\" is not there\n",
+                    "warning", STR_ARG(m->name), STR_ARG(cwd));
         if (!child_find(&k.arena, command, from).ptr)
-            fprintf(out, "%-10s MCP server \"" STR_FMT "\": the program " STR_FMT " is not installed\n", "warning", STR_ARG(m->name), STR_ARG(command));
+            fprintf(out,
+                    "%-10s MCP server \"" STR_FMT "\": the program " STR_FMT " is not installed\n",
+                    "warning", STR_ARG(m->name), STR_ARG(command));
     }
     arena_done(&k.arena);
 }
@@ -363,15 +426,21 @@ void assembly_isolation(const struct assembly *k, struct buf *out)
     if (k->exec.loop) sandbox_report(k->exec.caps, true, out);
 }
 
-/* --- pages ------------------------------------------------------------------------------------------ */
+/* --- pages
+ * ------------------------------------------------------------------------------------------ */
 
 static bool make_page(struct assembly *k, const struct config_page *in, struct hub_page *out)
 {
-    *out = (struct hub_page){ .name = in->name, .system = in->system, .all_tools = in->all_tools, .tools = in->tools,
-                              .tool_count = in->tool_count, .model = model_list(k, &in->models) };
+    *out = (struct hub_page){ .name = in->name,
+                              .system = in->system,
+                              .all_tools = in->all_tools,
+                              .tools = in->tools,
+                              .tool_count = in->tool_count,
+                              .model = model_list(k, &in->models) };
     out->payloads = arena_array(&k->arena, in->payload_count + 1, sizeof *out->payloads);
     for (size_t i = 0; out->payloads && i < in->payload_count; i++)
-        out->payloads[out->payload_count++] = (struct hub_payload){ in->payloads[i].type, in->payloads[i].schema };
+        out->payloads[out->payload_count++] =
+            (struct hub_payload){ in->payloads[i].type, in->payloads[i].schema };
     return out->model && out->payloads;
 }
 
@@ -384,11 +453,13 @@ bool assembly_pages(struct assembly *k)
     for (size_t i = 0; i < c->page_count; i++)
         if (!make_page(k, &c->pages[i], &k->pages[k->page_count++])) return false;
     for (size_t i = 0; i < c->action_count; i++)
-        k->actions[k->action_count++] = (struct hub_action){ c->actions[i].name, c->actions[i].tool };
+        k->actions[k->action_count++] =
+            (struct hub_action){ c->actions[i].name, c->actions[i].tool };
     return true;
 }
 
-/* --- the end ----------------------------------------------------------------------------------------- */
+/* --- the end
+ * ----------------------------------------------------------------------------------------- */
 
 /* What the loop must still turn for is gone; the rest follows at once. */
 static void closed_one(struct assembly *k)
@@ -404,11 +475,22 @@ static void closed_one(struct assembly *k)
     k->done(k->done_ctx);
 }
 
-static struct assembly *the_kit;       /* mcp_stop and curl_pool_close tell only of themselves; there is one assembly in a program */
+/* mcp_stop and curl_pool_close tell only of themselves; there is one assembly in a program */
+static struct assembly *the_kit;
 
-static void mcp_closed(struct mcp *m) { (void)m; closed_one(the_kit); }
-static void pool_closed(struct curl_pool *p) { closed_one(LIST_ITEM(p, struct assembly, pool)); }
-static void upstream_closed(void *ctx) { closed_one(ctx); }
+static void mcp_closed(struct mcp *m)
+{
+    (void)m;
+    closed_one(the_kit);
+}
+static void pool_closed(struct curl_pool *p)
+{
+    closed_one(LIST_ITEM(p, struct assembly, pool));
+}
+static void upstream_closed(void *ctx)
+{
+    closed_one(ctx);
+}
 
 void assembly_free(struct assembly *k, void (*done)(void *ctx), void *ctx)
 {

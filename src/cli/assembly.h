@@ -11,50 +11,62 @@
 #include "model/provider.h"
 #include "model/upstream.h"
 #include "run/hub.h"
+#include "tool/mcp/mcp.h"
 #include "tool/process/child.h"
 #include "tool/process/exec.h"
-#include "tool/mcp/mcp.h"
 
 struct assembly_model {
     const struct config_model *config;
-    struct model_config        remote;      /* provider other than "demo" */
+    struct model_config        remote; /* provider other than "demo" */
     struct model              *model;
 };
 
 struct assembly {
-    const struct config *config;
-    struct arena         arena;
-    struct loop         *loop;
-    struct upstream     *upstream;
-    struct assembly_model    *models; size_t model_count;
-    struct model       **lists;  size_t list_count;      /* fallback lists */
-    struct registry      registry;
-    struct children     *children;
-    struct exec_host     exec;
-    struct sandbox_caps  caps;       /* of a trial, which has no children */
-    struct curl_pool     pool;
-    struct mcp         **mcp;    size_t mcp_count;
-    struct hub_page     *pages;  size_t page_count;
-    struct hub_action   *actions; size_t action_count;
-    bool                 trial;      /* nothing is started */
+    const struct config   *config;
+    struct arena           arena;
+    struct loop           *loop;
+    struct upstream       *upstream;
+    struct assembly_model *models;
+    size_t                 model_count;
+    struct model         **lists;
+    size_t                 list_count; /* fallback lists */
+    struct registry        registry;
+    struct children       *children;
+    struct exec_host       exec;
+    struct sandbox_caps    caps; /* of a trial, which has no children */
+    struct curl_pool       pool;
+    struct mcp           **mcp;
+    size_t                 mcp_count;
+    struct hub_page       *pages;
+    size_t                 page_count;
+    struct hub_action     *actions;
+    size_t                 action_count;
+    bool                   trial; /* nothing is started */
     /* while it is being taken apart */
-    unsigned             closing;
-    void               (*done)(void *ctx); void *done_ctx;
+    unsigned               closing;
+    void (*done)(void *ctx);
+    void *done_ctx;
 };
 
-/* False: what cannot be used is noted in `e`, all of it, with its place in the file. Then assembly_free is still to be called. */
-MUST_CHECK bool assembly_models(struct assembly *k, const struct config *c, struct loop *l, struct config_error *e);
+/* False: what cannot be used is noted in `e`, all of it, with its place in the file. Then
+ * assembly_free is still to be called. */
+MUST_CHECK bool assembly_models(struct assembly *k, const struct config *c, struct loop *l,
+                                struct config_error *e);
 MUST_CHECK bool assembly_tools(struct assembly *k, struct config_error *e);
 MUST_CHECK bool assembly_pages(struct assembly *k);
 /* Who may come in; the auth is the caller's, and `a` outlives it. */
-MUST_CHECK bool assembly_auth(const struct config *c, struct loop *l, struct arena *a, struct auth **out, struct config_error *e);
-/* Reads all of the above, the start token and where the store is to be, as a start would; starts nothing (no process, no
- * request) and writes nothing. `check` and `serve` ask it alike, so that one refuses what the other does. False: noted in `e`. */
+MUST_CHECK bool assembly_auth(const struct config *c, struct loop *l, struct arena *a,
+                              struct auth **out, struct config_error *e);
+/* Reads all of the above, the start token and where the store is to be, as a start would; starts
+ * nothing (no process, no request) and writes nothing. `check` and `serve` ask it alike, so that
+ * one refuses what the other does. False: noted in `e`. */
 MUST_CHECK bool assembly_try(const struct config *c, struct config_error *e);
-/* A line for each program of an MCP server, and its directory, that is not there now: no reason not to start. */
-void assembly_absent(const struct config *c, FILE *out);
-void assembly_free(struct assembly *k, void (*done)(void *ctx), void *ctx);
-/* Which isolations exec tools lack here, one sentence per line; empty when none is missing or needed. */
-void assembly_isolation(const struct assembly *k, struct buf *out);
+/* A line for each program of an MCP server, and its directory, that is not there now: no reason not
+ * to start. */
+void            assembly_absent(const struct config *c, FILE *out);
+void            assembly_free(struct assembly *k, void (*done)(void *ctx), void *ctx);
+/* Which isolations exec tools lack here, one sentence per line; empty when none is missing or
+ * needed. */
+void            assembly_isolation(const struct assembly *k, struct buf *out);
 
 #endif

@@ -1,9 +1,10 @@
 /* check.c -- `parley check`: is this configuration right, and what does it mean?
  *
- * It looks at the machine as `serve` does, too (is the program there, can the keys be read), and starts nothing.
+ * It looks at the machine as `serve` does, too (is the program there, can the keys be read), and
+ * starts nothing.
  */
-#include "cli/cli.h"
 #include "cli/assembly.h"
+#include "cli/cli.h"
 
 int cli_check(int argc, char **argv)
 {

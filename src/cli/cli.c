@@ -13,7 +13,8 @@ static const char **flag_slot(const char *word, const char *allowed, struct conf
 
 static bool complain(const char *word, const char *what)
 {
-    fprintf(stderr, "parley: \"%s\" %s; parley --help lists the commands and their options.\n", word, what);
+    fprintf(stderr, "parley: \"%s\" %s; parley --help lists the commands and their options.\n",
+            word, what);
     return false;
 }
 
@@ -47,7 +48,8 @@ bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct 
         bool option = !words_only && argv[i][0] == '-' && argv[i][1];
         if (option && strcmp(argv[i], "--") == 0) words_only = true;
         else if (option && !read_option(argc, argv, &i, allowed, out)) return false;
-        else if (!option && out->count == words_max) return complain(argv[i], "is one word too many");
+        else if (!option && out->count == words_max)
+            return complain(argv[i], "is one word too many");
         else if (!option) argv[out->count++] = argv[i];
     }
     return true;

@@ -1,6 +1,7 @@
 /* key.c -- `parley key [NAME [ROLE...]]`: makes a bearer key.
  *
- * The key is printed once and kept nowhere; the configuration gets its SHA-256, with which nobody can come in.
+ * The key is printed once and kept nowhere; the configuration gets its SHA-256, with which nobody
+ * can come in.
  */
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "base/secret.h"
 #include "cli/cli.h"
 
-#define KEY_LETTERS 43          /* of six bits: a little more than 256 */
+#define KEY_LETTERS 43 /* of six bits: a little more than 256 */
 
 /* "pk_" lets a scanner of logs and repositories know it for what it is. */
 static bool make_key(char out[80], char hex[65])
@@ -25,7 +26,8 @@ static bool known_role(const char *word)
     return strcmp(word, "user") == 0 || strcmp(word, "approver") == 0 || strcmp(word, "admin") == 0;
 }
 
-static void write_entry(struct buf *b, const char *hex, const char *name, int role_count, char **roles)
+static void write_entry(struct buf *b, const char *hex, const char *name, int role_count,
+                        char **roles)
 {
     struct jsonw w;
 
@@ -45,12 +47,18 @@ static void write_entry(struct buf *b, const char *hex, const char *name, int ro
 static bool sound(int argc, char **words)
 {
     if (argc && !config_principal_fits(str_c(words[0]))) {
-        fprintf(stderr, "parley: a name has 1 to %d bytes of UTF-8 and no control characters; say parley key NAME.\n", PRINCIPAL_MAX);
+        fprintf(stderr,
+                "parley: a name has 1 to %d bytes of UTF-8 and no control characters; say parley "
+                "key NAME.\n",
+                PRINCIPAL_MAX);
         return false;
     }
     for (int i = 1; i < argc; i++) {
         if (known_role(words[i])) continue;
-        fprintf(stderr, "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n", words[i]);
+        fprintf(
+            stderr,
+            "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n",
+            words[i]);
         return false;
     }
     return true;
@@ -63,12 +71,21 @@ int cli_key(int argc, char **argv)
     struct buf      b;
 
     if (!cli_read(argc, argv, "", argc, &line) || !sound(line.count, line.words)) return 2;
-    if (!make_key(key, hex)) { fprintf(stderr, "parley: out of memory.\n"); return 1; }
+    if (!make_key(key, hex)) {
+        fprintf(stderr, "parley: out of memory.\n");
+        return 1;
+    }
     buf_init(&b, 0);
     write_entry(&b, hex, line.count ? line.words[0] : "somebody", line.count - 1, line.words + 1);
     buf_chr(&b, '\0');
-    if (b.err) { fprintf(stderr, "parley: out of memory.\n"); buf_done(&b); return 1; }
-    printf("%s\n\nThis key is shown once; hand it over and keep no copy. In the configuration, under \"auth\": {\"keys\": [...]}:\n\n  %s\n", key, b.ptr);
+    if (b.err) {
+        fprintf(stderr, "parley: out of memory.\n");
+        buf_done(&b);
+        return 1;
+    }
+    printf("%s\n\nThis key is shown once; hand it over and keep no copy. In the configuration, "
+           "under \"auth\": {\"keys\": [...]}:\n\n  %s\n",
+           key, b.ptr);
     buf_done(&b);
     secret_wipe(key, sizeof key);
     return 0;

@@ -25,10 +25,15 @@ int cli_restore(int argc, char **argv)
     if (e) {
         fprintf(stderr, "parley: cannot restore: " STR_FMT ".\n", STR_ARG(why));
     } else {
-        printf("restored %llu conversations from %s to " STR_FMT "\n", (unsigned long long)did.threads, line.words[0], STR_ARG(did.path));
-        if (did.damaged) printf("damaged in it: %llu conversations or their approvals; they are answered as such\n", (unsigned long long)did.damaged);
+        printf("restored %llu conversations from %s to " STR_FMT "\n",
+               (unsigned long long)did.threads, line.words[0], STR_ARG(did.path));
+        if (did.damaged)
+            printf(
+                "damaged in it: %llu conversations or their approvals; they are answered as such\n",
+                (unsigned long long)did.damaged);
         if (did.kept.ptr) printf("what was there is kept as " STR_FMT "\n", STR_ARG(did.kept));
-        printf("Approvals decided after the backup are pending again in it: check what was really done before you say yes again.\n");
+        printf("Approvals decided after the backup are pending again in it: check what was really "
+               "done before you say yes again.\n");
     }
     arena_done(&arena);
     config_done(&config);

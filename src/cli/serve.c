@@ -6,8 +6,9 @@
  * DRAIN_MS; whatever is left after that is found `started` at the next start and
  * becomes unknown. A second signal ends it at once.
  *
- * Taking apart waits for the disk (store_close) and for processes, without the loop. Nothing that was told depends on
- * it, a crash at that moment would be as good; so at END_MS an alarm ends it, wherever it is.
+ * Taking apart waits for the disk (store_close) and for processes, without the loop. Nothing that
+ * was told depends on it, a crash at that moment would be as good; so at END_MS an alarm ends it,
+ * wherever it is.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,36 +20,38 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
-#include "cli/cli.h"
 #include "cli/assembly.h"
+#include "cli/cli.h"
 #include "door/app.h"
 #include "run/metrics.h"
 
-#define DRAIN_MS 4500            /* the promise is 5 s */
-#define STOP_MS  4800            /* everything, counted from the signal: then the disk is not waited for any more */
-#define END_MS   4900            /* whatever hangs by then, the process is gone */
-#define FILES_MIN 64             /* open files without which there is no start */
-#define TELL_MS  300             /* streams get this long to take their last words */
+#define DRAIN_MS 4500 /* the promise is 5 s */
+/* everything, counted from the signal: then the disk is not waited for any more */
+#define STOP_MS   4800
+#define END_MS    4900 /* whatever hangs by then, the process is gone */
+#define FILES_MIN 64   /* open files without which there is no start */
+#define TELL_MS   300  /* streams get this long to take their last words */
 
 struct serve {
-    struct config     config;
-    struct arena      arena;
-    struct loop       loop;
-    struct store     *store;
-    struct assembly        assembly;
-    struct hub       *hub;
-    struct auth      *auth;
-    struct quota      quota;
-    struct app        app;
-    struct server    *server;
-    char              token[START_TOKEN_MAX + 1];      /* to be printed, once */
-    uv_signal_t       term, intr, hup;
-    struct loop_timer deadline, tell;
-    struct store_list counts;
-    uint64_t          signalled_ms;
-    unsigned          parts;             /* that are still being taken apart */
-    bool              draining, closing, counted;
-    struct config_error problems;        /* what the start found wrong with the configuration */
+    struct config       config;
+    struct arena        arena;
+    struct loop         loop;
+    struct store       *store;
+    struct assembly     assembly;
+    struct hub         *hub;
+    struct auth        *auth;
+    struct quota        quota;
+    struct app          app;
+    struct server      *server;
+    char                token[START_TOKEN_MAX + 1]; /* to be printed, once */
+    uv_signal_t         term, intr, hup;
+    struct loop_timer   deadline, tell;
+    struct store_list   counts;
+    uint64_t            signalled_ms;
+    unsigned            parts; /* that are still being taken apart */
+    bool                draining, closing, counted;
+    /* what the start found wrong with the configuration */
+    struct config_error problems;
 };
 
 static int fail(const char *what, struct str why)
@@ -64,9 +67,11 @@ static int fail_noted(const struct serve *s)
     return 1;
 }
 
-/* --- building ------------------------------------------------------------------------------------ */
+/* --- building
+ * ------------------------------------------------------------------------------------ */
 
-static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
 {
     struct serve *s = LIST_ITEM(l, struct serve, counts);
     (void)next;
@@ -91,11 +96,22 @@ static bool make_hub(struct serve *s)
 {
     const struct config *c = &s->config;
     if (!assembly_pages(&s->assembly)) return false;
-    s->hub = hub_new(&(struct hub_setup){
-        .loop = &s->loop, .store = s->store, .registry = &s->assembly.registry, .pages = s->assembly.pages, .page_count = s->assembly.page_count,
-        .actions = s->assembly.actions, .action_count = s->assembly.action_count, .max_iterations = c->max_iterations, .hold = c->hold,
-        .tool_text_max = c->tool_output_max, .runs_max = c->runs_max, .threads_max = c->threads_in_memory,
-        .idle_bytes_max = c->threads_bytes, .cancel_grace_ms = 10 * 1000, .quota = &s->quota, .token = config_needs_token(c) });
+    s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop,
+                                          .store = s->store,
+                                          .registry = &s->assembly.registry,
+                                          .pages = s->assembly.pages,
+                                          .page_count = s->assembly.page_count,
+                                          .actions = s->assembly.actions,
+                                          .action_count = s->assembly.action_count,
+                                          .max_iterations = c->max_iterations,
+                                          .hold = c->hold,
+                                          .tool_text_max = c->tool_output_max,
+                                          .runs_max = c->runs_max,
+                                          .threads_max = c->threads_in_memory,
+                                          .idle_bytes_max = c->threads_bytes,
+                                          .cancel_grace_ms = 10 * 1000,
+                                          .quota = &s->quota,
+                                          .token = config_needs_token(c) });
     return s->hub != NULL;
 }
 
@@ -108,7 +124,8 @@ static int make_token(struct serve *s)
     return fail("cannot start", e == ERR_NOMEM ? STR("out of memory") : STR(START_TOKEN_RULE));
 }
 
-/* The host we listen on as it stands in Host; an address that means "all of them" is nobody's name. */
+/* The host we listen on as it stands in Host; an address that means "all of them" is nobody's
+ * name. */
 static struct str own_host(struct serve *s)
 {
     struct str h = s->config.host;
@@ -119,20 +136,36 @@ static struct str own_host(struct serve *s)
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
-    s->app = (struct app){ .hub = s->hub, .store = s->store, .registry = &s->assembly.registry, .token = s->app.token,
+    s->app = (struct app){ .hub = s->hub,
+                           .store = s->store,
+                           .registry = &s->assembly.registry,
+                           .token = s->app.token,
                            .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },
-                           .auth = s->auth, .quota = &s->quota, .approvers_only = c->approvers, .host = own_host(s),
-                           .hosts = { c->hosts.list, c->hosts.count }, .origins = { c->origins.list, c->origins.count },
-                           .cors = { c->cors.list, c->cors.count }, .proxies = { c->proxies.list, c->proxies.count } };
-    struct server_setup setup = { .loop = &s->loop, .limits = c->limits, .routes = app_routes, .guard = guard_check, .app = &s->app };
-    enum err e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
+                           .auth = s->auth,
+                           .quota = &s->quota,
+                           .approvers_only = c->approvers,
+                           .host = own_host(s),
+                           .hosts = { c->hosts.list, c->hosts.count },
+                           .origins = { c->origins.list, c->origins.count },
+                           .cors = { c->cors.list, c->cors.count },
+                           .proxies = { c->proxies.list, c->proxies.count } };
+    struct server_setup setup = { .loop = &s->loop,
+                                  .limits = c->limits,
+                                  .routes = app_routes,
+                                  .guard = guard_check,
+                                  .app = &s->app };
+    enum err            e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
     s->app.server = s->server;
     return e;
 }
 
-/* --- ending ---------------------------------------------------------------------------------------- */
+/* --- ending
+ * ---------------------------------------------------------------------------------------- */
 
-static void on_closed(void *ctx) { loop_stop(&((struct serve *)ctx)->loop); }
+static void on_closed(void *ctx)
+{
+    loop_stop(&((struct serve *)ctx)->loop);
+}
 
 static void close_all(struct serve *s)
 {
@@ -141,8 +174,14 @@ static void close_all(struct serve *s)
     server_close(s->server, on_closed, s);
 }
 
-static void on_told(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, tell)); }
-static void on_deadline(struct loop_timer *t) { close_all(LIST_ITEM(t, struct serve, deadline)); }
+static void on_told(struct loop_timer *t)
+{
+    close_all(LIST_ITEM(t, struct serve, tell));
+}
+static void on_deadline(struct loop_timer *t)
+{
+    close_all(LIST_ITEM(t, struct serve, deadline));
+}
 
 static void on_drained(void *ctx)
 {
@@ -168,7 +207,7 @@ static void on_signal(uv_signal_t *h, int signum)
 {
     struct serve *s = h->data;
     (void)signum;
-    if (s->draining || !s->server) _exit(1);         /* still starting: there is nothing to drain */
+    if (s->draining || !s->server) _exit(1); /* still starting: there is nothing to drain */
     s->draining = true;
     end_by(END_MS);
     s->signalled_ms = clock_mono_ms();
@@ -178,12 +217,14 @@ static void on_signal(uv_signal_t *h, int signum)
     hub_drain(s->hub, on_drained, s);
 }
 
-/* A terminal that goes away, or an operator who expects the configuration to be read again: neither is a reason to end. */
+/* A terminal that goes away, or an operator who expects the configuration to be read again: neither
+ * is a reason to end. */
 static void on_hangup(uv_signal_t *h, int signum)
 {
     (void)h;
     (void)signum;
-    log_line(LOG_INFO, "serve.hangup", "note", "SIGHUP does nothing; a changed configuration is read at the next start", NULL);
+    log_line(LOG_INFO, "serve.hangup", "note",
+             "SIGHUP does nothing; a changed configuration is read at the next start", NULL);
 }
 
 static void watch_signals(struct serve *s)
@@ -200,31 +241,44 @@ static void watch_signals(struct serve *s)
     loop_timer_init(&s->loop, &s->tell, on_told);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------ */
+/* --- the run
+ * ------------------------------------------------------------------------------------------ */
 
-static void seen_commit(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_COMMIT, ns); }
-static void seen_turn(void *ctx, uint64_t ns) { (void)ctx; metrics_observe(METRIC_LAG, ns); }
+static void seen_commit(void *ctx, uint64_t ns)
+{
+    (void)ctx;
+    metrics_observe(METRIC_COMMIT, ns);
+}
+static void seen_turn(void *ctx, uint64_t ns)
+{
+    (void)ctx;
+    metrics_observe(METRIC_LAG, ns);
+}
 
 /* Past stdio, whose buffer would keep it. Nobody reads it: a server serves all the same. */
 static void write_out(const char *text, size_t len)
 {
-    for (ssize_t n; len && ((n = write(STDOUT_FILENO, text, len)) > 0 || (n < 0 && errno == EINTR));) {
+    for (ssize_t n;
+         len && ((n = write(STDOUT_FILENO, text, len)) > 0 || (n < 0 && errno == EINTR));) {
         if (n < 0) continue;
         text += n;
         len -= (size_t)n;
     }
 }
 
-/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. After this the token stands nowhere in our memory. */
+/* Whoever set PARLEY_TOKEN knows it: it need not stand in a log. After this the token stands
+ * nowhere in our memory. */
 static void print_address(struct serve *s)
 {
     bool        v6 = str_find(s->config.host, STR(":")) >= 0;
     const char *token = s->token[0] ? s->token : "$PARLEY_TOKEN";
     char        end[sizeof "/#token=\n" + START_TOKEN_MAX];
 
-    printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
+    printf("  open   http://%s" STR_FMT "%s:%u", v6 ? "[" : "", STR_ARG(s->config.host),
+           v6 ? "]" : "", server_port(s->server));
     fflush(stdout);
-    int n = snprintf(end, sizeof end, "%s%s\n", s->app.token.needed ? "/#token=" : "", s->app.token.needed ? token : "");
+    int n = snprintf(end, sizeof end, "%s%s\n", s->app.token.needed ? "/#token=" : "",
+                     s->app.token.needed ? token : "");
     write_out(end, (size_t)n);
     secret_wipe(end, sizeof end);
     secret_wipe(s->token, sizeof s->token);
@@ -236,16 +290,18 @@ static void announce(struct serve *s)
     print_address(s);
     printf("  model  ");
     config_explain_model(&s->config, stdout);
-    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store), STR_ARG(store_promise(s->store)));
+    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store),
+           STR_ARG(store_promise(s->store)));
     struct buf lacks;
     buf_init(&lacks, 4096);
     assembly_isolation(&s->assembly, &lacks);
     for (struct str rest = buf_view(&lacks), line; lacks.len && str_split(&rest, '\n', &line);)
         if (line.len) printf("  note   " STR_FMT "\n", STR_ARG(line));
     buf_done(&lacks);
-    for (size_t i = 0; i < s->config.warnings.count; i++) printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
+    for (size_t i = 0; i < s->config.warnings.count; i++)
+        printf("  note   " STR_FMT "\n", STR_ARG(s->config.warnings.list[i]));
     fflush(stdout);
-    clearerr(stdout);          /* a server serves, also when nobody reads its first words */
+    clearerr(stdout); /* a server serves, also when nobody reads its first words */
 }
 
 static void on_freed(void *ctx)
@@ -265,8 +321,10 @@ static uint64_t close_ms(const struct serve *s)
 static void take_apart(struct serve *s)
 {
     if (s->server) server_free(s->server);
-    if (!store_close(s->store, close_ms(s))) _exit(0);      /* what was told as saved is; the next start reads the log */
-    if (hub_jobs(s->hub)) _exit(0);        /* a tool would not end: the log says `started`, the next start says `unknown` */
+    /* what was told as saved is; the next start reads the log */
+    if (!store_close(s->store, close_ms(s))) _exit(0);
+    /* a tool would not end: the log says `started`, the next start says `unknown` */
+    if (hub_jobs(s->hub)) _exit(0);
     hub_free(s->hub);
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
@@ -294,7 +352,9 @@ static int check_files(struct serve *s)
         r.rlim_cur = FILES_MIN;
         if (setrlimit(RLIMIT_NOFILE, &r) == 0) return 0;
     }
-    return fail("cannot start", arena_printf(&s->arena, "%s; it is %llu, and %d are the least", os_words(EMFILE), (unsigned long long)r.rlim_max, FILES_MIN));
+    return fail("cannot start",
+                arena_printf(&s->arena, "%s; it is %llu, and %d are the least", os_words(EMFILE),
+                             (unsigned long long)r.rlim_max, FILES_MIN));
 }
 
 /* Zero: everything stands and listens. */
@@ -302,17 +362,22 @@ static int start(struct serve *s)
 {
     struct str why = STR("out of memory");
     if (check_files(s)) return 1;
-    if (!assembly_try(&s->config, &s->problems)) return fail_noted(s);      /* before a file is made */
+    /* before a file is made */
+    if (!assembly_try(&s->config, &s->problems)) return fail_noted(s);
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
-    if (make_token(s)) return 1;           /* before anything is started that could look for it */
-    if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why)) return fail("cannot open the store", why);
+    if (make_token(s)) return 1; /* before anything is started that could look for it */
+    if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why))
+        return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;
-    if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) || !assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
+    if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) ||
+        !assembly_tools(&s->assembly, &s->problems))
+        return fail_noted(s);
     quota_init(&s->quota, &s->config.each);
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
-    if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems)) return fail_noted(s);
+    if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems))
+        return fail_noted(s);
     read_counts(s);
     if (make_server(s, &why)) return fail("cannot listen", why);
     return 0;
@@ -321,7 +386,7 @@ static int start(struct serve *s)
 static int run(struct serve *s)
 {
     if (start(s)) {
-        (void)!store_close(s->store, STOP_MS);      /* a temporary one is not left behind */
+        (void)!store_close(s->store, STOP_MS); /* a temporary one is not left behind */
         return 1;
     }
     hub_recover(s->hub);
@@ -333,8 +398,8 @@ static int run(struct serve *s)
 
 int cli_serve(int argc, char **argv)
 {
-    static struct serve  s;
-    struct cli_line      line;
+    static struct serve s;
+    struct cli_line     line;
     if (!cli_read(argc, argv, "cls", 0, &line)) return 2;
     if (config_load_flags(&s.config, &line.flags, &s.problems)) return fail_noted(&s);
     log_level(s.config.log);

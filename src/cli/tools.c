@@ -8,18 +8,18 @@
 #include "base/glyph.h"
 #include "base/id.h"
 #include "base/utf8.h"
-#include "cli/cli.h"
 #include "cli/assembly.h"
+#include "cli/cli.h"
 #include "run/intent.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define MCP_WAIT_MS 20000        /* servers may take this long to list their tools */
+#define MCP_WAIT_MS 20000 /* servers may take this long to list their tools */
 
 struct bench {
     struct loop       loop;
     struct config     config;
-    struct assembly        assembly;
+    struct assembly   assembly;
     struct loop_timer poll;
     unsigned          waited_ms;
     struct tool_job   job;
@@ -40,7 +40,8 @@ static void print_safe(FILE *out, struct str s)
     }
 }
 
-/* --- waiting for MCP servers -------------------------------------------------------------------- */
+/* --- waiting for MCP servers
+ * -------------------------------------------------------------------- */
 
 static bool all_settled(const struct bench *b)
 {
@@ -64,14 +65,17 @@ static void wait_for_servers(struct bench *b)
     loop_run(&b->loop);
 }
 
-/* --- listing --------------------------------------------------------------------------------------- */
+/* --- listing
+ * --------------------------------------------------------------------------------------- */
 
 static void list_tool(const struct tool *t)
 {
-    printf(STR_FMT "  (" STR_FMT "%s)\n  ", STR_ARG(t->name), STR_ARG(t->source), t->where == TOOL_CLIENT ? ", runs in the browser" : "");
+    printf(STR_FMT "  (" STR_FMT "%s)\n  ", STR_ARG(t->name), STR_ARG(t->source),
+           t->where == TOOL_CLIENT ? ", runs in the browser" : "");
     print_safe(stdout, t->description);
-    printf("\n  confirm " STR_FMT "%s" STR_FMT "%s, timeout %g s\n  input " STR_FMT "\n", STR_ARG(t->confirm_text), t->risk.len ? ", risk " : "",
-           STR_ARG(t->risk), t->idempotent ? ", idempotent" : "", t->timeout_ms / 1000.0, STR_ARG(t->schema_text));
+    printf("\n  confirm " STR_FMT "%s" STR_FMT "%s, timeout %g s\n  input " STR_FMT "\n",
+           STR_ARG(t->confirm_text), t->risk.len ? ", risk " : "", STR_ARG(t->risk),
+           t->idempotent ? ", idempotent" : "", t->timeout_ms / 1000.0, STR_ARG(t->schema_text));
 }
 
 static int list(struct bench *b)
@@ -83,7 +87,8 @@ static int list(struct bench *b)
     for (size_t i = 0; i < b->assembly.mcp_count; i++) {
         buf_clear(&text);
         mcp_state_text(b->assembly.mcp[i], &text);
-        printf("MCP server " STR_FMT ": " STR_FMT "\n", STR_ARG(mcp_alias(b->assembly.mcp[i])), STR_ARG(buf_view(&text)));
+        printf("MCP server " STR_FMT ": " STR_FMT "\n", STR_ARG(mcp_alias(b->assembly.mcp[i])),
+               STR_ARG(buf_view(&text)));
     }
     buf_clear(&text);
     assembly_isolation(&b->assembly, &text);
@@ -92,7 +97,8 @@ static int list(struct bench *b)
     return 0;
 }
 
-/* --- calling ---------------------------------------------------------------------------------------- */
+/* --- calling
+ * ---------------------------------------------------------------------------------------- */
 
 static void on_progress(struct tool_job *j, const struct tool_progress *p)
 {
@@ -140,15 +146,21 @@ static bool goes_on(struct bench *b, const struct tool_result *r)
 
 static void on_finish(struct tool_job *j, const struct tool_result *r)
 {
-    static const char *const WORDS[] = { "", "failed: ", "cancelled: ", "outcome unknown: ", "it could not go on: " };
+    static const char *const WORDS[] = { "", "failed: ", "cancelled: ", "outcome unknown: ",
+                                         "it could not go on: " };
     struct bench            *b = LIST_ITEM(j, struct bench, job);
     if (r->outcome == TOOL_ASKS && goes_on(b, r)) return;
     b->finished = true;
     b->outcome = r->outcome;
     fputs(WORDS[r->outcome], r->outcome == TOOL_DONE ? stdout : stderr);
-    print_safe(r->outcome == TOOL_DONE ? stdout : stderr, r->value.len && r->outcome == TOOL_DONE ? r->value : r->text);
+    print_safe(r->outcome == TOOL_DONE ? stdout : stderr,
+               r->value.len && r->outcome == TOOL_DONE ? r->value : r->text);
     fputc('\n', r->outcome == TOOL_DONE ? stdout : stderr);
-    if (r->note.len) { fputs("stderr: ", stderr); print_safe(stderr, r->note); fputc('\n', stderr); }
+    if (r->note.len) {
+        fputs("stderr: ", stderr);
+        print_safe(stderr, r->note);
+        fputc('\n', stderr);
+    }
     loop_stop(&b->loop);
 }
 
@@ -182,7 +194,8 @@ static int call(struct bench *b, const char *name, const char *input)
     struct buf   why;
     if (!t) return complain("there is no tool named ", str_c(name));
     if (!t->ops) return complain("this tool runs in the browser: ", t->name);
-    if (json_parse(&b->assembly.arena, str_c(input), &args, NULL) != OK || args->type != JSON_OBJECT)
+    if (json_parse(&b->assembly.arena, str_c(input), &args, NULL) != OK ||
+        args->type != JSON_OBJECT)
         return complain("the input must be a JSON object: ", str_c(input));
     buf_init(&why, 4096);
     bool fits = schema_check(t->schema, args, NULL, &why) == OK;
@@ -190,20 +203,31 @@ static int call(struct bench *b, const char *name, const char *input)
     buf_done(&why);
     if (!fits) return 1;
     if (!allowed(t, args)) return complain("not run.", STR(""));
-    b->job = (struct tool_job){ .tool = t, .call_id = id_new(&b->assembly.arena, "call-"), .thread = STR("cli"), .owner = STR("local"),
-                                .input = str_c(input), .args = args, .progress = on_progress, .finish = on_finish, .ask = on_ask };
+    b->job = (struct tool_job){ .tool = t,
+                                .call_id = id_new(&b->assembly.arena, "call-"),
+                                .thread = STR("cli"),
+                                .owner = STR("local"),
+                                .input = str_c(input),
+                                .args = args,
+                                .progress = on_progress,
+                                .finish = on_finish,
+                                .ask = on_ask };
     if (t->ops->start(t, &b->job) != OK) return complain("it could not be started: ", t->name);
     if (!b->finished) loop_run(&b->loop);
     return b->outcome == TOOL_DONE ? 0 : 1;
 }
 
-static void on_freed(void *ctx) { loop_stop(ctx); }
+static void on_freed(void *ctx)
+{
+    loop_stop(ctx);
+}
 
 /* The words are "call NAME {...}", or there are none. */
 static bool understood(const struct cli_line *l)
 {
     if (l->count == 0 || (l->count == 3 && strcmp(l->words[0], "call") == 0)) return true;
-    fprintf(stderr, "parley: say parley tools, or parley tools call NAME '{...}' with a JSON object.\n");
+    fprintf(stderr,
+            "parley: say parley tools, or parley tools call NAME '{...}' with a JSON object.\n");
     return false;
 }
 
@@ -213,9 +237,15 @@ int cli_tools(int argc, char **argv)
     struct cli_line     line;
     struct config_error e = { 0 };
     if (!cli_read(argc, argv, "c", 3, &line) || !understood(&line)) return 2;
-    if (config_load_flags(&b.config, &line.flags, &e)) { config_error_print(&e, stderr); return 1; }
+    if (config_load_flags(&b.config, &line.flags, &e)) {
+        config_error_print(&e, stderr);
+        return 1;
+    }
     if (loop_init(&b.loop)) return complain("out of memory.", STR(""));
-    if (!assembly_models(&b.assembly, &b.config, &b.loop, &e) || !assembly_tools(&b.assembly, &e)) { config_error_print(&e, stderr); return 1; }
+    if (!assembly_models(&b.assembly, &b.config, &b.loop, &e) || !assembly_tools(&b.assembly, &e)) {
+        config_error_print(&e, stderr);
+        return 1;
+    }
     loop_timer_init(&b.loop, &b.poll, on_poll);
     wait_for_servers(&b);
     int status = line.count ? call(&b, line.words[1], line.words[2]) : list(&b);

@@ -29,7 +29,8 @@ static void make_printable(char *z)
 
     for (size_t n; *z; z += n) {
         n = utf8_decode(str_c(z), &cp);
-        bool cut = n == 1 && (unsigned char)*z >= 0x80;      /* half a character: text is cut by bytes */
+        /* half a character: text is cut by bytes */
+        bool cut = n == 1 && (unsigned char)*z >= 0x80;
         if (cut || cp < ' ' || (cp >= 0x7F && cp < 0xA0)) memset(z, '?', n);
     }
 }
@@ -51,7 +52,8 @@ static void note(struct config_error *e, unsigned line, const char *fmt, va_list
     make_printable(p->text);
 }
 
-void config_error_add(struct config_error *e, const struct config *c, const struct jv *at, const char *fmt, ...)
+void config_error_add(struct config_error *e, const struct config *c, const struct jv *at,
+                      const char *fmt, ...)
 {
     va_list args;
 
@@ -71,9 +73,9 @@ void cfg_bad(struct config_build *b, const struct jv *at, const char *fmt, ...)
 
 void cfg_warn(struct config_build *b, const struct jv *at, const char *fmt, ...)
 {
-    char               text[400];
+    char                text[400];
     struct config_strs *w = &b->c->warnings;
-    va_list            args;
+    va_list             args;
 
     if (!w->list) w->list = arena_array(&b->c->arena, WARNINGS_MAX, sizeof *w->list);
     if (!w->list || w->count == WARNINGS_MAX) return;
@@ -105,7 +107,10 @@ void config_error_print(const struct config_error *e, FILE *out)
 
 /* --- small helpers of the parts ----------------------------------------------------------- */
 
-void *cfg_array(struct config_build *b, size_t count, size_t size) { return arena_array(&b->c->arena, count ? count : 1, size); }
+void *cfg_array(struct config_build *b, size_t count, size_t size)
+{
+    return arena_array(&b->c->arena, count ? count : 1, size);
+}
 
 struct config_strs cfg_strs(struct config_build *b, const struct jv *list)
 {
@@ -114,7 +119,7 @@ struct config_strs cfg_strs(struct config_build *b, const struct jv *list)
     if (!jv_is(list, JSON_ARRAY)) return s;
     s.list = cfg_array(b, list->count, sizeof *s.list);
     if (!s.list) return s;
-    JV_EACH(v, list)
+    JV_EACH (v, list)
         if (v->type == JSON_STRING) s.list[s.count++] = v->str;
     return s;
 }
@@ -160,8 +165,14 @@ const struct config_action *config_action(const struct config *c, struct str nam
     return NULL;
 }
 
-bool config_has_auth(const struct config *c) { return c->auth.key_count > 0 || c->auth.jwt; }
-bool config_is_public(const struct config *c) { return !config_host_is_loopback(c->host); }
+bool config_has_auth(const struct config *c)
+{
+    return c->auth.key_count > 0 || c->auth.jwt;
+}
+bool config_is_public(const struct config *c)
+{
+    return !config_host_is_loopback(c->host);
+}
 
 bool config_needs_token(const struct config *c)
 {
@@ -173,7 +184,8 @@ bool config_needs_token(const struct config *c)
     return reaches && !config_has_auth(c);
 }
 
-/* --- the address to listen on -------------------------------------------------------------------- */
+/* --- the address to listen on
+ * -------------------------------------------------------------------- */
 
 bool config_host_is_loopback(struct str host)
 {
@@ -198,13 +210,16 @@ static const char *host_fault(struct str host, bool bracketed)
     if (bracketed) {
         memcpy(z, host.ptr, host.len < sizeof z ? host.len : 0);
         z[host.len < sizeof z ? host.len : 0] = '\0';
-        return inet_pton(AF_INET6, z, &v6) == 1 ? NULL : "what stands in brackets is no IPv6 address; write [::1]:8000";
+        return inet_pton(AF_INET6, z, &v6) == 1
+                   ? NULL
+                   : "what stands in brackets is no IPv6 address; write [::1]:8000";
     }
     if (host.len > 253) return "the host name is too long";
     for (size_t i = 0; i < host.len; i++) {
         unsigned char ch = (unsigned char)host.ptr[i];
         if (ch == ':') return "an IPv6 address goes in brackets: [::1]:8000";
-        if (ch <= ' ' || ch >= 127 || strchr("/[]@\"'\\", ch)) return "the host has a character that no host has; write 127.0.0.1:8000";
+        if (ch <= ' ' || ch >= 127 || strchr("/[]@\"'\\", ch))
+            return "the host has a character that no host has; write 127.0.0.1:8000";
     }
     return NULL;
 }
@@ -216,7 +231,7 @@ enum err config_listen_parse(struct str text, struct str *host, unsigned *port, 
     bool       bracketed = str_starts(text, STR("["));
     size_t     cut = text.len;
 
-    while (cut > 0 && text.ptr[cut - 1] != ':') cut--;      /* after the last colon */
+    while (cut > 0 && text.ptr[cut - 1] != ':') cut--; /* after the last colon */
     if (bracketed) {
         ptrdiff_t end = str_find(text, STR("]"));
         if (end < 0 || (size_t)end + 2 != cut) {
@@ -257,12 +272,19 @@ static void read_listen(struct config_build *b)
         cfg_bad(b, v, "%s: \"" STR_FMT "\": %s", from, STR_ARG(str_cut(text, 80)), why);
 }
 
-/* --- the rest of the simple ones ----------------------------------------------------------------- */
+/* --- the rest of the simple ones
+ * ----------------------------------------------------------------- */
 
 static void read_words(struct config_build *b)
 {
-    static const struct { const char *word; enum log_level level; } LEVELS[] = {
-        { "debug", LOG_DEBUG }, { "info", LOG_INFO }, { "warn", LOG_WARN }, { "error", LOG_ERROR },
+    static const struct {
+        const char    *word;
+        enum log_level level;
+    } LEVELS[] = {
+        { "debug", LOG_DEBUG },
+        { "info", LOG_INFO },
+        { "warn", LOG_WARN },
+        { "error", LOG_ERROR },
     };
     struct str log = jv_str_at(b->root, "log");
 
@@ -272,7 +294,8 @@ static void read_words(struct config_build *b)
     b->c->hold = str_is(jv_str_at(jv_get(b->root, "approvals"), "on_new_message"), "hold");
 }
 
-/* "postgres://" of "postgres://user:password@host"; empty when it is a path. Nothing behind it: there may be a password. */
+/* "postgres://" of "postgres://user:password@host"; empty when it is a path. Nothing behind it:
+ * there may be a password. */
 static struct str store_scheme(struct str url)
 {
     ptrdiff_t at = str_find(url, STR("://"));
@@ -291,9 +314,13 @@ static void read_store(struct config_build *b)
     else if (v) (void)cfg_secret(b, v, "\"store\"", &b->c->store, &literal);
     struct str scheme = store_scheme(b->c->store);
     if (b->flags->store) v = NULL;
-    if (b->c->store.len == 0) cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
+    if (b->c->store.len == 0)
+        cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
     if (scheme.len)
-        cfg_bad(b, v, "there is no store for \"" STR_FMT "\"; write a path such as \"parley.db\", or \"sqlite:PATH\"", STR_ARG(str_cut(scheme, 40)));
+        cfg_bad(b, v,
+                "there is no store for \"" STR_FMT
+                "\"; write a path such as \"parley.db\", or \"sqlite:PATH\"",
+                STR_ARG(str_cut(scheme, 40)));
 }
 
 /* What no single key can tell. */
@@ -303,24 +330,35 @@ static void check_whole(struct config_build *b)
 
     if (c->host.ptr && config_is_public(c) && !config_has_auth(c))
         cfg_bad(b, b->flags->listen ? NULL : jv_get(b->root, "listen"),
-                "listening on " STR_FMT " lets others in, and nobody has to say who they are: add \"auth\", or listen on 127.0.0.1", STR_ARG(c->host));
+                "listening on " STR_FMT " lets others in, and nobody has to say who they are: add "
+                "\"auth\", or listen on 127.0.0.1",
+                STR_ARG(c->host));
     if (c->host.ptr && (str_is(c->host, "0.0.0.0") || str_is(c->host, "::")) && !c->hosts.count)
-        cfg_warn(b, jv_get(b->root, "listen"), "listening on every address, but \"hosts\" is empty: only requests to localhost are answered; list the names people use");
+        cfg_warn(b, jv_get(b->root, "listen"),
+                 "listening on every address, but \"hosts\" is empty: only requests to localhost "
+                 "are answered; list the names people use");
     if (c->limits.body_max > c->limits.bodies_max)
-        cfg_bad(b, jv_get(jv_get(b->root, "limits"), "body"), "\"limits.body\" is larger than \"limits.bodies\", which all bodies share; raise that one");
+        cfg_bad(b, jv_get(jv_get(b->root, "limits"), "body"),
+                "\"limits.body\" is larger than \"limits.bodies\", which all bodies share; raise "
+                "that one");
     if (c->limits.head_ms > c->limits.body_ms)
-        cfg_bad(b, jv_get(jv_get(b->root, "limits"), "head_seconds"), "\"limits.head_seconds\" is longer than \"limits.body_seconds\", which counts from the same moment");
+        cfg_bad(b, jv_get(jv_get(b->root, "limits"), "head_seconds"),
+                "\"limits.head_seconds\" is longer than \"limits.body_seconds\", which counts from "
+                "the same moment");
 }
 
-/* --- loading ------------------------------------------------------------------------------------- */
+/* --- loading
+ * ------------------------------------------------------------------------------------- */
 
 static const char *syntax_hint(struct str text, const struct json_error *je)
 {
     struct str rest = str_from(text, je->pos);
 
-    if (je->why && strcmp(je->why, "duplicate key") == 0) return "; the same key stands above in this object, take one of them out";
+    if (je->why && strcmp(je->why, "duplicate key") == 0)
+        return "; the same key stands above in this object, take one of them out";
     if (rest.len == 0) return "; the file ends too early: a closing '}' or ']' is missing";
-    if (str_starts(rest, STR("//")) || str_starts(rest, STR("/*")) || str_starts(rest, STR("#"))) return "; JSON has no comments, take it out";
+    if (str_starts(rest, STR("//")) || str_starts(rest, STR("/*")) || str_starts(rest, STR("#")))
+        return "; JSON has no comments, take it out";
     if (rest.ptr[0] == '\'') return "; JSON wants double quotes";
     if (rest.ptr[0] == '}' || rest.ptr[0] == ']') return "; is there a comma too many before it?";
     if (rest.ptr[0] == '"') return "; is a comma or colon missing before it?";
@@ -332,13 +370,14 @@ static enum err parse(struct config_build *b)
     struct json_error je = { 0 };
     struct str        text = b->c->text;
 
-    if (str_starts(text, STR("\xEF\xBB\xBF"))) {      /* some editors put a mark in front */
+    if (str_starts(text, STR("\xEF\xBB\xBF"))) { /* some editors put a mark in front */
         memset((char *)(uintptr_t)text.ptr, ' ', 3);
     }
     enum err err = json_parse(&b->c->arena, text, &b->root, &je);
     if (err == ERR_NOMEM) return err;
     if (err != OK) {
-        cfg_bad(b, NULL, "column %u: %s%s", je.column, je.why ? je.why : "this is no JSON", syntax_hint(text, &je));
+        cfg_bad(b, NULL, "column %u: %s%s", je.column, je.why ? je.why : "this is no JSON",
+                syntax_hint(text, &je));
         b->e->problem[b->e->count - 1].line = je.line;
         return ERR_SYNTAX;
     }
@@ -363,7 +402,7 @@ static enum err build(struct config_build *b)
     cfg_read_tools(b);
     cfg_read_mcp(b);
     cfg_read_pages(b);
-    cfg_read_demo(b);      /* a page may have brought the demo model in, and that its tools */
+    cfg_read_demo(b); /* a page may have brought the demo model in, and that its tools */
     cfg_check_pages(b);
     cfg_read_actions(b);
     cfg_read_auth(b);
@@ -393,7 +432,8 @@ static enum err finish(struct config_build *b, enum err err)
 
 static const struct config_flags NO_FLAGS;
 
-enum err config_load_text(struct config *c, struct str text, const char *name, const struct config_flags *f, struct config_error *e)
+enum err config_load_text(struct config *c, struct str text, const char *name,
+                          const struct config_flags *f, struct config_error *e)
 {
     struct config_build b = { .c = c, .e = e, .flags = f ? f : &NO_FLAGS };
 
@@ -409,15 +449,20 @@ static const char *slurp(int fd, struct buf *into)
     for (;;) {
         char   *room = buf_room(into, 64 * 1024);
         ssize_t n = room ? read(fd, room, 64 * 1024) : 0;
-        if (into->err) return into->err == ERR_FULL ? "the file is too long to be a configuration" : "there is not enough memory to read it";
+        if (into->err)
+            return into->err == ERR_FULL ? "the file is too long to be a configuration"
+                                         : "there is not enough memory to read it";
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno == EISDIR ? "this is a directory; give the path of a JSON file" : os_words(errno);
+        if (n < 0)
+            return errno == EISDIR ? "this is a directory; give the path of a JSON file"
+                                   : os_words(errno);
         if (n == 0) return NULL;
         buf_grew(into, (size_t)n);
     }
 }
 
-static enum err unreadable(struct config *c, struct config_error *e, const char *path, const char *why, enum err err)
+static enum err unreadable(struct config *c, struct config_error *e, const char *path,
+                           const char *why, enum err err)
 {
     struct config_build b = { .c = c, .e = e, .flags = &NO_FLAGS };
 
@@ -437,11 +482,13 @@ enum err config_load_flags(struct config *c, const struct config_flags *f, struc
         start(c, e, "parley");
         return finish(&b, build(&b));
     }
-    if (fd < 0) return unreadable(c, e, path, os_words(errno), errno == ENOENT ? ERR_NOT_FOUND : ERR_IO);
+    if (fd < 0)
+        return unreadable(c, e, path, os_words(errno), errno == ENOENT ? ERR_NOT_FOUND : ERR_IO);
     buf_init(&text, FILE_MAX);
     const char *why = slurp(fd, &text);
     close(fd);
-    enum err err = why ? unreadable(c, e, path, why, ERR_IO) : config_load_text(c, buf_view(&text), path, f, e);
+    enum err err = why ? unreadable(c, e, path, why, ERR_IO)
+                       : config_load_text(c, buf_view(&text), path, f, e);
     if (text.ptr) explicit_bzero(text.ptr, text.cap);
     buf_done(&text);
     return err;

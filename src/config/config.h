@@ -27,10 +27,10 @@
 
 #include <stdio.h>
 
+#include "auth/auth.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "auth/auth.h"
 #include "http/conn.h"
 #include "run/quota.h"
 
@@ -39,185 +39,228 @@
 #define CONFIG_PROBLEMS_MAX 20
 
 struct config_problem {
-    unsigned line;               /* 0: not from the file (a flag, the environment) */
-    char     text[300];          /* what is wrong and what to do; safe for a terminal */
+    unsigned line;      /* 0: not from the file (a flag, the environment) */
+    char     text[300]; /* what is wrong and what to do; safe for a terminal */
 };
 
 /* Needs no memory but itself, so that "out of memory" can be told as well. */
 struct config_error {
-    char   file[200];
-    size_t count;                /* in `problem` */
-    size_t more;                 /* found beyond those */
+    char                  file[200];
+    size_t                count; /* in `problem` */
+    size_t                more;  /* found beyond those */
     struct config_problem problem[CONFIG_PROBLEMS_MAX];
 };
 
 /* Notes what was found wrong after the loading; `at`: a node of c->root, or NULL. */
 struct config;
-void config_error_add(struct config_error *e, const struct config *c, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(4, 5);
+void config_error_add(struct config_error *e, const struct config *c, const struct jv *at,
+                      const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 /* "parley.json:12: unknown key \"lisen\" (did you mean \"listen\"?)", one line each. */
 void config_error_print(const struct config_error *e, FILE *out);
 
 /* --- what is configured ----------------------------------------------------------- */
 
-struct config_path { struct str path; struct config_path *next; };
-struct config_header { struct str name, value; };      /* value: secret */
+struct config_path {
+    struct str          path;
+    struct config_path *next;
+};
+struct config_header {
+    struct str name, value;
+}; /* value: secret */
 
 struct config_model {
-    struct str name;             /* under "models"; "default" when there is only "model" */
-    struct str provider;         /* "demo", "anthropic", "gemini", "openai" */
-    struct str model;            /* the provider's name for it */
-    struct str api_key;          /* secret; STR_NONE: none is sent */
-    struct str base_url;         /* without a slash at its end; STR_NONE: the provider's own */
-    struct str version;          /* Anthropic's API version; STR_NONE: the adapter's default */
-    struct str auth;             /* "x-api-key" or "bearer": Anthropic's two ways; STR_NONE: the adapter's default */
-    int64_t    max_tokens;       /* already the top-level one when the model has none */
-    const struct jv *thinking;   /* true, false, a token budget, or the provider's own object; NULL: not said */
-    struct config_header *headers; size_t header_count;
-    unsigned   connect_ms, first_byte_ms, idle_ms, total_ms, wait_max_ms;
-    unsigned   retries, concurrent;
+    struct str            name;     /* under "models"; "default" when there is only "model" */
+    struct str            provider; /* "demo", "anthropic", "gemini", "openai" */
+    struct str            model;    /* the provider's name for it */
+    struct str            api_key;  /* secret; STR_NONE: none is sent */
+    struct str            base_url; /* without a slash at its end; STR_NONE: the provider's own */
+    struct str            version;  /* Anthropic's API version; STR_NONE: the adapter's default */
+    /* "x-api-key" or "bearer": Anthropic's two ways; STR_NONE: the adapter's default */
+    struct str            auth;
+    int64_t               max_tokens; /* already the top-level one when the model has none */
+    /* true, false, a token budget, or the provider's own object; NULL: not said */
+    const struct jv      *thinking;
+    struct config_header *headers;
+    size_t                header_count;
+    unsigned              connect_ms, first_byte_ms, idle_ms, total_ms, wait_max_ms;
+    unsigned              retries, concurrent;
 };
 
-struct config_models {           /* a fallback list: the next one if one fails before its first delta */
+/* a fallback list: the next one if one fails before its first delta */
+struct config_models {
     const struct config_model **list;
-    size_t count;                /* at least 1 */
+    size_t                      count; /* at least 1 */
 };
 
 struct config_payload {
     struct str       type;
-    const struct jv *schema;     /* an object */
+    const struct jv *schema; /* an object */
     struct str       schema_text;
 };
 
 struct config_page {
-    struct str name;             /* "default" is the page of a request that names none; it is always pages[0] */
-    struct str system;           /* already the top-level one when the page has none; STR_NONE: no system prompt */
-    bool       all_tools;        /* the page lists no tools: it may use every one */
-    struct str *tools; size_t tool_count;
-    struct config_models models;
-    struct config_payload *payloads; size_t payload_count;
+    /* "default" is the page of a request that names none; it is always pages[0] */
+    struct str             name;
+    /* already the top-level one when the page has none; STR_NONE: no system prompt */
+    struct str             system;
+    bool                   all_tools; /* the page lists no tools: it may use every one */
+    struct str            *tools;
+    size_t                 tool_count;
+    struct config_models   models;
+    struct config_payload *payloads;
+    size_t                 payload_count;
 };
 
-struct config_action { struct str name, tool; };
+struct config_action {
+    struct str name, tool;
+};
 
 enum config_runner { RUNNER_EXEC, RUNNER_HTTP, RUNNER_CLIENT };
 
 struct config_tool {
     struct str         name, description;
-    const struct jv   *def;           /* the whole entry */
+    const struct jv   *def; /* the whole entry */
     enum config_runner runner;
-    const struct jv   *run;           /* the "exec" or "http" object; NULL for a client tool */
-    const struct jv   *input_schema;  /* NULL: an object with any members */
-    const struct jv   *confirm;       /* for policy_read(); NULL: "always" for exec and http, "never" for client */
-    struct str         risk;          /* "low" or "high"; STR_NONE: not said */
-    struct str         intent, ask;   /* templates; STR_NONE: the default sentence */
+    const struct jv   *run;          /* the "exec" or "http" object; NULL for a client tool */
+    const struct jv   *input_schema; /* NULL: an object with any members */
+    /* for policy_read(); NULL: "always" for exec and http, "never" for client */
+    const struct jv   *confirm;
+    struct str         risk;        /* "low" or "high"; STR_NONE: not said */
+    struct str         intent, ask; /* templates; STR_NONE: the default sentence */
     bool               idempotent;
     unsigned           timeout_ms;
-    unsigned           expires_s;     /* of its approvals; 0: never */
+    unsigned           expires_s; /* of its approvals; 0: never */
 };
 
 struct config_mcp {
     struct str       name;
-    const struct jv *def;        /* command,args,env,cwd | url,headers,type; confirm, trust_annotations, timeout */
-    bool             http;       /* has a url */
+    /* command,args,env,cwd | url,headers,type; confirm, trust_annotations, timeout */
+    const struct jv *def;
+    bool             http; /* has a url */
     bool             trust_annotations;
     unsigned         timeout_ms; /* of one call, restarted by each progress notice */
 };                               /* entries with "disabled": true are checked and left out */
 
-struct config_strs { struct str *list; size_t count; };
+struct config_strs {
+    struct str *list;
+    size_t      count;
+};
 
 struct config {
-    struct arena  arena;
-    struct str    path;          /* the file read; STR_NONE: there is none */
-    struct str    text;          /* its bytes */
-    const struct jv *root;       /* and as a tree, for the places of errors; NULL: there is none */
+    struct arena     arena;
+    struct str       path; /* the file read; STR_NONE: there is none */
+    struct str       text; /* its bytes */
+    /* and as a tree, for the places of errors; NULL: there is none */
+    const struct jv *root;
 
-    struct str     host;         /* as listen() takes it: "127.0.0.1", "::1" (no brackets) */
+    struct str     host; /* as listen() takes it: "127.0.0.1", "::1" (no brackets) */
     unsigned       port;
-    struct str     store;        /* store_open()'s url */
+    struct str     store; /* store_open()'s url */
     enum log_level log;
 
-    struct config_model *models; size_t model_count;
-    struct config_models model;  /* of the default page */
-    struct str     model_why;    /* "Demo model: no model is configured and no key is in the environment." */
-    bool           demo_model;   /* some page may use the demo model */
-    struct str     system;
-    unsigned       max_iterations;
-    int64_t        max_tokens;
+    struct config_model *models;
+    size_t               model_count;
+    struct config_models model; /* of the default page */
+    /* "Demo model: no model is configured and no key is in the environment." */
+    struct str           model_why;
+    bool                 demo_model; /* some page may use the demo model */
+    struct str           system;
+    unsigned             max_iterations;
+    int64_t              max_tokens;
 
-    unsigned       demo_token_ms;
-    struct str     demo_ledger;
-    bool           demo_tools;   /* add the demo tools to the registry */
+    unsigned   demo_token_ms;
+    struct str demo_ledger;
+    bool       demo_tools; /* add the demo tools to the registry */
 
-    struct config_page   *pages;   size_t page_count;     /* at least one */
-    struct config_action *actions; size_t action_count;
-    struct config_tool   *tools;   size_t tool_count;
-    struct config_mcp    *mcp;     size_t mcp_count;
+    struct config_page   *pages;
+    size_t                page_count; /* at least one */
+    struct config_action *actions;
+    size_t                action_count;
+    struct config_tool   *tools;
+    size_t                tool_count;
+    struct config_mcp    *mcp;
+    size_t                mcp_count;
 
-    bool           hold;         /* approvals.on_new_message: "hold"; false: "supersede" */
-    bool           approvers;    /* approvals.who: "approver"; false: "owner" */
-    unsigned       expires_s;    /* approvals.expires: of a tool that does not say; 0: never */
+    bool     hold;      /* approvals.on_new_message: "hold"; false: "supersede" */
+    bool     approvers; /* approvals.who: "approver"; false: "owner" */
+    /* approvals.expires: of a tool that does not say; 0: never */
+    unsigned expires_s;
 
-    struct net_limits limits;
-    unsigned       runs_max;           /* at once, in the whole process */
-    unsigned       programs_max;       /* of exec tools, at once */
-    struct quota_limits each;          /* limits.per_principal */
-    size_t         tool_output_max;    /* bytes of a result that the model is told */
-    size_t         threads_bytes;      /* and so are those beyond these, together */
-    unsigned       threads_in_memory;  /* idle threads beyond this are forgotten and read again when asked for */
+    struct net_limits   limits;
+    unsigned            runs_max;        /* at once, in the whole process */
+    unsigned            programs_max;    /* of exec tools, at once */
+    struct quota_limits each;            /* limits.per_principal */
+    size_t              tool_output_max; /* bytes of a result that the model is told */
+    size_t              threads_bytes;   /* and so are those beyond these, together */
+    /* idle threads beyond this are forgotten and read again when asked for */
+    unsigned            threads_in_memory;
 
-    struct config_strs origins;  /* browser origins beside our own, as browsers send them: "https://example.org" */
-    struct config_strs hosts;    /* Host names beside the loopback names and the listen host; no port, lower case */
-    struct config_strs cors;     /* origins that get CORS headers */
-    struct config_strs proxies;  /* addresses whose X-Forwarded-Proto is believed, beside loopback */
+    /* browser origins beside our own, as browsers send them: "https://example.org" */
+    struct config_strs origins;
+    /* Host names beside the loopback names and the listen host; no port, lower case */
+    struct config_strs hosts;
+    struct config_strs cors; /* origins that get CORS headers */
+    /* addresses whose X-Forwarded-Proto is believed, beside loopback */
+    struct config_strs proxies;
     struct auth_setup  auth;
 
-    struct config_strs warnings; /* sentences; for serve to log and check to print */
-    struct config_secret *secrets;     /* private: what config_done wipes */
-    struct config_path   *secret_files; /* those that "file:PATH" named; no tool may read them */
+    struct config_strs    warnings; /* sentences; for serve to log and check to print */
+    struct config_secret *secrets;  /* private: what config_done wipes */
+    /* those that "file:PATH" named; no tool may read them */
+    struct config_path   *secret_files;
 };
 
 /* The command line's part: what is not NULL wins over the file. */
-struct config_flags { const char *path, *listen, *store; };
+struct config_flags {
+    const char *path, *listen, *store;
+};
 
 /* Reads and checks. `path` NULL: ./parley.json when it exists, else defaults alone.
- * On an error (ERR_NOT_FOUND, ERR_IO, ERR_SYNTAX, ERR_NOMEM) *c is left empty: nothing to give back. */
+ * On an error (ERR_NOT_FOUND, ERR_IO, ERR_SYNTAX, ERR_NOMEM) *c is left empty: nothing to give
+ * back. */
 MUST_CHECK enum err config_load(struct config *c, const char *path, struct config_error *e);
-MUST_CHECK enum err config_load_flags(struct config *c, const struct config_flags *f, struct config_error *e);
-/* The same from memory; `name` stands for the file in errors. The text is copied. For tests and fuzzing. */
-MUST_CHECK enum err config_load_text(struct config *c, struct str text, const char *name, const struct config_flags *f,
-                                     struct config_error *e);
-void config_done(struct config *c);
+MUST_CHECK enum err config_load_flags(struct config *c, const struct config_flags *f,
+                                      struct config_error *e);
+/* The same from memory; `name` stands for the file in errors. The text is copied. For tests and
+ * fuzzing. */
+MUST_CHECK enum err config_load_text(struct config *c, struct str text, const char *name,
+                                     const struct config_flags *f, struct config_error *e);
+void                config_done(struct config *c);
 
 /* What this configuration means, in plain words; no secret is printed. */
 void config_explain(const struct config *c, FILE *out);
 /* One line: "gpt-x of openai at http://…, because …"; the model of the default page and why. */
 void config_explain_model(const struct config *c, FILE *out);
 
-const struct config_page  *config_page(const struct config *c, struct str name);    /* STR_NONE or "": the default; NULL: unknown */
-const struct config_model *config_model(const struct config *c, struct str name);
+/* STR_NONE or "": the default; NULL: unknown */
+const struct config_page   *config_page(const struct config *c, struct str name);
+const struct config_model  *config_model(const struct config *c, struct str name);
 const struct config_action *config_action(const struct config *c, struct str name);
-bool config_principal_fits(struct str name);         /* may be the name of a principal */
-bool config_has_auth(const struct config *c);        /* somebody must prove who they are */
-bool config_is_public(const struct config *c);       /* listens beyond loopback */
-/* Nobody has to say who they are, and programs that it starts can reach the server: answers need the start token (auth/starttoken.h). */
+bool config_principal_fits(struct str name);   /* may be the name of a principal */
+bool config_has_auth(const struct config *c);  /* somebody must prove who they are */
+bool config_is_public(const struct config *c); /* listens beyond loopback */
+/* Nobody has to say who they are, and programs that it starts can reach the server: answers need
+ * the start token (auth/starttoken.h). */
 bool config_needs_token(const struct config *c);
 
-/* "127.0.0.1:8000", "[::1]:8000", "localhost:0", ":8000" (loopback), "8000". *why is a sentence on error.
- * *host points into text (or is a literal). Port 0 lets the system choose. */
-MUST_CHECK enum err config_listen_parse(struct str text, struct str *host, unsigned *port, const char **why);
-bool config_host_is_loopback(struct str host);
+/* "127.0.0.1:8000", "[::1]:8000", "localhost:0", ":8000" (loopback), "8000". *why is a sentence on
+ * error. *host points into text (or is a literal). Port 0 lets the system choose. */
+MUST_CHECK enum err config_listen_parse(struct str text, struct str *host, unsigned *port,
+                                        const char **why);
+bool                config_host_is_loopback(struct str host);
 
 /* --- the table ------------------------------------------------------------------------ */
 
-/* One key. `path` has a '*' for "any name" and "[]" for "each item": "models.*.api_key", "auth.keys[].sha256". */
+/* One key. `path` has a '*' for "any name" and "[]" for "each item": "models.*.api_key",
+ * "auth.keys[].sha256". */
 struct config_doc {
     const char *path;
-    const char *type;            /* in words: "text", "a number of seconds" ... */
-    const char *otherwise;       /* the default in words; "" when absent means nothing */
-    const char *help;            /* one line */
+    const char *type;      /* in words: "text", "a number of seconds" ... */
+    const char *otherwise; /* the default in words; "" when absent means nothing */
+    const char *help;      /* one line */
 };
-size_t config_doc_count(void);
+size_t            config_doc_count(void);
 struct config_doc config_doc_at(size_t i);
 
 #endif

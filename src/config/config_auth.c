@@ -30,20 +30,27 @@ static bool read_digest(struct str s, uint8_t out[32])
 }
 
 /* Words of a list to bits; an unknown word is noted. */
-struct bit { const char *word; unsigned bit; };
+struct bit {
+    const char *word;
+    unsigned    bit;
+};
 
-static unsigned read_bits(struct config_build *b, const struct jv *list, const struct bit *bits, const char *what)
+static unsigned read_bits(struct config_build *b, const struct jv *list, const struct bit *bits,
+                          const char *what)
 {
     unsigned all = 0;
 
-    JV_EACH(v, list) {
+    JV_EACH (v, list) {
         const struct bit *f = bits;
         if (v->type != JSON_STRING) continue;
         while (f->word && !str_is(v->str, f->word)) f++;
-        if (!f->word) cfg_bad(b, v, "\"" STR_FMT "\" is not one of the %s", STR_ARG(str_cut(v->str, 60)), what);
+        if (!f->word)
+            cfg_bad(b, v, "\"" STR_FMT "\" is not one of the %s", STR_ARG(str_cut(v->str, 60)),
+                    what);
         all |= f->bit;
     }
-    if (jv_is(list, JSON_ARRAY) && list->count == 0) cfg_bad(b, list, "the list is empty; name some of the %s, or leave it out", what);
+    if (jv_is(list, JSON_ARRAY) && list->count == 0)
+        cfg_bad(b, list, "the list is empty; name some of the %s, or leave it out", what);
     return all;
 }
 
@@ -57,18 +64,24 @@ bool config_principal_fits(struct str name)
 
 static void read_bearer(struct config_build *b, const struct jv *v)
 {
-    static const struct bit ROLES[] = { { "user", ROLE_USER }, { "approver", ROLE_APPROVER }, { "admin", ROLE_ADMIN }, { NULL, 0 } };
+    static const struct bit ROLES[] = {
+        { "user", ROLE_USER }, { "approver", ROLE_APPROVER }, { "admin", ROLE_ADMIN }, { NULL, 0 }
+    };
     struct auth_setup *a = &b->c->auth;
-    struct auth_key k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
+    struct auth_key    k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
 
     if (!read_digest(jv_str_at(v, "sha256"), k.sha256)) {
         cfg_bad(b, jv_get(v, "sha256") ? jv_get(v, "sha256") : v,
                 "a key needs \"sha256\" with 64 hex digits: printf %%s \"$KEY\" | sha256sum");
         return;
     }
-    if (k.principal.len == 0) cfg_bad(b, v, "a key needs \"principal\": the name of the person or program it belongs to");
-    else if (!config_principal_fits(k.principal)) cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters", PRINCIPAL_MAX);
-    if (jv_get(v, "roles")) k.roles = read_bits(b, jv_get(v, "roles"), ROLES, "roles user, approver, admin");
+    if (k.principal.len == 0)
+        cfg_bad(b, v, "a key needs \"principal\": the name of the person or program it belongs to");
+    else if (!config_principal_fits(k.principal))
+        cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters",
+                PRINCIPAL_MAX);
+    if (jv_get(v, "roles"))
+        k.roles = read_bits(b, jv_get(v, "roles"), ROLES, "roles user, approver, admin");
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {
             cfg_bad(b, v, "this key is listed twice; a key belongs to one principal");
@@ -82,52 +95,67 @@ static void read_bearer(struct config_build *b, const struct jv *v)
 static void read_key_source(struct config_build *b, const struct jv *jwt)
 {
     struct auth_setup *a = &b->c->auth;
-    const struct jv    *url = jv_get(jwt, "jwks_url");
+    const struct jv   *url = jv_get(jwt, "jwks_url");
 
     a->keys_file = jv_str_at(jwt, "keys_file");
     if ((a->keys_file.ptr != NULL) + (url != NULL) != 1) {
         cfg_bad(b, jwt, "\"jwt\" needs either \"keys_file\" or \"jwks_url\"");
         return;
     }
-    if (a->keys_file.ptr && a->keys_file.len == 0) cfg_bad(b, jv_get(jwt, "keys_file"), "\"keys_file\" is empty; write its path");
+    if (a->keys_file.ptr && a->keys_file.len == 0)
+        cfg_bad(b, jv_get(jwt, "keys_file"), "\"keys_file\" is empty; write its path");
     if (!url || !cfg_url(b, url, "\"jwks_url\"", &a->jwks_url)) return;
     /* Whoever can change the keys on their way can be anybody. */
     if (str_starts(a->jwks_url, STR("http://")) && !cfg_url_is_loopback(a->jwks_url))
-        cfg_bad(b, url, "\"jwks_url\" must begin with https://: keys fetched in the clear can be exchanged on their way");
+        cfg_bad(b, url,
+                "\"jwks_url\" must begin with https://: keys fetched in the clear can be exchanged "
+                "on their way");
 }
 
 static void read_jwt(struct config_build *b, const struct jv *jwt)
 {
-    static const struct bit ALGS[] = { { "HS256", ALG_HS256 }, { "RS256", ALG_RS256 }, { "ES256", ALG_ES256 }, { NULL, 0 } };
+    static const struct bit ALGS[] = {
+        { "HS256", ALG_HS256 }, { "RS256", ALG_RS256 }, { "ES256", ALG_ES256 }, { NULL, 0 }
+    };
     struct auth_setup *a = &b->c->auth;
-    const struct jv    *algs = jv_get(jwt, "algorithms");
+    const struct jv   *algs = jv_get(jwt, "algorithms");
 
     if (!jv_is(jwt, JSON_OBJECT)) return;
     a->jwt = true;
     a->issuer = jv_str_at(jwt, "issuer");
     a->audience = jv_str_at(jwt, "audience");
     a->roles_claim = jv_get(jwt, "roles_claim") ? jv_str_at(jwt, "roles_claim") : STR("roles");
-    a->algorithms = algs ? read_bits(b, algs, ALGS, "algorithms HS256, RS256, ES256") : ALG_RS256 | ALG_ES256;
+    a->algorithms =
+        algs ? read_bits(b, algs, ALGS, "algorithms HS256, RS256, ES256") : ALG_RS256 | ALG_ES256;
     if (a->issuer.len == 0) cfg_bad(b, jwt, "\"jwt\" needs \"issuer\": the tokens' iss");
-    if (a->audience.len == 0) cfg_bad(b, jwt, "\"jwt\" needs \"audience\": the tokens' aud; without it tokens for other services would be taken");
+    if (a->audience.len == 0)
+        cfg_bad(b, jwt,
+                "\"jwt\" needs \"audience\": the tokens' aud; without it tokens for other services "
+                "would be taken");
     read_key_source(b, jwt);
     if ((a->algorithms & ALG_HS256) && a->jwks_url.ptr)
-        cfg_bad(b, algs, "HS256 needs \"keys_file\" with the shared secret; a \"jwks_url\" is public");
+        cfg_bad(b, algs,
+                "HS256 needs \"keys_file\" with the shared secret; a \"jwks_url\" is public");
     /* The classic confusion: a public RSA key taken as an HMAC secret. */
     if ((a->algorithms & ALG_HS256) && (a->algorithms & (ALG_RS256 | ALG_ES256)))
-        cfg_bad(b, algs, "HS256 cannot be mixed with RS256 or ES256: a public key would be taken for a secret; choose one kind");
+        cfg_bad(b, algs,
+                "HS256 cannot be mixed with RS256 or ES256: a public key would be taken for a "
+                "secret; choose one kind");
 }
 
-/* Nobody needs a guard against himself: without sign-in there are limits only when the file says so. */
+/* Nobody needs a guard against himself: without sign-in there are limits only when the file says
+ * so. */
 static int64_t limit_of(const struct config_build *b, const char *key, int64_t with_auth)
 {
     const struct jv *v = jv_get(jv_get(jv_get(b->root, "limits"), "per_principal"), key);
-    return jv_int_at(jv_get(jv_get(b->root, "limits"), "per_principal"), key, v || !config_has_auth(b->c) ? 0 : with_auth);
+    return jv_int_at(jv_get(jv_get(b->root, "limits"), "per_principal"), key,
+                     v || !config_has_auth(b->c) ? 0 : with_auth);
 }
 
 static void read_each(struct config_build *b)
 {
-    b->c->each = (struct quota_limits){ .requests_per_minute = (unsigned)limit_of(b, "requests_per_minute", 1200),
+    b->c->each = (struct quota_limits){ .requests_per_minute =
+                                            (unsigned)limit_of(b, "requests_per_minute", 1200),
                                         .runs = (unsigned)limit_of(b, "runs", 50),
                                         .tokens_per_day = limit_of(b, "tokens_per_day", 0) };
 }
@@ -141,8 +169,11 @@ static void check_approvers(struct config_build *b)
 
     if (!b->c->approvers) return;
     for (size_t i = 0; i < a->key_count; i++) any |= (a->keys[i].roles & ROLE_APPROVER) != 0;
-    if (!config_has_auth(b->c)) cfg_bad(b, who, "\"approver\" needs \"auth\": without it nobody has a role");
-    else if (!any) cfg_bad(b, who, "nobody under \"auth\" has the role approver, so nothing could ever be approved");
+    if (!config_has_auth(b->c))
+        cfg_bad(b, who, "\"approver\" needs \"auth\": without it nobody has a role");
+    else if (!any)
+        cfg_bad(b, who,
+                "nobody under \"auth\" has the role approver, so nothing could ever be approved");
 }
 
 void cfg_read_auth(struct config_build *b)
@@ -151,13 +182,16 @@ void cfg_read_auth(struct config_build *b)
 
     if (jv_is(keys, JSON_ARRAY)) {
         b->c->auth.keys = cfg_array(b, keys->count, sizeof *b->c->auth.keys);
-        if (b->c->auth.keys) JV_EACH(v, keys)
-            if (v->type == JSON_OBJECT) read_bearer(b, v);
+        if (b->c->auth.keys)
+            JV_EACH (v, keys)
+                if (v->type == JSON_OBJECT) read_bearer(b, v);
     }
     read_jwt(b, jv_get(auth, "jwt"));
     /* An empty list must not pass for "no auth": that lets everybody in, as everything. */
     if (jv_is(keys, JSON_ARRAY) && keys->count == 0 && !jv_get(auth, "jwt"))
-        cfg_bad(b, keys, "\"auth\" lets nobody in: \"keys\" is empty; add what `parley key NAME` prints, or take \"auth\" out");
+        cfg_bad(b, keys,
+                "\"auth\" lets nobody in: \"keys\" is empty; add what `parley key NAME` prints, or "
+                "take \"auth\" out");
     else if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
         cfg_bad(b, auth, "\"auth\" lets nobody in; add \"keys\" or \"jwt\", or take it out");
     b->c->approvers = str_is(jv_str_at(jv_get(b->root, "approvals"), "who"), "approver");
@@ -172,13 +206,17 @@ static const char *origin_fault(struct str o)
     struct str rest = str_from(o, str_starts(o, STR("https://")) ? 8 : 7);
 
     if (str_is(o, "*")) return "would let every web site in; list the sites";
-    if (!str_starts(o, STR("http://")) && !str_starts(o, STR("https://"))) return "must begin with http:// or https://";
+    if (!str_starts(o, STR("http://")) && !str_starts(o, STR("https://")))
+        return "must begin with http:// or https://";
     if (rest.len == 0) return "has no host";
     for (size_t i = 0; i < rest.len; i++) {
         unsigned char ch = (unsigned char)rest.ptr[i];
-        if (ch == '/') return "must end after the host and port: browsers send \"https://example.org\", without a path or '/'";
+        if (ch == '/')
+            return "must end after the host and port: browsers send \"https://example.org\", "
+                   "without a path or '/'";
         if (ch >= 'A' && ch <= 'Z') return "must be in lower case, as browsers send it";
-        if (ch <= ' ' || ch >= 127 || strchr("*?#@\\", ch)) return "has a character that no origin has; wildcards are not understood";
+        if (ch <= ' ' || ch >= 127 || strchr("*?#@\\", ch))
+            return "has a character that no origin has; wildcards are not understood";
     }
     return NULL;
 }
@@ -188,7 +226,8 @@ static const char *host_fault(struct str h)
     if (h.len == 0) return "is empty";
     if (str_find(h, STR("/")) >= 0) return "must be a host name alone, without http:// and path";
     if (str_find(h, STR("*")) >= 0) return "has a wildcard; list the names";
-    if (h.ptr[0] != '[' && str_find(h, STR(":")) >= 0) return "must be without a port (IPv6 addresses in brackets)";
+    if (h.ptr[0] != '[' && str_find(h, STR(":")) >= 0)
+        return "must be without a port (IPv6 addresses in brackets)";
     for (size_t i = 0; i < h.len; i++) {
         unsigned char ch = (unsigned char)h.ptr[i];
         if (ch <= ' ' || ch >= 127) return "has a character that no host name has";
@@ -208,7 +247,8 @@ static const char *address_fault(struct str a)
     return "must be an address such as 10.0.0.7 or fd00::7, without a port or a mask";
 }
 
-/* "https://app.example.org:8443", "[::1]", "app.localhost" -> the host alone, without port and brackets. */
+/* "https://app.example.org:8443", "[::1]", "app.localhost" -> the host alone, without port and
+ * brackets. */
 static struct str bare_host(struct str s)
 {
     ptrdiff_t scheme = str_find(s, STR("://")), end;
@@ -219,31 +259,38 @@ static struct str bare_host(struct str s)
         return end < 0 ? s : str_n(s.ptr + 1, (size_t)end - 1);
     }
     end = str_find(s, STR(":"));
-    return end < 0 || str_find(str_from(s, (size_t)end + 1), STR(":")) >= 0 ? s : str_cut(s, (size_t)end);
+    return end < 0 || str_find(str_from(s, (size_t)end + 1), STR(":")) >= 0
+               ? s
+               : str_cut(s, (size_t)end);
 }
 
 static bool is_here(struct str host)
 {
-    struct str under = STR(".localhost");      /* browsers look these up nowhere else */
-    bool       sub = host.len > under.len && str_eq_nocase(str_from(host, host.len - under.len), under);
+    struct str under = STR(".localhost"); /* browsers look these up nowhere else */
+    bool sub = host.len > under.len && str_eq_nocase(str_from(host, host.len - under.len), under);
     return sub || config_host_is_loopback(host);
 }
 
-/* Listening on loopback is no protection when a proxy or a page elsewhere brings everybody in. An "auth" with a mistake in it is told of already. */
+/* Listening on loopback is no protection when a proxy or a page elsewhere brings everybody in. An
+ * "auth" with a mistake in it is told of already. */
 static bool lets_others_in(const struct config_build *b, struct str name)
 {
     return !jv_get(b->root, "auth") && !is_here(bare_host(name));
 }
 
-static struct config_strs read_list(struct config_build *b, const char *key, const char *(*fault)(struct str), const char *what)
+static struct config_strs read_list(struct config_build *b, const char           *key,
+                                    const char *(*fault)(struct str), const char *what)
 {
     const struct jv *list = jv_get(b->root, key);
 
-    JV_EACH(v, list) {
+    JV_EACH (v, list) {
         const char *why = v->type == JSON_STRING ? fault(v->str) : NULL;
-        if (why) cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" %s", STR_ARG(str_cut(v->str, 80)), key, why);
+        if (why)
+            cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" %s", STR_ARG(str_cut(v->str, 80)), key, why);
         else if (v->type == JSON_STRING && lets_others_in(b, v->str))
-            cfg_bad(b, v, "\"" STR_FMT "\" in \"%s\" is %s, and nobody has to say who they are: add \"auth\", or take it out",
+            cfg_bad(b, v,
+                    "\"" STR_FMT "\" in \"%s\" is %s, and nobody has to say who they are: add "
+                    "\"auth\", or take it out",
                     STR_ARG(str_cut(v->str, 80)), key, what);
     }
     return cfg_strs(b, list);

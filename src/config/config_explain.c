@@ -19,7 +19,10 @@ static void put(FILE *out, struct str s, size_t max)
     if (s.len > max) fputs("...", out);
 }
 
-static void line(FILE *out, const char *label) { fprintf(out, "%-10s ", label); }
+static void line(FILE *out, const char *label)
+{
+    fprintf(out, "%-10s ", label);
+}
 
 static void put_model(FILE *out, const struct config_model *m)
 {
@@ -53,9 +56,11 @@ static void explain_listen(const struct config *c, FILE *out)
     bool v6 = str_find(c->host, STR(":")) >= 0;
 
     line(out, "listen");
-    fprintf(out, "http://%s" STR_FMT "%s:%u, ", v6 ? "[" : "", STR_ARG(c->host), v6 ? "]" : "", c->port);
+    fprintf(out, "http://%s" STR_FMT "%s:%u, ", v6 ? "[" : "", STR_ARG(c->host), v6 ? "]" : "",
+            c->port);
     fputs(config_is_public(c) ? "reachable from other machines" : "this machine only", out);
-    if (c->auth.key_count) fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");
+    if (c->auth.key_count)
+        fprintf(out, ", %zu bearer key%s", c->auth.key_count, c->auth.key_count == 1 ? "" : "s");
     if (c->auth.jwt) {
         fputs(", tokens of ", out);
         put(out, c->auth.issuer, 100);
@@ -63,7 +68,9 @@ static void explain_listen(const struct config *c, FILE *out)
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
     if (!config_needs_token(c)) return;
     line(out, "answers");
-    fputs("need the token that is printed at the start (or PARLEY_TOKEN): programs that it starts can reach the server\n", out);
+    fputs("need the token that is printed at the start (or PARLEY_TOKEN): programs that it starts "
+          "can reach the server\n",
+          out);
 }
 
 static void explain_each(const struct config *c, FILE *out)
@@ -75,7 +82,9 @@ static void explain_each(const struct config *c, FILE *out)
     fputs("one principal has at most", out);
     if (l->requests_per_minute) fprintf(out, " %u requests per minute", l->requests_per_minute);
     if (l->runs) fprintf(out, "%s %u turns at once", l->requests_per_minute ? "," : "", l->runs);
-    if (l->tokens_per_day) fprintf(out, "%s %lld tokens per day", l->requests_per_minute || l->runs ? "," : "", (long long)l->tokens_per_day);
+    if (l->tokens_per_day)
+        fprintf(out, "%s %lld tokens per day", l->requests_per_minute || l->runs ? "," : "",
+                (long long)l->tokens_per_day);
     fputc('\n', out);
 }
 
@@ -105,7 +114,9 @@ static void put_policy(FILE *out, const struct jv *confirm, const char *otherwis
 
 static void explain_tool(const struct config_tool *t, FILE *out)
 {
-    static const char *const WHERE[] = { [RUNNER_EXEC] = "program", [RUNNER_HTTP] = "http", [RUNNER_CLIENT] = "browser" };
+    static const char *const WHERE[] = {
+        [RUNNER_EXEC] = "program", [RUNNER_HTTP] = "http", [RUNNER_CLIENT] = "browser"
+    };
 
     line(out, "tool");
     put(out, t->name, 128);
@@ -129,7 +140,8 @@ static void explain_server(const struct config_mcp *m, FILE *out)
     if (per_tool) {
         const struct jv *others = jv_get(confirm, "*");
         unsigned         own = confirm->count - (others != NULL);
-        fprintf(out, "%u tool%s with a policy of %s own, for the others ", own, own == 1 ? "" : "s", own == 1 ? "its" : "their");
+        fprintf(out, "%u tool%s with a policy of %s own, for the others ", own, own == 1 ? "" : "s",
+                own == 1 ? "its" : "their");
         confirm = others;
     }
     put_policy(out, confirm, "always");
@@ -141,7 +153,9 @@ static void explain_tools(const struct config *c, FILE *out)
     for (size_t i = 0; i < c->tool_count; i++) explain_tool(&c->tools[i], out);
     for (size_t i = 0; i < c->mcp_count; i++) explain_server(&c->mcp[i], out);
     line(out, "demo");
-    fputs(c->demo_tools ? "the demo tools are offered; payments are written to " : "the demo tools are not offered", out);
+    fputs(c->demo_tools ? "the demo tools are offered; payments are written to "
+                        : "the demo tools are not offered",
+          out);
     if (c->demo_tools) put(out, c->demo_ledger, 200);
     fputc('\n', out);
 }
@@ -192,10 +206,14 @@ void config_explain(const struct config *c, FILE *out)
     explain_tools(c, out);
     for (size_t i = 0; i < c->page_count; i++) explain_page(&c->pages[i], out);
     for (size_t i = 0; i < c->action_count; i++)
-        fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name), STR_ARG(c->actions[i].tool));
+        fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name),
+                STR_ARG(c->actions[i].tool));
     line(out, "approvals");
-    fprintf(out, "%s; a new message %s", c->approvers ? "approvers decide, for everybody" : "everybody decides his own", c->hold ? "is refused while a question waits" : "cancels a waiting question");
-    if (c->expires_s && c->expires_s < 3600) fprintf(out, "; questions wait %u seconds\n", c->expires_s);
+    fprintf(out, "%s; a new message %s",
+            c->approvers ? "approvers decide, for everybody" : "everybody decides his own",
+            c->hold ? "is refused while a question waits" : "cancels a waiting question");
+    if (c->expires_s && c->expires_s < 3600)
+        fprintf(out, "; questions wait %u seconds\n", c->expires_s);
     else if (c->expires_s) fprintf(out, "; questions wait %g hours\n", c->expires_s / 3600.0);
     else fputs("; questions wait for ever\n", out);
     put_list(out, "origins", &c->origins);

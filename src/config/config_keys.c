@@ -15,28 +15,54 @@
 #include "config/config_private.h"
 
 enum kind {
-    K_TEXT, K_SECRET, K_WORD, K_COUNT, K_BYTES, K_SECONDS, K_BOOL, K_OBJECT, K_FREE,
-    K_TEXTS, K_OBJECTS, K_MODEL, K_NAMES, K_POLICY, K_THINKING, K_TRUE,
+    K_TEXT,
+    K_SECRET,
+    K_WORD,
+    K_COUNT,
+    K_BYTES,
+    K_SECONDS,
+    K_BOOL,
+    K_OBJECT,
+    K_FREE,
+    K_TEXTS,
+    K_OBJECTS,
+    K_MODEL,
+    K_NAMES,
+    K_POLICY,
+    K_THINKING,
+    K_TRUE,
 };
 
 #define J(t) (1u << (t))
-static const struct { unsigned json; const char *words, *hint; } KINDS[] = {
-    [K_TEXT]     = { J(JSON_STRING), "text", "write it in double quotes" },
-    [K_SECRET]   = { J(JSON_STRING), "text, \"env:NAME\" or \"file:PATH\"", "write \"env:NAME\", \"file:PATH\" or the text itself, in double quotes" },
-    [K_WORD]     = { J(JSON_STRING), "a word", "write one of the words, in double quotes" },
-    [K_COUNT]    = { J(JSON_NUMBER), "a whole number", "write a whole number without quotes" },
-    [K_BYTES]    = { J(JSON_NUMBER), "a number of bytes", "write a whole number of bytes without quotes" },
-    [K_SECONDS]  = { J(JSON_NUMBER), "a number of seconds", "write a number of seconds without quotes" },
-    [K_BOOL]     = { J(JSON_BOOL), "true or false", "write true or false without quotes" },
-    [K_OBJECT]   = { J(JSON_OBJECT), "an object", "write {...}" },
-    [K_FREE]     = { J(JSON_OBJECT), "an object", "write {...}" },
-    [K_TEXTS]    = { J(JSON_ARRAY), "a list of text", "write [\"one\", \"two\"]" },
-    [K_OBJECTS]  = { J(JSON_ARRAY), "a list of objects", "write [{...}, {...}]" },
-    [K_MODEL]    = { J(JSON_STRING) | J(JSON_ARRAY) | J(JSON_OBJECT), "an object, a name or a list of names", "write {\"provider\": ...}, or a name from \"models\"" },
-    [K_NAMES]    = { J(JSON_STRING) | J(JSON_ARRAY), "a name or a list of names", "write a name from \"models\" or a list of them" },
-    [K_POLICY]   = { J(JSON_STRING) | J(JSON_OBJECT), "a policy", "write \"never\", \"always\" or {\"when\": ...}" },
-    [K_THINKING] = { J(JSON_BOOL) | J(JSON_NUMBER) | J(JSON_OBJECT), "true, false, a number or an object", "write true, false, a number of tokens, or what the provider takes" },
-    [K_TRUE]     = { J(JSON_BOOL), "true", "write true without quotes" },
+static const struct {
+    unsigned    json;
+    const char *words, *hint;
+} KINDS[] = {
+    [K_TEXT] = { J(JSON_STRING), "text", "write it in double quotes" },
+    [K_SECRET] = { J(JSON_STRING), "text, \"env:NAME\" or \"file:PATH\"",
+                   "write \"env:NAME\", \"file:PATH\" or the text itself, in double quotes" },
+    [K_WORD] = { J(JSON_STRING), "a word", "write one of the words, in double quotes" },
+    [K_COUNT] = { J(JSON_NUMBER), "a whole number", "write a whole number without quotes" },
+    [K_BYTES] = { J(JSON_NUMBER), "a number of bytes",
+                  "write a whole number of bytes without quotes" },
+    [K_SECONDS] = { J(JSON_NUMBER), "a number of seconds",
+                    "write a number of seconds without quotes" },
+    [K_BOOL] = { J(JSON_BOOL), "true or false", "write true or false without quotes" },
+    [K_OBJECT] = { J(JSON_OBJECT), "an object", "write {...}" },
+    [K_FREE] = { J(JSON_OBJECT), "an object", "write {...}" },
+    [K_TEXTS] = { J(JSON_ARRAY), "a list of text", "write [\"one\", \"two\"]" },
+    [K_OBJECTS] = { J(JSON_ARRAY), "a list of objects", "write [{...}, {...}]" },
+    [K_MODEL] = { J(JSON_STRING) | J(JSON_ARRAY) | J(JSON_OBJECT),
+                  "an object, a name or a list of names",
+                  "write {\"provider\": ...}, or a name from \"models\"" },
+    [K_NAMES] = { J(JSON_STRING) | J(JSON_ARRAY), "a name or a list of names",
+                  "write a name from \"models\" or a list of them" },
+    [K_POLICY] = { J(JSON_STRING) | J(JSON_OBJECT), "a policy",
+                   "write \"never\", \"always\" or {\"when\": ...}" },
+    [K_THINKING] = { J(JSON_BOOL) | J(JSON_NUMBER) | J(JSON_OBJECT),
+                     "true, false, a number or an object",
+                     "write true, false, a number of tokens, or what the provider takes" },
+    [K_TRUE] = { J(JSON_BOOL), "true", "write true without quotes" },
 };
 
 /* How a simple value is kept in struct config. */
@@ -45,63 +71,95 @@ enum keep { KEEP_NOT, KEEP_STR, KEEP_UNSIGNED, KEEP_SIZE, KEEP_I64, KEEP_MS, KEE
 struct row {
     const char *path;
     enum kind   kind;
-    const char *otherwise;       /* the value; in parentheses: words about it */
+    const char *otherwise; /* the value; in parentheses: words about it */
     const char *help;
     double      min, max;
-    const char *words;           /* K_WORD: "a|b|c" */
+    const char *words; /* K_WORD: "a|b|c" */
     enum keep   keep;
     size_t      at;
 };
 
 #define AT(keep_as, member) .keep = keep_as, .at = offsetof(struct config, member)
-#define KIB 1024.0
-#define MIB (1024 * KIB)
-#define GIB (1024 * MIB)
-#define DAY 86400.0
+#define KIB                 1024.0
+#define MIB                 (1024 * KIB)
+#define GIB                 (1024 * MIB)
+#define DAY                 86400.0
 /* Bounds where there is no natural one: generous, but a slip of the finger
  * (milliseconds for seconds, an extra zero) is still caught. */
 #define MANY 10000000
 
 static const struct row ROWS[] = {
-    { "listen", K_TEXT, "127.0.0.1:8000", "Address and port of the server: \"HOST:PORT\" or \"[::1]:PORT\"; port 0 lets the system choose." },
-    { "store", K_SECRET, "parley.db", "Where conversations are kept: a path, or \"sqlite:PATH\".", AT(KEEP_STR, store) },
-    { "log", K_WORD, "info", "The least important kind of log line that is written.", .words = "debug|info|warn|error" },
+    { "listen", K_TEXT, "127.0.0.1:8000",
+      "Address and port of the server: \"HOST:PORT\" or \"[::1]:PORT\"; port 0 lets the system "
+      "choose." },
+    { "store", K_SECRET, "parley.db", "Where conversations are kept: a path, or \"sqlite:PATH\".",
+      AT(KEEP_STR, store) },
+    { "log", K_WORD, "info", "The least important kind of log line that is written.",
+      .words = "debug|info|warn|error" },
     { "system", K_TEXT, "", "The system prompt.", AT(KEEP_STR, system) },
-    { "max_iterations", K_COUNT, "5", "Model calls with tools in one turn, before the closing answer without tools.", 1, 1000, AT(KEEP_UNSIGNED, max_iterations) },
-    { "max_tokens", K_COUNT, "8192", "Most tokens of one model answer, for models that do not say their own.", 1, MANY, AT(KEEP_I64, max_tokens) },
+    { "max_iterations", K_COUNT, "5",
+      "Model calls with tools in one turn, before the closing answer without tools.", 1, 1000,
+      AT(KEEP_UNSIGNED, max_iterations) },
+    { "max_tokens", K_COUNT, "8192",
+      "Most tokens of one model answer, for models that do not say their own.", 1, MANY,
+      AT(KEEP_I64, max_tokens) },
 
-    { "model", K_MODEL, "(from the environment, else the demo model)", "The model to use: its description, or a name from \"models\", or a list of names tried in order." },
+    { "model", K_MODEL, "(from the environment, else the demo model)",
+      "The model to use: its description, or a name from \"models\", or a list of names tried in "
+      "order." },
     { "models", K_OBJECT, "", "Models by name." },
     { "models.*", K_OBJECT, "", "One model." },
-    { "models.*.provider", K_WORD, "", "Which wire it speaks; \"openai\" is any compatible server.", .words = "anthropic|gemini|openai|demo" },
-    { "models.*.model", K_TEXT, "(the provider's default below)", "The provider's name for the model." },
-    { "models.*.api_key", K_SECRET, "(the provider's environment variable)", "The key, best as \"env:NAME\" or \"file:PATH\"." },
-    { "models.*.base_url", K_TEXT, "(the provider's own)", "Another server: Anthropic without /v1, OpenAI with /v1, Gemini with /v1beta." },
-    { "models.*.max_tokens", K_COUNT, "(the top-level max_tokens)", "Most tokens of one answer.", 1, MANY },
-    { "models.*.thinking", K_THINKING, "(the provider's default)", "Whether the model thinks before it answers, or with how many tokens." },
-    { "models.*.version", K_TEXT, "(the adapter's default)", "Anthropic only: the anthropic-version header." },
-    { "models.*.auth", K_WORD, "(the adapter's default)", "Anthropic only: the header that carries the key.", .words = "x-api-key|bearer" },
+    { "models.*.provider", K_WORD, "", "Which wire it speaks; \"openai\" is any compatible server.",
+      .words = "anthropic|gemini|openai|demo" },
+    { "models.*.model", K_TEXT, "(the provider's default below)",
+      "The provider's name for the model." },
+    { "models.*.api_key", K_SECRET, "(the provider's environment variable)",
+      "The key, best as \"env:NAME\" or \"file:PATH\"." },
+    { "models.*.base_url", K_TEXT, "(the provider's own)",
+      "Another server: Anthropic without /v1, OpenAI with /v1, Gemini with /v1beta." },
+    { "models.*.max_tokens", K_COUNT, "(the top-level max_tokens)", "Most tokens of one answer.", 1,
+      MANY },
+    { "models.*.thinking", K_THINKING, "(the provider's default)",
+      "Whether the model thinks before it answers, or with how many tokens." },
+    { "models.*.version", K_TEXT, "(the adapter's default)",
+      "Anthropic only: the anthropic-version header." },
+    { "models.*.auth", K_WORD, "(the adapter's default)",
+      "Anthropic only: the header that carries the key.", .words = "x-api-key|bearer" },
     { "models.*.headers", K_OBJECT, "", "Further request headers." },
     { "models.*.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
-    { "models.*.retries", K_COUNT, "2", "Further attempts when a request fails before its first word.", 0, 20 },
-    { "models.*.concurrent", K_COUNT, "500", "Calls to it at the same time. As many more wait in order, for as long as its timeouts.first_byte; beyond that the turn fails and says so.", 1, MANY },
+    { "models.*.retries", K_COUNT, "2",
+      "Further attempts when a request fails before its first word.", 0, 20 },
+    { "models.*.concurrent", K_COUNT, "500",
+      "Calls to it at the same time. As many more wait in order, for as long as its "
+      "timeouts.first_byte; beyond that the turn fails and says so.",
+      1, MANY },
     { "models.*.timeouts", K_OBJECT, "", "How long to wait for the provider." },
     { "models.*.timeouts.connect", K_SECONDS, "10", "Until the connection stands.", 0.01, 3600 },
-    { "models.*.timeouts.first_byte", K_SECONDS, "120", "From the request to the answer's head.", 0.01, 3600 },
+    { "models.*.timeouts.first_byte", K_SECONDS, "120", "From the request to the answer's head.",
+      0.01, 3600 },
     { "models.*.timeouts.idle", K_SECONDS, "120", "Between two pieces of the answer.", 0.01, 3600 },
     { "models.*.timeouts.total", K_SECONDS, "1800", "For the whole answer.", 0.01, DAY },
-    { "models.*.timeouts.wait", K_SECONDS, "60", "The longest pause asked for by the provider that is slept; beyond it the turn fails and says when to try again.", 0, 3600 },
+    { "models.*.timeouts.wait", K_SECONDS, "60",
+      "The longest pause asked for by the provider that is slept; beyond it the turn fails and "
+      "says when to try again.",
+      0, 3600 },
 
     { "demo", K_OBJECT, "", "The demo model and its tools." },
-    { "demo.token_ms", K_COUNT, "15", "Milliseconds between two words of the demo model.", 0, 60000, AT(KEEP_UNSIGNED, demo_token_ms) },
-    { "demo.ledger", K_TEXT, "(the store's path + .ledger.jsonl)", "File to which the demo payments are written.", AT(KEEP_STR, demo_ledger) },
-    { "demo.tools", K_BOOL, "(true when neither tools nor mcpServers are configured)", "Whether the demo tools are offered." },
+    { "demo.token_ms", K_COUNT, "15", "Milliseconds between two words of the demo model.", 0, 60000,
+      AT(KEEP_UNSIGNED, demo_token_ms) },
+    { "demo.ledger", K_TEXT, "(the store's path + .ledger.jsonl)",
+      "File to which the demo payments are written.", AT(KEEP_STR, demo_ledger) },
+    { "demo.tools", K_BOOL, "(true when neither tools nor mcpServers are configured)",
+      "Whether the demo tools are offered." },
 
-    { "pages", K_OBJECT, "", "Pages of your product by name; a request says \"page\". \"default\" is the page of requests that name none." },
+    { "pages", K_OBJECT, "",
+      "Pages of your product by name; a request says \"page\". \"default\" is the page of requests "
+      "that name none." },
     { "pages.*", K_OBJECT, "", "One page." },
     { "pages.*.system", K_TEXT, "(the top-level system)", "The page's system prompt." },
     { "pages.*.tools", K_TEXTS, "(every tool)", "The tools this page may use." },
-    { "pages.*.model", K_NAMES, "(the top-level model)", "The model of this page, or a list tried in order." },
+    { "pages.*.model", K_NAMES, "(the top-level model)",
+      "The model of this page, or a list tried in order." },
     { "pages.*.payloads", K_OBJECT, "", "The custom payload types this page can show." },
     { "pages.*.payloads.*", K_FREE, "", "The JSON schema of that type's data." },
 
@@ -110,86 +168,148 @@ static const struct row ROWS[] = {
     { "actions.*.tool", K_TEXT, "", "The tool it runs, under that tool's policy." },
 
     { "approvals", K_OBJECT, "", "How questions to people behave." },
-    { "approvals.on_new_message", K_WORD, "supersede", "A new message while a question waits: \"supersede\" cancels the question, \"hold\" refuses the message.", .words = "supersede|hold" },
-    { "approvals.who", K_WORD, "owner", "Who may decide: \"owner\", whose conversation it is, or \"approver\", who has that role, for everybody.", .words = "owner|approver" },
-    { "approvals.expires", K_SECONDS, "86400", "How long a question waits, in whole seconds (rounded up); 0: for ever.", 0, 3660 * DAY, AT(KEEP_S, expires_s) },
+    { "approvals.on_new_message", K_WORD, "supersede",
+      "A new message while a question waits: \"supersede\" cancels the question, \"hold\" refuses "
+      "the message.",
+      .words = "supersede|hold" },
+    { "approvals.who", K_WORD, "owner",
+      "Who may decide: \"owner\", whose conversation it is, or \"approver\", who has that role, "
+      "for everybody.",
+      .words = "owner|approver" },
+    { "approvals.expires", K_SECONDS, "86400",
+      "How long a question waits, in whole seconds (rounded up); 0: for ever.", 0, 3660 * DAY,
+      AT(KEEP_S, expires_s) },
 
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
-    { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY, AT(KEEP_UNSIGNED, limits.connections) },
-    { "limits.connections_per_address", K_COUNT, "1000", "Connections at once from one address; not applied to loopback.", 1, MANY, AT(KEEP_UNSIGNED, limits.per_address) },
-    { "limits.head", K_BYTES, "16384", "A request's line and headers.", 1 * KIB, 1 * MIB, AT(KEEP_SIZE, limits.head_max) },
-    { "limits.body", K_BYTES, "8388608", "A request's body.", 1 * KIB, 1 * GIB, AT(KEEP_SIZE, limits.body_max) },
-    { "limits.bodies", K_BYTES, "268435456", "All bodies in flight together.", 1 * KIB, 1024 * GIB, AT(KEEP_SIZE, limits.bodies_max) },
-    { "limits.answers", K_BYTES, "67108864", "All long answers together that wait for slow readers.", 64 * KIB, 1024 * GIB, AT(KEEP_SIZE, limits.answers_max) },
-    { "limits.message", K_BYTES, "1048576", "One WebSocket message.", 1 * KIB, 1 * GIB, AT(KEEP_SIZE, limits.message_max) },
-    { "limits.head_seconds", K_SECONDS, "10", "A request's head must be there within.", 0.01, 3600, AT(KEEP_MS, limits.head_ms) },
-    { "limits.body_seconds", K_SECONDS, "30", "A whole request must be there within.", 0.01, 3600, AT(KEEP_MS, limits.body_ms) },
-    { "limits.idle_seconds", K_SECONDS, "60", "A connection without a request is closed after.", 0.01, DAY, AT(KEEP_MS, limits.idle_ms) },
-    { "limits.write_seconds", K_SECONDS, "30", "A peer that takes none of the bytes waiting for it is closed after.", 0.01, DAY, AT(KEEP_MS, limits.write_ms) },
-    { "limits.runs", K_COUNT, "2000", "Turns running at once in the whole process.", 1, MANY, AT(KEEP_UNSIGNED, runs_max) },
+    { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY,
+      AT(KEEP_UNSIGNED, limits.connections) },
+    { "limits.connections_per_address", K_COUNT, "1000",
+      "Connections at once from one address; not applied to loopback.", 1, MANY,
+      AT(KEEP_UNSIGNED, limits.per_address) },
+    { "limits.head", K_BYTES, "16384", "A request's line and headers.", 1 * KIB, 1 * MIB,
+      AT(KEEP_SIZE, limits.head_max) },
+    { "limits.body", K_BYTES, "8388608", "A request's body.", 1 * KIB, 1 * GIB,
+      AT(KEEP_SIZE, limits.body_max) },
+    { "limits.bodies", K_BYTES, "268435456", "All bodies in flight together.", 1 * KIB, 1024 * GIB,
+      AT(KEEP_SIZE, limits.bodies_max) },
+    { "limits.answers", K_BYTES, "67108864",
+      "All long answers together that wait for slow readers.", 64 * KIB, 1024 * GIB,
+      AT(KEEP_SIZE, limits.answers_max) },
+    { "limits.message", K_BYTES, "1048576", "One WebSocket message.", 1 * KIB, 1 * GIB,
+      AT(KEEP_SIZE, limits.message_max) },
+    { "limits.head_seconds", K_SECONDS, "10", "A request's head must be there within.", 0.01, 3600,
+      AT(KEEP_MS, limits.head_ms) },
+    { "limits.body_seconds", K_SECONDS, "30", "A whole request must be there within.", 0.01, 3600,
+      AT(KEEP_MS, limits.body_ms) },
+    { "limits.idle_seconds", K_SECONDS, "60", "A connection without a request is closed after.",
+      0.01, DAY, AT(KEEP_MS, limits.idle_ms) },
+    { "limits.write_seconds", K_SECONDS, "30",
+      "A peer that takes none of the bytes waiting for it is closed after.", 0.01, DAY,
+      AT(KEEP_MS, limits.write_ms) },
+    { "limits.runs", K_COUNT, "2000", "Turns running at once in the whole process.", 1, MANY,
+      AT(KEEP_UNSIGNED, runs_max) },
     { "limits.per_principal", K_OBJECT, "", "What one principal may use; 429 beyond it." },
-    { "limits.per_principal.requests_per_minute", K_COUNT, "(1200 with auth, else no limit)", "Requests and socket messages; a minute's worth may come at once. 0: no limit.", 0, MANY },
-    { "limits.per_principal.runs", K_COUNT, "(50 with auth, else no limit)", "Turns running at once. 0: no limit.", 0, MANY },
-    { "limits.per_principal.tokens_per_day", K_COUNT, "(no limit)", "Tokens in and out per UTC day, as the models count them. 0: no limit.", 0, 1e15 },
-    { "limits.programs", K_COUNT, "16", "Programs of exec tools running at once; further calls wait for their turn.", 1, 4000, AT(KEEP_UNSIGNED, programs_max) },
-    { "limits.tool_output", K_BYTES, "65536", "How much of a tool's result the model is told.", 256, 64 * MIB, AT(KEEP_SIZE, tool_output_max) },
-    { "limits.threads_bytes", K_BYTES, "67108864", "What idle conversations in memory may hold together.", 64 * KIB, 1024 * GIB, AT(KEEP_SIZE, threads_bytes) },
-    { "limits.threads_in_memory", K_COUNT, "10000", "Idle conversations kept in memory; further ones are read from the store when asked for.", 1, MANY, AT(KEEP_UNSIGNED, threads_in_memory) },
+    { "limits.per_principal.requests_per_minute", K_COUNT, "(1200 with auth, else no limit)",
+      "Requests and socket messages; a minute's worth may come at once. 0: no limit.", 0, MANY },
+    { "limits.per_principal.runs", K_COUNT, "(50 with auth, else no limit)",
+      "Turns running at once. 0: no limit.", 0, MANY },
+    { "limits.per_principal.tokens_per_day", K_COUNT, "(no limit)",
+      "Tokens in and out per UTC day, as the models count them. 0: no limit.", 0, 1e15 },
+    { "limits.programs", K_COUNT, "16",
+      "Programs of exec tools running at once; further calls wait for their turn.", 1, 4000,
+      AT(KEEP_UNSIGNED, programs_max) },
+    { "limits.tool_output", K_BYTES, "65536", "How much of a tool's result the model is told.", 256,
+      64 * MIB, AT(KEEP_SIZE, tool_output_max) },
+    { "limits.threads_bytes", K_BYTES, "67108864",
+      "What idle conversations in memory may hold together.", 64 * KIB, 1024 * GIB,
+      AT(KEEP_SIZE, threads_bytes) },
+    { "limits.threads_in_memory", K_COUNT, "10000",
+      "Idle conversations kept in memory; further ones are read from the store when asked for.", 1,
+      MANY, AT(KEEP_UNSIGNED, threads_in_memory) },
 
     { "origins", K_TEXTS, "", "Browser origins that may use the server, beside its own." },
-    { "hosts", K_TEXTS, "", "Host names that the server answers to, beside the loopback names and the listen host." },
-    { "proxies", K_TEXTS, "", "Addresses of proxies whose X-Forwarded-Proto is believed, beside loopback." },
+    { "hosts", K_TEXTS, "",
+      "Host names that the server answers to, beside the loopback names and the listen host." },
+    { "proxies", K_TEXTS, "",
+      "Addresses of proxies whose X-Forwarded-Proto is believed, beside loopback." },
     { "cors", K_TEXTS, "", "Origins whose pages may read the answers (CORS headers)." },
 
     { "tools", K_OBJECT, "", "Tools by name; each has exactly one of exec, http and client." },
     { "tools.*", K_OBJECT, "", "One tool." },
     { "tools.*.description", K_TEXT, "", "What it does, for the model." },
     { "tools.*.input_schema", K_FREE, "{\"type\":\"object\"}", "JSON schema of its arguments." },
-    { "tools.*.confirm", K_POLICY, "(\"always\" for exec and http, \"never\" for client)", "Whether a person is asked first: \"never\", \"always\" or {\"when\": condition}." },
+    { "tools.*.confirm", K_POLICY, "(\"always\" for exec and http, \"never\" for client)",
+      "Whether a person is asked first: \"never\", \"always\" or {\"when\": condition}." },
     { "tools.*.risk", K_WORD, "(not said)", "Shown on the approval card.", .words = "low|high" },
-    { "tools.*.idempotent", K_BOOL, "false", "True: it may be run again with the same call id after a crash." },
+    { "tools.*.idempotent", K_BOOL, "false",
+      "True: it may be run again with the same call id after a crash." },
     { "tools.*.timeout", K_SECONDS, "60", "Longest time of one execution.", 0.01, DAY },
-    { "tools.*.intent", K_TEXT, "I'll help you with that...", "What is said before it starts: \"I'll send {amount} to {recipient}...\"" },
-    { "tools.*.ask", K_TEXT, "Run NAME?", "The question on the approval card, with the same {members}." },
-    { "tools.*.expires", K_SECONDS, "(approvals.expires)", "How long its questions wait, rounded up in the same way; 0: for ever.", 0, 3660 * DAY },
-    { "tools.*.exec", K_OBJECT, "", "Runs a program: arguments on its input, JSON lines from its output." },
+    { "tools.*.intent", K_TEXT, "I'll help you with that...",
+      "What is said before it starts: \"I'll send {amount} to {recipient}...\"" },
+    { "tools.*.ask", K_TEXT, "Run NAME?",
+      "The question on the approval card, with the same {members}." },
+    { "tools.*.expires", K_SECONDS, "(approvals.expires)",
+      "How long its questions wait, rounded up in the same way; 0: for ever.", 0, 3660 * DAY },
+    { "tools.*.exec", K_OBJECT, "",
+      "Runs a program: arguments on its input, JSON lines from its output." },
     { "tools.*.exec.command", K_TEXTS, "", "The program and its arguments; no shell." },
-    { "tools.*.exec.cwd", K_TEXT, "(the configuration's folder, not readable)", "Its working directory, readable with all that is in it; it must not hold the store, the configuration or a secret's file." },
-    { "tools.*.exec.env", K_OBJECT, "", "Its environment, beside PATH, LANG, HOME, TMPDIR, PARLEY_CALL_ID and PARLEY_TOOL." },
+    { "tools.*.exec.cwd", K_TEXT, "(the configuration's folder, not readable)",
+      "Its working directory, readable with all that is in it; it must not hold the store, the "
+      "configuration or a secret's file." },
+    { "tools.*.exec.env", K_OBJECT, "",
+      "Its environment, beside PATH, LANG, HOME, TMPDIR, PARLEY_CALL_ID and PARLEY_TOOL." },
     { "tools.*.exec.env.*", K_SECRET, "", "A variable's value." },
-    { "tools.*.exec.read", K_TEXTS, "", "Further files and folders it may read; as with cwd, none with the server's own files." },
-    { "tools.*.exec.sandbox", K_TEXT, "required", "\"required\": refused at the start where this machine cannot isolate it; \"best_effort\": with what there is." },
+    { "tools.*.exec.read", K_TEXTS, "",
+      "Further files and folders it may read; as with cwd, none with the server's own files." },
+    { "tools.*.exec.sandbox", K_TEXT, "required",
+      "\"required\": refused at the start where this machine cannot isolate it; \"best_effort\": "
+      "with what there is." },
     { "tools.*.exec.network", K_BOOL, "false", "Whether it may use the network." },
     { "tools.*.exec.limits", K_OBJECT, "", "What it may use." },
-    { "tools.*.exec.limits.output", K_BYTES, "(1 MiB)", "Bytes it may write to its output.", 1 * KIB, 1 * GIB },
-    { "tools.*.exec.limits.memory", K_BYTES, "(1 GiB)", "Memory of each of its processes, and of all together.", 1 * MIB, 1024 * GIB },
+    { "tools.*.exec.limits.output", K_BYTES, "(1 MiB)", "Bytes it may write to its output.",
+      1 * KIB, 1 * GIB },
+    { "tools.*.exec.limits.memory", K_BYTES, "(1 GiB)",
+      "Memory of each of its processes, and of all together.", 1 * MIB, 1024 * GIB },
     { "tools.*.exec.limits.processes", K_COUNT, "(64)", "Processes.", 1, 100000 },
     { "tools.*.exec.limits.files", K_COUNT, "(256)", "Open files.", 4, 1000000 },
-    { "tools.*.exec.limits.work", K_BYTES, "(1 GiB)", "All that it keeps in its work directory.", 1 * KIB, 1024 * GIB },
-    { "tools.*.exec.limits.file_size", K_BYTES, "(256 MiB)", "Size of one file it writes.", 1, 1024 * GIB },
+    { "tools.*.exec.limits.work", K_BYTES, "(1 GiB)", "All that it keeps in its work directory.",
+      1 * KIB, 1024 * GIB },
+    { "tools.*.exec.limits.file_size", K_BYTES, "(256 MiB)", "Size of one file it writes.", 1,
+      1024 * GIB },
     { "tools.*.http", K_OBJECT, "", "Posts the arguments to an address." },
     { "tools.*.http.url", K_TEXT, "", "The address." },
     { "tools.*.http.method", K_WORD, "POST", "The request's method.", .words = "POST|PUT|PATCH" },
     { "tools.*.http.headers", K_OBJECT, "", "Further request headers." },
     { "tools.*.http.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
-    { "tools.*.http.allow", K_TEXTS, "", "Private addresses or networks it may connect to (\"10.0.0.0/8\"), or the host of url; all other private ones are refused." },
-    { "tools.*.http.response_max", K_BYTES, "(the runner's default)", "Longest answer that is read.", 1 * KIB, 1 * GIB },
+    { "tools.*.http.allow", K_TEXTS, "",
+      "Private addresses or networks it may connect to (\"10.0.0.0/8\"), or the host of url; all "
+      "other private ones are refused." },
+    { "tools.*.http.response_max", K_BYTES, "(the runner's default)",
+      "Longest answer that is read.", 1 * KIB, 1 * GIB },
     { "tools.*.client", K_TRUE, "", "Runs in the person's browser." },
 
-    { "mcpServers", K_OBJECT, "", "MCP servers by name, in the shape other clients use. A name has no two underscores in a row and none at its end: its tools are `NAME__tool`." },
+    { "mcpServers", K_OBJECT, "",
+      "MCP servers by name, in the shape other clients use. A name has no two underscores in a row "
+      "and none at its end: its tools are `NAME__tool`." },
     { "mcpServers.*", K_OBJECT, "", "One server: command (stdio) or url (streamable HTTP)." },
     { "mcpServers.*.command", K_TEXT, "", "The program to start." },
     { "mcpServers.*.args", K_TEXTS, "", "Its arguments." },
-    { "mcpServers.*.env", K_OBJECT, "", "Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER." },
+    { "mcpServers.*.env", K_OBJECT, "",
+      "Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER." },
     { "mcpServers.*.env.*", K_SECRET, "", "A variable's value." },
     { "mcpServers.*.cwd", K_TEXT, "(the configuration's folder)", "Its working directory." },
     { "mcpServers.*.url", K_TEXT, "", "The address of a server reached over HTTP." },
     { "mcpServers.*.headers", K_OBJECT, "", "Further request headers." },
     { "mcpServers.*.headers.*", K_SECRET, "", "A header's value; \"Bearer env:NAME\" works too." },
-    { "mcpServers.*.type", K_WORD, "(command: stdio, url: http)", "The transport.", .words = "stdio|http|streamable-http" },
-    { "mcpServers.*.era", K_WORD, "(found out)", "Which protocol it speaks.", .words = "legacy|modern" },
-    { "mcpServers.*.confirm", K_POLICY, "always", "One policy for all its tools, or an object with one per tool name and \"*\" for the others." },
-    { "mcpServers.*.trust_annotations", K_BOOL, "false", "True: a tool that the server calls read-only is not asked about." },
+    { "mcpServers.*.type", K_WORD, "(command: stdio, url: http)", "The transport.",
+      .words = "stdio|http|streamable-http" },
+    { "mcpServers.*.era", K_WORD, "(found out)", "Which protocol it speaks.",
+      .words = "legacy|modern" },
+    { "mcpServers.*.confirm", K_POLICY, "always",
+      "One policy for all its tools, or an object with one per tool name and \"*\" for the "
+      "others." },
+    { "mcpServers.*.trust_annotations", K_BOOL, "false",
+      "True: a tool that the server calls read-only is not asked about." },
     { "mcpServers.*.timeout", K_SECONDS, "60", "Longest silence of one call.", 0.01, 1800 },
     { "mcpServers.*.disabled", K_BOOL, "false", "True: checked, but not started." },
 
@@ -201,15 +321,20 @@ static const struct row ROWS[] = {
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },
     { "auth.jwt.issuer", K_TEXT, "", "The token's iss." },
     { "auth.jwt.audience", K_TEXT, "", "The token's aud." },
-    { "auth.jwt.roles_claim", K_TEXT, "roles", "The claim with the roles: its name, or a JSON pointer." },
+    { "auth.jwt.roles_claim", K_TEXT, "roles",
+      "The claim with the roles: its name, or a JSON pointer." },
     { "auth.jwt.keys_file", K_TEXT, "", "File with the keys (JWKS, PEM, or the HS256 secret)." },
     { "auth.jwt.jwks_url", K_TEXT, "", "Address of the keys." },
     { "auth.jwt.algorithms", K_TEXTS, "[\"RS256\",\"ES256\"]", "Of HS256, RS256, ES256." },
-    { "auth.cookie_seconds", K_SECONDS, "900", "How long a browser's cookie is good.", 10, 31 * DAY, AT(KEEP_S, auth.cookie_s) },
+    { "auth.cookie_seconds", K_SECONDS, "900", "How long a browser's cookie is good.", 10, 31 * DAY,
+      AT(KEEP_S, auth.cookie_s) },
 };
 #define ROW_COUNT (sizeof ROWS / sizeof *ROWS)
 
-size_t config_doc_count(void) { return ROW_COUNT; }
+size_t config_doc_count(void)
+{
+    return ROW_COUNT;
+}
 
 struct config_doc config_doc_at(size_t i)
 {
@@ -227,9 +352,13 @@ static const struct row *find(const char *path)
 
 /* --- values and defaults -------------------------------------------------------- */
 
-static bool has_number(const struct row *r) { return r->otherwise[0] >= '0' && r->otherwise[0] <= '9'; }
+static bool has_number(const struct row *r)
+{
+    return r->otherwise[0] >= '0' && r->otherwise[0] <= '9';
+}
 
-/* Whole seconds, upwards: 0 means "for ever" or "none", and what is only short must not become that. */
+/* Whole seconds, upwards: 0 means "for ever" or "none", and what is only short must not become
+ * that. */
 static unsigned whole_seconds(double s)
 {
     unsigned n = (unsigned)s;
@@ -242,12 +371,12 @@ static void keep_number(const struct row *r, struct config *c, double v)
 
     switch (r->keep) {
     case KEEP_UNSIGNED: *(unsigned *)(void *)at = (unsigned)v; return;
-    case KEEP_SIZE:     *(size_t *)(void *)at = (size_t)v; return;
-    case KEEP_I64:      *(int64_t *)(void *)at = (int64_t)v; return;
-    case KEEP_MS:       *(unsigned *)(void *)at = (unsigned)(v * 1000 + 0.5); return;
-    case KEEP_S:        *(unsigned *)(void *)at = whole_seconds(v); return;
+    case KEEP_SIZE: *(size_t *)(void *)at = (size_t)v; return;
+    case KEEP_I64: *(int64_t *)(void *)at = (int64_t)v; return;
+    case KEEP_MS: *(unsigned *)(void *)at = (unsigned)(v * 1000 + 0.5); return;
+    case KEEP_S: *(unsigned *)(void *)at = whole_seconds(v); return;
     case KEEP_STR:
-    case KEEP_NOT:      return;
+    case KEEP_NOT: return;
     }
 }
 
@@ -258,11 +387,11 @@ static double kept_number(const struct row *r, const struct config *c)
     switch (r->keep) {
     case KEEP_S:
     case KEEP_UNSIGNED: return *(const unsigned *)(const void *)at;
-    case KEEP_SIZE:     return (double)*(const size_t *)(const void *)at;
-    case KEEP_I64:      return (double)*(const int64_t *)(const void *)at;
-    case KEEP_MS:       return *(const unsigned *)(const void *)at / 1000.0;
+    case KEEP_SIZE: return (double)*(const size_t *)(const void *)at;
+    case KEEP_I64: return (double)*(const int64_t *)(const void *)at;
+    case KEEP_MS: return *(const unsigned *)(const void *)at / 1000.0;
     case KEEP_STR:
-    case KEEP_NOT:      return 0;
+    case KEEP_NOT: return 0;
     }
     must(!"keep");
     return 0;
@@ -270,7 +399,7 @@ static double kept_number(const struct row *r, const struct config *c)
 
 void cfg_defaults(struct config *c)
 {
-    net_limits_default(&c->limits);      /* also those that have no key */
+    net_limits_default(&c->limits); /* also those that have no key */
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const struct row *r = &ROWS[i];
         if (r->keep == KEEP_STR && r->otherwise[0] && r->otherwise[0] != '(')
@@ -280,7 +409,8 @@ void cfg_defaults(struct config *c)
     }
 }
 
-void cfg_changed(const struct config *c, void (*each)(void *ctx, const char *path, double now, double otherwise), void *ctx)
+void cfg_changed(const struct config *c,
+                 void (*each)(void *ctx, const char *path, double now, double otherwise), void *ctx)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const struct row *r = &ROWS[i];
@@ -292,7 +422,7 @@ void cfg_changed(const struct config *c, void (*each)(void *ctx, const char *pat
 
 int64_t cfg_int(const char *path, const struct jv *v)
 {
-    int64_t n;
+    int64_t           n;
     const struct row *r = find(path);
 
     must(r);
@@ -302,7 +432,7 @@ int64_t cfg_int(const char *path, const struct jv *v)
 
 unsigned cfg_ms(const char *path, const struct jv *v)
 {
-    double s;
+    double            s;
     const struct row *r = find(path);
 
     must(r);
@@ -312,7 +442,7 @@ unsigned cfg_ms(const char *path, const struct jv *v)
 
 unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise)
 {
-    double s;
+    double            s;
     const struct row *r = find(path);
 
     must(r);
@@ -332,17 +462,18 @@ bool cfg_bool(const char *path, const struct jv *v)
 #define PATH_MAX_LEN 160
 
 struct place {
-    char pattern[PATH_MAX_LEN];    /* as in the table */
-    char shown[PATH_MAX_LEN];      /* as the person wrote it */
+    char pattern[PATH_MAX_LEN]; /* as in the table */
+    char shown[PATH_MAX_LEN];   /* as the person wrote it */
 };
 
-static void check_value(struct config_build *b, struct jv *v, const struct row *r, const struct place *at);
+static void check_value(struct config_build *b, struct jv *v, const struct row *r,
+                        const struct place *at);
 
 static const char *type_name(const struct jv *v)
 {
     static const char *const NAMES[] = {
-        [JSON_NULL] = "null", [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
-        [JSON_STRING] = "text", [JSON_ARRAY] = "a list", [JSON_OBJECT] = "an object",
+        [JSON_NULL] = "null",   [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
+        [JSON_STRING] = "text", [JSON_ARRAY] = "a list",       [JSON_OBJECT] = "an object",
     };
     return NAMES[v->type];
 }
@@ -396,12 +527,15 @@ static const char *elsewhere(struct str key)
 
 /* Other clients' files carry keys of their own beside a server's; only what looks like a
  * slip of one of ours is an error there. */
-static bool is_pasted(const char *parent) { return strcmp(parent, "mcpServers.*") == 0; }
+static bool is_pasted(const char *parent)
+{
+    return strcmp(parent, "mcpServers.*") == 0;
+}
 
 static void unknown_key(struct config_build *b, const struct jv *v, const struct place *in)
 {
     struct cfg_guess g = { .want = v->key };
-    struct buf known;
+    struct buf       known;
 
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const char *last = child_of(ROWS[i].path, in->pattern);
@@ -410,15 +544,19 @@ static void unknown_key(struct config_build *b, const struct jv *v, const struct
     const char *other = elsewhere(v->key), *guess = cfg_guess_text(b, &g);
     const char *where = in->shown[0] ? " in " : "";
     if (guess[0]) {
-        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s%s", STR_ARG(v->key), where, in->shown, guess);
+        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s%s", STR_ARG(v->key), where, in->shown,
+                guess);
     } else if (is_pasted(in->pattern)) {
-        cfg_warn(b, v, "\"" STR_FMT "\" in %s is not a key of this program and is ignored", STR_ARG(v->key), in->shown);
+        cfg_warn(b, v, "\"" STR_FMT "\" in %s is not a key of this program and is ignored",
+                 STR_ARG(v->key), in->shown);
     } else if (other) {
-        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s (did you mean \"%s\"?)", STR_ARG(v->key), where, in->shown, other);
+        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s (did you mean \"%s\"?)", STR_ARG(v->key),
+                where, in->shown, other);
     } else {
         buf_init(&known, 0);
         known_keys(&known, in->pattern);
-        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s; take it out, or use one of: %s", STR_ARG(v->key), where, in->shown,
+        cfg_bad(b, v, "unknown key \"" STR_FMT "\"%s%s; take it out, or use one of: %s",
+                STR_ARG(v->key), where, in->shown,
                 known.err ? "(see docs/configuration.md)" : known.ptr);
         buf_done(&known);
     }
@@ -464,7 +602,8 @@ static void check_members(struct config_build *b, struct jv *obj, const struct p
     }
 }
 
-static void check_items(struct config_build *b, struct jv *list, const struct row *r, const struct place *at)
+static void check_items(struct config_build *b, struct jv *list, const struct row *r,
+                        const struct place *at)
 {
     struct place item;
     unsigned     i = 0;
@@ -472,8 +611,8 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     for (struct jv *v = list->child; v; v = v->next, i++) {
         bool want_object = r->kind == K_OBJECTS;
         if (!jv_is(v, want_object ? JSON_OBJECT : JSON_STRING)) {
-            cfg_bad(b, v, "\"%s\" must be %s, but item %u is %s", at->shown, KINDS[want_object ? K_OBJECTS : K_TEXTS].words,
-                    i + 1, type_name(v));
+            cfg_bad(b, v, "\"%s\" must be %s, but item %u is %s", at->shown,
+                    KINDS[want_object ? K_OBJECTS : K_TEXTS].words, i + 1, type_name(v));
         } else if (want_object) {
             snprintf(item.pattern, sizeof item.pattern, "%.*s[]", PATH_MAX_LEN - 3, at->pattern);
             snprintf(item.shown, sizeof item.shown, "%.*s[%u]", PATH_MAX_LEN - 13, at->shown, i);
@@ -482,25 +621,32 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     }
 }
 
-static void check_number(struct config_build *b, const struct jv *v, const struct row *r, const struct place *at)
+static void check_number(struct config_build *b, const struct jv *v, const struct row *r,
+                         const struct place *at)
 {
     double  d;
     int64_t n;
     bool    whole = r->kind != K_SECONDS;
 
     if (whole && !jv_int(v, &n)) {
-        cfg_bad(b, v, "\"%s\" must be a whole number, not " STR_FMT, at->shown, STR_ARG(str_cut(v->raw, 40)));
+        cfg_bad(b, v, "\"%s\" must be a whole number, not " STR_FMT, at->shown,
+                STR_ARG(str_cut(v->raw, 40)));
         return;
     }
     if (!jv_f64(v, &d) || !(d >= r->min && d <= r->max)) {
-        cfg_bad(b, v, "\"%s\" must be between %.10g and %.15g%s, not " STR_FMT, at->shown, r->min, r->max,
-                r->kind == K_BYTES ? " bytes" : whole ? "" : " seconds", STR_ARG(str_cut(v->raw, 40)));
+        cfg_bad(b, v, "\"%s\" must be between %.10g and %.15g%s, not " STR_FMT, at->shown, r->min,
+                r->max,
+                r->kind == K_BYTES ? " bytes"
+                : whole            ? ""
+                                   : " seconds",
+                STR_ARG(str_cut(v->raw, 40)));
         return;
     }
     keep_number(r, b->c, d);
 }
 
-static void check_word(struct config_build *b, const struct jv *v, const struct row *r, const struct place *at)
+static void check_word(struct config_build *b, const struct jv *v, const struct row *r,
+                       const struct place *at)
 {
     struct str       rest = str_c(r->words), word;
     struct cfg_guess g = { .want = v->str };
@@ -509,28 +655,32 @@ static void check_word(struct config_build *b, const struct jv *v, const struct 
         if (str_eq(word, v->str)) return;
         cfg_guess_add(&g, word);
     }
-    cfg_bad(b, v, "\"%s\" must be one of %s, not \"" STR_FMT "\"%s", at->shown, r->words, STR_ARG(str_cut(v->str, 60)),
-            cfg_guess_text(b, &g));
+    cfg_bad(b, v, "\"%s\" must be one of %s, not \"" STR_FMT "\"%s", at->shown, r->words,
+            STR_ARG(str_cut(v->str, 60)), cfg_guess_text(b, &g));
 }
 
-static void check_text(struct config_build *b, const struct jv *v, const struct row *r, const struct place *at)
+static void check_text(struct config_build *b, const struct jv *v, const struct row *r,
+                       const struct place *at)
 {
-    if (v->str.len && memchr(v->str.ptr, 0, v->str.len)) cfg_bad(b, v, "\"%s\" has a NUL character in it; take it out", at->shown);
+    if (v->str.len && memchr(v->str.ptr, 0, v->str.len))
+        cfg_bad(b, v, "\"%s\" has a NUL character in it; take it out", at->shown);
     else if (r->kind == K_WORD) check_word(b, v, r, at);
     else if (r->keep == KEEP_STR) *(struct str *)(void *)((char *)b->c + r->at) = v->str;
 }
 
-static void check_value(struct config_build *b, struct jv *v, const struct row *r, const struct place *at)
+static void check_value(struct config_build *b, struct jv *v, const struct row *r,
+                        const struct place *at)
 {
     struct place like_model = { .pattern = "models.*" };
 
     if (!(KINDS[r->kind].json & J(v->type))) {
-        cfg_bad(b, v, "\"%s\" must be %s, not %s: %s", at->shown, KINDS[r->kind].words, type_name(v), KINDS[r->kind].hint);
+        cfg_bad(b, v, "\"%s\" must be %s, not %s: %s", at->shown, KINDS[r->kind].words,
+                type_name(v), KINDS[r->kind].hint);
         return;
     }
     switch (v->type) {
     case JSON_STRING: check_text(b, v, r, at); return;
-    case JSON_ARRAY:  check_items(b, v, r, at); return;
+    case JSON_ARRAY: check_items(b, v, r, at); return;
     case JSON_OBJECT:
         memcpy(like_model.shown, at->shown, sizeof like_model.shown);
         if (r->kind == K_OBJECT) check_members(b, v, at);
@@ -540,7 +690,8 @@ static void check_value(struct config_build *b, struct jv *v, const struct row *
         if (r->kind != K_THINKING) check_number(b, v, r, at);
         return;
     case JSON_BOOL:
-        if (r->kind == K_TRUE && !v->boolean) cfg_bad(b, v, "\"%s\" can only be true; leave it out otherwise", at->shown);
+        if (r->kind == K_TRUE && !v->boolean)
+            cfg_bad(b, v, "\"%s\" can only be true; leave it out otherwise", at->shown);
         return;
     case JSON_NULL: return;
     }

@@ -11,8 +11,11 @@
 
 #include "config/config_private.h"
 
-static const struct provider { const char *name, *key, *base_url, *model, *usual; } PROVIDERS[] = {
-    { "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "claude-sonnet-5" },
+static const struct provider {
+    const char *name, *key, *base_url, *model, *usual;
+} PROVIDERS[] = {
+    { "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
+      "claude-sonnet-5" },
     { "gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL", "GEMINI_MODEL", "gemini-flash-latest" },
     { "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "gpt-5.4-mini" },
     { "demo", NULL, NULL, NULL, "demo" },
@@ -32,7 +35,10 @@ static const char *env(const char *name)
     return v && *v ? v : NULL;
 }
 
-static struct str env_copy(struct config_build *b, const char *name) { return arena_dup(&b->c->arena, str_c(env(name))); }
+static struct str env_copy(struct config_build *b, const char *name)
+{
+    return arena_dup(&b->c->arena, str_c(env(name)));
+}
 
 static struct str env_key(struct config_build *b, const char *name)
 {
@@ -41,7 +47,10 @@ static struct str env_key(struct config_build *b, const char *name)
     cfg_remember(b, key);
     for (size_t i = 0; i < key.len; i++)
         if ((unsigned char)key.ptr[i] <= ' ') {
-            cfg_bad(b, NULL, "the environment variable %s has a blank or a line break in it; set it to the key alone", name);
+            cfg_bad(b, NULL,
+                    "the environment variable %s has a blank or a line break in it; set it to the "
+                    "key alone",
+                    name);
             break;
         }
     return key;
@@ -53,7 +62,10 @@ static struct config_model *add(struct config_build *b, struct str name, const s
     struct config_model *m = &b->c->models[b->c->model_count++];
 
     *m = (struct config_model){
-        .name = name, .provider = str_c(p->name), .model = str_c(p->usual), .max_tokens = b->c->max_tokens,
+        .name = name,
+        .provider = str_c(p->name),
+        .model = str_c(p->usual),
+        .max_tokens = b->c->max_tokens,
         .connect_ms = cfg_ms("models.*.timeouts.connect", NULL),
         .first_byte_ms = cfg_ms("models.*.timeouts.first_byte", NULL),
         .idle_ms = cfg_ms("models.*.timeouts.idle", NULL),
@@ -67,14 +79,19 @@ static struct config_model *add(struct config_build *b, struct str name, const s
 
 /* --- one model of the file -------------------------------------------------------- */
 
-static void read_key(struct config_build *b, struct config_model *m, const struct jv *def, const struct provider *p)
+static void read_key(struct config_build *b, struct config_model *m, const struct jv *def,
+                     const struct provider *p)
 {
     const struct jv *v = jv_get(def, "api_key");
     bool             literal;
 
     if (v) {
         if (!cfg_secret(b, v, "api_key", &m->api_key, &literal)) return;
-        if (literal) cfg_warn(b, v, "the key of model \"" STR_FMT "\" stands in the file; better \"env:NAME\" or \"file:PATH\"", STR_ARG(m->name));
+        if (literal)
+            cfg_warn(b, v,
+                     "the key of model \"" STR_FMT
+                     "\" stands in the file; better \"env:NAME\" or \"file:PATH\"",
+                     STR_ARG(m->name));
         for (size_t i = 0; i < m->api_key.len; i++)
             if ((unsigned char)m->api_key.ptr[i] <= ' ') {
                 cfg_bad(b, v, "api_key has a blank or a line break in it; take it out");
@@ -82,7 +99,10 @@ static void read_key(struct config_build *b, struct config_model *m, const struc
             }
     } else if (p->key && !jv_get(def, "base_url")) {
         if (env(p->key)) m->api_key = env_key(b, p->key);
-        else cfg_bad(b, def, "model \"" STR_FMT "\" has no key: set %s, or add \"api_key\": \"env:NAME\"", STR_ARG(m->name), p->key);
+        else
+            cfg_bad(b, def,
+                    "model \"" STR_FMT "\" has no key: set %s, or add \"api_key\": \"env:NAME\"",
+                    STR_ARG(m->name), p->key);
     }
 }
 
@@ -91,7 +111,7 @@ static void read_headers(struct config_build *b, struct config_model *m, const s
     if (!jv_is(headers, JSON_OBJECT)) return;
     m->headers = cfg_array(b, headers->count, sizeof *m->headers);
     if (!m->headers) return;
-    JV_EACH(v, headers)
+    JV_EACH (v, headers)
         if (cfg_header(b, v, &m->headers[m->header_count])) m->header_count++;
 }
 
@@ -118,31 +138,45 @@ static void read_thinking(struct config_build *b, struct config_model *m, const 
 
 static void check_address(struct config_build *b, const struct config_model *m, const struct jv *at)
 {
-    if (m->api_key.ptr && str_starts(m->base_url, STR("http://")) && !cfg_url_is_loopback(m->base_url))
-        cfg_warn(b, at, "the key of model \"" STR_FMT "\" travels unencrypted; use https:// in \"base_url\"", STR_ARG(m->name));
+    if (m->api_key.ptr && str_starts(m->base_url, STR("http://")) &&
+        !cfg_url_is_loopback(m->base_url))
+        cfg_warn(b, at,
+                 "the key of model \"" STR_FMT
+                 "\" travels unencrypted; use https:// in \"base_url\"",
+                 STR_ARG(m->name));
 }
 
 static void read_model(struct config_build *b, struct str name, const struct jv *def)
 {
-    struct str word = jv_str_at(def, "provider"), own = jv_str_at(def, "model");
+    struct str             word = jv_str_at(def, "provider"), own = jv_str_at(def, "model");
     const struct provider *p = provider(word);
 
     if (!jv_is(def, JSON_OBJECT)) return;
     if (!p) {
         if (!jv_get(def, "provider"))
-            cfg_bad(b, def, "model \"" STR_FMT "\" has no provider: add \"provider\": \"anthropic\", \"gemini\", \"openai\" or \"demo\"", STR_ARG(name));
-        p = provider(STR("demo"));      /* goes on, so that names bind and further mistakes are found */
+            cfg_bad(b, def,
+                    "model \"" STR_FMT "\" has no provider: add \"provider\": \"anthropic\", "
+                    "\"gemini\", \"openai\" or \"demo\"",
+                    STR_ARG(name));
+        /* goes on, so that names bind and further mistakes are found */
+        p = provider(STR("demo"));
     }
     struct config_model *m = add(b, name, p);
     if (own.len) m->model = own;
-    else if (own.ptr) cfg_bad(b, jv_get(def, "model"), "\"model\" is empty; write the provider's name for the model");
+    else if (own.ptr)
+        cfg_bad(b, jv_get(def, "model"),
+                "\"model\" is empty; write the provider's name for the model");
     m->version = jv_str_at(def, "version");
     m->auth = jv_str_at(def, "auth");
-    if (jv_get(def, "max_tokens")) m->max_tokens = cfg_int("models.*.max_tokens", jv_get(def, "max_tokens"));
-    if (jv_get(def, "retries")) m->retries = (unsigned)cfg_int("models.*.retries", jv_get(def, "retries"));
-    if (jv_get(def, "concurrent")) m->concurrent = (unsigned)cfg_int("models.*.concurrent", jv_get(def, "concurrent"));
-    if (jv_get(def, "base_url") && cfg_url(b, jv_get(def, "base_url"), "\"base_url\"", &m->base_url)
-        && str_find(m->base_url, STR("?")) >= 0)
+    if (jv_get(def, "max_tokens"))
+        m->max_tokens = cfg_int("models.*.max_tokens", jv_get(def, "max_tokens"));
+    if (jv_get(def, "retries"))
+        m->retries = (unsigned)cfg_int("models.*.retries", jv_get(def, "retries"));
+    if (jv_get(def, "concurrent"))
+        m->concurrent = (unsigned)cfg_int("models.*.concurrent", jv_get(def, "concurrent"));
+    if (jv_get(def, "base_url") &&
+        cfg_url(b, jv_get(def, "base_url"), "\"base_url\"", &m->base_url) &&
+        str_find(m->base_url, STR("?")) >= 0)
         cfg_bad(b, jv_get(def, "base_url"), "\"base_url\" has a query; end it before the '?'");
     read_timeouts(m, jv_get(def, "timeouts"));
     read_thinking(b, m, jv_get(def, "thinking"));
@@ -156,12 +190,13 @@ static void read_model(struct config_build *b, struct str name, const struct jv 
 static const struct config_model *named(struct config_build *b, const struct jv *v)
 {
     const struct config_model *m = config_model(b->c, jv_str(v));
-    struct cfg_guess g = { .want = jv_str(v) };
+    struct cfg_guess           g = { .want = jv_str(v) };
 
     if (m || !jv_is(v, JSON_STRING) || !b->c->models) return m;
-    if (str_is(v->str, "demo")) return add(b, v->str, provider(v->str));     /* needs no entry */
+    if (str_is(v->str, "demo")) return add(b, v->str, provider(v->str)); /* needs no entry */
     for (size_t i = 0; i < b->c->model_count; i++) cfg_guess_add(&g, b->c->models[i].name);
-    cfg_bad(b, v, "no model is called \"" STR_FMT "\"%s; describe it under \"models\"", STR_ARG(v->str), cfg_guess_text(b, &g));
+    cfg_bad(b, v, "no model is called \"" STR_FMT "\"%s; describe it under \"models\"",
+            STR_ARG(v->str), cfg_guess_text(b, &g));
     return NULL;
 }
 
@@ -181,12 +216,15 @@ static void append(struct config_build *b, struct config_models *out, const stru
 
 void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out)
 {
-    *out = (struct config_models){ cfg_array(b, v->type == JSON_ARRAY ? v->count : 1, sizeof(void *)), 0 };
+    *out =
+        (struct config_models){ cfg_array(b, v->type == JSON_ARRAY ? v->count : 1, sizeof(void *)),
+                                0 };
     if (!out->list) return;
     if (v->type == JSON_STRING) append(b, out, v);
     if (v->type != JSON_ARRAY) return;
-    JV_EACH(item, v) append(b, out, item);
-    if (v->count == 0) cfg_bad(b, v, "the list of models is empty; name at least one, or leave \"model\" out");
+    JV_EACH (item, v) append(b, out, item);
+    if (v->count == 0)
+        cfg_bad(b, v, "the list of models is empty; name at least one, or leave \"model\" out");
 }
 
 /* --- which one ------------------------------------------------------------------------ */
@@ -217,8 +255,10 @@ static void from_env(struct config_build *b, const struct provider *p, const cha
         struct jv v = { .type = JSON_STRING, .str = env_copy(b, p->base_url) };
         if (cfg_url(b, &v, p->base_url, &m->base_url)) check_address(b, m, NULL);
     }
-    b->c->model_why = arena_printf(&b->c->arena, "%s is set and the configuration names no model (%s)", reason,
-                                   env(p->model) ? "the name is from the environment too" : "another one: \"model\" in the configuration, or the *_MODEL variable");
+    b->c->model_why = arena_printf(
+        &b->c->arena, "%s is set and the configuration names no model (%s)", reason,
+        env(p->model) ? "the name is from the environment too"
+                      : "another one: \"model\" in the configuration, or the *_MODEL variable");
     use(b, m);
 }
 
@@ -230,8 +270,9 @@ static void choose(struct config_build *b)
         from_env(b, &PROVIDERS[i], reason);
         return;
     }
-    b->c->model_why = STR("the configuration names no model, and none of ANTHROPIC_API_KEY, GEMINI_API_KEY, "
-                          "OPENAI_API_KEY and OPENAI_BASE_URL is set");
+    b->c->model_why =
+        STR("the configuration names no model, and none of ANTHROPIC_API_KEY, GEMINI_API_KEY, "
+            "OPENAI_API_KEY and OPENAI_BASE_URL is set");
     use(b, add(b, STR("demo"), provider(STR("demo"))));
 }
 
@@ -241,7 +282,9 @@ static void only_named(struct config_build *b, const struct jv *models)
         b->c->model_why = STR("it is the only one under \"models\"");
         use(b, &b->c->models[0]);
     } else if (models->count > 1) {
-        cfg_bad(b, models, "\"models\" has several models; add \"model\" with the name of the one to use, or a list of names");
+        cfg_bad(b, models,
+                "\"models\" has several models; add \"model\" with the name of the one to use, or "
+                "a list of names");
     } else {
         cfg_bad(b, models, "\"models\" has no models; add one or take it out");
     }
@@ -253,9 +296,11 @@ void cfg_read_models(struct config_build *b)
     struct config   *c = b->c;
 
     /* One more for "model" as an object, one for the demo model that needs no entry. */
-    c->models = cfg_array(b, (jv_is(models, JSON_OBJECT) ? models->count : 0) + 2, sizeof *c->models);
+    c->models =
+        cfg_array(b, (jv_is(models, JSON_OBJECT) ? models->count : 0) + 2, sizeof *c->models);
     if (!c->models) return;
-    if (jv_is(models, JSON_OBJECT)) JV_EACH(v, models) read_model(b, v->key, v);
+    if (jv_is(models, JSON_OBJECT))
+        JV_EACH (v, models) read_model(b, v->key, v);
     if (!model) {
         if (models) only_named(b, models);
         else choose(b);
@@ -265,7 +310,9 @@ void cfg_read_models(struct config_build *b)
     if (model->type != JSON_OBJECT) {
         cfg_model_list(b, model, &c->model);
     } else if (config_model(c, STR("default"))) {
-        cfg_bad(b, model, "\"model\" describes a model although \"models\" has one called \"default\"; rename that one");
+        cfg_bad(b, model,
+                "\"model\" describes a model although \"models\" has one called \"default\"; "
+                "rename that one");
     } else {
         read_model(b, STR("default"), model);
         use(b, &c->models[c->model_count - 1]);

@@ -18,49 +18,66 @@
 
 #include "config/config.h"
 
-struct config_secret { struct str text; struct config_secret *next; };
+struct config_secret {
+    struct str            text;
+    struct config_secret *next;
+};
 
 struct config_build {
-    struct config       *c;
-    struct config_error *e;
-    struct jv           *root;       /* an object; NULL: no file */
+    struct config             *c;
+    struct config_error       *e;
+    struct jv                 *root; /* an object; NULL: no file */
     const struct config_flags *flags;
 };
 
-/* Notes an error or a warning at a place of the file (`at` NULL, or made by hand without `raw`: not from the file). */
+/* Notes an error or a warning at a place of the file (`at` NULL, or made by hand without `raw`: not
+ * from the file). */
 void cfg_bad(struct config_build *b, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void cfg_warn(struct config_build *b, const struct jv *at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Room for `count` items, never NULL for 0; NULL only when memory is used up (the arena remembers). */
-void *cfg_array(struct config_build *b, size_t count, size_t size);
+/* Room for `count` items, never NULL for 0; NULL only when memory is used up (the arena
+ * remembers). */
+void              *cfg_array(struct config_build *b, size_t count, size_t size);
 /* Copies a list of text; items that are no text are left out (the table noted them). */
 struct config_strs cfg_strs(struct config_build *b, const struct jv *list);
 /* The best candidate for a mistyped name: nearest, and near enough. */
-struct cfg_guess { struct str want, best; unsigned distance; };
-void cfg_guess_add(struct cfg_guess *g, struct str candidate);
+struct cfg_guess {
+    struct str want, best;
+    unsigned   distance;
+};
+void        cfg_guess_add(struct cfg_guess *g, struct str candidate);
 /* " (did you mean \"x\"?)" or "". In the arena. */
 const char *cfg_guess_text(struct config_build *b, const struct cfg_guess *g);
 
 /* --- the table --- */
-void    cfg_defaults(struct config *c);                       /* every simple key */
-void    cfg_check_keys(struct config_build *b);               /* unknown keys, types, ranges; stores the simple ones */
-int64_t cfg_int(const char *path, const struct jv *v);        /* v, or the table's default for `path` */
-unsigned cfg_ms(const char *path, const struct jv *v);        /* seconds in the file, milliseconds here */
-unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise);      /* whole seconds, rounded up */
-bool    cfg_bool(const char *path, const struct jv *v);
+void     cfg_defaults(struct config *c); /* every simple key */
+/* unknown keys, types, ranges; stores the simple ones */
+void     cfg_check_keys(struct config_build *b);
+/* v, or the table's default for `path` */
+int64_t  cfg_int(const char *path, const struct jv *v);
+/* seconds in the file, milliseconds here */
+unsigned cfg_ms(const char *path, const struct jv *v);
+/* whole seconds, rounded up */
+unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise);
+bool     cfg_bool(const char *path, const struct jv *v);
 /* Calls `each` for every number whose value differs from its default. */
-void    cfg_changed(const struct config *c, void (*each)(void *ctx, const char *path, double now, double otherwise), void *ctx);
+void     cfg_changed(const struct config *c,
+                     void (*each)(void *ctx, const char *path, double now, double otherwise),
+                     void *ctx);
 
 /* --- secrets --- */
-void cfg_remember(struct config_build *b, struct str secret);      /* to be wiped by config_done */
-/* What `v` means: the text itself, or what it refers to. False when the reference leads nowhere (noted).
- * `literal`: it stands in the file itself. */
-bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, struct str *out, bool *literal);
+/* to be wiped by config_done */
+void cfg_remember(struct config_build *b, struct str secret);
+/* What `v` means: the text itself, or what it refers to. False when the reference leads nowhere
+ * (noted). `literal`: it stands in the file itself. */
+bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, struct str *out,
+                bool *literal);
 /* The same inside a kept subtree: every text member of `map` is replaced in place. */
 void cfg_secret_members(struct config_build *b, struct jv *map, const char *what);
 /* A header's name and value can be sent; "Bearer env:NAME" is understood. */
 bool cfg_header(struct config_build *b, const struct jv *v, struct config_header *out);
-/* http(s)://host[:port][/path], no user, no query; noted when not. The slash at the end is taken off. */
+/* http(s)://host[:port][/path], no user, no query; noted when not. The slash at the end is taken
+ * off. */
 bool cfg_url(struct config_build *b, const struct jv *v, const char *what, struct str *out);
 bool cfg_url_is_loopback(struct str url);
 
@@ -69,11 +86,12 @@ void cfg_read_models(struct config_build *b);
 /* A name or a list of names -> a fallback list. */
 void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
 void cfg_read_tools(struct config_build *b);
-void cfg_check_schema(struct config_build *b, const struct jv *schema);      /* keywords that schema.c would pass over */
+/* keywords that schema.c would pass over */
+void cfg_check_schema(struct config_build *b, const struct jv *schema);
 void cfg_read_mcp(struct config_build *b);
 void cfg_read_pages(struct config_build *b);
 void cfg_read_demo(struct config_build *b);
-void cfg_check_pages(struct config_build *b);                 /* the names of their tools */
+void cfg_check_pages(struct config_build *b); /* the names of their tools */
 void cfg_read_actions(struct config_build *b);
 void cfg_read_auth(struct config_build *b);
 void cfg_read_origins(struct config_build *b);

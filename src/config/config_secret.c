@@ -25,14 +25,16 @@ void cfg_remember(struct config_build *b, struct str text)
     b->c->secrets = s;
 }
 
-static bool from_env(struct config_build *b, const struct jv *at, const char *what, struct str name, struct str *out)
+static bool from_env(struct config_build *b, const struct jv *at, const char *what, struct str name,
+                     struct str *out)
 {
     struct str  z = arena_dup(&b->c->arena, name);
     const char *v = z.ptr && name.len ? getenv(z.ptr) : NULL;
 
     if (!v || !*v) {
-        cfg_bad(b, at, "%s: the environment variable " STR_FMT " is not set; set it before the start", what,
-                STR_ARG(name.len ? name : STR("(no name)")));
+        cfg_bad(b, at,
+                "%s: the environment variable " STR_FMT " is not set; set it before the start",
+                what, STR_ARG(name.len ? name : STR("(no name)")));
         return false;
     }
     *out = arena_dup(&b->c->arena, str_c(v));
@@ -60,12 +62,13 @@ static void remember_file(struct config_build *b, struct str path)
 {
     struct config_path *p = arena_new(&b->c->arena, struct config_path);
 
-    if (!p) return;                                   /* the arena has failed, and so will the load */
+    if (!p) return; /* the arena has failed, and so will the load */
     *p = (struct config_path){ path, b->c->secret_files };
     b->c->secret_files = p;
 }
 
-static bool from_file(struct config_build *b, const struct jv *at, const char *what, struct str path, struct str *out)
+static bool from_file(struct config_build *b, const struct jv *at, const char *what,
+                      struct str path, struct str *out)
 {
     struct str z = arena_dup(&b->c->arena, path);
     char      *into = arena_alloc(&b->c->arena, SECRET_MAX);
@@ -73,7 +76,8 @@ static bool from_file(struct config_build *b, const struct jv *at, const char *w
     if (!z.ptr || !into) return false;
     ssize_t n = read_secret(z.ptr, into, SECRET_MAX);
     if (n < 0) {
-        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path), os_words(errno));
+        cfg_bad(b, at, "%s: cannot read the file " STR_FMT ": %s", what, STR_ARG(path),
+                os_words(errno));
         return false;
     }
     remember_file(b, z);
@@ -81,11 +85,13 @@ static bool from_file(struct config_build *b, const struct jv *at, const char *w
     *out = str_trim(str_n(into, (size_t)n));
     if (out->len > 0 && n < SECRET_MAX && !memchr(into, 0, (size_t)n)) return true;
     cfg_bad(b, at, "%s: the file " STR_FMT " is %s", what, STR_ARG(path),
-            out->len == 0 ? "empty; put the secret into it" : "no secret: it is too long or has NUL bytes");
+            out->len == 0 ? "empty; put the secret into it"
+                          : "no secret: it is too long or has NUL bytes");
     return false;
 }
 
-static bool fetch(struct config_build *b, const struct jv *at, const char *what, struct str in, struct str *out, bool *literal)
+static bool fetch(struct config_build *b, const struct jv *at, const char *what, struct str in,
+                  struct str *out, bool *literal)
 {
     *literal = false;
     if (str_starts(in, STR("env:"))) return from_env(b, at, what, str_from(in, 4), out);
@@ -93,11 +99,15 @@ static bool fetch(struct config_build *b, const struct jv *at, const char *what,
     *literal = true;
     *out = str_starts(in, STR("text:")) ? str_from(in, 5) : in;
     /* The mark of other programs; sent as it is it would only fail much later. */
-    if (str_starts(in, STR("${"))) cfg_warn(b, at, "%s: \"${...}\" is taken as it is; write \"env:NAME\" for an environment variable", what);
+    if (str_starts(in, STR("${")))
+        cfg_warn(b, at,
+                 "%s: \"${...}\" is taken as it is; write \"env:NAME\" for an environment variable",
+                 what);
     return true;
 }
 
-bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, struct str *out, bool *literal)
+bool cfg_secret(struct config_build *b, const struct jv *v, const char *what, struct str *out,
+                bool *literal)
 {
     return jv_is(v, JSON_STRING) && fetch(b, v, what, v->str, out, literal);
 }
@@ -125,7 +135,8 @@ static bool is_one_line(struct str s)
 
 static bool names_a_secret(struct str name)
 {
-    static const char *const WORDS[] = { "authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization" };
+    static const char *const WORDS[] = { "authorization",  "x-api-key", "api-key",
+                                         "x-goog-api-key", "cookie",    "proxy-authorization" };
 
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (str_eq_nocase(name, str_c(WORDS[i]))) return true;
@@ -140,7 +151,8 @@ bool cfg_header(struct config_build *b, const struct jv *v, struct config_header
 
     if (!label.ptr || !jv_is(v, JSON_STRING)) return false;
     if (!str_is_token(v->key)) {
-        cfg_bad(b, v, "\"" STR_FMT "\" cannot be a header's name; use letters, digits and '-'", STR_ARG(v->key));
+        cfg_bad(b, v, "\"" STR_FMT "\" cannot be a header's name; use letters, digits and '-'",
+                STR_ARG(v->key));
         return false;
     }
     if (str_starts(v->str, STR("Bearer env:")) || str_starts(v->str, STR("Bearer file:"))) {
@@ -151,11 +163,15 @@ bool cfg_header(struct config_build *b, const struct jv *v, struct config_header
         return false;
     }
     if (!is_one_line(value)) {
-        cfg_bad(b, v, "%s: the value has a line break or control character; take it out", label.ptr);
+        cfg_bad(b, v, "%s: the value has a line break or control character; take it out",
+                label.ptr);
         return false;
     }
     if (literal && names_a_secret(v->key))
-        cfg_warn(b, v, "%s: the secret stands in the file; better \"env:NAME\", \"file:PATH\" or \"Bearer env:NAME\"", label.ptr);
+        cfg_warn(b, v,
+                 "%s: the secret stands in the file; better \"env:NAME\", \"file:PATH\" or "
+                 "\"Bearer env:NAME\"",
+                 label.ptr);
     *out = (struct config_header){ v->key, value };
     return value.ptr != NULL;
 }
@@ -174,21 +190,27 @@ static struct str authority_host(struct str a)
 
 static struct str url_authority(struct str url)
 {
-    ptrdiff_t at = str_find(url, STR("://"));
+    ptrdiff_t  at = str_find(url, STR("://"));
     struct str rest = str_from(url, at < 0 ? url.len : (size_t)at + 3);
     ptrdiff_t  end = str_find(rest, STR("/"));
 
     return end < 0 ? rest : str_cut(rest, (size_t)end);
 }
 
-bool cfg_url_is_loopback(struct str url) { return config_host_is_loopback(authority_host(url_authority(url))); }
+bool cfg_url_is_loopback(struct str url)
+{
+    return config_host_is_loopback(authority_host(url_authority(url)));
+}
 
 static const char *url_fault(struct str url)
 {
-    if (!str_starts(url, STR("http://")) && !str_starts(url, STR("https://"))) return "must begin with http:// or https://";
+    if (!str_starts(url, STR("http://")) && !str_starts(url, STR("https://")))
+        return "must begin with http:// or https://";
     for (size_t i = 0; i < url.len; i++)
-        if ((unsigned char)url.ptr[i] <= ' ' || url.ptr[i] == 127) return "has a blank or control character; take it out";
-    if (str_find(url_authority(url), STR("@")) >= 0) return "has a user name or password in it; use \"headers\" or \"api_key\" instead";
+        if ((unsigned char)url.ptr[i] <= ' ' || url.ptr[i] == 127)
+            return "has a blank or control character; take it out";
+    if (str_find(url_authority(url), STR("@")) >= 0)
+        return "has a user name or password in it; use \"headers\" or \"api_key\" instead";
     if (authority_host(url_authority(url)).len == 0) return "has no host";
     return NULL;
 }

@@ -10,8 +10,8 @@
 
 /* What demo_tools_add and reply_tools_add bring (tool/demo.h). */
 static const char *const DEMO_TOOLS[] = {
-    "search_articles", "get_weather", "process_payment", "change_bgm", "get_location",
-    "generate_artifact", "generate_image", "browser.search", "apply_schema",
+    "search_articles",   "get_weather",    "process_payment", "change_bgm",   "get_location",
+    "generate_artifact", "generate_image", "browser.search",  "apply_schema",
 };
 static const char *const REPLY_TOOLS[] = { "suggest_replies", "suggest_actions", "present" };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -42,7 +42,8 @@ static bool good_name(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char ch = s.ptr[i];
-        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.' || ch == '-';
+        bool ok = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+                  (ch >= '0' && ch <= '9') || ch == '_' || ch == '.' || ch == '-';
         if (!ok) return false;
     }
     return s.len > 0 && s.len <= 128;
@@ -62,9 +63,14 @@ static void check_exec(struct config_build *b, const struct jv *tool, const stru
     const struct jv *command = jv_get(run, "command");
 
     if (!command || (command->type == JSON_ARRAY && command->count == 0))
-        cfg_bad(b, run ? run : tool, "\"exec\" of tool \"" STR_FMT "\" needs \"command\": [\"program\", \"argument\"]", STR_ARG(tool->key));
+        cfg_bad(b, run ? run : tool,
+                "\"exec\" of tool \"" STR_FMT "\" needs \"command\": [\"program\", \"argument\"]",
+                STR_ARG(tool->key));
     else if (jv_is(jv_at(command, 0), JSON_STRING) && jv_at(command, 0)->str.len == 0)
-        cfg_bad(b, command, "\"command\" of tool \"" STR_FMT "\" begins with an empty name; write the program's", STR_ARG(tool->key));
+        cfg_bad(b, command,
+                "\"command\" of tool \"" STR_FMT
+                "\" begins with an empty name; write the program's",
+                STR_ARG(tool->key));
 }
 
 static void resolve_headers(struct config_build *b, struct jv *headers)
@@ -81,42 +87,63 @@ static void check_allow(struct config_build *b, const struct jv *allow, struct s
 {
     struct str host = egress_host(&b->c->arena, url);
 
-    if (jv_is(allow, JSON_ARRAY)) JV_EACH(v, allow) {
-        struct jv     one = { .type = JSON_ARRAY, .count = 1, .child = &(struct jv){ .type = v->type, .str = v->str, .raw = v->raw } };
-        struct egress rules;
-        struct buf    why;
+    if (jv_is(allow, JSON_ARRAY))
+        JV_EACH (v, allow) {
+            struct jv     one = { .type = JSON_ARRAY,
+                                  .count = 1,
+                                  .child =
+                                      &(struct jv){ .type = v->type, .str = v->str, .raw = v->raw } };
+            struct egress rules;
+            struct buf    why;
 
-        if (v->type != JSON_STRING) continue;
-        buf_init(&why, 1024);
-        if (egress_read(&b->c->arena, &rules, &one, &why) != OK)
-            cfg_bad(b, v, STR_FMT "; write \"10.0.0.7\" or \"10.0.0.0/8\"", STR_ARG(buf_view(&why)));
-        else if (rules.rules[0].host.ptr && host.ptr && !str_eq_nocase(rules.rules[0].host, host))
-            cfg_bad(b, v, "\"" STR_FMT "\" in \"allow\" is never asked for: the host of \"url\" is \"" STR_FMT "\"; write that one, an address or a range such as \"10.0.0.0/8\"",
-                    STR_ARG(str_cut(v->str, 60)), STR_ARG(str_cut(host, 60)));
-        buf_done(&why);
-    }
+            if (v->type != JSON_STRING) continue;
+            buf_init(&why, 1024);
+            if (egress_read(&b->c->arena, &rules, &one, &why) != OK)
+                cfg_bad(b, v, STR_FMT "; write \"10.0.0.7\" or \"10.0.0.0/8\"",
+                        STR_ARG(buf_view(&why)));
+            else if (rules.rules[0].host.ptr && host.ptr &&
+                     !str_eq_nocase(rules.rules[0].host, host))
+                cfg_bad(b, v,
+                        "\"" STR_FMT
+                        "\" in \"allow\" is never asked for: the host of \"url\" is \"" STR_FMT
+                        "\"; write that one, an address or a range such as \"10.0.0.0/8\"",
+                        STR_ARG(str_cut(v->str, 60)), STR_ARG(str_cut(host, 60)));
+            buf_done(&why);
+        }
 }
 
 static void check_http(struct config_build *b, const struct jv *tool, const struct jv *run)
 {
     struct str url;
 
-    if (jv_is(jv_get(run, "url"), JSON_STRING)) check_allow(b, jv_get(run, "allow"), jv_get(run, "url")->str);
+    if (jv_is(jv_get(run, "url"), JSON_STRING))
+        check_allow(b, jv_get(run, "allow"), jv_get(run, "url")->str);
 
-    if (!jv_get(run, "url")) cfg_bad(b, run, "\"http\" of tool \"" STR_FMT "\" needs \"url\"", STR_ARG(tool->key));
-    else if (cfg_url(b, jv_get(run, "url"), "\"url\"", &url) && !cfg_url_is_loopback(url) && str_starts(url, STR("http://")))
-        cfg_warn(b, jv_get(run, "url"), "tool \"" STR_FMT "\" is called unencrypted; https:// keeps arguments and headers private", STR_ARG(tool->key));
+    if (!jv_get(run, "url"))
+        cfg_bad(b, run, "\"http\" of tool \"" STR_FMT "\" needs \"url\"", STR_ARG(tool->key));
+    else if (cfg_url(b, jv_get(run, "url"), "\"url\"", &url) && !cfg_url_is_loopback(url) &&
+             str_starts(url, STR("http://")))
+        cfg_warn(b, jv_get(run, "url"),
+                 "tool \"" STR_FMT
+                 "\" is called unencrypted; https:// keeps arguments and headers private",
+                 STR_ARG(tool->key));
 }
 
 /* The members of subtrees are replaced by what they refer to: the tree is ours. */
-static struct jv *mutable(const struct jv *v) { return (struct jv *)(uintptr_t)v; }
+static struct jv *mutable(const struct jv *v)
+{
+    return (struct jv *)(uintptr_t)v;
+}
 
 static bool read_runner(struct config_build *b, const struct jv *def, struct config_tool *t)
 {
-    const struct jv *exec = jv_get(def, "exec"), *http = jv_get(def, "http"), *client = jv_get(def, "client");
+    const struct jv *exec = jv_get(def, "exec"), *http = jv_get(def, "http"),
+                    *client = jv_get(def, "client");
 
     if ((exec != NULL) + (http != NULL) + (client != NULL) != 1) {
-        cfg_bad(b, def, "tool \"" STR_FMT "\" needs exactly one of \"exec\", \"http\" and \"client\"", STR_ARG(def->key));
+        cfg_bad(b, def,
+                "tool \"" STR_FMT "\" needs exactly one of \"exec\", \"http\" and \"client\"",
+                STR_ARG(def->key));
         return false;
     }
     t->runner = exec ? RUNNER_EXEC : http ? RUNNER_HTTP : RUNNER_CLIENT;
@@ -134,7 +161,10 @@ static void check_schema(struct config_build *b, const struct jv *schema, struct
 
     if (jv_is(schema, JSON_OBJECT)) cfg_check_schema(b, schema);
     if (schema && type && !str_is(jv_str(type), "object"))
-        cfg_bad(b, type, "\"input_schema\" of tool \"" STR_FMT "\" must have \"type\": \"object\"; models send arguments as an object", STR_ARG(tool));
+        cfg_bad(b, type,
+                "\"input_schema\" of tool \"" STR_FMT
+                "\" must have \"type\": \"object\"; models send arguments as an object",
+                STR_ARG(tool));
 }
 
 static void read_tool(struct config_build *b, const struct jv *def)
@@ -143,28 +173,43 @@ static void read_tool(struct config_build *b, const struct jv *def)
 
     if (!jv_is(def, JSON_OBJECT)) return;
     if (!good_name(def->key)) {
-        cfg_bad(b, def, "\"" STR_FMT "\" cannot be a tool's name; use letters, digits, '_', '-' and '.', at most 128", STR_ARG(str_cut(def->key, 60)));
+        cfg_bad(b, def,
+                "\"" STR_FMT
+                "\" cannot be a tool's name; use letters, digits, '_', '-' and '.', at most 128",
+                STR_ARG(str_cut(def->key, 60)));
         return;
     }
     if (is_in(REPLY_TOOLS, COUNT(REPLY_TOOLS), def->key)) {
-        cfg_bad(b, def, "\"" STR_FMT "\" is a built-in tool; choose another name", STR_ARG(def->key));
+        cfg_bad(b, def, "\"" STR_FMT "\" is a built-in tool; choose another name",
+                STR_ARG(def->key));
         return;
     }
     if (is_reserved(def->key)) {
-        cfg_bad(b, def, "\"" STR_FMT "\" is reserved: clients take it for a question to a person; choose another name", STR_ARG(def->key));
+        cfg_bad(b, def,
+                "\"" STR_FMT
+                "\" is reserved: clients take it for a question to a person; choose another name",
+                STR_ARG(def->key));
         return;
     }
     *t = (struct config_tool){
-        .name = def->key, .def = def, .description = jv_str_at(def, "description"),
-        .input_schema = jv_get(def, "input_schema"), .confirm = jv_get(def, "confirm"), .risk = jv_str_at(def, "risk"),
-        .intent = jv_str_at(def, "intent"), .ask = jv_str_at(def, "ask"), .idempotent = jv_true(jv_get(def, "idempotent")),
+        .name = def->key,
+        .def = def,
+        .description = jv_str_at(def, "description"),
+        .input_schema = jv_get(def, "input_schema"),
+        .confirm = jv_get(def, "confirm"),
+        .risk = jv_str_at(def, "risk"),
+        .intent = jv_str_at(def, "intent"),
+        .ask = jv_str_at(def, "ask"),
+        .idempotent = jv_true(jv_get(def, "idempotent")),
         .timeout_ms = cfg_ms("tools.*.timeout", jv_get(def, "timeout")),
         .expires_s = cfg_s("tools.*.expires", jv_get(def, "expires"), b->c->expires_s),
     };
     check_policy(b, t->confirm);
     check_schema(b, t->input_schema, t->name);
     if (t->description.len == 0)
-        cfg_warn(b, def, "tool \"" STR_FMT "\" has no description; the model cannot know what it is for", STR_ARG(t->name));
+        cfg_warn(b, def,
+                 "tool \"" STR_FMT "\" has no description; the model cannot know what it is for",
+                 STR_ARG(t->name));
     if (read_runner(b, def, t)) b->c->tool_count++;
 }
 
@@ -175,37 +220,51 @@ void cfg_read_tools(struct config_build *b)
     if (!jv_is(tools, JSON_OBJECT)) return;
     b->c->tools = cfg_array(b, tools->count, sizeof *b->c->tools);
     if (!b->c->tools) return;
-    JV_EACH(def, tools) read_tool(b, def);
+    JV_EACH (def, tools) read_tool(b, def);
 }
 
 /* --- MCP servers -------------------------------------------------------------------- */
 
 static void check_mcp_policy(struct config_build *b, const struct jv *confirm)
 {
-    if (jv_is(confirm, JSON_OBJECT) && !jv_get(confirm, "when")) JV_EACH(v, confirm) {
-        if (v->type != JSON_STRING && v->type != JSON_OBJECT)
-            cfg_bad(b, v, "\"confirm\" of \"" STR_FMT "\" must be \"never\", \"always\" or {\"when\": ...}", STR_ARG(v->key));
-        else check_policy(b, v);
-    } else {
+    if (jv_is(confirm, JSON_OBJECT) && !jv_get(confirm, "when"))
+        JV_EACH (v, confirm) {
+            if (v->type != JSON_STRING && v->type != JSON_OBJECT)
+                cfg_bad(b, v,
+                        "\"confirm\" of \"" STR_FMT
+                        "\" must be \"never\", \"always\" or {\"when\": ...}",
+                        STR_ARG(v->key));
+            else check_policy(b, v);
+        }
+    else {
         check_policy(b, confirm);
     }
 }
 
-static void check_transport(struct config_build *b, const struct jv *def, const struct config_mcp *m)
+static void check_transport(struct config_build *b, const struct jv *def,
+                            const struct config_mcp *m)
 {
-    const struct jv *command = jv_get(def, "command"), *url = jv_get(def, "url"), *type = jv_get(def, "type");
-    struct str       ignored;
+    const struct jv *command = jv_get(def, "command"), *url = jv_get(def, "url"),
+                    *type = jv_get(def, "type");
+    struct str ignored;
 
     if ((command != NULL) + (url != NULL) != 1)
-        cfg_bad(b, def, "MCP server \"" STR_FMT "\" needs either \"command\" or \"url\"", STR_ARG(def->key));
-    if (jv_is(command, JSON_STRING) && command->str.len == 0) cfg_bad(b, command, "\"command\" is empty; write the program's name");
+        cfg_bad(b, def, "MCP server \"" STR_FMT "\" needs either \"command\" or \"url\"",
+                STR_ARG(def->key));
+    if (jv_is(command, JSON_STRING) && command->str.len == 0)
+        cfg_bad(b, command, "\"command\" is empty; write the program's name");
     if (url) (void)cfg_url(b, url, "\"url\"", &ignored);
     if (type && m->http == str_is(jv_str(type), "stdio"))
-        cfg_bad(b, type, "\"type\" does not fit: \"stdio\" goes with \"command\", \"http\" with \"url\"");
+        cfg_bad(b, type,
+                "\"type\" does not fit: \"stdio\" goes with \"command\", \"http\" with \"url\"");
     if (m->http && (jv_get(def, "args") || jv_get(def, "env") || jv_get(def, "cwd")))
-        cfg_bad(b, def, "MCP server \"" STR_FMT "\" has a \"url\": \"args\", \"env\" and \"cwd\" are for \"command\"", STR_ARG(def->key));
+        cfg_bad(b, def,
+                "MCP server \"" STR_FMT
+                "\" has a \"url\": \"args\", \"env\" and \"cwd\" are for \"command\"",
+                STR_ARG(def->key));
     if (!m->http && jv_get(def, "headers"))
-        cfg_bad(b, def, "MCP server \"" STR_FMT "\" has no \"url\": \"headers\" are for \"url\"", STR_ARG(def->key));
+        cfg_bad(b, def, "MCP server \"" STR_FMT "\" has no \"url\": \"headers\" are for \"url\"",
+                STR_ARG(def->key));
 }
 
 static void read_server(struct config_build *b, const struct jv *def)
@@ -214,14 +273,16 @@ static void read_server(struct config_build *b, const struct jv *def)
 
     if (!jv_is(def, JSON_OBJECT)) return;
     *m = (struct config_mcp){
-        .name = def->key, .def = def, .http = jv_get(def, "url") != NULL,
+        .name = def->key,
+        .def = def,
+        .http = jv_get(def, "url") != NULL,
         .trust_annotations = jv_true(jv_get(def, "trust_annotations")),
         .timeout_ms = cfg_ms("mcpServers.*.timeout", jv_get(def, "timeout")),
     };
     if (def->key.len > 64) cfg_bad(b, def, "an MCP server's name has at most 64 characters");
     check_transport(b, def, m);
     check_mcp_policy(b, jv_get(def, "confirm"));
-    if (jv_true(jv_get(def, "disabled"))) return;      /* its secrets may be missing */
+    if (jv_true(jv_get(def, "disabled"))) return; /* its secrets may be missing */
     cfg_secret_members(b, mutable(jv_get(def, "env")), "env");
     resolve_headers(b, mutable(jv_get(def, "headers")));
     b->c->mcp_count++;
@@ -234,7 +295,7 @@ void cfg_read_mcp(struct config_build *b)
     if (!jv_is(servers, JSON_OBJECT)) return;
     b->c->mcp = cfg_array(b, servers->count, sizeof *b->c->mcp);
     if (!b->c->mcp) return;
-    JV_EACH(def, servers) read_server(b, def);
+    JV_EACH (def, servers) read_server(b, def);
 }
 
 /* --- the demo --------------------------------------------------------------------------- */
@@ -258,7 +319,10 @@ void cfg_read_demo(struct config_build *b)
     c->demo_tools = jv_is(said, JSON_BOOL) ? said->boolean : c->demo_model || !own;
     for (size_t i = 0; c->demo_tools && i < c->tool_count; i++)
         if (is_in(DEMO_TOOLS, COUNT(DEMO_TOOLS), c->tools[i].name))
-            cfg_bad(b, c->tools[i].def, "\"" STR_FMT "\" is a demo tool too; rename yours or set \"demo\": {\"tools\": false}", STR_ARG(c->tools[i].name));
+            cfg_bad(b, c->tools[i].def,
+                    "\"" STR_FMT
+                    "\" is a demo tool too; rename yours or set \"demo\": {\"tools\": false}",
+                    STR_ARG(c->tools[i].name));
 }
 
 /* --- names of tools ------------------------------------------------------------------------ */
@@ -281,15 +345,18 @@ static void check_tool_name(struct config_build *b, const struct jv *v)
     struct cfg_guess g = { .want = jv_str(v) };
 
     if (!jv_is(v, JSON_STRING) || known_tool(b->c, v->str, &g)) return;
-    if (b->c->mcp_count > 0) return;      /* a server may bring it */
-    if (jv_get_str(jv_get(b->root, "tools"), v->str)) return;   /* it is there; what is wrong with it was noted */
+    if (b->c->mcp_count > 0) return; /* a server may bring it */
+    /* it is there; what is wrong with it was noted */
+    if (jv_get_str(jv_get(b->root, "tools"), v->str)) return;
     cfg_bad(b, v, "no tool is called \"" STR_FMT "\"%s", STR_ARG(v->str), cfg_guess_text(b, &g));
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* What the demo model presents. The data may be any object or list: the demo is a tour, not a contract. */
-static const char *const DEMO_PAYLOADS[] = { "schema_proposal", "presentation_categories", "stream_suggestions" };
+/* What the demo model presents. The data may be any object or list: the demo is a tour, not a
+ * contract. */
+static const char *const DEMO_PAYLOADS[] = { "schema_proposal", "presentation_categories",
+                                             "stream_suggestions" };
 #define DEMO_SCHEMA "{\"type\":[\"object\",\"array\"]}"
 
 static bool uses_demo(const struct config_models *m)
@@ -302,33 +369,40 @@ static bool uses_demo(const struct config_models *m)
 static void add_payload(struct config_page *p, struct str type, const struct jv *schema)
 {
     for (size_t i = 0; i < p->payload_count; i++)
-        if (str_eq(p->payloads[i].type, type)) return;      /* the file's own wins */
+        if (str_eq(p->payloads[i].type, type)) return; /* the file's own wins */
     p->payloads[p->payload_count++] = (struct config_payload){ type, schema, schema->raw };
 }
 
-static void read_payloads(struct config_build *b, struct config_page *p, const struct jv *def, bool with_demo)
+static void read_payloads(struct config_build *b, struct config_page *p, const struct jv *def,
+                          bool with_demo)
 {
     struct jv       *any;
     const struct jv *own = jv_get(def, "payloads");
 
-    p->payloads = cfg_array(b, (jv_is(own, JSON_OBJECT) ? own->count : 0) + COUNT(DEMO_PAYLOADS), sizeof *p->payloads);
+    p->payloads = cfg_array(b, (jv_is(own, JSON_OBJECT) ? own->count : 0) + COUNT(DEMO_PAYLOADS),
+                            sizeof *p->payloads);
     if (!p->payloads) return;
-    if (jv_is(own, JSON_OBJECT)) JV_EACH(v, own)
-        if (v->type == JSON_OBJECT) {
-            cfg_check_schema(b, v);
-            add_payload(p, v->key, v);
-        }
+    if (jv_is(own, JSON_OBJECT))
+        JV_EACH (v, own)
+            if (v->type == JSON_OBJECT) {
+                cfg_check_schema(b, v);
+                add_payload(p, v->key, v);
+            }
     if (!with_demo || json_parse(&b->c->arena, STR(DEMO_SCHEMA), &any, NULL) != OK) return;
     for (size_t i = 0; i < COUNT(DEMO_PAYLOADS); i++) add_payload(p, str_c(DEMO_PAYLOADS[i]), any);
 }
 
-static void read_page(struct config_build *b, struct config_page *p, struct str name, const struct jv *def)
+static void read_page(struct config_build *b, struct config_page *p, struct str name,
+                      const struct jv *def)
 {
     const struct jv *model = jv_get(def, "model"), *tools = jv_get(def, "tools");
 
-    *p = (struct config_page){ .name = name, .system = b->c->system, .models = b->c->model, .all_tools = !tools };
+    *p = (struct config_page){
+        .name = name, .system = b->c->system, .models = b->c->model, .all_tools = !tools
+    };
     if (jv_get(def, "system")) p->system = jv_str_at(def, "system");
-    if (model && (model->type == JSON_STRING || model->type == JSON_ARRAY)) cfg_model_list(b, model, &p->models);
+    if (model && (model->type == JSON_STRING || model->type == JSON_ARRAY))
+        cfg_model_list(b, model, &p->models);
     struct config_strs names = cfg_strs(b, tools);
     p->tools = names.list;
     p->tool_count = names.count;
@@ -342,22 +416,26 @@ void cfg_read_pages(struct config_build *b)
 
     b->c->pages = cfg_array(b, count + 1, sizeof *b->c->pages);
     if (!b->c->pages) return;
-    read_page(b, &b->c->pages[b->c->page_count++], STR("default"), jv_is(first, JSON_OBJECT) ? first : NULL);
-    if (count) JV_EACH(v, pages)
-        if (v != first && v->type == JSON_OBJECT) read_page(b, &b->c->pages[b->c->page_count++], v->key, v);
+    read_page(b, &b->c->pages[b->c->page_count++], STR("default"),
+              jv_is(first, JSON_OBJECT) ? first : NULL);
+    if (count)
+        JV_EACH (v, pages)
+            if (v != first && v->type == JSON_OBJECT)
+                read_page(b, &b->c->pages[b->c->page_count++], v->key, v);
 }
 
 void cfg_check_pages(struct config_build *b)
 {
     const struct jv *pages = jv_get(b->root, "pages");
 
-    JV_EACH(page, pages) {
+    JV_EACH (page, pages) {
         const struct jv *tools = jv_get(page, "tools");
-        JV_EACH(v, tools) check_tool_name(b, v);
+        JV_EACH (v, tools) check_tool_name(b, v);
     }
 }
 
-/* --- actions ------------------------------------------------------------------------------------ */
+/* --- actions
+ * ------------------------------------------------------------------------------------ */
 
 /* What requests of these names mean already, before any configuration is asked. */
 static const char *const OWN_ACTIONS[] = { "approve", "deny", "retry" };
@@ -367,18 +445,26 @@ void cfg_read_actions(struct config_build *b)
     const struct jv *actions = jv_get(b->root, "actions");
     struct config   *c = b->c;
 
-    c->actions = cfg_array(b, (jv_is(actions, JSON_OBJECT) ? actions->count : 0) + 1, sizeof *c->actions);
+    c->actions =
+        cfg_array(b, (jv_is(actions, JSON_OBJECT) ? actions->count : 0) + 1, sizeof *c->actions);
     if (!c->actions) return;
-    if (jv_is(actions, JSON_OBJECT)) JV_EACH(v, actions) {
-        const struct jv *tool = jv_get(v, "tool");
-        if (!tool && v->type == JSON_OBJECT)
-            cfg_bad(b, v, "action \"" STR_FMT "\" needs \"tool\": the name of the tool it runs", STR_ARG(v->key));
-        if (is_in(OWN_ACTIONS, COUNT(OWN_ACTIONS), v->key))
-            cfg_bad(b, v, "action \"" STR_FMT "\" would never be reached: approve, deny and retry have a meaning of their own; rename it", STR_ARG(v->key));
-        check_tool_name(b, tool);
-        if (jv_is(tool, JSON_STRING)) c->actions[c->action_count++] = (struct config_action){ v->key, tool->str };
-    }
+    if (jv_is(actions, JSON_OBJECT))
+        JV_EACH (v, actions) {
+            const struct jv *tool = jv_get(v, "tool");
+            if (!tool && v->type == JSON_OBJECT)
+                cfg_bad(b, v, "action \"" STR_FMT "\" needs \"tool\": the name of the tool it runs",
+                        STR_ARG(v->key));
+            if (is_in(OWN_ACTIONS, COUNT(OWN_ACTIONS), v->key))
+                cfg_bad(b, v,
+                        "action \"" STR_FMT "\" would never be reached: approve, deny and retry "
+                        "have a meaning of their own; rename it",
+                        STR_ARG(v->key));
+            check_tool_name(b, tool);
+            if (jv_is(tool, JSON_STRING))
+                c->actions[c->action_count++] = (struct config_action){ v->key, tool->str };
+        }
     /* What the demo model suggests must lead somewhere. */
     if (c->demo_tools && !config_action(c, STR("apply_schema")))
-        c->actions[c->action_count++] = (struct config_action){ STR("apply_schema"), STR("apply_schema") };
+        c->actions[c->action_count++] =
+            (struct config_action){ STR("apply_schema"), STR("apply_schema") };
 }

@@ -10,9 +10,10 @@
  *   - no stream is empty: it opens with start, and ends with an outcome, words or a question.
  *
  *   turn:  start ( start-step ... finish-step )* finish | abort | error  [DONE]
- * A turn that was finished at a gate begins again with the same message id. Where one turn is one run
- * (`whole`: the documents' BIDI client closes its stream at [DONE] and opens none for the answer) that
- * finish and the second start are left out, and the answer is told as the confirmation's own output.
+ * A turn that was finished at a gate begins again with the same message id. Where one turn is one
+ * run (`whole`: the documents' BIDI client closes its stream at [DONE] and opens none for the
+ * answer) that finish and the second start are left out, and the answer is told as the
+ * confirmation's own output.
  *
  * Two things are kept apart. What the log tells (in_turn, in_step) is the same for
  * every reader and is what places count. What this stream's client has seen
@@ -50,7 +51,10 @@ static void start_turn(struct encoder *e, const struct run *r)
     struct jsonw w;
     if (e->ai.in_turn || !r) return;
     e->ai.in_turn = true;
-    if (e->ai.shown_turn) { event_leave_out(e); return; }
+    if (e->ai.shown_turn) {
+        event_leave_out(e);
+        return;
+    }
     e->ai.shown_turn = true;
     if (!event_begin(e, &w, "start")) return;
     jw_kstr(&w, "messageId", r->id);
@@ -71,7 +75,8 @@ static void start_step(struct encoder *e)
     if (!e->ai.hidden) e->ai.shown_step = true;
 }
 
-/* In a step whose beginning was left out or lies before this stream: it is opened now, without counting. */
+/* In a step whose beginning was left out or lies before this stream: it is opened now, without
+ * counting. */
 static void show_step(struct encoder *e)
 {
     struct jsonw w;
@@ -93,7 +98,10 @@ static void finish_turn(struct encoder *e, const char *reason)
     struct jsonw w;
     must(!e->ai.in_step && !e->ai.shown_step);
     e->ai.in_turn = false;
-    if (e->ai.hidden) { event_leave_out(e); return; }
+    if (e->ai.hidden) {
+        event_leave_out(e);
+        return;
+    }
     e->ai.shown_turn = false;
     if (!event_begin(e, &w, "finish")) return;
     jw_kstrz(&w, "finishReason", reason);
@@ -121,7 +129,8 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 /* --- the step being spoken ----------------------------------------------------------------- */
 
-/* The input is shown while it grows only where no gate can come, and not in the adk form, where the call is announced later. */
+/* The input is shown while it grows only where no gate can come, and not in the adk form, where the
+ * call is announced later. */
 static bool is_streamed(const struct encoder *e, const struct part *p)
 {
     return p->type != STEP_CALL || (p->shown && e->ai.native);
@@ -155,12 +164,14 @@ static void text_id(const struct encoder *e, const struct part *p, struct jsonw 
 {
     char     id[12], *at = id + sizeof id;
     unsigned n = e->ai.texts;
-    do *--at = (char)('0' + n % 10); while (n /= 10);
+    do *--at = (char)('0' + n % 10);
+    while (n /= 10);
     *--at = p->type == STEP_TEXT ? 't' : 'r';
     jw_kstr(w, "id", str_n(at, (size_t)(id + sizeof id - at)));
 }
 
-static void text_edge(struct encoder *e, const struct part *p, const char *text, const char *reasoning)
+static void text_edge(struct encoder *e, const struct part *p, const char *text,
+                      const char *reasoning)
 {
     struct jsonw w;
     if (!event_begin_at(e, &w, p->type == STEP_TEXT ? text : reasoning)) return;
@@ -187,11 +198,14 @@ static void begin_words(struct encoder *e, const struct part *p)
     text_edge(e, p, "text-start", "reasoning-start");
 }
 
-/* Reasoning is often nothing but a provider's signature: it is begun by its first words. Only a client that
- * was told of a beginning has the place right behind it. */
+/* Reasoning is often nothing but a provider's signature: it is begun by its first words. Only a
+ * client that was told of a beginning has the place right behind it. */
 static void part_begin(struct encoder *e, const struct part *p)
 {
-    if (p->type == STEP_CALL) { begin_call(e, p); return; }
+    if (p->type == STEP_CALL) {
+        begin_call(e, p);
+        return;
+    }
     ensure_step(e);
     must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
     e->ai.texts++;
@@ -227,13 +241,18 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 
 static void part_end(struct encoder *e, const struct part *p)
 {
-    if (p->type == STEP_TEXT || (p->type == STEP_REASONING && e->ai.reasoning_open)) text_edge(e, p, "text-end", "reasoning-end");
+    if (p->type == STEP_TEXT || (p->type == STEP_REASONING && e->ai.reasoning_open))
+        text_edge(e, p, "text-end", "reasoning-end");
     e->ai.reasoning_open = false;
 }
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls
+ * ------------------------------------------------------------------------------------- */
 
-static bool known(const struct encoder *e, const struct fact *f) { return f && f->seq <= e->horizon; }
+static bool known(const struct encoder *e, const struct fact *f)
+{
+    return f && f->seq <= e->horizon;
+}
 
 /* On every chunk of a server-run tool, except where a native approval must stay answerable;
  * and on a client's call that is over, so that no browser acts on it again. */
@@ -270,8 +289,8 @@ static void announce(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-/* A question that was answered before this stream could ask it, or in the past of a replay. Where answers
- * are told, so is the question they belong to. */
+/* A question that was answered before this stream could ask it, or in the past of a replay. Where
+ * answers are told, so is the question they belong to. */
 static bool is_past(const struct encoder *e, const struct call *c)
 {
     return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN) && !e->ai.whole;
@@ -284,7 +303,8 @@ static void ask_native(struct encoder *e, const struct call *c)
     show_step(e);
     say_intent(e, c);
     announce(e, c);
-    e->ai.hidden = is_past(e, c);      /* there is no chunk for "it was granted": the question itself is left out */
+    /* there is no chunk for "it was granted": the question itself is left out */
+    e->ai.hidden = is_past(e, c);
     if (chunk(e, &w, "tool-approval-request")) {
         jw_kstr(&w, "approvalId", c->asked->id);
         jw_kstr(&w, "toolCallId", c->id);
@@ -359,7 +379,7 @@ static void announce_adk(struct encoder *e, const struct call *c)
 
 static void announce_native(struct encoder *e, const struct call *c)
 {
-    if (!e->ai.in_step) start_step(e);        /* a server action: its call is a step of its own */
+    if (!e->ai.in_step) start_step(e); /* a server action: its call is a step of its own */
     show_step(e);
     say_intent(e, c);
     announce(e, c);
@@ -369,7 +389,7 @@ static void told_started(struct encoder *e, const struct call *c)
 {
     if (!e->ai.native) announce_adk(e, c);
     else if (!c->asked) announce_native(e, c);
-    else if (c->client) announce(e, c);           /* the part is there; this lets the browser run it */
+    else if (c->client) announce(e, c); /* the part is there; this lets the browser run it */
 }
 
 static void outcome_output(struct encoder *e, const struct call *c)
@@ -428,7 +448,8 @@ static bool step_is_over(const struct fold *f, const struct call *c, uint64_t se
     return true;
 }
 
-/* Stopped or left behind while it waited for a person or a browser: what follows is abort, or nothing. */
+/* Stopped or left behind while it waited for a person or a browser: what follows is abort, or
+ * nothing. */
 static bool ends_unseen(const struct call *c, const struct fact *f)
 {
     return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL);
@@ -442,7 +463,8 @@ static void outcome(struct encoder *e, const struct fact *f, const struct call *
     else outcome_error(e, c);
 }
 
-static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f, const struct call *c)
+static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r,
+                          const struct fact *f, const struct call *c)
 {
     if (c->gate == GATE_REPLY || ends_unseen(c, f)) return;
     start_turn(e, r);
@@ -452,7 +474,8 @@ static void told_finished(struct encoder *e, const struct fold *fold, const stru
     if (step_is_over(fold, c, f->seq)) finish_step(e);
 }
 
-/* --- ends ------------------------------------------------------------------------------------------ */
+/* --- ends
+ * ------------------------------------------------------------------------------------------ */
 
 /* Something happened after this fact that the gate had waited for. */
 static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
@@ -466,11 +489,13 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 
 /* The run waits for somebody: the turn is over until the answer. A gate that is over when it is
  * told is passed, where the stream goes on as one message. */
-static void at_gate(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f)
+static void at_gate(struct encoder *e, const struct fold *fold, const struct run *r,
+                    const struct fact *f)
 {
     if (!r || !run_waited_at(fold, r, f->seq)) return;
     finish_step(e);
-    e->ai.hidden = e->ai.whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
+    e->ai.hidden =
+        e->ai.whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
     finish_turn(e, "tool-calls");
     if (!e->ai.hidden) end_of_turn(e);
     e->ai.hidden = false;
@@ -488,14 +513,21 @@ static void payload_part(struct encoder *e, const struct run *r)
     event_end(e, &w);
 }
 
-/* A text part with nothing in it: enough for the client to see that the turn went on after the tool. */
+/* A text part with nothing in it: enough for the client to see that the turn went on after the
+ * tool. */
 static void empty_text(struct encoder *e)
 {
     struct jsonw w;
     char         id[24];
     snprintf(id, sizeof id, "t%u", ++e->ai.texts);
-    if (event_begin(e, &w, "text-start")) { jw_kstrz(&w, "id", id); event_end(e, &w); }
-    if (event_begin(e, &w, "text-end")) { jw_kstrz(&w, "id", id); event_end(e, &w); }
+    if (event_begin(e, &w, "text-start")) {
+        jw_kstrz(&w, "id", id);
+        event_end(e, &w);
+    }
+    if (event_begin(e, &w, "text-end")) {
+        jw_kstrz(&w, "id", id);
+        event_end(e, &w);
+    }
 }
 
 /* Leaves the last step so that no client sends by itself again. */
@@ -537,7 +569,7 @@ static void told_abort(struct encoder *e, const struct run *r)
 
 static void told_end(struct encoder *e, const struct run *r, const struct fact *f)
 {
-    if (str_is(f->code, "superseded")) {          /* nothing more is shown of it */
+    if (str_is(f->code, "superseded")) { /* nothing more is shown of it */
         drop_turn(e);
         if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
         return;
@@ -562,7 +594,8 @@ static void begin_run(struct encoder *e, const struct run *r)
     start_turn(e, r);
 }
 
-/* The answer as the confirmation's own output, so that its buttons go: in the adk form it is a tool of its own. */
+/* The answer as the confirmation's own output, so that its buttons go: in the adk form it is a tool
+ * of its own. */
 static void confirmation_output(struct encoder *e, const struct fact *f)
 {
     struct jsonw w;
@@ -576,7 +609,8 @@ static void confirmation_output(struct encoder *e, const struct fact *f)
 }
 
 /* An answer opens the turn again; what was withdrawn or stopped does not. */
-static void told_decided(struct encoder *e, const struct fold *fold, const struct run *r, const struct fact *f)
+static void told_decided(struct encoder *e, const struct fold *fold, const struct run *r,
+                         const struct fact *f)
 {
     const struct fact *asked = fold_asked(fold, f->id);
     if (f->outcome == WORD_CANCELLED) return;
@@ -618,7 +652,8 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     at_gate(e, fold, r, f);
 }
 
-/* --- the head ---------------------------------------------------------------------------------------- */
+/* --- the head
+ * ---------------------------------------------------------------------------------------- */
 
 static void progress(struct encoder *e, const struct call *c)
 {
@@ -635,12 +670,13 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-/* Everything is told and the run still waits: an answer that moved nothing (a result kept for later). No
- * stream may hang on a person. */
+/* Everything is told and the run still waits: an answer that moved nothing (a result kept for
+ * later). No stream may hang on a person. */
 static void end_at_gate(struct encoder *e, const struct thread *t, const struct run *r)
 {
     struct jsonw w;
-    if (e->mode != STREAM_RUN || event_silent(e) || !run_waited_at(thread_fold(t), r, e->horizon)) return;
+    if (e->mode != STREAM_RUN || event_silent(e) || !run_waited_at(thread_fold(t), r, e->horizon))
+        return;
     if (event_begin_live(e, &w, "finish")) {
         jw_kstrz(&w, "finishReason", "tool-calls");
         event_end(e, &w);
@@ -655,14 +691,17 @@ static void head(struct encoder *e, const struct thread *t)
     if (e->ai.shown_turn && e->progress_told != thread_progress_no(t)) {
         for (size_t i = 0; i < r->call_count; i++) {
             const struct call *c = r->calls[i];
-            if (c->state == CALL_STARTED && known(e, c->started) && c->progress_no > e->progress_told) progress(e, c);
+            if (c->state == CALL_STARTED && known(e, c->started) &&
+                c->progress_no > e->progress_told)
+                progress(e, c);
         }
         e->progress_told = thread_progress_no(t);
     }
     if (e->seq == thread_committed(t)) end_at_gate(e, t, r);
 }
 
-/* The words of the lost step cannot be taken back in this dialect: the message is told again from its start. */
+/* The words of the lost step cannot be taken back in this dialect: the message is told again from
+ * its start. */
 static void reset(struct encoder *e, const struct thread *t)
 {
     const struct run *r = fold_run_at(thread_fold(t), e->seq);
@@ -688,6 +727,10 @@ static void restart(struct encoder *e)
     event_end(e, &w);
 }
 
-static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
+static void close_stream(struct encoder *e)
+{
+    event_raw(e, STR("[DONE]"));
+}
 
-const struct dialect dialect_aisdk = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_aisdk = { open_stream, begin_step, part_begin, bytes,   part_end,
+                                       fact,        head,       reset,      restart, close_stream };

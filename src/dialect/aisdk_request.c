@@ -13,20 +13,24 @@ static bool refuse(struct refusal *why, int status, const char *code, const char
 
 /* --- the user's words ---------------------------------------------------------------------- */
 
-static bool user_parts(struct command *c, const struct jv *m, struct ai_request *q, struct refusal *why)
+static bool user_parts(struct command *c, const struct jv *m, struct ai_request *q,
+                       struct refusal *why)
 {
-    struct buf   text, files;
-    struct jsonw w;
-    size_t       n = 0;
+    struct buf       text, files;
+    struct jsonw     w;
+    size_t           n = 0;
     const struct jv *parts = jv_get(m, "parts"), *content = jv_get(m, "content");
     buf_init(&text, MESSAGE_TEXT_MAX);
     buf_init(&files, 0);
     jsonw_init(&w, &files);
     jw_arr(&w);
     if (jv_is(content, JSON_STRING)) buf_str(&text, content->str);
-    JV_EACH(p, jv_is(parts, JSON_ARRAY) ? parts : jv_is(content, JSON_ARRAY) ? content : NULL) {
+    JV_EACH (p, jv_is(parts, JSON_ARRAY) ? parts : jv_is(content, JSON_ARRAY) ? content : NULL) {
         if (str_is(jv_str_at(p, "type"), "text")) buf_str(&text, jv_str_at(p, "text"));
-        if (str_is(jv_str_at(p, "type"), "file") && jv_str_at(p, "url").len) { jw_jv(&w, p); n++; }
+        if (str_is(jv_str_at(p, "type"), "file") && jv_str_at(p, "url").len) {
+            jw_jv(&w, p);
+            n++;
+        }
     }
     jw_end_arr(&w);
     q->text = arena_dup(&c->arena, buf_view(&text));
@@ -37,7 +41,8 @@ static bool user_parts(struct command *c, const struct jv *m, struct ai_request 
     return ok ? true : refuse(why, 413, "too_long", "This message is too long.");
 }
 
-/* --- answers in an assistant message ------------------------------------------------------------ */
+/* --- answers in an assistant message
+ * ------------------------------------------------------------ */
 
 static struct str tool_of(const struct jv *part)
 {
@@ -51,7 +56,8 @@ static void add_confirmation(const struct jv *p, struct ai_answer *x)
     const struct jv *original = jv_get(jv_get(p, "input"), "originalFunctionCall");
     struct str       state = jv_str_at(p, "state");
     x->id = jv_str_at(p, "toolCallId");
-    x->kind = str_is(state, "output-available") || str_is(state, "output-error") ? AI_CONFIRM : AI_RESERVED;
+    x->kind = str_is(state, "output-available") || str_is(state, "output-error") ? AI_CONFIRM
+                                                                                 : AI_RESERVED;
     x->answer = jv_get(p, "output");
     x->tool = jv_str_at(original, "name");
     x->input = jv_get(original, "args");
@@ -82,38 +88,44 @@ static bool add_tool_part(const struct jv *p, struct ai_answer *x)
 
 static bool add_answers(const struct jv *message, struct ai_request *q, struct refusal *why)
 {
-    JV_EACH(p, jv_get(message, "parts")) {
+    JV_EACH (p, jv_get(message, "parts")) {
         struct ai_answer x = { 0 };
         if (!jv_is(p, JSON_OBJECT) || !tool_of(p).ptr) continue;
         bool is = true;
         if (str_is(tool_of(p), CONFIRMATION)) add_confirmation(p, &x);
         else is = add_tool_part(p, &x);
         if (!is || !x.id.len) continue;
-        if (q->answer_count == AI_ANSWERS_MAX) return refuse(why, 413, "too_long", "This message carries too many answers.");
+        if (q->answer_count == AI_ANSWERS_MAX)
+            return refuse(why, 413, "too_long", "This message carries too many answers.");
         q->answers[q->answer_count++] = x;
     }
     return true;
 }
 
-static bool is_assistant(const struct jv *m) { return str_is(jv_str_at(m, "role"), "assistant"); }
+static bool is_assistant(const struct jv *m)
+{
+    return str_is(jv_str_at(m, "role"), "assistant");
+}
 
 static const struct jv *last_item(const struct jv *list)
 {
     const struct jv *last = NULL;
-    JV_EACH(m, list) last = m;
+    JV_EACH (m, list) last = m;
     return last;
 }
 
 static const struct jv *last_assistant(const struct jv *list)
 {
     const struct jv *found = NULL;
-    JV_EACH(m, list) if (is_assistant(m)) found = m;
+    JV_EACH (m, list)
+        if (is_assistant(m)) found = m;
     return found;
 }
 
 static const struct jv *by_id(const struct jv *list, struct str id)
 {
-    JV_EACH(m, list) if (id.len && str_eq(jv_str_at(m, "id"), id)) return m;
+    JV_EACH (m, list)
+        if (id.len && str_eq(jv_str_at(m, "id"), id)) return m;
     return NULL;
 }
 
@@ -121,12 +133,13 @@ static bool decode_continuation(const struct jv *message, struct ai_request *q, 
 {
     q->kind = AI_ANSWERS;
     q->message = message;
-    if (!message) return refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
+    if (!message)
+        return refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
     return add_answers(message, q, why);
 }
 
-static bool decode_message(struct command *c, const struct jv *list, const struct jv *last, struct str message_id,
-                           struct ai_request *q, struct refusal *why)
+static bool decode_message(struct command *c, const struct jv *list, const struct jv *last,
+                           struct str message_id, struct ai_request *q, struct refusal *why)
 {
     const struct jv *named = by_id(list, message_id);
     if (named && is_assistant(named)) return decode_continuation(named, q, why);
@@ -139,7 +152,9 @@ static bool decode_message(struct command *c, const struct jv *list, const struc
     /* Behind an answer an empty message means "go on". */
     const struct jv *answered = last_assistant(list);
     if (answered && !decode_continuation(answered, q, why)) return false;
-    return q->answer_count ? true : refuse(why, 422, "malformed_message", "The message has neither words nor files.");
+    return q->answer_count
+               ? true
+               : refuse(why, 422, "malformed_message", "The message has neither words nor files.");
 }
 
 bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, struct refusal *why)
@@ -147,9 +162,11 @@ bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, s
     const struct jv *list = jv_get(body, "messages"), *last;
     struct str       trigger = STR_NONE, message_id = STR_NONE;
     *q = (struct ai_request){ 0 };
-    if (!request_text(c, body, "id", 4096, &q->id, why) || !request_text(c, body, "trigger", 64, &trigger, why)
-        || !request_text(c, body, "messageId", 256, &message_id, why) || !request_text(c, body, "page", 128, &q->page, why)
-        || !request_text(c, body, "request_id", REQUEST_ID_MAX, &q->request_id, why))
+    if (!request_text(c, body, "id", 4096, &q->id, why) ||
+        !request_text(c, body, "trigger", 64, &trigger, why) ||
+        !request_text(c, body, "messageId", 256, &message_id, why) ||
+        !request_text(c, body, "page", 128, &q->page, why) ||
+        !request_text(c, body, "request_id", REQUEST_ID_MAX, &q->request_id, why))
         return false;
     if (str_is(trigger, "regenerate-message")) {
         q->kind = AI_RETRY;
@@ -157,27 +174,32 @@ bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, s
         return true;
     }
     if (!jv_is(list, JSON_ARRAY) || !(last = last_item(list)) || !jv_is(last, JSON_OBJECT))
-        return refuse(why, 422, "bad_field", "\"messages\" must be a list with at least one message.");
+        return refuse(why, 422, "bad_field",
+                      "\"messages\" must be a list with at least one message.");
     return decode_message(c, list, last, message_id, q, why);
 }
 
-/* --- in the light of the log --------------------------------------------------------------------------- */
+/* --- in the light of the log
+ * --------------------------------------------------------------------------- */
 
 static bool no_such(struct refusal *why, bool call)
 {
     return call ? refuse(why, 404, "unknown_call", "There is no such call in this conversation.")
-                : refuse(why, 404, "unknown_confirmation", "There is no such request in this conversation.");
+                : refuse(why, 404, "unknown_confirmation",
+                         "There is no such request in this conversation.");
 }
 
-static bool check_result(const struct fold *f, struct ai_answer *x, struct arena *a, struct refusal *why)
+static bool check_result(const struct fold *f, struct ai_answer *x, struct arena *a,
+                         struct refusal *why)
 {
     const struct call *c = fold_call(f, x->id);
     if (!c) return no_such(why, true);
     x->taken = c->client;
     x->over = x->shown = c->finished != NULL || c->early != NULL;
-    if (c->client || c->finished) return true;          /* else: the client's copy of what we told it */
-    struct str s = arena_printf(a, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
-                                STR_ARG(c->asked ? c->asked->id : STR("(it has none)")));
+    if (c->client || c->finished) return true; /* else: the client's copy of what we told it */
+    struct str s = arena_printf(
+        a, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
+        STR_ARG(c->asked ? c->asked->id : STR("(it has none)")));
     return refuse(why, 403, "not_client_tool", s.ptr ? s.ptr : "The server runs this tool itself.");
 }
 
@@ -193,14 +215,16 @@ static bool check_decision(const struct fold *f, struct ai_answer *x, struct ref
 
 static bool check_reserved(const struct fold *f, const struct ai_answer *x, struct refusal *why)
 {
-    if (fold_confirmation(f, x->id)) return true;       /* our own question, not answered yet */
+    if (fold_confirmation(f, x->id)) return true; /* our own question, not answered yet */
     return refuse(why, 403, "reserved_name", "Only the server asks for confirmations.");
 }
 
 static bool shows_offer(const struct jv *message, struct str call)
 {
-    JV_EACH(p, jv_get(message, "parts"))
-        if (str_eq(jv_str_at(p, "toolCallId"), call) && str_is(jv_str_at(p, "state"), "input-available")) return true;
+    JV_EACH (p, jv_get(message, "parts"))
+        if (str_eq(jv_str_at(p, "toolCallId"), call) &&
+            str_is(jv_str_at(p, "state"), "input-available"))
+            return true;
     return false;
 }
 
@@ -208,19 +232,23 @@ static bool shows_offer(const struct jv *message, struct str call)
 static void note_shown(const struct fold *f, struct ai_request *q)
 {
     for (size_t i = 0; i < q->answer_count; i++) {
-        const struct call *c = q->answers[i].kind == AI_RESULT ? NULL : fold_confirmation(f, q->answers[i].id);
-        q->answers[i].offered = c && c->client && c->state == CALL_STARTED && shows_offer(q->message, c->id);
+        const struct call *c =
+            q->answers[i].kind == AI_RESULT ? NULL : fold_confirmation(f, q->answers[i].id);
+        q->answers[i].offered =
+            c && c->client && c->state == CALL_STARTED && shows_offer(q->message, c->id);
         for (size_t j = 0; c && j < q->answer_count; j++)
-            if (q->answers[j].kind == AI_RESULT && str_eq(q->answers[j].id, c->id)) q->answers[i].shown = true;
+            if (q->answers[j].kind == AI_RESULT && str_eq(q->answers[j].id, c->id))
+                q->answers[i].shown = true;
     }
 }
 
-/* Answers stay in the message for ever. What was answered before and shows its outcome is history as
- * long as another answer is new. */
+/* Answers stay in the message for ever. What was answered before and shows its outcome is history
+ * as long as another answer is new. */
 static void drop_history(struct ai_request *q)
 {
     bool fresh = false;
-    for (size_t i = 0; i < q->answer_count; i++) fresh |= q->answers[i].taken && !q->answers[i].over;
+    for (size_t i = 0; i < q->answer_count; i++)
+        fresh |= q->answers[i].taken && !q->answers[i].over;
     for (size_t i = 0; fresh && i < q->answer_count; i++)
         if (q->answers[i].over && q->answers[i].shown) q->answers[i].taken = false;
 }
@@ -230,14 +258,16 @@ bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a, struc
     size_t taken = 0;
     for (size_t i = 0; i < q->answer_count; i++) {
         struct ai_answer *x = &q->answers[i];
-        bool ok = x->kind == AI_RESULT ? check_result(f, x, a, why)
-                : x->kind == AI_RESERVED ? check_reserved(f, x, why) : check_decision(f, x, why);
+        bool              ok = x->kind == AI_RESULT     ? check_result(f, x, a, why)
+                               : x->kind == AI_RESERVED ? check_reserved(f, x, why)
+                                                        : check_decision(f, x, why);
         if (!ok) return false;
     }
     note_shown(f, q);
     drop_history(q);
     for (size_t i = 0; i < q->answer_count; i++) taken += q->answers[i].taken;
-    return taken ? true : refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
+    return taken ? true
+                 : refuse(why, 409, "nothing_to_continue", "There is nothing to continue here.");
 }
 
 bool ai_command(struct command *c, const struct ai_answer *x, struct refusal *why)
@@ -251,14 +281,16 @@ bool ai_command(struct command *c, const struct ai_answer *x, struct refusal *wh
     }
     c->kind = CMD_DECIDE;
     c->echo_tool = x->tool.len ? arena_dup(&c->arena, x->tool) : STR_NONE;
-    if (x->input) {          /* a copy: the tree belongs to the request */
+    if (x->input) { /* a copy: the tree belongs to the request */
         struct jv *copy;
         struct str raw = arena_dup(&c->arena, x->input->raw);
-        if (!raw.ptr || json_parse(&c->arena, raw, &copy, NULL) != OK) return refuse(why, 422, "malformed_answer", "The echoed input is not JSON.");
+        if (!raw.ptr || json_parse(&c->arena, raw, &copy, NULL) != OK)
+            return refuse(why, 422, "malformed_answer", "The echoed input is not JSON.");
         c->echo_args = copy;
     }
     struct str answer = arena_dup(&c->arena, x->answer ? x->answer->raw : STR("null"));
     struct jv *v;
-    if (!answer.ptr || json_parse(&c->arena, answer, &v, NULL) != OK) return refuse(why, 422, "malformed_answer", "The answer is not JSON.");
+    if (!answer.ptr || json_parse(&c->arena, answer, &v, NULL) != OK)
+        return refuse(why, 422, "malformed_answer", "The answer is not JSON.");
     return request_answer(c, v, why);
 }

@@ -15,32 +15,38 @@
 #define AI_ANSWERS_MAX 64
 
 struct ai_answer {
-    enum { AI_DECIDE, AI_CONFIRM, AI_RESULT, AI_RESERVED } kind;   /* native, adk, client tool, a confirmation call that is no answer */
-    struct str       id;             /* approval or confirmation id, or call id */
-    struct str       tool;           /* as the client names it */
-    const struct jv *input;          /* what the client says it approved; NULL: did not say */
-    const struct jv *answer;         /* AI_DECIDE: the approval object; AI_CONFIRM: the output */
-    struct str       value, error;   /* AI_RESULT */
-    bool             taken;          /* by ai_check: this one is to be applied */
-    bool             over;           /* was answered before: applying it is a duplicate, or is refused */
-    bool             shown;          /* the message shows the outcome already */
-    bool             offered;        /* it shows that the call is the browser's to run, which it still is */
+    /* native, adk, client tool, a confirmation call that is no answer */
+    enum { AI_DECIDE, AI_CONFIRM, AI_RESULT, AI_RESERVED } kind;
+    struct str       id;    /* approval or confirmation id, or call id */
+    struct str       tool;  /* as the client names it */
+    const struct jv *input; /* what the client says it approved; NULL: did not say */
+    /* AI_DECIDE: the approval object; AI_CONFIRM: the output */
+    const struct jv *answer;
+    struct str       value, error; /* AI_RESULT */
+    bool             taken;        /* by ai_check: this one is to be applied */
+    /* was answered before: applying it is a duplicate, or is refused */
+    bool             over;
+    bool             shown; /* the message shows the outcome already */
+    /* it shows that the call is the browser's to run, which it still is */
+    bool             offered;
 };
 
 struct ai_request {
     enum { AI_MESSAGE, AI_RETRY, AI_ANSWERS } kind;
-    struct str       id;             /* chat id; STR_NONE: none given */
+    struct str       id; /* chat id; STR_NONE: none given */
     struct str       text, files, message_id, replaces, of, request_id, page;
-    const struct jv *message;        /* the one being continued */
+    const struct jv *message; /* the one being continued */
     struct ai_answer answers[AI_ANSWERS_MAX];
     size_t           answer_count;
 };
 
 /* `c` lends its arena for the tree and the sentences. */
-MUST_CHECK bool ai_decode(struct command *c, const struct jv *body, struct ai_request *out, struct refusal *why);
-/* Looks at the answers in the light of the log: history that comes back is left alone, forgeries are refused.
- * False: refuse the whole request; nothing may be applied. */
-MUST_CHECK bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a, struct refusal *why);
+MUST_CHECK bool ai_decode(struct command *c, const struct jv *body, struct ai_request *out,
+                          struct refusal *why);
+/* Looks at the answers in the light of the log: history that comes back is left alone, forgeries
+ * are refused. False: refuse the whole request; nothing may be applied. */
+MUST_CHECK bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a,
+                         struct refusal *why);
 /* A command for one answer that was taken. */
 MUST_CHECK bool ai_command(struct command *c, const struct ai_answer *x, struct refusal *why);
 

@@ -3,9 +3,9 @@
 #include "dialect/dialect.h"
 
 /* JSON text may grow sixfold when escaped. */
-#define ESCAPE_GROWTH 6
+#define ESCAPE_GROWTH  6
 #define EVENT_OVERHEAD 256
-#define ROOM_ALL SIZE_MAX
+#define ROOM_ALL       SIZE_MAX
 
 bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 {
@@ -22,7 +22,7 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
 
 static void sse_begin(struct encoder *e, bool with_id)
 {
-    if (with_id && e->d != &dialect_aisdk) {       /* that client never sends Last-Event-ID */
+    if (with_id && e->d != &dialect_aisdk) { /* that client never sends Last-Event-ID */
         buf_lit(e->out, "id: ");
         buf_u64(e->out, e->seq);
         buf_chr(e->out, '.');
@@ -32,7 +32,10 @@ static void sse_begin(struct encoder *e, bool with_id)
     buf_lit(e->out, "data: ");
 }
 
-static void sse_end(struct encoder *e) { buf_lit(e->out, "\n\n"); }
+static void sse_end(struct encoder *e)
+{
+    buf_lit(e->out, "\n\n");
+}
 
 static void sse_raw(struct encoder *e, struct str text)
 {
@@ -43,9 +46,15 @@ static void sse_raw(struct encoder *e, struct str text)
 
 static const struct framing SSE = { sse_begin, sse_end, sse_raw, NULL };
 
-static const struct framing *framing(const struct encoder *e) { return e->framing ? e->framing : &SSE; }
+static const struct framing *framing(const struct encoder *e)
+{
+    return e->framing ? e->framing : &SSE;
+}
 
-bool event_silent(const struct encoder *e) { return e->skip > 0 || e->quiet || !e->out; }
+bool event_silent(const struct encoder *e)
+{
+    return e->skip > 0 || e->quiet || !e->out;
+}
 
 static bool begin(struct encoder *e, struct jsonw *w, const char *type, bool with_id)
 {
@@ -59,7 +68,10 @@ static bool begin(struct encoder *e, struct jsonw *w, const char *type, bool wit
 bool event_begin(struct encoder *e, struct jsonw *w, const char *type)
 {
     e->units++;
-    if (e->skip) { e->skip--; return false; }
+    if (e->skip) {
+        e->skip--;
+        return false;
+    }
     return e->out ? begin(e, w, type, true) : false;
 }
 
@@ -96,7 +108,10 @@ static void pass_bytes(struct encoder *e, const struct piece *p, size_t room)
 {
     struct str bytes = p->bytes;
     if (e->skip) bytes = str_cut(bytes, e->skip);
-    else if (e->out) bytes = str_cut(bytes, utf8_cut(bytes, room > EVENT_OVERHEAD * 2 ? (room - EVENT_OVERHEAD) / ESCAPE_GROWTH : 32));
+    else if (e->out)
+        bytes = str_cut(bytes, utf8_cut(bytes, room > EVENT_OVERHEAD * 2
+                                                   ? (room - EVENT_OVERHEAD) / ESCAPE_GROWTH
+                                                   : 32));
     bool last = p->last && bytes.len == p->bytes.len;
     if (event_silent(e)) {
         e->d->bytes(e, p->part, bytes, true);
@@ -124,7 +139,8 @@ void encode_part_end(struct encoder *e, const struct part *p)
 
 static bool is_quiet(const struct fact *f)
 {
-    return f->kind == FACT_SETTLED || f->kind == FACT_RESULT || f->kind == FACT_CREATED || f->kind == FACT_STOP || f->kind == FACT_CONTINUED;
+    return f->kind == FACT_SETTLED || f->kind == FACT_RESULT || f->kind == FACT_CREATED ||
+           f->kind == FACT_STOP || f->kind == FACT_CONTINUED;
 }
 
 /* What is spoken after `seq`: the next step, or the open one. */
@@ -134,9 +150,11 @@ static struct parts parts_after(const struct thread *t, uint64_t seq)
     const struct open_step *s = thread_step(t);
     uint64_t                head = thread_committed(t);
     while (seq < head && is_quiet(f->facts[seq])) seq++;
-    if (seq == head) return s->active ? (struct parts){ s->parts, s->count, true } : (struct parts){ 0 };
+    if (seq == head)
+        return s->active ? (struct parts){ s->parts, s->count, true } : (struct parts){ 0 };
     const struct fact *next = f->facts[seq];
-    return next->kind == FACT_STEP ? (struct parts){ next->parts, next->parts_count, false } : (struct parts){ 0 };
+    return next->kind == FACT_STEP ? (struct parts){ next->parts, next->parts_count, false }
+                                   : (struct parts){ 0 };
 }
 
 bool place_fits(const struct thread *t, uint64_t seq, uint64_t units)
@@ -145,7 +163,8 @@ bool place_fits(const struct thread *t, uint64_t seq, uint64_t units)
     if (!units) return true;
     struct piece p = parts_at(parts_after(t, seq), units - 1);
     /* The rest of a character would be told as a broken one. */
-    return p.what != PIECE_BYTES || p.bytes.ptr == p.part->text.ptr || ((unsigned char)p.bytes.ptr[0] & 0xc0) != 0x80;
+    return p.what != PIECE_BYTES || p.bytes.ptr == p.part->text.ptr ||
+           ((unsigned char)p.bytes.ptr[0] & 0xc0) != 0x80;
 }
 
 /* One piece of a step; false when there is none at this place (yet). */
@@ -164,8 +183,9 @@ static bool pass_piece(struct encoder *e, struct parts parts, size_t room)
     return e->units != before;
 }
 
-/* Does the place lie in words that no fact closed? They were lost in a crash. A step that is tried again says so by
- * `resumed`; where it was given up, its run's end follows, and what lies beyond the events of that end lies in them. */
+/* Does the place lie in words that no fact closed? They were lost in a crash. A step that is tried
+ * again says so by `resumed`; where it was given up, its run's end follows, and what lies beyond
+ * the events of that end lies in them. */
 static bool in_lost_words(struct encoder e, const struct thread *t, const struct fact *f)
 {
     if (f->kind == FACT_RESUMED) return e.units || e.skip;
@@ -192,28 +212,34 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
     if (in_lost_words(*e, t, f) && take_back(e, t)) return;
     if (f->kind != FACT_RESUMED) e->d->fact(e, t, f);
     e->seq = f->seq;
-    if (is_quiet(f)) return;               /* may stand in the middle of a step */
+    if (is_quiet(f)) return; /* may stand in the middle of a step */
     e->units = 0;
-    e->skip = 0;                           /* a place lies in one fact; what is left of it must not eat the next */
+    e->skip = 0; /* a place lies in one fact; what is left of it must not eat the next */
     e->weave_before = e->weave;
 }
 
 static bool is_other_run(const struct encoder *e, const struct fact *f)
 {
-    return e->mode == STREAM_RUN && e->run.ptr && f->run.ptr && !str_eq(f->run, e->run)
-        && (f->kind == FACT_MESSAGE || f->kind == FACT_ACTION || f->kind == FACT_RETRY);
+    return e->mode == STREAM_RUN && e->run.ptr && f->run.ptr && !str_eq(f->run, e->run) &&
+           (f->kind == FACT_MESSAGE || f->kind == FACT_ACTION || f->kind == FACT_RETRY);
 }
 
 /* The next committed fact, or a piece of it. */
 static void pass_next(struct encoder *e, const struct thread *t, size_t room)
 {
     const struct fact *f = thread_fold(t)->facts[e->seq];
-    if (is_other_run(e, f)) { e->ended = true; return; }
-    if (f->kind == FACT_STEP && pass_piece(e, (struct parts){ f->parts, f->parts_count, false }, room)) return;
+    if (is_other_run(e, f)) {
+        e->ended = true;
+        return;
+    }
+    if (f->kind == FACT_STEP &&
+        pass_piece(e, (struct parts){ f->parts, f->parts_count, false }, room))
+        return;
     pass_fact(e, t, f);
 }
 
-/* The run whose beginning a silent replay starts from: the stream's own, or the one the place lies in. */
+/* The run whose beginning a silent replay starts from: the stream's own, or the one the place lies
+ * in. */
 static const struct run *replayed_run(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
     return e->mode == STREAM_RUN && e->run.ptr ? fold_run(f, e->run) : fold_run_at(f, seq);
@@ -235,7 +261,8 @@ void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint6
 static enum encoded at_head(struct encoder *e, const struct thread *t, size_t room)
 {
     const struct open_step *s = thread_step(t);
-    if (s->active && pass_piece(e, (struct parts){ s->parts, s->count, true }, room)) return ENCODED_ITEM;
+    if (s->active && pass_piece(e, (struct parts){ s->parts, s->count, true }, room))
+        return ENCODED_ITEM;
     size_t before = e->out->len;
     e->d->head(e, t);
     /* What is no fact cannot be encoded a second time: a report that does not fit is left out. */

@@ -4,7 +4,10 @@
 #include "base/clock.h"
 #include "run/marker.h"
 
-bool call_ok(const struct call *c) { return c->finished && c->finished->outcome == WORD_DONE; }
+bool call_ok(const struct call *c)
+{
+    return c->finished && c->finished->outcome == WORD_DONE;
+}
 
 static bool is_card(const struct fact *f, const struct call *c)
 {
@@ -28,7 +31,8 @@ void payload_message(struct buf *out, const struct fold *f, const struct run *r,
         const struct fact *x = f->facts[s - 1];
         if (s > r->first->seq && x->run.ptr && !str_eq(x->run, r->id)) break;
         if (x->kind == FACT_STEP) weave_step(&w, out, x);
-        if (x->kind == FACT_FINISHED && is_card(x, fold_call(f, x->call))) marker_put(&w, out, index++);
+        if (x->kind == FACT_FINISHED && is_card(x, fold_call(f, x->call)))
+            marker_put(&w, out, index++);
     }
 }
 
@@ -50,7 +54,9 @@ static struct str error_text(struct arena *a, const struct call *c)
     struct str text = c->finished->text, inner;
     if (c->finished->outcome == WORD_DENIED) return STR("User denied execution");
     if (c->finished->outcome == WORD_EXPIRED) return STR("Approval request timed out");
-    if (text.len && text.ptr[0] == '{' && json_parse(a, text, &v, NULL) == OK && (inner = jv_str_at(v, "error")).len) text = inner;
+    if (text.len && text.ptr[0] == '{' && json_parse(a, text, &v, NULL) == OK &&
+        (inner = jv_str_at(v, "error")).len)
+        text = inner;
     return text.len ? text : STR("It failed.");
 }
 
@@ -65,7 +71,9 @@ void payload_error(struct jsonw *w, const char *key, const struct call *c)
 const char *payload_cut(const struct run *r)
 {
     if (!r->ended || r->ended->outcome != WORD_COMPLETE) return NULL;
-    return str_is(r->last_stop, "length") ? "length" : str_is(r->last_stop, "refusal") ? "content-filter" : NULL;
+    return str_is(r->last_stop, "length")    ? "length"
+           : str_is(r->last_stop, "refusal") ? "content-filter"
+                                             : NULL;
 }
 
 void payload_progress(struct jsonw *w, const struct call *c)
@@ -83,7 +91,10 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];
     jw_key(w, key);
-    if (!ms) { jw_null(w); return; }
+    if (!ms) {
+        jw_null(w);
+        return;
+    }
     clock_rfc3339(ms, text);
     jw_strz(w, text);
 }
@@ -106,8 +117,14 @@ static void write_why(struct jsonw *w, const struct call *c)
 {
     struct str reason = c->decided ? c->decided->reason : STR_NONE;
     struct buf b;
-    if (call_ok(c)) { jw_kstr(w, "output", c->finished->text); return; }
-    if (c->finished->outcome != WORD_DENIED || !reason.len) { payload_error(w, "output", c); return; }
+    if (call_ok(c)) {
+        jw_kstr(w, "output", c->finished->text);
+        return;
+    }
+    if (c->finished->outcome != WORD_DENIED || !reason.len) {
+        payload_error(w, "output", c);
+        return;
+    }
     buf_init(&b, 0);
     buf_lit(&b, "User denied execution: ");
     buf_str(&b, reason);
@@ -131,7 +148,8 @@ static void write_history_entry(struct jsonw *w, const struct call *c)
 }
 
 /* The outcomes of the run in the order they were told: entry N is marker N. */
-static size_t write_history(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+static size_t write_history(struct jsonw *w, const struct fold *f, const struct run *r,
+                            uint64_t seq)
 {
     size_t n = 0;
     jw_arr(w);
@@ -150,21 +168,24 @@ static bool has_history(const struct fold *f, const struct run *r, uint64_t seq)
 {
     for (size_t i = f->call_count; i-- > 0;) {
         const struct call *c = f->calls[i];
-        if (c->run == r && c->gate != GATE_REPLY && c->finished && c->finished->seq <= seq) return true;
+        if (c->run == r && c->gate != GATE_REPLY && c->finished && c->finished->seq <= seq)
+            return true;
     }
     return false;
 }
 
 bool payload_suggestions(struct jsonw *w, const struct run *r)
 {
-    bool values = r->replies.ptr && r->replies.len > 2, actions = r->actions.ptr && r->actions.len > 2;
+    bool values = r->replies.ptr && r->replies.len > 2,
+         actions = r->actions.ptr && r->actions.len > 2;
     if (values) jw_kraw(w, "suggested_values", r->replies);
     if (actions) jw_kraw(w, "suggested_actions", r->actions);
     return values || actions;
 }
 
 /* The button says what is answered: a client may show nothing else of the question. */
-static void write_action(struct jsonw *w, const char *verb, const char *action, const struct fact *asked, const char *style)
+static void write_action(struct jsonw *w, const char *verb, const char *action,
+                         const struct fact *asked, const char *style)
 {
     struct buf label;
     buf_init(&label, 0);
@@ -190,8 +211,10 @@ static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
 
 static const struct fact *gate_at(const struct call *c, uint64_t seq)
 {
-    if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq)) return c->asked;
-    if (!c->question || c->question->seq > seq || (c->answered && c->answered->seq <= seq)) return NULL;
+    if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq))
+        return c->asked;
+    if (!c->question || c->question->seq > seq || (c->answered && c->answered->seq <= seq))
+        return NULL;
     return c->question;
 }
 
@@ -222,7 +245,10 @@ static void write_awaiting(struct jsonw *w, const struct fold *f, const struct r
 
 static void write_custom(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
 {
-    if (r->custom.ptr && r->ended && r->ended->seq <= seq) { jw_kraw(w, "custom_payload", r->custom); return; }
+    if (r->custom.ptr && r->ended && r->ended->seq <= seq) {
+        jw_kraw(w, "custom_payload", r->custom);
+        return;
+    }
     if (!has_history(f, r, seq)) return;
     jw_key(w, "custom_payload");
     jw_obj(w);
@@ -249,7 +275,8 @@ static void write_usage(struct jsonw *w, const struct fold *f, const struct run 
 }
 
 /* Words are only ever added: what was told before is the beginning of the whole. */
-static void write_message(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, uint64_t from)
+static void write_message(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq,
+                          uint64_t from)
 {
     struct buf all, before;
     buf_init(&all, 0);
@@ -265,7 +292,8 @@ static void write_message(struct jsonw *w, const struct fold *f, const struct ru
     buf_done(&before);
 }
 
-void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread, uint64_t from)
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq,
+                   struct str thread, uint64_t from)
 {
     write_message(w, f, r, seq, from);
     jw_kstr(w, "thread_id", thread);

@@ -12,22 +12,28 @@
 
 /* The text of the run up to and including fact `seq`. */
 void payload_message(struct buf *out, const struct fold *f, const struct run *r, uint64_t seq);
-/* The members of the typed door's payload, without the braces. `from`: what the client was told of this run before; a place
- * in the run makes this a continuation, which also says which words are new. */
-void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq, struct str thread, uint64_t from);
+/* The members of the typed door's payload, without the braces. `from`: what the client was told of
+ * this run before; a place in the run makes this a continuation, which also says which words are
+ * new. */
+void payload_write(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq,
+                   struct str thread, uint64_t from);
 /* A call's input as JSON: the object itself, or null when it is none. */
 void payload_input(struct jsonw *w, const char *key, const struct call *c);
 /* A call's output for people and cards: JSON value when there is one, else the text as a string. */
 void payload_output(struct jsonw *w, const char *key, const struct call *c);
 /* Why a call did not come to its end, in words for people; the model gets the JSON. */
 void payload_error(struct jsonw *w, const char *key, const struct call *c);
-/* "length" or "content-filter" of a run whose last step was cut off or refused; NULL: it ended by itself, or not yet. */
+/* "length" or "content-filter" of a run whose last step was cut off or refused; NULL: it ended by
+ * itself, or not yet. */
 const char *payload_cut(const struct run *r);
 /* Members stage, message and progress of a running call's newest report; null where it has none. */
-void payload_progress(struct jsonw *w, const struct call *c);
-/* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool, tool_use_id, input, ask, risk, expires_at. */
-void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, const struct fact *asked);
-bool payload_suggestions(struct jsonw *w, const struct run *r);      /* suggested_values, suggested_actions; false: none */
-bool call_ok(const struct call *c);
+void        payload_progress(struct jsonw *w, const struct call *c);
+/* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool,
+ * tool_use_id, input, ask, risk, expires_at. */
+void        payload_gate(struct jsonw *w, const char *id_key, const struct call *c,
+                         const struct fact *asked);
+/* suggested_values, suggested_actions; false: none */
+bool        payload_suggestions(struct jsonw *w, const struct run *r);
+bool        call_ok(const struct call *c);
 
 #endif

@@ -17,24 +17,33 @@ static bool bad_field(struct command *c, struct refusal *why, const char *key, c
     return refuse(why, 422, "bad_field", s.ptr ? s.ptr : rule);
 }
 
-bool request_object(struct command *c, struct str body, bool optional, const struct jv **out, struct refusal *why)
+bool request_object(struct command *c, struct str body, bool optional, const struct jv **out,
+                    struct refusal *why)
 {
     struct json_error e;
     struct jv        *v;
-    struct str        text = optional && !str_trim(body).len ? STR("{}") : arena_dup(&c->arena, body);
-    if (!text.ptr) return refuse(why, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    struct str text = optional && !str_trim(body).len ? STR("{}") : arena_dup(&c->arena, body);
+    if (!text.ptr)
+        return refuse(why, 503, "out_of_memory",
+                      "The server is out of memory; try again in a moment.");
     enum err err = json_parse(&c->arena, text, &v, &e);
-    if (err == ERR_NOMEM) return refuse(why, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    if (err == ERR_NOMEM)
+        return refuse(why, 503, "out_of_memory",
+                      "The server is out of memory; try again in a moment.");
     if (err) {
-        struct str s = arena_printf(&c->arena, "The body is not valid JSON: %s (line %u, column %u).", e.why, e.line, e.column);
+        struct str s =
+            arena_printf(&c->arena, "The body is not valid JSON: %s (line %u, column %u).", e.why,
+                         e.line, e.column);
         return refuse(why, 400, "bad_json", s.ptr ? s.ptr : "The body is not valid JSON.");
     }
-    if (v->type != JSON_OBJECT) return refuse(why, 422, "bad_field", "The body must be a JSON object.");
+    if (v->type != JSON_OBJECT)
+        return refuse(why, 422, "bad_field", "The body must be a JSON object.");
     *out = v;
     return true;
 }
 
-bool request_text(struct command *c, const struct jv *obj, const char *key, size_t max, struct str *out, struct refusal *why)
+bool request_text(struct command *c, const struct jv *obj, const char *key, size_t max,
+                  struct str *out, struct refusal *why)
 {
     const struct jv *v = jv_get(obj, key);
     char             rule[64];
@@ -49,13 +58,19 @@ bool request_text(struct command *c, const struct jv *obj, const char *key, size
 /* --- messages ----------------------------------------------------------------------------- */
 
 /* String content, or a list of {"type":"text","text":...}. */
-static bool message_content(struct command *c, const struct jv *v, struct str *out, struct refusal *why)
+static bool message_content(struct command *c, const struct jv *v, struct str *out,
+                            struct refusal *why)
 {
     struct buf b;
-    if (jv_is(v, JSON_STRING)) { *out = v->str; return true; }
-    if (!jv_is(v, JSON_ARRAY)) return bad_field(c, why, "messages", "must have \"content\" that is a string or a list of text parts.");
+    if (jv_is(v, JSON_STRING)) {
+        *out = v->str;
+        return true;
+    }
+    if (!jv_is(v, JSON_ARRAY))
+        return bad_field(c, why, "messages",
+                         "must have \"content\" that is a string or a list of text parts.");
     buf_init(&b, MESSAGE_TEXT_MAX);
-    JV_EACH(part, v)
+    JV_EACH (part, v)
         if (str_is(jv_str_at(part, "type"), "text")) buf_str(&b, jv_str_at(part, "text"));
     *out = arena_dup(&c->arena, buf_view(&b));
     enum err e = b.err;
@@ -67,8 +82,9 @@ static bool last_user_message(struct command *c, const struct jv *list, struct r
 {
     const struct jv *last = NULL;
     if (!jv_is(list, JSON_ARRAY)) return bad_field(c, why, "messages", "must be a list.");
-    JV_EACH(m, list) {
-        if (!jv_is(m, JSON_OBJECT)) return bad_field(c, why, "messages", "must be a list of objects.");
+    JV_EACH (m, list) {
+        if (!jv_is(m, JSON_OBJECT))
+            return bad_field(c, why, "messages", "must be a list of objects.");
         if (str_is(jv_str_at(m, "role"), "user")) last = m;
     }
     if (!last) return bad_field(c, why, "messages", "has no message of the user.");
@@ -79,7 +95,9 @@ static bool chat_text(struct command *c, const struct jv *v, struct refusal *why
 {
     const struct jv *messages = jv_get(v, "messages");
     if (!request_text(c, v, "message", MESSAGE_TEXT_MAX, &c->text, why)) return false;
-    if (!c->text.ptr && messages && messages->type != JSON_NULL && !last_user_message(c, messages, why)) return false;
+    if (!c->text.ptr && messages && messages->type != JSON_NULL &&
+        !last_user_message(c, messages, why))
+        return false;
     if (!c->text.ptr) return bad_field(c, why, "message", "is missing: send the user's text.");
     if (c->text.len > MESSAGE_TEXT_MAX) return bad_field(c, why, "message", "is too long.");
     if (!str_trim(c->text).len) return bad_field(c, why, "message", "is empty.");
@@ -100,25 +118,29 @@ static bool busy_word(struct command *c, const struct jv *v, struct refusal *why
 static bool common(struct command *c, const struct jv *v, struct refusal *why)
 {
     if (!request_text(c, v, "request_id", REQUEST_ID_MAX, &c->request_id, why)) return false;
-    if (c->request_id.ptr && !c->request_id.len) return bad_field(c, why, "request_id", "must not be empty.");
+    if (c->request_id.ptr && !c->request_id.len)
+        return bad_field(c, why, "request_id", "must not be empty.");
     return busy_word(c, v, why);
 }
 
 /* --- actions ---------------------------------------------------------------------------------- */
 
-static bool decide_action(struct command *c, const struct jv *data, bool confirmed, struct refusal *why)
+static bool decide_action(struct command *c, const struct jv *data, bool confirmed,
+                          struct refusal *why)
 {
     c->kind = CMD_DECIDE;
     c->confirmed = confirmed;
     if (!jv_is(data, JSON_OBJECT) || !jv_is(jv_get(data, "confirmation_id"), JSON_STRING))
-        return refuse(why, 422, "malformed_answer", "\"data\" must hold the \"confirmation_id\" that is answered.");
+        return refuse(why, 422, "malformed_answer",
+                      "\"data\" must hold the \"confirmation_id\" that is answered.");
     c->id = jv_str_at(data, "confirmation_id");
     if (jv_get(data, "payload")) c->payload = jv_get(data, "payload")->raw;
-    return request_text(c, data, "reason", 4096, &c->reason, why)
-        && request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+    return request_text(c, data, "reason", 4096, &c->reason, why) &&
+           request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
-static bool fill_action(struct command *c, const struct jv *name, const struct jv *data, struct refusal *why)
+static bool fill_action(struct command *c, const struct jv *name, const struct jv *data,
+                        struct refusal *why)
 {
     if (!jv_is(name, JSON_STRING) || !name->str.len || name->str.len > 128)
         return bad_field(c, why, "action", "must name the action.");
@@ -137,11 +159,12 @@ static bool fill_action(struct command *c, const struct jv *name, const struct j
 bool request_action(struct command *c, struct str body, struct refusal *why)
 {
     const struct jv *v;
-    return request_object(c, body, false, &v, why) && common(c, v, why) && fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why);
+    return request_object(c, body, false, &v, why) && common(c, v, why) &&
+           fill_action(c, jv_get(v, "action"), jv_get(v, "data"), why);
 }
 
-/* A client that names its conversation in its own way stops by leaving and goes on with the next message: a refusal would
- * be the last thing its person hears. */
+/* A client that names its conversation in its own way stops by leaving and goes on with the next
+ * message: a refusal would be the last thing its person hears. */
 static void may_interrupt(struct command *c)
 {
     if (c->when_busy == BUSY_REFUSE) c->when_busy = BUSY_INTERRUPT;
@@ -163,7 +186,9 @@ static bool chat_session(struct command *c, const struct jv *v, struct refusal *
     struct str id = STR_NONE;
     if (!request_text(c, v, "sessionId", 128, &id, why)) return false;
     if (c->log.thread.ptr || !id.len) return true;
-    if (!id_valid(id, 128)) return refuse(why, 422, "bad_id", "\"sessionId\" may have letters, digits, - and _, and at most 128 of them.");
+    if (!id_valid(id, 128))
+        return refuse(why, 422, "bad_id",
+                      "\"sessionId\" may have letters, digits, - and _, and at most 128 of them.");
     c->log.thread = id;
     c->create = true;
     may_interrupt(c);
@@ -172,38 +197,50 @@ static bool chat_session(struct command *c, const struct jv *v, struct refusal *
 
 static bool chat_thread(struct command *c, const struct jv *v, bool sessions, struct refusal *why)
 {
-    return request_text(c, v, "thread_id", 128, &c->log.thread, why) && chat_conversation(c, v, why)
-        && (!sessions || chat_session(c, v, why));
+    return request_text(c, v, "thread_id", 128, &c->log.thread, why) &&
+           chat_conversation(c, v, why) && (!sessions || chat_session(c, v, why));
 }
 
-/* {"action":{"action","data"}}, or what was pressed as the documents' client says it: that is never a message, whatever else is said. */
+/* {"action":{"action","data"}}, or what was pressed as the documents' client says it: that is never
+ * a message, whatever else is said. */
 static bool chat_wish(struct command *c, const struct jv *v, struct refusal *why)
 {
     const struct jv *action = jv_get(v, "action"), *pressed = jv_get(v, "action_metadata");
     if (str_is(jv_str_at(v, "interaction_type"), "action_executed")) {
-        if (!jv_is(pressed, JSON_OBJECT) || !jv_is(jv_get(pressed, "action_identifier"), JSON_STRING))
-            return bad_field(c, why, "action_metadata", "must be an object {\"action_identifier\",\"action_data\"}.");
-        return fill_action(c, jv_get(pressed, "action_identifier"), jv_get(pressed, "action_data"), why);
+        if (!jv_is(pressed, JSON_OBJECT) ||
+            !jv_is(jv_get(pressed, "action_identifier"), JSON_STRING))
+            return bad_field(c, why, "action_metadata",
+                             "must be an object {\"action_identifier\",\"action_data\"}.");
+        return fill_action(c, jv_get(pressed, "action_identifier"), jv_get(pressed, "action_data"),
+                           why);
     }
     if (!action || action->type == JSON_NULL) return chat_text(c, v, why);
-    if (action->type != JSON_OBJECT) return bad_field(c, why, "action", "must be an object {\"action\",\"data\"}.");
+    if (action->type != JSON_OBJECT)
+        return bad_field(c, why, "action", "must be an object {\"action\",\"data\"}.");
     return fill_action(c, jv_get(action, "action"), jv_get(action, "data"), why);
 }
 
-bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out, struct refusal *why)
+bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out,
+                  struct refusal *why)
 {
     const struct jv *v;
-    if (!request_object(c, body, false, &v, why) || !common(c, v, why) || !chat_thread(c, v, sessions, why)) return false;
+    if (!request_object(c, body, false, &v, why) || !common(c, v, why) ||
+        !chat_thread(c, v, sessions, why))
+        return false;
     if (!request_text(c, v, "page", 128, &c->page, why)) return false;
-    *out = (struct chat_request){ .reasoning = jv_true(jv_get(v, "reasoning")), .page = jv_str_at(jv_get(v, "context"), "current_page") };
+    *out = (struct chat_request){ .reasoning = jv_true(jv_get(v, "reasoning")),
+                                  .page = jv_str_at(jv_get(v, "context"), "current_page") };
     return chat_wish(c, v, why);
 }
 
-/* --- answers -------------------------------------------------------------------------------------- */
+/* --- answers
+ * -------------------------------------------------------------------------------------- */
 
 static bool malformed(struct refusal *why)
 {
-    return refuse(why, 422, "malformed_answer", "An answer is {\"confirmed\":true} or {\"confirmed\":false}, nothing else counts.");
+    return refuse(
+        why, 422, "malformed_answer",
+        "An answer is {\"confirmed\":true} or {\"confirmed\":false}, nothing else counts.");
 }
 
 /* ADK wraps the answer as a JSON string under the single key "response". */
@@ -225,8 +262,8 @@ bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
     c->confirmed = a ? a->boolean : b->boolean;
     const struct jv *payload = jv_get(v, "payload");
     if (payload && payload->type != JSON_NULL) c->payload = payload->raw;
-    return request_text(c, v, "reason", 4096, &c->reason, why)
-        && request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
+    return request_text(c, v, "reason", 4096, &c->reason, why) &&
+           request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
 bool request_result(struct command *c, const struct jv *v, struct refusal *why)
@@ -234,7 +271,9 @@ bool request_result(struct command *c, const struct jv *v, struct refusal *why)
     const struct jv *result = jv_get(v, "result");
     if (!request_text(c, v, "error", 64 * 1024, &c->error, why)) return false;
     if (c->error.ptr) return true;
-    if (!result) return refuse(why, 422, "bad_field", "Send \"result\" with any JSON value, or \"error\" with a sentence.");
+    if (!result)
+        return refuse(why, 422, "bad_field",
+                      "Send \"result\" with any JSON value, or \"error\" with a sentence.");
     c->value = result->raw;
     return true;
 }

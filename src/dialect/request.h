@@ -11,7 +11,8 @@
 #define MESSAGE_TEXT_MAX (1024 * 1024)
 #define REQUEST_ID_MAX   128
 
-struct refusal {             /* why a body was not taken; message lives in the command's arena or is static */
+/* why a body was not taken; message lives in the command's arena or is static */
+struct refusal {
     int         status;
     const char *code;
     const char *message;
@@ -19,22 +20,27 @@ struct refusal {             /* why a body was not taken; message lives in the c
 
 /* What a body says beside its command. */
 struct chat_request {
-    bool       reasoning;        /* it was asked for */
-    struct str page;             /* where the person is: counts when the configuration has such a page */
+    bool       reasoning; /* it was asked for */
+    /* where the person is: counts when the configuration has such a page */
+    struct str page;
 };
-/* The body of the typed and the seed-000 door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The words of the documents' own clients
- * are taken too: conversation_id, interaction_type with action_metadata, context.current_page; and, where the door has
- * `sessions`, sessionId. */
-MUST_CHECK bool request_chat(struct command *c, struct str body, bool sessions, struct chat_request *out, struct refusal *why);
+/* The body of the typed and the seed-000 door: a CMD_MESSAGE, CMD_ACTION or CMD_DECIDE. The words
+ * of the documents' own clients are taken too: conversation_id, interaction_type with
+ * action_metadata, context.current_page; and, where the door has `sessions`, sessionId. */
+MUST_CHECK bool request_chat(struct command *c, struct str body, bool sessions,
+                             struct chat_request *out, struct refusal *why);
 /* /v1/threads/{T}/actions: action and data stand flat. */
 MUST_CHECK bool request_action(struct command *c, struct str body, struct refusal *why);
-/* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is the answer object or an ADK wrapper. */
+/* {"confirmed":true,...}: the accepted spellings of an answer (doors, adk-confirmation 4). `v` is
+ * the answer object or an ADK wrapper. */
 MUST_CHECK bool request_answer(struct command *c, const struct jv *v, struct refusal *why);
 /* {"result":...} or {"error":"..."} */
 MUST_CHECK bool request_result(struct command *c, const struct jv *v, struct refusal *why);
 /* Parses a body that must be a JSON object. Empty: an empty object when `optional`. */
-MUST_CHECK bool request_object(struct command *c, struct str body, bool optional, const struct jv **out, struct refusal *why);
+MUST_CHECK bool request_object(struct command *c, struct str body, bool optional,
+                               const struct jv **out, struct refusal *why);
 /* An optional member that must be text of at most `max` bytes. */
-MUST_CHECK bool request_text(struct command *c, const struct jv *v, const char *key, size_t max, struct str *out, struct refusal *why);
+MUST_CHECK bool request_text(struct command *c, const struct jv *v, const char *key, size_t max,
+                             struct str *out, struct refusal *why);
 
 #endif

@@ -5,17 +5,19 @@ static void begin_run(struct encoder *e, const struct fact *f)
 {
     e->index = 0;
     e->weave = (struct marker_weave){ 0 };
-    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);      /* a server action's call */
+    /* a server action's call */
+    for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
 }
 
 /* Everything that is open waits for a person or a browser. A stream of one run
  * ends here, unless the answer is in the log already. */
-static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f, const struct seed_words *say)
+static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f,
+                    const struct seed_words *say)
 {
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
     bool past = f->seq < e->horizon && e->gate_told != f->seq;
-    if (e->mode == STREAM_RUN && past) {        /* a unit all the same, so that places stay the same */
+    if (e->mode == STREAM_RUN && past) { /* a unit all the same, so that places stay the same */
         event_leave_out(e);
         return;
     }
@@ -26,7 +28,8 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
     e->ended = true;
 }
 
-void seed_fact(struct encoder *e, const struct thread *t, const struct fact *f, const struct seed_words *say)
+void seed_fact(struct encoder *e, const struct thread *t, const struct fact *f,
+               const struct seed_words *say)
 {
     const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
     switch (f->kind) {

@@ -17,7 +17,8 @@ struct seed_words {
     void (*progress)(struct encoder *e, const struct call *c);
 };
 
-void seed_fact(struct encoder *e, const struct thread *t, const struct fact *f, const struct seed_words *say);
+void seed_fact(struct encoder *e, const struct thread *t, const struct fact *f,
+               const struct seed_words *say);
 /* At the head: the progress that was not told yet. */
 void seed_progress(struct encoder *e, const struct thread *t, const struct seed_words *say);
 

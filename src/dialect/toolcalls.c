@@ -6,10 +6,14 @@
 #include "dialect/seed.h"
 #include "run/metrics.h"
 
-#define BLANK 2u            /* line ends that make a blank line */
+#define BLANK       2u /* line ends that make a blank line */
 #define SOURCES_MAX 20
 
-static void open_stream(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+static void open_stream(struct encoder *e, const struct thread *t)
+{
+    (void)e;
+    (void)t;
+}
 
 /* The texts of two steps are set apart by a blank line. */
 static void begin_step(struct encoder *e, const struct part *first)
@@ -22,7 +26,8 @@ static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type != STEP_TEXT) return;
     e->part_units = e->units;
-    if (e->quiet && !e->skip) e->weave.newlines = BLANK;      /* the client has the event of this place: the blank line */
+    /* the client has the event of this place: the blank line */
+    if (e->quiet && !e->skip) e->weave.newlines = BLANK;
 }
 
 static void content(struct encoder *e, struct str text)
@@ -80,7 +85,8 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 static void part_end(struct encoder *e, const struct part *p)
 {
     struct jsonw w;
-    if (p->type != STEP_CALL || !p->intent.ptr || !event_begin_at(e, &w, "intent_confirmation")) return;
+    if (p->type != STEP_CALL || !p->intent.ptr || !event_begin_at(e, &w, "intent_confirmation"))
+        return;
     jw_kstr(&w, "message", p->intent);
     jw_kstr(&w, "toolName", p->tool);
     jw_kint(&w, "timestamp", p->at_ms);
@@ -122,7 +128,8 @@ static void told_start(struct encoder *e, const struct fact *f, const struct cal
 /* Something to look at, not code to run. */
 static bool is_image(const struct call *c, struct str type)
 {
-    return str_starts(type, STR("image")) || (str_is(type, "svg") && str_is(c->tool, "generate_image"));
+    return str_starts(type, STR("image")) ||
+           (str_is(type, "svg") && str_is(c->tool, "generate_image"));
 }
 
 static void put_escaped(struct buf *out, struct str s)
@@ -130,16 +137,19 @@ static void put_escaped(struct buf *out, struct str s)
     static const char PLAIN[] = "-_.~!*'()";
     for (size_t i = 0; i < s.len; i++) {
         unsigned char b = (unsigned char)s.ptr[i];
-        bool plain = (b >= '0' && b <= '9') || ((b | 32) >= 'a' && (b | 32) <= 'z') || (b && strchr(PLAIN, b));
+        bool          plain = (b >= '0' && b <= '9') || ((b | 32) >= 'a' && (b | 32) <= 'z') ||
+                     (b && strchr(PLAIN, b));
         if (plain) buf_chr(out, (char)b);
         else buf_printf(out, "%%%02X", b);
     }
 }
 
-/* A picture as an address: the content is one, or SVG text, or base64 of the type that stands beside it. */
+/* A picture as an address: the content is one, or SVG text, or base64 of the type that stands
+ * beside it. */
 static void put_image(struct buf *out, struct str type, struct str content)
 {
-    if (str_starts(content, STR("data:")) || str_starts(content, STR("https:"))) buf_str(out, content);
+    if (str_starts(content, STR("data:")) || str_starts(content, STR("https:")))
+        buf_str(out, content);
     else if (str_starts(str_trim(content), STR("<"))) {
         buf_lit(out, "data:image/svg+xml,");
         put_escaped(out, content);
@@ -151,7 +161,8 @@ static void put_image(struct buf *out, struct str type, struct str content)
     }
 }
 
-static void told_image(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
+static void told_image(struct encoder *e, const struct fact *f, const struct call *c,
+                       const struct jv *v)
 {
     struct jsonw w;
     struct buf   url;
@@ -166,12 +177,16 @@ static void told_image(struct encoder *e, const struct fact *f, const struct cal
     buf_done(&url);
 }
 
-/* As an object for the document's reader; flat for its client, which must not take a picture for code. */
-static void told_artifact(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
+/* As an object for the document's reader; flat for its client, which must not take a picture for
+ * code. */
+static void told_artifact(struct encoder *e, const struct fact *f, const struct call *c,
+                          const struct jv *v)
 {
     struct jsonw w;
     bool         image = is_image(c, jv_str_at(v, "type"));
-    if (!jv_is(jv_get(v, "content"), JSON_STRING) || !jv_is(jv_get(v, "id"), JSON_STRING) || !jv_is(jv_get(v, "type"), JSON_STRING)) return;
+    if (!jv_is(jv_get(v, "content"), JSON_STRING) || !jv_is(jv_get(v, "id"), JSON_STRING) ||
+        !jv_is(jv_get(v, "type"), JSON_STRING))
+        return;
     if (event_begin_live(e, &w, "artifact_complete")) {
         jw_kstr(&w, "toolName", c->tool);
         jw_key(&w, "artifact");
@@ -188,7 +203,10 @@ static void told_artifact(struct encoder *e, const struct fact *f, const struct 
     if (image) told_image(e, f, c, v);
 }
 
-static bool is_source(const struct jv *v) { return jv_str_at(v, "title").len && jv_str_at(v, "url").len; }
+static bool is_source(const struct jv *v)
+{
+    return jv_str_at(v, "title").len && jv_str_at(v, "url").len;
+}
 
 static struct str snippet(const struct jv *v)
 {
@@ -202,7 +220,7 @@ static void put_sources(struct jsonw *w, const struct jv *list)
 {
     size_t n = 0;
     jw_arr(w);
-    JV_EACH(s, list) {
+    JV_EACH (s, list) {
         if (!is_source(s) || n++ == SOURCES_MAX) continue;
         jw_obj(w);
         jw_kstr(w, "title", jv_str_at(s, "title"));
@@ -214,7 +232,8 @@ static void put_sources(struct jsonw *w, const struct jv *list)
 }
 
 /* A search is what answers a query with a list of titles and addresses. */
-static void told_sources(struct encoder *e, const struct fact *f, const struct call *c, const struct jv *v)
+static void told_sources(struct encoder *e, const struct fact *f, const struct call *c,
+                         const struct jv *v)
 {
     struct jsonw     w;
     struct str       query = jv_str_at(c->args, "query");
@@ -222,7 +241,7 @@ static void told_sources(struct encoder *e, const struct fact *f, const struct c
     bool             any = false;
     if (!jv_is(list, JSON_ARRAY)) list = jv_get(v, "results");
     if (!query.len || !jv_is(list, JSON_ARRAY)) return;
-    JV_EACH(s, list) any |= is_source(s);
+    JV_EACH (s, list) any |= is_source(s);
     if (!any || !event_begin_live(e, &w, "web_search")) return;
     jw_key(&w, "data");
     jw_obj(&w);
@@ -234,7 +253,8 @@ static void told_sources(struct encoder *e, const struct fact *f, const struct c
     event_end(e, &w);
 }
 
-/* What was made and what was found, before the outcome itself. None of it is a unit: the typed door has no such events. */
+/* What was made and what was found, before the outcome itself. None of it is a unit: the typed door
+ * has no such events. */
 static void told_made(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct arena a;
@@ -252,7 +272,9 @@ static void told_result(struct encoder *e, const struct fact *f, const struct ca
 {
     struct jsonw w;
     told_made(e, f, c);
-    event_leave_out(e);                /* an outcome, the blank line before its marker and the marker are three units on the typed door */
+    /* an outcome, the blank line before its marker and the marker are three units on the typed
+     * door */
+    event_leave_out(e);
     event_leave_out(e);
     if (!event_begin(e, &w, "tool_result")) return;
     jw_kstr(&w, "toolName", c->tool);
@@ -284,21 +306,26 @@ static void done(struct encoder *e, const struct run *r)
 
 static void told_wait(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
 {
-    (void)t; (void)seq;
+    (void)t;
+    (void)seq;
     done(e, r);
 }
 
 static void told_end(struct encoder *e, const struct thread *t, const struct fact *f)
 {
     struct jsonw w;
-    if (f->outcome != WORD_ERROR) { done(e, fold_run(thread_fold(t), f->run)); return; }
+    if (f->outcome != WORD_ERROR) {
+        done(e, fold_run(thread_fold(t), f->run));
+        return;
+    }
     if (!event_begin(e, &w, "error")) return;
     jw_kstr(&w, "error", f->text);
     jw_kstr(&w, "code", f->code);
     event_end(e, &w);
 }
 
-/* --- the head ------------------------------------------------------------------------------------ */
+/* --- the head
+ * ------------------------------------------------------------------------------------ */
 
 static void progress(struct encoder *e, const struct call *c)
 {
@@ -310,11 +337,22 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static const struct seed_words WORDS = { told_confirmation, told_start, told_result, told_wait, told_end, progress };
+static const struct seed_words WORDS = { told_confirmation, told_start, told_result,
+                                         told_wait,         told_end,   progress };
 
-static void fact(struct encoder *e, const struct thread *t, const struct fact *f) { seed_fact(e, t, f, &WORDS); }
-static void head(struct encoder *e, const struct thread *t) { seed_progress(e, t, &WORDS); }
-static void reset(struct encoder *e, const struct thread *t) { (void)e; (void)t; }
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    seed_fact(e, t, f, &WORDS);
+}
+static void head(struct encoder *e, const struct thread *t)
+{
+    seed_progress(e, t, &WORDS);
+}
+static void reset(struct encoder *e, const struct thread *t)
+{
+    (void)e;
+    (void)t;
+}
 
 static void restart(struct encoder *e)
 {
@@ -325,6 +363,11 @@ static void restart(struct encoder *e)
     event_end(e, &w);
 }
 
-static void close_stream(struct encoder *e) { event_raw(e, STR("[DONE]")); }
+static void close_stream(struct encoder *e)
+{
+    event_raw(e, STR("[DONE]"));
+}
 
-const struct dialect dialect_toolcalls = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_toolcalls = { open_stream, begin_step,  part_begin, bytes,
+                                           part_end,    fact,        head,       reset,
+                                           restart,     close_stream };

@@ -5,7 +5,7 @@
 #include "dialect/seed.h"
 #include "run/metrics.h"
 
-#define BLANK 2u            /* line ends that make a blank line */
+#define BLANK 2u /* line ends that make a blank line */
 
 static void status(struct encoder *e, const char *message)
 {
@@ -24,17 +24,23 @@ static void open_stream(struct encoder *e, const struct thread *t)
 
 /* --- the open step ------------------------------------------------------------------------ */
 
-static void begin_step(struct encoder *e, const struct part *first) { (void)e; (void)first; }
+static void begin_step(struct encoder *e, const struct part *first)
+{
+    (void)e;
+    (void)first;
+}
 
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type != STEP_TEXT) return;
     marker_paragraph(&e->weave);
     e->part_units = e->units;
-    if (e->quiet && !e->skip) e->weave.newlines = BLANK;      /* the client has the event of this place: the blank line */
+    /* the client has the event of this place: the blank line */
+    if (e->quiet && !e->skip) e->weave.newlines = BLANK;
 }
 
-/* An event for bytes of a part. Its id is the place after them, which the caller only counts when it has returned. */
+/* An event for bytes of a part. Its id is the place after them, which the caller only counts when
+ * it has returned. */
 static void event_bytes(struct encoder *e, const char *type, struct str text, uint64_t place)
 {
     struct jsonw w;
@@ -48,17 +54,24 @@ static void event_bytes(struct encoder *e, const char *type, struct str text, ui
 }
 
 /* How many bytes a blank line takes here. */
-static size_t gap(const struct marker_weave *w) { return w->any ? BLANK - w->newlines : 0; }
+static size_t gap(const struct marker_weave *w)
+{
+    return w->any ? BLANK - w->newlines : 0;
+}
 
 static size_t words(struct encoder *e, struct str bytes, bool last)
 {
-    static struct buf woven;            /* loop thread only; kept, so that a delta allocates nothing */
-    bool   silent = event_silent(e);
-    size_t blank = e->weave.separate ? gap(&e->weave) : 0;
+    /* loop thread only; kept, so that a delta allocates nothing */
+    static struct buf woven;
+    bool              silent = event_silent(e);
+    size_t            blank = e->weave.separate ? gap(&e->weave) : 0;
     buf_clear(&woven);
     size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
     if (silent) return taken;
-    if (woven.err) { e->out->err = woven.err; return taken; }
+    if (woven.err) {
+        e->out->err = woven.err;
+        return taken;
+    }
     if (!woven.len) return taken;
     if (blank) event_bytes(e, "text_delta", str_cut(buf_view(&woven), blank), e->part_units);
     event_bytes(e, "text_delta", str_from(buf_view(&woven), blank), e->units + taken);
@@ -68,7 +81,8 @@ static size_t words(struct encoder *e, struct str bytes, bool last)
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     if (p->type == STEP_TEXT) return words(e, b, last);
-    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e)) event_bytes(e, "reasoning_delta", b, e->units + b.len);
+    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e))
+        event_bytes(e, "reasoning_delta", b, e->units + b.len);
     return b.len;
 }
 
@@ -124,7 +138,8 @@ static void told_text(struct encoder *e, struct str text)
     }
 }
 
-/* The marker is a delta of its own, because clients compare it; and so is the blank line before it. */
+/* The marker is a delta of its own, because clients compare it; and so is the blank line before
+ * it. */
 static void told_complete(struct encoder *e, const struct fact *f, const struct call *c)
 {
     struct jsonw w;
@@ -148,7 +163,8 @@ static void told_complete(struct encoder *e, const struct fact *f, const struct 
     buf_done(&marker);
 }
 
-static void told_payload(struct encoder *e, const struct thread *t, const struct run *r, uint64_t seq)
+static void told_payload(struct encoder *e, const struct thread *t, const struct run *r,
+                         uint64_t seq)
 {
     struct jsonw w;
     uint64_t     from = e->told_from;
@@ -175,7 +191,8 @@ static void told_end(struct encoder *e, const struct thread *t, const struct fac
     }
 }
 
-/* --- the head ------------------------------------------------------------------------------------ */
+/* --- the head
+ * ------------------------------------------------------------------------------------ */
 
 static void progress(struct encoder *e, const struct call *c)
 {
@@ -188,9 +205,13 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static const struct seed_words WORDS = { told_confirmation, told_start, told_complete, told_payload, told_end, progress };
+static const struct seed_words WORDS = { told_confirmation, told_start, told_complete,
+                                         told_payload,      told_end,   progress };
 
-static void fact(struct encoder *e, const struct thread *t, const struct fact *f) { seed_fact(e, t, f, &WORDS); }
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    seed_fact(e, t, f, &WORDS);
+}
 
 static void head(struct encoder *e, const struct thread *t)
 {
@@ -223,6 +244,10 @@ static void restart(struct encoder *e)
     status(e, "The server is restarting; reconnect to continue.");
 }
 
-static void close_stream(struct encoder *e) { (void)e; }
+static void close_stream(struct encoder *e)
+{
+    (void)e;
+}
 
-const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes, part_end, fact, head, reset, restart, close_stream };
+const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes,   part_end,
+                                       fact,        head,       reset,      restart, close_stream };

@@ -47,7 +47,7 @@ static void begin_part(struct jsonw *w, struct str tool, struct str id, const ch
 static void write_approval(struct jsonw *w, const struct call *c)
 {
     const struct fact *d = c->decided;
-    bool yes = d && d->outcome == WORD_APPROVED, no = d && d->outcome == WORD_DENIED;
+    bool               yes = d && d->outcome == WORD_APPROVED, no = d && d->outcome == WORD_DENIED;
     if (c->state != CALL_ASKED && !no && !(yes && c->finished)) return;
     jw_key(w, "approval");
     jw_obj(w);
@@ -59,9 +59,12 @@ static void write_approval(struct jsonw *w, const struct call *c)
 
 static const char *part_state(const struct call *c, enum approval_form form)
 {
-    if (!c->finished) return c->state == CALL_ASKED && form == FORM_NATIVE ? "approval-requested" : "input-available";
+    if (!c->finished)
+        return c->state == CALL_ASKED && form == FORM_NATIVE ? "approval-requested"
+                                                             : "input-available";
     if (c->finished->outcome == WORD_DONE) return "output-available";
-    return c->finished->outcome == WORD_DENIED && form == FORM_NATIVE ? "output-denied" : "output-error";
+    return c->finished->outcome == WORD_DENIED && form == FORM_NATIVE ? "output-denied"
+                                                                      : "output-error";
 }
 
 static void write_outcome(struct jsonw *w, const struct call *c, const char *state)
@@ -81,14 +84,18 @@ static void write_confirmation(struct jsonw *w, const struct call *c)
 
 void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form)
 {
-    if (form == FORM_ADK && c->state == CALL_ASKED) { write_confirmation(w, c); return; }
+    if (form == FORM_ADK && c->state == CALL_ASKED) {
+        write_confirmation(w, c);
+        return;
+    }
     const char *state = part_state(c, form);
     begin_part(w, c->tool, c->id, state);
     payload_input(w, "input", c);
     write_outcome(w, c, state);
     bool native_gate = form == FORM_NATIVE && c->asked;
     if (native_gate) write_approval(w, c);
-    if ((!c->client && !native_gate) || (c->client && c->finished)) jw_kbool(w, "providerExecuted", true);
+    if ((!c->client && !native_gate) || (c->client && c->finished))
+        jw_kbool(w, "providerExecuted", true);
     jw_end_obj(w);
 }
 
@@ -120,7 +127,7 @@ static void write_user(struct jsonw *w, const struct fact *f)
     jw_key(w, "parts");
     jw_arr(w);
     if (f->files.ptr && json_parse(&a, f->files, &files, NULL) == OK) {
-        JV_EACH(v, files) jw_jv(w, v);
+        JV_EACH (v, files) jw_jv(w, v);
     }
     jw_obj(w);
     jw_kstrz(w, "type", "text");
@@ -138,22 +145,25 @@ static void step_start(struct jsonw *w)
     jw_end_obj(w);
 }
 
-static void write_part(struct jsonw *w, const struct part *p, const struct call *c, enum approval_form form)
+static void write_part(struct jsonw *w, const struct part *p, const struct call *c,
+                       enum approval_form form)
 {
     if (p->type == STEP_TEXT && p->text.len) text_part(w, "text", p->text);
     if (p->type == STEP_REASONING && p->text.len) text_part(w, "reasoning", p->text);
     if (c && c->gate != GATE_REPLY) uimessage_tool(w, c, form);
 }
 
-/* In the adk form the questions stand in a step of their own, after what needed none: as they were streamed. */
-static void write_step(struct jsonw *w, const struct fold *fold, const struct fact *f, enum approval_form form)
+/* In the adk form the questions stand in a step of their own, after what needed none: as they were
+ * streamed. */
+static void write_step(struct jsonw *w, const struct fold *fold, const struct fact *f,
+                       enum approval_form form)
 {
     for (int questions = 0; questions < 2; questions++) {
         bool begun = false;
         for (size_t i = 0; i < f->parts_count; i++) {
             const struct part *p = &f->parts[i];
             const struct call *c = p->type == STEP_CALL ? fold_call(fold, p->call) : NULL;
-            bool question = form == FORM_ADK && c && c->state == CALL_ASKED;
+            bool               question = form == FORM_ADK && c && c->state == CALL_ASKED;
             if (question != (questions == 1) || (c && c->gate == GATE_REPLY)) continue;
             if (!begun) step_start(w);
             begun = true;
@@ -193,12 +203,13 @@ static void write_metadata(struct jsonw *w, const struct run *r)
         jw_end_obj(w);
     }
     if (payload_cut(r)) jw_kstrz(w, "finishReason", payload_cut(r));
-    if (r->ended && r->ended->code.len && r->ended->outcome == WORD_CANCELLED) jw_kstr(w, "reason", r->ended->code);
+    if (r->ended && r->ended->code.len && r->ended->outcome == WORD_CANCELLED)
+        jw_kstr(w, "reason", r->ended->code);
     jw_end_obj(w);
 }
 
-static void write_assistant(struct jsonw *w, const struct fold *fold, const struct run *r, const struct fact **v, size_t n,
-                            enum approval_form form)
+static void write_assistant(struct jsonw *w, const struct fold *fold, const struct run *r,
+                            const struct fact **v, size_t n, enum approval_form form)
 {
     jw_obj(w);
     jw_kstr(w, "id", r->id);
@@ -214,7 +225,8 @@ static void write_assistant(struct jsonw *w, const struct fold *fold, const stru
     jw_end_obj(w);
 }
 
-static void write_messages(struct jsonw *w, const struct fold *fold, const struct fact **v, size_t n, enum approval_form form)
+static void write_messages(struct jsonw *w, const struct fold *fold, const struct fact **v,
+                           size_t n, enum approval_form form)
 {
     jw_arr(w);
     for (size_t i = 0; i < n; i++) {
@@ -222,7 +234,8 @@ static void write_messages(struct jsonw *w, const struct fold *fold, const struc
         if (v[i]->kind == FACT_MESSAGE) write_user(w, v[i]);
         else if (v[i]->kind != FACT_ACTION && v[i]->kind != FACT_RETRY) continue;
         if (!(r = fold_run(fold, v[i]->run))) continue;
-        bool replaced = i + 1 < n && v[i + 1]->kind == FACT_RETRY && !v[i + 1]->from_end;   /* its words were cut away */
+        /* its words were cut away */
+        bool replaced = i + 1 < n && v[i + 1]->kind == FACT_RETRY && !v[i + 1]->from_end;
         if (!replaced && (!run_live(r) || run_waiting(r))) write_assistant(w, fold, r, v, n, form);
     }
     jw_end_arr(w);

@@ -11,12 +11,14 @@ enum approval_form { FORM_NATIVE, FORM_ADK };
 
 /* The array. A run that is going on is left out (its stream tells it whole); one that
  * waits is there with its question. ERR_NOMEM. */
-MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form);
-/* What edits and retries replaced, oldest first: [{"of": id of the question that stands there now, "messages": […]}],
- * each from the old question on. ERR_NOMEM. */
-MUST_CHECK enum err uimessages_versions(struct jsonw *w, const struct thread *t, enum approval_form form);
+MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t,
+                                     enum approval_form form);
+/* What edits and retries replaced, oldest first: [{"of": id of the question that stands there now,
+ * "messages": […]}], each from the old question on. ERR_NOMEM. */
+MUST_CHECK enum err uimessages_versions(struct jsonw *w, const struct thread *t,
+                                        enum approval_form form);
 /* One call as a tool part (and, in the adk form while it waits, as its confirmation's part). */
-void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form);
+void                uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form);
 /* The input of adk_request_confirmation. */
 void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c);
 

@@ -4,56 +4,72 @@
 #ifndef PARLEY_APP_H
 #define PARLEY_APP_H
 
+#include "auth/auth.h"
+#include "auth/starttoken.h"
 #include "base/jsonw.h"
 #include "dialect/request.h"
-#include "auth/auth.h"
 #include "http/conn.h"
-#include "auth/starttoken.h"
 #include "run/hub.h"
 
-struct strs { const struct str *list; size_t count; };
+struct strs {
+    const struct str *list;
+    size_t            count;
+};
 
 struct app {
-    struct hub      *hub;
-    struct store    *store;
-    struct registry *registry;
-    struct server   *server;
-    struct principal local;          /* who everybody is while no auth is configured */
-    struct start_token token;        /* and whether he must show more than that he is here */
-    struct auth     *auth;           /* NULL, or nothing configured in it: everybody is `local` */
-    struct quota    *quota;
-    bool             approvers_only; /* who has no role approver decides nothing; who has, everybody's */
-    struct str       host;           /* the one we listen on, as it stands in Host */
-    struct strs      hosts;          /* further Host names, lower case, without port */
-    struct strs      origins;        /* allowed origins beside our own */
-    struct strs      cors;           /* those that may read the answers, too */
-    struct strs      proxies;        /* addresses that are believed about X-Forwarded-Proto */
-    struct { uint64_t since_ms; unsigned lines, dropped; } complaints;      /* see may_complain */
+    struct hub        *hub;
+    struct store      *store;
+    struct registry   *registry;
+    struct server     *server;
+    struct principal   local; /* who everybody is while no auth is configured */
+    struct start_token token; /* and whether he must show more than that he is here */
+    /* NULL, or nothing configured in it: everybody is `local` */
+    struct auth       *auth;
+    struct quota      *quota;
+    /* who has no role approver decides nothing; who has, everybody's */
+    bool               approvers_only;
+    struct str         host;    /* the one we listen on, as it stands in Host */
+    struct strs        hosts;   /* further Host names, lower case, without port */
+    struct strs        origins; /* allowed origins beside our own */
+    struct strs        cors;    /* those that may read the answers, too */
+    struct strs        proxies; /* addresses that are believed about X-Forwarded-Proto */
+    /* see may_complain */
+    struct {
+        uint64_t since_ms;
+        unsigned lines, dropped;
+    } complaints;
 };
 
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
 enum access {
-    EVERYBODY  = 8,                  /* no principal is needed, and none is looked for */
-    SAYS_LATER = 16,                 /* a WebSocket whose first message may say who it is */
+    EVERYBODY = 8,   /* no principal is needed, and none is looked for */
+    SAYS_LATER = 16, /* a WebSocket whose first message may say who it is */
 };
 
-static inline struct app *app_of(struct server *s) { return server_app(s); }
+static inline struct app *app_of(struct server *s)
+{
+    return server_app(s);
+}
 struct str owner_of(const struct request *q);
 /* May he decide what waits for a decision (his own, unless only approvers may)? */
-bool may_decide(const struct app *a, const struct principal *p);
+bool       may_decide(const struct app *a, const struct principal *p);
 /* One more message of a socket: false when he sends too many; *retry_s then. */
-bool may_send(struct app *a, struct str who, unsigned *retry_s);
+bool       may_send(struct app *a, struct str who, unsigned *retry_s);
 
 /* --- identify.c --- */
 enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDENTITY_FOREIGN };
 /* Sets q->principal when it is known, and how long its streams may last. *why: for the log. */
 enum identity identify(struct app *a, struct request *q, const char **why);
-struct str identify_bearer(const struct request *q);                /* STR_NONE: there is none */
-bool identify_https(const struct app *a, const struct request *q);  /* as a proxy we believe says */
+struct str    identify_bearer(const struct request *q); /* STR_NONE: there is none */
+/* as a proxy we believe says */
+bool          identify_https(const struct app *a, const struct request *q);
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
-void identify_forget(struct app *a, struct request *q);             /* ends the request's session */
-void identify_until(struct conn *c, const struct principal *p);     /* he is known now; its streams end when his proof does */
-/* One more log line about somebody who is not known? Those that are not written are counted, and the count is. */
+/* ends the request's session */
+void identify_forget(struct app *a, struct request *q);
+/* he is known now; its streams end when his proof does */
+void identify_until(struct conn *c, const struct principal *p);
+/* One more log line about somebody who is not known? Those that are not written are counted, and
+ * the count is. */
 bool may_complain(struct app *a);
 void identify_failed(const struct conn *c, const char *why, struct str path);
 
@@ -61,26 +77,30 @@ void identify_failed(const struct conn *c, const char *why, struct str path);
  * leaves, the command goes on and its answer is dropped. */
 struct ask {
     struct conn_hold hold;
-    struct conn     *conn;           /* NULL: the client left */
+    struct conn     *conn; /* NULL: the client left */
     struct app      *app;
-    void           (*answered)(struct ask *k, struct command *c, const struct receipt *a);
+    void (*answered)(struct ask *k, struct command *c, const struct receipt *a);
     /* what a door needs afterwards */
     const struct dialect *dialect;
-    bool             reasoning, native;
+    bool                  reasoning, native;
 };
-/* Sends the command; `answered` is called on success and error while the client is still there. Takes both. */
-void ask_submit(struct ask *k, struct command *c);
-struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct ask *, struct command *, const struct receipt *));
+/* Sends the command; `answered` is called on success and error while the client is still there.
+ * Takes both. */
+void        ask_submit(struct ask *k, struct command *c);
+struct ask *ask_new(struct server *s, struct request *q,
+                    void (*answered)(struct ask *, struct command *, const struct receipt *));
 
 /* {"error":{"code","message","run_id"?}} */
 void reply_error(struct conn *c, const struct receipt *a);
-void retry_after(struct conn *c, unsigned seconds);      /* the header; 0: none */
+void retry_after(struct conn *c, unsigned seconds); /* the header; 0: none */
 void refusal_error(struct conn *c, const struct refusal *r);
-/* The security event of an answer that nobody honest would send. `why` is the code it is refused with. */
+/* The security event of an answer that nobody honest would send. `why` is the code it is refused
+ * with. */
 void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why);
 /* Is this refusal one of those? */
 bool is_suspicious(const struct refusal *r);
-/* Parley-Thread and, with a run, Parley-Run: before answering. (Streams say them by themselves: follow.h) */
+/* Parley-Thread and, with a run, Parley-Run: before answering. (Streams say them by themselves:
+ * follow.h) */
 void reply_place(struct conn *c, const struct receipt *a);
 /* A whole JSON answer; takes the buffer. */
 void json_reply(struct conn *c, int status, struct buf *body);
@@ -91,39 +111,39 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
 struct command *command_for(struct request *q, enum command_kind kind, const char *via);
 
 /* --- handlers, by file --- */
-void door_typed(struct server *s, struct request *q);          /* sse.c */
-void door_toolcalls(struct server *s, struct request *q);
-void door_events(struct server *s, struct request *q);
-void door_chat(struct server *s, struct request *q);           /* chathttp.c */
-void door_chat_resume(struct server *s, struct request *q);
-void door_stream(struct server *s, struct request *q);
-void door_stream_resume(struct server *s, struct request *q);
-void door_live(struct server *s, struct request *q);            /* live.c */
-void door_chat_ws(struct server *s, struct request *q);         /* chatws.c */
-void rest_threads(struct server *s, struct request *q);         /* rest.c */
-void rest_thread_new(struct server *s, struct request *q);
-void rest_thread(struct server *s, struct request *q);
-void rest_thread_edit(struct server *s, struct request *q);
-void rest_thread_delete(struct server *s, struct request *q);
-void rest_stop(struct server *s, struct request *q);
-void rest_action(struct server *s, struct request *q);
-void rest_result(struct server *s, struct request *q);
-void rest_claim(struct server *s, struct request *q);
-void rest_approvals(struct server *s, struct request *q);       /* approvals.c */
-void rest_approval(struct server *s, struct request *q);
-void rest_decide(struct server *s, struct request *q);
-void rest_settle(struct server *s, struct request *q);
-void session_begin(struct server *s, struct request *q);        /* signin.c */
-void session_show(struct server *s, struct request *q);
-void session_end(struct server *s, struct request *q);
-void ops_tools(struct server *s, struct request *q);            /* ops.c */
-void ops_health(struct server *s, struct request *q);
-void ops_ready(struct server *s, struct request *q);
-void ops_metrics(struct server *s, struct request *q);
-void web_page(struct server *s, struct request *q);             /* web.c */
-void web_file(struct server *s, struct request *q);
-void web_nothing(struct server *s, struct request *q);          /* 404 */
-extern const struct route app_routes[];                         /* routes.c */
-bool guard_check(struct server *s, struct request *q);          /* guard.c */
+void                      door_typed(struct server *s, struct request *q); /* sse.c */
+void                      door_toolcalls(struct server *s, struct request *q);
+void                      door_events(struct server *s, struct request *q);
+void                      door_chat(struct server *s, struct request *q); /* chathttp.c */
+void                      door_chat_resume(struct server *s, struct request *q);
+void                      door_stream(struct server *s, struct request *q);
+void                      door_stream_resume(struct server *s, struct request *q);
+void                      door_live(struct server *s, struct request *q);    /* live.c */
+void                      door_chat_ws(struct server *s, struct request *q); /* chatws.c */
+void                      rest_threads(struct server *s, struct request *q); /* rest.c */
+void                      rest_thread_new(struct server *s, struct request *q);
+void                      rest_thread(struct server *s, struct request *q);
+void                      rest_thread_edit(struct server *s, struct request *q);
+void                      rest_thread_delete(struct server *s, struct request *q);
+void                      rest_stop(struct server *s, struct request *q);
+void                      rest_action(struct server *s, struct request *q);
+void                      rest_result(struct server *s, struct request *q);
+void                      rest_claim(struct server *s, struct request *q);
+void                      rest_approvals(struct server *s, struct request *q); /* approvals.c */
+void                      rest_approval(struct server *s, struct request *q);
+void                      rest_decide(struct server *s, struct request *q);
+void                      rest_settle(struct server *s, struct request *q);
+void                      session_begin(struct server *s, struct request *q); /* signin.c */
+void                      session_show(struct server *s, struct request *q);
+void                      session_end(struct server *s, struct request *q);
+void                      ops_tools(struct server *s, struct request *q); /* ops.c */
+void                      ops_health(struct server *s, struct request *q);
+void                      ops_ready(struct server *s, struct request *q);
+void                      ops_metrics(struct server *s, struct request *q);
+void                      web_page(struct server *s, struct request *q); /* web.c */
+void                      web_file(struct server *s, struct request *q);
+void                      web_nothing(struct server *s, struct request *q); /* 404 */
+extern const struct route app_routes[];                                     /* routes.c */
+bool                      guard_check(struct server *s, struct request *q); /* guard.c */
 
 #endif

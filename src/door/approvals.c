@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "door/app.h"
 
-#define LIST_MAX 500               /* also what is told when nobody says how many */
+#define LIST_MAX 500 /* also what is told when nobody says how many */
 
 struct listing {
     struct store_list list;
@@ -15,12 +15,16 @@ struct listing {
     struct conn      *conn;
     struct app       *app;
     struct arena      arena;
-    struct command   *command;       /* decide and settle: what to send once the thread is known */
-    void            (*answered)(struct ask *, struct command *, const struct receipt *);
-    bool              one;
+    /* decide and settle: what to send once the thread is known */
+    struct command   *command;
+    void (*answered)(struct ask *, struct command *, const struct receipt *);
+    bool one;
 };
 
-static void listing_left(struct conn_hold *h) { LIST_ITEM(h, struct listing, hold)->conn = NULL; }
+static void listing_left(struct conn_hold *h)
+{
+    LIST_ITEM(h, struct listing, hold)->conn = NULL;
+}
 
 static void listing_free(struct listing *k)
 {
@@ -32,19 +36,25 @@ static void listing_free(struct listing *k)
 static struct listing *listing_new(struct server *s, struct request *q)
 {
     struct listing *k = mem_alloc(sizeof *k);
-    if (!k) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return NULL; }
+    if (!k) {
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+        return NULL;
+    }
     arena_init(&k->arena, 0);
     k->app = app_of(s);
     k->conn = q->conn;
     k->hold.cancelled = listing_left;
-    k->list = (struct store_list){ .kind = STORE_APPROVALS, .owner = arena_dup(&k->arena, owner_of(q)) };
+    k->list =
+        (struct store_list){ .kind = STORE_APPROVALS, .owner = arena_dup(&k->arena, owner_of(q)) };
     return k;
 }
 
 static void listing_send(struct listing *k)
 {
-    if (k->arena.failed) {             /* a filter that got lost would show more, not less */
-        conn_error(k->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    if (k->arena.failed) { /* a filter that got lost would show more, not less */
+        conn_error(k->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         listing_free(k);
         return;
     }
@@ -54,7 +64,8 @@ static void listing_send(struct listing *k)
 
 static void unavailable(struct conn *c)
 {
-    conn_error(c, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
+    conn_error(c, 503, "store_unavailable",
+               "The store cannot be read at the moment. Try again in a moment.");
 }
 
 /* Other people's, too. */
@@ -70,19 +81,26 @@ static bool decides_all(const struct app *a, const struct request *q)
 
 static bool sees_all(const struct app *a, const struct request *q)
 {
-    return decides_all(a, q) || ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
+    return decides_all(a, q) ||
+           ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
 }
 
-static void unknown(struct conn *c) { conn_error(c, 404, "unknown_confirmation", "There is no such request here."); }
+static void unknown(struct conn *c)
+{
+    conn_error(c, 404, "unknown_confirmation", "There is no such request here.");
+}
 
-/* --- showing ------------------------------------------------------------------------------------ */
+/* --- showing
+ * ------------------------------------------------------------------------------------ */
 
-/* It is not what was stored: only where it stands is told. The conversation has the question itself. */
+/* It is not what was stored: only where it stands is told. The conversation has the question
+ * itself. */
 static void write_damaged(struct buf *out, const struct store_row *row)
 {
-    static const char *const MEMBERS[] = { "run", "tool", "tool_use_id", "input", "ask", "risk", "requested_at", "expires_at", "decided_at",
-                                           "decided_by", "decided_via", "reason" };
-    struct jsonw w;
+    static const char *const MEMBERS[] = { "run",        "tool",       "tool_use_id",  "input",
+                                           "ask",        "risk",       "requested_at", "expires_at",
+                                           "decided_at", "decided_by", "decided_via",  "reason" };
+    struct jsonw             w;
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "id", row->approval.id);
@@ -92,7 +110,9 @@ static void write_damaged(struct buf *out, const struct store_row *row)
         jw_key(&w, MEMBERS[i]);
         jw_null(&w);
     }
-    jw_kstrz(&w, "message", "This entry is damaged on the server's disk and is not shown. Open the conversation to see what was asked.");
+    jw_kstrz(&w, "message",
+             "This entry is damaged on the server's disk and is not shown. Open the conversation "
+             "to see what was asked.");
     jw_end_obj(&w);
 }
 
@@ -101,8 +121,14 @@ static void write_row(struct buf *out, const struct store_list *l, const struct 
 {
     struct str   body = row->approval.body;
     struct jsonw w;
-    if (row->damaged) { write_damaged(out, row); return; }
-    if (!l->everybody || !str_starts(body, STR("{\""))) { buf_str(out, body); return; }
+    if (row->damaged) {
+        write_damaged(out, row);
+        return;
+    }
+    if (!l->everybody || !str_starts(body, STR("{\""))) {
+        buf_str(out, body);
+        return;
+    }
     buf_lit(out, "{\"owner\":");
     jsonw_init(&w, out);
     jw_str(&w, row->owner);
@@ -116,7 +142,8 @@ static bool is_overdue(const struct store_approval *a)
     return str_is(a->status, "pending") && a->expires_ms && a->expires_ms <= clock_wall_ms();
 }
 
-static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows, size_t count, struct str next)
+static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows,
+                       size_t count, struct str next)
 {
     struct buf   row;
     struct jsonw w;
@@ -138,14 +165,23 @@ static void write_list(struct buf *b, const struct store_list *l, const struct s
     jw_end_obj(&w);
 }
 
-static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
     struct buf      b;
     for (size_t i = 0; i < count; i++)
-        if (is_overdue(&rows[i].approval)) { hub_sweep(k->app->hub); break; }
-    if (!k->conn) { listing_free(k); return; }
-    if (e == ERR_SYNTAX) conn_error(k->conn, 422, "bad_field", "\"before\" must be the \"next\" of an earlier answer.");
+        if (is_overdue(&rows[i].approval)) {
+            hub_sweep(k->app->hub);
+            break;
+        }
+    if (!k->conn) {
+        listing_free(k);
+        return;
+    }
+    if (e == ERR_SYNTAX)
+        conn_error(k->conn, 422, "bad_field",
+                   "\"before\" must be the \"next\" of an earlier answer.");
     else if (e) unavailable(k->conn);
     else if (k->one && !count) unknown(k->conn);
     else {
@@ -159,7 +195,8 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
 
 static bool is_status(struct str word)
 {
-    static const char *const WORDS[] = { "pending", "approved", "running", "offered", "done", "failed", "denied", "expired", "cancelled", "unknown" };
+    static const char *const WORDS[] = { "pending", "approved", "running", "offered",   "done",
+                                         "failed",  "denied",   "expired", "cancelled", "unknown" };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (str_is(word, WORDS[i])) return true;
     return false;
@@ -170,7 +207,9 @@ void rest_approvals(struct server *s, struct request *q)
     uint64_t   limit = LIST_MAX;
     struct str status = request_query(q, "status"), text = request_query(q, "limit");
     if (status.ptr && !is_status(status)) {
-        conn_error(q->conn, 400, "bad_field", "\"status\" must be pending, approved, running, offered, done, failed, denied, expired, cancelled or unknown.");
+        conn_error(q->conn, 400, "bad_field",
+                   "\"status\" must be pending, approved, running, offered, done, failed, denied, "
+                   "expired, cancelled or unknown.");
         return;
     }
     if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
@@ -200,13 +239,18 @@ void rest_approval(struct server *s, struct request *q)
     listing_send(k);
 }
 
-/* --- deciding -------------------------------------------------------------------------------------- */
+/* --- deciding
+ * -------------------------------------------------------------------------------------- */
 
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
     (void)next;
-    if (!k->conn) { listing_free(k); return; }
+    if (!k->conn) {
+        listing_free(k);
+        return;
+    }
     struct command *c = k->command;
     if (e || !count) {
         if (e) unavailable(k->conn);
@@ -217,18 +261,25 @@ static void on_where(struct store_list *l, enum err e, const struct store_row *r
         listing_free(k);
         return;
     }
-    struct ask     *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
+    struct ask *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
     c->log.thread = arena_dup(&c->arena, rows[0].thread);
     c->log.owner = arena_dup(&c->arena, rows[0].owner);
-    if (a) { k->command = NULL; ask_submit(a, c); }
+    if (a) {
+        k->command = NULL;
+        ask_submit(a, c);
+    }
     listing_free(k);
 }
 
 static void find_and_submit(struct server *s, struct request *q, struct command *c,
-                            void (*answered)(struct ask *, struct command *, const struct receipt *))
+                            void (*answered)(struct ask *, struct command *,
+                                             const struct receipt *))
 {
     struct listing *k = listing_new(s, q);
-    if (!k) { command_free(c); return; }
+    if (!k) {
+        command_free(c);
+        return;
+    }
     k->command = c;
     k->answered = answered;
     k->list.id = c->id;
@@ -243,7 +294,10 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *a
     char         time[CLOCK_RFC3339_LEN + 1];
     struct buf   b;
     struct jsonw w;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
     json_reply_begin(&b, &w);
@@ -271,7 +325,8 @@ void rest_decide(struct server *s, struct request *q)
     struct command  *c = command_for(q, CMD_DECIDE, "rest");
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[0]);
-    if (!request_object(c, q->body, false, &v, &why) || !request_answer(c, v, &why)) refused(q, c, &why);
+    if (!request_object(c, q->body, false, &v, &why) || !request_answer(c, v, &why))
+        refused(q, c, &why);
     else find_and_submit(s, q, c, on_decided);
 }
 
@@ -291,10 +346,14 @@ void rest_settle(struct server *s, struct request *q)
     struct command  *c = command_for(q, CMD_SETTLE, "rest");
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[0]);
-    bool ok = request_object(c, q->body, false, &v, &why) && request_text(c, v, "outcome", 16, &outcome, &why)
-           && request_text(c, v, "note", 4096, &c->note, &why);
+    bool ok = request_object(c, q->body, false, &v, &why) &&
+              request_text(c, v, "outcome", 16, &outcome, &why) &&
+              request_text(c, v, "note", 4096, &c->note, &why);
     if (ok && !str_is(outcome, "done") && !str_is(outcome, "not_done")) ok = false;
-    if (!ok) { refused(q, c, &why); return; }
+    if (!ok) {
+        refused(q, c, &why);
+        return;
+    }
     c->settle = str_is(outcome, "done") ? SETTLE_DONE : SETTLE_NOT_DONE;
     if (jv_get(v, "result")) c->value = jv_get(v, "result")->raw;
     find_and_submit(s, q, c, on_settled);

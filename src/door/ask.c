@@ -3,7 +3,10 @@
 #include "base/log.h"
 #include "door/app.h"
 
-struct str owner_of(const struct request *q) { return q->principal->name; }
+struct str owner_of(const struct request *q)
+{
+    return q->principal->name;
+}
 
 bool may_decide(const struct app *a, const struct principal *p)
 {
@@ -28,17 +31,23 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
     }
     if (c && c->log.owner.ptr) return c;
     command_free(c);
-    conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    conn_error(q->conn, 503, "out_of_memory",
+               "The server is out of memory; try again in a moment.");
     return NULL;
 }
 
-static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct ask, hold)->conn = NULL; }
+static void client_left(struct conn_hold *h)
+{
+    LIST_ITEM(h, struct ask, hold)->conn = NULL;
+}
 
-struct ask *ask_new(struct server *s, struct request *q, void (*answered)(struct ask *, struct command *, const struct receipt *))
+struct ask *ask_new(struct server *s, struct request *q,
+                    void (*answered)(struct ask *, struct command *, const struct receipt *))
 {
     struct ask *k = mem_alloc(sizeof *k);
     if (!k) {
-        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         return NULL;
     }
     k->app = app_of(s);
@@ -66,7 +75,8 @@ void ask_submit(struct ask *k, struct command *c)
 
 void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why)
 {
-    log_line(LOG_SECURITY, "answer.refused", "why", why, "thread", log_str(thread), "by", log_str(by), "via", via, "id", log_str(id), NULL);
+    log_line(LOG_SECURITY, "answer.refused", "why", why, "thread", log_str(thread), "by",
+             log_str(by), "via", via, "id", log_str(id), NULL);
 }
 
 bool is_suspicious(const struct refusal *r)
@@ -76,7 +86,8 @@ bool is_suspicious(const struct refusal *r)
 
 void reply_place(struct conn *c, const struct receipt *a)
 {
-    conn_header(c, "Parley-Thread", a->thread ? thread_id(a->thread) : a->id);       /* a request id may be known from another */
+    /* a request id may be known from another */
+    conn_header(c, "Parley-Thread", a->thread ? thread_id(a->thread) : a->id);
     if (a->run.len) conn_header(c, "Parley-Run", a->run);
 }
 
@@ -95,7 +106,8 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
 
 void json_reply(struct conn *c, int status, struct buf *body)
 {
-    if (body->err) conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
+    if (body->err)
+        conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
     else conn_reply(c, status, "application/json", buf_view(body));
     buf_done(body);
 }
@@ -122,4 +134,7 @@ void reply_error(struct conn *c, const struct receipt *a)
     json_reply_end(c, a->status, &b, &w);
 }
 
-void refusal_error(struct conn *c, const struct refusal *r) { conn_error(c, r->status, r->code, r->message); }
+void refusal_error(struct conn *c, const struct refusal *r)
+{
+    conn_error(c, r->status, r->code, r->message);
+}

@@ -25,7 +25,8 @@ static void refuse(struct chat_turn *t, int status, const char *code, const char
 static void refuse_now(struct chat_turn *t, const struct refusal *why)
 {
     struct str id = t->request && t->request->answer_count ? t->request->answers[0].id : STR_NONE;
-    if (is_suspicious(why)) log_refused(t->log.owner, t->holder->via.ptr, t->log.thread, id, why->code);
+    if (is_suspicious(why))
+        log_refused(t->log.owner, t->holder->via.ptr, t->log.thread, id, why->code);
     refuse(t, why->status, why->code, why->message);
     finish(t);
 }
@@ -51,7 +52,8 @@ static struct command *new_command(struct chat_turn *t, enum command_kind kind,
     return NULL;
 }
 
-/* --- a message or a retry ---------------------------------------------------------------------- */
+/* --- a message or a retry
+ * ---------------------------------------------------------------------- */
 
 static void on_run(struct command *c, const struct receipt *a);
 
@@ -82,12 +84,19 @@ static void on_run(struct command *c, const struct receipt *a)
         t->log.thread = arena_dup(&t->holder->arena, a->id);
         struct command *f = new_command(t, CMD_FOLLOW, on_elsewhere);
         command_free(c);
-        if (f) { hub_submit(t->app->hub, f); return; }
+        if (f) {
+            hub_submit(t->app->hub, f);
+            return;
+        }
         no_memory(t);
         finish(t);
         return;
-    } else t->result = (struct chat_result){ .status = 200, .thread = a->thread, .run = arena_dup(&t->holder->arena, a->run),
-                                             .seq = a->seq - 1, .replay = a->duplicate };
+    } else
+        t->result = (struct chat_result){ .status = 200,
+                                          .thread = a->thread,
+                                          .run = arena_dup(&t->holder->arena, a->run),
+                                          .seq = a->seq - 1,
+                                          .replay = a->duplicate };
     finish(t);
     command_free(c);
 }
@@ -96,7 +105,11 @@ static void submit_run(struct chat_turn *t)
 {
     struct ai_request *q = t->request;
     struct command    *c = new_command(t, q->kind == AI_RETRY ? CMD_RETRY : CMD_MESSAGE, on_run);
-    if (!c) { no_memory(t); finish(t); return; }
+    if (!c) {
+        no_memory(t);
+        finish(t);
+        return;
+    }
     c->create = q->kind == AI_MESSAGE;
     c->when_busy = t->interrupts ? BUSY_INTERRUPT : BUSY_REFUSE;
     c->text = arena_dup(&c->arena, q->text);
@@ -109,19 +122,21 @@ static void submit_run(struct chat_turn *t)
     hub_submit(t->app->hub, c);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------ */
+/* --- answers
+ * ------------------------------------------------------------------------------------------ */
 
 static const struct ai_answer *answer_of(const struct chat_turn *t, const struct command *c)
 {
     for (size_t i = 0; i < t->request->answer_count; i++) {
         const struct ai_answer *x = &t->request->answers[i];
-        if (x->taken && str_eq(x->id, c->id) && (x->kind == AI_RESULT) == (c->kind == CMD_RESULT)) return x;
+        if (x->taken && str_eq(x->id, c->id) && (x->kind == AI_RESULT) == (c->kind == CMD_RESULT))
+            return x;
     }
     return NULL;
 }
 
-/* The stream begins with the first thing the client does not show: facts that these answers made, or
- * what came of earlier ones. Where all of it is shown, only the words after it follow. */
+/* The stream begins with the first thing the client does not show: facts that these answers made,
+ * or what came of earlier ones. Where all of it is shown, only the words after it follow. */
 static void note_place(struct chat_turn *t, const struct command *c, const struct receipt *a)
 {
     const struct ai_answer *x = answer_of(t, c);
@@ -144,7 +159,8 @@ static bool is_empty(const struct chat_turn *t)
 static void all_answered(struct chat_turn *t)
 {
     struct chat_result *r = &t->result;
-    if (r->status < 400 && is_empty(t)) refuse(t, 409, "nothing_to_continue", "There is nothing to continue here.");
+    if (r->status < 400 && is_empty(t))
+        refuse(t, 409, "nothing_to_continue", "There is nothing to continue here.");
     else if (r->status < 400) {
         r->continuation = true;
         r->duplicate = !t->fresh;
@@ -163,14 +179,18 @@ static void on_answered(struct command *c, const struct receipt *a)
     } else if (a->status < 400) {
         note_place(t, c, a);
         if (!t->result.status)
-            t->result = (struct chat_result){ .status = 200, .thread = a->thread, .run = arena_dup(keep, a->run), .id = arena_dup(keep, c->id) };
+            t->result = (struct chat_result){ .status = 200,
+                                              .thread = a->thread,
+                                              .run = arena_dup(keep, a->run),
+                                              .id = arena_dup(keep, c->id) };
     }
     command_free(c);
     if (--t->waiting == 0) all_answered(t);
 }
 
 /* A command for each answer that is to be applied; false: one cannot be, `why` says so. */
-static bool build_answers(struct chat_turn *t, struct command **list, size_t *n, struct refusal *why)
+static bool build_answers(struct chat_turn *t, struct command **list, size_t *n,
+                          struct refusal *why)
 {
     for (size_t i = 0; i < t->request->answer_count; i++) {
         if (!t->request->answers[i].taken) continue;
@@ -188,7 +208,7 @@ static bool any_refused(struct chat_turn *t, struct thread *at, struct command *
     for (size_t i = 0; i < n; i++) {
         if (!command_refused(at, list[i])) continue;
         const struct receipt *a = &list[i]->receipt;
-        struct str           m = arena_dup(&t->holder->arena, str_c(a->message));
+        struct str            m = arena_dup(&t->holder->arena, str_c(a->message));
         refuse(t, a->status, a->code, m.ptr ? m.ptr : a->code);
         return true;
     }
@@ -204,9 +224,12 @@ static void submit_answers(struct chat_turn *t, struct thread *at)
 {
     struct command *list[AI_ANSWERS_MAX];
     size_t          n = 0;
-    struct refusal  why = { 503, "out_of_memory", "The server is out of memory; try again in a moment." };
-    if (!ai_check(thread_fold(at), t->request, &t->holder->arena, &why) || !build_answers(t, list, &n, &why)) {
-        struct str m = arena_dup(&t->holder->arena, str_c(why.message));     /* it may live in one of these */
+    struct refusal  why = { 503, "out_of_memory",
+                            "The server is out of memory; try again in a moment." };
+    if (!ai_check(thread_fold(at), t->request, &t->holder->arena, &why) ||
+        !build_answers(t, list, &n, &why)) {
+        /* it may live in one of these */
+        struct str m = arena_dup(&t->holder->arena, str_c(why.message));
         why.message = m.ptr ? m.ptr : "refused";
         drop_answers(list, n);
         refuse_now(t, &why);
@@ -225,7 +248,8 @@ static void on_loaded(struct command *c, const struct receipt *a)
 {
     struct chat_turn *t = c->ctx;
     if (a->status == 404) {
-        struct refusal why = { 404, "unknown_confirmation", "There is no such request in this conversation." };
+        struct refusal why = { 404, "unknown_confirmation",
+                               "There is no such request in this conversation." };
         refuse_now(t, &why);
     } else if (a->status >= 400) {
         refuse(t, a->status, a->code, a->message);
@@ -237,20 +261,30 @@ static void on_loaded(struct command *c, const struct receipt *a)
 static void load(struct chat_turn *t)
 {
     struct command *c = new_command(t, CMD_FOLLOW, on_loaded);
-    if (c) { hub_submit(t->app->hub, c); return; }
+    if (c) {
+        hub_submit(t->app->hub, c);
+        return;
+    }
     no_memory(t);
     finish(t);
 }
 
-/* --- which thread ----------------------------------------------------------------------------------------- */
+/* --- which thread
+ * ----------------------------------------------------------------------------------------- */
 
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
 {
     struct chat_turn *t = LIST_ITEM(l, struct chat_turn, lookup);
     struct refusal    why = { 404, "unknown_confirmation", "There is no such request." };
     (void)next;
-    if (e) why = (struct refusal){ 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment." };
-    if (e || !count) { refuse_now(t, &why); return; }
+    if (e)
+        why = (struct refusal){ 503, "store_unavailable",
+                                "The store cannot be read at the moment. Try again in a moment." };
+    if (e || !count) {
+        refuse_now(t, &why);
+        return;
+    }
     t->log.thread = arena_dup(&t->holder->arena, rows[0].thread);
     load(t);
 }
@@ -261,17 +295,26 @@ static void find_thread(struct chat_turn *t)
     struct str     id = STR_NONE;
     for (size_t i = 0; i < t->request->answer_count; i++)
         if (t->request->answers[i].kind != AI_RESULT) id = t->request->answers[i].id;
-    if (!id.len) { refuse_now(t, &why); return; }
-    t->lookup = (struct store_list){ .kind = STORE_APPROVALS, .owner = t->log.owner, .id = id, .limit = 1, .done = on_where };
+    if (!id.len) {
+        refuse_now(t, &why);
+        return;
+    }
+    t->lookup = (struct store_list){
+        .kind = STORE_APPROVALS, .owner = t->log.owner, .id = id, .limit = 1, .done = on_where
+    };
     store_list(t->app->store, &t->lookup);
 }
 
 static void route(struct chat_turn *t, struct str bound)
 {
     struct ai_request *q = t->request;
-    struct refusal     why = { 422, "bad_id", "\"id\" may have letters, digits, - and _, and at most 128 of them." };
+    struct refusal     why = { 422, "bad_id",
+                               "\"id\" may have letters, digits, - and _, and at most 128 of them." };
     t->log.thread = bound.ptr ? bound : q->id;
-    if (t->log.thread.ptr && !id_valid(t->log.thread, 128)) { refuse_now(t, &why); return; }
+    if (t->log.thread.ptr && !id_valid(t->log.thread, 128)) {
+        refuse_now(t, &why);
+        return;
+    }
     if (q->kind == AI_ANSWERS) {
         if (t->log.thread.ptr && !t->unnamed) load(t);
         else find_thread(t);
@@ -283,7 +326,8 @@ static void route(struct chat_turn *t, struct str bound)
 
 void chat_start(struct chat_turn *t, const struct jv *body, struct str thread)
 {
-    struct refusal why = { 503, "out_of_memory", "The server is out of memory; try again in a moment." };
+    struct refusal why = { 503, "out_of_memory",
+                           "The server is out of memory; try again in a moment." };
     t->holder = command_new(CMD_FOLLOW);
     if (!t->holder) {
         no_memory(t);
@@ -294,9 +338,11 @@ void chat_start(struct chat_turn *t, const struct jv *body, struct str thread)
     t->holder->via = arena_dup(a, t->via);
     t->log.owner = arena_dup(a, t->owner);
     t->request = arena_new(a, struct ai_request);
-    struct str raw = arena_dup(a, body->raw);      /* the answer comes later than the request may live */
+    /* the answer comes later than the request may live */
+    struct str raw = arena_dup(a, body->raw);
     struct jv *copy = NULL;
-    if (!t->request || !raw.ptr || json_parse(a, raw, &copy, NULL) != OK || !ai_decode(t->holder, copy, t->request, &why)) {
+    if (!t->request || !raw.ptr || json_parse(a, raw, &copy, NULL) != OK ||
+        !ai_decode(t->holder, copy, t->request, &why)) {
         refuse_now(t, &why);
         return;
     }

@@ -8,34 +8,39 @@
 
 struct chat_turn;
 struct chat_result {
-    int            status;           /* >= 400: refused */
+    int            status; /* >= 400: refused */
     const char    *code, *message;
     struct thread *thread;
     struct str     run;
-    uint64_t       seq;              /* follow after this fact */
+    uint64_t       seq; /* follow after this fact */
     bool           continuation, replay;
-    bool           duplicate;        /* every answer was given before */
-    struct str     id;               /* the first answer's confirmation or call */
-    unsigned       retry_s;          /* with 429 */
+    bool           duplicate; /* every answer was given before */
+    struct str     id;        /* the first answer's confirmation or call */
+    unsigned       retry_s;   /* with 429 */
 };
 struct chat_turn {
-    struct app     *app;
-    struct str      owner, via;      /* borrowed for the call of chat_start only */
-    bool            interrupts;      /* a new message replaces a run that streams */
-    bool            may_decide;
-    bool            unnamed;         /* the thread it is bound to is only the name for a new one: answers say themselves where they belong */
-    void          (*done)(struct chat_turn *t, const struct chat_result *r);     /* once; may come from inside chat_start */
+    struct app *app;
+    struct str  owner, via; /* borrowed for the call of chat_start only */
+    bool        interrupts; /* a new message replaces a run that streams */
+    bool        may_decide;
+    /* the thread it is bound to is only the name for a new one: answers say themselves where they
+     * belong */
+    bool        unnamed;
+    /* once; may come from inside chat_start */
+    void (*done)(struct chat_turn *t, const struct chat_result *r);
     /* private */
-    struct command *holder;          /* its arena keeps the request */
+    struct command    *holder; /* its arena keeps the request */
     struct ai_request *request;
-    struct log_name log;
+    struct log_name    log;
     struct chat_result result;
-    size_t          waiting;
-    uint64_t        first, after;    /* where the answers begin that are to be told; behind those that are shown */
-    bool            fresh;
-    struct store_list lookup;
+    size_t             waiting;
+    /* where the answers begin that are to be told; behind those that are shown */
+    uint64_t           first, after;
+    bool               fresh;
+    struct store_list  lookup;
 };
-/* The turn must live until done. `thread`: STR_NONE, or the thread the carrier is bound to (then the body's id is ignored). */
+/* The turn must live until done. `thread`: STR_NONE, or the thread the carrier is bound to (then
+ * the body's id is ignored). */
 void chat_start(struct chat_turn *t, const struct jv *body, struct str thread);
 
 #endif

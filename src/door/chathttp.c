@@ -26,7 +26,10 @@ static void stream(struct conn *c, struct thread *t, struct follow_start *s)
     follow_stream(c, t, s);
 }
 
-static void client_left(struct conn_hold *h) { LIST_ITEM(h, struct post, hold)->conn = NULL; }
+static void client_left(struct conn_hold *h)
+{
+    LIST_ITEM(h, struct post, hold)->conn = NULL;
+}
 
 static void on_turn(struct chat_turn *turn, const struct chat_result *r)
 {
@@ -35,8 +38,12 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
         retry_after(p->conn, r->retry_s);
         sentence(p->conn, r->status, r->code, r->message);
     } else if (p->conn)
-        stream(p->conn, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = p->native,
-                                                           .continuation = r->continuation, .replay = r->replay });
+        stream(p->conn, r->thread,
+               &(struct follow_start){ .run = r->run,
+                                       .seq = r->seq,
+                                       .native = p->native,
+                                       .continuation = r->continuation,
+                                       .replay = r->replay });
     mem_free(p);
 }
 
@@ -52,9 +59,16 @@ static void post(struct server *s, struct request *q, bool native)
     struct json_error e;
     struct jv        *body;
     enum err          err = json_parse(q->arena, q->body, &body, &e);
-    if (err == ERR_SYNTAX) { sentence(q->conn, 400, "bad_json", "The request is not valid JSON."); return; }
+    if (err == ERR_SYNTAX) {
+        sentence(q->conn, 400, "bad_json", "The request is not valid JSON.");
+        return;
+    }
     struct post *p = err ? NULL : mem_alloc(sizeof *p);
-    if (!p) { sentence(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    if (!p) {
+        sentence(q->conn, 503, "out_of_memory",
+                 "The server is out of memory; try again in a moment.");
+        return;
+    }
     if (body->type != JSON_OBJECT) {
         mem_free(p);
         sentence(q->conn, 422, "bad_field", "The request must be a JSON object.");
@@ -63,14 +77,24 @@ static void post(struct server *s, struct request *q, bool native)
     p->conn = q->conn;
     p->hold.cancelled = client_left;
     p->native = is_native(q, native);
-    p->turn = (struct chat_turn){ .app = app_of(s), .owner = owner_of(q), .via = STR("chat"), .interrupts = true,
-                                  .may_decide = may_decide(app_of(s), q->principal), .done = on_turn };
+    p->turn = (struct chat_turn){ .app = app_of(s),
+                                  .owner = owner_of(q),
+                                  .via = STR("chat"),
+                                  .interrupts = true,
+                                  .may_decide = may_decide(app_of(s), q->principal),
+                                  .done = on_turn };
     conn_hold(q->conn, &p->hold);
     chat_start(&p->turn, body, STR_NONE);
 }
 
-void door_chat(struct server *s, struct request *q) { post(s, q, true); }
-void door_stream(struct server *s, struct request *q) { post(s, q, false); }
+void door_chat(struct server *s, struct request *q)
+{
+    post(s, q, true);
+}
+void door_stream(struct server *s, struct request *q)
+{
+    post(s, q, false);
+}
 
 /* --- resuming --------------------------------------------------------------------------------- */
 
@@ -78,21 +102,41 @@ static void on_resume(struct ask *k, struct command *c, const struct receipt *a)
 {
     const struct run *r = a->status < 400 ? thread_fold(a->thread)->run : NULL;
     (void)c;
-    if (a->status >= 500) { sentence(k->conn, a->status, a->code, a->message); return; }
-    if (!run_live(r) || run_waiting(r)) { conn_reply(k->conn, 204, NULL, STR("")); return; }
-    stream(k->conn, a->thread, &(struct follow_start){ .run = r->id, .seq = r->first->seq - 1, .native = k->native, .replay = true });
+    if (a->status >= 500) {
+        sentence(k->conn, a->status, a->code, a->message);
+        return;
+    }
+    if (!run_live(r) || run_waiting(r)) {
+        conn_reply(k->conn, 204, NULL, STR(""));
+        return;
+    }
+    stream(k->conn, a->thread,
+           &(struct follow_start){
+               .run = r->id, .seq = r->first->seq - 1, .native = k->native, .replay = true });
 }
 
 static void resume(struct server *s, struct request *q, bool native)
 {
-    if (!id_valid(q->param[0], 128)) { conn_reply(q->conn, 204, NULL, STR("")); return; }
+    if (!id_valid(q->param[0], 128)) {
+        conn_reply(q->conn, 204, NULL, STR(""));
+        return;
+    }
     struct command *c = command_for(q, CMD_FOLLOW, "chat");
     struct ask     *k = c ? ask_new(s, q, on_resume) : NULL;
-    if (!k) { command_free(c); return; }
+    if (!k) {
+        command_free(c);
+        return;
+    }
     k->native = is_native(q, native);
     c->log.thread = arena_dup(&c->arena, q->param[0]);
     ask_submit(k, c);
 }
 
-void door_chat_resume(struct server *s, struct request *q) { resume(s, q, true); }
-void door_stream_resume(struct server *s, struct request *q) { resume(s, q, false); }
+void door_chat_resume(struct server *s, struct request *q)
+{
+    resume(s, q, true);
+}
+void door_stream_resume(struct server *s, struct request *q)
+{
+    resume(s, q, false);
+}

@@ -6,22 +6,23 @@
 #include "door/follow.h"
 #include "http/frames.h"
 
-#define REQUESTS_MAX   64           /* streams at once on one socket */
+#define REQUESTS_MAX   64 /* streams at once on one socket */
 #define REQUEST_ID_CAP 200
-#define ITEM_ROOM      4096         /* what a source is promised */
-#define FRAME_ROOM     2048         /* of that, for what stands around a chunk: the request id may be escaped */
+#define ITEM_ROOM      4096 /* what a source is promised */
+/* of that, for what stands around a chunk: the request id may be escaped */
+#define FRAME_ROOM 2048
 
 struct chatws;
 struct stream {
-    struct list      node;
-    struct chatws   *ws;
-    struct chat_turn turn;
-    struct follower  follower;
-    struct encoder   enc;
-    uint64_t         sequence;         /* of the first chunk of the item at the cursor */
+    struct list       node;
+    struct chatws    *ws;
+    struct chat_turn  turn;
+    struct follower   follower;
+    struct encoder    enc;
+    uint64_t          sequence; /* of the first chunk of the item at the cursor */
     struct frames_cut cut;
-    bool             streaming, waiting, finished;
-    char             id[REQUEST_ID_CAP + 1], run[64];
+    bool              streaming, waiting, finished;
+    char              id[REQUEST_ID_CAP + 1], run[64];
 };
 
 struct chatws {
@@ -31,13 +32,14 @@ struct chatws {
     struct conn   *conn;
     bool           native, may_decide;
     struct list    streams;
-    struct stream *cut;               /* in the middle of a text */
+    struct stream *cut; /* in the middle of a text */
     size_t         count, pending;
     struct str     owner;
     struct arena   arena;
 };
 
-/* --- frames ------------------------------------------------------------------------------------- */
+/* --- frames
+ * ------------------------------------------------------------------------------------- */
 
 static void frame_begin(struct encoder *e, bool with_id)
 {
@@ -45,7 +47,8 @@ static void frame_begin(struct encoder *e, bool with_id)
     (void)with_id;
     buf_lit(e->out, "{\"type\":\"chunk\",\"requestId\":\"");
     jw_escape(e->out, str_c(s->id));
-    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)(s->sequence + frames_count()));
+    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":",
+               (unsigned long long)(s->sequence + frames_count()));
 }
 
 static void frame_end(struct encoder *e)
@@ -54,9 +57,18 @@ static void frame_end(struct encoder *e)
     frames_mark();
 }
 
-static void frame_raw(struct encoder *e, struct str text) { (void)e; (void)text; }      /* no [DONE]: an `end` frame follows */
+/* no [DONE]: an `end` frame follows */
+static void frame_raw(struct encoder *e, struct str text)
+{
+    (void)e;
+    (void)text;
+}
 
-static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+static void frame_left_out(struct encoder *e)
+{
+    (void)e;
+    frames_drop();
+}
 
 static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
 
@@ -89,7 +101,8 @@ static void reply(struct chatws *c, const char *type, struct str id, const char 
     buf_done(&b);
 }
 
-/* --- streams -------------------------------------------------------------------------------------- */
+/* --- streams
+ * -------------------------------------------------------------------------------------- */
 
 static void release(struct chatws *c)
 {
@@ -117,7 +130,8 @@ static void wake(struct follower *f)
     source_wake(&s->ws->source);
 }
 
-/* Of a text that is half out the rest is gone with the conversation, and nothing may be said in the middle of it. */
+/* Of a text that is half out the rest is gone with the conversation, and nothing may be said in the
+ * middle of it. */
 static void over(struct follower *f)
 {
     struct stream *s = LIST_ITEM(f, struct stream, follower);
@@ -131,7 +145,11 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
 {
     size_t n = start->run.len < sizeof s->run ? start->run.len : 0;
     if (n) memcpy(s->run, start->run.ptr, n);
-    s->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_RUN, .framing = &FRAMING, .ctx = s, .quiet_gates = start->replay };
+    s->enc = (struct encoder){ .d = &dialect_aisdk,
+                               .mode = STREAM_RUN,
+                               .framing = &FRAMING,
+                               .ctx = s,
+                               .quiet_gates = start->replay };
     s->enc.run = str_n(s->run, n);
     follow_place(&s->enc, t, start);
     s->follower.wake = wake;
@@ -144,13 +162,21 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
 
 enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
 
-/* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for the others to be heard. */
-static bool is_over(const struct stream *s) { return !s->follower.thread || (s->finished && !s->cut.sent); }
+/* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for
+ * the others to be heard. */
+static bool is_over(const struct stream *s)
+{
+    return !s->follower.thread || (s->finished && !s->cut.sent);
+}
 
-static bool is_away(const struct stream *s) { return !is_over(s) && thread_away(s->follower.thread); }
+static bool is_away(const struct stream *s)
+{
+    return !is_over(s) && thread_away(s->follower.thread);
+}
 
 /* One item of one stream, with its `end` or `error` frame when it was the last. */
-#define RESTART 0x100             /* beside an enum encoded: the last word of this stream was that the server goes away */
+/* beside an enum encoded: the last word of this stream was that the server goes away */
+#define RESTART 0x100
 
 /* All texts of an item are out. */
 static enum item item_out(struct stream *s, size_t texts, int then)
@@ -159,7 +185,10 @@ static enum item item_out(struct stream *s, size_t texts, int then)
     s->ws->cut = NULL;
     s->enc.again = false;
     s->sequence += texts;
-    if (then & RESTART || r == ENCODED_END || s->finished) { stream_free(s); return ITEM_SENT; }
+    if (then & RESTART || r == ENCODED_END || s->finished) {
+        stream_free(s);
+        return ITEM_SENT;
+    }
     s->waiting = r == ENCODED_NOTHING;
     return s->waiting ? ITEM_NONE : ITEM_SENT;
 }
@@ -170,18 +199,26 @@ static enum item pull_item(struct stream *s, struct buf *out, size_t end)
     int            then;
     if (s->cut.held) {
         size_t texts = frames_held(&s->cut);
-        return frames_go_on(&s->ws->source, out, end, &s->cut, &then) ? item_out(s, texts, then) : ITEM_CUT;
+        return frames_go_on(&s->ws->source, out, end, &s->cut, &then) ? item_out(s, texts, then)
+                                                                      : ITEM_CUT;
     }
-    struct buf    *item = frames_begin();
-    enum encoded   r = is_over(s) ? ENCODED_END : is_away(s) ? ENCODED_NOTHING
+    struct buf  *item = frames_begin();
+    enum encoded r =
+        is_over(s)   ? ENCODED_END
+        : is_away(s) ? ENCODED_NOTHING
                      : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
     bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
-    if (restart) put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
+    if (restart)
+        put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
     else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
-    if (item->err) { conn_ws_close(s->ws->conn, 1011, "out of memory"); return ITEM_NONE; }      /* it comes back by its cursor */
+    /* it comes back by its cursor */
+    if (item->err) {
+        conn_ws_close(s->ws->conn, 1011, "out of memory");
+        return ITEM_NONE;
+    }
     then = (int)r | (restart ? RESTART : 0);
     if (frames_send(&s->ws->source, out, end, &s->cut)) return item_out(s, frames_count(), then);
-    s->ws->cut = s;                   /* nobody else may speak before this text is whole */
+    s->ws->cut = s; /* nobody else may speak before this text is whole */
     if (frames_keep(&s->cut, then)) return ITEM_CUT;
     before.horizon = s->enc.horizon;
     s->enc = before;
@@ -197,7 +234,7 @@ static enum pull pull(struct source *source, struct buf *out, size_t room)
     if (c->cut && pull_item(c->cut, out, end) == ITEM_CUT) return PULL_MORE;
     for (bool any = true; any;) {
         any = false;
-        LIST_EACH(n, &c->streams) {
+        LIST_EACH (n, &c->streams) {
             struct stream *s = LIST_ITEM(n, struct stream, node);
             if (!s->streaming || s->waiting) continue;
             if (end < out->len + ITEM_ROOM) return PULL_MORE;
@@ -210,11 +247,12 @@ static enum pull pull(struct source *source, struct buf *out, size_t room)
     return PULL_WAIT;
 }
 
-/* --- requests --------------------------------------------------------------------------------------- */
+/* --- requests
+ * --------------------------------------------------------------------------------------- */
 
 static struct stream *find(struct chatws *c, struct str id)
 {
-    LIST_EACH(n, &c->streams) {
+    LIST_EACH (n, &c->streams) {
         struct stream *s = LIST_ITEM(n, struct stream, node);
         if (str_is(id, s->id)) return s;
     }
@@ -224,10 +262,19 @@ static struct stream *find(struct chatws *c, struct str id)
 static struct stream *stream_new(struct chatws *c, struct str id)
 {
     unsigned retry_s;
-    if (!may_send(c->app, c->owner, &retry_s)) { reply(c, "error", id, "Too many requests; try again in a moment."); return NULL; }
-    if (!id.len || id.len > REQUEST_ID_CAP || find(c, id)) { reply(c, "error", id, "\"requestId\" is missing, too long or in use."); return NULL; }
+    if (!may_send(c->app, c->owner, &retry_s)) {
+        reply(c, "error", id, "Too many requests; try again in a moment.");
+        return NULL;
+    }
+    if (!id.len || id.len > REQUEST_ID_CAP || find(c, id)) {
+        reply(c, "error", id, "\"requestId\" is missing, too long or in use.");
+        return NULL;
+    }
     struct stream *s = c->count < REQUESTS_MAX ? mem_alloc(sizeof *s) : NULL;
-    if (!s) { reply(c, "error", id, "Too many requests at once on this socket."); return NULL; }
+    if (!s) {
+        reply(c, "error", id, "Too many requests at once on this socket.");
+        return NULL;
+    }
     s->ws = c;
     memcpy(s->id, id.ptr, id.len);
     list_add(&c->streams, &s->node);
@@ -241,8 +288,12 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
     struct chatws *c = s->ws;
     c->pending--;
     if (c->conn && r->status < 400 && !s->finished) {
-        follow(s, r->thread, &(struct follow_start){ .run = r->run, .seq = r->seq, .native = c->native,
-                                                     .continuation = r->continuation, .replay = r->replay });
+        follow(s, r->thread,
+               &(struct follow_start){ .run = r->run,
+                                       .seq = r->seq,
+                                       .native = c->native,
+                                       .continuation = r->continuation,
+                                       .replay = r->replay });
         return;
     }
     if (r->status >= 400) reply(c, "error", str_c(s->id), r->message);
@@ -254,7 +305,11 @@ static void up_send(struct chatws *c, const struct jv *m)
     struct stream *s = stream_new(c, jv_str_at(m, "requestId"));
     if (!s) return;
     c->pending++;
-    s->turn = (struct chat_turn){ .app = c->app, .owner = c->owner, .via = STR("ws"), .interrupts = true, .may_decide = c->may_decide,
+    s->turn = (struct chat_turn){ .app = c->app,
+                                  .owner = c->owner,
+                                  .via = STR("ws"),
+                                  .interrupts = true,
+                                  .may_decide = c->may_decide,
                                   .done = on_turn };
     chat_start(&s->turn, m, STR_NONE);
 }
@@ -267,7 +322,9 @@ static void on_resume(struct command *k, const struct receipt *a)
     c->pending--;
     if (c->conn && run_live(r) && !run_waiting(r) && !s->finished) {
         reply(c, "start", str_c(s->id), NULL);
-        follow(s, a->thread, &(struct follow_start){ .run = r->id, .seq = r->first->seq - 1, .native = c->native, .replay = true });
+        follow(s, a->thread,
+               &(struct follow_start){
+                   .run = r->id, .seq = r->first->seq - 1, .native = c->native, .replay = true });
     } else {
         if (a->status >= 500) reply(c, "error", str_c(s->id), a->message);
         else reply(c, "no-active", str_c(s->id), NULL);
@@ -280,7 +337,10 @@ static void up_resume(struct chatws *c, const struct jv *m)
 {
     struct stream  *s = stream_new(c, jv_str_at(m, "requestId"));
     struct command *k = s ? command_new(CMD_FOLLOW) : NULL;
-    if (!k) { if (s) stream_free(s); return; }
+    if (!k) {
+        if (s) stream_free(s);
+        return;
+    }
     k->log.owner = arena_dup(&k->arena, c->owner);
     k->log.thread = arena_dup(&k->arena, jv_str_at(m, "id").ptr ? jv_str_at(m, "id") : STR("-"));
     k->ctx = s;
@@ -304,19 +364,21 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     struct arena   a;
     struct jv     *m;
     arena_init(&a, 0);
-    if (binary || json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) conn_ws_close(c->conn, 1007, "a frame must be a JSON object");
+    if (binary || json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT)
+        conn_ws_close(c->conn, 1007, "a frame must be a JSON object");
     else if (str_is(jv_str_at(m, "type"), "send")) up_send(c, m);
     else if (str_is(jv_str_at(m, "type"), "resume")) up_resume(c, m);
     else if (str_is(jv_str_at(m, "type"), "abort")) up_abort(c, m);
     arena_done(&a);
 }
 
-/* --- the door ------------------------------------------------------------------------------------------- */
+/* --- the door
+ * ------------------------------------------------------------------------------------------- */
 
 static void source_gone(struct source *s)
 {
     struct chatws *c = LIST_ITEM(s, struct chatws, source);
-    LIST_EACH(n, &c->streams) {
+    LIST_EACH (n, &c->streams) {
         struct stream *x = LIST_ITEM(n, struct stream, node);
         if (x->streaming) stream_free(x);
         else x->finished = true;
@@ -333,7 +395,11 @@ static void peer_gone(struct ws_peer *p)
 void door_chat_ws(struct server *s, struct request *q)
 {
     struct chatws *c = mem_alloc(sizeof *c);
-    if (!c) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    if (!c) {
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+        return;
+    }
     arena_init(&c->arena, 0);
     list_init(&c->streams);
     c->app = app_of(s);

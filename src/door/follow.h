@@ -15,13 +15,15 @@
 struct follow_start {
     const struct dialect *dialect;
     enum stream_mode      mode;
-    struct str            run;         /* STREAM_RUN */
-    uint64_t              seq, units;  /* from here */
-    bool                  replay;      /* a known run again: no opening, past gates quiet */
+    struct str            run;        /* STREAM_RUN */
+    uint64_t              seq, units; /* from here */
+    bool                  replay;     /* a known run again: no opening, past gates quiet */
     bool                  reasoning;
-    bool                  native;      /* AI SDK doors: native approval form */
-    bool                  whole;       /* /live, adk form, parley.sse.v1: one turn is one run */
-    bool                  continuation;   /* of a run that was told up to here by another stream */
+    bool                  native; /* AI SDK doors: native approval form */
+    /* /live, adk form, parley.sse.v1: one turn is one run */
+    bool                  whole;
+    /* of a run that was told up to here by another stream */
+    bool                  continuation;
 };
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, struct thread *t, const struct follow_start *s);

@@ -1,4 +1,5 @@
-/* guard.c -- who may come in: Host and Origin on every door, then the principal, his role and his pace.
+/* guard.c -- who may come in: Host and Origin on every door, then the principal, his role and his
+ * pace.
  *
  * A page of another origin must not drive a server on this machine: not by fetch
  * or form (Origin), not by a WebSocket (Origin again), not by a name that was made
@@ -7,13 +8,14 @@
  * instead, that is believed. Origins under "cors" may also read the answers.
  *
  * Every door wants somebody who is known and has one of its roles (routes.c),
- * except those marked EVERYBODY. /live lets people in who have not said who they are yet (SAYS_LATER).
+ * except those marked EVERYBODY. /live lets people in who have not said who they are yet
+ * (SAYS_LATER).
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "door/app.h"
 
-#define PREFLIGHT_S "600"        /* how long a browser may remember what it was told */
+#define PREFLIGHT_S "600" /* how long a browser may remember what it was told */
 
 /* --- Host and Origin ----------------------------------------------------------------------- */
 
@@ -37,7 +39,8 @@ static bool listed(const struct strs *list, struct str what)
 
 static bool is_loopback_name(struct str name)
 {
-    return str_eq_nocase(name, STR("localhost")) || str_eq(name, STR("127.0.0.1")) || str_eq(name, STR("[::1]"));
+    return str_eq_nocase(name, STR("localhost")) || str_eq(name, STR("127.0.0.1")) ||
+           str_eq(name, STR("[::1]"));
 }
 
 static bool host_allowed(const struct app *a, struct str host)
@@ -67,29 +70,34 @@ static bool site_allowed(const struct request *q)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-/* The AI SDK's clients show the body of an error to people (doors.md): there it is the sentence alone. */
+/* The AI SDK's clients show the body of an error to people (doors.md): there it is the sentence
+ * alone. */
 static bool speaks_plainly(struct str path)
 {
-    return str_is(path, "/api/chat") || str_is(path, "/stream") || str_starts(path, STR("/api/chat/")) || str_starts(path, STR("/stream/"));
+    return str_is(path, "/api/chat") || str_is(path, "/stream") ||
+           str_starts(path, STR("/api/chat/")) || str_starts(path, STR("/stream/"));
 }
 
 static bool refuse(struct request *q, int status, const char *code, const char *message)
 {
     conn_header(q->conn, "Parley-Error", str_c(code));
-    if (speaks_plainly(q->path)) conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
+    if (speaks_plainly(q->path))
+        conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
     else conn_error(q->conn, status, code, message);
     return false;
 }
 
-static bool refuse_and_log(struct request *q, int status, const char *code, const char *message, struct str what)
+static bool refuse_and_log(struct request *q, int status, const char *code, const char *message,
+                           struct str what)
 {
     if (may_complain(app_of(conn_server(q->conn))))
-        log_line(LOG_SECURITY, "request.refused", "why", code, "what", log_str(what), "peer", log_str(conn_peer(q->conn)),
-                 "path", log_str(q->path), NULL);
+        log_line(LOG_SECURITY, "request.refused", "why", code, "what", log_str(what), "peer",
+                 log_str(conn_peer(q->conn)), "path", log_str(q->path), NULL);
     return refuse(q, status, code, message);
 }
 
-static bool refuse_later(struct request *q, int status, const char *code, const char *message, unsigned seconds)
+static bool refuse_later(struct request *q, int status, const char *code, const char *message,
+                         unsigned seconds)
 {
     struct str s = arena_printf(q->arena, "%u", seconds);
     if (s.ptr) conn_header(q->conn, "Retry-After", s);
@@ -100,24 +108,31 @@ static bool unauthorized(struct request *q, bool tried, const char *why)
 {
     /* Who shows nothing is sent to sign in; who shows something bad is a security event. */
     if (tried) identify_failed(q->conn, why, q->path);
-    conn_header(q->conn, "WWW-Authenticate", tried ? STR("Bearer realm=\"parley\", error=\"invalid_token\"") : STR("Bearer realm=\"parley\""));
-    return refuse(q, 401, "unauthorized", tried ? "That key or token is not accepted; sign in again." : "Sign in first.");
+    conn_header(q->conn, "WWW-Authenticate",
+                tried ? STR("Bearer realm=\"parley\", error=\"invalid_token\"")
+                      : STR("Bearer realm=\"parley\""));
+    return refuse(q, 401, "unauthorized",
+                  tried ? "That key or token is not accepted; sign in again." : "Sign in first.");
 }
 
-/* --- CORS --------------------------------------------------------------------------------------- */
+/* --- CORS
+ * --------------------------------------------------------------------------------------- */
 
 static void share(struct request *q, struct str origin)
 {
     conn_header(q->conn, "Access-Control-Allow-Origin", origin);
     conn_header(q->conn, "Access-Control-Allow-Credentials", STR("true"));
-    conn_header(q->conn, "Access-Control-Expose-Headers", STR("Parley-Thread, Parley-Run, Parley-Error, Retry-After, WWW-Authenticate"));
+    conn_header(q->conn, "Access-Control-Expose-Headers",
+                STR("Parley-Thread, Parley-Run, Parley-Error, Retry-After, WWW-Authenticate"));
     conn_header(q->conn, "Vary", STR("Origin"));
 }
 
 static bool preflight(struct request *q)
 {
     conn_header(q->conn, "Access-Control-Allow-Methods", STR("GET, POST, PATCH, DELETE"));
-    conn_header(q->conn, "Access-Control-Allow-Headers", STR("authorization, content-type, last-event-id, x-api-key, apikey, x-client-info"));
+    conn_header(
+        q->conn, "Access-Control-Allow-Headers",
+        STR("authorization, content-type, last-event-id, x-api-key, apikey, x-client-info"));
     conn_header(q->conn, "Access-Control-Max-Age", STR(PREFLIGHT_S));
     conn_reply(q->conn, 204, NULL, STR(""));
     return false;
@@ -129,18 +144,26 @@ static bool check_origin(struct app *a, struct request *q)
     struct str host = request_header(q, "host"), origin = request_header(q, "origin");
 
     if (host.ptr && !host_allowed(a, host))
-        return refuse_and_log(q, 421, "unknown_host", "This server does not answer to that name; list it under \"hosts\" in the configuration.", host);
+        return refuse_and_log(q, 421, "unknown_host",
+                              "This server does not answer to that name; list it under \"hosts\" "
+                              "in the configuration.",
+                              host);
     if (!origin.ptr && !site_allowed(q))
-        return refuse_and_log(q, 403, "foreign_origin", "Another site may not do this.", request_header(q, "sec-fetch-site"));
+        return refuse_and_log(q, 403, "foreign_origin", "Another site may not do this.",
+                              request_header(q, "sec-fetch-site"));
     if (!origin.ptr) return true;
     if (!origin_allowed(a, origin, host))
-        return refuse_and_log(q, 403, "foreign_origin", "Pages of that origin may not use this server; list it under \"origins\" in the configuration.", origin);
+        return refuse_and_log(q, 403, "foreign_origin",
+                              "Pages of that origin may not use this server; list it under "
+                              "\"origins\" in the configuration.",
+                              origin);
     if (!listed(&a->cors, origin)) return true;
     share(q, origin);
     return !str_is(q->method, "OPTIONS") || preflight(q);
 }
 
-/* --- the principal ---------------------------------------------------------------------------------- */
+/* --- the principal
+ * ---------------------------------------------------------------------------------- */
 
 static bool check_role(struct app *a, struct request *q)
 {
@@ -148,10 +171,13 @@ static bool check_role(struct app *a, struct request *q)
     unsigned retry_s;
 
     if (!(q->principal->roles & want))
-        return refuse_and_log(q, 403, "forbidden", "Your role does not let you do this.", q->principal->name);
+        return refuse_and_log(q, 403, "forbidden", "Your role does not let you do this.",
+                              q->principal->name);
     if (quota_request(a->quota, q->principal->name, clock_mono_ms(), &retry_s)) return true;
-    log_line(LOG_SECURITY, "request.limited", "by", log_str(q->principal->name), "path", log_str(q->path), NULL);
-    return refuse_later(q, 429, "rate_limited", "Too many requests; try again in a moment.", retry_s);
+    log_line(LOG_SECURITY, "request.limited", "by", log_str(q->principal->name), "path",
+             log_str(q->path), NULL);
+    return refuse_later(q, 429, "rate_limited", "Too many requests; try again in a moment.",
+                        retry_s);
 }
 
 /* Doors that are open to strangers take no more from them than a token is long. */
@@ -165,7 +191,9 @@ static bool check_stranger(struct app *a, struct request *q)
     if (!auth_on(a->auth)) return true;
     q->principal = NULL;
     conn_stranger(q->conn, true);
-    if (!request_header(q, "transfer-encoding").ptr && (!length.ptr || (str_to_u64(length, &len) && len <= 2 * JWT_MAX))) return true;
+    if (!request_header(q, "transfer-encoding").ptr &&
+        (!length.ptr || (str_to_u64(length, &len) && len <= 2 * JWT_MAX)))
+        return true;
     return refuse(q, 413, "too_large", "That is more than a token.");
 }
 
@@ -175,7 +203,7 @@ static bool check_principal(struct app *a, struct request *q)
 
     if (q->access & EVERYBODY) return check_stranger(a, q);
     enum identity who = identify(a, q, &why);
-    bool          later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
+    bool later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
     if (who == IDENTITY_KNOWN) return check_role(a, q);
     if (later) {
         conn_stranger(q->conn, true);
@@ -183,10 +211,13 @@ static bool check_principal(struct app *a, struct request *q)
     }
     switch (who) {
     case IDENTITY_FOREIGN:
-        return refuse_and_log(q, 403, "foreign_origin", "Another site may not use your sign-in.", request_header(q, "sec-fetch-site"));
+        return refuse_and_log(q, 403, "foreign_origin", "Another site may not use your sign-in.",
+                              request_header(q, "sec-fetch-site"));
     case IDENTITY_LATER:
-        return refuse_later(q, 503, "keys_unavailable", "The keys to check your token are being fetched; try again in a moment.", 2);
-    case IDENTITY_BAD:   return unauthorized(q, true, why);
+        return refuse_later(
+            q, 503, "keys_unavailable",
+            "The keys to check your token are being fetched; try again in a moment.", 2);
+    case IDENTITY_BAD: return unauthorized(q, true, why);
     case IDENTITY_NONE:
     case IDENTITY_KNOWN: break;
     }

@@ -1,27 +1,35 @@
 /* identify.c -- who is behind a request: `Authorization: Bearer`, or the session's cookie.
  *
  * A bearer token is sent on purpose, so it counts wherever it comes from, and alone: a bad one is
- * not made good by a cookie beside it. Tokens in addresses are not read: those end up in logs and histories.
+ * not made good by a cookie beside it. Tokens in addresses are not read: those end up in logs and
+ * histories.
  *
  * A cookie is sent by the browser without being asked, so it counts only when the browser says that
- * our own page (or one that is listed) asked: by Origin, which the guard has checked, or by Sec-Fetch-Site.
- * SameSite=Strict keeps other sites from sending it at all; but to a browser every port of one host is the
- * same site, and any page on another port of this machine is none of ours. A request without either
- * header is not from a browser of this decade: it may read with its cookie, but change nothing.
+ * our own page (or one that is listed) asked: by Origin, which the guard has checked, or by
+ * Sec-Fetch-Site. SameSite=Strict keeps other sites from sending it at all; but to a browser every
+ * port of one host is the same site, and any page on another port of this machine is none of ours.
+ * A request without either header is not from a browser of this decade: it may read with its
+ * cookie, but change nothing.
  *
- * Without sign-in everybody is "local"; the start token (starttoken.h) is shown in the same two ways.
+ * Without sign-in everybody is "local"; the start token (starttoken.h) is shown in the same two
+ * ways.
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "door/app.h"
 #include "http/http1.h"
 
-#define COOKIE        "parley"
-#define COOKIE_SECURE "__Host-parley"      /* a browser takes this name over https only, and from no subdomain */
+#define COOKIE "parley"
+/* a browser takes this name over https only, and from no subdomain */
+#define COOKIE_SECURE "__Host-parley"
 
-enum { COMPLAINTS_MAX = 100, COMPLAINTS_MS = 10000 };      /* log lines about strangers, and in which time */
+/* log lines about strangers, and in which time */
+enum { COMPLAINTS_MAX = 100, COMPLAINTS_MS = 10000 };
 
-static int64_t now_s(void) { return clock_wall_ms() / 1000; }
+static int64_t now_s(void)
+{
+    return clock_wall_ms() / 1000;
+}
 
 struct str identify_bearer(const struct request *q)
 {
@@ -35,17 +43,22 @@ struct str identify_bearer(const struct request *q)
 
 bool identify_https(const struct app *a, const struct request *q)
 {
-    bool trusted = conn_is_loopback(q->conn);
+    bool       trusted = conn_is_loopback(q->conn);
     struct str peer = conn_peer(q->conn);
 
-    for (size_t i = 0; !trusted && i < a->proxies.count; i++) trusted = str_eq_nocase(a->proxies.list[i], peer);
-    /* "https, http": each proxy on the way put its own behind it. The first is what the browser speaks, and it is the browser that
-     * takes a Secure cookie or not. Whoever lies about it there spoils his own cookie only. */
+    for (size_t i = 0; !trusted && i < a->proxies.count; i++)
+        trusted = str_eq_nocase(a->proxies.list[i], peer);
+    /* "https, http": each proxy on the way put its own behind it. The first is what the browser
+     * speaks, and it is the browser that takes a Secure cookie or not. Whoever lies about it there
+     * spoils his own cookie only. */
     struct str list = request_header(q, "x-forwarded-proto"), first = STR_NONE;
     return trusted && str_split(&list, ',', &first) && str_eq_nocase(str_trim(first), STR("https"));
 }
 
-static bool is_safe(struct str method) { return str_is(method, "GET") || str_is(method, "HEAD") || str_is(method, "OPTIONS"); }
+static bool is_safe(struct str method)
+{
+    return str_is(method, "GET") || str_is(method, "HEAD") || str_is(method, "OPTIONS");
+}
 
 static bool cookie_counts(const struct request *q)
 {
@@ -57,7 +70,8 @@ static bool cookie_counts(const struct request *q)
 }
 
 /* The next cookie of that name, from header `*i` on; `rest` is what is left of that header. */
-static bool next_cookie(const struct request *q, const char *name, size_t *i, struct str *rest, struct str *value)
+static bool next_cookie(const struct request *q, const char *name, size_t *i, struct str *rest,
+                        struct str *value)
 {
     struct str pair;
 
@@ -75,7 +89,8 @@ static bool next_cookie(const struct request *q, const char *name, size_t *i, st
 }
 
 /* A subdomain, or another port, can put cookies of the same name beside ours: each is tried. */
-static bool find_session(struct app *a, const struct request *q, struct principal *out, struct str *id, unsigned *fresh_s)
+static bool find_session(struct app *a, const struct request *q, struct principal *out,
+                         struct str *id, unsigned *fresh_s)
 {
     const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
     size_t      i = 0;
@@ -91,8 +106,9 @@ static bool find_session(struct app *a, const struct request *q, struct principa
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds)
 {
     bool       https = identify_https(a, q);
-    struct str v = arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s", https ? COOKIE_SECURE : COOKIE,
-                                STR_ARG(id), seconds, https ? "; Secure" : "");
+    struct str v =
+        arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s",
+                     https ? COOKIE_SECURE : COOKIE, STR_ARG(id), seconds, https ? "; Secure" : "");
     if (v.ptr) conn_header(q->conn, "Set-Cookie", v);
 }
 
@@ -109,19 +125,22 @@ void identify_forget(struct app *a, struct request *q)
     }
 }
 
-/* --- both -------------------------------------------------------------------------------------- */
+/* --- both
+ * -------------------------------------------------------------------------------------- */
 
-static enum identity by_token(struct app *a, struct request *q, struct str token, struct principal *p, const char **why)
+static enum identity by_token(struct app *a, struct request *q, struct str token,
+                              struct principal *p, const char **why)
 {
     switch (auth_token(a->auth, token, q->arena, p, why)) {
-    case AUTH_GOOD:  return IDENTITY_KNOWN;
-    case AUTH_BAD:   return IDENTITY_BAD;
+    case AUTH_GOOD: return IDENTITY_KNOWN;
+    case AUTH_BAD: return IDENTITY_BAD;
     case AUTH_LATER: return IDENTITY_LATER;
     }
     return IDENTITY_BAD;
 }
 
-static enum identity by_cookie(struct app *a, struct request *q, struct principal *p, const char **why)
+static enum identity by_cookie(struct app *a, struct request *q, struct principal *p,
+                               const char **why)
 {
     unsigned   fresh_s;
     struct str id;
@@ -136,8 +155,8 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
 
-/* Without sign-in everybody is the same person; what he may answer depends on the start token, where there is one.
- * A token that is none is of no account: nobody was asked for one. */
+/* Without sign-in everybody is the same person; what he may answer depends on the start token,
+ * where there is one. A token that is none is of no account: nobody was asked for one. */
 static const struct principal *local(struct app *a, struct request *q)
 {
     struct str        token = identify_bearer(q), id;
@@ -190,7 +209,9 @@ bool may_complain(struct app *a)
     uint64_t now = clock_mono_ms();
 
     if (now - a->complaints.since_ms >= COMPLAINTS_MS) {
-        if (a->complaints.dropped) log_line(LOG_SECURITY, "security.dropped", "lines", log_int(a->complaints.dropped), NULL);
+        if (a->complaints.dropped)
+            log_line(LOG_SECURITY, "security.dropped", "lines", log_int(a->complaints.dropped),
+                     NULL);
         a->complaints.since_ms = now;
         a->complaints.lines = a->complaints.dropped = 0;
     }
@@ -202,5 +223,6 @@ bool may_complain(struct app *a)
 void identify_failed(const struct conn *c, const char *why, struct str path)
 {
     if (!may_complain(app_of(conn_server(c)))) return;
-    log_line(LOG_SECURITY, "auth.failed", "why", why, "peer", log_str(conn_peer(c)), "path", log_str(path), NULL);
+    log_line(LOG_SECURITY, "auth.failed", "why", why, "peer", log_str(conn_peer(c)), "path",
+             log_str(path), NULL);
 }

@@ -5,9 +5,10 @@
  * frames: hello, ack, error, pong, data-approval. Up come messages, answers, results,
  * claims, stop, resume. An answer is the same command as over HTTP; only the carrier differs.
  *
- * A socket is bound to its thread: the one in its address, or else the one that its first message names by `id`
- * (without: the one that hello named). In parley.sse.v1 with the adk form one turn is one run: that is how
- * the documents' client reads, which closes its stream at [DONE] and opens none for an answer.
+ * A socket is bound to its thread: the one in its address, or else the one that its first message
+ * names by `id` (without: the one that hello named). In parley.sse.v1 with the adk form one turn is
+ * one run: that is how the documents' client reads, which closes its stream at [DONE] and opens
+ * none for an answer.
  */
 #include "base/id.h"
 #include "base/log.h"
@@ -18,39 +19,49 @@
 #include "http/ws.h"
 
 #define BAD_JSON_MAX 3
-#define UNDER_WAY_MAX 64             /* commands of one socket that are not answered yet: each holds its message */
-#define ITEM_ROOM    2048
-#define FRAME_ROOM   512          /* of that, for the frames' own bytes */
-#define NOT_SAID     "the first message does not say who it is"
-#define AUTH_MS      5000            /* a socket that nobody knows may stay silent so long */
+/* commands of one socket that are not answered yet: each holds its message */
+#define UNDER_WAY_MAX 64
+#define ITEM_ROOM     2048
+#define FRAME_ROOM    512 /* of that, for the frames' own bytes */
+#define NOT_SAID      "the first message does not say who it is"
+#define AUTH_MS       5000 /* a socket that nobody knows may stay silent so long */
 
 enum framing_kind { FRAMES_SSE, FRAMES_JSON };
 
 /* A socket that came in without saying who it is: its first message must. */
-struct knock { struct loop_timer timer; struct live *live; };
+struct knock {
+    struct loop_timer timer;
+    struct live      *live;
+};
 
 struct live {
     struct source     source;
     struct ws_peer    peer;
     struct follower   follower;
     struct app       *app;
-    struct conn      *conn;           /* NULL: gone; freed when nothing is under way any more */
+    struct conn      *conn; /* NULL: gone; freed when nothing is under way any more */
     struct encoder    enc;
     enum framing_kind frames;
     bool              native, may_decide;
-    bool              unbound;        /* no thread was named yet: `thread` is one that nobody has */
-    bool              renamed;        /* its first message named another thread than hello had */
-    bool              left;           /* the source is gone: nothing may be joined any more */
-    bool              joining;        /* the thread it named is being read; nothing else is joined meanwhile */
-    struct knock     *knock;          /* NULL: it is known who this is */
+    /* no thread was named yet: `thread` is one that nobody has */
+    bool              unbound;
+    /* its first message named another thread than hello had */
+    bool              renamed;
+    bool              left; /* the source is gone: nothing may be joined any more */
+    /* the thread it named is being read; nothing else is joined meanwhile */
+    bool              joining;
+    struct knock     *knock; /* NULL: it is known who this is */
     unsigned          bad_json, pending;
-    unsigned          turns;          /* of those: messages whose run has not begun */
-    struct command   *stop;           /* said behind them, and meant for them; goes out when the last has begun */
-    struct frames_cut cut;            /* of the item at the cursor */
-    uint64_t          approvals_seq;  /* decisions up to here were broadcast to this socket */
-    bool              resume;         /* asked for while an item was half out: begins after it */
+    unsigned          turns; /* of those: messages whose run has not begun */
+    /* said behind them, and meant for them; goes out when the last has begun */
+    struct command   *stop;
+    struct frames_cut cut; /* of the item at the cursor */
+    /* decisions up to here were broadcast to this socket */
+    uint64_t          approvals_seq;
+    /* asked for while an item was half out: begins after it */
+    bool              resume;
     uint64_t          resume_seq, resume_units;
-    struct str        owner, thread;  /* in arena */
+    struct str        owner, thread; /* in arena */
     struct arena      arena;
 };
 
@@ -61,7 +72,9 @@ static void frame_begin(struct encoder *e, bool with_id)
     struct live *l = e->ctx;
     (void)with_id;
     if (l->frames == FRAMES_SSE) buf_lit(e->out, "data: ");
-    else buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq, (unsigned long long)e->units);
+    else
+        buf_printf(e->out, "{\"id\":\"%llu.%llu\",\"event\":", (unsigned long long)e->seq,
+                   (unsigned long long)e->units);
 }
 
 static void frame_end(struct encoder *e)
@@ -82,7 +95,11 @@ static void frame_raw(struct encoder *e, struct str text)
     frames_mark();
 }
 
-static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+static void frame_left_out(struct encoder *e)
+{
+    (void)e;
+    frames_drop();
+}
 
 static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
 
@@ -207,7 +224,8 @@ static void send_decisions(struct live *l)
     }
 }
 
-/* --- the source ---------------------------------------------------------------------------------- */
+/* --- the source
+ * ---------------------------------------------------------------------------------- */
 
 /* Encodes one item and sends it as far as the room goes; false: it must be continued. */
 static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
@@ -221,7 +239,11 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
     }
     struct buf *item = frames_begin();
     *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
-    if (item->err) { conn_ws_close(l->conn, 1011, "out of memory"); *r = ENCODED_END; return true; }
+    if (item->err) {
+        conn_ws_close(l->conn, 1011, "out of memory");
+        *r = ENCODED_END;
+        return true;
+    }
     bool whole = frames_send(&l->source, out, end, &l->cut);
     if (!whole && !frames_keep(&l->cut, *r)) {
         before.horizon = l->enc.horizon;
@@ -231,14 +253,21 @@ static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded 
     return whole;
 }
 
-static bool is_whole(const struct live *l) { return !l->native && l->frames == FRAMES_SSE; }
+static bool is_whole(const struct live *l)
+{
+    return !l->native && l->frames == FRAMES_SSE;
+}
 
 static void place(struct live *l, const struct follow_start *at, bool quiet_gates)
 {
     struct follow_start start = *at;
     start.native = l->native;
     start.whole = is_whole(l);
-    l->enc = (struct encoder){ .d = &dialect_aisdk, .mode = STREAM_THREAD, .framing = &FRAMING, .ctx = l, .quiet_gates = quiet_gates };
+    l->enc = (struct encoder){ .d = &dialect_aisdk,
+                               .mode = STREAM_THREAD,
+                               .framing = &FRAMING,
+                               .ctx = l,
+                               .quiet_gates = quiet_gates };
     follow_place(&l->enc, l->follower.thread, &start);
     source_wake(&l->source);
 }
@@ -298,7 +327,10 @@ static void source_gone(struct source *s)
     thread_unfollow(&l->follower);
 }
 
-static void knock_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct knock, timer)); }
+static void knock_closed(struct loop_timer *t)
+{
+    mem_free(LIST_ITEM(t, struct knock, timer));
+}
 
 static void knock_end(struct live *l)
 {
@@ -314,19 +346,20 @@ static void peer_gone(struct ws_peer *p)
     release(l);
 }
 
-/* --- joining a thread ------------------------------------------------------------------------------ */
+/* --- joining a thread
+ * ------------------------------------------------------------------------------ */
 
 static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_gates)
 {
-    if (l->left) return;                /* closed while the thread was read */
+    if (l->left) return; /* closed while the thread was read */
     l->follower.counts = true;
     thread_follow(t, &l->follower);
     l->approvals_seq = thread_committed(t);
     place(l, &(struct follow_start){ .seq = after, .continuation = true }, quiet_gates);
 }
 
-/* A turn that is under way is told from its beginning; otherwise only what comes. At a question it is under way only where
- * one turn is one run. */
+/* A turn that is under way is told from its beginning; otherwise only what comes. At a question it
+ * is under way only where one turn is one run. */
 static void greet(struct live *l, struct thread *t)
 {
     const struct run *r = thread_fold(t)->run;
@@ -342,15 +375,21 @@ static void on_join(struct command *c, const struct receipt *a)
     l->pending--;
     l->joining = false;
     if (l->conn && !l->left && a->status < 400) greet(l, a->thread);
-    else if (l->conn && !l->left) conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
+    else if (l->conn && !l->left)
+        conn_ws_close(l->conn, a->status == 404 ? 4404 : 1013, a->message);
     release(l);
     command_free(c);
 }
 
-static struct command *live_command(struct live *l, enum command_kind kind, void (*done)(struct command *, const struct receipt *))
+static struct command *live_command(struct live *l, enum command_kind kind,
+                                    void (*done)(struct command *, const struct receipt *))
 {
     struct command *c = command_new(kind);
-    if (!c) { send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE); return NULL; }
+    if (!c) {
+        send_error(l, "out_of_memory", "The server is out of memory; try again in a moment.",
+                   STR_NONE);
+        return NULL;
+    }
     c->log = (struct log_name){ l->owner, l->thread };
     c->by = l->owner;
     c->may_decide = l->may_decide;
@@ -366,13 +405,18 @@ static void live_submit(struct live *l, struct command *c)
     hub_submit(l->app->hub, c);
 }
 
-/* A thread that was named in hello but is not there yet, or that a first message named, is joined when that message was taken. */
+/* A thread that was named in hello but is not there yet, or that a first message named, is joined
+ * when that message was taken. */
 static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
 {
     if (l->follower.thread || l->joining || !t || !l->conn || l->left) return;
     if (!str_eq(l->thread, thread_id(t))) {
-        struct str id = arena_dup(&l->arena, thread_id(t));      /* an answer without an id found its question */
-        if (!id.ptr) { conn_ws_close(l->conn, 1013, "out of memory"); return; }
+        /* an answer without an id found its question */
+        struct str id = arena_dup(&l->arena, thread_id(t));
+        if (!id.ptr) {
+            conn_ws_close(l->conn, 1013, "out of memory");
+            return;
+        }
         l->thread = id;
         l->renamed = true;
     }
@@ -381,9 +425,15 @@ static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
     l->renamed = false;
 }
 
-/* --- messages up -------------------------------------------------------------------------------------- */
+/* --- messages up
+ * -------------------------------------------------------------------------------------- */
 
-struct turn { struct chat_turn chat; struct live *live; struct str answer_id, request_id; char answer_buf[REQUEST_ID_MAX], request_buf[REQUEST_ID_MAX]; };
+struct turn {
+    struct chat_turn chat;
+    struct live     *live;
+    struct str       answer_id, request_id;
+    char             answer_buf[REQUEST_ID_MAX], request_buf[REQUEST_ID_MAX];
+};
 
 /* Those that are too long are refused where they are read. */
 static struct str keep_id(char buf[REQUEST_ID_MAX], struct str id)
@@ -401,8 +451,11 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
     if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
-        if (r->continuation) send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
-        else if (r->replay) send_ack(l, t->request_id, "recorded", true);      /* its run was told on this thread, or is being told */
+        if (r->continuation)
+            send_ack(l, t->answer_id.len ? t->answer_id : r->id, "recorded", r->duplicate);
+        else if (r->replay)
+            send_ack(l, t->request_id, "recorded",
+                     true); /* its run was told on this thread, or is being told */
     }
     if (l->stop && !l->turns) {
         struct command *stop = l->stop;
@@ -452,7 +505,8 @@ static bool bind_thread(struct live *l, struct str id)
 
 static void no_memory(struct live *l)
 {
-    refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.", STR_NONE);
+    refuse_message(l, "out_of_memory", "The server is out of memory; try again in a moment.",
+                   STR_NONE);
 }
 
 /* `text`, or `messages` as the AI SDK has them. */
@@ -462,11 +516,16 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     struct jv *body = NULL;
     struct buf b;
     if (!bind_thread(l, id)) {
-        refuse_message(l, "bad_id", "\"id\" may have letters, digits, - and _, and at most 128 of them.", STR_NONE);
+        refuse_message(l, "bad_id",
+                       "\"id\" may have letters, digits, - and _, and at most 128 of them.",
+                       STR_NONE);
         return;
     }
     struct turn *t = mem_alloc(sizeof *t);
-    if (!t) { no_memory(l); return; }
+    if (!t) {
+        no_memory(l);
+        return;
+    }
     buf_init(&b, 0);
     if (jv_str_at(m, "text").ptr) flat_message(&b, m);
     else buf_str(&b, m->raw);
@@ -481,8 +540,13 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     t->live = l;
     t->answer_id = keep_id(t->answer_buf, jv_str_at(m, "answer_id"));
     t->request_id = keep_id(t->request_buf, jv_str_at(m, "request_id"));
-    t->chat = (struct chat_turn){ .app = l->app, .owner = l->owner, .via = STR("live"), .interrupts = true, .may_decide = l->may_decide,
-                                  .unnamed = l->unbound && !id.len, .done = on_turn };
+    t->chat = (struct chat_turn){ .app = l->app,
+                                  .owner = l->owner,
+                                  .via = STR("live"),
+                                  .interrupts = true,
+                                  .may_decide = l->may_decide,
+                                  .unnamed = l->unbound && !id.len,
+                                  .done = on_turn };
     l->unbound = false;
     l->pending++;
     l->turns++;
@@ -498,8 +562,12 @@ static void on_answer(struct command *c, const struct receipt *a)
     else if (c->kind == CMD_DECIDE) {
         const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
         send_ack(l, for_id, d ? word_name(d->outcome) : "recorded", a->duplicate);
-    }
-    else send_ack(l, for_id.len ? for_id : a->run, c->kind == CMD_CLAIM ? "claimed" : c->kind == CMD_STOP ? "stopped" : "recorded", a->duplicate);
+    } else
+        send_ack(l, for_id.len ? for_id : a->run,
+                 c->kind == CMD_CLAIM  ? "claimed"
+                 : c->kind == CMD_STOP ? "stopped"
+                                       : "recorded",
+                 a->duplicate);
     release(l);
     command_free(c);
 }
@@ -530,9 +598,9 @@ static void up_result(struct live *l, const struct jv *m)
     c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
     c->answer_id = arena_dup(&c->arena, jv_str_at(m, "answer_id"));
     struct thread *t = l->follower.thread;
-    bool confirmation = t && c->id.len && fold_confirmation(thread_fold(t), c->id);
-    bool reserved = str_is(jv_str_at(m, "toolName"), "adk_request_confirmation");
-    bool ok = c->id.len > 0;
+    bool           confirmation = t && c->id.len && fold_confirmation(thread_fold(t), c->id);
+    bool           reserved = str_is(jv_str_at(m, "toolName"), "adk_request_confirmation");
+    bool           ok = c->id.len > 0;
     if (ok && (confirmation || reserved)) {
         c->kind = CMD_DECIDE;
         ok = copy_tree(c, jv_get(m, "result"), &v) && request_answer(c, v, &why);
@@ -564,7 +632,8 @@ static void up_claim(struct live *l, const struct jv *m)
     else refuse(l, c, &why);
 }
 
-/* A message may still be on its way to the thread (its request id is looked up first): a stop must not overtake it. */
+/* A message may still be on its way to the thread (its request id is looked up first): a stop must
+ * not overtake it. */
 static void up_interrupt(struct live *l, const struct jv *m)
 {
     struct command *c = live_command(l, CMD_STOP, on_answer);
@@ -582,13 +651,14 @@ static void up_resume(struct live *l, const struct jv *m)
     uint64_t       seq, units;
     struct thread *t = l->follower.thread;
     if (!place_parse(jv_str_at(m, "after"), &seq, &units) || (t && !place_fits(t, seq, units))) {
-        send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.", STR_NONE);
+        send_error(l, "bad_place", "\"after\" must be a place like 41.17 of this conversation.",
+                   STR_NONE);
         return;
     }
-    if (!t) return;                     /* nothing was said yet */
+    if (!t) return; /* nothing was said yet */
     l->resume_seq = seq;
     l->resume_units = units;
-    if (l->cut.sent) l->resume = true;      /* a frame is half out */
+    if (l->cut.sent) l->resume = true; /* a frame is half out */
     else begin_resume(l);
 }
 
@@ -610,7 +680,8 @@ static bool type_is(struct str type, const char *name)
     return true;
 }
 
-static void refuse_any(struct live *l, struct str type, const char *code, const char *message, struct str for_id)
+static void refuse_any(struct live *l, struct str type, const char *code, const char *message,
+                       struct str for_id)
 {
     if (type_is(type, "message")) refuse_message(l, code, message, for_id);
     else send_error(l, code, message, for_id);
@@ -625,15 +696,18 @@ static bool too_fast(struct live *l, struct str type)
     return true;
 }
 
-/* Messages wait while an answer is written; somebody who sends on and on must not fill the memory with them. */
+/* Messages wait while an answer is written; somebody who sends on and on must not fill the memory
+ * with them. */
 static bool too_many(struct live *l, struct str type, const struct jv *m)
 {
     struct str id = jv_str_at(m, "answer_id");
     if (l->pending < UNDER_WAY_MAX) return false;
     if (!id.len) id = jv_str_at(m, "toolCallId");
     if (!id.len) id = jv_str_at(m, "id");
-    refuse_any(l, type, "rate_limited", "Too many messages of this socket are waiting; try again when one of them is answered.",
-               id.len <= REQUEST_ID_MAX ? id : STR_NONE);
+    refuse_any(
+        l, type, "rate_limited",
+        "Too many messages of this socket are waiting; try again when one of them is answered.",
+        id.len <= REQUEST_ID_MAX ? id : STR_NONE);
     return true;
 }
 
@@ -642,8 +716,9 @@ static void dispatch(struct live *l, struct arena *a, struct str type, const str
     if (too_fast(l, type)) return;
     if (type_is(type, "resume")) up_resume(l, m);
     else if (type_is(type, "ping")) up_ping(l, m);
-    else if (type_is(type, "auth")) return;            /* it is known already */
-    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk")) send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+    else if (type_is(type, "auth")) return; /* it is known already */
+    else if (type_is(type, "audio_control") || type_is(type, "audio_chunk"))
+        send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
     else if (too_many(l, type, m)) return;
     else if (type_is(type, "message")) up_message(l, a, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
@@ -662,18 +737,32 @@ static void unauthorized(struct live *l, const char *why)
     conn_ws_close(l->conn, WS_UNAUTHORIZED, "sign in");
 }
 
-static void on_silence(struct loop_timer *t) { unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message"); }
+static void on_silence(struct loop_timer *t)
+{
+    unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message");
+}
 
 /* The first message of a socket that is not known: {"type":"auth","token":...} and nothing else. */
 static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
-    struct principal p;
-    const char      *why = NOT_SAID;
-    enum auth_verdict v = type_is(type, "auth") ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why) : AUTH_BAD;
-    if (v == AUTH_BAD) { unauthorized(l, why); return; }
+    struct principal  p;
+    const char       *why = NOT_SAID;
+    enum auth_verdict v = type_is(type, "auth")
+                              ? auth_token(l->app->auth, jv_str_at(m, "token"), a, &p, &why)
+                              : AUTH_BAD;
+    if (v == AUTH_BAD) {
+        unauthorized(l, why);
+        return;
+    }
     knock_end(l);
-    if (v == AUTH_LATER) { conn_ws_close(l->conn, 1013, "the keys are being fetched"); return; }
-    if (!(p.roles & ROLE_USER)) { conn_ws_close(l->conn, 1008, "your role has no conversations"); return; }
+    if (v == AUTH_LATER) {
+        conn_ws_close(l->conn, 1013, "the keys are being fetched");
+        return;
+    }
+    if (!(p.roles & ROLE_USER)) {
+        conn_ws_close(l->conn, 1008, "your role has no conversations");
+        return;
+    }
     l->owner = arena_dup(&l->arena, p.name);
     l->may_decide = may_decide(l->app, &p);
     identify_until(l->conn, &p);
@@ -686,15 +775,22 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     struct live *l = LIST_ITEM(p, struct live, peer);
     struct arena a;
     struct jv   *m;
-    if (l->knock && (binary || text.len > 2 * JWT_MAX)) { unauthorized(l, NOT_SAID); return; }
-    if (binary) { send_error(l, "unsupported", "Audio is not built yet.", STR_NONE); return; }
+    if (l->knock && (binary || text.len > 2 * JWT_MAX)) {
+        unauthorized(l, NOT_SAID);
+        return;
+    }
+    if (binary) {
+        send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
+        return;
+    }
     arena_init(&a, 0);
     if (json_parse(&a, text, &m, NULL) != OK || m->type != JSON_OBJECT) {
         if (l->knock) unauthorized(l, NOT_SAID);
         else send_error(l, "bad_json", "A message must be a JSON object.", STR_NONE);
         if (++l->bad_json >= BAD_JSON_MAX) conn_ws_close(l->conn, 1007, "bad JSON again and again");
     } else {
-        const struct jv *data = jv_get(m, "data");       /* flat or nested: both are in use */
+        /* flat or nested: both are in use */
+        const struct jv *data = jv_get(m, "data");
         if (!jv_is(data, JSON_OBJECT)) data = m;
         if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
         else dispatch(l, &a, jv_str_at(m, "type"), data);
@@ -702,7 +798,8 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     arena_done(&a);
 }
 
-/* --- the door ---------------------------------------------------------------------------------------------- */
+/* --- the door
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool offers(const struct request *q, const char *protocol)
 {
@@ -714,8 +811,14 @@ static bool offers(const struct request *q, const char *protocol)
 
 static void join_thread(struct live *l)
 {
-    if (l->unbound) { send_hello(l, 0); return; }
-    if (!id_valid(l->thread, 128)) { conn_ws_close(l->conn, 4404, "no such conversation"); return; }
+    if (l->unbound) {
+        send_hello(l, 0);
+        return;
+    }
+    if (!id_valid(l->thread, 128)) {
+        conn_ws_close(l->conn, 4404, "no such conversation");
+        return;
+    }
     struct command *c = live_command(l, CMD_FOLLOW, on_join);
     l->joining = c != NULL;
     if (c) live_submit(l, c);
@@ -737,7 +840,11 @@ void door_live(struct server *s, struct request *q)
 {
     struct live *l = mem_alloc(sizeof *l);
     struct str   thread = request_query(q, "thread"), protocol = STR_NONE;
-    if (!l) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    if (!l) {
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+        return;
+    }
     arena_init(&l->arena, 0);
     l->app = app_of(s);
     l->conn = q->conn;

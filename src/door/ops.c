@@ -1,6 +1,6 @@
 /* ops.c -- for operators: tools with their counts, liveness, readiness, metrics. */
-#include "model/provider.h"
 #include "door/app.h"
+#include "model/provider.h"
 #include "run/metrics.h"
 
 static void write_tool(struct jsonw *w, const struct tool *t)
@@ -63,7 +63,8 @@ void ops_metrics(struct server *s, struct request *q)
     struct buf b;
     buf_init(&b, 0);
     metrics_write(&b, server_connections(s), server_streams(s));
-    buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n", (unsigned long long)store_log_bytes(app_of(s)->store));
+    buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n",
+               (unsigned long long)store_log_bytes(app_of(s)->store));
     model_metrics(&b);
     conn_reply(q->conn, 200, "text/plain; version=0.0.4", buf_view(&b));
     buf_done(&b);

@@ -18,12 +18,21 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-struct listing { struct store_list list; struct conn_hold hold; struct conn *conn; struct arena arena; };
+struct listing {
+    struct store_list list;
+    struct conn_hold  hold;
+    struct conn      *conn;
+    struct arena      arena;
+};
 
-static void listing_left(struct conn_hold *h) { LIST_ITEM(h, struct listing, hold)->conn = NULL; }
+static void listing_left(struct conn_hold *h)
+{
+    LIST_ITEM(h, struct listing, hold)->conn = NULL;
+}
 
 /* `owners`: they are of several people. */
-static void write_threads(struct buf *b, const struct store_row *rows, size_t count, struct str next, bool owners)
+static void write_threads(struct buf *b, const struct store_row *rows, size_t count,
+                          struct str next, bool owners)
 {
     struct jsonw w;
     jsonw_init(&w, b);
@@ -46,11 +55,16 @@ static void write_threads(struct buf *b, const struct store_row *rows, size_t co
     jw_end_obj(&w);
 }
 
-static void on_threads(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_threads(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                       struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
-    if (k->conn && e == ERR_SYNTAX) conn_error(k->conn, 422, "bad_field", "\"before\" must be the \"next\" of an earlier answer.");
-    else if (k->conn && e) conn_error(k->conn, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
+    if (k->conn && e == ERR_SYNTAX)
+        conn_error(k->conn, 422, "bad_field",
+                   "\"before\" must be the \"next\" of an earlier answer.");
+    else if (k->conn && e)
+        conn_error(k->conn, 503, "store_unavailable",
+                   "The store cannot be read at the moment. Try again in a moment.");
     else if (k->conn) {
         struct buf b;
         buf_init(&b, 0);
@@ -63,11 +77,14 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
 
 void rest_threads(struct server *s, struct request *q)
 {
-    uint64_t        limit = LIST_DEFAULT;
-    struct str      text = request_query(q, "limit"), before = request_query(q, "before"), search = request_query(q, "search");
-    bool            all = str_is(request_query(q, "all"), "true");
+    uint64_t   limit = LIST_DEFAULT;
+    struct str text = request_query(q, "limit"), before = request_query(q, "before"),
+               search = request_query(q, "search");
+    bool all = str_is(request_query(q, "all"), "true");
     if (!(q->principal->roles & (all ? ROLE_ADMIN : ROLE_USER))) {
-        conn_error(q->conn, 403, "forbidden", all ? "Only an administrator sees everybody's conversations." : "You have no conversations; ?all=true lists everybody's.");
+        conn_error(q->conn, 403, "forbidden",
+                   all ? "Only an administrator sees everybody's conversations."
+                       : "You have no conversations; ?all=true lists everybody's.");
         return;
     }
     struct listing *k = mem_alloc(sizeof *k);
@@ -76,24 +93,34 @@ void rest_threads(struct server *s, struct request *q)
         conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
         return;
     }
-    if (!k) { conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment."); return; }
+    if (!k) {
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+        return;
+    }
     arena_init(&k->arena, 0);
     k->conn = q->conn;
     k->hold.cancelled = listing_left;
-    k->list = (struct store_list){ .kind = STORE_THREADS, .owner = arena_dup(&k->arena, owner_of(q)), .limit = (unsigned)limit,
-                                   .before = arena_dup(&k->arena, before), .search = arena_dup(&k->arena, search), .done = on_threads };
+    k->list = (struct store_list){ .kind = STORE_THREADS,
+                                   .owner = arena_dup(&k->arena, owner_of(q)),
+                                   .limit = (unsigned)limit,
+                                   .before = arena_dup(&k->arena, before),
+                                   .search = arena_dup(&k->arena, search),
+                                   .done = on_threads };
     k->list.everybody = all;
     if (k->arena.failed) {
         arena_done(&k->arena);
         mem_free(k);
-        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         return;
     }
     conn_hold(q->conn, &k->hold);
     store_list(app_of(s)->store, &k->list);
 }
 
-/* --- one thread ---------------------------------------------------------------------------------- */
+/* --- one thread
+ * ---------------------------------------------------------------------------------- */
 
 /* A command on the thread in the path. NULL: answered. */
 static struct command *thread_command(struct request *q, enum command_kind kind)
@@ -140,7 +167,10 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf   b;
     struct jsonw w;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", thread_id(a->thread));
@@ -167,7 +197,10 @@ void rest_thread(struct server *s, struct request *q)
 static void on_created(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf b;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     buf_init(&b, 0);
     buf_printf(&b, "{\"id\":\"" STR_FMT "\"}", STR_ARG(c->log.thread));
     conn_header(k->conn, "Parley-Thread", c->log.thread);
@@ -182,17 +215,23 @@ void rest_thread_new(struct server *s, struct request *q)
     if (!c) return;
     c->create = true;
     c->log.thread = id_new(&c->arena, "t_");
-    if (!request_object(c, q->body, true, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why)) refused(q, c, &why);
+    if (!request_object(c, q->body, true, &v, &why) ||
+        !request_text(c, v, "title", TITLE_MAX, &c->text, &why))
+        refused(q, c, &why);
     else submit(s, q, c, on_created);
 }
 
-/* --- title and removal ------------------------------------------------------------------------------------ */
+/* --- title and removal
+ * ------------------------------------------------------------------------------------ */
 
 static void on_renamed(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf   b;
     struct jsonw w;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->log.thread);
     jw_kstr(&w, "title", c->text);
@@ -205,7 +244,8 @@ void rest_thread_edit(struct server *s, struct request *q)
     struct refusal   why = { 422, "bad_field", "\"title\" is missing." };
     struct command  *c = thread_command(q, CMD_RENAME);
     if (!c) return;
-    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr)
+    if (!request_object(c, q->body, false, &v, &why) ||
+        !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr)
         refused(q, c, &why);
     else submit(s, q, c, on_renamed);
 }
@@ -217,16 +257,23 @@ static void on_deleted(struct ask *k, struct command *c, const struct receipt *a
     else conn_reply(k->conn, 204, NULL, STR(""));
 }
 
-void rest_thread_delete(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_DELETE), on_deleted); }
+void rest_thread_delete(struct server *s, struct request *q)
+{
+    submit(s, q, thread_command(q, CMD_DELETE), on_deleted);
+}
 
-/* --- stop, actions, results ------------------------------------------------------------------------------- */
+/* --- stop, actions, results
+ * ------------------------------------------------------------------------------- */
 
 static void on_stopped(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf   b;
     struct jsonw w;
     (void)c;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kbool(&w, "stopped", a->run.len > 0);
@@ -235,14 +282,20 @@ static void on_stopped(struct ask *k, struct command *c, const struct receipt *a
     json_reply_end(k->conn, 200, &b, &w);
 }
 
-void rest_stop(struct server *s, struct request *q) { submit(s, q, thread_command(q, CMD_STOP), on_stopped); }
+void rest_stop(struct server *s, struct request *q)
+{
+    submit(s, q, thread_command(q, CMD_STOP), on_stopped);
+}
 
 static void on_action(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf   b;
     struct jsonw w;
     (void)c;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "run_id", a->run);
@@ -262,10 +315,14 @@ void rest_action(struct server *s, struct request *q)
 static void on_result(struct ask *k, struct command *c, const struct receipt *a)
 {
     (void)c;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     conn_reply(k->conn, 200, "application/json",
-               a->duplicate ? STR("{\"accepted\":true,\"duplicate\":true}") : STR("{\"accepted\":true,\"duplicate\":false}"));
+               a->duplicate ? STR("{\"accepted\":true,\"duplicate\":true}")
+                            : STR("{\"accepted\":true,\"duplicate\":false}"));
 }
 
 void rest_result(struct server *s, struct request *q)
@@ -275,14 +332,18 @@ void rest_result(struct server *s, struct request *q)
     struct command  *c = thread_command(q, CMD_RESULT);
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[1]);
-    if (!request_object(c, q->body, false, &v, &why) || !request_result(c, v, &why)) refused(q, c, &why);
+    if (!request_object(c, q->body, false, &v, &why) || !request_result(c, v, &why))
+        refused(q, c, &why);
     else submit(s, q, c, on_result);
 }
 
 static void on_claim(struct ask *k, struct command *c, const struct receipt *a)
 {
     (void)c;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     reply_place(k->conn, a);
     conn_reply(k->conn, 200, "application/json", STR("{\"claimed\":true}"));
 }
@@ -294,7 +355,8 @@ void rest_claim(struct server *s, struct request *q)
     struct command  *c = thread_command(q, CMD_CLAIM);
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[1]);
-    if (!request_object(c, q->body, false, &v, &why) || !request_text(c, v, "client", 128, &c->client, &why) || !c->client.len)
+    if (!request_object(c, q->body, false, &v, &why) ||
+        !request_text(c, v, "client", 128, &c->client, &why) || !c->client.len)
         refused(q, c, &why);
     else submit(s, q, c, on_claim);
 }

@@ -1,6 +1,6 @@
-/* routes.c -- every door, in one table, and who may come in there: principal.h has the roles, app.h the rest.
- * Nothing said: a user. The page itself is for everybody, it has no secrets; so are the two that a
- * load balancer asks. Metrics tell of everybody, so they are the administrator's. */
+/* routes.c -- every door, in one table, and who may come in there: principal.h has the roles, app.h
+ * the rest. Nothing said: a user. The page itself is for everybody, it has no secrets; so are the
+ * two that a load balancer asks. Metrics tell of everybody, so they are the administrator's. */
 #include "door/app.h"
 
 const struct route app_routes[] = {

@@ -1,4 +1,5 @@
-/* signin.c -- /v1/session: a browser exchanges its key or token for a cookie, asks who it is, signs out.
+/* signin.c -- /v1/session: a browser exchanges its key or token for a cookie, asks who it is, signs
+ * out.
  *
  * The cookie holds a random id (sessions.h); the key itself need not stay in the page. Without
  * auth everybody is "local" and no cookie is made, but for the start token, where one is needed.
@@ -8,7 +9,10 @@
 
 static void tell(struct request *q, const struct principal *p)
 {
-    static const struct { unsigned bit; const char *word; } ROLES[] = { { ROLE_USER, "user" }, { ROLE_APPROVER, "approver" }, { ROLE_ADMIN, "admin" } };
+    static const struct {
+        unsigned    bit;
+        const char *word;
+    } ROLES[] = { { ROLE_USER, "user" }, { ROLE_APPROVER, "approver" }, { ROLE_ADMIN, "admin" } };
     char         time[CLOCK_RFC3339_LEN + 1];
     struct buf   b;
     struct jsonw w;
@@ -36,7 +40,9 @@ static struct str token_of(struct request *q)
 
     if (token.ptr) return token;
     if (json_parse(q->arena, q->body, &body, NULL) == OK) token = jv_str_at(body, "token");
-    if (!token.ptr) conn_error(q->conn, 422, "bad_field", "\"token\" is missing: send {\"token\":\"...\"}, or Authorization: Bearer.");
+    if (!token.ptr)
+        conn_error(q->conn, 422, "bad_field",
+                   "\"token\" is missing: send {\"token\":\"...\"}, or Authorization: Bearer.");
     return token;
 }
 
@@ -47,26 +53,34 @@ static void begin(struct app *a, struct request *q, const struct principal *p)
     struct principal now;
     unsigned         fresh_s;
 
-    identify_forget(a, q);      /* the one before is of no use any more */
-    if (sessions_begin(s, p, clock_wall_ms() / 1000, id) != OK || !sessions_find(s, str_c(id), clock_wall_ms() / 1000, &now, &fresh_s)) {
-        conn_error(q->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+    identify_forget(a, q); /* the one before is of no use any more */
+    if (sessions_begin(s, p, clock_wall_ms() / 1000, id) != OK ||
+        !sessions_find(s, str_c(id), clock_wall_ms() / 1000, &now, &fresh_s)) {
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         return;
     }
     identify_set_cookie(a, q, str_c(id), s->life_s);
     tell(q, &now);
 }
 
-/* The start token for a cookie. Without one nothing is asked for and nothing proved: he is told who he is. */
+/* The start token for a cookie. Without one nothing is asked for and nothing proved: he is told who
+ * he is. */
 static void begin_local(struct app *a, struct request *q)
 {
     struct principal p = a->local;
     struct str       token = a->token.needed ? token_of(q) : STR_NONE;
 
-    if (!a->token.needed) { tell(q, &p); return; }
+    if (!a->token.needed) {
+        tell(q, &p);
+        return;
+    }
     if (!token.ptr) return;
     if (!start_token_fits(&a->token, token)) {
         identify_failed(q->conn, "not the start token", q->path);
-        conn_error(q->conn, 401, "unauthorized", "That is not the token of this start: open the address that parley printed when it started.");
+        conn_error(q->conn, 401, "unauthorized",
+                   "That is not the token of this start: open the address that parley printed when "
+                   "it started.");
         return;
     }
     p.may_answer = true;
@@ -79,19 +93,24 @@ void session_begin(struct server *s, struct request *q)
     struct principal p;
     const char      *why;
 
-    if (!auth_on(a->auth)) { begin_local(a, q); return; }
+    if (!auth_on(a->auth)) {
+        begin_local(a, q);
+        return;
+    }
     struct str token = token_of(q);
     if (!token.ptr) return;
     switch (auth_token(a->auth, token, q->arena, &p, &why)) {
     case AUTH_GOOD: begin(a, q, &p); return;
     case AUTH_BAD:
         identify_failed(q->conn, why, q->path);
-        conn_header(q->conn, "WWW-Authenticate", STR("Bearer realm=\"parley\", error=\"invalid_token\""));
+        conn_header(q->conn, "WWW-Authenticate",
+                    STR("Bearer realm=\"parley\", error=\"invalid_token\""));
         conn_error(q->conn, 401, "unauthorized", "That key or token is not accepted.");
         return;
     case AUTH_LATER:
         conn_header(q->conn, "Retry-After", STR("2"));
-        conn_error(q->conn, 503, "keys_unavailable", "The keys to check your token are being fetched; try again in a moment.");
+        conn_error(q->conn, 503, "keys_unavailable",
+                   "The keys to check your token are being fetched; try again in a moment.");
         return;
     }
 }

@@ -8,9 +8,17 @@
 static void follow_run(struct ask *k, struct thread *t, struct str run)
 {
     const struct run *r = fold_run(thread_fold(t), run);
-    if (!r) { conn_error(k->conn, 404, "unknown_run", "There is no such run."); return; }
-    follow_stream(k->conn, t, &(struct follow_start){ .dialect = k->dialect, .mode = STREAM_RUN, .run = run, .replay = true,
-                                                      .seq = r->first->seq - 1, .reasoning = k->reasoning });
+    if (!r) {
+        conn_error(k->conn, 404, "unknown_run", "There is no such run.");
+        return;
+    }
+    follow_stream(k->conn, t,
+                  &(struct follow_start){ .dialect = k->dialect,
+                                          .mode = STREAM_RUN,
+                                          .run = run,
+                                          .replay = true,
+                                          .seq = r->first->seq - 1,
+                                          .reasoning = k->reasoning });
 }
 
 static void on_found(struct ask *k, struct command *c, const struct receipt *a)
@@ -25,7 +33,10 @@ static void attach_elsewhere(struct ask *k, const struct command *c, const struc
     struct request *q = conn_request(k->conn);
     struct ask     *again = ask_new(conn_server(k->conn), q, on_found);
     struct command *d = again ? command_for(q, CMD_FOLLOW, c->via.ptr) : NULL;
-    if (!d) { mem_free(again); return; }
+    if (!d) {
+        mem_free(again);
+        return;
+    }
     again->dialect = k->dialect;
     again->reasoning = k->reasoning;
     d->log.thread = arena_dup(&d->arena, a->id);
@@ -35,20 +46,34 @@ static void attach_elsewhere(struct ask *k, const struct command *c, const struc
 
 static void on_chat(struct ask *k, struct command *c, const struct receipt *a)
 {
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
-    if (a->duplicate && !a->thread) { attach_elsewhere(k, c, a); return; }
-    if (a->duplicate && c->kind != CMD_DECIDE) { follow_run(k, a->thread, a->run); return; }
-    follow_stream(k->conn, a->thread, &(struct follow_start){ .dialect = k->dialect, .mode = STREAM_RUN, .run = a->run,
-                                                              .seq = a->seq - 1, .reasoning = k->reasoning,
-                                                              .continuation = c->kind == CMD_DECIDE });
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
+    if (a->duplicate && !a->thread) {
+        attach_elsewhere(k, c, a);
+        return;
+    }
+    if (a->duplicate && c->kind != CMD_DECIDE) {
+        follow_run(k, a->thread, a->run);
+        return;
+    }
+    follow_stream(k->conn, a->thread,
+                  &(struct follow_start){ .dialect = k->dialect,
+                                          .mode = STREAM_RUN,
+                                          .run = a->run,
+                                          .seq = a->seq - 1,
+                                          .reasoning = k->reasoning,
+                                          .continuation = c->kind == CMD_DECIDE });
 }
 
-/* --- the doors --------------------------------------------------------------------------------- */
+/* --- the doors
+ * --------------------------------------------------------------------------------- */
 
 /* No thread named: a new one, which the server names. */
 static bool pick_thread(struct command *c)
 {
-    if (c->log.thread.ptr) return true;         /* `create`: it may be new */
+    if (c->log.thread.ptr) return true; /* `create`: it may be new */
     c->create = true;
     c->log.thread = id_new(&c->arena, "t_");
     return c->log.thread.ptr != NULL;
@@ -57,7 +82,8 @@ static bool pick_thread(struct command *c)
 static void submit_chat(struct ask *k, struct command *c)
 {
     if (!pick_thread(c)) {
-        conn_error(k->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        conn_error(k->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         mem_free(k);
         command_free(c);
         return;
@@ -66,9 +92,15 @@ static void submit_chat(struct ask *k, struct command *c)
 }
 
 /* An answer names its confirmation, not its thread: the approvals list knows where it belongs. */
-struct where { struct store_list list; struct ask *ask; struct command *command; struct str owner, id; };
+struct where {
+    struct store_list list;
+    struct ask       *ask;
+    struct command   *command;
+    struct str        owner, id;
+};
 
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
 {
     struct where *w = LIST_ITEM(l, struct where, list);
     struct ask   *k = w->ask;
@@ -77,9 +109,14 @@ static void on_where(struct store_list *l, enum err e, const struct store_row *r
         w->command->log.thread = arena_dup(&w->command->arena, rows[0].thread);
         ask_submit(k, w->command);
     } else {
-        if (!e) log_refused(w->command->by, w->command->via.ptr, STR_NONE, w->command->id, "unknown_confirmation");
-        if (k->conn && !e) conn_error(k->conn, 404, "unknown_confirmation", "There is no such request here.");
-        else if (k->conn) conn_error(k->conn, 503, "store_unavailable", "The store cannot be read at the moment. Try again in a moment.");
+        if (!e)
+            log_refused(w->command->by, w->command->via.ptr, STR_NONE, w->command->id,
+                        "unknown_confirmation");
+        if (k->conn && !e)
+            conn_error(k->conn, 404, "unknown_confirmation", "There is no such request here.");
+        else if (k->conn)
+            conn_error(k->conn, 503, "store_unavailable",
+                       "The store cannot be read at the moment. Try again in a moment.");
         command_free(w->command);
         mem_free(k);
     }
@@ -90,14 +127,17 @@ static void find_thread(struct ask *k, struct command *c)
 {
     struct where *w = mem_alloc(sizeof *w);
     if (!w) {
-        conn_error(k->conn, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        conn_error(k->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
         command_free(c);
         mem_free(k);
         return;
     }
     w->ask = k;
     w->command = c;
-    w->list = (struct store_list){ .kind = STORE_APPROVALS, .owner = c->log.owner, .id = c->id, .limit = 1, .done = on_where };
+    w->list = (struct store_list){
+        .kind = STORE_APPROVALS, .owner = c->log.owner, .id = c->id, .limit = 1, .done = on_where
+    };
     conn_hold(k->conn, &k->hold);
     store_list(k->app->store, &w->list);
 }
@@ -106,9 +146,12 @@ static void chat_door(struct server *s, struct request *q, const struct dialect 
 {
     struct refusal      why;
     struct chat_request said;
-    struct command *c = command_for(q, CMD_MESSAGE, via);
-    struct ask     *k = c ? ask_new(s, q, on_chat) : NULL;
-    if (!k) { command_free(c); return; }
+    struct command     *c = command_for(q, CMD_MESSAGE, via);
+    struct ask         *k = c ? ask_new(s, q, on_chat) : NULL;
+    if (!k) {
+        command_free(c);
+        return;
+    }
     k->dialect = d;
     if (!request_chat(c, q->body, d == &dialect_toolcalls, &said, &why)) {
         if (is_suspicious(&why)) log_refused(c->by, via, c->log.thread, c->id, why.code);
@@ -123,34 +166,58 @@ static void chat_door(struct server *s, struct request *q, const struct dialect 
     else submit_chat(k, c);
 }
 
-void door_typed(struct server *s, struct request *q) { chat_door(s, q, &dialect_typed, "typed"); }
-void door_toolcalls(struct server *s, struct request *q) { chat_door(s, q, &dialect_toolcalls, "seed-000"); }
+void door_typed(struct server *s, struct request *q)
+{
+    chat_door(s, q, &dialect_typed, "typed");
+}
+void door_toolcalls(struct server *s, struct request *q)
+{
+    chat_door(s, q, &dialect_toolcalls, "seed-000");
+}
 
-/* --- the event stream ------------------------------------------------------------------------------ */
+/* --- the event stream
+ * ------------------------------------------------------------------------------ */
 
 static void on_events(struct ask *k, struct command *c, const struct receipt *a)
 {
     uint64_t seq = 0, units = 0;
-    if (a->status >= 400) { reply_error(k->conn, a); return; }
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
     if (c->text.len) place_parse(c->text, &seq, &units);
     else seq = thread_committed(a->thread);
-    if (!place_fits(a->thread, seq, units)) { conn_error(k->conn, 422, "bad_place", "\"after\" is no place in this conversation: it lies beyond its end, or inside a character."); return; }
-    follow_stream(k->conn, a->thread, &(struct follow_start){ .dialect = &dialect_typed, .mode = STREAM_THREAD, .seq = seq,
-                                                              .units = units, .reasoning = k->reasoning });
+    if (!place_fits(a->thread, seq, units)) {
+        conn_error(k->conn, 422, "bad_place",
+                   "\"after\" is no place in this conversation: it lies beyond its end, or inside "
+                   "a character.");
+        return;
+    }
+    follow_stream(k->conn, a->thread,
+                  &(struct follow_start){ .dialect = &dialect_typed,
+                                          .mode = STREAM_THREAD,
+                                          .seq = seq,
+                                          .units = units,
+                                          .reasoning = k->reasoning });
 }
 
 void door_events(struct server *s, struct request *q)
 {
     uint64_t   seq, units;
     struct str after = request_query(q, "after"), last = request_header(q, "last-event-id");
-    if (last.len) after = last;            /* what a reconnecting browser has seen beats the address it started with */
+    /* what a reconnecting browser has seen beats the address it started with */
+    if (last.len) after = last;
     if (after.len && !place_parse(after, &seq, &units)) {
-        conn_error(q->conn, 422, "bad_place", "\"after\" must be a place like 41.17, as the events' ids give it.");
+        conn_error(q->conn, 422, "bad_place",
+                   "\"after\" must be a place like 41.17, as the events' ids give it.");
         return;
     }
     struct command *c = command_for(q, CMD_FOLLOW, "rest");
     struct ask     *k = c ? ask_new(s, q, on_events) : NULL;
-    if (!k) { command_free(c); return; }
+    if (!k) {
+        command_free(c);
+        return;
+    }
     k->reasoning = str_is(request_query(q, "reasoning"), "true");
     c->log.thread = arena_dup(&c->arena, q->param[0]);
     c->text = arena_dup(&c->arena, after.len ? after : STR("0.0"));

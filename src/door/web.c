@@ -5,21 +5,25 @@
 
 #include "door/app.h"
 
-static const char POLICY[] =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; frame-src 'self' blob:; media-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+static const char POLICY[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+                             "'self' data: blob:; connect-src 'self'; "
+                             "font-src 'self'; frame-src 'self' blob:; media-src 'self' blob:; "
+                             "manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+                             "frame-ancestors 'none'";
 
 /* Artifacts are pages that a model wrote. Their frame may run its own inline script and
  * nothing else: no origin, nothing loaded, nothing sent. */
 static const char FRAME_POLICY[] =
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
-    "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src "
+    "'unsafe-inline'; img-src data: blob:; "
+    "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors "
+    "'self'";
 
-static const char NO_PAGE[] =
-    "<!doctype html><meta charset=utf-8><title>parley</title><p>parley is running. This build has no page inside; "
-    "<code>make build</code> makes one. The doors are open: <code>curl -N localhost:8000/v1/chat/stream -d "
-    "'{\"message\":\"hello\"}'</code>";
+static const char NO_PAGE[] = "<!doctype html><meta charset=utf-8><title>parley</title><p>parley "
+                              "is running. This build has no page inside; "
+                              "<code>make build</code> makes one. The doors are open: <code>curl "
+                              "-N localhost:8000/v1/chat/stream -d "
+                              "'{\"message\":\"hello\"}'</code>";
 
 static const struct web_file *find(struct str path)
 {
@@ -37,7 +41,8 @@ static bool takes_gzip(const struct request *q)
         if (!str_eq_nocase(str_trim(name), STR("gzip"))) continue;
         if (weighed) weight = str_trim(item);
         bool none = str_starts(weight, STR("q=0"));
-        for (size_t i = 3; none && i < weight.len; i++) none = weight.ptr[i] == '.' || weight.ptr[i] == '0';
+        for (size_t i = 3; none && i < weight.len; i++)
+            none = weight.ptr[i] == '.' || weight.ptr[i] == '0';
         return !none;
     }
     return false;
@@ -60,11 +65,18 @@ static void send_file(struct request *q, const struct web_file *f)
     bool hashed = str_starts(str_c(f->path), STR("/assets/"));
     bool framed = strcmp(f->path, "/frame.html") == 0;
     conn_header(q->conn, "Content-Security-Policy", str_c(framed ? FRAME_POLICY : POLICY));
-    conn_header(q->conn, "Cache-Control", hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
+    conn_header(q->conn, "Cache-Control",
+                hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
     conn_header(q->conn, "ETag", str_c(f->etag));
     conn_header(q->conn, "Vary", STR("Accept-Encoding"));
-    if (has_it(q, f->etag)) { conn_reply(q->conn, 304, NULL, STR("")); return; }
-    if (!takes_gzip(q)) { conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw))); return; }
+    if (has_it(q, f->etag)) {
+        conn_reply(q->conn, 304, NULL, STR(""));
+        return;
+    }
+    if (!takes_gzip(q)) {
+        conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
+        return;
+    }
     conn_header(q->conn, "Content-Encoding", STR("gzip"));
     conn_reply_static(q->conn, 200, f->type, str_n(f->gz, (size_t)(f->gz_end - f->gz)));
 }
@@ -91,8 +103,11 @@ static bool is_for_programs(struct str path)
 void web_nothing(struct server *s, struct request *q)
 {
     (void)s;
-    if (is_for_programs(q->path)) conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
-    else conn_reply(q->conn, 404, "text/plain; charset=utf-8", STR("There is nothing at this address.\n"));
+    if (is_for_programs(q->path))
+        conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
+    else
+        conn_reply(q->conn, 404, "text/plain; charset=utf-8",
+                   STR("There is nothing at this address.\n"));
 }
 
 void web_file(struct server *s, struct request *q)

@@ -6,6 +6,6 @@ struct web_file {
     const char *path, *type, *etag;
     const char *raw, *raw_end, *gz, *gz_end;
 };
-extern const struct web_file web_files[];      /* ended by an entry without a path */
+extern const struct web_file web_files[]; /* ended by an entry without a path */
 
 #endif

@@ -13,7 +13,10 @@
 #include "base/log.h"
 #include "http/route.h"
 
-uint64_t conn_now(const struct conn *c) { return uv_now(&c->server->loop->uv); }
+uint64_t conn_now(const struct conn *c)
+{
+    return uv_now(&c->server->loop->uv);
+}
 
 void conn_mark(struct conn *c)
 {
@@ -30,7 +33,8 @@ void conn_set_state(struct conn *c, enum conn_state state)
 {
     c->state = (uint8_t)state;
     c->since_ms = conn_now(c);
-    if (state != CONN_HEAD) list_remove(&c->idle);           /* a head that does not come to its end is as good as none */
+    /* a head that does not come to its end is as good as none */
+    if (state != CONN_HEAD) list_remove(&c->idle);
     if (state == CONN_IDLE) list_add(&c->server->idle, &c->idle);
     deadline_update(c);
 }
@@ -44,19 +48,21 @@ bool conn_count(struct conn *c, size_t *counted, size_t now)
 
     *sum = *sum - *counted + now;
     *counted = now;
-    return !grew || *sum <= (c->stranger ? STRANGERS_MAX : s->limits.bodies_max);      /* who did not ask for more is not to blame */
+    /* who did not ask for more is not to blame */
+    return !grew || *sum <= (c->stranger ? STRANGERS_MAX : s->limits.bodies_max);
 }
 
 void conn_stranger(struct conn *c, bool stranger)
 {
     struct server *s = c->server;
-    size_t         now = (c->exchange ? c->exchange->counted : 0) + (c->wsock ? c->wsock->counted : 0);
+    size_t now = (c->exchange ? c->exchange->counted : 0) + (c->wsock ? c->wsock->counted : 0);
 
     if (c->stranger == stranger) return;
     c->stranger = stranger;
     *(stranger ? &s->bodies : &s->strangers) -= now;
     *(stranger ? &s->strangers : &s->bodies) += now;
-    if (c->wsock) c->wsock->ws.message.max = stranger ? STRANGER_MESSAGE_MAX : s->limits.message_max;
+    if (c->wsock)
+        c->wsock->ws.message.max = stranger ? STRANGER_MESSAGE_MAX : s->limits.message_max;
 }
 
 /* --- exchanges -------------------------------------------------------------------- */
@@ -113,7 +119,7 @@ static void tell_gone(struct conn *c)
 void conn_kill(struct conn *c)
 {
     if (c->state == CONN_CLOSED) return;
-    must(!c->in_handler);                      /* rule 1 */
+    must(!c->in_handler); /* rule 1 */
     c->state = CONN_CLOSED;
     list_remove(&c->idle);
     out_unhold(c);
@@ -123,7 +129,7 @@ void conn_kill(struct conn *c)
     conn_release(c);
     buf_done(&c->in);
     buf_done(&c->out);
-    uv_close((uv_handle_t *)&c->tcp, on_closed);      /* a blocked write ends there, too */
+    uv_close((uv_handle_t *)&c->tcp, on_closed); /* a blocked write ends there, too */
 }
 
 /* Closing at once would make the kernel answer unread bytes with a reset, which
@@ -154,7 +160,8 @@ void conn_refuse(struct conn *c, int status, const char *code, const char *text)
 static bool no_room(struct conn *c)
 {
     conn_header(c, "Retry-After", STR("1"));
-    conn_error(c, 503, "too_many_connections", "The server has no room for another connection; try again.");
+    conn_error(c, 503, "too_many_connections",
+               "The server has no room for another connection; try again.");
     return false;
 }
 
@@ -172,8 +179,9 @@ static bool guard_passes(struct conn *c, const struct route *r)
     return !s->guard || s->guard(s, &x->request);
 }
 
-/* The head is there and a body is to come: whoever may not come in is told now, so that strangers cannot
- * make us keep theirs. Its rest cannot be told from a next request, so the connection ends with the answer. */
+/* The head is there and a body is to come: whoever may not come in is told now, so that strangers
+ * cannot make us keep theirs. Its rest cannot be told from a next request, so the connection ends
+ * with the answer. */
 static bool guard_before_body(struct conn *c)
 {
     struct http1 *p = &c->exchange->http1;
@@ -194,8 +202,8 @@ static bool guard_before_body(struct conn *c)
 
 static void route_request(struct conn *c)
 {
-    struct server  *s = c->server;
-    struct request *q = &c->exchange->request;
+    struct server     *s = c->server;
+    struct request    *q = &c->exchange->request;
     struct route_match m = route_find(s->routes, q);
 
     if (!guard_passes(c, m.route)) return;
@@ -247,7 +255,7 @@ static void after_feed(struct conn *c)
     } else if (p->status == HTTP1_DONE) {
         dispatch(c);
     } else if (p->head_done && c->state == CONN_HEAD && guard_before_body(c)) {
-        c->state = CONN_BODY;             /* the clock still runs from the first byte */
+        c->state = CONN_BODY; /* the clock still runs from the first byte */
         if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
         deadline_update(c);
     }
@@ -260,7 +268,10 @@ static size_t take_requests(struct conn *c, const char *at, size_t len)
 
     while (used < len && takes_requests(c)) {
         if (!c->exchange) {
-            if (!(c->exchange = exchange_new(c))) { conn_doom(c); break; }
+            if (!(c->exchange = exchange_new(c))) {
+                conn_doom(c);
+                break;
+            }
             conn_set_state(c, CONN_HEAD);
         }
         used += http1_feed(&c->exchange->http1, at + used, len - used);
@@ -275,7 +286,8 @@ static size_t take_requests(struct conn *c, const char *at, size_t len)
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     struct conn *c = (struct conn *)h;
-    bool         used = takes_requests(c) || c->state >= CONN_WS;      /* else it has to be kept: no more than a little */
+    /* else it has to be kept: no more than a little */
+    bool         used = takes_requests(c) || c->state >= CONN_WS;
     *buf = uv_buf_init(c->server->read, used ? READ_MAX : READ_AHEAD);
 }
 
@@ -293,8 +305,14 @@ static void drain(struct conn *c, size_t len)
 
 static void take_input(struct conn *c, char *at, size_t len)
 {
-    if (c->state == CONN_LINGER) { drain(c, len); return; }
-    if (c->state == CONN_WS) { wsconn_read(c, at, len); return; }
+    if (c->state == CONN_LINGER) {
+        drain(c, len);
+        return;
+    }
+    if (c->state == CONN_WS) {
+        wsconn_read(c, at, len);
+        return;
+    }
     size_t used = take_requests(c, at, len);
     if (used < len && c->state != CONN_WS) keep_input(c, at + used, len - used);
     else if (used < len) wsconn_read(c, at + used, len - used);
@@ -353,7 +371,10 @@ static void use_kept_input(struct conn *c)
 /* Everything written: what comes next. */
 static void settle(struct conn *c)
 {
-    if (c->state == CONN_ANSWERED && c->close_after) { conn_linger(c); return; }
+    if (c->state == CONN_ANSWERED && c->close_after) {
+        conn_linger(c);
+        return;
+    }
     if (c->state == CONN_ANSWERED) next_request(c);
     if (c->state == CONN_WS) wsconn_settle(c);
     if (c->in.len && c->state != CONN_CLOSED) use_kept_input(c);
@@ -367,10 +388,16 @@ void conn_flush(struct loop_dirty *d)
     struct conn *c = LIST_ITEM(d, struct conn, dirty);
 
     if (!c->doomed && !c->blocked) out_push(c);
-    if (c->doomed) { conn_kill(c); return; }
+    if (c->doomed) {
+        conn_kill(c);
+        return;
+    }
     if (c->state == CONN_STREAM || c->state == CONN_WS) {
         conn_release(c);
-        if (c->eof) { conn_kill(c); return; }      /* it left before the stream began */
+        if (c->eof) {
+            conn_kill(c);
+            return;
+        } /* it left before the stream began */
     }
     if (!c->blocked && out_clear(c)) settle(c);
     if (c->doomed) conn_kill(c);
@@ -403,7 +430,8 @@ void conn_begin(struct conn *c)
     update_reading(c);
 }
 
-/* --- small questions --------------------------------------------------------------------------- */
+/* --- small questions
+ * --------------------------------------------------------------------------- */
 
 void conn_until(struct conn *c, uint64_t in_ms)
 {
@@ -411,17 +439,27 @@ void conn_until(struct conn *c, uint64_t in_ms)
     deadline_update(c);
 }
 
-bool conn_is_loopback(const struct conn *c) { return c->loopback; }
+bool conn_is_loopback(const struct conn *c)
+{
+    return c->loopback;
+}
 
 struct str conn_peer(const struct conn *c)
 {
     struct server *s = c->server;
-    if (!inet_ntop(c->ip6 ? AF_INET6 : AF_INET, c->peer, s->text, sizeof s->text)) return STR("unknown");
+    if (!inet_ntop(c->ip6 ? AF_INET6 : AF_INET, c->peer, s->text, sizeof s->text))
+        return STR("unknown");
     return str_c(s->text);
 }
 
-struct request *conn_request(struct conn *c) { return c->exchange ? &c->exchange->request : NULL; }
-struct server *conn_server(const struct conn *c) { return c->server; }
+struct request *conn_request(struct conn *c)
+{
+    return c->exchange ? &c->exchange->request : NULL;
+}
+struct server *conn_server(const struct conn *c)
+{
+    return c->server;
+}
 
 void conn_hold(struct conn *c, struct conn_hold *h)
 {

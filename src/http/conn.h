@@ -39,127 +39,158 @@ struct principal;
 struct server;
 
 struct net_limits {
-    size_t   head_max;             /* 16 KiB */
-    size_t   body_max;             /* 8 MiB */
-    size_t   bodies_max;           /* 256 MiB, all in flight */
-    size_t   answers_max;          /* 64 MiB, all whole answers beyond CONN_OUT_MAX that wait for their readers */
-    size_t   message_max;          /* 1 MiB, one WebSocket message */
-    unsigned head_ms, body_ms;     /* 10 s, 30 s */
-    unsigned idle_ms;              /* 60 s between requests */
-    unsigned write_ms;             /* 30 s without the peer taking a byte that waits */
-    unsigned ping_ms;              /* 30 s; WebSockets */
-    unsigned connections;          /* 10,000 */
-    unsigned per_address;          /* 1,000; not applied to loopback */
+    size_t   head_max;   /* 16 KiB */
+    size_t   body_max;   /* 8 MiB */
+    size_t   bodies_max; /* 256 MiB, all in flight */
+    /* 64 MiB, all whole answers beyond CONN_OUT_MAX that wait for their readers */
+    size_t   answers_max;
+    size_t   message_max;      /* 1 MiB, one WebSocket message */
+    unsigned head_ms, body_ms; /* 10 s, 30 s */
+    unsigned idle_ms;          /* 60 s between requests */
+    unsigned write_ms;         /* 30 s without the peer taking a byte that waits */
+    unsigned ping_ms;          /* 30 s; WebSockets */
+    unsigned connections;      /* 10,000 */
+    unsigned per_address;      /* 1,000; not applied to loopback */
 };
 void net_limits_default(struct net_limits *l);
 
-struct header { struct str name, value; };
+struct header {
+    struct str name, value;
+};
 
 struct request {
-    struct str     method, path, query;   /* path decoded and checked: no NUL, no "..", valid UTF-8; query raw */
-    struct header *headers;  size_t header_count;
-    struct str     body;
-    struct str     param[4];              /* what the route's {names} matched, in order */
-    struct arena  *arena;                 /* see "How long things live" */
-    struct conn   *conn;
-    uint64_t       began_ns;
-    unsigned       access;                /* the route's; 0 when there is none */
-    const struct principal *principal;    /* set by the guard; NULL where the door asks itself, or lets everybody in */
+    /* path decoded and checked: no NUL, no "..", valid UTF-8; query raw */
+    struct str              method, path, query;
+    struct header          *headers;
+    size_t                  header_count;
+    struct str              body;
+    struct str              param[4]; /* what the route's {names} matched, in order */
+    struct arena           *arena;    /* see "How long things live" */
+    struct conn            *conn;
+    uint64_t                began_ns;
+    unsigned                access; /* the route's; 0 when there is none */
+    /* set by the guard; NULL where the door asks itself, or lets everybody in */
+    const struct principal *principal;
 };
-struct str request_header(const struct request *q, const char *name);            /* STR_NONE: absent */
-struct str request_query(const struct request *q, const char *name);             /* decoded into q->arena; STR_NONE: absent */
+/* STR_NONE: absent */
+struct str request_header(const struct request *q, const char *name);
+/* decoded into q->arena; STR_NONE: absent */
+struct str request_query(const struct request *q, const char *name);
 
 /* --- answers ---------------------------------------------------------------- */
 
-/* Headers to add, before answering: Parley-Thread and the like. Whole answers without a Cache-Control are not to be stored. CR, LF and NUL in values are a bug (must). */
+/* Headers to add, before answering: Parley-Thread and the like. Whole answers without a
+ * Cache-Control are not to be stored. CR, LF and NUL in values are a bug (must). */
 void conn_header(struct conn *c, const char *name, struct str value);
-/* A whole answer. `type` NULL: no body. The bytes are copied. A long one (CONN_OUT_MAX) becomes 503 while answers_max are held for
- * slow readers, unless one that was slow for long can be ended. */
+/* A whole answer. `type` NULL: no body. The bytes are copied. A long one (CONN_OUT_MAX) becomes 503
+ * while answers_max are held for slow readers, unless one that was slow for long can be ended. */
 void conn_reply(struct conn *c, int status, const char *type, struct str body);
-/* The same for bytes that live for ever (the embedded UI): not copied, so a slow reader of a large file costs no more than any other. */
+/* The same for bytes that live for ever (the embedded UI): not copied, so a slow reader of a large
+ * file costs no more than any other. */
 void conn_reply_static(struct conn *c, int status, const char *type, struct str body);
 /* {"error":{"code","message"}} */
 void conn_error(struct conn *c, int status, const char *code, const char *message);
 
 enum pull {
-    PULL_WAIT,       /* nothing (more) now; source_wake() will say when */
-    PULL_MORE,       /* room was used up (so some bytes were given); ask again when there is room */
-    PULL_END,        /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
+    PULL_WAIT, /* nothing (more) now; source_wake() will say when */
+    PULL_MORE, /* room was used up (so some bytes were given); ask again when there is room */
+    PULL_END,  /* that was all: end the body (or close the WebSocket with conn_ws_close's code) */
 };
 struct source {
     /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames,
      * with ws_frame_text() or ws_frame_part(). Must not free itself. */
     enum pull (*pull)(struct source *s, struct buf *out, size_t room);
     /* The connection is over, for whatever reason, or the stream ended: the last call. */
-    void      (*gone)(struct source *s);
-    struct conn *conn;     /* set by conn_stream and conn_upgrade; NULL after gone */
+    void (*gone)(struct source *s);
+    struct conn *conn; /* set by conn_stream and conn_upgrade; NULL after gone */
 };
-/* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0, `: keep-alive\n\n` after so
- * much silence (to within a second), so only for text/event-stream, which also gets Cache-Control: no-cache, no-store and
- * X-Accel-Buffering: no. The source is pulled for the first time at the end of this turn. For HEAD it is never pulled. */
-void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms);
-void source_wake(struct source *s);               /* cheap; any number of times per turn */
-bool source_blocked(const struct source *s);      /* the socket is full right now */
+/* Starts an answer with the headers collected so far; chunked. Heartbeats: with heartbeat_ms > 0,
+ * `: keep-alive\n\n` after so much silence (to within a second), so only for text/event-stream,
+ * which also gets Cache-Control: no-cache, no-store and X-Accel-Buffering: no. The source is pulled
+ * for the first time at the end of this turn. For HEAD it is never pulled. */
+void conn_stream(struct conn *c, int status, const char *type, struct source *src,
+                 unsigned heartbeat_ms);
+void source_wake(struct source *s);          /* cheap; any number of times per turn */
+bool source_blocked(const struct source *s); /* the socket is full right now */
 
 struct ws_peer {
-    void (*message)(struct ws_peer *p, struct str text, bool binary);  /* whole, text is valid UTF-8; gone after the call */
-    void (*gone)(struct ws_peer *p);                                    /* after source.gone */
+    /* whole, text is valid UTF-8; gone after the call */
+    void (*message)(struct ws_peer *p, struct str text, bool binary);
+    void (*gone)(struct ws_peer *p); /* after source.gone */
 };
 /* Answers 101 when the request is a proper upgrade, else 400/426 and returns false.
  * `protocol`: the chosen subprotocol or STR_NONE. Pings every 30 s, closed after two unanswered. */
 bool conn_upgrade(struct conn *c, struct str protocol, struct source *src, struct ws_peer *peer);
 bool conn_wants_upgrade(const struct request *q);
-/* At the end of this turn: what a pull of this turn gave still goes out, then the close frame; nothing is pulled or
- * delivered any more. Called inside pull(), return PULL_END or not, as you like. */
+/* At the end of this turn: what a pull of this turn gave still goes out, then the close frame;
+ * nothing is pulled or delivered any more. Called inside pull(), return PULL_END or not, as you
+ * like. */
 void conn_ws_close(struct conn *c, int code, const char *reason);
 /* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
-/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes, cut anywhere. Meanwhile
- * conn_ws_send's texts wait, so do not wait yourself before the last piece. 4 to 10 bytes longer than the piece. */
+/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes,
+ * cut anywhere. Meanwhile conn_ws_send's texts wait, so do not wait yourself before the last piece.
+ * 4 to 10 bytes longer than the piece. */
 void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last);
-/* Small control texts (ack, error, pong of the application): queued before the source's bytes, at most 16 KiB
- * unsent; beyond that the peer is not reading and is closed (1008). */
+/* Small control texts (ack, error, pong of the application): queued before the source's bytes, at
+ * most 16 KiB unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);
 
 /* The handler returns without having answered and will answer later; `cancelled` is
- * called instead if the connection dies first; the latest hold counts. Without one, returning unanswered is a bug (500 and a log line). */
-struct conn_hold { void (*cancelled)(struct conn_hold *h); };
+ * called instead if the connection dies first; the latest hold counts. Without one, returning
+ * unanswered is a bug (500 and a log line). */
+struct conn_hold {
+    void (*cancelled)(struct conn_hold *h);
+};
 void conn_hold(struct conn *c, struct conn_hold *h);
 
-/* A stream or a WebSocket must end in so many ms (to within a second), because the proof of who its reader is ends then:
- * a stream is cut off, a WebSocket closed with 4401. 0: it need not. Counts from the latest request. */
-void conn_until(struct conn *c, uint64_t in_ms);
-/* Nobody knows (any more) who this is: what it sends counts towards a small budget of all strangers, and a WebSocket message
- * of it must be short. Counts until it is said otherwise. */
-void conn_stranger(struct conn *c, bool stranger);
-bool conn_is_loopback(const struct conn *c);
-struct str conn_peer(const struct conn *c);        /* address as text, for logs; until the next call */
-struct request *conn_request(struct conn *c);      /* the one being answered; NULL once its memory went */
+/* A stream or a WebSocket must end in so many ms (to within a second), because the proof of who its
+ * reader is ends then: a stream is cut off, a WebSocket closed with 4401. 0: it need not. Counts
+ * from the latest request. */
+void            conn_until(struct conn *c, uint64_t in_ms);
+/* Nobody knows (any more) who this is: what it sends counts towards a small budget of all
+ * strangers, and a WebSocket message of it must be short. Counts until it is said otherwise. */
+void            conn_stranger(struct conn *c, bool stranger);
+bool            conn_is_loopback(const struct conn *c);
+/* address as text, for logs; until the next call */
+struct str      conn_peer(const struct conn *c);
+/* the one being answered; NULL once its memory went */
+struct request *conn_request(struct conn *c);
 struct server  *conn_server(const struct conn *c);
 
 /* --- the server ------------------------------------------------------------------ */
 
 typedef void (*handler)(struct server *s, struct request *q);
-enum { ROUTE_VITAL = 1 << 16 };      /* in `access`: answered also while there is no room for connections */
-struct route { const char *method, *pattern; handler run; unsigned access; };   /* access: the guard's business; "/v1/threads/{}/events"; {} is one segment; a last "*" takes the rest */
+/* in `access`: answered also while there is no room for connections */
+enum { ROUTE_VITAL = 1 << 16 };
+/* access: the guard's business; "/v1/threads/{}/events"; {} is one segment; a last "*" takes the
+ * rest */
+struct route {
+    const char *method, *pattern;
+    handler     run;
+    unsigned    access;
+};
 
 struct server_setup {
     struct loop        *loop;
     struct net_limits   limits;
-    const struct route *routes;          /* ended by { NULL } */
-    /* Once for every request, before its handler (or 404, 405), and before its body when that has not come yet, so q->body
-     * is not to be looked at. False when it has answered already (401, 403, 421 ...). */
-    bool              (*guard)(struct server *s, struct request *q);
-    void               *app;             /* for the handlers: server_app() */
+    const struct route *routes; /* ended by { NULL } */
+    /* Once for every request, before its handler (or 404, 405), and before its body when that has
+     * not come yet, so q->body is not to be looked at. False when it has answered already (401,
+     * 403, 421 ...). */
+    bool (*guard)(struct server *s, struct request *q);
+    void *app; /* for the handlers: server_app() */
 };
-/* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the process ignore SIGPIPE and
- * raises its limit of open files as far as `connections` needs and the system lets it. */
-MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out, struct str *why, struct arena *a);
-void    *server_app(const struct server *s);
-unsigned server_port(const struct server *s);     /* the real one, when 0 was asked for */
+/* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the
+ * process ignore SIGPIPE and raises its limit of open files as far as `connections` needs and the
+ * system lets it. */
+MUST_CHECK enum err server_start(const struct server_setup *setup, struct str host, unsigned port,
+                                 struct server **out, struct str *why, struct arena *a);
+void               *server_app(const struct server *s);
+unsigned            server_port(const struct server *s); /* the real one, when 0 was asked for */
 unsigned server_connections(const struct server *s), server_streams(const struct server *s);
-/* Stops accepting; answers in flight go on and are their connection's last. Idle connections are closed, WebSockets
- * with 1012 once nothing was sent on them for a second. */
+/* Stops accepting; answers in flight go on and are their connection's last. Idle connections are
+ * closed, WebSockets with 1012 once nothing was sent on them for a second. */
 void     server_drain(struct server *s);
 /* Closes every connection; `done` is called when the last one is gone. */
 void     server_close(struct server *s, void (*done)(void *ctx), void *ctx);

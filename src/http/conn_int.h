@@ -31,19 +31,31 @@
 #include "http/ws.h"
 
 enum {
-    READ_MAX      = 64 * 1024,          /* one read; the shared buffer */
-    READ_AHEAD    = 4 * 1024,           /* one read while nothing can be done with it */
-    LINGER_MAX    = 16 * 1024 * 1024,   /* unread body drained after an early answer, so that the client sees it */
-    LINGER_MS     = 3000,
-    REFUSED_MAX   = 64,                 /* connections over the cap at one time, which get 503 and vital answers; others are just closed */
-    STRANGERS_MAX = 4 * 1024 * 1024,    /* bodies and messages of all who have not said who they are */
-    STRANGER_MESSAGE_MAX = 16 * 1024,   /* one WebSocket message of one of them: a token fits */
-    WHEEL_SLOTS   = 64,
-    WHEEL_TICK_MS = 1000,               /* the coarsest tick; finer when a limit is short */
+    READ_MAX = 64 * 1024,  /* one read; the shared buffer */
+    READ_AHEAD = 4 * 1024, /* one read while nothing can be done with it */
+    /* unread body drained after an early answer, so that the client sees it */
+    LINGER_MAX = 16 * 1024 * 1024,
+    LINGER_MS = 3000,
+    /* connections over the cap at one time, which get 503 and vital answers; others are just
+     * closed */
+    REFUSED_MAX = 64,
+    /* bodies and messages of all who have not said who they are */
+    STRANGERS_MAX = 4 * 1024 * 1024,
+    STRANGER_MESSAGE_MAX = 16 * 1024, /* one WebSocket message of one of them: a token fits */
+    WHEEL_SLOTS = 64,
+    WHEEL_TICK_MS = 1000, /* the coarsest tick; finer when a limit is short */
 };
 
 enum conn_state {
-    CONN_IDLE, CONN_HEAD, CONN_BODY, CONN_HANDLING, CONN_STREAM, CONN_ANSWERED, CONN_WS, CONN_LINGER, CONN_CLOSED,
+    CONN_IDLE,
+    CONN_HEAD,
+    CONN_BODY,
+    CONN_HANDLING,
+    CONN_STREAM,
+    CONN_ANSWERED,
+    CONN_WS,
+    CONN_LINGER,
+    CONN_CLOSED,
 };
 
 /* A request from its first byte to its answer. Streams and WebSockets let go of
@@ -52,11 +64,11 @@ struct exchange {
     struct http1      http1;
     struct request    request;
     struct arena      arena;
-    struct buf        headers;     /* conn_header's, as they go out */
+    struct buf        headers; /* conn_header's, as they go out */
     struct conn_hold *hold;
-    size_t            counted;     /* of server.bodies */
-    bool              guarded;     /* the guard let it pass */
-    bool              cached;      /* it says itself how long it may be kept */
+    size_t            counted; /* of server.bodies */
+    bool              guarded; /* the guard let it pass */
+    bool              cached;  /* it says itself how long it may be kept */
 };
 
 /* What the kernel did not take, until it does. */
@@ -64,23 +76,26 @@ struct blocked {
     uv_write_t   req;
     struct conn *conn;
     struct buf   bytes;
-    size_t       seen;             /* libuv's queue size when the peer was last seen taking bytes */
+    /* libuv's queue size when the peer was last seen taking bytes */
+    size_t       seen;
 };
 
 struct wsock {
     struct ws       ws;
     struct ws_peer *peer;
-    size_t          counted;       /* of server.bodies */
-    uint64_t        ping_ms;       /* when the next ping is due */
-    uint64_t        close_by_ms;   /* closing: when we stop waiting for the peer */
-    uint16_t        close_code;    /* 0: not closing */
-    uint8_t         unanswered;    /* pings */
+    size_t          counted;     /* of server.bodies */
+    uint64_t        ping_ms;     /* when the next ping is due */
+    uint64_t        close_by_ms; /* closing: when we stop waiting for the peer */
+    uint16_t        close_code;  /* 0: not closing */
+    uint8_t         unanswered;  /* pings */
     bool            close_sent, close_seen;
-    bool            pong;          /* owed; the newest ping is in `text` */
-    bool            mid_text;      /* the source is in the middle of a text: ws_frame_part */
-    struct buf      waiting;       /* conn_ws_send's texts, until it has finished that */
+    bool            pong; /* owed; the newest ping is in `text` */
+    /* the source is in the middle of a text: ws_frame_part */
+    bool            mid_text;
+    struct buf      waiting; /* conn_ws_send's texts, until it has finished that */
     uint8_t         text_len;
-    char            text[WS_CONTROL_MAX];   /* ping to answer or, when closing, the reason */
+    /* ping to answer or, when closing, the reason */
+    char            text[WS_CONTROL_MAX];
 };
 
 /* Whose connections are counted together: an IPv4 address or an IPv6 /64. */
@@ -90,122 +105,138 @@ struct address {
 };
 
 struct conn {
-    uv_tcp_t          tcp;         /* first: libuv's handle is the conn */
+    uv_tcp_t          tcp; /* first: libuv's handle is the conn */
     struct server    *server;
-    struct list       wheel;       /* in a slot of the server's wheel: all open connections are */
-    struct list       idle;        /* in server.idle: no request has come whole since it was put there */
-    struct list       holding;     /* in server.holders: `held` bytes of a whole answer wait for its reader */
+    /* in a slot of the server's wheel: all open connections are */
+    struct list       wheel;
+    /* in server.idle: no request has come whole since it was put there */
+    struct list       idle;
+    /* in server.holders: `held` bytes of a whole answer wait for its reader */
+    struct list       holding;
     size_t            held;
-    uint64_t          held_ms;     /* since when */
+    uint64_t          held_ms; /* since when */
     struct loop_dirty dirty;
-    struct exchange  *exchange;    /* HEAD to ANSWERED */
-    struct source    *source;      /* STREAM, WS */
-    struct wsock     *wsock;       /* WS, and LINGER after it */
-    struct blocked   *blocked;     /* the socket is full */
-    struct address   *address;     /* NULL: not counted (loopback) */
-    struct buf        out;         /* heads, whole answers, control frames: before the source's bytes */
-    struct str        tail;        /* conn_reply_static: what is to go out yet, after `out` */
-    struct buf        in;          /* see rule 2 */
-    uint64_t          since_ms;    /* when the state that has a deadline began */
-    uint64_t          sent_ms;     /* last time the socket took bytes */
-    uint64_t          until_ms;    /* conn_until; 0: no end */
+    struct exchange  *exchange; /* HEAD to ANSWERED */
+    struct source    *source;   /* STREAM, WS */
+    struct wsock     *wsock;    /* WS, and LINGER after it */
+    struct blocked   *blocked;  /* the socket is full */
+    struct address   *address;  /* NULL: not counted (loopback) */
+    /* heads, whole answers, control frames: before the source's bytes */
+    struct buf        out;
+    struct str        tail;     /* conn_reply_static: what is to go out yet, after `out` */
+    struct buf        in;       /* see rule 2 */
+    uint64_t          since_ms; /* when the state that has a deadline began */
+    uint64_t          sent_ms;  /* last time the socket took bytes */
+    uint64_t          until_ms; /* conn_until; 0: no end */
     uint32_t          heartbeat_ms;
-    uint32_t          due;         /* the wheel's tick at which this is looked at */
-    uint32_t          in_at;       /* of `in`: used up to here */
-    uint32_t          drained;     /* bytes thrown away while lingering */
-    uint8_t           peer[16];    /* address; IPv4 in the first four */
-    uint8_t           state;       /* enum conn_state */
+    uint32_t          due;      /* the wheel's tick at which this is looked at */
+    uint32_t          in_at;    /* of `in`: used up to here */
+    uint32_t          drained;  /* bytes thrown away while lingering */
+    uint8_t           peer[16]; /* address; IPv4 in the first four */
+    uint8_t           state;    /* enum conn_state */
     bool              ip6 : 1, loopback : 1;
-    bool              refused : 1;         /* over the cap: gets vital answers and 503 */
-    bool              stranger : 1;        /* conn_stranger */
+    bool              refused : 1;  /* over the cap: gets vital answers and 503 */
+    bool              stranger : 1; /* conn_stranger */
     bool              reading : 1, eof : 1;
-    bool              close_after : 1;     /* this answer is the last one */
+    bool              close_after : 1; /* this answer is the last one */
     bool              chunked : 1, no_body : 1;
-    bool              in_handler : 1;      /* the request is on the stack */
-    bool              doomed : 1;          /* to be closed at the next flush: memory, or the server closes */
+    bool              in_handler : 1; /* the request is on the stack */
+    /* to be closed at the next flush: memory, or the server closes */
+    bool              doomed : 1;
 };
 
 struct server {
     struct loop        *loop;
     struct net_limits   limits;
     const struct route *routes;
-    bool              (*guard)(struct server *s, struct request *q);
-    void               *app;
+    bool (*guard)(struct server *s, struct request *q);
+    void *app;
 
     uv_tcp_t    listener;
-    uv_tcp_t    spare;           /* takes a connection there is no memory for, to close it */
+    uv_tcp_t    spare; /* takes a connection there is no memory for, to close it */
     uv_timer_t  timer;
     struct list slots[WHEEL_SLOTS];
     uint64_t    tick_ms, tick, began_ms;
 
-    unsigned    connections;     /* open sockets */
-    unsigned    refused;         /* of them: over the cap */
-    struct list idle;            /* connections that could make room, the oldest first */
+    unsigned    connections; /* open sockets */
+    unsigned    refused;     /* of them: over the cap */
+    struct list idle;        /* connections that could make room, the oldest first */
     unsigned    streams;
-    unsigned    handles;         /* libuv handles of ours that are not closed yet, connections not counted */
+    /* libuv handles of ours that are not closed yet, connections not counted */
+    unsigned    handles;
     unsigned    port;
-    size_t      bodies;          /* bytes of bodies and messages in flight */
-    size_t      strangers;       /* the same of who is not known; not in `bodies` */
-    size_t      answers;         /* bytes of whole answers that wait for slow readers */
-    struct list holders;         /* these readers, the slowest first */
+    size_t      bodies;    /* bytes of bodies and messages in flight */
+    size_t      strangers; /* the same of who is not known; not in `bodies` */
+    size_t      answers;   /* bytes of whole answers that wait for slow readers */
+    struct list holders;   /* these readers, the slowest first */
     struct map  addresses;
     bool        draining, closing, listening;
-    bool        spare_busy, waiting;      /* `spare` is closing; another connection waits for it */
+    /* `spare` is closing; another connection waits for it */
+    bool        spare_busy, waiting;
     uint64_t    complained_ms;
-    void      (*done)(void *ctx);
-    void       *done_ctx;
+    void (*done)(void *ctx);
+    void *done_ctx;
 
-    struct buf  scratch;         /* what sources fill */
-    char        text[64];        /* conn_peer's answer */
-    char        date[64];        /* the Date header, of the second date_s */
-    time_t      date_s;
-    char        read[READ_MAX];  /* one for all: bytes are used or copied before the next read */
+    struct buf scratch;  /* what sources fill */
+    char       text[64]; /* conn_peer's answer */
+    char       date[64]; /* the Date header, of the second date_s */
+    time_t     date_s;
+    /* one for all: bytes are used or copied before the next read */
+    char       read[READ_MAX];
 };
 
 /* conn.c */
-struct conn *conn_new(struct server *s);                   /* NULL: no memory */
-void conn_begin(struct conn *c);                           /* accepted: starts to read */
-void conn_kill(struct conn *c);                            /* ends it now; frees it later */
-void conn_doom(struct conn *c);                            /* ends it at the next flush */
-void conn_mark(struct conn *c);
-void conn_flush(struct loop_dirty *d);
-void conn_linger(struct conn *c);                          /* everything is said: half-close and wait for the peer's end */
-void conn_refuse(struct conn *c, int status, const char *code, const char *text);
-void conn_set_state(struct conn *c, enum conn_state state);  /* and restarts its deadline */
-void conn_release(struct conn *c);                         /* lets go of the exchange */
-uint64_t conn_now(const struct conn *c);
+struct conn *conn_new(struct server *s); /* NULL: no memory */
+void         conn_begin(struct conn *c); /* accepted: starts to read */
+void         conn_kill(struct conn *c);  /* ends it now; frees it later */
+void         conn_doom(struct conn *c);  /* ends it at the next flush */
+void         conn_mark(struct conn *c);
+void         conn_flush(struct loop_dirty *d);
+/* everything is said: half-close and wait for the peer's end */
+void         conn_linger(struct conn *c);
+void         conn_refuse(struct conn *c, int status, const char *code, const char *text);
+/* and restarts its deadline */
+void         conn_set_state(struct conn *c, enum conn_state state);
+void         conn_release(struct conn *c); /* lets go of the exchange */
+uint64_t     conn_now(const struct conn *c);
 /* Counts bytes held for this connection; false when all together hold too much. */
-bool conn_count(struct conn *c, size_t *counted, size_t now);
+bool         conn_count(struct conn *c, size_t *counted, size_t now);
 
 /* out.c */
-void out_push(struct conn *c);                             /* pulls once and writes; may set doomed */
-void out_direct(struct conn *c);                           /* writes `out` alone, without asking the source */
-bool out_clear(const struct conn *c);                      /* nothing waits to be written */
-void out_end_source(struct conn *c);                       /* calls gone, once */
-bool out_hold(struct conn *c, size_t len);                 /* a whole answer of so many bytes may wait for its reader; false: too many do */
-void out_unhold(struct conn *c);                           /* it is gone */
+void out_push(struct conn *c);        /* pulls once and writes; may set doomed */
+void out_direct(struct conn *c);      /* writes `out` alone, without asking the source */
+bool out_clear(const struct conn *c); /* nothing waits to be written */
+void out_end_source(struct conn *c);  /* calls gone, once */
+/* a whole answer of so many bytes may wait for its reader; false: too many do */
+bool out_hold(struct conn *c, size_t len);
+void out_unhold(struct conn *c); /* it is gone */
 
 /* wsconn.c */
-void wsconn_read(struct conn *c, char *at, size_t len);
-void wsconn_before_pull(struct conn *c);                   /* owed pong */
-void wsconn_after_pull(struct conn *c, struct buf *out, enum pull pulled);   /* close frame, when it is time */
-void wsconn_settle(struct conn *c);                        /* after a push: go on, or say goodbye */
-void wsconn_close(struct conn *c, int code, struct str reason);
-void wsconn_end(struct conn *c);                           /* frees; calls the peer's gone */
+void     wsconn_read(struct conn *c, char *at, size_t len);
+void     wsconn_before_pull(struct conn *c); /* owed pong */
+/* close frame, when it is time */
+void     wsconn_after_pull(struct conn *c, struct buf *out, enum pull pulled);
+void     wsconn_settle(struct conn *c); /* after a push: go on, or say goodbye */
+void     wsconn_close(struct conn *c, int code, struct str reason);
+void     wsconn_end(struct conn *c); /* frees; calls the peer's gone */
 uint64_t wsconn_deadline(const struct conn *c);
-void wsconn_check(struct conn *c, uint64_t now);
-void wsconn_drain(struct conn *c);                         /* closes it when it is quiet, or sees to it that this is looked at */
+void     wsconn_check(struct conn *c, uint64_t now);
+/* closes it when it is quiet, or sees to it that this is looked at */
+void     wsconn_drain(struct conn *c);
 
 /* reply.c */
-void reply_refusal(struct conn *c, int status, const char *code, const char *text);   /* also before a request is there */
+/* also before a request is there */
+void reply_refusal(struct conn *c, int status, const char *code, const char *text);
 
 /* deadline.c */
 void deadline_init(struct server *s);
-void deadline_add(struct conn *c);                         /* into the wheel; starts its timer with the first one */
-void deadline_update(struct conn *c);                      /* after anything that may have brought a deadline nearer */
+/* into the wheel; starts its timer with the first one */
+void deadline_add(struct conn *c);
+/* after anything that may have brought a deadline nearer */
+void deadline_update(struct conn *c);
 void deadline_remove(struct conn *c);
 
 /* server.c */
-void server_gone(struct conn *c);                          /* a connection's memory is about to go */
+void server_gone(struct conn *c); /* a connection's memory is about to go */
 
 #endif

@@ -17,29 +17,35 @@ static uint64_t ticks_now(const struct server *s)
     return (uv_now(&s->loop->uv) - s->began_ms) / s->tick_ms;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 static uint64_t state_deadline(const struct conn *c)
 {
     const struct net_limits *l = &c->server->limits;
 
     switch ((enum conn_state)c->state) {
-    case CONN_IDLE:     return c->since_ms + l->idle_ms;
-    case CONN_HEAD:     return c->since_ms + l->head_ms;
-    case CONN_BODY:     return c->since_ms + l->body_ms;
-    case CONN_STREAM:   return c->heartbeat_ms ? c->sent_ms + c->heartbeat_ms : NEVER;
-    case CONN_WS:       return wsconn_deadline(c);
-    case CONN_LINGER:   return c->since_ms + LINGER_MS;
+    case CONN_IDLE: return c->since_ms + l->idle_ms;
+    case CONN_HEAD: return c->since_ms + l->head_ms;
+    case CONN_BODY: return c->since_ms + l->body_ms;
+    case CONN_STREAM: return c->heartbeat_ms ? c->sent_ms + c->heartbeat_ms : NEVER;
+    case CONN_WS: return wsconn_deadline(c);
+    case CONN_LINGER: return c->since_ms + LINGER_MS;
     case CONN_HANDLING:
     case CONN_ANSWERED:
-    case CONN_CLOSED:   return NEVER;
+    case CONN_CLOSED: return NEVER;
     }
     must(!"state");
     return NEVER;
 }
 
 /* See conn_until. A request that is being answered is never cut short: it was asked in time. */
-static bool may_end(const struct conn *c) { return c->until_ms && (c->state == CONN_STREAM || c->state == CONN_WS); }
+static bool may_end(const struct conn *c)
+{
+    return c->until_ms && (c->state == CONN_STREAM || c->state == CONN_WS);
+}
 
 /* A blocked socket is looked at four times per write_ms, because libuv does not
  * tell when a part of the queue went. */
@@ -76,9 +82,11 @@ static void check_state(struct conn *c, uint64_t now)
     if (now < state_deadline(c)) return;
     switch ((enum conn_state)c->state) {
     case CONN_HEAD:
-    case CONN_BODY:   conn_refuse(c, 408, "request_timeout", "The request did not come in time."); return;
+    case CONN_BODY:
+        conn_refuse(c, 408, "request_timeout", "The request did not come in time.");
+        return;
     case CONN_STREAM: heartbeat(c); return;
-    case CONN_WS:     wsconn_check(c, now); return;
+    case CONN_WS: wsconn_check(c, now); return;
     case CONN_IDLE:
         if (out_clear(c)) conn_kill(c);
         return;
@@ -93,10 +101,16 @@ static void check(struct conn *c)
 {
     uint64_t now = conn_now(c);
 
-    if (c->blocked && peer_stuck(c, now)) { conn_kill(c); return; }
+    if (c->blocked && peer_stuck(c, now)) {
+        conn_kill(c);
+        return;
+    }
     if (may_end(c) && now >= c->until_ms) {
         c->until_ms = 0;
-        if (c->state == CONN_STREAM) { conn_kill(c); return; }
+        if (c->state == CONN_STREAM) {
+            conn_kill(c);
+            return;
+        }
         wsconn_close(c, WS_UNAUTHORIZED, STR("signed out"));
     }
     check_state(c, now);
@@ -105,8 +119,8 @@ static void check(struct conn *c)
 static void place(struct conn *c)
 {
     struct server *s = c->server;
-    uint64_t d = deadline_of(c), now = uv_now(&s->loop->uv);
-    uint64_t ahead = d <= now ? 1 : d == NEVER ? WHEEL_SLOTS - 1 : (d - now) / s->tick_ms + 1;
+    uint64_t       d = deadline_of(c), now = uv_now(&s->loop->uv);
+    uint64_t       ahead = d <= now ? 1 : d == NEVER ? WHEEL_SLOTS - 1 : (d - now) / s->tick_ms + 1;
 
     c->due = (uint32_t)(s->tick + min_u64(ahead, WHEEL_SLOTS - 1));
     list_remove(&c->wheel);
@@ -119,7 +133,7 @@ static void run_slot(struct server *s)
 
     while (!list_empty(slot)) {
         struct conn *c = LIST_ITEM(slot->next, struct conn, wheel);
-        place(c);               /* first: the check may end it; and never back into this slot */
+        place(c); /* first: the check may end it; and never back into this slot */
         check(c);
         if (c->state != CONN_CLOSED) deadline_update(c);
     }
@@ -145,7 +159,8 @@ void deadline_init(struct server *s)
     unsigned least[] = { l->head_ms, l->body_ms, l->idle_ms, l->write_ms / 2, l->ping_ms };
 
     s->tick_ms = WHEEL_TICK_MS;
-    for (size_t i = 0; i < sizeof least / sizeof *least; i++) s->tick_ms = min_u64(s->tick_ms, least[i] / 4);
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++)
+        s->tick_ms = min_u64(s->tick_ms, least[i] / 4);
     if (s->tick_ms == 0) s->tick_ms = 1;
     s->began_ms = uv_now(&s->loop->uv);
     for (size_t i = 0; i < WHEEL_SLOTS; i++) list_init(&s->slots[i]);
@@ -167,10 +182,13 @@ void deadline_add(struct conn *c)
 void deadline_update(struct conn *c)
 {
     struct server *s = c->server;
-    uint64_t d = deadline_of(c), now = uv_now(&s->loop->uv);
+    uint64_t       d = deadline_of(c), now = uv_now(&s->loop->uv);
 
     if (d == NEVER) return;
     if (s->tick + (d <= now ? 1 : (d - now) / s->tick_ms + 1) < c->due) place(c);
 }
 
-void deadline_remove(struct conn *c) { list_remove(&c->wheel); }
+void deadline_remove(struct conn *c)
+{
+    list_remove(&c->wheel);
+}

@@ -1,7 +1,7 @@
 /* frames.c -- see frames.h. */
 #include "http/frames.h"
 
-#define FRAME_HEAD 10           /* the longest frame header */
+#define FRAME_HEAD 10 /* the longest frame header */
 
 static struct buf scratch;
 static size_t    *ends, count, cap;
@@ -18,7 +18,10 @@ void frames_mark(void)
     if (count == cap) {
         size_t  want = cap ? cap * 2 : 64;
         size_t *grown = mem_realloc(ends, want * sizeof *grown);
-        if (!grown) { scratch.err = ERR_NOMEM; return; }
+        if (!grown) {
+            scratch.err = ERR_NOMEM;
+            return;
+        }
         ends = grown;
         cap = want;
     }
@@ -30,10 +33,14 @@ void frames_drop(void)
     while (count && ends[count - 1] > scratch.len) count--;
 }
 
-size_t frames_count(void) { return count; }
+size_t frames_count(void)
+{
+    return count;
+}
 
 /* Sends `item` from where it was cut; false: the room is used up. */
-static bool send_from(struct source *s, struct buf *out, size_t end, struct frames_cut *cut, const char *item, const size_t *to, size_t n)
+static bool send_from(struct source *s, struct buf *out, size_t end, struct frames_cut *cut,
+                      const char *item, const size_t *to, size_t n)
 {
     size_t begin = 0;
     for (size_t i = 0; i < n; begin = to[i++]) {
@@ -64,12 +71,16 @@ bool frames_keep(struct frames_cut *cut, int then)
     return cut->held != NULL;
 }
 
-size_t frames_held(const struct frames_cut *cut) { return cut->held->count; }
+size_t frames_held(const struct frames_cut *cut)
+{
+    return cut->held->count;
+}
 
 bool frames_go_on(struct source *s, struct buf *out, size_t end, struct frames_cut *cut, int *then)
 {
     *then = cut->held->then;
-    if (!send_from(s, out, end, cut, cut->held->bytes.ptr, cut->held->ends, cut->held->count)) return false;
+    if (!send_from(s, out, end, cut, cut->held->bytes.ptr, cut->held->ends, cut->held->count))
+        return false;
     frames_forget(cut);
     return true;
 }

@@ -5,7 +5,10 @@
 
 static size_t all;
 
-static size_t size_of(size_t bytes, size_t count) { return sizeof(struct held) + count * sizeof(size_t) + bytes; }
+static size_t size_of(size_t bytes, size_t count)
+{
+    return sizeof(struct held) + count * sizeof(size_t) + bytes;
+}
 
 struct held *held_take(struct str bytes, const size_t *ends, size_t count, int then)
 {

@@ -16,10 +16,20 @@
 #include "http/target.h"
 
 enum step {
-    STEP_HEAD, STEP_HEAD_LF,
+    STEP_HEAD,
+    STEP_HEAD_LF,
     STEP_LENGTH,
-    STEP_SIZE, STEP_EXT, STEP_SIZE_LF, STEP_DATA, STEP_DATA_CR, STEP_DATA_LF,
-    STEP_TRAILER, STEP_TRAILER_NAME, STEP_TRAILER_VALUE, STEP_TRAILER_LF, STEP_END_LF,
+    STEP_SIZE,
+    STEP_EXT,
+    STEP_SIZE_LF,
+    STEP_DATA,
+    STEP_DATA_CR,
+    STEP_DATA_LF,
+    STEP_TRAILER,
+    STEP_TRAILER_NAME,
+    STEP_TRAILER_VALUE,
+    STEP_TRAILER_LF,
+    STEP_END_LF,
 };
 
 /* Returns false, so that a check can end with `return refuse(...)`. */
@@ -37,8 +47,14 @@ static bool refuse_memory(struct http1 *p)
 
 /* --- characters ---------------------------------------------------------------- */
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-static bool is_control(unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; }
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+static bool is_control(unsigned char c)
+{
+    return (c < 0x20 && c != '\t') || c == 0x7f;
+}
 
 /* Blanks as HTTP knows them; str_trim would also take line ends and form feeds. */
 static struct str trim_blanks(struct str s)
@@ -82,13 +98,14 @@ struct str request_query(const struct request *q, const char *name)
 {
     struct str rest = q->query, pair;
     while (str_split(&rest, '&', &pair)) {
-        struct str key = pair, value = STR("");
+        struct str  key = pair, value = STR("");
         const char *eq = pair.len ? memchr(pair.ptr, '=', pair.len) : NULL;
         if (eq) {
             key = str_n(pair.ptr, (size_t)(eq - pair.ptr));
             value = str_from(pair, key.len + 1);
         }
-        if (str_eq(target_decode_form(q->arena, key), str_c(name))) return target_decode_form(q->arena, value);
+        if (str_eq(target_decode_form(q->arena, key), str_c(name)))
+            return target_decode_form(q->arena, value);
     }
     return STR_NONE;
 }
@@ -98,7 +115,10 @@ struct str request_query(const struct request *q, const char *name)
 static bool parse_version(struct http1 *p, struct str version)
 {
     if (str_is(version, "HTTP/1.1")) return true;
-    if (str_is(version, "HTTP/1.0")) { p->http10 = true; return true; }
+    if (str_is(version, "HTTP/1.0")) {
+        p->http10 = true;
+        return true;
+    }
     if (version.len == 8 && str_starts(version, STR("HTTP/")) && version.ptr[6] == '.')
         return refuse(p, 505, "unsupported_version", "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
     return refuse(p, 400, "bad_request_line", "The request line must end in an HTTP version.");
@@ -109,14 +129,17 @@ static bool parse_version(struct http1 *p, struct str version)
 static bool parse_request_line(struct http1 *p, struct str line)
 {
     struct request *q = p->request;
-    struct str method, target;
+    struct str      method, target;
 
     if (!str_split(&line, ' ', &method) || !str_split(&line, ' ', &target) || !line.ptr)
-        return refuse(p, 400, "bad_request_line", "The request line must be a method, a target and a version.");
+        return refuse(p, 400, "bad_request_line",
+                      "The request line must be a method, a target and a version.");
     if (!str_is_token(method)) return refuse(p, 400, "bad_method", "The method is not a word.");
     if (!parse_version(p, line)) return false;
-    if (target.len > HTTP1_TARGET_MAX) return refuse(p, 414, "uri_too_long", "The address is too long.");
-    if (str_is(method, "CONNECT")) return refuse(p, 501, "not_a_proxy", "This server is not a proxy.");
+    if (target.len > HTTP1_TARGET_MAX)
+        return refuse(p, 414, "uri_too_long", "The address is too long.");
+    if (str_is(method, "CONNECT"))
+        return refuse(p, 501, "not_a_proxy", "This server is not a proxy.");
     q->method = method;
     q->query = target;
     return true;
@@ -131,7 +154,9 @@ static bool parse_field(struct http1 *p, struct str line, struct header *h)
     if (!colon) return refuse(p, 400, "bad_header", "A header line has no colon.");
     h->name = str_n(line.ptr, (size_t)(colon - line.ptr));
     h->value = trim_blanks(str_from(line, h->name.len + 1));
-    if (!str_is_token(h->name)) return refuse(p, 400, "bad_header", "A header name is not a word directly before its colon.");
+    if (!str_is_token(h->name))
+        return refuse(p, 400, "bad_header",
+                      "A header name is not a word directly before its colon.");
     return true;
 }
 
@@ -139,7 +164,7 @@ static bool parse_field(struct http1 *p, struct str line, struct header *h)
 static struct str next_line(struct str *rest)
 {
     const char *cr = memchr(rest->ptr, '\r', rest->len);
-    struct str line = str_n(rest->ptr, (size_t)(cr - rest->ptr));
+    struct str  line = str_n(rest->ptr, (size_t)(cr - rest->ptr));
     *rest = str_from(*rest, line.len + 2);
     return line;
 }
@@ -162,8 +187,16 @@ static bool parse_fields(struct http1 *p, struct str rest)
 static bool check_singles(struct http1 *p)
 {
     static const char *const single[] = {
-        "Content-Length", "Transfer-Encoding", "Expect", "Authorization", "Origin", "Content-Type",
-        "Last-Event-ID", "Upgrade", "Sec-WebSocket-Key", "Sec-WebSocket-Version",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Expect",
+        "Authorization",
+        "Origin",
+        "Content-Type",
+        "Last-Event-ID",
+        "Upgrade",
+        "Sec-WebSocket-Key",
+        "Sec-WebSocket-Version",
     };
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         if (count_header(p->request, single[i]) > 1)
@@ -187,9 +220,9 @@ static bool parse_target(struct http1 *p)
     const char     *why = NULL;
 
     switch (target_parse(q, q->query, &why)) {
-    case OK:        return true;
+    case OK: return true;
     case ERR_NOMEM: return refuse_memory(p);
-    default:        return refuse(p, 400, "bad_target", why);
+    default: return refuse(p, 400, "bad_target", why);
     }
 }
 
@@ -215,14 +248,16 @@ static bool begin_chunks(struct http1 *p, struct str encoding)
 {
     if (p->http10) return refuse(p, 400, "bad_framing", "HTTP/1.0 has no Transfer-Encoding.");
     if (!str_is(encoding, "chunked"))
-        return refuse(p, 501, "unsupported_encoding", "The only Transfer-Encoding taken here is chunked.");
+        return refuse(p, 501, "unsupported_encoding",
+                      "The only Transfer-Encoding taken here is chunked.");
     p->step = STEP_SIZE;
     p->left = 0;
     p->digits = 0;
     return true;
 }
 
-/* The name, or what becomes of it where headers are variables: every letter that may not stand in one is the same. */
+/* The name, or what becomes of it where headers are variables: every letter that may not stand in
+ * one is the same. */
 static bool resembles(struct str name, struct str want)
 {
     if (name.len != want.len) return false;
@@ -234,24 +269,29 @@ static bool resembles(struct str name, struct str want)
     return true;
 }
 
-/* A framing header must be one for everybody: by its exact name, not taken off by a proxy as an option
- * of the connection, and with no more blanks around its value than the one after the colon (there are
- * readers that take off fewer than RFC 9112 5 says, and then do not know the value). */
+/* A framing header must be one for everybody: by its exact name, not taken off by a proxy as an
+ * option of the connection, and with no more blanks around its value than the one after the colon
+ * (there are readers that take off fewer than RFC 9112 5 says, and then do not know the value). */
 static bool check_framing_header(struct http1 *p, const char *name)
 {
     struct request *q = p->request;
     struct str      want = str_c(name);
 
     if (request_lists(q, "Connection", name))
-        return refuse(p, 400, "bad_framing", "A header that says where the body ends belongs to the request, not to the connection.");
+        return refuse(p, 400, "bad_framing",
+                      "A header that says where the body ends belongs to the request, not to the "
+                      "connection.");
     for (size_t i = 0; i < q->header_count; i++) {
         const struct header *h = &q->headers[i];
         if (!resembles(h->name, want)) continue;
         if (!str_eq_nocase(h->name, want))
-            return refuse(p, 400, "bad_framing", "A header's name can be taken for one that says where the body ends.");
+            return refuse(p, 400, "bad_framing",
+                          "A header's name can be taken for one that says where the body ends.");
         size_t before = (size_t)(h->value.ptr - (h->name.ptr + h->name.len + 1));
-        if (h->value.len && (before > 1 || (before && h->value.ptr[-1] != ' ') || h->value.ptr[h->value.len] != '\r'))
-            return refuse(p, 400, "bad_framing", "A header that says where the body ends has blanks around its value.");
+        if (h->value.len && (before > 1 || (before && h->value.ptr[-1] != ' ') ||
+                             h->value.ptr[h->value.len] != '\r'))
+            return refuse(p, 400, "bad_framing",
+                          "A header that says where the body ends has blanks around its value.");
     }
     return true;
 }
@@ -263,9 +303,11 @@ static bool parse_framing(struct http1 *p)
     struct str encoding = request_header(p->request, "Transfer-Encoding");
     bool       reads = str_is(p->request->method, "GET") || str_is(p->request->method, "HEAD");
 
-    if (!check_framing_header(p, "Content-Length") || !check_framing_header(p, "Transfer-Encoding")) return false;
+    if (!check_framing_header(p, "Content-Length") || !check_framing_header(p, "Transfer-Encoding"))
+        return false;
     if (length.ptr && encoding.ptr)
-        return refuse(p, 400, "bad_framing", "Content-Length and Transfer-Encoding exclude each other.");
+        return refuse(p, 400, "bad_framing",
+                      "Content-Length and Transfer-Encoding exclude each other.");
     /* Many do not look for it, and would take it for the next request (RFC 9110 9.3.1). */
     if (reads && (encoding.ptr || (length.ptr && !str_is(length, "0"))))
         return refuse(p, 400, "unexpected_body", "A GET or HEAD request has no body here.");
@@ -280,7 +322,8 @@ static bool parse_expect(struct http1 *p)
     struct str expect = request_header(p->request, "Expect");
     if (!expect.ptr || p->http10) return true;
     if (!str_eq_nocase(expect, STR("100-continue")))
-        return refuse(p, 417, "expectation_failed", "The only expectation met here is 100-continue.");
+        return refuse(p, 417, "expectation_failed",
+                      "The only expectation met here is 100-continue.");
     p->expect = p->status == HTTP1_MORE;
     return true;
 }
@@ -302,8 +345,9 @@ static bool end_line(struct http1 *p)
     bool empty = p->head.len - p->line == 2;
 
     p->line = (uint32_t)p->head.len;
-    if (empty && p->lines == 0) {        /* RFC 9112 2.2: one empty line before a request is forgiven */
-        if (p->blank) return refuse(p, 400, "bad_request_line", "Empty lines came instead of a request.");
+    if (empty && p->lines == 0) { /* RFC 9112 2.2: one empty line before a request is forgiven */
+        if (p->blank)
+            return refuse(p, 400, "bad_request_line", "Empty lines came instead of a request.");
         p->blank = true;
         p->line = 0;
         buf_clear(&p->head);
@@ -334,12 +378,18 @@ static size_t feed_head(struct http1 *p, const char *at, size_t len)
 {
     size_t room = p->limits->head_max - p->head.len, used = 0;
 
-    if (len > room && room == 0) { refuse_long_head(p); return 0; }
+    if (len > room && room == 0) {
+        refuse_long_head(p);
+        return 0;
+    }
     if (len > room) len = room;
     if (p->step == STEP_HEAD) {
         used = plain_run(at, len);
         buf_add(&p->head, at, used);
-        if (p->head.err) { refuse_memory(p); return used; }
+        if (p->head.err) {
+            refuse_memory(p);
+            return used;
+        }
         if (used == len) return used;
         if (at[used] == '\r') p->step = STEP_HEAD_LF;
         else if (at[used] == '\n') refuse(p, 400, "bare_newline", "Lines must end in CR and LF.");
@@ -347,9 +397,15 @@ static size_t feed_head(struct http1 *p, const char *at, size_t len)
         buf_chr(&p->head, at[used]);
         return used + 1;
     }
-    if (at[0] != '\n') { refuse(p, 400, "bare_newline", "Lines must end in CR and LF."); return 1; }
+    if (at[0] != '\n') {
+        refuse(p, 400, "bare_newline", "Lines must end in CR and LF.");
+        return 1;
+    }
     buf_chr(&p->head, '\n');
-    if (p->head.err) { refuse_memory(p); return 1; }
+    if (p->head.err) {
+        refuse_memory(p);
+        return 1;
+    }
     p->step = STEP_HEAD;
     if (!end_line(p) && p->status == HTTP1_MORE) parse_head(p);
     return 1;
@@ -362,7 +418,10 @@ static size_t feed_bytes(struct http1 *p, const char *at, size_t len)
     size_t n = len < p->left ? len : (size_t)p->left;
 
     buf_add(&p->body, at, n);
-    if (p->body.err) { refuse_memory(p); return n; }
+    if (p->body.err) {
+        refuse_memory(p);
+        return n;
+    }
     p->left -= n;
     if (p->left) return n;
     if (p->step == STEP_LENGTH) p->status = HTTP1_DONE;
@@ -378,7 +437,10 @@ static void refuse_chunk(struct http1 *p)
 static void chunk_digit(struct http1 *p, int digit)
 {
     /* 8 digits reach beyond every limit; longer runs of zeros have no honest use. */
-    if (++p->digits > 8) { refuse_chunk(p); return; }
+    if (++p->digits > 8) {
+        refuse_chunk(p);
+        return;
+    }
     p->left = p->left * 16 + (unsigned)digit;
     if (p->left > p->limits->body_max || p->body.len + p->left > p->limits->body_max)
         refuse(p, 413, "body_too_large", "The body is larger than this server takes.");
@@ -391,8 +453,10 @@ static void chunk_size(struct http1 *p, unsigned char c)
     if (digit >= 0) chunk_digit(p, digit);
     else if (p->digits == 0) refuse_chunk(p);
     else if (c == '\r') p->step = STEP_SIZE_LF;
-    else if (c == ';') { p->step = STEP_EXT; p->ext++; }
-    else refuse_chunk(p);
+    else if (c == ';') {
+        p->step = STEP_EXT;
+        p->ext++;
+    } else refuse_chunk(p);
 }
 
 static void chunk_ext(struct http1 *p, unsigned char c)
@@ -400,7 +464,8 @@ static void chunk_ext(struct http1 *p, unsigned char c)
     if (c == '\r') p->step = STEP_SIZE_LF;
     else if (is_control(c) || c >= 0x80) refuse_chunk(p);
     else if (++p->ext > HTTP1_EXT_MAX)
-        refuse(p, 400, "chunk_extensions", "The chunk extensions are larger than this server takes.");
+        refuse(p, 400, "chunk_extensions",
+               "The chunk extensions are larger than this server takes.");
 }
 
 static void chunk_begin(struct http1 *p)
@@ -441,27 +506,34 @@ static void feed_chunk_byte(struct http1 *p, unsigned char c)
         return;
     }
     switch ((enum step)p->step) {
-    case STEP_SIZE:          chunk_size(p, c); return;
-    case STEP_EXT:           chunk_ext(p, c); return;
-    case STEP_SIZE_LF:       expect_byte(p, c, '\n', STEP_SIZE); if (p->status == HTTP1_MORE) chunk_begin(p); return;
-    case STEP_DATA_CR:       expect_byte(p, c, '\r', STEP_DATA_LF); return;
-    case STEP_DATA_LF:       expect_byte(p, c, '\n', STEP_SIZE); return;
-    case STEP_TRAILER:       trailer_begin(p, c); return;
-    case STEP_TRAILER_NAME:  trailer_name(p, c); return;
+    case STEP_SIZE: chunk_size(p, c); return;
+    case STEP_EXT: chunk_ext(p, c); return;
+    case STEP_SIZE_LF:
+        expect_byte(p, c, '\n', STEP_SIZE);
+        if (p->status == HTTP1_MORE) chunk_begin(p);
+        return;
+    case STEP_DATA_CR: expect_byte(p, c, '\r', STEP_DATA_LF); return;
+    case STEP_DATA_LF: expect_byte(p, c, '\n', STEP_SIZE); return;
+    case STEP_TRAILER: trailer_begin(p, c); return;
+    case STEP_TRAILER_NAME: trailer_name(p, c); return;
     case STEP_TRAILER_VALUE: trailer_value(p, c); return;
-    case STEP_TRAILER_LF:    expect_byte(p, c, '\n', STEP_TRAILER); return;
+    case STEP_TRAILER_LF: expect_byte(p, c, '\n', STEP_TRAILER); return;
     case STEP_END_LF:
         expect_byte(p, c, '\n', STEP_END_LF);
         if (p->status == HTTP1_MORE) p->status = HTTP1_DONE;
         return;
-    case STEP_HEAD: case STEP_HEAD_LF: case STEP_LENGTH: case STEP_DATA: break;
+    case STEP_HEAD:
+    case STEP_HEAD_LF:
+    case STEP_LENGTH:
+    case STEP_DATA: break;
     }
     must(!"chunk step");
 }
 
 /* --- the front --------------------------------------------------------------------- */
 
-void http1_init(struct http1 *p, const struct net_limits *limits, struct request *request, struct arena *arena)
+void http1_init(struct http1 *p, const struct net_limits *limits, struct request *request,
+                struct arena *arena)
 {
     *p = (struct http1){ .limits = limits, .request = request };
     *request = (struct request){ .arena = arena };
@@ -472,9 +544,11 @@ void http1_init(struct http1 *p, const struct net_limits *limits, struct request
 static size_t feed_some(struct http1 *p, const char *at, size_t len)
 {
     switch ((enum step)p->step) {
-    case STEP_HEAD: case STEP_HEAD_LF: return feed_head(p, at, len);
-    case STEP_LENGTH: case STEP_DATA:  return feed_bytes(p, at, len);
-    default:                           feed_chunk_byte(p, (unsigned char)*at); return 1;
+    case STEP_HEAD:
+    case STEP_HEAD_LF: return feed_head(p, at, len);
+    case STEP_LENGTH:
+    case STEP_DATA: return feed_bytes(p, at, len);
+    default: feed_chunk_byte(p, (unsigned char)*at); return 1;
     }
 }
 

@@ -21,33 +21,34 @@
 #include "http/conn.h"
 
 enum {
-    HTTP1_TARGET_MAX   = 8 * 1024,   /* 414 beyond; what browsers and proxies are known to carry */
-    HTTP1_HEADERS_MAX  = 100,        /* 431 beyond; a browser sends about 20 */
-    HTTP1_EXT_MAX      = 1024,       /* all chunk extensions of a body together: nobody uses them */
-    HTTP1_TRAILERS_MAX = 4 * 1024,   /* trailers are checked and dropped */
+    HTTP1_TARGET_MAX = 8 * 1024,   /* 414 beyond; what browsers and proxies are known to carry */
+    HTTP1_HEADERS_MAX = 100,       /* 431 beyond; a browser sends about 20 */
+    HTTP1_EXT_MAX = 1024,          /* all chunk extensions of a body together: nobody uses them */
+    HTTP1_TRAILERS_MAX = 4 * 1024, /* trailers are checked and dropped */
 };
 
 enum http1_status { HTTP1_MORE, HTTP1_DONE, HTTP1_REFUSED };
 
 struct http1_refusal {
     int         status;
-    const char *code, *text;         /* static; text is one plain sentence */
+    const char *code, *text; /* static; text is one plain sentence */
 };
 
 struct http1 {
     enum http1_status    status;
-    struct http1_refusal why;        /* with HTTP1_REFUSED */
-    bool head_done;                  /* method, path and headers of the request are set */
-    bool http10;                     /* answer without chunks, then close */
-    bool keep_alive;                 /* the client does not mind another request on this connection */
-    bool expect;                     /* sent `Expect: 100-continue` and has a body to come */
+    struct http1_refusal why;       /* with HTTP1_REFUSED */
+    bool                 head_done; /* method, path and headers of the request are set */
+    bool                 http10;    /* answer without chunks, then close */
+    bool keep_alive; /* the client does not mind another request on this connection */
+    bool expect;     /* sent `Expect: 100-continue` and has a body to come */
 
     /* private from here on */
     const struct net_limits *limits;
     struct request          *request;
     struct buf               head, body;
-    uint64_t                 left;          /* bytes of the body or chunk to come */
-    uint32_t                 line, lines;   /* where the current head line began; lines ended so far */
+    uint64_t                 left; /* bytes of the body or chunk to come */
+    /* where the current head line began; lines ended so far */
+    uint32_t                 line, lines;
     uint32_t                 ext, trailers; /* bytes of them so far */
     uint8_t                  step;          /* enum step in http1.c */
     uint8_t                  digits;        /* of the chunk size */
@@ -55,10 +56,11 @@ struct http1 {
 };
 
 /* The request is emptied; request->arena is set to `arena`. */
-void http1_init(struct http1 *p, const struct net_limits *limits, struct request *request, struct arena *arena);
+void   http1_init(struct http1 *p, const struct net_limits *limits, struct request *request,
+                  struct arena *arena);
 /* Takes bytes and says how many; nothing more once the status is not HTTP1_MORE. */
 size_t http1_feed(struct http1 *p, const char *bytes, size_t len);
-void http1_done(struct http1 *p);
+void   http1_done(struct http1 *p);
 
 /* Does any header `name` list `token` (comma separated, any case)? */
 bool request_lists(const struct request *q, const char *name, const char *token);

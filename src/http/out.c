@@ -11,14 +11,17 @@
 #include "http/conn_int.h"
 
 enum {
-    CHUNK_HEAD = 6,          /* "1f40\r\n": of fixed width, so that it can be patched in after the pull */
+    CHUNK_HEAD = 6, /* "1f40\r\n": of fixed width, so that it can be patched in after the pull */
     CHUNK_TAIL = 2,
-    CHUNK_END  = 5,          /* "0\r\n\r\n" */
-    ROOM_MIN   = 4 * 1024,   /* what sources are promised */
+    CHUNK_END = 5,       /* "0\r\n\r\n" */
+    ROOM_MIN = 4 * 1024, /* what sources are promised */
     SCRATCH_ROOM = CONN_OUT_MAX - CHUNK_HEAD - CHUNK_TAIL - CHUNK_END - WS_CONTROL_MAX - 4,
 };
 
-bool out_clear(const struct conn *c) { return !c->blocked && c->out.len == 0 && c->tail.len == 0; }
+bool out_clear(const struct conn *c)
+{
+    return !c->blocked && c->out.len == 0 && c->tail.len == 0;
+}
 
 void out_end_source(struct conn *c)
 {
@@ -41,10 +44,12 @@ void out_unhold(struct conn *c)
     list_remove(&c->holding);
 }
 
-/* Ends the reader that has kept its answer waiting for longest, if that is long: honest ones on poor lines are given a while. */
+/* Ends the reader that has kept its answer waiting for longest, if that is long: honest ones on
+ * poor lines are given a while. */
 static bool end_slowest(struct server *s)
 {
-    struct conn *c = list_empty(&s->holders) ? NULL : LIST_ITEM(s->holders.next, struct conn, holding);
+    struct conn *c =
+        list_empty(&s->holders) ? NULL : LIST_ITEM(s->holders.next, struct conn, holding);
 
     if (!c || conn_now(c) - c->held_ms < s->limits.write_ms / 4) return false;
     out_unhold(c);
@@ -74,7 +79,7 @@ static enum pull ask(struct conn *c, struct buf *out, size_t room)
     enum pull pulled = c->source->pull(c->source, out, room);
 
     must(out->len - before <= room);
-    if (pulled == PULL_MORE && out->len == before) {      /* it would be asked again for ever */
+    if (pulled == PULL_MORE && out->len == before) { /* it would be asked again for ever */
         log_line(LOG_ERROR, "net.stuck_source", "peer", log_str(conn_peer(c)), NULL);
         conn_doom(c);
     }
@@ -87,9 +92,9 @@ static enum pull pull_chunk(struct conn *c, struct buf *out, size_t room)
 
     buf_add(out, "0000\r\n", CHUNK_HEAD);
     enum pull pulled = ask(c, out, room);
-    size_t n = out->len - head - CHUNK_HEAD;
+    size_t    n = out->len - head - CHUNK_HEAD;
     if (n == 0) {
-        buf_truncate(out, head);       /* an empty chunk would end the body */
+        buf_truncate(out, head); /* an empty chunk would end the body */
     } else {
         char digits[CHUNK_HEAD + 1];
         for (int i = 0; i < 4; i++) digits[i] = "0123456789abcdef"[n >> (12 - 4 * i) & 15];
@@ -120,7 +125,8 @@ static enum pull pull(struct conn *c, struct buf *out)
 {
     if (c->tail.len) return pull_tail(c, out);
     if (!may_pull(c)) return PULL_WAIT;
-    if (c->state == CONN_STREAM && c->no_body) return PULL_END;      /* HEAD: the source is never asked */
+    /* HEAD: the source is never asked */
+    if (c->state == CONN_STREAM && c->no_body) return PULL_END;
     if (c->out.len + ROOM_MIN > SCRATCH_ROOM) return PULL_MORE;
     size_t room = SCRATCH_ROOM - c->out.len;
     return c->chunked ? pull_chunk(c, out, room) : ask(c, out, room);
@@ -138,9 +144,13 @@ static void on_written(uv_write_t *req, int status)
     mem_free(b);
     out_unhold(c);
     if (c->state == CONN_CLOSED) return;
-    if (status < 0) { conn_kill(c); return; }
+    if (status < 0) {
+        conn_kill(c);
+        return;
+    }
     c->sent_ms = conn_now(c);
-    if (c->state == CONN_IDLE) c->since_ms = c->sent_ms;     /* its time for the next request begins now */
+    /* its time for the next request begins now */
+    if (c->state == CONN_IDLE) c->since_ms = c->sent_ms;
     conn_mark(c);
 }
 
@@ -152,7 +162,7 @@ static enum err keep_rest(struct conn *c, size_t taken, const struct buf *more)
 
     if (!b) return ERR_NOMEM;
     b->conn = c;
-    if (taken < c->out.len) {                  /* `out` itself is kept, large answers are not copied again */
+    if (taken < c->out.len) { /* `out` itself is kept, large answers are not copied again */
         b->bytes = c->out;
         buf_init(&c->out, 0);
         buf_str(&b->bytes, buf_view(more));
@@ -181,16 +191,24 @@ static void write_all(struct conn *c, const struct buf *more)
     if (!more) more = &nothing;
 
     size_t   all = c->out.len + more->len;
-    uv_buf_t bufs[2] = { uv_buf_init(c->out.ptr, (unsigned)c->out.len), uv_buf_init(more->ptr, (unsigned)more->len) };
+    uv_buf_t bufs[2] = { uv_buf_init(c->out.ptr, (unsigned)c->out.len),
+                         uv_buf_init(more->ptr, (unsigned)more->len) };
     bool     first = c->out.len > 0;
 
-    if (c->out.err || more->err) { conn_doom(c); return; }
+    if (c->out.err || more->err) {
+        conn_doom(c);
+        return;
+    }
     if (all == 0) return;
     fault_hit("net.before_write");
-    int n = uv_try_write((uv_stream_t *)&c->tcp, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
+    int n =
+        uv_try_write((uv_stream_t *)&c->tcp, first ? bufs : bufs + 1, first && more->len ? 2 : 1);
     fault_hit("net.after_write");
     if (n == UV_EAGAIN) n = 0;
-    if (n < 0) { conn_doom(c); return; }
+    if (n < 0) {
+        conn_doom(c);
+        return;
+    }
     if (n > 0) c->sent_ms = conn_now(c);
     if ((size_t)n == all) {
         buf_done(&c->out);
@@ -211,7 +229,8 @@ void out_push(struct conn *c)
     if (c->state == CONN_WS) wsconn_before_pull(c);
     enum pull pulled = pull(c, scratch);
     if (c->state == CONN_WS) wsconn_after_pull(c, scratch, pulled);
-    if (c->blocked) buf_str(&c->out, buf_view(scratch));      /* the pull itself filled the socket: conn_ws_send */
+    /* the pull itself filled the socket: conn_ws_send */
+    if (c->blocked) buf_str(&c->out, buf_view(scratch));
     else write_all(c, scratch);
     if (pulled == PULL_END) out_end_source(c);
     if (pulled == PULL_END && c->state == CONN_STREAM) conn_set_state(c, CONN_ANSWERED);

@@ -46,7 +46,7 @@ static const char *reason_phrase(int status)
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
-    default:  return "Answer";       /* clients ignore it (RFC 9112 4) */
+    default: return "Answer"; /* clients ignore it (RFC 9112 4) */
     }
 }
 
@@ -74,18 +74,21 @@ void conn_header(struct conn *c, const char *name, struct str value)
     field(&c->exchange->headers, name, value);
 }
 
-/* "Mon, 16 Nov 2026 16:00:00 GMT" (RFC 9110 5.6.7), spelled once a second. In English, whatever the locale. */
+/* "Mon, 16 Nov 2026 16:00:00 GMT" (RFC 9110 5.6.7), spelled once a second. In English, whatever the
+ * locale. */
 static const char *date_now(struct server *s)
 {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    time_t            now = (time_t)(clock_wall_ms() / 1000);
-    struct tm         t;
+    static const char days[] = "SunMonTueWedThuFriSat",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t    now = (time_t)(clock_wall_ms() / 1000);
+    struct tm t;
 
     if (s->date[0] && now == s->date_s) return s->date;
     s->date_s = now;
     if (!gmtime_r(&now, &t)) memset(&t, 0, sizeof t);
-    snprintf(s->date, sizeof s->date, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * t.tm_wday, t.tm_mday, months + 3 * t.tm_mon,
-             t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    snprintf(s->date, sizeof s->date, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT",
+             days + 3 * t.tm_wday, t.tm_mday, months + 3 * t.tm_mon, t.tm_year + 1900, t.tm_hour,
+             t.tm_min, t.tm_sec);
     return s->date;
 }
 
@@ -122,10 +125,12 @@ static void answering(struct conn *c, enum conn_state state)
 /* The head of a whole answer; true when the body is to follow. */
 static bool reply_head(struct conn *c, int status, const char *type, size_t length)
 {
-    bool bodyless = status == 204 || status == 304;      /* RFC 9110 8.6: and no length either */
+    /* RFC 9110 8.6: and no length either */
+    bool bodyless = status == 204 || status == 304;
 
     begin_head(c, status, type);
-    if (!c->exchange || !c->exchange->cached) buf_lit(&c->out, "Cache-Control: no-store\r\n");      /* people's words; the page's files say otherwise */
+    /* people's words; the page's files say otherwise */
+    if (!c->exchange || !c->exchange->cached) buf_lit(&c->out, "Cache-Control: no-store\r\n");
     if (!bodyless) buf_printf(&c->out, "Content-Length: %zu\r\n", length);
     buf_lit(&c->out, "\r\n");
     answering(c, CONN_ANSWERED);
@@ -146,15 +151,17 @@ void conn_reply(struct conn *c, int status, const char *type, struct str body)
 {
     bool is_long = type && body.len > CONN_OUT_MAX && !is_head(c);
 
-    must(c->state == CONN_HANDLING);           /* else it has been answered already */
+    must(c->state == CONN_HANDLING); /* else it has been answered already */
     decide_close(c);
     if (is_long && !out_hold(c, body.len)) {
         conn_header(c, "Retry-After", STR("1"));
-        conn_error(c, 503, "busy", "Too many long answers are waiting for their readers; try again.");
+        conn_error(c, 503, "busy",
+                   "Too many long answers are waiting for their readers; try again.");
         return;
     }
     write_reply(c, status, type, type ? body : STR(""));
-    if (is_long) out_direct(c);                /* for most readers that is all: nothing is kept until the end of the turn */
+    /* for most readers that is all: nothing is kept until the end of the turn */
+    if (is_long) out_direct(c);
 }
 
 void conn_reply_static(struct conn *c, int status, const char *type, struct str body)
@@ -210,7 +217,8 @@ static void adopt(struct conn *c, struct source *src)
     c->server->streams++;
 }
 
-void conn_stream(struct conn *c, int status, const char *type, struct source *src, unsigned heartbeat_ms)
+void conn_stream(struct conn *c, int status, const char *type, struct source *src,
+                 unsigned heartbeat_ms)
 {
     must(c->state == CONN_HANDLING);
     decide_close(c);
@@ -232,7 +240,10 @@ void source_wake(struct source *s)
     if (s->conn) conn_mark(s->conn);
 }
 
-bool source_blocked(const struct source *s) { return s->conn && s->conn->blocked; }
+bool source_blocked(const struct source *s)
+{
+    return s->conn && s->conn->blocked;
+}
 
 /* --- WebSockets ------------------------------------------------------------------------ */
 
@@ -270,8 +281,10 @@ bool conn_upgrade(struct conn *c, struct str protocol, struct source *src, struc
         conn_error(c, 503, "out_of_memory", "The server has no memory for this request now.");
         return false;
     }
-    buf_printf(&c->out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-               "Sec-WebSocket-Accept: %s\r\n", accept);
+    buf_printf(&c->out,
+               "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               "Sec-WebSocket-Accept: %s\r\n",
+               accept);
     if (protocol.ptr) field(&c->out, "Sec-WebSocket-Protocol", protocol);
     add_headers(c);
     buf_lit(&c->out, "\r\n");

@@ -21,7 +21,10 @@ bool route_matches(const char *pattern, struct str path, struct str param[4])
             if (more != have) return false;
             break;
         }
-        if (str_is(segment, "*") && !want.ptr) { *next++ = rest; break; }
+        if (str_is(segment, "*") && !want.ptr) {
+            *next++ = rest;
+            break;
+        }
         if (!match_segment(segment, piece, &next)) return false;
         must(next <= taken + 4);
     }
@@ -31,7 +34,8 @@ bool route_matches(const char *pattern, struct str path, struct str param[4])
 
 static bool method_fits(const char *method, struct str asked)
 {
-    return strcmp(method, "*") == 0 || str_is(asked, method) || (str_is(asked, "HEAD") && strcmp(method, "GET") == 0);
+    return strcmp(method, "*") == 0 || str_is(asked, method) ||
+           (str_is(asked, "HEAD") && strcmp(method, "GET") == 0);
 }
 
 /* ", GET, HEAD" onto the list, unless it is there. */
@@ -46,21 +50,27 @@ static void allow_add(struct arena *a, struct str *allow, const char *method)
 }
 
 /* "/" + "*": takes what nobody else has. */
-static bool takes_all(const struct route *r) { return strcmp(r->pattern, "/*") == 0 || strcmp(r->pattern, "*") == 0; }
+static bool takes_all(const struct route *r)
+{
+    return strcmp(r->pattern, "/*") == 0 || strcmp(r->pattern, "*") == 0;
+}
 
 static struct str allowed(const struct route *routes, struct request *q, bool rest)
 {
     struct str allow = STR_NONE, param[4];
 
     for (const struct route *r = routes; r->pattern; r++)
-        if (takes_all(r) == rest && route_matches(r->pattern, q->path, param)) allow_add(q->arena, &allow, r->method);
+        if (takes_all(r) == rest && route_matches(r->pattern, q->path, param))
+            allow_add(q->arena, &allow, r->method);
     return allow;
 }
 
 static const struct route *fitting(const struct route *routes, struct request *q, bool rest)
 {
     for (const struct route *r = routes; r->pattern; r++)
-        if (takes_all(r) == rest && method_fits(r->method, q->method) && route_matches(r->pattern, q->path, q->param)) return r;
+        if (takes_all(r) == rest && method_fits(r->method, q->method) &&
+            route_matches(r->pattern, q->path, q->param))
+            return r;
     return NULL;
 }
 

@@ -2,9 +2,9 @@
  *
  * A pattern is matched segment by segment: "{}" (or "{name}") takes one segment
  * that is not empty, a last "*" takes the rest. What they took stands in
- * q->param, in order. The first entry that fits wins; a lone star is asked only about addresses that no other entry
- * has, for any method. The method "*" is every one. HEAD is answered by the GET entry
- * (conn leaves the body out); OPTIONS is an entry like any other.
+ * q->param, in order. The first entry that fits wins; a lone star is asked only about addresses
+ * that no other entry has, for any method. The method "*" is every one. HEAD is answered by the GET
+ * entry (conn leaves the body out); OPTIONS is an entry like any other.
  */
 #ifndef PARLEY_ROUTE_H
 #define PARLEY_ROUTE_H
@@ -12,11 +12,12 @@
 #include "http/conn.h"
 
 struct route_match {
-    const struct route *route;     /* NULL: 404, or 405 when `allow` has something */
-    struct str          allow;     /* the methods that this path takes, for the Allow header; in q->arena */
+    const struct route *route; /* NULL: 404, or 405 when `allow` has something */
+    /* the methods that this path takes, for the Allow header; in q->arena */
+    struct str          allow;
 };
 
 struct route_match route_find(const struct route *routes, struct request *q);
-bool route_matches(const char *pattern, struct str path, struct str param[4]);
+bool               route_matches(const char *pattern, struct str path, struct str param[4]);
 
 #endif

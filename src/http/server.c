@@ -3,8 +3,9 @@
  * Descriptors: at start the limit of open files is raised and the connection cap
  * lowered until both fit with DESCRIPTORS_KEPT to spare, so that a flood of
  * connections never takes the files of the store: over the cap, connections that have
- * asked for nothing are closed, oldest first, then 503 is answered. Should they run out all the same, libuv gives up a descriptor it keeps for that,
- * accepts and closes what waits, and takes the reserve back; so it does not spin.
+ * asked for nothing are closed, oldest first, then 503 is answered. Should they run out all the
+ * same, libuv gives up a descriptor it keeps for that, accepts and closes what waits, and takes the
+ * reserve back; so it does not spin.
  *
  * Socket options are set once on the listener; Linux hands them to every
  * connection, which saves three system calls each.
@@ -18,19 +19,29 @@
 #include "http/conn_int.h"
 
 enum {
-    BACKLOG          = 1024,
-    DESCRIPTORS_KEPT = 128,          /* store, logs, tools, upstream */
-    NOTSENT_MAX      = 64 * 1024,    /* unsent bytes in the kernel: what waits there is stale and costs memory, too */
-    COMPLAIN_MS      = 1000,         /* at most one log line about refusals in so long */
-    LOOK_MAX         = 32,           /* of the oldest idle connections, when one must go */
+    BACKLOG = 1024,
+    DESCRIPTORS_KEPT = 128, /* store, logs, tools, upstream */
+    /* unsent bytes in the kernel: what waits there is stale and costs memory, too */
+    NOTSENT_MAX = 64 * 1024,
+    COMPLAIN_MS = 1000, /* at most one log line about refusals in so long */
+    LOOK_MAX = 32,      /* of the oldest idle connections, when one must go */
 };
 
 void net_limits_default(struct net_limits *l)
 {
     *l = (struct net_limits){
-        .head_max = 16 * 1024, .body_max = 8 * 1024 * 1024, .bodies_max = 256 * 1024 * 1024,
-        .answers_max = 64 * 1024 * 1024, .message_max = 1024 * 1024, .head_ms = 10000, .body_ms = 30000, .idle_ms = 60000, .write_ms = 30000,
-        .ping_ms = 30000, .connections = 10000, .per_address = 1000,
+        .head_max = 16 * 1024,
+        .body_max = 8 * 1024 * 1024,
+        .bodies_max = 256 * 1024 * 1024,
+        .answers_max = 64 * 1024 * 1024,
+        .message_max = 1024 * 1024,
+        .head_ms = 10000,
+        .body_ms = 30000,
+        .idle_ms = 60000,
+        .write_ms = 30000,
+        .ping_ms = 30000,
+        .connections = 10000,
+        .per_address = 1000,
     };
 }
 
@@ -81,7 +92,10 @@ static bool address_enter(struct conn *c)
     if (!a) {
         if (!(a = mem_alloc(sizeof *a))) return false;
         memcpy(a->key, key.ptr, key.len);
-        if (map_put(&s->addresses, str_n(a->key, key.len), a)) { mem_free(a); return false; }
+        if (map_put(&s->addresses, str_n(a->key, key.len), a)) {
+            mem_free(a);
+            return false;
+        }
     }
     a->count++;
     c->address = a;
@@ -138,29 +152,35 @@ static void turn_away(struct server *s)
     uv_close((uv_handle_t *)&s->spare, on_spare_closed);
 }
 
-/* Who has asked for nothing for longest; among the oldest, the one whose address has most connections. */
+/* Who has asked for nothing for longest; among the oldest, the one whose address has most
+ * connections. */
 static struct conn *who_can_go(struct server *s, const struct conn *newcomer, bool refused)
 {
     struct conn *best = NULL;
     unsigned     looked = 0;
 
-    LIST_EACH(n, &s->idle) {
+    LIST_EACH (n, &s->idle) {
         struct conn *c = LIST_ITEM(n, struct conn, idle);
         if (looked++ == LOOK_MAX) break;
         if (c == newcomer || c->refused != refused || !out_clear(c) || c->in.len) continue;
-        if (!best || (c->address && c->address->count > (best->address ? best->address->count : 0))) best = c;
+        if (!best || (c->address && c->address->count > (best->address ? best->address->count : 0)))
+            best = c;
     }
     return best;
 }
 
-/* There are too many. Whoever sits there without a request makes room; when all are busy, this one is let in beyond
- * the cap, for what is vital and to be told 503; and of those, too, the silent ones make room. */
+/* There are too many. Whoever sits there without a request makes room; when all are busy, this one
+ * is let in beyond the cap, for what is vital and to be told 503; and of those, too, the silent
+ * ones make room. */
 static void squeeze_in(struct conn *c)
 {
     struct server *s = c->server;
     struct conn   *other = who_can_go(s, c, false);
 
-    if (other) { conn_kill(other); return; }
+    if (other) {
+        conn_kill(other);
+        return;
+    }
     complain(s, "net.refused", "too_many_connections");
     c->refused = true;
     if (++s->refused <= REFUSED_MAX) return;
@@ -184,7 +204,9 @@ static void admit(struct conn *c)
     bool           known = address_enter(c);
 
     conn_begin(c);
-    if (!known) refuse_connection(c, 429, "too_many_connections", "There are too many connections from this address.");
+    if (!known)
+        refuse_connection(c, 429, "too_many_connections",
+                          "There are too many connections from this address.");
     else if (s->connections - s->refused > s->limits.connections) squeeze_in(c);
 }
 
@@ -193,11 +215,20 @@ static void on_connection(uv_stream_t *listener, int status)
     struct server *s = listener->data;
     struct conn   *c;
 
-    if (status < 0) { complain(s, "net.accept", os_words(-status)); return; }
-    if (!(c = conn_new(s))) { turn_away(s); return; }
+    if (status < 0) {
+        complain(s, "net.accept", os_words(-status));
+        return;
+    }
+    if (!(c = conn_new(s))) {
+        turn_away(s);
+        return;
+    }
     must(uv_tcp_init(&s->loop->uv, &c->tcp) == 0);
     s->connections++;
-    if (uv_accept(listener, (uv_stream_t *)&c->tcp)) { conn_kill(c); return; }
+    if (uv_accept(listener, (uv_stream_t *)&c->tcp)) {
+        conn_kill(c);
+        return;
+    }
     learn_peer(c);
     admit(c);
 }
@@ -228,9 +259,10 @@ static void fit_descriptors(struct server *s)
     }
     if (r.rlim_cur >= want) return;
     rlim_t kept = REFUSED_MAX + DESCRIPTORS_KEPT;
-    s->limits.connections = r.rlim_cur > kept * 2 ? (unsigned)(r.rlim_cur - kept) : (unsigned)(r.rlim_cur / 2);
-    log_line(LOG_WARN, "net.descriptors", "limit", log_int((int64_t)r.rlim_cur),
-             "connections", log_int(s->limits.connections), NULL);
+    s->limits.connections =
+        r.rlim_cur > kept * 2 ? (unsigned)(r.rlim_cur - kept) : (unsigned)(r.rlim_cur / 2);
+    log_line(LOG_WARN, "net.descriptors", "limit", log_int((int64_t)r.rlim_cur), "connections",
+             log_int(s->limits.connections), NULL);
 }
 
 static int resolve(struct loop *l, const char *host, unsigned port, struct sockaddr_storage *out)
@@ -274,7 +306,7 @@ static void learn_port(struct server *s)
 static int listen_at(struct server *s, const char *host, unsigned port)
 {
     struct sockaddr_storage where;
-    int e = resolve(s->loop, host, port, &where);
+    int                     e = resolve(s->loop, host, port, &where);
 
     if (!e) e = uv_tcp_bind(&s->listener, (struct sockaddr *)&where, 0);
     if (!e) set_options(s);
@@ -297,31 +329,39 @@ static struct server *server_new(const struct server_setup *setup)
     list_init(&s->idle);
     list_init(&s->holders);
     buf_init(&s->scratch, 0);
-    if (!buf_room(&s->scratch, CONN_OUT_MAX)) { mem_free(s); return NULL; }
+    if (!buf_room(&s->scratch, CONN_OUT_MAX)) {
+        mem_free(s);
+        return NULL;
+    }
     must(uv_tcp_init(&s->loop->uv, &s->listener) == 0);
     s->listener.data = s;
     uv_update_time(&s->loop->uv);
     deadline_init(s);
-    s->handles = 2;                       /* listener and timer */
+    s->handles = 2; /* listener and timer */
     s->listening = true;
     return s;
 }
 
-enum err server_start(const struct server_setup *setup, struct str host, unsigned port, struct server **out,
-                      struct str *why, struct arena *a)
+enum err server_start(const struct server_setup *setup, struct str host, unsigned port,
+                      struct server **out, struct str *why, struct arena *a)
 {
     struct str     name = arena_dup(a, host);
     struct server *s = name.ptr ? server_new(setup) : NULL;
 
-    if (!s) { *why = STR("no memory"); return ERR_NOMEM; }
-    signal(SIGPIPE, SIG_IGN);              /* libuv writes without MSG_NOSIGNAL; a reset peer must not end us */
+    if (!s) {
+        *why = STR("no memory");
+        return ERR_NOMEM;
+    }
+    /* libuv writes without MSG_NOSIGNAL; a reset peer must not end us */
+    signal(SIGPIPE, SIG_IGN);
     fit_descriptors(s);
     int e = listen_at(s, name.ptr, port);
     if (!e) {
         *out = s;
         return OK;
     }
-    *why = arena_printf(a, "cannot listen on " STR_FMT ":%u: %s", STR_ARG(host), port, e == UV_EMFILE || e == UV_ENFILE ? os_words(-e) : uv_strerror(e));
+    *why = arena_printf(a, "cannot listen on " STR_FMT ":%u: %s", STR_ARG(host), port,
+                        e == UV_EMFILE || e == UV_ENFILE ? os_words(-e) : uv_strerror(e));
     server_close(s, NULL, NULL);
     while (s->handles) uv_run(&s->loop->uv, UV_RUN_NOWAIT);
     server_free(s);
@@ -330,10 +370,22 @@ enum err server_start(const struct server_setup *setup, struct str host, unsigne
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-void    *server_app(const struct server *s) { return s->app; }
-unsigned server_port(const struct server *s) { return s->port; }
-unsigned server_connections(const struct server *s) { return s->connections; }
-unsigned server_streams(const struct server *s) { return s->streams; }
+void *server_app(const struct server *s)
+{
+    return s->app;
+}
+unsigned server_port(const struct server *s)
+{
+    return s->port;
+}
+unsigned server_connections(const struct server *s)
+{
+    return s->connections;
+}
+unsigned server_streams(const struct server *s)
+{
+    return s->streams;
+}
 
 /* --- stopping ------------------------------------------------------------------------------- */
 
@@ -355,7 +407,7 @@ static void stop_listening(struct server *s)
 static void each_conn(struct server *s, void (*run)(struct conn *c))
 {
     for (size_t i = 0; i < WHEEL_SLOTS; i++)
-        LIST_EACH(n, &s->slots[i]) run(LIST_ITEM(n, struct conn, wheel));
+        LIST_EACH (n, &s->slots[i]) run(LIST_ITEM(n, struct conn, wheel));
 }
 
 static void drain_conn(struct conn *c)
@@ -363,7 +415,7 @@ static void drain_conn(struct conn *c)
     if (c->state == CONN_IDLE && out_clear(c)) conn_doom(c);
     else if (c->state == CONN_WS) {
         wsconn_drain(c);
-        conn_mark(c);           /* its source may have a last word, or close at once */
+        conn_mark(c); /* its source may have a last word, or close at once */
     }
 }
 

@@ -30,7 +30,8 @@ static const char *check_chars(struct str target)
 {
     for (size_t i = 0; i < target.len; i++) {
         if (!target_char(target.ptr[i])) return "The address has a character that must be escaped.";
-        if (target.ptr[i] == '%' && escape_at(target, i) < 0) return "The address has a bad percent escape.";
+        if (target.ptr[i] == '%' && escape_at(target, i) < 0)
+            return "The address has a bad percent escape.";
     }
     return NULL;
 }
@@ -39,14 +40,16 @@ static const char *check_segments(struct str path)
 {
     struct str rest = path, piece;
     while (str_split(&rest, '/', &piece))
-        if (str_is(piece, ".") || str_is(piece, "..")) return "The path must not have dot segments.";
+        if (str_is(piece, ".") || str_is(piece, ".."))
+            return "The path must not have dot segments.";
     return NULL;
 }
 
 static const char *check_decoded(struct str path)
 {
     for (size_t i = 0; i < path.len; i++)
-        if ((unsigned char)path.ptr[i] < 0x20 || path.ptr[i] == 0x7f) return "The path has a control character in it.";
+        if ((unsigned char)path.ptr[i] < 0x20 || path.ptr[i] == 0x7f)
+            return "The path has a control character in it.";
     if (!utf8_valid(path)) return "The path is not valid UTF-8.";
     return check_segments(path);
 }
@@ -63,7 +66,10 @@ static enum err decode_path(struct request *q, struct str raw, const char **why)
             int c = raw.ptr[i] == '%' ? escape_at(raw, i) : raw.ptr[i];
             if (raw.ptr[i] == '%') {
                 /* Decoded it would split a segment that the client meant to be one. */
-                if (c == '/') { *why = "The path must not have escaped slashes."; return ERR_SYNTAX; }
+                if (c == '/') {
+                    *why = "The path must not have escaped slashes.";
+                    return ERR_SYNTAX;
+                }
                 i += 2;
             }
             out[n++] = (char)c;
@@ -89,9 +95,11 @@ static enum err parse_origin(struct request *q, struct str target, const char **
  * as long as it names the same host as the Host header that the guard checks. */
 static enum err parse_absolute(struct request *q, struct str target, const char **why)
 {
-    size_t skip = str_starts(target, STR("http://")) ? 7 : str_starts(target, STR("https://")) ? 8 : 0;
+    size_t     skip = str_starts(target, STR("http://"))    ? 7
+                      : str_starts(target, STR("https://")) ? 8
+                                                            : 0;
     struct str rest = str_from(target, skip);
-    size_t n = 0;
+    size_t     n = 0;
 
     *why = "The address must begin with a slash.";
     if (!skip) return ERR_SYNTAX;
@@ -123,7 +131,8 @@ enum err target_parse(struct request *q, struct str target, const char **why)
 
 static bool name_char(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '_';
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' ||
+           c == '-' || c == '_';
 }
 
 static bool valid_port(struct str port)
@@ -140,7 +149,9 @@ static bool valid_rest(struct str rest)
 static bool valid_ip6(struct str host)
 {
     size_t n = 1;
-    while (n < host.len && (hex_value(host.ptr[n]) >= 0 || host.ptr[n] == ':' || host.ptr[n] == '.')) n++;
+    while (n < host.len &&
+           (hex_value(host.ptr[n]) >= 0 || host.ptr[n] == ':' || host.ptr[n] == '.'))
+        n++;
     return n > 2 && n < host.len && host.ptr[n] == ']' && valid_rest(str_from(host, n + 1));
 }
 
@@ -148,7 +159,7 @@ bool target_host_valid(struct str host)
 {
     size_t n = 0;
 
-    if (host.len == 0 || host.len > 255 + 6) return false;      /* a DNS name and a port */
+    if (host.len == 0 || host.len > 255 + 6) return false; /* a DNS name and a port */
     if (host.ptr[0] == '[') return valid_ip6(host);
     while (n < host.len && name_char(host.ptr[n])) n++;
     return n > 0 && valid_rest(str_from(host, n));

@@ -14,9 +14,9 @@
  * ERR_SYNTAX with a plain sentence in *why, ERR_NOMEM. */
 MUST_CHECK enum err target_parse(struct request *q, struct str target, const char **why);
 /* name, IPv4 or [IPv6], and perhaps :port. */
-bool target_host_valid(struct str host);
+bool                target_host_valid(struct str host);
 /* %XX and '+' as forms write them; bad escapes stay as they are. STR_NONE: no memory. */
-struct str target_decode_form(struct arena *a, struct str s);
-int hex_value(char c);      /* -1: not a hexadecimal digit */
+struct str          target_decode_form(struct arena *a, struct str s);
+int                 hex_value(char c); /* -1: not a hexadecimal digit */
 
 #endif

@@ -20,7 +20,10 @@ void ws_init(struct ws *w, size_t message_max)
     buf_init(&w->message, message_max);
 }
 
-void ws_done(struct ws *w) { buf_done(&w->message); }
+void ws_done(struct ws *w)
+{
+    buf_done(&w->message);
+}
 
 /* --- the mask ---------------------------------------------------------------------- */
 
@@ -82,9 +85,10 @@ static bool utf8_next(struct ws *w, unsigned char c)
 
 static bool utf8_feed(struct ws *w, const char *p, size_t n)
 {
-    for (size_t i = 0; i < n; ) {
+    for (size_t i = 0; i < n;) {
         uint64_t eight;
-        if (!w->need && n - i >= 8 && (memcpy(&eight, p + i, 8), (eight & 0x8080808080808080u) == 0)) {
+        if (!w->need && n - i >= 8 &&
+            (memcpy(&eight, p + i, 8), (eight & 0x8080808080808080u) == 0)) {
             i += 8;
             continue;
         }
@@ -110,9 +114,11 @@ static enum ws_event check_start(struct ws *w)
 
     if (w->head[0] & 0x70) return fail(w, WS_PROTOCOL, "reserved bits are set");
     if (!(w->head[1] & 0x80)) return fail(w, WS_PROTOCOL, "frames of clients must be masked");
-    if ((w->opcode > 2 && w->opcode < 8) || w->opcode > 10) return fail(w, WS_PROTOCOL, "unknown opcode");
+    if ((w->opcode > 2 && w->opcode < 8) || w->opcode > 10)
+        return fail(w, WS_PROTOCOL, "unknown opcode");
     if (control && !w->final) return fail(w, WS_PROTOCOL, "control frames must not be fragmented");
-    if (control && len > WS_CONTROL_MAX) return fail(w, WS_PROTOCOL, "control frames must be short");
+    if (control && len > WS_CONTROL_MAX)
+        return fail(w, WS_PROTOCOL, "control frames must be short");
     if (w->opcode == WS_OP_MORE && !w->kind) return fail(w, WS_PROTOCOL, "nothing to continue");
     if ((w->opcode == WS_OP_TEXT || w->opcode == WS_OP_BINARY) && w->kind)
         return fail(w, WS_PROTOCOL, "the message before is not finished");
@@ -148,7 +154,7 @@ static enum ws_event begin_payload(struct ws *w)
 static enum ws_event feed_head(struct ws *w, char **at, char *end)
 {
     while (*at < end && w->head_len < head_size(w)) {
-        w->head[w->head_len++] = (uint8_t)*(*at)++;
+        w->head[w->head_len++] = (uint8_t) * (*at)++;
         if (w->head_len != 2) continue;
         w->final = w->head[0] & 0x80;
         w->opcode = w->head[0] & 0x0f;
@@ -167,7 +173,8 @@ static void end_frame(struct ws *w)
 
 bool ws_code_valid(unsigned code)
 {
-    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code <= 4999);
 }
 
 static enum ws_event end_close(struct ws *w)
@@ -177,14 +184,15 @@ static enum ws_event end_close(struct ws *w)
     if (w->control_len == 1) return fail(w, WS_PROTOCOL, "half a close code");
     unsigned code = (unsigned)big_endian((uint8_t *)w->control, 2);
     if (!ws_code_valid(code)) return fail(w, WS_PROTOCOL, "no such close code");
-    if (!utf8_valid(str_n(w->control + 2, w->control_len - 2u))) return fail(w, WS_NOT_UTF8, "the close reason is not UTF-8");
+    if (!utf8_valid(str_n(w->control + 2, w->control_len - 2u)))
+        return fail(w, WS_NOT_UTF8, "the close reason is not UTF-8");
     w->code = (uint16_t)code;
     return WS_CLOSE;
 }
 
 static enum ws_event feed_control(struct ws *w, const char *p, size_t n, struct str *data)
 {
-    if (n) memcpy(w->control + w->control_len, p, n);      /* check_start saw that it fits */
+    if (n) memcpy(w->control + w->control_len, p, n); /* check_start saw that it fits */
     w->control_len = (uint8_t)(w->control_len + n);
     if (w->left) return WS_MORE;
     end_frame(w);
@@ -206,7 +214,8 @@ static enum ws_event hand_out(struct ws *w, struct str last, struct str *data)
 
 static enum ws_event feed_data(struct ws *w, const char *p, size_t n, struct str *data)
 {
-    if (w->kind == WS_OP_TEXT && !utf8_feed(w, p, n)) return fail(w, WS_NOT_UTF8, "the text is not UTF-8");
+    if (w->kind == WS_OP_TEXT && !utf8_feed(w, p, n))
+        return fail(w, WS_NOT_UTF8, "the text is not UTF-8");
     bool whole = !w->left && w->final;
     if (!whole || w->message.len) buf_add(&w->message, p, n);
     if (w->message.err) return fail(w, WS_TRY_LATER, "no memory for the message");
@@ -250,7 +259,8 @@ void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payl
     else {
         size_t bytes = payload.len < 65536 ? 2 : 8;
         head[1] = bytes == 2 ? 126 : 127;
-        for (size_t i = 0; i < bytes; i++) head[n++] = (uint8_t)((uint64_t)payload.len >> 8 * (bytes - 1 - i));
+        for (size_t i = 0; i < bytes; i++)
+            head[n++] = (uint8_t)((uint64_t)payload.len >> 8 * (bytes - 1 - i));
     }
     /* One reservation for both, so that a full buf never holds a head without its payload. */
     if (!buf_room(out, n + payload.len)) return;
@@ -258,22 +268,31 @@ void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payl
     buf_str(out, payload);
 }
 
-void ws_frame(struct buf *out, enum ws_opcode op, struct str payload) { ws_fragment(out, op, true, payload); }
-void ws_frame_text(struct buf *out, struct str text) { ws_frame(out, WS_OP_TEXT, text); }
+void ws_frame(struct buf *out, enum ws_opcode op, struct str payload)
+{
+    ws_fragment(out, op, true, payload);
+}
+void ws_frame_text(struct buf *out, struct str text)
+{
+    ws_frame(out, WS_OP_TEXT, text);
+}
 
 void ws_frame_close(struct buf *out, int code, struct str reason)
 {
     char   payload[WS_CONTROL_MAX] = { (char)(code >> 8), (char)code };
     size_t n = utf8_cut(reason, WS_CONTROL_MAX - 2);
 
-    if (code == WS_NO_CODE) { ws_frame(out, WS_OP_CLOSE, STR("")); return; }
+    if (code == WS_NO_CODE) {
+        ws_frame(out, WS_OP_CLOSE, STR(""));
+        return;
+    }
     if (n) memcpy(payload + 2, reason.ptr, n);
     ws_frame(out, WS_OP_CLOSE, str_n(payload, n + 2));
 }
 
 /* --- handshake ----------------------------------------------------------------------------- */
 
-static bool valid_key(struct str key)       /* 16 bytes in base64 */
+static bool valid_key(struct str key) /* 16 bytes in base64 */
 {
     if (key.len != 24 || key.ptr[22] != '=' || key.ptr[23] != '=') return false;
     for (size_t i = 0; i < 22; i++) {
@@ -295,9 +314,13 @@ static void accept_key(struct str key, char accept[WS_ACCEPT_LEN + 1])
     EVP_EncodeBlock((unsigned char *)accept, hash, SHA_DIGEST_LENGTH);
 }
 
-bool conn_wants_upgrade(const struct request *q) { return request_lists(q, "Upgrade", "websocket"); }
+bool conn_wants_upgrade(const struct request *q)
+{
+    return request_lists(q, "Upgrade", "websocket");
+}
 
-int ws_handshake(const struct request *q, bool http10, char accept[WS_ACCEPT_LEN + 1], const char **why)
+int ws_handshake(const struct request *q, bool http10, char accept[WS_ACCEPT_LEN + 1],
+                 const char **why)
 {
     struct str key = request_header(q, "Sec-WebSocket-Key");
 

@@ -12,10 +12,10 @@
 #include "base/utf8.h"
 
 enum {
-    PONG_ROOM     = 4 * 1024,     /* pongs queued in one turn at most */
-    SEND_MAX      = 16 * 1024,    /* conn_ws_send: unsent texts of a peer that does not read */
+    PONG_ROOM = 4 * 1024, /* pongs queued in one turn at most */
+    SEND_MAX = 16 * 1024, /* conn_ws_send: unsent texts of a peer that does not read */
     CLOSE_WAIT_MS = 3000,
-    QUIET_MS      = 1000,         /* draining: a WebSocket silent for so long is idle */
+    QUIET_MS = 1000, /* draining: a WebSocket silent for so long is idle */
 };
 
 void wsconn_close(struct conn *c, int code, struct str reason)
@@ -27,7 +27,8 @@ void wsconn_close(struct conn *c, int code, struct str reason)
     w->text_len = (uint8_t)utf8_cut(reason, WS_CONTROL_MAX - 2);
     if (w->text_len) memcpy(w->text, reason.ptr, w->text_len);
     w->pong = false;
-    unsigned patience = c->server->limits.write_ms < CLOSE_WAIT_MS ? c->server->limits.write_ms : CLOSE_WAIT_MS;
+    unsigned patience =
+        c->server->limits.write_ms < CLOSE_WAIT_MS ? c->server->limits.write_ms : CLOSE_WAIT_MS;
     w->close_by_ms = conn_now(c) + patience;
     deadline_update(c);
     conn_mark(c);
@@ -90,14 +91,14 @@ static void on_event(struct conn *c, enum ws_event event, struct str data)
         if (!w->close_code) w->peer->message(w->peer, data, event == WS_BINARY);
         return;
     case WS_PING: on_ping(c, data); return;
-    case WS_PONG: return;                  /* any byte counts as a sign of life */
+    case WS_PONG: return; /* any byte counts as a sign of life */
     case WS_CLOSE:
         w->close_seen = true;
         wsconn_close(c, w->ws.code, STR(""));
         conn_mark(c);
         return;
     case WS_FAIL:
-        w->close_seen = true;              /* what follows cannot be framed: nothing to wait for */
+        w->close_seen = true; /* what follows cannot be framed: nothing to wait for */
         wsconn_close(c, w->ws.code, str_c(w->ws.why));
         conn_mark(c);
         return;
@@ -114,7 +115,8 @@ void wsconn_read(struct conn *c, char *at, size_t len)
 
     w->unanswered = 0;
     /* After the peer's close frame or a failure the rest means nothing. */
-    while (!w->close_seen && (event = ws_feed(&w->ws, &at, end, &data)) != WS_MORE) on_event(c, event, data);
+    while (!w->close_seen && (event = ws_feed(&w->ws, &at, end, &data)) != WS_MORE)
+        on_event(c, event, data);
     if (!conn_count(c, &w->counted, w->ws.message.cap)) wsconn_close(c, WS_TRY_LATER, STR("busy"));
 }
 
@@ -179,7 +181,8 @@ uint64_t wsconn_deadline(const struct conn *c)
 
 void wsconn_drain(struct conn *c)
 {
-    if (out_clear(c) && conn_now(c) >= c->sent_ms + QUIET_MS) wsconn_close(c, WS_RESTART, STR("restarting"));
+    if (out_clear(c) && conn_now(c) >= c->sent_ms + QUIET_MS)
+        wsconn_close(c, WS_RESTART, STR("restarting"));
     else deadline_update(c);
 }
 
@@ -189,10 +192,13 @@ void wsconn_check(struct conn *c, uint64_t now)
 
     if (c->server->draining && !w->close_code) wsconn_drain(c);
     if (now < wsconn_deadline(c)) return;
-    if (w->close_code || w->unanswered >= 2) { conn_kill(c); return; }
+    if (w->close_code || w->unanswered >= 2) {
+        conn_kill(c);
+        return;
+    }
     if (now < w->ping_ms) return;
     w->ping_ms = now + c->server->limits.ping_ms;
-    if (c->blocked) return;                /* it would wait behind other bytes; write_ms watches over those */
+    if (c->blocked) return; /* it would wait behind other bytes; write_ms watches over those */
     w->unanswered++;
     ws_frame(&c->out, WS_OP_PING, STR(""));
     conn_mark(c);

@@ -16,9 +16,11 @@
 
 #include "base/arena.h"
 
-#define IDLE_CONNS 128L           /* kept for reuse, per CURLM: as many as turns that follow each other at once; libcurl's default never shrinks */
+/* kept for reuse, per CURLM: as many as turns that follow each other at once; libcurl's default
+ * never shrinks */
+#define IDLE_CONNS 128L
 
-struct watch {                    /* one socket libcurl wants to hear about */
+struct watch { /* one socket libcurl wants to hear about */
     uv_poll_t          poll;
     struct curl_multi *multi;
     curl_socket_t      fd;
@@ -66,11 +68,11 @@ static void on_socket(uv_poll_t *poll, int status, int events)
 {
     struct watch      *w = poll->data;
     struct curl_multi *m = w->multi;
-    int what = status < 0 ? CURL_CSELECT_ERR : 0;
+    int                what = status < 0 ? CURL_CSELECT_ERR : 0;
 
     if (events & UV_READABLE) what |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE) what |= CURL_CSELECT_OUT;
-    act(m, w->fd, what);      /* w may be gone after this */
+    act(m, w->fd, what); /* w may be gone after this */
 }
 
 static void on_timer(struct loop_timer *t)
@@ -87,7 +89,10 @@ static int want_timer(CURLM *handle, long after_ms, void *ctx)
     return 0;
 }
 
-static void watch_closed(uv_handle_t *h) { mem_free(h->data); }
+static void watch_closed(uv_handle_t *h)
+{
+    mem_free(h->data);
+}
 
 static struct watch *watch_new(struct curl_multi *m, curl_socket_t fd)
 {
@@ -132,7 +137,8 @@ static int choose(const struct curl_pool *p)
     return (int)best;
 }
 
-/* Made at its first transfer: a server that has not called anybody yet needs neither the handles nor OpenSSL. */
+/* Made at its first transfer: a server that has not called anybody yet needs neither the handles
+ * nor OpenSSL. */
 static bool is_open(struct curl_multi *m)
 {
     if (m->handle) return true;
@@ -151,7 +157,8 @@ static void add(struct curl_pool *p, struct curl_job *j)
     list_remove(&j->node);
     list_add(&p->running, &j->node);
     curl_easy_setopt(j->easy, CURLOPT_PRIVATE, (void *)j);
-    if (!is_open(&p->multis[i]) || curl_multi_add_handle(p->multis[i].handle, j->easy) != CURLM_OK) {
+    if (!is_open(&p->multis[i]) ||
+        curl_multi_add_handle(p->multis[i].handle, j->easy) != CURLM_OK) {
         end_job(j, CURLE_OUT_OF_MEMORY);
         return;
     }
@@ -199,12 +206,15 @@ void curl_start(struct curl_pool *p, struct curl_job *j)
     loop_mark(p->loop, &p->dirty);
 }
 
-void curl_cancel(struct curl_job *j) { end_job(j, CURLE_ABORTED_BY_CALLBACK); }
+void curl_cancel(struct curl_job *j)
+{
+    end_job(j, CURLE_ABORTED_BY_CALLBACK);
+}
 
 void curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)
 {
     must(multis > 0 && multis <= CURL_MULTIS_MAX);
-    signal(SIGPIPE, SIG_IGN);                 /* OpenSSL writes without MSG_NOSIGNAL */
+    signal(SIGPIPE, SIG_IGN); /* OpenSSL writes without MSG_NOSIGNAL */
     *p = (struct curl_pool){ .loop = l, .count = multis, .dirty.flush = flush };
     list_init(&p->starting);
     list_init(&p->ending);
@@ -237,13 +247,13 @@ void curl_pool_close(struct curl_pool *p, void (*on_closed)(struct curl_pool *p)
     must(!p->closing);
     p->closing = true;
     p->on_closed = on_closed;
-    LIST_EACH(n, &p->starting) curl_cancel(LIST_ITEM(n, struct curl_job, node));
-    LIST_EACH(n, &p->running) curl_cancel(LIST_ITEM(n, struct curl_job, node));
+    LIST_EACH (n, &p->starting) curl_cancel(LIST_ITEM(n, struct curl_job, node));
+    LIST_EACH (n, &p->running) curl_cancel(LIST_ITEM(n, struct curl_job, node));
     loop_mark(p->loop, &p->dirty);
 }
 
-/* The same variables as the curl program, which the library alone does not read: without them a company's
- * own CA could only be added to the whole system. */
+/* The same variables as the curl program, which the library alone does not read: without them a
+ * company's own CA could only be added to the whole system. */
 static void trust(CURL *e)
 {
     const char *file = getenv("CURL_CA_BUNDLE"), *dir = getenv("SSL_CERT_DIR");
@@ -254,7 +264,7 @@ static void trust(CURL *e)
 
 CURL *curl_easy_new(bool env_proxy)
 {
-    CURL *e = curl_easy_init();          /* the first one sets up libcurl and OpenSSL */
+    CURL *e = curl_easy_init(); /* the first one sets up libcurl and OpenSSL */
     if (!e) return NULL;
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
@@ -263,8 +273,9 @@ CURL *curl_easy_new(bool env_proxy)
 #else
     curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-    /* A name is looked up in a thread of libcurl's. Without this, removing the transfer waits for it: a name server that
-     * is silent would stop the loop for as long as the resolver is patient. The thread cleans up after itself. */
+    /* A name is looked up in a thread of libcurl's. Without this, removing the transfer waits for
+     * it: a name server that is silent would stop the loop for as long as the resolver is patient.
+     * The thread cleans up after itself. */
 #if LIBCURL_VERSION_NUM >= 0x075700
     curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L);
 #endif

@@ -35,12 +35,12 @@ struct curl_job {
     /* private */
     struct list       node;
     struct curl_pool *pool;
-    int               multi;      /* -1: not added yet */
+    int               multi; /* -1: not added yet */
     CURLcode          code;
     bool              ending;
 };
 
-struct curl_multi {               /* private */
+struct curl_multi { /* private */
     struct curl_pool *pool;
     CURLM            *handle;
     struct loop_timer timer;
@@ -51,18 +51,20 @@ struct curl_pool {
     struct loop      *loop;
     struct curl_multi multis[CURL_MULTIS_MAX];
     unsigned          count;
-    unsigned          active;     /* transfers started and not yet done; for metrics */
+    unsigned          active; /* transfers started and not yet done; for metrics */
     /* private */
     struct list       starting, ending, running;
     struct loop_dirty dirty;
     unsigned          open_handles;
     bool              closing;
-    void            (*on_closed)(struct curl_pool *p);
+    void (*on_closed)(struct curl_pool *p);
 };
 
-/* `multis`: 8 for models, 1 where few transfers are expected; each costs nothing until it is needed. */
+/* `multis`: 8 for models, 1 where few transfers are expected; each costs nothing until it is
+ * needed. */
 void curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis);
-/* Cancels what is running, then calls on_closed (on the loop, later): the pool's memory may go then. */
+/* Cancels what is running, then calls on_closed (on the loop, later): the pool's memory may go
+ * then. */
 void curl_pool_close(struct curl_pool *p, void (*on_closed)(struct curl_pool *p));
 
 void curl_start(struct curl_pool *p, struct curl_job *j);
@@ -72,13 +74,16 @@ void curl_cancel(struct curl_job *j);
 
 /* An easy handle with what every transfer of ours wants: http and https only, no
  * signals, no redirects, no proxy from the environment unless `env_proxy`,
- * no waiting for a name server that is silent when a transfer ends, certificates checked against the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no waiting for "100 Continue" (add an empty "Expect:" to your headers as
- * well). CURLOPT_PRIVATE is the pool's; use LIST_ITEM on the job, or the callbacks' own data pointers. NULL: no memory. */
+ * no waiting for a name server that is silent when a transfer ends, certificates checked against
+ * the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no
+ * waiting for "100 Continue" (add an empty "Expect:" to your headers as well). CURLOPT_PRIVATE is
+ * the pool's; use LIST_ITEM on the job, or the callbacks' own data pointers. NULL: no memory. */
 CURL *curl_easy_new(bool env_proxy);
-/* For a request that acts (a payment, not a list): libcurl never sends it a second time by itself. It does so with a POST
- * whose kept-alive connection ended before the first byte of an answer, and with HTTP/2 streams that a peer refuses; so
- * such a request gets a connection of its own, over HTTP/1.1, that nobody uses afterwards. The other reasons libcurl has
- * to send twice (redirects, 417 after "Expect", authentication it negotiates, Alt-Svc) are never asked for here. */
-void curl_once(CURL *easy);
+/* For a request that acts (a payment, not a list): libcurl never sends it a second time by itself.
+ * It does so with a POST whose kept-alive connection ended before the first byte of an answer, and
+ * with HTTP/2 streams that a peer refuses; so such a request gets a connection of its own, over
+ * HTTP/1.1, that nobody uses afterwards. The other reasons libcurl has to send twice (redirects,
+ * 417 after "Expect", authentication it negotiates, Alt-Svc) are never asked for here. */
+void  curl_once(CURL *easy);
 
 #endif

@@ -37,7 +37,7 @@ static void flush_pass(struct loop *l)
     list_take(&now, &l->dirty);
     while (!list_empty(&now)) {
         struct loop_dirty *d = LIST_ITEM(now.next, struct loop_dirty, node);
-        list_remove(&d->node);          /* first: the flush may mark it again, or free it */
+        list_remove(&d->node); /* first: the flush may mark it again, or free it */
         d->flush(d);
     }
 }
@@ -64,7 +64,7 @@ static void before_poll(uv_prepare_t *h)
     struct loop *l = h->data;
 
     flush_all(l);
-    if (!list_empty(&l->dirty)) uv_async_send(&l->async);     /* do not sleep on it */
+    if (!list_empty(&l->dirty)) uv_async_send(&l->async); /* do not sleep on it */
     end_turn(l);
 }
 
@@ -93,7 +93,8 @@ enum err loop_init(struct loop *l)
     if (uv_loop_init(&l->uv)) goto no_loop;
     if (uv_loop_configure(&l->uv, UV_METRICS_IDLE_TIME)) goto no_async;
     if (uv_async_init(&l->uv, &l->async, run_posts)) goto no_async;
-    must(uv_prepare_init(&l->uv, &l->prepare) == 0 && uv_prepare_start(&l->prepare, before_poll) == 0);
+    must(uv_prepare_init(&l->uv, &l->prepare) == 0 &&
+         uv_prepare_start(&l->prepare, before_poll) == 0);
     l->async.data = l->prepare.data = l;
     l->turn_ns = clock_mono_ns();
     return OK;
@@ -107,22 +108,26 @@ no_loop:
 
 void loop_run(struct loop *l)
 {
-    l->turn_ns = clock_mono_ns();       /* what happened before is no turn */
+    l->turn_ns = clock_mono_ns(); /* what happened before is no turn */
     l->idle_ns = uv_metrics_idle_time(&l->uv);
-    uv_run(&l->uv, UV_RUN_DEFAULT);     /* the async handle keeps it alive until loop_stop */
+    uv_run(&l->uv, UV_RUN_DEFAULT); /* the async handle keeps it alive until loop_stop */
 }
 
-void loop_stop(struct loop *l) { uv_stop(&l->uv); }
+void loop_stop(struct loop *l)
+{
+    uv_stop(&l->uv);
+}
 
 void loop_done(struct loop *l)
 {
     uint64_t until = clock_mono_ms() + DONE_WAIT_MS;
 
-    flush_all(l);                       /* closing may have been left to the flush */
+    flush_all(l); /* closing may have been left to the flush */
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
     while (uv_run(&l->uv, UV_RUN_NOWAIT) && clock_mono_ms() < until) uv_sleep(1);
-    must(uv_loop_close(&l->uv) == 0);   /* else a handle is still open, and its memory is about to go */
+    /* else a handle is still open, and its memory is about to go */
+    must(uv_loop_close(&l->uv) == 0);
     uv_mutex_destroy(&l->post_lock);
 }
 
@@ -140,7 +145,10 @@ void loop_mark(struct loop *l, struct loop_dirty *d)
     if (!list_linked(&d->node)) list_add(&l->dirty, &d->node);
 }
 
-void loop_undirty(struct loop_dirty *d) { list_remove(&d->node); }
+void loop_undirty(struct loop_dirty *d)
+{
+    list_remove(&d->node);
+}
 
 /* --- timers ----------------------------------------------------------------- */
 
@@ -170,7 +178,10 @@ void loop_timer_set(struct loop_timer *t, uint64_t after_ms)
     must(uv_timer_start(&t->uv, timer_fired, after_ms, 0) == 0);
 }
 
-void loop_timer_stop(struct loop_timer *t) { uv_timer_stop(&t->uv); }
+void loop_timer_stop(struct loop_timer *t)
+{
+    uv_timer_stop(&t->uv);
+}
 
 void loop_timer_close(struct loop_timer *t, void (*on_closed)(struct loop_timer *))
 {
@@ -184,7 +195,7 @@ void loop_post(struct loop *l, struct loop_post *p)
 {
     uv_mutex_lock(&l->post_lock);
     list_add(&l->posts, &p->node);
-    uv_async_send(&l->async);           /* under the lock: once it is free, the loop may run p and end */
+    uv_async_send(&l->async); /* under the lock: once it is free, the loop may run p and end */
     uv_mutex_unlock(&l->post_lock);
 }
 

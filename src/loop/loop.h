@@ -15,38 +15,42 @@
 
 struct loop {
     uv_loop_t    uv;
-    uv_prepare_t prepare;      /* private: the flush before polling */
-    uv_async_t   async;        /* private: wakes the loop for posts */
+    uv_prepare_t prepare; /* private: the flush before polling */
+    uv_async_t   async;   /* private: wakes the loop for posts */
     uv_mutex_t   post_lock;
-    struct list  posts;        /* private */
-    struct list  dirty;        /* private */
-    uint64_t     turn_ns, idle_ns;   /* private: clock and time spent waiting when the last turn ended */
-    uint64_t     lag_ns;       /* the longest turn since last asked; see loop_lag_take */
-    void       (*on_turn)(void *ctx, uint64_t busy_ns);  /* optional: how long the turn kept the loop busy */
-    void        *on_turn_ctx;
+    struct list  posts; /* private */
+    struct list  dirty; /* private */
+    /* private: clock and time spent waiting when the last turn ended */
+    uint64_t     turn_ns, idle_ns;
+    uint64_t     lag_ns; /* the longest turn since last asked; see loop_lag_take */
+    /* optional: how long the turn kept the loop busy */
+    void (*on_turn)(void *ctx, uint64_t busy_ns);
+    void *on_turn_ctx;
 };
 
 MUST_CHECK enum err loop_init(struct loop *l);
-void loop_run(struct loop *l);         /* until loop_stop */
-void loop_stop(struct loop *l);
-void loop_done(struct loop *l);        /* after all handles are closed */
-uint64_t loop_lag_take(struct loop *l);  /* busy time of the longest turn since the last call, in ns */
+void                loop_run(struct loop *l); /* until loop_stop */
+void                loop_stop(struct loop *l);
+void                loop_done(struct loop *l); /* after all handles are closed */
+/* busy time of the longest turn since the last call, in ns */
+uint64_t            loop_lag_take(struct loop *l);
 
 /* Work to be done once at the end of this turn, however often it is asked for.
  * Embed one per object; loop_undirty before the object dies. */
 struct loop_dirty {
     struct list node;
-    void      (*flush)(struct loop_dirty *d);
+    void (*flush)(struct loop_dirty *d);
 };
 void loop_mark(struct loop *l, struct loop_dirty *d);
 void loop_undirty(struct loop_dirty *d);
 
-/* A one-shot timer without allocation; rearm at will. Embed; must be closed with loop_timer_close before its owner is freed
- * (the callback on_closed, if given, is called when the memory may go). */
+/* A one-shot timer without allocation; rearm at will. Embed; must be closed with loop_timer_close
+ * before its owner is freed (the callback on_closed, if given, is called when the memory may
+ * go). */
 struct loop_timer {
     uv_timer_t uv;
-    void     (*fire)(struct loop_timer *t);
-    void     (*on_closed)(struct loop_timer *t);
+    void (*fire)(struct loop_timer *t);
+    void (*on_closed)(struct loop_timer *t);
 };
 void loop_timer_init(struct loop *l, struct loop_timer *t, void (*fire)(struct loop_timer *));
 void loop_timer_set(struct loop_timer *t, uint64_t after_ms);
@@ -57,9 +61,10 @@ void loop_timer_close(struct loop_timer *t, void (*on_closed)(struct loop_timer 
  * node is the caller's memory until then. */
 struct loop_post {
     struct list node;
-    void      (*run)(struct loop_post *p);
+    void (*run)(struct loop_post *p);
 };
 void loop_post(struct loop *l, struct loop_post *p);
-void loop_unpost(struct loop *l, struct loop_post *p);   /* loop thread only: it will not run; harmless when not posted */
+/* loop thread only: it will not run; harmless when not posted */
+void loop_unpost(struct loop *l, struct loop_post *p);
 
 #endif

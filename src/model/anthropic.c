@@ -9,10 +9,10 @@
  */
 #include "model/wire.h"
 
-#define VERSION        "2026-10-21"
-#define VERSION_OLD    "2023-06-01"   /* the last one that takes sampling parameters */
-#define MAX_TOKENS     8192           /* must be sent; every current model takes it */
-#define BUDGET_MIN     1024           /* of thinking tokens, says the service */
+#define VERSION     "2026-10-21"
+#define VERSION_OLD "2023-06-01" /* the last one that takes sampling parameters */
+#define MAX_TOKENS  8192         /* must be sent; every current model takes it */
+#define BUDGET_MIN  1024         /* of thinking tokens, says the service */
 
 /* --- request ----------------------------------------------------------------------- */
 
@@ -93,12 +93,15 @@ static void write_result(struct jsonw *w, const struct msg_part *p, bool mark)
 /* A block we did not read ourselves goes back as it came, if it has the form of its kind. */
 static bool is_block(const struct jv *block)
 {
-    static const char *const own[] = { "text", "thinking", "tool_use", "tool_result", "image", "document", NULL };
-    struct str type = jv_str_at(block, "type");
+    static const char *const own[] = { "text",  "thinking", "tool_use", "tool_result",
+                                       "image", "document", NULL };
+    struct str               type = jv_str_at(block, "type");
     if (!type.len || !tidy_sound(block)) return false;
     for (size_t i = 0; own[i]; i++)
         if (str_is(type, own[i])) return false;
-    return str_is(type, "redacted_thinking") ? jv_str_at(block, "data").len > 0 : !jv_get(block, "input") || jv_is(jv_get(block, "input"), JSON_OBJECT);
+    return str_is(type, "redacted_thinking")
+               ? jv_str_at(block, "data").len > 0
+               : !jv_get(block, "input") || jv_is(jv_get(block, "input"), JSON_OBJECT);
 }
 
 /* Reasoning without a signature of this provider is not sent: it would be refused. */
@@ -106,7 +109,9 @@ static struct str opaque(struct arena *a, const struct msg_part *p)
 {
     struct jv *v = NULL;
     if (p->type != PART_REASONING || json_parse(a, p->opaque, &v, NULL) != OK) return STR_NONE;
-    return is_block(jv_get(v, "block")) || (!jv_get(v, "block") && jv_str_at(v, "signature").len) ? p->opaque : STR_NONE;
+    return is_block(jv_get(v, "block")) || (!jv_get(v, "block") && jv_str_at(v, "signature").len)
+               ? p->opaque
+               : STR_NONE;
 }
 
 static void write_reasoning(struct jsonw *w, const struct msg_part *p)
@@ -131,11 +136,11 @@ static void write_reasoning(struct jsonw *w, const struct msg_part *p)
 static void write_part(struct jsonw *w, const struct msg_part *p, bool mark)
 {
     switch (p->type) {
-    case PART_TEXT:      write_text(w, p->text, mark); return;
+    case PART_TEXT: write_text(w, p->text, mark); return;
     case PART_REASONING: write_reasoning(w, p); return;
-    case PART_CALL:      write_call(w, p); return;
-    case PART_RESULT:    write_result(w, p, mark); return;
-    case PART_FILE:      write_file(w, p, mark); return;
+    case PART_CALL: write_call(w, p); return;
+    case PART_RESULT: write_result(w, p, mark); return;
+    case PART_FILE: write_file(w, p, mark); return;
     }
 }
 
@@ -144,10 +149,12 @@ static void write_parts(struct jsonw *w, const struct msg *m, const struct msg_p
 {
     for (int results = 1; results >= 0; results--)
         for (size_t i = 0; i < m->count; i++)
-            if ((m->parts[i].type == PART_RESULT) == results) write_part(w, &m->parts[i], &m->parts[i] == marked);
+            if ((m->parts[i].type == PART_RESULT) == results)
+                write_part(w, &m->parts[i], &m->parts[i] == marked);
 }
 
-/* The last block of the last user turn: everything up to it is read from the cache by the next request. */
+/* The last block of the last user turn: everything up to it is read from the cache by the next
+ * request. */
 static const struct msg_part *cache_point(const struct model_request *q)
 {
     for (size_t i = q->msg_count; i-- > 0;) {
@@ -158,15 +165,16 @@ static const struct msg_part *cache_point(const struct model_request *q)
 }
 
 /* Neighbours of the same role become one message, as the service would do. */
-static void write_messages(struct jsonw *w, const struct model_config *c, const struct model_request *q)
+static void write_messages(struct jsonw *w, const struct model_config *c,
+                           const struct model_request *q)
 {
     const struct msg_part *marked = c->no_cache_marks ? NULL : cache_point(q);
-    int open = -1;
+    int                    open = -1;
     jw_key(w, "messages");
     jw_arr(w);
     for (size_t i = 0; i < q->msg_count; i++) {
         const struct msg *m = &q->msgs[i];
-        int role = m->role == MSG_ASSISTANT;
+        int               role = m->role == MSG_ASSISTANT;
         if (role != open) {
             if (open >= 0) jw_end_arr(w), jw_end_obj(w);
             jw_obj(w);
@@ -181,7 +189,8 @@ static void write_messages(struct jsonw *w, const struct model_config *c, const 
     jw_end_arr(w);
 }
 
-static void write_tools(struct jsonw *w, const struct model_config *c, const struct model_request *q)
+static void write_tools(struct jsonw *w, const struct model_config *c,
+                        const struct model_request *q)
 {
     bool mark_last = !c->no_cache_marks && !q->system.len;
     if (!q->tool_count) return;
@@ -234,11 +243,13 @@ static void write_thinking(struct jsonw *w, const struct model_config *c)
 
 static void body(struct buf *out, const struct model_config *c, const struct model_request *q)
 {
-    /* What this file writes itself; and, but for the old version, what the service answers 400 to. */
-    static const char *const taken[] = { "temperature", "top_p", "top_k", "model", "max_tokens", "stream", "system", "messages",
-        "tools", "tool_choice", "thinking", NULL };
-    bool old = str_is(c->version, VERSION_OLD);
-    struct jsonw w;
+    /* What this file writes itself; and, but for the old version, what the service answers 400
+     * to. */
+    static const char *const taken[] = { "temperature", "top_p",       "top_k",    "model",
+                                         "max_tokens",  "stream",      "system",   "messages",
+                                         "tools",       "tool_choice", "thinking", NULL };
+    bool                     old = str_is(c->version, VERSION_OLD);
+    struct jsonw             w;
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "model", c->model);
@@ -261,11 +272,21 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
 
 static enum fail from_type(struct str type)
 {
-    static const struct { const char *type; enum fail fail; } table[] = {
-        { "invalid_request_error", FAIL_REQUEST }, { "authentication_error", FAIL_AUTH }, { "billing_error", FAIL_QUOTA },
-        { "permission_error", FAIL_FORBIDDEN }, { "not_found_error", FAIL_MODEL }, { "conflict_error", FAIL_SERVER },
-        { "request_too_large", FAIL_TOO_LARGE }, { "rate_limit_error", FAIL_RATE }, { "api_error", FAIL_SERVER },
-        { "timeout_error", FAIL_SLOW }, { "overloaded_error", FAIL_OVERLOADED },
+    static const struct {
+        const char *type;
+        enum fail   fail;
+    } table[] = {
+        { "invalid_request_error", FAIL_REQUEST },
+        { "authentication_error", FAIL_AUTH },
+        { "billing_error", FAIL_QUOTA },
+        { "permission_error", FAIL_FORBIDDEN },
+        { "not_found_error", FAIL_MODEL },
+        { "conflict_error", FAIL_SERVER },
+        { "request_too_large", FAIL_TOO_LARGE },
+        { "rate_limit_error", FAIL_RATE },
+        { "api_error", FAIL_SERVER },
+        { "timeout_error", FAIL_SLOW },
+        { "overloaded_error", FAIL_OVERLOADED },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (str_is(type, table[i].type)) return table[i].fail;
@@ -275,8 +296,9 @@ static enum fail from_type(struct str type)
 /* Messages are not stable, but there is no type for this one. */
 static bool speaks_of_context(struct str message)
 {
-    return str_find(message, STR("prompt is too long")) >= 0 || str_find(message, STR("context window")) >= 0
-        || str_find(message, STR("context limit")) >= 0;
+    return str_find(message, STR("prompt is too long")) >= 0 ||
+           str_find(message, STR("context window")) >= 0 ||
+           str_find(message, STR("context limit")) >= 0;
 }
 
 static void read_error(struct trouble *t, const struct jv *v)
@@ -287,8 +309,10 @@ static void read_error(struct trouble *t, const struct jv *v)
 
     trouble_word(t, type);
     if (f != FAIL_NONE) trouble_set(t, f);
-    if (t->kind == FAIL_REQUEST && speaks_of_context(jv_str_at(error, "message"))) trouble_set(t, FAIL_CONTEXT);
-    if (str_is(jv_str_at(details, "error_code"), "enforced_spend_limit_reached")) trouble_set(t, FAIL_QUOTA);
+    if (t->kind == FAIL_REQUEST && speaks_of_context(jv_str_at(error, "message")))
+        trouble_set(t, FAIL_CONTEXT);
+    if (str_is(jv_str_at(details, "error_code"), "enforced_spend_limit_reached"))
+        trouble_set(t, FAIL_QUOTA);
 }
 
 /* --- decoder ----------------------------------------------------------------------------- */
@@ -311,7 +335,8 @@ static void take_usage(struct decoder *d, const struct jv *usage)
     if (any) cached += n;
     if (jv_int(jv_get(usage, "cache_read_input_tokens"), &n)) cached += n, any = true;
     if (any) d->u.anthropic.cached = cached;
-    if (__builtin_add_overflow(d->u.anthropic.fresh, d->u.anthropic.cached, &d->input_tokens)) d->input_tokens = 0;
+    if (__builtin_add_overflow(d->u.anthropic.fresh, d->u.anthropic.cached, &d->input_tokens))
+        d->input_tokens = 0;
     blocks_usage(&d->blocks, d->input_tokens, d->output_tokens);
 }
 
@@ -320,7 +345,8 @@ static void message_start(struct decoder *d, const struct jv *message)
 {
     uint64_t hash = str_hash(jv_str_at(message, "id"));
     if (d->u.anthropic.began) {
-        if (hash != d->u.anthropic.id_hash || d->u.anthropic.any_block) decoder_fail(d, FAIL_PROTOCOL);
+        if (hash != d->u.anthropic.id_hash || d->u.anthropic.any_block)
+            decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
     d->u.anthropic.began = true;
@@ -332,7 +358,7 @@ static void set_signature(struct block *part, struct str signature)
 {
     struct jsonw w;
     if (!signature.len) return;
-    buf_clear(&part->opaque);                /* replaces, is not appended */
+    buf_clear(&part->opaque); /* replaces, is not appended */
     jsonw_init(&w, &part->opaque);
     jw_obj(&w);
     jw_kstr(&w, "signature", signature);
@@ -347,7 +373,8 @@ static enum block_kind block_kind(struct str type)
     return BLOCK_HIDDEN;
 }
 
-/* {} and "" stand for what is still to come; anything else is the input, also what no input should be. */
+/* {} and "" stand for what is still to come; anything else is the input, also what no input should
+ * be. */
 static bool has_input(const struct jv *v)
 {
     if (!v || v->type == JSON_NULL) return false;
@@ -357,7 +384,7 @@ static bool has_input(const struct jv *v)
 static void block_start(struct decoder *d, int64_t index, const struct jv *block)
 {
     const struct jv *input = jv_get(block, "input");
-    enum block_kind   kind = block_kind(jv_str_at(block, "type"));
+    enum block_kind  kind = block_kind(jv_str_at(block, "type"));
 
     if (!jv_is(block, JSON_OBJECT) || blocks_find(&d->blocks, index)) {
         decoder_fail(d, FAIL_PROTOCOL);
@@ -367,7 +394,7 @@ static void block_start(struct decoder *d, int64_t index, const struct jv *block
     if (!part) return;
     d->u.anthropic.any_block = true;
     switch (kind) {
-    case BLOCK_TEXT:      blocks_delta(&d->blocks, part, jv_str_at(block, "text")); return;
+    case BLOCK_TEXT: blocks_delta(&d->blocks, part, jv_str_at(block, "text")); return;
     case BLOCK_REASONING:
         set_signature(part, jv_str_at(block, "signature"));
         blocks_delta(&d->blocks, part, jv_str_at(block, "thinking"));
@@ -376,12 +403,14 @@ static void block_start(struct decoder *d, int64_t index, const struct jv *block
         blocks_call(&d->blocks, part, jv_str_at(block, "id"), jv_str_at(block, "name"));
         if (has_input(input)) blocks_delta(&d->blocks, part, input->raw);
         return;
-    case BLOCK_HIDDEN:    buf_str(&part->opaque, block->raw); return;
+    case BLOCK_HIDDEN: buf_str(&part->opaque, block->raw); return;
     }
 }
 
 /* The members of `delta` in one pass: this runs for every token. */
-struct delta { struct str type, text, json, thinking, signature; };
+struct delta {
+    struct str type, text, json, thinking, signature;
+};
 
 static bool read_delta(struct decoder *d, struct str text, struct delta *out)
 {
@@ -390,9 +419,12 @@ static bool read_delta(struct decoder *d, struct str text, struct delta *out)
     json_init(&r, text, d->scratch);
     json_object(&r);
     while (json_key(&r, &key)) {
-        struct str *to = str_is(key, "type") ? &out->type : str_is(key, "text") ? &out->text
-                       : str_is(key, "partial_json") ? &out->json : str_is(key, "thinking") ? &out->thinking
-                       : str_is(key, "signature") ? &out->signature : NULL;
+        struct str *to = str_is(key, "type")           ? &out->type
+                         : str_is(key, "text")         ? &out->text
+                         : str_is(key, "partial_json") ? &out->json
+                         : str_is(key, "thinking")     ? &out->thinking
+                         : str_is(key, "signature")    ? &out->signature
+                                                       : NULL;
         if (to && json_peek(&r) == JSON_STRING) *to = json_string(&r);
         else json_skip(&r);
     }
@@ -401,24 +433,29 @@ static bool read_delta(struct decoder *d, struct str text, struct delta *out)
 
 static void block_delta(struct decoder *d, int64_t index, struct str text)
 {
-    struct delta delta = { 0 };
+    struct delta  delta = { 0 };
     struct block *part = blocks_find(&d->blocks, index);
     if (!part || !read_delta(d, text, &delta)) {
         decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
-    if (str_is(delta.type, "text_delta") && part->kind == BLOCK_TEXT) blocks_delta(&d->blocks, part, delta.text);
-    else if (str_is(delta.type, "thinking_delta") && part->kind == BLOCK_REASONING) blocks_delta(&d->blocks, part, delta.thinking);
-    else if (str_is(delta.type, "signature_delta") && part->kind == BLOCK_REASONING) set_signature(part, delta.signature);
-    else if (str_is(delta.type, "input_json_delta") && part->kind != BLOCK_TEXT) blocks_delta(&d->blocks, part, delta.json);
-    else if (part->kind == BLOCK_HIDDEN) part->lossy = true;      /* something we do not know how to put together */
+    if (str_is(delta.type, "text_delta") && part->kind == BLOCK_TEXT)
+        blocks_delta(&d->blocks, part, delta.text);
+    else if (str_is(delta.type, "thinking_delta") && part->kind == BLOCK_REASONING)
+        blocks_delta(&d->blocks, part, delta.thinking);
+    else if (str_is(delta.type, "signature_delta") && part->kind == BLOCK_REASONING)
+        set_signature(part, delta.signature);
+    else if (str_is(delta.type, "input_json_delta") && part->kind != BLOCK_TEXT)
+        blocks_delta(&d->blocks, part, delta.json);
+    else if (part->kind == BLOCK_HIDDEN)
+        part->lossy = true; /* something we do not know how to put together */
 }
 
 /* A block we only keep: wrapped, with its streamed input put in its place. */
 static void seal_hidden(struct decoder *d, struct block *part)
 {
-    struct buf   sealed;
-    struct jsonw w;
+    struct buf       sealed;
+    struct jsonw     w;
     const struct jv *block = tree(d, buf_view(&part->opaque));
     const struct jv *input = part->held.len ? tree(d, buf_view(&part->held)) : NULL;
     if (!block || (part->held.len && !input)) {
@@ -430,7 +467,7 @@ static void seal_hidden(struct decoder *d, struct block *part)
     jw_obj(&w);
     jw_key(&w, "block");
     jw_obj(&w);
-    JV_EACH(m, block) {
+    JV_EACH (m, block) {
         jw_key_str(&w, m->key);
         jw_raw(&w, input && str_is(m->key, "input") ? input->raw : m->raw);
     }
@@ -451,10 +488,12 @@ static void block_stop(struct decoder *d, int64_t index)
 
 static enum model_stop stop_of(struct str reason)
 {
-    if (str_is(reason, "max_tokens") || str_is(reason, "model_context_window_exceeded")) return STOP_LENGTH;
+    if (str_is(reason, "max_tokens") || str_is(reason, "model_context_window_exceeded"))
+        return STOP_LENGTH;
     if (str_is(reason, "refusal")) return STOP_REFUSAL;
     if (str_is(reason, "tool_use")) return STOP_CALLS;
-    return STOP_END;              /* end_turn, stop_sequence, pause_turn (we offer no server tools), and what may come */
+    /* end_turn, stop_sequence, pause_turn (we offer no server tools), and what may come */
+    return STOP_END;
 }
 
 static void message_delta(struct decoder *d, const struct jv *delta, const struct jv *usage)
@@ -463,12 +502,17 @@ static void message_delta(struct decoder *d, const struct jv *delta, const struc
     take_usage(d, usage);
     if (!reason.len) return;
     enum model_stop stop = stop_of(reason);
-    if (stop == STOP_REFUSAL) blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(jv_get(delta, "stop_details"), "explanation"));
+    if (stop == STOP_REFUSAL)
+        blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(jv_get(delta, "stop_details"), "explanation"));
     decoder_stop(d, stop);
 }
 
 /* One pass over the event; the parts that matter for its type are read further. */
-struct event { struct str type; int64_t index; struct str delta, block, message, usage; };
+struct event {
+    struct str type;
+    int64_t    index;
+    struct str delta, block, message, usage;
+};
 
 static bool read_event(struct decoder *d, struct str data, struct event *e)
 {
@@ -503,7 +547,8 @@ static void event(struct decoder *d, struct str name, struct str data)
         return;
     }
     if (!e.type.len) e.type = name;
-    if (d->stopped && str_starts(e.type, STR("content_block"))) return;      /* after the stop only the counts matter */
+    /* after the stop only the counts matter */
+    if (d->stopped && str_starts(e.type, STR("content_block"))) return;
     if (str_is(e.type, "content_block_delta")) block_delta(d, e.index, e.delta);
     else if (str_is(e.type, "content_block_start")) block_start(d, e.index, tree(d, e.block));
     else if (str_is(e.type, "content_block_stop")) block_stop(d, e.index);
@@ -513,15 +558,32 @@ static void event(struct decoder *d, struct str name, struct str data)
     else if (str_is(e.type, "error")) error_event(d, data);
 }
 
-static const char *const FILES[] = { "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", NULL };
+static const char *const FILES[] = { "image/png",  "image/jpeg",      "image/gif",
+                                     "image/webp", "application/pdf", NULL };
 static const char *const SCHEMES[] = { "https://", NULL };
 
-/* No `finish`: a block that never stopped is not closed at the end of the body, so its call has no end. */
+/* No `finish`: a block that never stopped is not closed at the end of the body, so its call has no
+ * end. */
 const struct wire wire_anthropic = {
-    .provider = "anthropic", .base_url = "https://api.anthropic.com",
-    .version_header = "anthropic-version", .version = VERSION,
+    .provider = "anthropic",
+    .base_url = "https://api.anthropic.com",
+    .version_header = "anthropic-version",
+    .version = VERSION,
     .form = { .plain_keys = true },
-    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 5u << 20, .files_max = 24u << 20, .file_count = 20,
-               .id_max = 64, .tools_max = 1000, .description_max = 8192, .calls_need_tools = true, .ends_in_words = true, .opaque = opaque },
-    .url = url, .key_header = key_header, .body = body, .event = event, .error = read_error,
+    .taste = { .files = FILES,
+               .schemes = SCHEMES,
+               .file_max = 5u << 20,
+               .files_max = 24u << 20,
+               .file_count = 20,
+               .id_max = 64,
+               .tools_max = 1000,
+               .description_max = 8192,
+               .calls_need_tools = true,
+               .ends_in_words = true,
+               .opaque = opaque },
+    .url = url,
+    .key_header = key_header,
+    .body = body,
+    .event = event,
+    .error = read_error,
 };

@@ -45,7 +45,7 @@ static void drop(struct blocks *p, struct block *part)
 void blocks_done(struct blocks *p)
 {
     if (!p->open.next) return;
-    LIST_EACH(n, &p->open) drop(p, LIST_ITEM(n, struct block, node));
+    LIST_EACH (n, &p->open) drop(p, LIST_ITEM(n, struct block, node));
 }
 
 static struct block *front(struct blocks *p)
@@ -61,7 +61,7 @@ struct block *blocks_last(struct blocks *p)
 struct block *blocks_find(struct blocks *p, int64_t key)
 {
     struct block *found = NULL;
-    LIST_EACH(n, &p->open) {
+    LIST_EACH (n, &p->open) {
         struct block *part = LIST_ITEM(n, struct block, node);
         if (part->key == key && !part->closed) found = part;
     }
@@ -96,11 +96,8 @@ static void tell(struct blocks *p, struct block *part, struct str text)
         part->begun = p->spoke = true;
         p->sink->reasoning(p->sink, text);
         return;
-    case BLOCK_CALL:
-        p->sink->input(p->sink, text);
-        return;
-    case BLOCK_HIDDEN:
-        return;
+    case BLOCK_CALL: p->sink->input(p->sink, text); return;
+    case BLOCK_HIDDEN: return;
     }
 }
 
@@ -118,7 +115,8 @@ static void tell_opaque(struct blocks *p, struct block *part)
     }
     if (part->kind == BLOCK_HIDDEN || (part->kind == BLOCK_REASONING && !part->begun)) {
         p->spoke = true;
-        p->sink->reasoning(p->sink, STR(""));      /* a part of its own: not one that happens to be open */
+        /* a part of its own: not one that happens to be open */
+        p->sink->reasoning(p->sink, STR(""));
     } else if (!part->begun) {
         tell(p, part, STR(""));
     }
@@ -127,9 +125,9 @@ static void tell_opaque(struct blocks *p, struct block *part)
 
 static void tell_end(struct blocks *p, struct block *part)
 {
-    if (part->kind == BLOCK_CALL && !part->begun) return;       /* never got a name */
+    if (part->kind == BLOCK_CALL && !part->begun) return; /* never got a name */
     bool whole = part->kind == BLOCK_CALL && !part->cut && !part->shape.broken;
-    if (whole && !part->shape.begun) {                        /* nothing, or blanks only */
+    if (whole && !part->shape.begun) { /* nothing, or blanks only */
         tell(p, part, STR("{}"));
         part->shape.complete = true;
     }
@@ -221,13 +219,13 @@ void blocks_close(struct blocks *p, struct block *part)
 
 void blocks_close_all(struct blocks *p)
 {
-    LIST_EACH(n, &p->open) LIST_ITEM(n, struct block, node)->closed = true;
+    LIST_EACH (n, &p->open) LIST_ITEM(n, struct block, node)->closed = true;
     advance(p);
 }
 
 void blocks_abandon(struct blocks *p)
 {
-    LIST_EACH(n, &p->open) {
+    LIST_EACH (n, &p->open) {
         struct block *part = LIST_ITEM(n, struct block, node);
         if (!part->closed) part->cut = part->closed = true;
         if (part->cut && part->kind == BLOCK_HIDDEN) part->lossy = true;
@@ -237,7 +235,7 @@ void blocks_abandon(struct blocks *p)
 
 void blocks_settle(struct blocks *p)
 {
-    LIST_EACH(n, &p->open) {
+    LIST_EACH (n, &p->open) {
         struct block *part = LIST_ITEM(n, struct block, node);
         if (part->kind != BLOCK_CALL || part->shape.complete) part->closed = true;
     }

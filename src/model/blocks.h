@@ -17,42 +17,49 @@
 #include "base/list.h"
 #include "model/model.h"
 
-#define BLOCKS_INPUT_MAX (4u << 20)      /* one call's input, and what is held back of one part */
-#define BLOCKS_OPEN_MAX  256             /* parts open at once: more is not a model speaking */
-#define BLOCKS_CALLS_MAX 256             /* calls in one answer */
+#define BLOCKS_INPUT_MAX (4u << 20) /* one call's input, and what is held back of one part */
+#define BLOCKS_OPEN_MAX  256        /* parts open at once: more is not a model speaking */
+#define BLOCKS_CALLS_MAX 256        /* calls in one answer */
 
 enum block_kind {
-    BLOCK_TEXT, BLOCK_REASONING, BLOCK_CALL,
-    BLOCK_HIDDEN,          /* nothing for people: only its opaque JSON is passed on */
+    BLOCK_TEXT,
+    BLOCK_REASONING,
+    BLOCK_CALL,
+    BLOCK_HIDDEN, /* nothing for people: only its opaque JSON is passed on */
 };
 
 /* Follows the brackets of a JSON text fed in pieces. */
-struct shape { int depth; bool begun, in_string, escaped, complete, broken; };
+struct shape {
+    int  depth;
+    bool begun, in_string, escaped, complete, broken;
+};
 void shape_feed(struct shape *s, struct str text);
 
 struct block {
-    struct list    node;
+    struct list     node;
     enum block_kind kind;
-    bool           begun, closed, lossy;     /* lossy: a hidden part we could not keep whole; dropped */
-    bool           cut;                      /* the answer ended before the part did */
-    int64_t        key;                      /* the wire's index */
-    size_t         len;                      /* bytes of text or input so far */
-    struct shape   shape;
-    struct buf     held;                     /* not told yet */
-    struct buf     opaque;                   /* JSON to keep with the part; told when it closes */
-    struct buf     id, name;                 /* of a call */
-    bool           has_id;
+    /* lossy: a hidden part we could not keep whole; dropped */
+    bool            begun, closed, lossy;
+    bool            cut; /* the answer ended before the part did */
+    int64_t         key; /* the wire's index */
+    size_t          len; /* bytes of text or input so far */
+    struct shape    shape;
+    struct buf      held;     /* not told yet */
+    struct buf      opaque;   /* JSON to keep with the part; told when it closes */
+    struct buf      id, name; /* of a call */
+    bool            has_id;
 };
 
 struct blocks {
     struct model_sink *sink;
-    struct list        open;          /* oldest first; the first one speaks */
+    struct list        open; /* oldest first; the first one speaks */
     unsigned           open_count;
-    unsigned           calls;         /* calls told so far */
-    size_t             bytes;         /* of all parts so far */
-    bool               spoke;         /* something left towards the sink: this attempt cannot be repeated any more */
-    bool               dead;          /* the sink must not be called any more */
-    enum err           err;           /* sticky: ERR_NOMEM, ERR_FULL */
+    unsigned           calls; /* calls told so far */
+    size_t             bytes; /* of all parts so far */
+    /* something left towards the sink: this attempt cannot be repeated any more */
+    bool               spoke;
+    bool               dead; /* the sink must not be called any more */
+    enum err           err;  /* sticky: ERR_NOMEM, ERR_FULL */
 };
 
 void blocks_init(struct blocks *p, struct model_sink *sink);
@@ -60,19 +67,24 @@ void blocks_done(struct blocks *p);
 
 /* NULL: see err. A call's name may follow later (parts_name); without one it is never told. */
 struct block *blocks_open(struct blocks *p, enum block_kind kind, int64_t key);
-struct block *blocks_find(struct blocks *p, int64_t key);      /* the youngest open part with this key, or NULL */
-struct block *blocks_last(struct blocks *p);                   /* the youngest open part, or NULL */
-void blocks_call(struct blocks *p, struct block *part, struct str id, struct str name);   /* id STR_NONE: none given */
-void blocks_delta(struct blocks *p, struct block *part, struct str text);
-void blocks_close(struct blocks *p, struct block *part);       /* `part` may be gone afterwards */
-void blocks_close_all(struct blocks *p);
+/* the youngest open part with this key, or NULL */
+struct block *blocks_find(struct blocks *p, int64_t key);
+struct block *blocks_last(struct blocks *p); /* the youngest open part, or NULL */
+/* id STR_NONE: none given */
+void          blocks_call(struct blocks *p, struct block *part, struct str id, struct str name);
+void          blocks_delta(struct blocks *p, struct block *part, struct str text);
+/* `part` may be gone afterwards */
+void          blocks_close(struct blocks *p, struct block *part);
+void          blocks_close_all(struct blocks *p);
 /* The answer is over: tells what is still held back. A call that is open now never has an end. */
-void blocks_abandon(struct blocks *p);
-/* Text or reasoning on wires that do not number them: goes on with the youngest part if it is of that kind, else opens one. */
-void blocks_say(struct blocks *p, enum block_kind kind, struct str text);
+void          blocks_abandon(struct blocks *p);
+/* Text or reasoning on wires that do not number them: goes on with the youngest part if it is of
+ * that kind, else opens one. */
+void          blocks_say(struct blocks *p, enum block_kind kind, struct str text);
 /* Something new begins: closes text, reasoning, and the calls whose input is complete. */
-void blocks_settle(struct blocks *p);
-void blocks_hidden(struct blocks *p, struct str opaque);      /* a hidden part, begun and closed */
-void blocks_usage(struct blocks *p, int64_t input_tokens, int64_t output_tokens);
+void          blocks_settle(struct blocks *p);
+/* a hidden part, begun and closed */
+void          blocks_hidden(struct blocks *p, struct str opaque);
+void          blocks_usage(struct blocks *p, int64_t input_tokens, int64_t output_tokens);
 
 #endif

@@ -20,29 +20,36 @@
 #include "model/demo/tell.h"
 
 #define PARTS_MAX      24
-#define WORDS_PER_TURN 64        /* with token_ms 0: fast, but the loop keeps turning */
-#define FRAGMENTS      4         /* pieces a call's input comes in, about */
-#define COUNT_MAX      20000     /* words that "say N words" may ask for */
+#define WORDS_PER_TURN 64    /* with token_ms 0: fast, but the loop keeps turning */
+#define FRAGMENTS      4     /* pieces a call's input comes in, about */
+#define COUNT_MAX      20000 /* words that "say N words" may ask for */
 
-struct demo { struct model base; struct loop *loop; unsigned token_ms; };
+struct demo {
+    struct model base;
+    struct loop *loop;
+    unsigned     token_ms;
+};
 
-struct piece { struct str id, name, text; bool is_call; };
+struct piece {
+    struct str id, name, text;
+    bool       is_call;
+};
 
 struct model_run {
     union {
-        struct loop_timer timer;       /* token_ms > 0 */
-        uv_idle_t         idle;        /* token_ms 0: once per turn, and the loop does not sleep */
-    } pace;                            /* (a timer of 0 ms that rearms itself never lets libuv 1.44 leave its turn) */
+        struct loop_timer timer; /* token_ms > 0 */
+        uv_idle_t         idle;  /* token_ms 0: once per turn, and the loop does not sleep */
+    } pace; /* (a timer of 0 ms that rearms itself never lets libuv 1.44 leave its turn) */
     struct model_sink *sink;
     struct arena       arena;
     unsigned           token_ms;
-    struct piece        parts[PARTS_MAX];
+    struct piece       parts[PARTS_MAX];
     size_t             count;
-    size_t             at, offset;     /* playing: which part, how much of it is told */
-    bool               opened;         /* the call at `at` is announced */
+    size_t             at, offset; /* playing: which part, how much of it is told */
+    bool               opened;     /* the call at `at` is announced */
     bool               fails, over;
     int64_t            tokens_in, tokens_out;
-    size_t             step;           /* length of the request, for ids */
+    size_t             step; /* length of the request, for ids */
 };
 
 /* --- what is said --------------------------------------------------------------- */
@@ -64,11 +71,13 @@ static void add_call(struct model_run *r, const char *tool, struct str input)
 {
     if (r->count == PARTS_MAX) return;
     struct piece *p = &r->parts[r->count++];
-    *p = (struct piece){ .is_call = true, .name = str_c(tool), .text = arena_dup(&r->arena, input) };
+    *p =
+        (struct piece){ .is_call = true, .name = str_c(tool), .text = arena_dup(&r->arena, input) };
     p->id = arena_printf(&r->arena, "demo-%zu-%zu", r->step, r->count);
 }
 
-static void add_suggestions(struct model_run *r, const struct model_request *q, const char *const *suggest)
+static void add_suggestions(struct model_run *r, const struct model_request *q,
+                            const char *const *suggest)
 {
     struct buf   b;
     struct jsonw w;
@@ -103,7 +112,10 @@ static void add_calls(struct model_run *r, const struct plan *p, size_t i)
 {
     struct str item = STR_NONE;
     size_t     at = 0;
-    if (!p->steps[i].rule->each) { add_planned_call(r, p, i, item); return; }
+    if (!p->steps[i].rule->each) {
+        add_planned_call(r, p, i, item);
+        return;
+    }
     while (plan_each(p, i, &at, &item)) add_planned_call(r, p, i, item);
 }
 
@@ -116,13 +128,15 @@ static void say_count(struct model_run *r, const struct plan *p, size_t i)
     slot_number(&b, s);
     if (!str_to_u64(buf_view(&b), &n) || n > COUNT_MAX) n = COUNT_MAX;
     buf_clear(&b);
-    for (uint64_t k = 1; k <= n; k++) buf_printf(&b, k == 1 ? "word%llu" : " word%llu", (unsigned long long)k);
+    for (uint64_t k = 1; k <= n; k++)
+        buf_printf(&b, k == 1 ? "word%llu" : " word%llu", (unsigned long long)k);
     if (n == 0) buf_lit(&b, "...");
     if (!b.err) add_text(r, buf_view(&b));
     buf_done(&b);
 }
 
-static void say_schema(struct model_run *r, const struct model_request *q, const struct demo_rule *rule)
+static void say_schema(struct model_run *r, const struct model_request *q,
+                       const struct demo_rule *rule)
 {
     add_text(r, str_c(rule->say));
     if (offered(q, "present")) add_call(r, "present", str_c(DEMO_SCHEMA_SHOWN));
@@ -131,19 +145,22 @@ static void say_schema(struct model_run *r, const struct model_request *q, const
 
 static void say_not_offered(struct model_run *r, const struct demo_rule *rule)
 {
-    struct str s = arena_printf(&r->arena, "I would use the tool \"%s\" for that, but it is not offered to me here.",
-                                rule->tool);
+    struct str s = arena_printf(
+        &r->arena, "I would use the tool \"%s\" for that, but it is not offered to me here.",
+        rule->tool);
     if (s.ptr) add_text(r, s);
 }
 
-/* The sentence before the calls, once for clauses of one rule: not "Let me prepare that payment." twice. */
+/* The sentence before the calls, once for clauses of one rule: not "Let me prepare that payment."
+ * twice. */
 static void say_before(struct model_run *r, const struct plan *p)
 {
     struct buf b;
     buf_init(&b, 0);
     for (size_t i = 0; i < p->count; i++) {
         const struct demo_rule *rule = p->steps[i].rule;
-        bool own = rule->act == DEMO_SCHEMA || rule->act == DEMO_KEEP;       /* they say it themselves */
+        /* they say it themselves */
+        bool                    own = rule->act == DEMO_SCHEMA || rule->act == DEMO_KEEP;
         if (own || !rule->say || (i && p->steps[i - 1].rule == rule)) continue;
         if (b.len) buf_lit(&b, rule->act == DEMO_SAY ? "\n\n" : " ");
         buf_lit(&b, rule->say);
@@ -164,7 +181,7 @@ static void act(struct model_run *r, const struct model_request *q, const struct
     case DEMO_COUNT: say_count(r, p, i); return;
     case DEMO_SCHEMA: say_schema(r, q, rule); return;
     case DEMO_FAIL: r->fails = true; return;
-    case DEMO_KEEP: say_not_offered(r, rule); return;        /* else keep_going() */
+    case DEMO_KEEP: say_not_offered(r, rule); return; /* else keep_going() */
     }
 }
 
@@ -197,9 +214,16 @@ static void keep_going(struct model_run *r, const struct demo_rule *rule, size_t
 static void close_turn(struct model_run *r, struct buf *told, size_t done)
 {
     if (told->len) buf_lit(told, "\n\n");
-    if (done == 0) buf_lit(told, "I am not to use tools in this step, so I leave it at words. Ask me again to go on.");
-    else buf_printf(told, "That makes %zu tool call%s, and a turn ends here: it may only take so many steps. "
-                          "Nothing is lost; say the word and I go on.", done, done == 1 ? "" : "s");
+    if (done == 0)
+        buf_lit(
+            told,
+            "I am not to use tools in this step, so I leave it at words. Ask me again to go on.");
+    else
+        buf_printf(
+            told,
+            "That makes %zu tool call%s, and a turn ends here: it may only take so many steps. "
+            "Nothing is lost; say the word and I go on.",
+            done, done == 1 ? "" : "s");
     if (!told->err) add_text(r, buf_view(told));
 }
 
@@ -217,7 +241,7 @@ static size_t last_user(const struct model_request *q)
 {
     size_t i = q->msg_count;
     while (i > 0 && q->msgs[i - 1].role != MSG_USER) i--;
-    return i;                        /* one past it; 0: there is none */
+    return i; /* one past it; 0: there is none */
 }
 
 static struct str text_of(struct arena *a, const struct msg *m)
@@ -245,17 +269,18 @@ static bool anything_since(const struct model_request *q, size_t from)
 static void decide(struct model_run *r, const struct model_request *q, struct plan *p)
 {
     const struct demo_outcome *last = NULL;
-    struct buf told;
-    size_t     from = last_user(q);
+    struct buf                 told;
+    size_t                     from = last_user(q);
     plan_make(p, from ? text_of(&r->arena, &q->msgs[from - 1]) : STR("hello"));
     buf_init(&told, 0);
-    size_t done = tell_outcomes(&told, q, from, &last);
+    size_t                  done = tell_outcomes(&told, q, from, &last);
     const struct demo_rule *rule = p->steps[0].rule;
-    bool wants_calls = rule->act == DEMO_CALL || rule->act == DEMO_KEEP;
+    bool                    wants_calls = rule->act == DEMO_CALL || rule->act == DEMO_KEEP;
     if (q->no_calls && (wants_calls || done)) close_turn(r, &told, done);
     else if (rule->act == DEMO_KEEP && offered(q, rule->tool)) keep_going(r, rule, done);
     else if (done) conclude(r, q, &told, last);
-    else if (anything_since(q, from)) add_text(r, STR("That is all for now. Ask me anything else."));
+    else if (anything_since(q, from))
+        add_text(r, STR("That is all for now. Ask me anything else."));
     else begin(r, q, p);
     buf_done(&told);
 }
@@ -283,7 +308,8 @@ static void count_usage(struct model_run *r, const struct model_request *q)
     for (size_t i = 0; i < q->msg_count; i++)
         for (size_t k = 0; k < q->msgs[i].count; k++) {
             const struct msg_part *p = &q->msgs[i].parts[k];
-            if (p->type != PART_FILE) r->tokens_in += count_tokens(p->text) + count_tokens(p->input);
+            if (p->type != PART_FILE)
+                r->tokens_in += count_tokens(p->text) + count_tokens(p->input);
         }
     for (size_t i = 0; i < q->tool_count; i++)
         r->tokens_in += count_tokens(q->tools[i].description) + count_tokens(q->tools[i].schema);
@@ -298,8 +324,14 @@ static void run_free(struct model_run *r)
     mem_free(r);
 }
 
-static void timer_closed(struct loop_timer *t) { run_free(LIST_ITEM(t, struct model_run, pace.timer)); }
-static void idle_closed(uv_handle_t *h) { run_free(h->data); }
+static void timer_closed(struct loop_timer *t)
+{
+    run_free(LIST_ITEM(t, struct model_run, pace.timer));
+}
+static void idle_closed(uv_handle_t *h)
+{
+    run_free(h->data);
+}
 
 static void leave(struct model_run *r)
 {
@@ -311,9 +343,11 @@ static void leave(struct model_run *r)
 static void finish(struct model_run *r)
 {
     struct model_error broken = { "model_error",
-        STR("The model broke off in the middle of its answer. This failure was simulated because you asked for one; "
-            "trying again may help with real ones."), true };
-    bool calls = false;
+                                  STR("The model broke off in the middle of its answer. This "
+                                      "failure was simulated because you asked for one; "
+                                      "trying again may help with real ones."),
+                                  true };
+    bool               calls = false;
     for (size_t i = 0; i < r->count; i++) calls |= r->parts[i].is_call;
     r->sink->usage(r->sink, r->tokens_in, r->tokens_out);
     if (r->over) return;
@@ -368,7 +402,8 @@ static void play_call(struct model_run *r, const struct piece *p)
         return;
     }
     size_t     size = p->text.len / FRAGMENTS + 1;
-    struct str piece = str_cut(rest, size >= rest.len ? rest.len : utf8_cut(rest, size < 4 ? 4 : size));
+    struct str piece =
+        str_cut(rest, size >= rest.len ? rest.len : utf8_cut(rest, size < 4 ? 4 : size));
     r->offset += piece.len;
     r->sink->input(r->sink, piece);
 }
@@ -376,7 +411,10 @@ static void play_call(struct model_run *r, const struct piece *p)
 static void play(struct model_run *r, int pieces)
 {
     for (; pieces > 0 && !r->over; pieces--) {
-        if (r->at == r->count) { finish(r); return; }
+        if (r->at == r->count) {
+            finish(r);
+            return;
+        }
         const struct piece *p = &r->parts[r->at];
         if (p->is_call) play_call(r, p);
         else play_text(r, p);
@@ -390,7 +428,10 @@ static void tick(struct loop_timer *t)
     if (!r->over) loop_timer_set(&r->pace.timer, r->token_ms);
 }
 
-static void turn(uv_idle_t *h) { play(h->data, WORDS_PER_TURN); }
+static void turn(uv_idle_t *h)
+{
+    play(h->data, WORDS_PER_TURN);
+}
 
 static void set_pace(struct model_run *r, struct loop *l)
 {
@@ -406,7 +447,8 @@ static void set_pace(struct model_run *r, struct loop *l)
 
 /* --- the model --------------------------------------------------------------------------- */
 
-static struct model_run *demo_start(struct model *m, const struct model_request *q, struct model_sink *sink)
+static struct model_run *demo_start(struct model *m, const struct model_request *q,
+                                    struct model_sink *sink)
 {
     struct demo      *d = LIST_ITEM(m, struct demo, base);
     struct plan      *p = mem_alloc(sizeof *p);
@@ -435,12 +477,15 @@ static void demo_cancel(struct model_run *r)
     if (!r->over) leave(r);
 }
 
-static void demo_free(struct model *m) { mem_free(LIST_ITEM(m, struct demo, base)); }
+static void demo_free(struct model *m)
+{
+    mem_free(LIST_ITEM(m, struct demo, base));
+}
 
 struct model *model_demo_new(struct loop *l, unsigned token_ms)
 {
     static const struct model_ops ops = { demo_start, demo_cancel, demo_free };
-    struct demo *d = mem_alloc(sizeof *d);
+    struct demo                  *d = mem_alloc(sizeof *d);
     if (!d) return NULL;
     d->loop = l;
     d->token_ms = token_ms;

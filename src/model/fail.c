@@ -3,39 +3,81 @@
 
 #include "base/id.h"
 
-/* In sentences %m is the model's name and %h the host that was asked, which people are not told: for them it is
- * "the model's service", and what stands in brackets with it is left out. */
+/* In sentences %m is the model's name and %h the host that was asked, which people are not told:
+ * for them it is "the model's service", and what stands in brackets with it is left out. */
 static const struct kind {
     const char *code;
-    bool        retryable;     /* helps a person to try again later */
-    bool        again;         /* worth an automatic attempt */
+    bool        retryable; /* helps a person to try again later */
+    bool        again;     /* worth an automatic attempt */
     const char *sentence;
 } kinds[FAIL_COUNT] = {
-    [FAIL_NONE]      = { "model_error", false, false, "The model did not answer." },
-    [FAIL_AUTH]      = { "model_auth", false, false, "%h did not accept the API key. Trying again will not help until the key is corrected." },
-    [FAIL_FORBIDDEN] = { "model_auth", false, false, "%h does not allow this API key to use %m. Trying again will not help until that is changed." },
-    [FAIL_MODEL]     = { "model_not_found", false, false, "%h does not know the model %m, or there is no model service at this address. Trying again will not help until the configuration is corrected." },
-    [FAIL_QUOTA]     = { "model_quota", false, false, "The account at %h has no credit left or has reached its spending limit. Trying again will not help until that is settled." },
-    [FAIL_RATE]      = { "model_rate_limit", true, true, "%h is limiting how often it may be asked. Trying again will help" },
-    [FAIL_OVERLOADED] = { "model_overloaded", true, true, "The model is overloaded at the moment. Trying again will help" },
-    [FAIL_SERVER]    = { "model_error", true, true, "%h had an error of its own. Trying again may help." },
-    [FAIL_REQUEST]   = { "model_refused", false, false, "%h did not accept the request. Something in this turn is not to its liking, and it does not say what; writing again will help: what this turn brought is then told more plainly." },
-    [FAIL_CONTEXT]   = { "model_context", false, false, "This conversation has become longer than %m can read. Trying again will not help; a new conversation will." },
-    [FAIL_TOO_LARGE] = { "model_context", false, false, "What was sent is larger than %h accepts. Trying again will not help; smaller attachments will." },
-    [FAIL_SLOW]      = { "model_timeout", true, true, "The model did not begin to answer in time. Trying again may help." },
-    [FAIL_SILENT]    = { "model_timeout", true, true, "The model stopped in the middle of its answer. Trying again may help." },
-    [FAIL_TOTAL]     = { "model_timeout", true, false, "The answer took longer than is allowed. Trying again may help, perhaps with a smaller question." },
-    [FAIL_CONNECT]   = { "model_unreachable", true, true, "There is no connection to %h. Trying again helps once it can be reached." },
-    [FAIL_NAME]      = { "model_unreachable", true, true, "The name of the model's service (%h) could not be resolved: it is wrong, or there is no network. Trying again helps once it can be reached." },
-    [FAIL_TLS]       = { "model_tls", false, false, "No secure connection to %h could be made: its certificate was not accepted, or it does not speak TLS. Trying again will not help until that is put right." },
-    [FAIL_PROXY]     = { "model_unreachable", true, true, "The proxy on the way to %h could not be reached or refused. Trying again helps once it works." },
-    [FAIL_CUT]       = { "model_cut", true, true, "The connection to the model broke in the middle of its answer. Trying again may help." },
-    [FAIL_PROTOCOL]  = { "model_protocol", true, true, "%h sent something that is not an answer of a model. Trying again may help." },
-    [FAIL_ADDRESS]   = { "model_protocol", false, false, "There is no model service at this address (%h). Trying again will not help until the configuration (base_url) is corrected." },
-    [FAIL_BAD_CALL]  = { "model_error", true, true, "The model tried to use a tool in a way its service does not allow. Trying again may help." },
-    [FAIL_SIGNATURE] = { "model_error", true, false, "The model could not take up the conversation where another one left it. Trying again may help." },
-    [FAIL_BUSY]      = { "model_busy", true, false, "The model is answering as many people as it may at the same time. Trying again will help" },
-    [FAIL_NOMEM]     = { "model_error", true, false, "The server is short of memory. Trying again later will help." },
+    [FAIL_NONE] = { "model_error", false, false, "The model did not answer." },
+    [FAIL_AUTH] = { "model_auth", false, false,
+                    "%h did not accept the API key. Trying again will not help until the key is "
+                    "corrected." },
+    [FAIL_FORBIDDEN] = { "model_auth", false, false,
+                         "%h does not allow this API key to use %m. Trying again will not help "
+                         "until that is changed." },
+    [FAIL_MODEL] = { "model_not_found", false, false,
+                     "%h does not know the model %m, or there is no model service at this address. "
+                     "Trying again will not help until the configuration is corrected." },
+    [FAIL_QUOTA] = { "model_quota", false, false,
+                     "The account at %h has no credit left or has reached its spending limit. "
+                     "Trying again will not help until that is settled." },
+    [FAIL_RATE] = { "model_rate_limit", true, true,
+                    "%h is limiting how often it may be asked. Trying again will help" },
+    [FAIL_OVERLOADED] = { "model_overloaded", true, true,
+                          "The model is overloaded at the moment. Trying again will help" },
+    [FAIL_SERVER] = { "model_error", true, true,
+                      "%h had an error of its own. Trying again may help." },
+    [FAIL_REQUEST] = { "model_refused", false, false,
+                       "%h did not accept the request. Something in this turn is not to its "
+                       "liking, and it does not say what; writing again will help: what this turn "
+                       "brought is then told more plainly." },
+    [FAIL_CONTEXT] = { "model_context", false, false,
+                       "This conversation has become longer than %m can read. Trying again will "
+                       "not help; a new conversation will." },
+    [FAIL_TOO_LARGE] = { "model_context", false, false,
+                         "What was sent is larger than %h accepts. Trying again will not help; "
+                         "smaller attachments will." },
+    [FAIL_SLOW] = { "model_timeout", true, true,
+                    "The model did not begin to answer in time. Trying again may help." },
+    [FAIL_SILENT] = { "model_timeout", true, true,
+                      "The model stopped in the middle of its answer. Trying again may help." },
+    [FAIL_TOTAL] = { "model_timeout", true, false,
+                     "The answer took longer than is allowed. Trying again may help, perhaps with "
+                     "a smaller question." },
+    [FAIL_CONNECT] = { "model_unreachable", true, true,
+                       "There is no connection to %h. Trying again helps once it can be reached." },
+    [FAIL_NAME] = { "model_unreachable", true, true,
+                    "The name of the model's service (%h) could not be resolved: it is wrong, or "
+                    "there is no network. Trying again helps once it can be reached." },
+    [FAIL_TLS] = { "model_tls", false, false,
+                   "No secure connection to %h could be made: its certificate was not accepted, or "
+                   "it does not speak TLS. Trying again will not help until that is put right." },
+    [FAIL_PROXY] = { "model_unreachable", true, true,
+                     "The proxy on the way to %h could not be reached or refused. Trying again "
+                     "helps once it works." },
+    [FAIL_CUT] = { "model_cut", true, true,
+                   "The connection to the model broke in the middle of its answer. Trying again "
+                   "may help." },
+    [FAIL_PROTOCOL] = { "model_protocol", true, true,
+                        "%h sent something that is not an answer of a model. Trying again may "
+                        "help." },
+    [FAIL_ADDRESS] = { "model_protocol", false, false,
+                       "There is no model service at this address (%h). Trying again will not help "
+                       "until the configuration (base_url) is corrected." },
+    [FAIL_BAD_CALL] = { "model_error", true, true,
+                        "The model tried to use a tool in a way its service does not allow. Trying "
+                        "again may help." },
+    [FAIL_SIGNATURE] = { "model_error", true, false,
+                         "The model could not take up the conversation where another one left it. "
+                         "Trying again may help." },
+    [FAIL_BUSY] = { "model_busy", true, false,
+                    "The model is answering as many people as it may at the same time. Trying "
+                    "again will help" },
+    [FAIL_NOMEM] = { "model_error", true, false,
+                     "The server is short of memory. Trying again later will help." },
 };
 
 void trouble_init(struct trouble *t)
@@ -55,13 +97,16 @@ static enum fail from_status(int status)
     case 401: return FAIL_AUTH;
     case 402: return FAIL_QUOTA;
     case 403: return FAIL_FORBIDDEN;
-    case 404: case 405: return FAIL_MODEL;
+    case 404:
+    case 405: return FAIL_MODEL;
     case 407: return FAIL_PROXY;
-    case 408: case 504: return FAIL_SLOW;
+    case 408:
+    case 504: return FAIL_SLOW;
     case 409: return FAIL_SERVER;
     case 413: return FAIL_TOO_LARGE;
     case 429: return FAIL_RATE;
-    case 503: case 529: return FAIL_OVERLOADED;
+    case 503:
+    case 529: return FAIL_OVERLOADED;
     default: break;
     }
     if (status >= 500) return FAIL_SERVER;
@@ -85,8 +130,14 @@ void trouble_word(struct trouble *t, struct str word)
     t->word[word.len] = '\0';
 }
 
-const char *fail_code(enum fail f) { return kinds[f].code; }
-bool        fail_retryable(enum fail f) { return kinds[f].retryable; }
+const char *fail_code(enum fail f)
+{
+    return kinds[f].code;
+}
+bool fail_retryable(enum fail f)
+{
+    return kinds[f].retryable;
+}
 
 static void write_wait(struct buf *out, int64_t after_ms)
 {
@@ -99,7 +150,7 @@ static void write_wait(struct buf *out, int64_t after_ms)
 void fail_sentence(struct buf *out, const struct trouble *t, struct str name, struct str host)
 {
     const char *s = kinds[t->kind].sentence, *begin = s;
-    bool        open = s[strlen(s) - 1] != '.';      /* the wait is still to be said */
+    bool        open = s[strlen(s) - 1] != '.'; /* the wait is still to be said */
     for (; *s; s++) {
         if (!host.len && !strncmp(s, " (%h)", 5)) s += 4;
         else if (s[0] == '%' && s[1] == 'm') buf_str(out, name), s++;

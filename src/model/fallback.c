@@ -2,9 +2,10 @@
  * fails before its first delta.
  *
  * The request is valid during start() only, so it is copied for the models that
- * may still be asked; the copy goes with the first delta. Opaque parts of a step belong to the provider that made it.
- * When the models have different providers they are kept as {"by":PROVIDER,"opaque":JSON},
- * and each model is shown its own only. A call always says whose it is, if only {"by":PROVIDER}.
+ * may still be asked; the copy goes with the first delta. Opaque parts of a step belong to the
+ * provider that made it. When the models have different providers they are kept as
+ * {"by":PROVIDER,"opaque":JSON}, and each model is shown its own only. A call always says whose it
+ * is, if only {"by":PROVIDER}.
  */
 #include "base/jsonw.h"
 #include "base/log.h"
@@ -22,13 +23,13 @@ struct model_run {
     struct fallback     *f;
     struct model_sink   *sink;
     struct model_sink    own;
-    struct model_run    *inner;        /* of models[at]; NULL: it has ended */
+    struct model_run    *inner; /* of models[at]; NULL: it has ended */
     size_t               at;
     struct arena         arena;
-    struct model_request request;      /* the copy; msgs NULL when it is gone */
-    unsigned             busy;         /* frames that still use it */
+    struct model_request request; /* the copy; msgs NULL when it is gone */
+    unsigned             busy;    /* frames that still use it */
     bool                 spoke, over;
-    bool                 unmarked;     /* the open call does not say yet whose it is */
+    bool                 unmarked; /* the open call does not say yet whose it is */
 };
 
 /* --- copying a request ------------------------------------------------------------------------ */
@@ -52,7 +53,8 @@ static struct msg *copy_msgs(struct arena *a, const struct model_request *q)
     for (size_t i = 0; msgs && i < q->msg_count; i++) {
         msgs[i] = q->msgs[i];
         msgs[i].parts = arena_array(a, q->msgs[i].count + 1, sizeof *msgs[i].parts);
-        for (size_t k = 0; msgs[i].parts && k < msgs[i].count; k++) msgs[i].parts[k] = copy_part(a, &q->msgs[i].parts[k]);
+        for (size_t k = 0; msgs[i].parts && k < msgs[i].count; k++)
+            msgs[i].parts[k] = copy_part(a, &q->msgs[i].parts[k]);
     }
     return msgs;
 }
@@ -73,18 +75,21 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
     return !a->failed;
 }
 
-/* --- whose opaque parts --------------------------------------------------------------------------- */
+/* --- whose opaque parts
+ * --------------------------------------------------------------------------- */
 
 static struct str own_opaque(struct arena *a, struct str opaque, struct str provider, bool *foreign)
 {
     struct jv *v = NULL;
-    *foreign = !opaque.len || json_parse(a, opaque, &v, NULL) != OK || !str_eq(jv_str_at(v, "by"), provider);
+    *foreign = !opaque.len || json_parse(a, opaque, &v, NULL) != OK ||
+               !str_eq(jv_str_at(v, "by"), provider);
     const struct jv *inner = *foreign ? NULL : jv_get(v, "opaque");
     return inner ? inner->raw : STR_NONE;
 }
 
 /* The request as `provider` may see it; shares all but the parts with `q`. */
-static bool show_to(struct arena *a, const struct model_request *q, struct str provider, struct model_request *to)
+static bool show_to(struct arena *a, const struct model_request *q, struct str provider,
+                    struct model_request *to)
 {
     struct msg *msgs = arena_array(a, q->msg_count + 1, sizeof *msgs);
     *to = *q;
@@ -101,7 +106,8 @@ static bool show_to(struct arena *a, const struct model_request *q, struct str p
     return !a->failed;
 }
 
-/* --- a run ------------------------------------------------------------------------------------------- */
+/* --- a run
+ * ------------------------------------------------------------------------------------------- */
 
 static void release(struct model_run *r)
 {
@@ -116,7 +122,10 @@ static void forget_request(struct model_run *r)
     r->request.msgs = NULL;
 }
 
-static struct model_run *of(struct model_sink *s) { return LIST_ITEM(s, struct model_run, own); }
+static struct model_run *of(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct model_run, own);
+}
 
 /* The first word: there is no other model any more. */
 static struct model_sink *speak(struct model_sink *s)
@@ -127,10 +136,25 @@ static struct model_sink *speak(struct model_sink *s)
     return r->sink;
 }
 
-static void on_text(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->text(to, d); }
-static void on_reasoning(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->reasoning(to, d); }
-static void on_input(struct model_sink *s, struct str d) { struct model_sink *to = speak(s); to->input(to, d); }
-static void on_usage(struct model_sink *s, int64_t in, int64_t out) { of(s)->sink->usage(of(s)->sink, in, out); }
+static void on_text(struct model_sink *s, struct str d)
+{
+    struct model_sink *to = speak(s);
+    to->text(to, d);
+}
+static void on_reasoning(struct model_sink *s, struct str d)
+{
+    struct model_sink *to = speak(s);
+    to->reasoning(to, d);
+}
+static void on_input(struct model_sink *s, struct str d)
+{
+    struct model_sink *to = speak(s);
+    to->input(to, d);
+}
+static void on_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+    of(s)->sink->usage(of(s)->sink, in, out);
+}
 
 static void tell_opaque(struct model_run *r, struct str json)
 {
@@ -167,12 +191,12 @@ static void on_call(struct model_sink *s, struct str id, struct str name)
 
 static void on_call_end(struct model_sink *s)
 {
-    struct model_run *r = of(s);
+    struct model_run  *r = of(s);
     struct model_sink *to = speak(s);
     r->busy++;
     if (r->unmarked) tell_opaque(r, STR_NONE);
     r->unmarked = false;
-    if (!r->over) to->call_end(to);              /* the run may have ended it for lack of memory */
+    if (!r->over) to->call_end(to); /* the run may have ended it for lack of memory */
     r->busy--;
     release(r);
 }
@@ -186,7 +210,10 @@ static void on_done(struct model_sink *s, enum model_stop stop)
     release(r);
 }
 
-static bool is_away(const struct model *m) { return m->ops->away_ms && m->ops->away_ms(m) > 0; }
+static bool is_away(const struct model *m)
+{
+    return m->ops->away_ms && m->ops->away_ms(m) > 0;
+}
 
 /* The first from `from` on that is worth asking; when none is, the first: it may have come back. */
 static size_t pick(const struct fallback *f, size_t from)
@@ -198,7 +225,8 @@ static size_t pick(const struct fallback *f, size_t from)
 
 static void note(const struct model_run *r, const char *why, size_t next)
 {
-    log_line(LOG_WARN, "model.fallback", "model", log_str(r->f->model.name), "why", why, "next", log_str(r->f->models[next]->name), NULL);
+    log_line(LOG_WARN, "model.fallback", "model", log_str(r->f->model.name), "why", why, "next",
+             log_str(r->f->models[next]->name), NULL);
 }
 
 /* Starts models[from] or a later one. */
@@ -233,14 +261,16 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
     release(r);
 }
 
-static struct model_run *start(struct model *model, const struct model_request *q, struct model_sink *sink)
+static struct model_run *start(struct model *model, const struct model_request *q,
+                               struct model_sink *sink)
 {
     struct fallback  *f = LIST_ITEM(model, struct fallback, model);
     struct model_run *r = mem_alloc(sizeof *r);
     if (!r) return NULL;
     r->f = f;
     r->sink = sink;
-    r->own = (struct model_sink){ on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed };
+    r->own = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
+                                  on_call_end, on_usage,     on_done,   on_failed };
     arena_init(&r->arena, 0);
     if ((f->count == 1 || copy_request(&r->arena, q, &r->request)) && start_next(r, q, 0)) {
         if (r->at) note(r, "model_away", r->at);
@@ -269,7 +299,7 @@ static void free_model(struct model *model)
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count)
 {
     static const struct model_ops ops = { start, cancel, free_model, NULL };
-    struct fallback *f = count ? mem_alloc(sizeof *f) : NULL;
+    struct fallback              *f = count ? mem_alloc(sizeof *f) : NULL;
     if (!f) return NULL;
     arena_init(&f->arena, 0);
     f->models = arena_array(&f->arena, count, sizeof *f->models);

@@ -4,18 +4,19 @@
 #include "base/arena.h"
 #include "model/tidy.h"
 
-#define SOURCES_MAX 64        /* schemas laid together into one */
-#define CHOICES_MAX 8         /* forms of one property */
-#define REFS_MAX    16        /* references followed in a row */
-#define TEXT_MAX    (256u << 10)      /* a longer schema is not looked at: any object */
-#define LOOKS_MAX   500000    /* members looked at for names: a schema must not keep the loop busy */
+#define SOURCES_MAX 64           /* schemas laid together into one */
+#define CHOICES_MAX 8            /* forms of one property */
+#define REFS_MAX    16           /* references followed in a row */
+#define TEXT_MAX    (256u << 10) /* a longer schema is not looked at: any object */
+/* members looked at for names: a schema must not keep the loop busy */
+#define LOOKS_MAX 500000
 
 struct work {
     const struct form *f;
     const struct jv   *root;
     struct jsonw      *w;
-    size_t             end;          /* of the output: beyond it everything is {} */
-    unsigned           refs;         /* replaced ones we are inside of */
+    size_t             end;  /* of the output: beyond it everything is {} */
+    unsigned           refs; /* replaced ones we are inside of */
     size_t             looks;
 };
 
@@ -30,35 +31,103 @@ static void write_schema(struct work *k, const struct jv *v, unsigned depth);
 
 /* --- keywords ---------------------------------------------------------------------- */
 
-enum form_kind { K_ANY, K_TYPE, K_TEXT, K_NUMBER, K_COUNT, K_BOOL, K_LIST, K_TEXTS, K_SCHEMA, K_ITEMS, K_SCHEMAS, K_NAMED, K_NEVER };
+enum form_kind {
+    K_ANY,
+    K_TYPE,
+    K_TEXT,
+    K_NUMBER,
+    K_COUNT,
+    K_BOOL,
+    K_LIST,
+    K_TEXTS,
+    K_SCHEMA,
+    K_ITEMS,
+    K_SCHEMAS,
+    K_NAMED,
+    K_NEVER
+};
 
 static enum form_kind kind_of(struct str key)
 {
-    static const struct { const char *name; enum form_kind kind; } table[] = {
-        { "type", K_TYPE }, { "title", K_TEXT }, { "description", K_TEXT }, { "format", K_TEXT }, { "pattern", K_TEXT }, { "contentEncoding", K_TEXT },
-        { "contentMediaType", K_TEXT }, { "minimum", K_NUMBER }, { "maximum", K_NUMBER }, { "exclusiveMinimum", K_NUMBER },
-        { "exclusiveMaximum", K_NUMBER }, { "multipleOf", K_NUMBER }, { "minLength", K_COUNT }, { "maxLength", K_COUNT }, { "minItems", K_COUNT },
-        { "maxItems", K_COUNT }, { "minProperties", K_COUNT }, { "maxProperties", K_COUNT }, { "minContains", K_COUNT }, { "maxContains", K_COUNT },
-        { "uniqueItems", K_BOOL }, { "nullable", K_BOOL }, { "deprecated", K_BOOL }, { "readOnly", K_BOOL }, { "writeOnly", K_BOOL },
-        { "enum", K_LIST }, { "examples", K_LIST }, { "required", K_TEXTS }, { "additionalProperties", K_SCHEMA },
-        { "not", K_SCHEMA }, { "contains", K_SCHEMA }, { "propertyNames", K_SCHEMA }, { "if", K_SCHEMA }, { "then", K_SCHEMA }, { "else", K_SCHEMA },
-        { "unevaluatedItems", K_SCHEMA }, { "unevaluatedProperties", K_SCHEMA }, { "items", K_ITEMS }, { "prefixItems", K_SCHEMAS },
-        { "anyOf", K_SCHEMAS }, { "oneOf", K_SCHEMAS }, { "allOf", K_SCHEMAS }, { "properties", K_NAMED }, { "patternProperties", K_NAMED },
-        { "dependentSchemas", K_NAMED }, { "$defs", K_NEVER }, { "definitions", K_NEVER }, { "$ref", K_NEVER }, { "$schema", K_NEVER },
-        { "$id", K_NEVER }, { "id", K_NEVER }, { "$anchor", K_NEVER }, { "$comment", K_NEVER }, { "$vocabulary", K_NEVER }, { "$dynamicRef", K_NEVER },
-        { "$dynamicAnchor", K_NEVER }, { "$recursiveRef", K_NEVER }, { "$recursiveAnchor", K_NEVER }, { "dependencies", K_NEVER },
-        { "dependentRequired", K_NEVER }, { "additionalItems", K_NEVER },
+    static const struct {
+        const char    *name;
+        enum form_kind kind;
+    } table[] = {
+        { "type", K_TYPE },
+        { "title", K_TEXT },
+        { "description", K_TEXT },
+        { "format", K_TEXT },
+        { "pattern", K_TEXT },
+        { "contentEncoding", K_TEXT },
+        { "contentMediaType", K_TEXT },
+        { "minimum", K_NUMBER },
+        { "maximum", K_NUMBER },
+        { "exclusiveMinimum", K_NUMBER },
+        { "exclusiveMaximum", K_NUMBER },
+        { "multipleOf", K_NUMBER },
+        { "minLength", K_COUNT },
+        { "maxLength", K_COUNT },
+        { "minItems", K_COUNT },
+        { "maxItems", K_COUNT },
+        { "minProperties", K_COUNT },
+        { "maxProperties", K_COUNT },
+        { "minContains", K_COUNT },
+        { "maxContains", K_COUNT },
+        { "uniqueItems", K_BOOL },
+        { "nullable", K_BOOL },
+        { "deprecated", K_BOOL },
+        { "readOnly", K_BOOL },
+        { "writeOnly", K_BOOL },
+        { "enum", K_LIST },
+        { "examples", K_LIST },
+        { "required", K_TEXTS },
+        { "additionalProperties", K_SCHEMA },
+        { "not", K_SCHEMA },
+        { "contains", K_SCHEMA },
+        { "propertyNames", K_SCHEMA },
+        { "if", K_SCHEMA },
+        { "then", K_SCHEMA },
+        { "else", K_SCHEMA },
+        { "unevaluatedItems", K_SCHEMA },
+        { "unevaluatedProperties", K_SCHEMA },
+        { "items", K_ITEMS },
+        { "prefixItems", K_SCHEMAS },
+        { "anyOf", K_SCHEMAS },
+        { "oneOf", K_SCHEMAS },
+        { "allOf", K_SCHEMAS },
+        { "properties", K_NAMED },
+        { "patternProperties", K_NAMED },
+        { "dependentSchemas", K_NAMED },
+        { "$defs", K_NEVER },
+        { "definitions", K_NEVER },
+        { "$ref", K_NEVER },
+        { "$schema", K_NEVER },
+        { "$id", K_NEVER },
+        { "id", K_NEVER },
+        { "$anchor", K_NEVER },
+        { "$comment", K_NEVER },
+        { "$vocabulary", K_NEVER },
+        { "$dynamicRef", K_NEVER },
+        { "$dynamicAnchor", K_NEVER },
+        { "$recursiveRef", K_NEVER },
+        { "$recursiveAnchor", K_NEVER },
+        { "dependencies", K_NEVER },
+        { "dependentRequired", K_NEVER },
+        { "additionalItems", K_NEVER },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (str_is(key, table[i].name)) return table[i].kind;
     return K_ANY;
 }
 
-static bool is_schema(const struct jv *v) { return v->type == JSON_OBJECT || v->type == JSON_BOOL; }
+static bool is_schema(const struct jv *v)
+{
+    return v->type == JSON_OBJECT || v->type == JSON_BOOL;
+}
 
 static bool all_schemas(const struct jv *list)
 {
-    JV_EACH(v, list)
+    JV_EACH (v, list)
         if (!is_schema(v)) return false;
     return list->count > 0;
 }
@@ -66,7 +135,8 @@ static bool all_schemas(const struct jv *list)
 /* The type's name as the standard spells it; STR_NONE: there is none like it. */
 static struct str type_name(const struct jv *v)
 {
-    static const char *const names[] = { "object", "array", "string", "number", "integer", "boolean", "null" };
+    static const char *const names[] = { "object",  "array",   "string", "number",
+                                         "integer", "boolean", "null" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (jv_is(v, JSON_STRING) && str_eq_nocase(v->str, str_c(names[i]))) return str_c(names[i]);
     return STR_NONE;
@@ -76,7 +146,7 @@ static bool has_type(const struct jv *schema, const char *name)
 {
     const struct jv *t = jv_get(schema, "type");
     if (jv_is(t, JSON_ARRAY)) {
-        JV_EACH(one, t)
+        JV_EACH (one, t)
             if (str_is(type_name(one), name)) return true;
         return false;
     }
@@ -87,19 +157,19 @@ static bool has_form(const struct jv *v, enum form_kind kind)
 {
     int64_t n;
     switch (kind) {
-    case K_ANY:     return tidy_sound(v);
-    case K_TYPE:    return v->type == JSON_STRING ? type_name(v).len > 0 : v->type == JSON_ARRAY;
-    case K_TEXT:    return v->type == JSON_STRING && tidy_sound(v);
-    case K_NUMBER:  return v->type == JSON_NUMBER && tidy_sound(v);
-    case K_COUNT:   return jv_int(v, &n) && n >= 0;
-    case K_BOOL:    return v->type == JSON_BOOL;
-    case K_LIST:    return v->type == JSON_ARRAY && v->count && tidy_sound(v);
-    case K_TEXTS:   return v->type == JSON_ARRAY;
-    case K_SCHEMA:  return is_schema(v);
-    case K_ITEMS:   return is_schema(v) || v->type == JSON_ARRAY;
+    case K_ANY: return tidy_sound(v);
+    case K_TYPE: return v->type == JSON_STRING ? type_name(v).len > 0 : v->type == JSON_ARRAY;
+    case K_TEXT: return v->type == JSON_STRING && tidy_sound(v);
+    case K_NUMBER: return v->type == JSON_NUMBER && tidy_sound(v);
+    case K_COUNT: return jv_int(v, &n) && n >= 0;
+    case K_BOOL: return v->type == JSON_BOOL;
+    case K_LIST: return v->type == JSON_ARRAY && v->count && tidy_sound(v);
+    case K_TEXTS: return v->type == JSON_ARRAY;
+    case K_SCHEMA: return is_schema(v);
+    case K_ITEMS: return is_schema(v) || v->type == JSON_ARRAY;
     case K_SCHEMAS: return v->type == JSON_ARRAY && all_schemas(v);
-    case K_NAMED:   return v->type == JSON_OBJECT;
-    case K_NEVER:   return false;
+    case K_NAMED: return v->type == JSON_OBJECT;
+    case K_NEVER: return false;
     }
     return false;
 }
@@ -114,7 +184,10 @@ static bool is_known(const struct work *k, struct str key)
 
 /* --- references ------------------------------------------------------------------------ */
 
-static bool is_tired(const struct work *k) { return k->looks > LOOKS_MAX; }
+static bool is_tired(const struct work *k)
+{
+    return k->looks > LOOKS_MAX;
+}
 
 static const struct jv *target(struct work *k, struct str ref)
 {
@@ -138,7 +211,9 @@ static const struct jv *resolve(struct work *k, const struct jv *v)
 /* One that may stay: its definition goes out too. */
 static bool may_stay(struct work *k, struct str ref)
 {
-    return !k->f->no_refs && (str_starts(ref, STR("#/$defs/")) || str_starts(ref, STR("#/definitions/"))) && target(k, ref);
+    return !k->f->no_refs &&
+           (str_starts(ref, STR("#/$defs/")) || str_starts(ref, STR("#/definitions/"))) &&
+           target(k, ref);
 }
 
 static void write_ref(struct work *k, const struct jv *ref, unsigned depth)
@@ -159,16 +234,19 @@ static void write_ref(struct work *k, const struct jv *ref, unsigned depth)
 
 /* --- laying schemas together --------------------------------------------------------------- */
 
-static void collect(struct work *k, struct sources *s, const struct jv *v, bool always, bool choices, unsigned depth)
+static void collect(struct work *k, struct sources *s, const struct jv *v, bool always,
+                    bool choices, unsigned depth)
 {
     if (s->count == SOURCES_MAX || depth > REFS_MAX) return;
     v = resolve(k, v);
     if (!jv_is(v, JSON_OBJECT)) return;
     s->always[s->count] = always;
     s->at[s->count++] = v;
-    JV_EACH(m, v) {
-        bool all = str_is(m->key, "allOf"), any = choices && (str_is(m->key, "anyOf") || str_is(m->key, "oneOf"));
-        if ((all || any) && m->type == JSON_ARRAY) JV_EACH(one, m) collect(k, s, one, always && all, choices, depth + 1);
+    JV_EACH (m, v) {
+        bool all = str_is(m->key, "allOf"),
+             any = choices && (str_is(m->key, "anyOf") || str_is(m->key, "oneOf"));
+        if ((all || any) && m->type == JSON_ARRAY)
+            JV_EACH (one, m) collect(k, s, one, always && all, choices, depth + 1);
     }
 }
 
@@ -200,7 +278,8 @@ static bool is_described(struct work *k, const struct sources *s, struct str key
 }
 
 /* A property with all the forms that the sources from `first` on give it. */
-static void write_property(struct work *k, const struct sources *s, size_t first, struct str key, unsigned depth)
+static void write_property(struct work *k, const struct sources *s, size_t first, struct str key,
+                           unsigned depth)
 {
     const struct jv *forms[CHOICES_MAX + 1];
     size_t           n = 0;
@@ -235,7 +314,7 @@ static size_t write_properties(struct work *k, const struct sources *s, unsigned
     for (size_t i = 0; i < s->count; i++) {
         const struct jv *list = jv_get(s->at[i], "properties");
         if (!jv_is(list, JSON_OBJECT)) continue;
-        JV_EACH(p, list) {
+        JV_EACH (p, list) {
             bool told = !is_schema(p) || !good_key(k, p->key);
             for (size_t j = 0; j < i && !told; j++) told = property(k, s->at[j], p->key) != NULL;
             if (k->w->out->len > k->end || is_tired(k)) break;
@@ -252,7 +331,9 @@ static bool requires(struct work *k, const struct jv *schema, struct str name)
 {
     const struct jv *list = jv_get(schema, "required");
     k->looks += list ? list->count : 0;
-    if (jv_is(list, JSON_ARRAY)) JV_EACH(v, list) if (jv_is(v, JSON_STRING) && str_eq(v->str, name)) return true;
+    if (jv_is(list, JSON_ARRAY))
+        JV_EACH (v, list)
+            if (jv_is(v, JSON_STRING) && str_eq(v->str, name)) return true;
     return false;
 }
 
@@ -285,9 +366,11 @@ static void write_required(struct work *k, const struct sources *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct jv *list = jv_get(s->at[i], "required");
         if (!jv_is(list, JSON_ARRAY)) continue;
-        JV_EACH(v, list) {
+        JV_EACH (v, list) {
             if (is_tired(k)) break;
-            if (!jv_is(v, JSON_STRING) || !is_first(k, s, i, v) || !is_required(k, s, v->str) || !is_described(k, s, v->str)) continue;
+            if (!jv_is(v, JSON_STRING) || !is_first(k, s, i, v) || !is_required(k, s, v->str) ||
+                !is_described(k, s, v->str))
+                continue;
             if (!open) jw_key(k->w, "required"), jw_arr(k->w);
             open = true;
             jw_str(k->w, v->str);
@@ -301,30 +384,34 @@ static void write_required(struct work *k, const struct sources *s)
 static void write_types(struct work *k, const struct jv *v)
 {
     size_t n = 0;
-    JV_EACH(t, v) n += type_name(t).len > 0;
+    JV_EACH (t, v) n += type_name(t).len > 0;
     if (v->type == JSON_STRING) jw_kstr(k->w, "type", type_name(v));
     if (v->type == JSON_STRING || !n) return;
     jw_key(k->w, "type");
     if (n > 1) jw_arr(k->w);
-    JV_EACH(t, v)
+    JV_EACH (t, v)
         if (type_name(t).len) jw_str(k->w, type_name(t));
     if (n > 1) jw_end_arr(k->w);
 }
 
-static bool is_simple(const struct jv *v) { return v->type == JSON_STRING || v->type == JSON_NUMBER; }
+static bool is_simple(const struct jv *v)
+{
+    return v->type == JSON_STRING || v->type == JSON_NUMBER;
+}
 
-/* Providers with a list of keywords take words and numbers here, and nothing else: a list with others would forbid those. */
+/* Providers with a list of keywords take words and numbers here, and nothing else: a list with
+ * others would forbid those. */
 static void write_choices(struct work *k, const struct jv *list)
 {
     bool simple = true;
-    JV_EACH(v, list) simple &= is_simple(v);
+    JV_EACH (v, list) simple &= is_simple(v);
     if (simple || !k->f->keywords) jw_kraw(k->w, "enum", list->raw);
 }
 
 static void write_schemas(struct work *k, const struct jv *list, unsigned depth)
 {
     jw_arr(k->w);
-    JV_EACH(v, list)
+    JV_EACH (v, list)
         if (is_schema(v)) write_schema(k, v, depth + 1);
     jw_end_arr(k->w);
 }
@@ -349,7 +436,7 @@ static void write_named(struct work *k, const struct jv *v, unsigned depth)
 {
     jw_key_str(k->w, v->key);
     jw_obj(k->w);
-    JV_EACH(m, v) {
+    JV_EACH (m, v) {
         if (!is_schema(m) || !tidy_sound(m)) continue;
         jw_key_str(k->w, m->key);
         write_schema(k, m, depth + 1);
@@ -369,12 +456,15 @@ static void write_member(struct work *k, const struct jv *m, unsigned depth)
 {
     enum form_kind kind = kind_of(m->key);
     switch (kind) {
-    case K_TYPE:    write_types(k, m); return;
+    case K_TYPE: write_types(k, m); return;
     case K_LIST:
-        if (str_is(m->key, "enum")) { write_choices(k, m); return; }
+        if (str_is(m->key, "enum")) {
+            write_choices(k, m);
+            return;
+        }
         break;
-    case K_ITEMS:   write_items(k, m, depth); return;
-    case K_NAMED:   write_named(k, m, depth); return;
+    case K_ITEMS: write_items(k, m, depth); return;
+    case K_NAMED: write_named(k, m, depth); return;
     case K_SCHEMAS:
         jw_key_str(k->w, m->key);
         write_schemas(k, m, depth);
@@ -388,7 +478,12 @@ static void write_member(struct work *k, const struct jv *m, unsigned depth)
     case K_TEXT:
         if (str_is(m->key, "format") && !format_is_known(k, m->str)) return;
         break;
-    case K_ANY: case K_NUMBER: case K_COUNT: case K_BOOL: case K_TEXTS: case K_NEVER: break;
+    case K_ANY:
+    case K_NUMBER:
+    case K_COUNT:
+    case K_BOOL:
+    case K_TEXTS:
+    case K_NEVER: break;
     }
     jw_key_str(k->w, m->key);
     jw_raw(k->w, m->raw);
@@ -403,7 +498,8 @@ static bool is_apart(struct str key)
 static void write_const(struct work *k, const struct jv *v)
 {
     const struct jv *value = jv_get(v, "const");
-    if (!value || !k->f->keywords || jv_get(v, "enum") || !is_simple(value) || !tidy_sound(value)) return;
+    if (!value || !k->f->keywords || jv_get(v, "enum") || !is_simple(value) || !tidy_sound(value))
+        return;
     jw_key(k->w, "enum");
     jw_arr(k->w);
     jw_raw(k->w, value->raw);
@@ -412,8 +508,10 @@ static void write_const(struct work *k, const struct jv *v)
 
 static void write_members(struct work *k, const struct jv *v, unsigned depth)
 {
-    JV_EACH(m, v)
-        if (!is_apart(m->key) && is_known(k, m->key) && has_form(m, kind_of(m->key)) && tidy_sound(m)) write_member(k, m, depth);
+    JV_EACH (m, v)
+        if (!is_apart(m->key) && is_known(k, m->key) && has_form(m, kind_of(m->key)) &&
+            tidy_sound(m))
+            write_member(k, m, depth);
     write_const(k, v);
 }
 
@@ -433,20 +531,28 @@ static void write_schema(struct work *k, const struct jv *v, unsigned depth)
     jw_obj(k->w);
     write_members(k, v, depth);
     bool object = false;
-    for (size_t i = 0; i < s.count; i++) object |= jv_is(jv_get(s.at[i], "properties"), JSON_OBJECT);
+    for (size_t i = 0; i < s.count; i++)
+        object |= jv_is(jv_get(s.at[i], "properties"), JSON_OBJECT);
     if (object || (k->f->whole && has_type(v, "object"))) write_properties(k, &s, depth);
     write_required(k, &s);
-    if (k->f->whole && has_type(v, "array") && !(jv_get(v, "items") && has_form(jv_get(v, "items"), K_ITEMS))) jw_kraw(k->w, "items", STR("{}"));
+    if (k->f->whole && has_type(v, "array") &&
+        !(jv_get(v, "items") && has_form(jv_get(v, "items"), K_ITEMS)))
+        jw_kraw(k->w, "items", STR("{}"));
     jw_end_obj(k->w);
 }
 
-/* --- the top ------------------------------------------------------------------------------------- */
+/* --- the top
+ * ------------------------------------------------------------------------------------- */
 
 /* What no provider takes there, what is written apart, and what only holds for one of several. */
 static bool is_topmost(struct str key, bool alone)
 {
-    static const char *const never[] = { "type", "properties", "required", "anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else",
-        "items", "prefixItems", "dependentSchemas", "description", NULL };
+    static const char *const never[] = { "type",        "properties",  "required",
+                                         "anyOf",       "oneOf",       "allOf",
+                                         "not",         "enum",        "const",
+                                         "if",          "then",        "else",
+                                         "items",       "prefixItems", "dependentSchemas",
+                                         "description", NULL };
     for (size_t i = 0; never[i]; i++)
         if (str_is(key, never[i])) return false;
     return alone || str_is(key, "title");
@@ -465,10 +571,11 @@ static size_t write_description(struct work *k, const struct sources *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct jv *list = jv_get(s->at[i], "properties");
         if (!jv_is(list, JSON_OBJECT)) continue;
-        JV_EACH(p, list) {
+        JV_EACH (p, list) {
             if (!is_schema(p) || good_key(k, p->key) || !tidy_sound(p) || ++odd > 20) continue;
             buf_lit(&text, odd == 1 ? text.len ? " Further members: " : "Further members: " : ", ");
-            buf_printf(&text, "\"" STR_FMT "\" (" STR_FMT ")", STR_ARG(str_cut(p->key, 200)), STR_ARG(str_cut(p->raw, 400)));
+            buf_printf(&text, "\"" STR_FMT "\" (" STR_FMT ")", STR_ARG(str_cut(p->key, 200)),
+                       STR_ARG(str_cut(p->raw, 400)));
         }
     }
     if (text.len && !text.err) jw_kstr(k->w, "description", buf_view(&text));
@@ -492,10 +599,13 @@ static size_t write_top(struct work *k)
     jw_obj(k->w);
     jw_kstrz(k->w, "type", "object");
     size_t odd = write_description(k, &s);
-    if (s.count) JV_EACH(m, s.at[0]) {
-        bool closed = str_is(m->key, "additionalProperties") && odd;
-        if (!closed && is_topmost(m->key, s.count == 1) && is_known(k, m->key) && has_form(m, kind_of(m->key)) && tidy_sound(m)) write_member(k, m, 0);
-    }
+    if (s.count)
+        JV_EACH (m, s.at[0]) {
+            bool closed = str_is(m->key, "additionalProperties") && odd;
+            if (!closed && is_topmost(m->key, s.count == 1) && is_known(k, m->key) &&
+                has_form(m, kind_of(m->key)) && tidy_sound(m))
+                write_member(k, m, 0);
+        }
     size_t n = write_properties(k, &s, 0);
     write_required(k, &s);
     write_definitions(k);
@@ -506,12 +616,14 @@ static size_t write_top(struct work *k)
 size_t form_schema(struct jsonw *w, const struct form *f, struct str schema)
 {
     static const struct jv nothing = { .type = JSON_OBJECT };
-    struct arena a;
-    struct jv   *v = NULL;
+    struct arena           a;
+    struct jv             *v = NULL;
     arena_init(&a, 0);
-    if (!schema.len || schema.len > TEXT_MAX || json_parse(&a, schema, &v, NULL) != OK || v->type != JSON_OBJECT) v = NULL;
+    if (!schema.len || schema.len > TEXT_MAX || json_parse(&a, schema, &v, NULL) != OK ||
+        v->type != JSON_OBJECT)
+        v = NULL;
     struct work k = { .f = f, .root = v ? v : &nothing, .w = w, .end = w->out->len + FORM_BYTES };
-    size_t n = write_top(&k);
+    size_t      n = write_top(&k);
     if (a.failed && !w->out->err) w->out->err = ERR_NOMEM;
     arena_done(&a);
     return n;

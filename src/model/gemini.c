@@ -2,9 +2,10 @@
  *
  * Signatures must come back beside the very part they came with. Kept as opaque JSON:
  *     call:              {"id":"fc1","thoughtSignature":"..."}    each only if it was given
- *     text, reasoning:   {"at":N,"thoughtSignature":"..."}        the signed part begins at byte N of the text
- *     a part of its own: {"part":{...}}                           sent back as it came (code execution, ...)
- * A call id of ours is never sent to Gemini: only ids it gave itself are.
+ *     text, reasoning:   {"at":N,"thoughtSignature":"..."}        the signed part begins at byte N
+ *     of the text
+ *     a part of its own: {"part":{...}}                           sent back as it came (code
+ * execution, ...) A call id of ours is never sent to Gemini: only ids it gave itself are.
  */
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@
 
 static void write_path(struct buf *out, struct str s)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/@";
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/@";
     for (size_t i = 0; i < s.len; i++) {
         if (s.ptr[i] && strchr(plain, s.ptr[i])) buf_chr(out, s.ptr[i]);
         else buf_printf(out, "%%%02X", (unsigned char)s.ptr[i]);
@@ -47,18 +49,23 @@ static const struct jv *kept(struct arena *a, const struct msg_part *p)
 /* Parts that are not read here go back as they came, if they have the form of their kind. */
 static bool is_part(const struct jv *part)
 {
-    static const char *const kinds[] = { "executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse", NULL };
+    static const char *const kinds[] = {
+        "executableCode", "codeExecutionResult", "inlineData", "fileData",
+        "toolCall",       "toolResponse",        NULL
+    };
     if (!jv_is(part, JSON_OBJECT) || !tidy_sound(part)) return false;
     for (size_t i = 0; kinds[i]; i++)
         if (jv_is(jv_get(part, kinds[i]), JSON_OBJECT)) return true;
-    return jv_is(jv_get(part, "text"), JSON_STRING) && tidy_base64(jv_str_at(part, "thoughtSignature"));
+    return jv_is(jv_get(part, "text"), JSON_STRING) &&
+           tidy_base64(jv_str_at(part, "thoughtSignature"));
 }
 
 static struct str opaque(struct arena *a, const struct msg_part *p)
 {
-    const struct jv *v = kept(a, p), *part = jv_get(v, "part"), *signature = jv_get(v, "thoughtSignature"), *id = jv_get(v, "id");
+    const struct jv *v = kept(a, p), *part = jv_get(v, "part"),
+                    *signature = jv_get(v, "thoughtSignature"), *id = jv_get(v, "id");
     if (part) return is_part(part) ? p->opaque : STR_NONE;
-    if (signature && !tidy_base64(jv_str(signature))) return STR_NONE;        /* bytes on their side */
+    if (signature && !tidy_base64(jv_str(signature))) return STR_NONE; /* bytes on their side */
     if (p->type == PART_CALL) return signature || jv_str(id).len ? p->opaque : STR_NONE;
     return signature ? p->opaque : STR_NONE;
 }
@@ -123,7 +130,9 @@ static void write_response(struct jsonw *w, const struct msg_part *p)
     arena_init(&a, 0);
     jw_key(w, "response");
     bool plain = p->is_error && !wire_says_error(p->text);
-    if (plain || json_parse(&a, p->text, &v, NULL) != OK || !tidy_sound(v) || json_depth(p->text) > TIDY_DEPTH) v = NULL;
+    if (plain || json_parse(&a, p->text, &v, NULL) != OK || !tidy_sound(v) ||
+        json_depth(p->text) > TIDY_DEPTH)
+        v = NULL;
     if (v && v->type == JSON_OBJECT) {
         jw_raw(w, v->raw);
     } else {
@@ -141,14 +150,15 @@ static void write_response(struct jsonw *w, const struct msg_part *p)
 static const struct msg_part *call_of(const struct msg *before, struct str id)
 {
     for (size_t i = 0; before && i < before->count; i++)
-        if (before->parts[i].type == PART_CALL && str_eq(before->parts[i].id, id)) return &before->parts[i];
+        if (before->parts[i].type == PART_CALL && str_eq(before->parts[i].id, id))
+            return &before->parts[i];
     return NULL;
 }
 
 static void write_result(struct jsonw *w, const struct msg_part *p, const struct msg *before)
 {
     const struct msg_part *call = call_of(before, p->id);
-    struct arena a;
+    struct arena           a;
     arena_init(&a, 0);
     const struct jv *id = call ? jv_get(kept(&a, call), "id") : NULL;
     jw_obj(w);
@@ -183,10 +193,11 @@ static void write_file(struct jsonw *w, const struct msg_part *p)
 static void write_part(struct jsonw *w, const struct msg_part *p, const struct msg *before)
 {
     switch (p->type) {
-    case PART_TEXT: case PART_REASONING: write_text(w, p); return;
-    case PART_CALL:   write_call(w, p); return;
+    case PART_TEXT:
+    case PART_REASONING: write_text(w, p); return;
+    case PART_CALL: write_call(w, p); return;
     case PART_RESULT: write_result(w, p, before); return;
-    case PART_FILE:   write_file(w, p); return;
+    case PART_FILE: write_file(w, p); return;
     }
 }
 
@@ -243,8 +254,9 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
     jw_end_arr(w);
     jw_end_obj(w);
     jw_end_arr(w);
-    jw_kraw(w, "toolConfig", q->no_calls ? STR("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}")
-                                         : STR("{\"functionCallingConfig\":{\"mode\":\"AUTO\"}}"));
+    jw_kraw(w, "toolConfig",
+            q->no_calls ? STR("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}")
+                        : STR("{\"functionCallingConfig\":{\"mode\":\"AUTO\"}}"));
 }
 
 static void write_thinking(struct jsonw *w, const struct jv *t)
@@ -269,7 +281,7 @@ static void write_thinking(struct jsonw *w, const struct jv *t)
 static void write_settings(struct jsonw *w, const struct model_config *c)
 {
     static const char *const taken[] = { "maxOutputTokens", "thinkingConfig", NULL };
-    const struct jv *extra = jv_get(c->extra, "generationConfig");
+    const struct jv         *extra = jv_get(c->extra, "generationConfig");
     if (c->max_tokens <= 0 && !c->thinking && !extra) return;
     jw_key(w, "generationConfig");
     jw_obj(w);
@@ -281,8 +293,9 @@ static void write_settings(struct jsonw *w, const struct model_config *c)
 
 static void body(struct buf *out, const struct model_config *c, const struct model_request *q)
 {
-    static const char *const taken[] = { "systemInstruction", "contents", "tools", "toolConfig", "generationConfig", NULL };
-    struct jsonw w;
+    static const char *const taken[] = { "systemInstruction", "contents",         "tools",
+                                         "toolConfig",        "generationConfig", NULL };
+    struct jsonw             w;
     jsonw_init(&w, out);
     jw_obj(&w);
     if (q->system.len) {
@@ -304,7 +317,12 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
 
 /* --- the same without signatures --- */
 
-struct unsigned_body { struct jsonw *w; const struct jv *calls[64]; size_t count, answered; };      /* calls of the content before */
+/* calls of the content before */
+struct unsigned_body {
+    struct jsonw    *w;
+    const struct jv *calls[64];
+    size_t           count, answered;
+};
 
 static void retell(struct unsigned_body *u, const struct jv *response)
 {
@@ -312,7 +330,8 @@ static void retell(struct unsigned_body *u, const struct jv *response)
     const struct jv *said = jv_get(response, "response");
     const struct jv *args = u->answered < u->count ? jv_get(u->calls[u->answered++], "args") : NULL;
     buf_init(&text, 0);
-    buf_printf(&text, "(The tool " STR_FMT " was called with ", STR_ARG(jv_str_at(response, "name")));
+    buf_printf(&text, "(The tool " STR_FMT " was called with ",
+               STR_ARG(jv_str_at(response, "name")));
     buf_str(&text, args ? args->raw : STR("{}"));
     buf_lit(&text, ". It answered: ");
     buf_str(&text, said ? said->raw : STR("{}"));
@@ -322,17 +341,20 @@ static void retell(struct unsigned_body *u, const struct jv *response)
     buf_done(&text);
 }
 
-/* Calls are held back until their result tells of both; thoughts are nothing without their signature. */
+/* Calls are held back until their result tells of both; thoughts are nothing without their
+ * signature. */
 static void write_unsigned(struct unsigned_body *u, const struct jv *part)
 {
-    const struct jv *call = jv_get(part, "functionCall"), *response = jv_get(part, "functionResponse");
+    const struct jv *call = jv_get(part, "functionCall"),
+                    *response = jv_get(part, "functionResponse");
     if (call) {
         if (u->count < sizeof u->calls / sizeof *u->calls) u->calls[u->count++] = call;
     } else if (response) {
         retell(u, response);
-    } else if (!jv_get(part, "thought") && (!jv_is(jv_get(part, "text"), JSON_STRING) || jv_get(part, "text")->str.len)) {
+    } else if (!jv_get(part, "thought") &&
+               (!jv_is(jv_get(part, "text"), JSON_STRING) || jv_get(part, "text")->str.len)) {
         jw_obj(u->w);
-        JV_EACH(m, part)
+        JV_EACH (m, part)
             if (!str_is(m->key, "thoughtSignature")) jw_key_str(u->w, m->key), jw_raw(u->w, m->raw);
         jw_end_obj(u->w);
     }
@@ -340,19 +362,19 @@ static void write_unsigned(struct unsigned_body *u, const struct jv *part)
 
 static void write_content(struct unsigned_body *u, const struct jv *content)
 {
-    struct buf    parts;
-    struct jsonw  w, *out = u->w;
-    struct str    role = jv_str_at(content, "role");
+    struct buf   parts;
+    struct jsonw w, *out = u->w;
+    struct str   role = jv_str_at(content, "role");
     buf_init(&parts, 0);
     jsonw_init(&w, &parts);
     if (str_is(role, "model")) u->count = u->answered = 0;
     u->w = &w;
     jw_arr(&w);
-    JV_EACH(p, jv_get(content, "parts")) write_unsigned(u, p);
+    JV_EACH (p, jv_get(content, "parts")) write_unsigned(u, p);
     jw_end_arr(&w);
     u->w = out;
     if (parts.err && !out->out->err) out->out->err = parts.err;
-    if (parts.len > 2) {                           /* not [] */
+    if (parts.len > 2) { /* not [] */
         jw_obj(out);
         jw_kstr(out, "role", role);
         jw_kraw(out, "parts", buf_view(&parts));
@@ -361,21 +383,22 @@ static void write_content(struct unsigned_body *u, const struct jv *content)
     buf_done(&parts);
 }
 
-/* Signatures of another model or key: calls of the current turn would be refused without them too, so they become words. */
+/* Signatures of another model or key: calls of the current turn would be refused without them too,
+ * so they become words. */
 static void unsigned_body(struct buf *out, const struct jv *body)
 {
     struct jsonw         w;
     struct unsigned_body u = { .w = &w };
     jsonw_init(&w, out);
     jw_obj(&w);
-    JV_EACH(m, body) {
+    JV_EACH (m, body) {
         jw_key_str(&w, m->key);
         if (!str_is(m->key, "contents")) {
             jw_raw(&w, m->raw);
             continue;
         }
         jw_arr(&w);
-        JV_EACH(content, m) write_content(&u, content);
+        JV_EACH (content, m) write_content(&u, content);
         jw_end_arr(&w);
     }
     jw_end_obj(&w);
@@ -385,10 +408,15 @@ static void unsigned_body(struct buf *out, const struct jv *body)
 
 static enum fail from_word(struct str word)
 {
-    static const struct { const char *word; enum fail fail; } table[] = {
-        { "INVALID_ARGUMENT", FAIL_REQUEST }, { "FAILED_PRECONDITION", FAIL_FORBIDDEN }, { "UNAUTHENTICATED", FAIL_AUTH },
-        { "PERMISSION_DENIED", FAIL_FORBIDDEN }, { "NOT_FOUND", FAIL_MODEL }, { "RESOURCE_EXHAUSTED", FAIL_RATE },
-        { "INTERNAL", FAIL_SERVER }, { "UNKNOWN", FAIL_SERVER }, { "UNAVAILABLE", FAIL_OVERLOADED }, { "DEADLINE_EXCEEDED", FAIL_SLOW },
+    static const struct {
+        const char *word;
+        enum fail   fail;
+    } table[] = {
+        { "INVALID_ARGUMENT", FAIL_REQUEST }, { "FAILED_PRECONDITION", FAIL_FORBIDDEN },
+        { "UNAUTHENTICATED", FAIL_AUTH },     { "PERMISSION_DENIED", FAIL_FORBIDDEN },
+        { "NOT_FOUND", FAIL_MODEL },          { "RESOURCE_EXHAUSTED", FAIL_RATE },
+        { "INTERNAL", FAIL_SERVER },          { "UNKNOWN", FAIL_SERVER },
+        { "UNAVAILABLE", FAIL_OVERLOADED },   { "DEADLINE_EXCEEDED", FAIL_SLOW },
         { "API_KEY_INVALID", FAIL_AUTH },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -411,17 +439,19 @@ static int64_t duration_ms(struct str s)
 static void read_details(struct trouble *t, const struct jv *details)
 {
     if (!jv_is(details, JSON_ARRAY)) return;
-    JV_EACH(one, details) {
+    JV_EACH (one, details) {
         int64_t wait = duration_ms(jv_str_at(one, "retryDelay"));
         if (wait >= 0) t->after_ms = wait;
-        if (str_is(jv_str_at(one, "reason"), "API_KEY_INVALID")) trouble_set(t, FAIL_AUTH);   /* comes with status 400 */
+        /* comes with status 400 */
+        if (str_is(jv_str_at(one, "reason"), "API_KEY_INVALID")) trouble_set(t, FAIL_AUTH);
     }
 }
 
 static bool speaks_of_signature(struct str message)
 {
-    return str_find(message, STR("thought signature")) >= 0 || str_find(message, STR("thought_signature")) >= 0
-        || str_find(message, STR("Thought signature")) >= 0;
+    return str_find(message, STR("thought signature")) >= 0 ||
+           str_find(message, STR("thought_signature")) >= 0 ||
+           str_find(message, STR("Thought signature")) >= 0;
 }
 
 static void read_error(struct trouble *t, const struct jv *v)
@@ -434,11 +464,14 @@ static void read_error(struct trouble *t, const struct jv *v)
     trouble_word(t, word);
     if (f != FAIL_NONE) trouble_set(t, f);
     if (t->kind == FAIL_REQUEST && speaks_of_signature(message)) trouble_set(t, FAIL_SIGNATURE);
-    if (t->kind == FAIL_REQUEST && str_find(message, STR("exceeds the maximum number of tokens")) >= 0) trouble_set(t, FAIL_CONTEXT);
+    if (t->kind == FAIL_REQUEST &&
+        str_find(message, STR("exceeds the maximum number of tokens")) >= 0)
+        trouble_set(t, FAIL_CONTEXT);
     read_details(t, jv_get(error, "details"));
 }
 
-/* --- decoder ------------------------------------------------------------------------------------ */
+/* --- decoder
+ * ------------------------------------------------------------------------------------ */
 
 static void keep_signed(struct block *part, struct str signature, int64_t at)
 {
@@ -468,16 +501,16 @@ static void keep_part(struct decoder *d, const struct jv *part)
 static void take_text(struct decoder *d, const struct jv *raw, struct str text)
 {
     enum block_kind kind = jv_true(jv_get(raw, "thought")) ? BLOCK_REASONING : BLOCK_TEXT;
-    struct str     signature = jv_str_at(raw, "thoughtSignature");
+    struct str      signature = jv_str_at(raw, "thoughtSignature");
     struct block   *last = blocks_last(&d->blocks);
-    bool           goes_on = last && last->kind == kind && !last->closed;
-    int64_t        at = goes_on ? (int64_t)last->len : 0;
+    bool            goes_on = last && last->kind == kind && !last->closed;
+    int64_t         at = goes_on ? (int64_t)last->len : 0;
 
     blocks_say(&d->blocks, kind, text);
     if (!signature.len) return;
     last = blocks_last(&d->blocks);
     if (!last || last->kind != kind || last->closed) {
-        keep_part(d, raw);                    /* an empty text that only carries the signature */
+        keep_part(d, raw); /* an empty text that only carries the signature */
         return;
     }
     keep_signed(last, signature, at);
@@ -514,7 +547,7 @@ static void add_args(struct decoder *d, const struct jv *pairs)
 {
     if (!jv_is(pairs, JSON_ARRAY)) return;
     if (!d->u.gemini.args) d->u.gemini.args = gemini_args_new();
-    JV_EACH(pair, pairs) {
+    JV_EACH (pair, pairs) {
         enum err e = d->u.gemini.args ? gemini_args_add(d->u.gemini.args, pair) : ERR_NOMEM;
         if (!e) continue;
         decoder_fail(d, e == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
@@ -526,7 +559,7 @@ static void close_call(struct decoder *d, struct block *part, const struct jv *a
 {
     struct buf out;
     if (args && args->type != JSON_NULL) {
-        blocks_delta(&d->blocks, part, args->raw);      /* an object, or what the judge shall see */
+        blocks_delta(&d->blocks, part, args->raw); /* an object, or what the judge shall see */
     } else if (d->u.gemini.args) {
         buf_init(&out, BLOCKS_INPUT_MAX);
         gemini_args_write(d->u.gemini.args, &out);
@@ -542,10 +575,10 @@ static void close_call(struct decoder *d, struct block *part, const struct jv *a
 static void take_call(struct decoder *d, const struct jv *raw, const struct jv *call)
 {
     struct block *part = blocks_last(&d->blocks);
-    bool         open = part && part->kind == BLOCK_CALL && !part->closed;
+    bool          open = part && part->kind == BLOCK_CALL && !part->closed;
     if (jv_str_at(call, "name").len) {
         if (open) {
-            decoder_fail(d, FAIL_PROTOCOL);              /* the one before never ended */
+            decoder_fail(d, FAIL_PROTOCOL); /* the one before never ended */
             return;
         }
         part = open_call(d, call, jv_str_at(raw, "thoughtSignature"));
@@ -554,7 +587,8 @@ static void take_call(struct decoder *d, const struct jv *raw, const struct jv *
     }
     if (!part) return;
     add_args(d, jv_get(call, "partialArgs"));
-    if (d->trouble.kind == FAIL_NONE && !jv_true(jv_get(call, "willContinue"))) close_call(d, part, jv_get(call, "args"));
+    if (d->trouble.kind == FAIL_NONE && !jv_true(jv_get(call, "willContinue")))
+        close_call(d, part, jv_get(call, "args"));
 }
 
 static void take_part(struct decoder *d, const struct jv *part)
@@ -575,9 +609,20 @@ static bool is_one_of(struct str s, const char *const *list)
 
 static void take_finish(struct decoder *d, struct str reason, struct str message)
 {
-    static const char *const refusal[] = { "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE",
-        "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "JAILBREAK", NULL };
-    static const char *const bad_call[] = { "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", NULL };
+    static const char *const refusal[] = { "SAFETY",
+                                           "RECITATION",
+                                           "BLOCKLIST",
+                                           "PROHIBITED_CONTENT",
+                                           "SPII",
+                                           "LANGUAGE",
+                                           "IMAGE_SAFETY",
+                                           "IMAGE_PROHIBITED_CONTENT",
+                                           "IMAGE_RECITATION",
+                                           "MODEL_ARMOR",
+                                           "JAILBREAK",
+                                           NULL };
+    static const char *const bad_call[] = { "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL",
+                                            "TOO_MANY_TOOL_CALLS", NULL };
     if (!reason.len) return;
     if (is_one_of(reason, bad_call)) {
         decoder_fail(d, FAIL_BAD_CALL);
@@ -615,11 +660,14 @@ static void event(struct decoder *d, struct str name, struct str data)
         read_error(&d->trouble, v);
         return;
     }
-    const struct jv *candidate = jv_at(jv_get(v, "candidates"), 0), *parts = jv_get(jv_get(candidate, "content"), "parts");
+    const struct jv *candidate = jv_at(jv_get(v, "candidates"), 0),
+                    *parts = jv_get(jv_get(candidate, "content"), "parts");
     if (!d->stopped && jv_is(parts, JSON_ARRAY))
-        JV_EACH(part, parts) if (d->trouble.kind == FAIL_NONE && !d->blocks.err) take_part(d, part);
+        JV_EACH (part, parts)
+            if (d->trouble.kind == FAIL_NONE && !d->blocks.err) take_part(d, part);
     if (d->trouble.kind != FAIL_NONE) return;
-    if (!d->stopped) take_finish(d, jv_str_at(candidate, "finishReason"), jv_str_at(candidate, "finishMessage"));
+    if (!d->stopped)
+        take_finish(d, jv_str_at(candidate, "finishReason"), jv_str_at(candidate, "finishMessage"));
     if (!candidate) {
         struct str blocked = jv_str_at(jv_get(v, "promptFeedback"), "blockReason");
         if (blocked.len) decoder_stop(d, STOP_REFUSAL);
@@ -632,18 +680,39 @@ static void done(struct decoder *d)
     drop_args(d);
 }
 
-static const char *const FILES[] = { "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf",
-    "audio/wav", "audio/mp3", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "video/mp4", "video/mpeg", "video/quicktime", "video/webm",
-    "text/plain", "text/html", "text/css", "text/csv", "text/markdown", "text/xml", NULL };
+static const char *const FILES[] = {
+    "image/png",  "image/jpeg", "image/webp", "image/heic",      "image/heif", "application/pdf",
+    "audio/wav",  "audio/mp3",  "audio/mpeg", "audio/aiff",      "audio/aac",  "audio/ogg",
+    "audio/flac", "video/mp4",  "video/mpeg", "video/quicktime", "video/webm", "text/plain",
+    "text/html",  "text/css",   "text/csv",   "text/markdown",   "text/xml",   NULL
+};
 static const char *const SCHEMES[] = { "https://", "gs://", NULL };
 
-static const char *const KEYWORDS[] = { "type", "title", "description", "format", "enum", "items", "prefixItems", "minItems", "maxItems",
-    "minimum", "maximum", "anyOf", "oneOf", "additionalProperties", "properties", "required", NULL };
+static const char *const KEYWORDS[] = {
+    "type",       "title",    "description", "format",  "enum",  "items", "prefixItems",
+    "minItems",   "maxItems", "minimum",     "maximum", "anyOf", "oneOf", "additionalProperties",
+    "properties", "required", NULL
+};
 
 const struct wire wire_gemini = {
-    .provider = "gemini", .base_url = "https://generativelanguage.googleapis.com/v1beta",
+    .provider = "gemini",
+    .base_url = "https://generativelanguage.googleapis.com/v1beta",
     .form = { .keywords = KEYWORDS, .no_refs = true, .whole = true },
-    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 14u << 20, .files_max = 14u << 20, .file_count = 100,
-               .id_max = 64, .tools_max = 512, .description_max = 8192, .calls_need_origin = true, .opaque = opaque },
-    .url = url, .key_header = key_header, .body = body, .unsigned_body = unsigned_body, .event = event, .done = done, .error = read_error,
+    .taste = { .files = FILES,
+               .schemes = SCHEMES,
+               .file_max = 14u << 20,
+               .files_max = 14u << 20,
+               .file_count = 100,
+               .id_max = 64,
+               .tools_max = 512,
+               .description_max = 8192,
+               .calls_need_origin = true,
+               .opaque = opaque },
+    .url = url,
+    .key_header = key_header,
+    .body = body,
+    .unsigned_body = unsigned_body,
+    .event = event,
+    .done = done,
+    .error = read_error,
 };

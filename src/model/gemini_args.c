@@ -1,12 +1,13 @@
 /* gemini_args.c -- a small tree of growing values.
  *
  * Nodes live in one arena; a string grows in a buf of its own, because it may
- * come in hundreds of pieces. An array takes its items in order: an index that would leave a hole is refused.
+ * come in hundreds of pieces. An array takes its items in order: an index that would leave a hole
+ * is refused.
  */
 #include "model/gemini_args.h"
 
 #define BYTES_MAX (4u << 20)
-#define NODES_MAX 2000       /* they are searched one by one */
+#define NODES_MAX 2000 /* they are searched one by one */
 #define DEPTH_MAX 64
 
 enum node_type { EMPTY, RAW, TEXT, ARRAY, OBJECT };
@@ -14,7 +15,7 @@ enum node_type { EMPTY, RAW, TEXT, ARRAY, OBJECT };
 struct node {
     enum node_type type;
     struct str     key;
-    struct str     raw;           /* RAW: a number, true, false, null */
+    struct str     raw; /* RAW: a number, true, false, null */
     struct buf     text;
     struct node   *child, *last, *next;
     size_t         count;
@@ -27,7 +28,10 @@ struct gemini_args {
 };
 
 /* One step of a path: a name or an index. */
-struct step { struct str name; size_t index; };
+struct step {
+    struct str name;
+    size_t     index;
+};
 
 struct gemini_args *gemini_args_new(void)
 {
@@ -68,7 +72,9 @@ static bool take_index(struct str *rest, struct step *s)
 {
     uint64_t    n;
     const char *end = memchr(rest->ptr, ']', rest->len);
-    if (!end || !str_to_u64(str_n(rest->ptr + 1, (size_t)(end - rest->ptr - 1)), &n) || n > NODES_MAX) return false;
+    if (!end || !str_to_u64(str_n(rest->ptr + 1, (size_t)(end - rest->ptr - 1)), &n) ||
+        n > NODES_MAX)
+        return false;
     s->name = STR_NONE;
     s->index = (size_t)n;
     *rest = str_from(*rest, (size_t)(end - rest->ptr) + 1);
@@ -117,7 +123,7 @@ static struct node *member(const struct node *n, struct str name)
 
 static struct node *item(const struct node *n, size_t index)
 {
-    if (index + 1 == n->count) return n->last;          /* mostly it is the last one that goes on */
+    if (index + 1 == n->count) return n->last; /* mostly it is the last one that goes on */
     struct node *c = n->child;
     while (c && index--) c = c->next;
     return c;
@@ -173,7 +179,7 @@ enum err gemini_args_add(struct gemini_args *a, const struct jv *pair)
     if (jv_is(text, JSON_STRING)) return add_text(a, n, text->str);
     if (n->type != EMPTY) return ERR_SYNTAX;
     n->type = RAW;
-    n->raw = STR("null");                                /* nullValue, under whatever spelling */
+    n->raw = STR("null"); /* nullValue, under whatever spelling */
     if (jv_is(raw, JSON_NUMBER) || jv_is(raw, JSON_BOOL)) n->raw = arena_dup(&a->arena, raw->raw);
     return n->raw.ptr ? OK : ERR_NOMEM;
 }
@@ -183,9 +189,9 @@ enum err gemini_args_add(struct gemini_args *a, const struct jv *pair)
 static void write_node(struct jsonw *w, const struct node *n)
 {
     switch (n->type) {
-    case EMPTY:  jw_null(w); return;
-    case RAW:    jw_raw(w, n->raw); return;
-    case TEXT:   jw_str(w, buf_view(&n->text)); return;
+    case EMPTY: jw_null(w); return;
+    case RAW: jw_raw(w, n->raw); return;
+    case TEXT: jw_str(w, buf_view(&n->text)); return;
     case ARRAY:
         jw_arr(w);
         for (const struct node *c = n->child; c; c = c->next) write_node(w, c);

@@ -12,10 +12,11 @@
 
 struct gemini_args;
 
-struct gemini_args *gemini_args_new(void);             /* NULL: no memory */
-void gemini_args_free(struct gemini_args *a);
-/* One entry of `partialArgs`. ERR_SYNTAX: a path or value we do not understand; ERR_FULL, ERR_NOMEM. */
+struct gemini_args *gemini_args_new(void); /* NULL: no memory */
+void                gemini_args_free(struct gemini_args *a);
+/* One entry of `partialArgs`. ERR_SYNTAX: a path or value we do not understand; ERR_FULL,
+ * ERR_NOMEM. */
 MUST_CHECK enum err gemini_args_add(struct gemini_args *a, const struct jv *pair);
-void gemini_args_write(const struct gemini_args *a, struct buf *out);
+void                gemini_args_write(const struct gemini_args *a, struct buf *out);
 
 #endif

@@ -2,14 +2,14 @@
  * deviations of the servers that speak it.
  *
  * The wire never says that a call is complete: a call is closed when its input's
- * brackets are closed and something else begins, or by the finish reason. Fragments of parallel calls may
- * interleave, so a later call is held back (blocks.h) while an earlier one is open.
+ * brackets are closed and something else begins, or by the finish reason. Fragments of parallel
+ * calls may interleave, so a later call is held back (blocks.h) while an earlier one is open.
  * Nothing is told before the whole chunk has been read: a chunk that is
  * not valid JSON says nothing.
  */
 #include "model/wire.h"
 
-#define MOULD_MAX 1024          /* kept per answer being read */
+#define MOULD_MAX 1024 /* kept per answer being read */
 
 /* --- request ---------------------------------------------------------------------- */
 
@@ -96,7 +96,8 @@ static void write_user(struct jsonw *w, const struct msg *m)
     jw_end_obj(w);
 }
 
-static void write_joined(struct jsonw *w, const char *key, const struct msg *m, enum msg_part_type type)
+static void write_joined(struct jsonw *w, const char *key, const struct msg *m,
+                         enum msg_part_type type)
 {
     struct buf all;
     buf_init(&all, 0);
@@ -105,7 +106,7 @@ static void write_joined(struct jsonw *w, const char *key, const struct msg *m, 
     if (all.len) jw_kstr(w, key, buf_view(&all));
     else if (type == PART_TEXT) {
         jw_key(w, key);
-        jw_null(w);                     /* allowed beside calls only */
+        jw_null(w); /* allowed beside calls only */
     }
     if (all.err && !w->out->err) w->out->err = all.err;
     buf_done(&all);
@@ -119,7 +120,7 @@ static void write_call(struct jsonw *w, const struct msg_part *p)
     jw_key(w, "function");
     jw_obj(w);
     jw_kstr(w, "name", p->name);
-    jw_kstr(w, "arguments", p->input);      /* a string that holds JSON */
+    jw_kstr(w, "arguments", p->input); /* a string that holds JSON */
     jw_end_obj(w);
     jw_end_obj(w);
 }
@@ -169,7 +170,7 @@ static void write_message(struct jsonw *w, const struct model_config *c, const s
     case MSG_TOOLS:
         for (size_t i = 0; i < m->count; i++)
             if (m->parts[i].type == PART_RESULT) write_result(w, &m->parts[i]);
-        write_user(w, m);                /* images of results cannot stand in them */
+        write_user(w, m); /* images of results cannot stand in them */
         return;
     case MSG_USER: write_user(w, m); return;
     }
@@ -177,7 +178,7 @@ static void write_message(struct jsonw *w, const struct model_config *c, const s
 
 static void write_tools(struct jsonw *w, const struct model_request *q)
 {
-    if (!q->tool_count) return;              /* an empty list is refused */
+    if (!q->tool_count) return; /* an empty list is refused */
     jw_key(w, "tools");
     jw_arr(w);
     for (size_t i = 0; i < q->tool_count; i++) {
@@ -198,14 +199,16 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
 
 static void body(struct buf *out, const struct model_config *c, const struct model_request *q)
 {
-    static const char *const taken[] = { "model", "messages", "stream", "stream_options", "tools", "tool_choice", NULL };
-    struct jsonw w;
+    static const char *const taken[] = { "model", "messages",    "stream", "stream_options",
+                                         "tools", "tool_choice", NULL };
+    struct jsonw             w;
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "model", c->model);
     jw_kbool(&w, "stream", true);
     jw_kraw(&w, "stream_options", STR("{\"include_usage\":true}"));
-    if (c->max_tokens > 0) jw_kint(&w, is_openai(c) ? "max_completion_tokens" : "max_tokens", c->max_tokens);
+    if (c->max_tokens > 0)
+        jw_kint(&w, is_openai(c) ? "max_completion_tokens" : "max_tokens", c->max_tokens);
     if (wire_effort(c->thinking).len) jw_kstr(&w, "reasoning_effort", wire_effort(c->thinking));
     wire_extra(&w, c->thinking, taken);
     if (is_openai(c) && q->thread.len) jw_kstr(&w, "prompt_cache_key", q->thread);
@@ -228,12 +231,24 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
 
 static enum fail from_word(struct str word)
 {
-    static const struct { const char *word; enum fail fail; } table[] = {
-        { "invalid_api_key", FAIL_AUTH }, { "authentication_error", FAIL_AUTH }, { "invalid_authentication_error", FAIL_AUTH },
-        { "model_not_found", FAIL_MODEL }, { "NotFoundError", FAIL_MODEL }, { "context_length_exceeded", FAIL_CONTEXT },
-        { "exceed_context_size_error", FAIL_CONTEXT }, { "insufficient_quota", FAIL_QUOTA },
-        { "billing_hard_limit_reached", FAIL_QUOTA }, { "rate_limit_exceeded", FAIL_RATE }, { "server_error", FAIL_SERVER },
-        { "unavailable_error", FAIL_OVERLOADED }, { "engine_overloaded", FAIL_OVERLOADED }, { "permission_error", FAIL_FORBIDDEN },
+    static const struct {
+        const char *word;
+        enum fail   fail;
+    } table[] = {
+        { "invalid_api_key", FAIL_AUTH },
+        { "authentication_error", FAIL_AUTH },
+        { "invalid_authentication_error", FAIL_AUTH },
+        { "model_not_found", FAIL_MODEL },
+        { "NotFoundError", FAIL_MODEL },
+        { "context_length_exceeded", FAIL_CONTEXT },
+        { "exceed_context_size_error", FAIL_CONTEXT },
+        { "insufficient_quota", FAIL_QUOTA },
+        { "billing_hard_limit_reached", FAIL_QUOTA },
+        { "rate_limit_exceeded", FAIL_RATE },
+        { "server_error", FAIL_SERVER },
+        { "unavailable_error", FAIL_OVERLOADED },
+        { "engine_overloaded", FAIL_OVERLOADED },
+        { "permission_error", FAIL_FORBIDDEN },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (str_is(word, table[i].word)) return table[i].fail;
@@ -257,7 +272,7 @@ static void read_error(struct trouble *t, const struct jv *v)
     int status = wire_status(jv_get(error, "code"));
     if (status && !t->status) trouble_status(t, status);
     take_word(t, jv_get(error, "type"));
-    take_word(t, jv_get(error, "code"));          /* the finer of the two */
+    take_word(t, jv_get(error, "code")); /* the finer of the two */
 }
 
 /* --- decoder ----------------------------------------------------------------------------- */
@@ -266,7 +281,7 @@ static void read_error(struct trouble *t, const struct jv *v)
 struct chunk {
     struct str content, content_list, reasoning, reasoning_content, refusal, finish, calls;
     struct str usage, groq, error, object;
-    struct str spelled;                /* content as it stands between its quotes */
+    struct str spelled; /* content as it stands between its quotes */
 };
 
 static struct str string_or_none(struct json *r)
@@ -364,13 +379,15 @@ static const struct jv *tree(struct decoder *d, struct str text)
 /* Mistral: content as a list of parts, thinking among them. */
 static void tell_list(struct decoder *d, const struct jv *list)
 {
-    JV_EACH(part, list) {
-        if (str_is(jv_str_at(part, "type"), "text")) blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(part, "text"));
+    JV_EACH (part, list) {
+        if (str_is(jv_str_at(part, "type"), "text"))
+            blocks_say(&d->blocks, BLOCK_TEXT, jv_str_at(part, "text"));
         if (!str_is(jv_str_at(part, "type"), "thinking")) continue;
         const struct jv *thinking = jv_get(part, "thinking");
         if (jv_is(thinking, JSON_STRING)) blocks_say(&d->blocks, BLOCK_REASONING, thinking->str);
         if (jv_is(thinking, JSON_ARRAY))
-            JV_EACH(piece, thinking) blocks_say(&d->blocks, BLOCK_REASONING, jv_str_at(piece, "text"));
+            JV_EACH (piece, thinking)
+                blocks_say(&d->blocks, BLOCK_REASONING, jv_str_at(piece, "text"));
     }
 }
 
@@ -382,9 +399,14 @@ static bool is_another(const struct block *part, struct str id)
 }
 
 /* One entry of `tool_calls`. */
-struct piece { struct str id, name, arguments; int64_t index; bool has_index; };
+struct piece {
+    struct str id, name, arguments;
+    int64_t    index;
+    bool       has_index;
+};
 
-/* Without an id: a piece that brings a name and arguments after a call that is complete is another call. */
+/* Without an id: a piece that brings a name and arguments after a call that is complete is another
+ * call. */
 static bool begins_anew(const struct block *part, const struct piece *x)
 {
     if (x->id.len || !x->name.len || !part->name.len) return false;
@@ -392,13 +414,14 @@ static bool begins_anew(const struct block *part, const struct piece *x)
     return part->shape.complete && str_trim(x->arguments).len > 0;
 }
 
-/* Which open call does this piece belong to? NULL: none. Servers differ: Ollama numbers all calls 0,
- * Mistral none, Qwen repeats an empty id. The id decides where there is one. */
+/* Which open call does this piece belong to? NULL: none. Servers differ: Ollama numbers all calls
+ * 0, Mistral none, Qwen repeats an empty id. The id decides where there is one. */
 static struct block *call_of(struct decoder *d, const struct piece *x)
 {
-    int64_t      key = x->has_index ? x->index : d->u.openai.last_key;
+    int64_t       key = x->has_index ? x->index : d->u.openai.last_key;
     struct block *part = key < 0 ? NULL : blocks_find(&d->blocks, key);
-    if (!part || part->kind != BLOCK_CALL || is_another(part, x->id) || begins_anew(part, x)) return NULL;
+    if (!part || part->kind != BLOCK_CALL || is_another(part, x->id) || begins_anew(part, x))
+        return NULL;
     return part;
 }
 
@@ -428,7 +451,8 @@ static void tell_piece(struct decoder *d, const struct piece *x)
 {
     struct block *part = call_of(d, x);
     if (!part && (x->id.len ? was_seen(d, x->id) : !x->name.len)) {
-        /* More input for a call that is closed already: blanks after its last brace are harmless, the rest is not. */
+        /* More input for a call that is closed already: blanks after its last brace are harmless,
+         * the rest is not. */
         if (str_trim(x->arguments).len) decoder_fail(d, FAIL_PROTOCOL);
         return;
     }
@@ -441,11 +465,13 @@ static void tell_piece(struct decoder *d, const struct piece *x)
 
 static void tell_call(struct decoder *d, const struct jv *call)
 {
-    const struct jv *function = jv_get(call, "function"), *arguments = jv_get(function, "arguments");
-    struct piece     x = { .id = jv_str_at(call, "id"), .name = jv_str_at(function, "name") };
+    const struct jv *function = jv_get(call, "function"),
+                    *arguments = jv_get(function, "arguments");
+    struct piece x = { .id = jv_str_at(call, "id"), .name = jv_str_at(function, "name") };
     x.has_index = jv_int(jv_get(call, "index"), &x.index) && x.index >= 0;
     if (jv_is(arguments, JSON_STRING)) x.arguments = arguments->str;
-    else if (arguments && arguments->type != JSON_NULL) x.arguments = arguments->raw;      /* an object, or what the judge shall see */
+    else if (arguments && arguments->type != JSON_NULL)
+        x.arguments = arguments->raw; /* an object, or what the judge shall see */
     tell_piece(d, &x);
 }
 
@@ -469,20 +495,22 @@ static void take_finish(struct decoder *d, struct str reason)
     blocks_close_all(&d->blocks);
     if (str_is(reason, "content_filter") || d->u.openai.refused) decoder_stop(d, STOP_REFUSAL);
     else if (str_is(reason, "length")) decoder_stop(d, STOP_LENGTH);
-    else decoder_stop(d, STOP_END);         /* calls win over `stop`: several servers say it beside calls */
+    else decoder_stop(d, STOP_END); /* calls win over `stop`: several servers say it beside calls */
 }
 
 static void tell_chunk(struct decoder *d, const struct chunk *c)
 {
     const struct jv *calls = tree(d, c->calls);
-    blocks_say(&d->blocks, BLOCK_REASONING, c->reasoning_content.len ? c->reasoning_content : c->reasoning);
+    blocks_say(&d->blocks, BLOCK_REASONING,
+               c->reasoning_content.len ? c->reasoning_content : c->reasoning);
     blocks_say(&d->blocks, BLOCK_TEXT, c->content);
     if (c->content_list.ptr) tell_list(d, tree(d, c->content_list));
     if (c->refusal.len) {
         d->u.openai.refused = true;
         blocks_say(&d->blocks, BLOCK_TEXT, c->refusal);
     }
-    if (jv_is(calls, JSON_ARRAY)) JV_EACH(call, calls) tell_call(d, call);
+    if (jv_is(calls, JSON_ARRAY))
+        JV_EACH (call, calls) tell_call(d, call);
     take_finish(d, c->finish);
     if (c->usage.ptr) take_usage(d, tree(d, c->usage));
     if (c->groq.ptr) take_usage(d, jv_get(tree(d, c->groq), "usage"));
@@ -497,13 +525,14 @@ static void error_chunk(struct decoder *d, struct str data)
 
 /* --- the mould ---
  *
- * Nearly all chunks of an answer are the same text around another piece of content. Such a text was read
- * strictly once; with another JSON string in the same place it means the same, so only that string is read. */
+ * Nearly all chunks of an answer are the same text around another piece of content. Such a text was
+ * read strictly once; with another JSON string in the same place it means the same, so only that
+ * string is read. */
 
 static bool only_text(const struct chunk *c)
 {
-    return c->spelled.ptr && !c->reasoning.ptr && !c->reasoning_content.ptr && !c->refusal.ptr && !c->finish.ptr
-        && !c->calls.ptr && !c->usage.ptr && !c->groq.ptr && !c->error.ptr;
+    return c->spelled.ptr && !c->reasoning.ptr && !c->reasoning_content.ptr && !c->refusal.ptr &&
+           !c->finish.ptr && !c->calls.ptr && !c->usage.ptr && !c->groq.ptr && !c->error.ptr;
 }
 
 static void keep_mould(struct decoder *d, const struct chunk *c, struct str data)
@@ -525,8 +554,11 @@ static struct str cast(struct decoder *d, struct str data)
     size_t      hole = d->u.openai.hole, tail = mould.len - hole;
     struct json r;
     if (!mould.len || data.len < mould.len) return STR_NONE;
-    if (memcmp(data.ptr, mould.ptr, hole) || memcmp(data.ptr + data.len - tail, mould.ptr + hole, tail)) return STR_NONE;
-    json_init(&r, str_n(data.ptr + hole - 1, data.len - mould.len + 2), d->scratch);       /* with its quotes */
+    if (memcmp(data.ptr, mould.ptr, hole) ||
+        memcmp(data.ptr + data.len - tail, mould.ptr + hole, tail))
+        return STR_NONE;
+    /* with its quotes */
+    json_init(&r, str_n(data.ptr + hole - 1, data.len - mould.len + 2), d->scratch);
     struct str text = json_string(&r);
     return json_end(&r) == OK ? text : STR_NONE;
 }
@@ -556,7 +588,8 @@ static void event(struct decoder *d, struct str name, struct str data)
     } else if (!d->stopped) {
         keep_mould(d, &c, data);
         tell_chunk(d, &c);
-    } else if (c.usage.ptr) take_usage(d, tree(d, c.usage));      /* after the finish only the counts matter */
+    } else if (c.usage.ptr)
+        take_usage(d, tree(d, c.usage)); /* after the finish only the counts matter */
 }
 
 static void done(struct decoder *d)
@@ -565,15 +598,34 @@ static void done(struct decoder *d)
     buf_done(&d->u.openai.mould);
 }
 
-static struct str opaque(struct arena *a, const struct msg_part *p) { return STR_NONE; }      /* this wire signs nothing */
+/* this wire signs nothing */
+static struct str opaque(struct arena *a, const struct msg_part *p)
+{
+    return STR_NONE;
+}
 
 static const char *const FILES[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
 static const char *const SCHEMES[] = { "https://", "http://", NULL };
 
 const struct wire wire_openai = {
-    .provider = "openai", .base_url = "https://api.openai.com/v1",
+    .provider = "openai",
+    .base_url = "https://api.openai.com/v1",
     .form = { .whole = true },
-    .taste = { .files = FILES, .schemes = SCHEMES, .file_max = 20u << 20, .files_max = 24u << 20, .file_count = 100,
-               .id_max = 40, .tools_max = 128, .description_max = 1024, .ends_in_words = true, .bare_reasoning = true, .opaque = opaque },
-    .url = url, .key_header = key_header, .body = body, .event = event, .done = done, .error = read_error,
+    .taste = { .files = FILES,
+               .schemes = SCHEMES,
+               .file_max = 20u << 20,
+               .files_max = 24u << 20,
+               .file_count = 100,
+               .id_max = 40,
+               .tools_max = 128,
+               .description_max = 1024,
+               .ends_in_words = true,
+               .bare_reasoning = true,
+               .opaque = opaque },
+    .url = url,
+    .key_header = key_header,
+    .body = body,
+    .event = event,
+    .done = done,
+    .error = read_error,
 };

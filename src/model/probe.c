@@ -6,7 +6,7 @@
 #include "model/provider.h"
 #include "model/upstream.h"
 
-#define TOKENS     16       /* the least some reasoning models take */
+#define TOKENS     16 /* the least some reasoning models take */
 #define CONNECT_MS 5000
 #define ANSWER_MS  30000
 
@@ -18,8 +18,8 @@ struct model_check {
     struct upstream_wait wait;
     struct buf           sentence;
     bool                 ok;
-    void               (*done)(void *ctx, bool ok, struct str sentence);
-    void                *ctx;
+    void (*done)(void *ctx, bool ok, struct str sentence);
+    void *ctx;
 };
 
 static void free_check(struct model_check *k)
@@ -45,7 +45,10 @@ static void result(struct model_check *k, bool ok, struct str sentence)
     upstream_wait(k->up, &k->wait, 0, on_told);
 }
 
-static struct model_check *of(struct model_sink *s) { return LIST_ITEM(s, struct model_check, sink); }
+static struct model_check *of(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct model_check, sink);
+}
 
 /* Anything at all is proof enough. */
 static void answered(struct model_sink *s)
@@ -55,24 +58,41 @@ static void answered(struct model_sink *s)
     result(k, true, STR(""));
 }
 
-static void on_delta(struct model_sink *s, struct str delta) { answered(s); }
-static void on_call(struct model_sink *s, struct str id, struct str name) { answered(s); }
-static void on_call_end(struct model_sink *s) { }
-static void on_usage(struct model_sink *s, int64_t in, int64_t out) { }
-static void on_done(struct model_sink *s, enum model_stop stop) { result(of(s), true, STR("")); }
-static void on_failed(struct model_sink *s, const struct model_error *e) { result(of(s), false, e->detail.len ? e->detail : e->message); }
+static void on_delta(struct model_sink *s, struct str delta)
+{
+    answered(s);
+}
+static void on_call(struct model_sink *s, struct str id, struct str name)
+{
+    answered(s);
+}
+static void on_call_end(struct model_sink *s)
+{
+}
+static void on_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+}
+static void on_done(struct model_sink *s, enum model_stop stop)
+{
+    result(of(s), true, STR(""));
+}
+static void on_failed(struct model_sink *s, const struct model_error *e)
+{
+    result(of(s), false, e->detail.len ? e->detail : e->message);
+}
 
 static bool ask(struct model_check *k)
 {
     struct msg_part      part = { .type = PART_TEXT, .text = STR("Say hi.") };
     struct msg           msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
-    k->sink = (struct model_sink){ on_delta, on_delta, on_delta, on_call, on_delta, on_call_end, on_usage, on_done, on_failed };
+    k->sink = (struct model_sink){ on_delta,    on_delta, on_delta, on_call,  on_delta,
+                                   on_call_end, on_usage, on_done,  on_failed };
     k->run = k->model->ops->start(k->model, &q, &k->sink);
     return k->run != NULL;
 }
 
-struct model_check *model_check(struct upstream *up, const struct model_config *c,
+struct model_check *model_check(struct upstream *up, const struct model_config              *c,
                                 void (*done)(void *ctx, bool ok, struct str sentence), void *ctx)
 {
     struct model_check *k = mem_alloc(sizeof *k);
@@ -84,7 +104,7 @@ struct model_check *model_check(struct upstream *up, const struct model_config *
     k->ctx = ctx;
     buf_init(&k->sentence, 0);
     quick.max_tokens = TOKENS;
-    quick.thinking = NULL;              /* its budget would not fit into so few tokens */
+    quick.thinking = NULL; /* its budget would not fit into so few tokens */
     quick.retries = 0;
     quick.connect_ms = CONNECT_MS;
     quick.first_byte_ms = quick.idle_ms = quick.total_ms = ANSWER_MS;

@@ -7,7 +7,8 @@
  *
  * Providers: "anthropic", "gemini", "openai" (everything that speaks chat
  * completions: llama.cpp, vLLM, Ollama, Mistral, Groq ...). The configuration is
- * copied. Secrets in it are copied into the request headers only, which are wiped when the model is freed.
+ * copied. Secrets in it are copied into the request headers only, which are wiped when the model is
+ * freed.
  */
 #ifndef PARLEY_PROVIDER_H
 #define PARLEY_PROVIDER_H
@@ -16,38 +17,49 @@
 #include "base/json.h"
 #include "model/model.h"
 
-struct upstream;             /* model/upstream.h: the connections, one per loop */
+struct upstream; /* model/upstream.h: the connections, one per loop */
 
-struct model_header { struct str name, value; };
+struct model_header {
+    struct str name, value;
+};
 
 struct model_config {
-    struct str name;                   /* how the configuration calls it; STR_NONE: the model */
+    struct str name; /* how the configuration calls it; STR_NONE: the model */
     struct str provider;
-    struct str model;                  /* required */
-    struct str api_key;                /* secret; STR_NONE: none is sent (local servers) */
-    struct str base_url;               /* STR_NONE: the vendor's. anthropic: "/v1/messages" is appended ("/v1" not
+    struct str model;    /* required */
+    struct str api_key;  /* secret; STR_NONE: none is sent (local servers) */
+    struct str base_url; /* STR_NONE: the vendor's. anthropic: "/v1/messages" is appended ("/v1" not
                                           twice); openai: "/chat/completions"; gemini: "/models/..." */
-    struct str version;                /* anthropic-version; STR_NONE: 2026-10-21 */
-    bool       bearer;                 /* anthropic, gemini: the key as Authorization: Bearer */
-    int64_t    max_tokens;             /* 0: anthropic 8192 (it must be sent), others: the provider's own */
-    /* NULL: not said. true, false; a number: a budget of tokens (0: off); a string: the effort ("low" ...); an
-     * object, the provider's own: anthropic's `thinking`, gemini's `thinkingConfig`, for openai members of the body. */
-    const struct jv *thinking;
-    const struct model_header *headers; size_t header_count;   /* one of the same name as ours replaces it */
-    const struct jv *extra;            /* NULL, or an object; its members are added to the request body (temperature ...) */
-    bool       no_cache_marks;         /* anthropic: no cache_control */
-    bool       replay_reasoning;       /* openai: reasoning_content on assistant messages (DeepSeek tool turns) */
-    unsigned   connect_ms;             /* these four: 0 takes the default */
-    unsigned   first_byte_ms;          /* until the response's headers */
-    unsigned   idle_ms;                /* between two reads; comments and pings count as life */
-    unsigned   total_ms;
-    unsigned   wait_max_ms;            /* a longer wait asked for by the provider is not slept but told */
-    unsigned   retries;                /* further attempts; 0: none */
-    unsigned   concurrent;             /* calls at the same time; as many more wait in order, up to first_byte_ms; 0: 500 */
-    size_t     response_max;           /* bytes of one answer; 0: 64 MiB */
+    struct str version;  /* anthropic-version; STR_NONE: 2026-10-21 */
+    bool       bearer;   /* anthropic, gemini: the key as Authorization: Bearer */
+    /* 0: anthropic 8192 (it must be sent), others: the provider's own */
+    int64_t    max_tokens;
+    /* NULL: not said. true, false; a number: a budget of tokens (0: off); a string: the effort
+     * ("low" ...); an object, the provider's own: anthropic's `thinking`, gemini's
+     * `thinkingConfig`, for openai members of the body. */
+    const struct jv           *thinking;
+    /* one of the same name as ours replaces it */
+    const struct model_header *headers;
+    size_t                     header_count;
+    /* NULL, or an object; its members are added to the request body (temperature ...) */
+    const struct jv           *extra;
+    bool                       no_cache_marks; /* anthropic: no cache_control */
+    /* openai: reasoning_content on assistant messages (DeepSeek tool turns) */
+    bool                       replay_reasoning;
+    unsigned                   connect_ms;    /* these four: 0 takes the default */
+    unsigned                   first_byte_ms; /* until the response's headers */
+    unsigned                   idle_ms; /* between two reads; comments and pings count as life */
+    unsigned                   total_ms;
+    /* a longer wait asked for by the provider is not slept but told */
+    unsigned                   wait_max_ms;
+    unsigned                   retries; /* further attempts; 0: none */
+    /* calls at the same time; as many more wait in order, up to first_byte_ms; 0: 500 */
+    unsigned                   concurrent;
+    size_t                     response_max; /* bytes of one answer; 0: 64 MiB */
 };
-#define MODEL_DEFAULTS .connect_ms = 10000, .first_byte_ms = 120000, .idle_ms = 120000, .total_ms = 1800000, \
-                       .wait_max_ms = 60000, .retries = 2, .response_max = 64u << 20
+#define MODEL_DEFAULTS                                                                    \
+    .connect_ms = 10000, .first_byte_ms = 120000, .idle_ms = 120000, .total_ms = 1800000, \
+    .wait_max_ms = 60000, .retries = 2, .response_max = 64u << 20
 
 /* A model, or NULL and in *why a sentence about the configuration (static text). */
 struct model *model_remote_new(struct upstream *up, const struct model_config *c, struct str *why);
@@ -59,15 +71,17 @@ void model_metrics(struct buf *out);
 struct str model_provider_url(struct str provider);
 
 /* A list of models that looks like one: when a model fails before its first delta, the
- * next is asked. One that is away (model_ops.away_ms) is passed over until it is worth asking again. Does not own them; they must outlive it. Its provider is theirs when all are
- * the same; else "fallback", and its opaque parts say whose they are. NULL: no memory, or count 0. */
+ * next is asked. One that is away (model_ops.away_ms) is passed over until it is worth asking
+ * again. Does not own them; they must outlive it. Its provider is theirs when all are the same;
+ * else "fallback", and its opaque parts say whose they are. NULL: no memory, or count 0. */
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count);
 
 /* One token's worth: does this configuration work? `done` is called once, never from inside, with
- * ok or a sentence (valid during the call). Every model has its deadlines cut to what a person waits. */
+ * ok or a sentence (valid during the call). Every model has its deadlines cut to what a person
+ * waits. */
 struct model_check;
-struct model_check *model_check(struct upstream *up, const struct model_config *c,
+struct model_check *model_check(struct upstream *up, const struct model_config              *c,
                                 void (*done)(void *ctx, bool ok, struct str sentence), void *ctx);
-void model_check_cancel(struct model_check *k);      /* before `done` only */
+void                model_check_cancel(struct model_check *k); /* before `done` only */
 
 #endif

@@ -8,9 +8,10 @@
  *     └──wait◀──┴───────────┘   only while nothing was told to the sink, the failure
  *                               may pass, and the wait asked for is not too long
  *
- * What the runs of one model know together is in struct remote: how many there are (beyond `concurrent` they wait in line),
- * until when the service asked not to be asked (they wait for that too), and for how long a list of
- * models should pass it over: after a failure for a while that grows, then one call tries it again.
+ * What the runs of one model know together is in struct remote: how many there are (beyond
+ * `concurrent` they wait in line), until when the service asked not to be asked (they wait for that
+ * too), and for how long a list of models should pass it over: after a failure for a while that
+ * grows, then one call tries it again.
  *
  * Ownership: a run belongs to this file until done or failed was told, or cancel.
  * `busy` counts the frames that still use it: a sink may cancel from inside any of its
@@ -27,54 +28,57 @@
 #include "model/upstream.h"
 #include "model/wire.h"
 
-#define ERROR_BODY_MAX 65536        /* of an answer that is no stream */
-#define REQUEST_MAX    (32u << 20)  /* what the strictest provider takes */
-#define CONCURRENT     500          /* far from what a process can hold, and a hanging service leaves room for others */
-#define PATIENCE_MS    1000         /* another model stands by: no longer wait than this */
-#define AWAY_MIN_MS    5000         /* passed over after a failure; doubled with each up to the most */
-#define AWAY_MAX_MS    300000
-#define PROBE_MS       10000        /* one call tries a model again; the others give it this time */
-#define BODY_LOGGED    400          /* of what a service says about a request it refuses */
+#define ERROR_BODY_MAX 65536       /* of an answer that is no stream */
+#define REQUEST_MAX    (32u << 20) /* what the strictest provider takes */
+/* far from what a process can hold, and a hanging service leaves room for others */
+#define CONCURRENT  500
+#define PATIENCE_MS 1000 /* another model stands by: no longer wait than this */
+#define AWAY_MIN_MS 5000 /* passed over after a failure; doubled with each up to the most */
+#define AWAY_MAX_MS 300000
+#define PROBE_MS    10000 /* one call tries a model again; the others give it this time */
+#define BODY_LOGGED 400   /* of what a service says about a request it refuses */
 
 struct remote {
-    struct model        model;
-    struct upstream    *up;
-    const struct wire  *wire;
-    struct model_config config;     /* its texts live in `arena`; key and headers are not kept: they are in `headers` */
-    struct arena        arena;
-    struct str          url, host;
-    struct curl_slist  *headers;
-    struct list         node;           /* among all models */
-    struct list         line;           /* runs that wait for a place, in order */
-    unsigned            calls, waiting;
-    uint64_t            not_before_ms;  /* the service asked for this */
-    uint64_t            away_until_ms;
-    unsigned            failures;       /* in a row */
-    struct upstream_wait gate;          /* until not_before_ms */
+    struct model         model;
+    struct upstream     *up;
+    const struct wire   *wire;
+    /* its texts live in `arena`; key and headers are not kept: they are in `headers` */
+    struct model_config  config;
+    struct arena         arena;
+    struct str           url, host;
+    struct curl_slist   *headers;
+    struct list          node; /* among all models */
+    struct list          line; /* runs that wait for a place, in order */
+    unsigned             calls, waiting;
+    uint64_t             not_before_ms; /* the service asked for this */
+    uint64_t             away_until_ms;
+    unsigned             failures; /* in a row */
+    struct upstream_wait gate;     /* until not_before_ms */
 };
 
-static struct list models;              /* all there are */
+static struct list models; /* all there are */
 
 struct model_run {
     struct remote       *m;
-    struct list          place;         /* in the model's line */
+    struct list          place; /* in the model's line */
     struct model_sink   *sink;
     struct transfer     *transfer;
     struct upstream_wait wait;
     struct reader        reader;
-    struct buf           body;          /* the request, between two attempts; else it is with the transfer */
+    /* the request, between two attempts; else it is with the transfer */
+    struct buf           body;
     struct buf           error_body;
-    struct trouble       trouble;       /* of the attempt that ended */
-    uint64_t             began_ms;      /* the attempt */
+    struct trouble       trouble;  /* of the attempt that ended */
+    uint64_t             began_ms; /* the attempt */
     unsigned             attempt, busy, first_byte_ms;
-    int                  status;        /* 0: no answer yet */
+    int                  status; /* 0: no answer yet */
     size_t               received;
-    int64_t              input_estimate;    /* tokens of the request */
-    bool                 over;          /* cancelled, or its end was told */
+    int64_t              input_estimate; /* tokens of the request */
+    bool                 over;           /* cancelled, or its end was told */
     bool                 reading, stripped, forgot;
-    bool                 placed;        /* counts among the model's calls */
-    bool                 another;       /* model_request.another */
-    bool                 estimated;     /* its usage */
+    bool                 placed;    /* counts among the model's calls */
+    bool                 another;   /* model_request.another */
+    bool                 estimated; /* its usage */
 };
 
 static void on_wait_over(struct upstream_wait *w);
@@ -114,14 +118,15 @@ static void end(struct model_run *r)
 
 /* --- what it costs ---------------------------------------------------------------------------- */
 
-/* A provider counts at the end of its answer. When that end never comes, or it does not count at all, what went
- * over the wire is as near as one can get; nothing would be wrong for sure. */
+/* A provider counts at the end of its answer. When that end never comes, or it does not count at
+ * all, what went over the wire is as near as one can get; nothing would be wrong for sure. */
 static void settle_usage(struct model_run *r)
 {
     struct decoder *d = &r->reader.dec;
     int64_t         out = (int64_t)(d->blocks.bytes + 3) / 4;
-    bool            heard = r->status == 200 || (!r->status && r->transfer && transfer_sent(r->transfer));      /* it answers, or is about to */
-    bool            counted = d->stopped && d->input_tokens > 0 && (d->output_tokens > 0 || !out);
+    /* it answers, or is about to */
+    bool heard = r->status == 200 || (!r->status && r->transfer && transfer_sent(r->transfer));
+    bool counted = d->stopped && d->input_tokens > 0 && (d->output_tokens > 0 || !out);
     if (counted || !heard || r->over) return;
     if (d->input_tokens <= 0) d->input_tokens = r->input_estimate;
     if (d->output_tokens < out) d->output_tokens = out;
@@ -132,15 +137,20 @@ static void settle_usage(struct model_run *r)
 /* --- how it ends ------------------------------------------------------------------------------ */
 
 /* Every attempt is one line, however it ended. A NULL ends the list early. */
-static void note(const struct model_run *r, enum log_level level, const char *event, int64_t wait_ms)
+static void note(const struct model_run *r, enum log_level level, const char *event,
+                 int64_t wait_ms)
 {
     const struct trouble *t = &r->trouble;
     const struct decoder *d = &r->reader.dec;
-    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider, "host", log_str(r->m->host), "attempt", log_int(r->attempt),
-             "status", log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms", log_int(r->first_byte_ms),
-             "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes", log_int((int64_t)r->received),
-             "input_tokens", log_int(d->input_tokens), "output_tokens", log_int(d->output_tokens), "counted_by", r->estimated ? "estimate" : "provider",
-             t->kind == FAIL_NONE ? NULL : "why", fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms), NULL);
+    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider,
+             "host", log_str(r->m->host), "attempt", log_int(r->attempt), "status",
+             log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms",
+             log_int(r->first_byte_ms), "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)),
+             "bytes", log_int((int64_t)r->received), "input_tokens", log_int(d->input_tokens),
+             "output_tokens", log_int(d->output_tokens), "counted_by",
+             r->estimated ? "estimate" : "provider", t->kind == FAIL_NONE ? NULL : "why",
+             fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms),
+             NULL);
 }
 
 /* Whether the model is to be passed over for a while, by those who have another. */
@@ -148,15 +158,34 @@ static int64_t away_for(const struct remote *m, const struct trouble *t)
 {
     int64_t ms = AWAY_MIN_MS;
     switch (t->kind) {
-    case FAIL_NONE: case FAIL_REQUEST: case FAIL_CONTEXT: case FAIL_TOO_LARGE: case FAIL_TOTAL: case FAIL_BAD_CALL: case FAIL_SIGNATURE:
-    case FAIL_BUSY: case FAIL_NOMEM: case FAIL_COUNT:
-        return 0;                                  /* this request's trouble, not the model's */
-    case FAIL_AUTH: case FAIL_FORBIDDEN: case FAIL_MODEL: case FAIL_QUOTA: case FAIL_TLS: case FAIL_ADDRESS:
-        ms = 60000;                                /* somebody must do something about it first */
+    case FAIL_NONE:
+    case FAIL_REQUEST:
+    case FAIL_CONTEXT:
+    case FAIL_TOO_LARGE:
+    case FAIL_TOTAL:
+    case FAIL_BAD_CALL:
+    case FAIL_SIGNATURE:
+    case FAIL_BUSY:
+    case FAIL_NOMEM:
+    case FAIL_COUNT: return 0; /* this request's trouble, not the model's */
+    case FAIL_AUTH:
+    case FAIL_FORBIDDEN:
+    case FAIL_MODEL:
+    case FAIL_QUOTA:
+    case FAIL_TLS:
+    case FAIL_ADDRESS:
+        ms = 60000; /* somebody must do something about it first */
         break;
-    case FAIL_RATE: case FAIL_OVERLOADED: case FAIL_SERVER: case FAIL_SLOW: case FAIL_SILENT: case FAIL_CONNECT: case FAIL_NAME:
-    case FAIL_PROXY: case FAIL_CUT: case FAIL_PROTOCOL:
-        break;
+    case FAIL_RATE:
+    case FAIL_OVERLOADED:
+    case FAIL_SERVER:
+    case FAIL_SLOW:
+    case FAIL_SILENT:
+    case FAIL_CONNECT:
+    case FAIL_NAME:
+    case FAIL_PROXY:
+    case FAIL_CUT:
+    case FAIL_PROTOCOL: break;
     }
     for (unsigned i = 1; i < m->failures && ms < AWAY_MAX_MS; i++) ms *= 2;
     if (t->after_ms > ms) ms = t->after_ms;
@@ -180,7 +209,8 @@ static void note_success(struct remote *m)
 static void tell_failure(struct model_run *r)
 {
     struct model_sink *sink = r->sink;
-    struct model_error e = { .code = fail_code(r->trouble.kind), .retryable = fail_retryable(r->trouble.kind) };
+    struct model_error e = { .code = fail_code(r->trouble.kind),
+                             .retryable = fail_retryable(r->trouble.kind) };
     struct buf         sentence, detail;
 
     settle_usage(r);
@@ -190,7 +220,8 @@ static void tell_failure(struct model_run *r)
     buf_init(&detail, 0);
     fail_sentence(&sentence, &r->trouble, r->m->config.model, STR_NONE);
     fail_sentence(&detail, &r->trouble, r->m->config.model, r->m->host);
-    e.message = sentence.err ? STR("The server is short of memory. Trying again later will help.") : buf_view(&sentence);
+    e.message = sentence.err ? STR("The server is short of memory. Trying again later will help.")
+                             : buf_view(&sentence);
     e.detail = detail.err ? STR_NONE : buf_view(&detail);
     end(r);
     sink->failed(sink, &e);
@@ -208,11 +239,13 @@ static void tell_done(struct model_run *r)
     note(r, LOG_INFO, "model.answered", -1);
     r->transfer = NULL;
     end(r);
-    if (t) transfer_drain(t);            /* its last bytes are on the way; then the connection is free again */
+    /* its last bytes are on the way; then the connection is free again */
+    if (t) transfer_drain(t);
     sink->done(sink, stop);
 }
 
-/* --- another attempt? ------------------------------------------------------------------------------ */
+/* --- another attempt?
+ * ------------------------------------------------------------------------------ */
 
 static int64_t up_to(int64_t ms)
 {
@@ -221,7 +254,8 @@ static int64_t up_to(int64_t ms)
     return ms > 0 ? (int64_t)(random % (uint64_t)ms) : 0;
 }
 
-/* 0.5, 1, 2 ... 8 s, each shortened by up to a quarter so that many clients do not come back together. */
+/* 0.5, 1, 2 ... 8 s, each shortened by up to a quarter so that many clients do not come back
+ * together. */
 static int64_t back_off(unsigned attempt)
 {
     int64_t ms = 500;
@@ -240,8 +274,9 @@ static int64_t wait_for(const struct model_run *r)
 static bool may_repeat(const struct model_run *r, int64_t wait)
 {
     const struct trouble *t = &r->trouble;
-    return t->again && !r->reader.dec.blocks.spoke && r->body.len && r->attempt <= r->m->config.retries
-        && t->after_ms <= (int64_t)r->m->config.wait_max_ms && (!r->another || wait <= PATIENCE_MS);
+    return t->again && !r->reader.dec.blocks.spoke && r->body.len &&
+           r->attempt <= r->m->config.retries && t->after_ms <= (int64_t)r->m->config.wait_max_ms &&
+           (!r->another || wait <= PATIENCE_MS);
 }
 
 static void repeat_later(struct model_run *r, int64_t wait)
@@ -272,11 +307,13 @@ static bool strip_signatures(struct model_run *r)
     return true;
 }
 
-/* The service asks for a pause: calls that begin now wait for its end as well, if it is one that is slept. */
+/* The service asks for a pause: calls that begin now wait for its end as well, if it is one that is
+ * slept. */
 static void hold_off(struct remote *m, int64_t after_ms)
 {
     uint64_t until = clock_mono_ms() + (uint64_t)(after_ms > 0 ? after_ms : 0);
-    if (after_ms > 0 && after_ms <= (int64_t)m->config.wait_max_ms && until > m->not_before_ms) m->not_before_ms = until;
+    if (after_ms > 0 && after_ms <= (int64_t)m->config.wait_max_ms && until > m->not_before_ms)
+        m->not_before_ms = until;
 }
 
 static void attempt_failed(struct model_run *r)
@@ -294,7 +331,8 @@ static void attempt_failed(struct model_run *r)
     else tell_failure(r);
 }
 
-/* --- the answer comes --------------------------------------------------------------------------------- */
+/* --- the answer comes
+ * --------------------------------------------------------------------------------- */
 
 static bool is_stream(const struct transfer_head *h)
 {
@@ -349,19 +387,19 @@ static void on_data(void *ctx, struct transfer *t, struct str bytes)
 static enum fail end_to_fail(enum transfer_end end)
 {
     switch (end) {
-    case T_OK:                 return FAIL_NONE;
-    case T_NAME:               return FAIL_NAME;
+    case T_OK: return FAIL_NONE;
+    case T_NAME: return FAIL_NAME;
     case T_CONNECT:
-    case T_CONNECT_TIMEOUT:    return FAIL_CONNECT;
-    case T_PROXY:              return FAIL_PROXY;
-    case T_TLS:                return FAIL_TLS;
+    case T_CONNECT_TIMEOUT: return FAIL_CONNECT;
+    case T_PROXY: return FAIL_PROXY;
+    case T_TLS: return FAIL_TLS;
     case T_FIRST_BYTE_TIMEOUT: return FAIL_SLOW;
-    case T_IDLE_TIMEOUT:       return FAIL_SILENT;
-    case T_TOTAL_TIMEOUT:      return FAIL_TOTAL;
-    case T_CUT:                return FAIL_CUT;
+    case T_IDLE_TIMEOUT: return FAIL_SILENT;
+    case T_TOTAL_TIMEOUT: return FAIL_TOTAL;
+    case T_CUT: return FAIL_CUT;
     case T_TOO_LARGE:
-    case T_OTHER:              return FAIL_PROTOCOL;
-    case T_NOMEM:              return FAIL_NOMEM;
+    case T_OTHER: return FAIL_PROTOCOL;
+    case T_NOMEM: return FAIL_NOMEM;
     }
     return FAIL_PROTOCOL;
 }
@@ -369,12 +407,14 @@ static enum fail end_to_fail(enum transfer_end end)
 static void hide(struct buf *text, struct str secret)
 {
     ptrdiff_t at;
-    while (secret.len >= 6 && (at = str_find(buf_view(text), secret)) >= 0) memset(text->ptr + at, '*', secret.len);
+    while (secret.len >= 6 && (at = str_find(buf_view(text), secret)) >= 0)
+        memset(text->ptr + at, '*', secret.len);
 }
 
 static bool key_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '*' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '*' || c == '.';
 }
 
 /* Words that look like a key, whoever's it is. */
@@ -382,10 +422,12 @@ static void hide_like(struct buf *text, struct str beginning)
 {
     ptrdiff_t at;
     while ((at = str_find(buf_view(text), beginning)) >= 0)
-        for (size_t i = (size_t)at; i < text->len && key_char(text->ptr[i]); i++) text->ptr[i] = '*';
+        for (size_t i = (size_t)at; i < text->len && key_char(text->ptr[i]); i++)
+            text->ptr[i] = '*';
 }
 
-/* What a service says about a request it does not take: it names the field, and nothing else does. Cut, and without keys. */
+/* What a service says about a request it does not take: it names the field, and nothing else does.
+ * Cut, and without keys. */
 static void log_refusal(const struct model_run *r)
 {
     struct buf text;
@@ -394,7 +436,9 @@ static void log_refusal(const struct model_run *r)
     buf_str(&text, buf_view(&r->error_body));
     for (const struct curl_slist *h = r->m->headers; h; h = h->next) {
         struct str value = str_c(h->data), name;
-        if (!str_split(&value, ':', &name) || str_eq_nocase(name, STR("content-type")) || str_eq_nocase(name, STR("accept"))) continue;
+        if (!str_split(&value, ':', &name) || str_eq_nocase(name, STR("content-type")) ||
+            str_eq_nocase(name, STR("accept")))
+            continue;
         value = str_trim(value);
         if (str_starts(value, STR("Bearer "))) value = str_from(value, 7);
         hide(&text, value);
@@ -403,8 +447,10 @@ static void log_refusal(const struct model_run *r)
     hide_like(&text, STR("AIza"));
     struct str view = buf_view(&text);
     if (!text.err)
-        log_line(LOG_WARN, "model.refused", "model", log_str(r->m->model.name), "host", log_str(r->m->host), "status", log_int(r->status),
-                 "request", r->trouble.request_id, "body", log_str(str_cut(view, utf8_cut(view, BODY_LOGGED))), NULL);
+        log_line(LOG_WARN, "model.refused", "model", log_str(r->m->model.name), "host",
+                 log_str(r->m->host), "status", log_int(r->status), "request",
+                 r->trouble.request_id, "body", log_str(str_cut(view, utf8_cut(view, BODY_LOGGED))),
+                 NULL);
     buf_done(&text);
 }
 
@@ -413,11 +459,14 @@ static void read_refusal(struct model_run *r, const struct transfer_head *h)
 {
     struct trouble *t = &r->trouble;
     wire_http_error(r->m->wire, upstream_scratch(r->m->up), h->status, buf_view(&r->error_body), t);
-    if (h->status == 200 && h->typed && !h->event_stream && !t->word[0]) trouble_set(t, FAIL_ADDRESS);
+    if (h->status == 200 && h->typed && !h->event_stream && !t->word[0])
+        trouble_set(t, FAIL_ADDRESS);
     if (h->retry_after_ms >= 0 && t->after_ms < 0) t->after_ms = h->retry_after_ms;
-    bool refused = h->status >= 400 && h->status < 500 && !t->again && t->kind != FAIL_AUTH && t->kind != FAIL_QUOTA;
+    bool refused = h->status >= 400 && h->status < 500 && !t->again && t->kind != FAIL_AUTH &&
+                   t->kind != FAIL_QUOTA;
     if (refused) log_refusal(r);
-    if (h->should_retry >= 0 && t->kind != FAIL_QUOTA && t->kind != FAIL_REQUEST) t->again = h->should_retry == 1;
+    if (h->should_retry >= 0 && t->kind != FAIL_QUOTA && t->kind != FAIL_REQUEST)
+        t->again = h->should_retry == 1;
 }
 
 static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
@@ -431,10 +480,10 @@ static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
     transfer_take_body(t, &r->body);
     if (!r->received) take_head(r, h);
     if (r->reading && (f == FAIL_NONE || f == FAIL_CUT)) {
-        reader_end(&r->reader);             /* a cut after the stop reason is no loss */
+        reader_end(&r->reader); /* a cut after the stop reason is no loss */
         settle(r);
     } else if (h->status && !r->reading && f != FAIL_NOMEM) {
-        read_refusal(r, h);                 /* whatever happened to its body: the status counts */
+        read_refusal(r, h); /* whatever happened to its body: the status counts */
         attempt_failed(r);
     } else {
         trouble_set(&r->trouble, f == FAIL_NONE ? FAIL_CUT : f);
@@ -446,13 +495,19 @@ static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
 
 static const struct transfer_ops transfer_ops = { on_data, on_done };
 
-/* --- the question goes ------------------------------------------------------------------------------------ */
+/* --- the question goes
+ * ------------------------------------------------------------------------------------ */
 
 static bool send_request(struct model_run *r)
 {
     const struct model_config *c = &r->m->config;
-    struct transfer_request q = { .url = r->m->url.ptr, .headers = r->m->headers, .connect_ms = c->connect_ms,
-        .first_byte_ms = c->first_byte_ms, .idle_ms = c->idle_ms, .total_ms = c->total_ms, .response_max = c->response_max };
+    struct transfer_request    q = { .url = r->m->url.ptr,
+                                     .headers = r->m->headers,
+                                     .connect_ms = c->connect_ms,
+                                     .first_byte_ms = c->first_byte_ms,
+                                     .idle_ms = c->idle_ms,
+                                     .total_ms = c->total_ms,
+                                     .response_max = c->response_max };
     r->attempt++;
     r->began_ms = clock_mono_ms();
     r->first_byte_ms = 0;
@@ -498,7 +553,9 @@ static void fail_soon(struct model_run *r, enum fail kind, int64_t after_ms)
     upstream_wait(r->m->up, &r->wait, 0, on_trouble);
 }
 
-/* --- the line ----------------------------------------------------------------------------------------------- */
+/* --- the line
+ *
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool has_place(const struct remote *m)
 {
@@ -509,11 +566,15 @@ static bool take_place(struct model_run *r)
 {
     r->placed = true;
     r->m->calls++;
-    if (r->m->failures && clock_mono_ms() >= r->m->away_until_ms) r->m->away_until_ms = clock_mono_ms() + PROBE_MS;
+    if (r->m->failures && clock_mono_ms() >= r->m->away_until_ms)
+        r->m->away_until_ms = clock_mono_ms() + PROBE_MS;
     return send_request(r);
 }
 
-static void on_gate(struct upstream_wait *w) { let_in(LIST_ITEM(w, struct remote, gate)); }
+static void on_gate(struct upstream_wait *w)
+{
+    let_in(LIST_ITEM(w, struct remote, gate));
+}
 
 /* Those who wait, as far as there are places, in their order. */
 static void let_in(struct remote *m)
@@ -527,7 +588,8 @@ static void let_in(struct remote *m)
         if (!take_place(r)) fail_soon(r, FAIL_NOMEM, -1);
     }
     upstream_wait_stop(&m->gate);
-    if (!list_empty(&m->line) && now < m->not_before_ms) upstream_wait(m->up, &m->gate, m->not_before_ms - now + (uint64_t)up_to(100), on_gate);
+    if (!list_empty(&m->line) && now < m->not_before_ms)
+        upstream_wait(m->up, &m->gate, m->not_before_ms - now + (uint64_t)up_to(100), on_gate);
 }
 
 static void on_waited_enough(struct upstream_wait *w)
@@ -545,14 +607,17 @@ static void stand_in_line(struct model_run *r)
         fail_soon(r, FAIL_BUSY, -1);
         return;
     }
-    if (!m->waiting) log_line(LOG_WARN, "model.limit", "model", log_str(m->model.name), "calls", log_int(m->calls), "concurrent", log_int(m->config.concurrent), NULL);
+    if (!m->waiting)
+        log_line(LOG_WARN, "model.limit", "model", log_str(m->model.name), "calls",
+                 log_int(m->calls), "concurrent", log_int(m->config.concurrent), NULL);
     list_add(&m->line, &r->place);
     m->waiting++;
     upstream_wait(m->up, &r->wait, m->config.first_byte_ms, on_waited_enough);
-    let_in(m);                                /* arms the gate, if it is that */
+    let_in(m); /* arms the gate, if it is that */
 }
 
-static struct model_run *start(struct model *model, const struct model_request *q, struct model_sink *sink)
+static struct model_run *start(struct model *model, const struct model_request *q,
+                               struct model_sink *sink)
 {
     struct remote    *m = LIST_ITEM(model, struct remote, model);
     struct model_run *r = mem_alloc(sizeof *r);
@@ -571,7 +636,7 @@ static struct model_run *start(struct model *model, const struct model_request *
         fail_soon(r, FAIL_TOO_LARGE, -1);
         return r;
     }
-    buf_fit(&r->body);                        /* waits for the first word; a thousand of them may */
+    buf_fit(&r->body); /* waits for the first word; a thousand of them may */
     if (!r->body.err && (!has_place(m) || m->waiting)) {
         stand_in_line(r);
         return r;
@@ -591,7 +656,8 @@ static void cancel(struct model_run *r)
     release(r);
 }
 
-/* --- making one --------------------------------------------------------------------------------------------- */
+/* --- making one
+ * --------------------------------------------------------------------------------------------- */
 
 static void free_model(struct model *model)
 {
@@ -606,7 +672,7 @@ static void free_model(struct model *model)
 static uint64_t away_ms(const struct model *model)
 {
     const struct remote *m = LIST_ITEM(model, struct remote, model);
-    uint64_t now = clock_mono_ms();
+    uint64_t             now = clock_mono_ms();
     return m->away_until_ms > now ? m->away_until_ms - now : 0;
 }
 
@@ -615,7 +681,7 @@ static const struct model_ops ops = { start, cancel, free_model, away_ms };
 static void write_gauge(struct buf *out, const char *name, const char *help, size_t member)
 {
     buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
-    LIST_EACH(n, &models) {
+    LIST_EACH (n, &models) {
         const struct remote *m = LIST_ITEM(n, struct remote, node);
         unsigned             v;
         memcpy(&v, (const char *)m + member, sizeof v);
@@ -632,8 +698,10 @@ static void write_gauge(struct buf *out, const char *name, const char *help, siz
 void model_metrics(struct buf *out)
 {
     if (!models.next) return;
-    write_gauge(out, "parley_model_calls", "Calls that a model is answering", offsetof(struct remote, calls));
-    write_gauge(out, "parley_model_calls_waiting", "Calls that wait for a place", offsetof(struct remote, waiting));
+    write_gauge(out, "parley_model_calls", "Calls that a model is answering",
+                offsetof(struct remote, calls));
+    write_gauge(out, "parley_model_calls_waiting", "Calls that wait for a place",
+                offsetof(struct remote, waiting));
 }
 
 static bool is_plain(struct str s)
@@ -648,7 +716,8 @@ static bool add_header(struct remote *m, struct str name, const char *prefix, st
 {
     struct buf line;
     buf_init(&line, 16384);
-    buf_room(&line, name.len + strlen(prefix) + value.len + 8);      /* at once: growing would leave copies behind */
+    /* at once: growing would leave copies behind */
+    buf_room(&line, name.len + strlen(prefix) + value.len + 8);
     buf_printf(&line, STR_FMT ": %s", STR_ARG(name), prefix);
     buf_str(&line, value);
     buf_chr(&line, '\0');
@@ -658,7 +727,8 @@ static bool add_header(struct remote *m, struct str name, const char *prefix, st
     return ok;
 }
 
-static bool own_header(struct remote *m, const struct model_config *c, const char *name, const char *prefix, struct str value)
+static bool own_header(struct remote *m, const struct model_config *c, const char *name,
+                       const char *prefix, struct str value)
 {
     for (size_t i = 0; i < c->header_count; i++)
         if (str_eq_nocase(c->headers[i].name, str_c(name))) return true;
@@ -669,14 +739,18 @@ static bool add_headers(struct remote *m, const struct model_config *c)
 {
     const char        *name, *prefix;
     const struct wire *w = m->wire;
-    bool ok = headers_add(&m->headers, "Expect:")          /* no "100-continue": it costs a round trip */
-           && own_header(m, c, "Content-Type", "", STR("application/json"))
-           && own_header(m, c, "Accept", "", STR("text/event-stream"))
-           && own_header(m, c, "User-Agent", "parley/", STR(PARLEY_VERSION));
-    if (w->version_header) ok = ok && own_header(m, c, w->version_header, "", c->version.len ? c->version : str_c(w->version));
+    /* no "100-continue": it costs a round trip */
+    bool               ok = headers_add(&m->headers, "Expect:") &&
+              own_header(m, c, "Content-Type", "", STR("application/json")) &&
+              own_header(m, c, "Accept", "", STR("text/event-stream")) &&
+              own_header(m, c, "User-Agent", "parley/", STR(PARLEY_VERSION));
+    if (w->version_header)
+        ok = ok && own_header(m, c, w->version_header, "",
+                              c->version.len ? c->version : str_c(w->version));
     w->key_header(c, &name, &prefix);
     if (c->api_key.len) ok = ok && own_header(m, c, name, prefix, c->api_key);
-    for (size_t i = 0; i < c->header_count; i++) ok = ok && add_header(m, c->headers[i].name, "", c->headers[i].value);
+    for (size_t i = 0; i < c->header_count; i++)
+        ok = ok && add_header(m, c->headers[i].name, "", c->headers[i].value);
     return ok;
 }
 
@@ -684,14 +758,19 @@ static const char *check_config(const struct model_config *c, const struct wire 
 {
     if (!w) return "The provider is not known; known are anthropic, gemini and openai.";
     if (!c->model.len) return "The model has no name (\"model\").";
-    if (!is_plain(c->model) || !is_plain(c->base_url) || !is_plain(c->version)) return "The model's name, version or base_url has a character that cannot be sent.";
-    if (c->base_url.len && !str_starts(c->base_url, STR("http://")) && !str_starts(c->base_url, STR("https://")))
+    if (!is_plain(c->model) || !is_plain(c->base_url) || !is_plain(c->version))
+        return "The model's name, version or base_url has a character that cannot be sent.";
+    if (c->base_url.len && !str_starts(c->base_url, STR("http://")) &&
+        !str_starts(c->base_url, STR("https://")))
         return "base_url must begin with http:// or https://.";
-    if (!is_plain(c->api_key)) return "The API key has a character that cannot be sent, such as a line break.";
+    if (!is_plain(c->api_key))
+        return "The API key has a character that cannot be sent, such as a line break.";
     if (c->extra && c->extra->type != JSON_OBJECT) return "\"extra\" must be an object.";
-    if (jv_is(c->thinking, JSON_NULL) || jv_is(c->thinking, JSON_ARRAY)) return "\"thinking\" must be true, false, a number of tokens, a word or an object.";
+    if (jv_is(c->thinking, JSON_NULL) || jv_is(c->thinking, JSON_ARRAY))
+        return "\"thinking\" must be true, false, a number of tokens, a word or an object.";
     for (size_t i = 0; i < c->header_count; i++)
-        if (!id_valid(c->headers[i].name, 128) || !is_plain(c->headers[i].value)) return "A header has a name or value that cannot be sent.";
+        if (!id_valid(c->headers[i].name, 128) || !is_plain(c->headers[i].value))
+            return "A header has a name or value that cannot be sent.";
     return NULL;
 }
 
@@ -744,7 +823,7 @@ static void write_url(struct remote *m, struct str base)
     ptrdiff_t  at = str_find(m->url, STR("://"));
     struct str rest = str_from(m->url, at < 0 ? 0 : (size_t)at + 3);
     if (!str_split(&rest, '/', &m->host)) m->host = STR("the model service");
-    at = str_find(m->host, STR("@"));                     /* user:password@ is not for people */
+    at = str_find(m->host, STR("@")); /* user:password@ is not for people */
     if (at >= 0) m->host = str_from(m->host, (size_t)at + 1);
 }
 

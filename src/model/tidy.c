@@ -1,7 +1,8 @@
 /* tidy.c -- see tidy.h.
  *
  * Three passes over copies of the messages: each part for itself (clean_parts), the files from
- * the newest to the oldest (choose_files), then the messages in their order (put_message), where calls meet their results.
+ * the newest to the oldest (choose_files), then the messages in their order (put_message), where
+ * calls meet their results.
  */
 #include "model/tidy.h"
 
@@ -12,10 +13,10 @@
 #include "base/map.h"
 #include "base/utf8.h"
 
-#define TOOL_NAME_MAX     64         /* of a tool */
-#define NOTE_NAME    80         /* characters of a file's name that are repeated */
-#define FILE_TOKENS  1000       /* about what providers count a picture as */
-#define BYTES_PER_TOKEN 4       /* of English; nobody knows it without the model's own table */
+#define TOOL_NAME_MAX   64   /* of a tool */
+#define NOTE_NAME       80   /* characters of a file's name that are repeated */
+#define FILE_TOKENS     1000 /* about what providers count a picture as */
+#define BYTES_PER_TOKEN 4    /* of English; nobody knows it without the model's own table */
 
 #define GO_ON     STR("(Please go on.)")
 #define BEGINNING STR("(The conversation begins here.)")
@@ -25,10 +26,10 @@ struct tidy {
     struct arena               *a;
     const struct taste         *t;
     const struct model_request *q;
-    struct msg                 *in;       /* cleaned copies */
-    struct msg                 *msgs;     /* what is sent */
+    struct msg                 *in;   /* cleaned copies */
+    struct msg                 *msgs; /* what is sent */
     size_t                      count;
-    struct map                  ids;      /* of calls, so far */
+    struct map                  ids; /* of calls, so far */
     unsigned                    calls;
     size_t                      last_question;
     size_t                      bytes, files;
@@ -38,8 +39,9 @@ struct tidy {
 
 static bool invisible(uint32_t c)
 {
-    return c <= ' ' || c == 0x7f || c == 0x85 || c == 0xa0 || c == 0xad || c == 0x1680 || (c >= 0x2000 && c <= 0x200f)
-        || (c >= 0x2028 && c <= 0x202f) || (c >= 0x205f && c <= 0x206f) || c == 0x3000 || c == 0xfeff;
+    return c <= ' ' || c == 0x7f || c == 0x85 || c == 0xa0 || c == 0xad || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200f) || (c >= 0x2028 && c <= 0x202f) ||
+           (c >= 0x205f && c <= 0x206f) || c == 0x3000 || c == 0xfeff;
 }
 
 bool tidy_blank(struct str s)
@@ -54,7 +56,10 @@ bool tidy_blank(struct str s)
 }
 
 /* Half a character pair, as our own JSON reader keeps it. */
-static bool is_half(struct str s) { return s.len >= 3 && (unsigned char)s.ptr[0] == 0xed && (unsigned char)s.ptr[1] >= 0xa0; }
+static bool is_half(struct str s)
+{
+    return s.len >= 3 && (unsigned char)s.ptr[0] == 0xed && (unsigned char)s.ptr[1] >= 0xa0;
+}
 
 static bool is_sound(struct str s)
 {
@@ -87,7 +92,7 @@ bool tidy_sound(const struct jv *v)
     if (!is_sound(v->key)) return false;
     if (v->type == JSON_STRING) return is_sound(v->str);
     if (v->type == JSON_NUMBER) return jv_f64(v, &n);
-    JV_EACH(c, v)
+    JV_EACH (c, v)
         if (!tidy_sound(c)) return false;
     return true;
 }
@@ -99,29 +104,35 @@ static void write_sound(struct jsonw *w, struct arena *a, const struct jv *v)
     case JSON_STRING: jw_str(w, sound(a, v->str)); return;
     case JSON_NUMBER:
         if (jv_f64(v, &n)) jw_raw(w, v->raw);
-        else jw_str(w, v->raw);              /* beyond what a double holds: many servers refuse the whole request */
+        else
+            jw_str(w,
+                   v->raw); /* beyond what a double holds: many servers refuse the whole request */
         return;
     case JSON_OBJECT:
         jw_obj(w);
-        JV_EACH(m, v) jw_key_str(w, sound(a, m->key)), write_sound(w, a, m);
+        JV_EACH (m, v) jw_key_str(w, sound(a, m->key)), write_sound(w, a, m);
         jw_end_obj(w);
         return;
     case JSON_ARRAY:
         jw_arr(w);
-        JV_EACH(m, v) write_sound(w, a, m);
+        JV_EACH (m, v) write_sound(w, a, m);
         jw_end_arr(w);
         return;
-    case JSON_NULL: case JSON_BOOL: jw_raw(w, v->raw); return;
+    case JSON_NULL:
+    case JSON_BOOL: jw_raw(w, v->raw); return;
     }
 }
 
-/* The text if it is one JSON object that can be sent, else {}: a history may hold what a model once spelled wrong. */
+/* The text if it is one JSON object that can be sent, else {}: a history may hold what a model once
+ * spelled wrong. */
 static struct str sound_object(struct arena *a, struct str text)
 {
     struct jv   *v = NULL;
     struct buf   out;
     struct jsonw w;
-    if (!text.len || json_parse(a, text, &v, NULL) != OK || v->type != JSON_OBJECT || json_depth(text) > TIDY_DEPTH) return STR("{}");
+    if (!text.len || json_parse(a, text, &v, NULL) != OK || v->type != JSON_OBJECT ||
+        json_depth(text) > TIDY_DEPTH)
+        return STR("{}");
     if (tidy_sound(v)) return text;
     buf_init(&out, 0);
     jsonw_init(&w, &out);
@@ -175,9 +186,15 @@ static size_t first_bytes(struct str base64, unsigned char out[12])
 /* Of those that providers look into; NULL: none of them. */
 static const char *type_of(struct str base64)
 {
-    static const struct { const char *type; unsigned char mark[8]; size_t len; } table[] = {
-        { "image/png", { 0x89, 'P', 'N', 'G' }, 4 }, { "image/jpeg", { 0xff, 0xd8, 0xff }, 3 },
-        { "image/gif", { 'G', 'I', 'F', '8' }, 4 }, { "application/pdf", { '%', 'P', 'D', 'F', '-' }, 5 },
+    static const struct {
+        const char   *type;
+        unsigned char mark[8];
+        size_t        len;
+    } table[] = {
+        { "image/png", { 0x89, 'P', 'N', 'G' }, 4 },
+        { "image/jpeg", { 0xff, 0xd8, 0xff }, 3 },
+        { "image/gif", { 'G', 'I', 'F', '8' }, 4 },
+        { "application/pdf", { '%', 'P', 'D', 'F', '-' }, 5 },
     };
     unsigned char b[12] = { 0 };
     size_t        n = first_bytes(base64, b);
@@ -188,7 +205,8 @@ static const char *type_of(struct str base64)
 
 static bool is_seen_into(struct str type)
 {
-    static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", NULL };
+    static const char *const types[] = { "image/png",  "image/jpeg",      "image/gif",
+                                         "image/webp", "application/pdf", NULL };
     return is_one_of(type, types);
 }
 
@@ -222,16 +240,22 @@ static struct str plain_words(struct arena *a, struct str s, size_t chars)
     struct str cut = str_cut(s, utf8_take(s, chars));
     char      *out = arena_alloc(a, cut.len + 1);
     if (!out) return STR_NONE;
-    for (size_t i = 0; i < cut.len; i++) out[i] = (unsigned char)cut.ptr[i] < ' ' || strchr("[]\"\x7f", cut.ptr[i]) ? '_' : cut.ptr[i];
+    for (size_t i = 0; i < cut.len; i++)
+        out[i] =
+            (unsigned char)cut.ptr[i] < ' ' || strchr("[]\"\x7f", cut.ptr[i]) ? '_' : cut.ptr[i];
     return sound(a, str_n(out, cut.len));
 }
 
 /* "[file report.zip (application/zip) was attached; it cannot be shown to this model]" */
 static void file_in_words(struct tidy *x, struct msg_part *p, const char *why)
 {
-    struct str name = plain_words(x->a, p->name, NOTE_NAME), type = plain_words(x->a, p->media_type, NOTE_NAME);
-    *p = (struct msg_part){ .type = PART_TEXT, .text = arena_printf(x->a, "[file%s" STR_FMT "%s" STR_FMT "%s was attached; %s]",
-        name.len ? " " : "", STR_ARG(name), type.len ? " (" : "", STR_ARG(type), type.len ? ")" : "", why) };
+    struct str name = plain_words(x->a, p->name, NOTE_NAME),
+               type = plain_words(x->a, p->media_type, NOTE_NAME);
+    *p = (struct msg_part){ .type = PART_TEXT,
+                            .text = arena_printf(
+                                x->a, "[file%s" STR_FMT "%s" STR_FMT "%s was attached; %s]",
+                                name.len ? " " : "", STR_ARG(name), type.len ? " (" : "",
+                                STR_ARG(type), type.len ? ")" : "", why) };
 }
 
 /* From the newest to the oldest, as long as they fit. */
@@ -243,7 +267,8 @@ static void choose_files(struct tidy *x)
             struct msg_part *p = &x->in[i].parts[k];
             if (p->type != PART_FILE) continue;
             const char *why = file_trouble(x, p);
-            if (!why && (x->files >= x->t->file_count || p->text.len > room)) why = "it is not shown any more, to make room for newer ones";
+            if (!why && (x->files >= x->t->file_count || p->text.len > room))
+                why = "it is not shown any more, to make room for newer ones";
             if (why) {
                 file_in_words(x, p, why);
                 continue;
@@ -257,20 +282,23 @@ static void choose_files(struct tidy *x)
 
 static bool name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 /* As tools are listed: the history may speak of one that is not there any more, or never was. */
 static struct str good_name(struct arena *a, struct str name)
 {
-    bool   good = name.len && name.len <= TOOL_NAME_MAX, lead = !name.len || (name.ptr[0] >= '0' && name.ptr[0] <= '9') || name.ptr[0] == '-';
+    bool good = name.len && name.len <= TOOL_NAME_MAX,
+         lead = !name.len || (name.ptr[0] >= '0' && name.ptr[0] <= '9') || name.ptr[0] == '-';
     size_t n = 0;
     for (size_t i = 0; good && i < name.len; i++) good = name_char(name.ptr[i]);
     if (good && !lead) return name;
     char *out = arena_alloc(a, TOOL_NAME_MAX);
     if (!out) return STR_NONE;
     if (lead) out[n++] = '_';
-    for (size_t i = 0; i < name.len && n < TOOL_NAME_MAX; i++) out[n++] = name_char(name.ptr[i]) ? name.ptr[i] : '_';
+    for (size_t i = 0; i < name.len && n < TOOL_NAME_MAX; i++)
+        out[n++] = name_char(name.ptr[i]) ? name.ptr[i] : '_';
     return str_n(out, n);
 }
 
@@ -310,15 +338,16 @@ static bool clean_part(struct tidy *x, struct msg_part p, struct msg_part *out)
     return true;
 }
 
-/* Only the assistant thinks and calls, only tools have results, and the assistant sends no files. */
+/* Only the assistant thinks and calls, only tools have results, and the assistant sends no
+ * files. */
 static bool has_place(enum msg_role role, enum msg_part_type type)
 {
     switch (type) {
-    case PART_TEXT:      return true;
+    case PART_TEXT: return true;
     case PART_REASONING:
-    case PART_CALL:      return role == MSG_ASSISTANT;
-    case PART_RESULT:    return role == MSG_TOOLS;
-    case PART_FILE:      return role != MSG_ASSISTANT;
+    case PART_CALL: return role == MSG_ASSISTANT;
+    case PART_RESULT: return role == MSG_TOOLS;
+    case PART_FILE: return role != MSG_ASSISTANT;
     }
     return false;
 }
@@ -329,7 +358,8 @@ static void clean_parts(struct tidy *x, const struct msg *m, struct msg *to)
     to->count = 0;
     to->parts = arena_array(x->a, m->count + 1, sizeof *to->parts);
     for (size_t i = 0; to->parts && i < m->count; i++)
-        if (has_place(m->role, m->parts[i].type)) to->count += clean_part(x, m->parts[i], &to->parts[to->count]);
+        if (has_place(m->role, m->parts[i].type))
+            to->count += clean_part(x, m->parts[i], &to->parts[to->count]);
 }
 
 /* --- the messages -------------------------------------------------------------------- */
@@ -365,7 +395,8 @@ static bool is_good_id(const struct tidy *x, struct str id)
 static struct str call_id(struct tidy *x, struct str id)
 {
     x->calls++;
-    for (unsigned n = x->calls; !is_good_id(x, id) && !x->a->failed; n += 1000) id = arena_printf(x->a, "call_%u", n);
+    for (unsigned n = x->calls; !is_good_id(x, id) && !x->a->failed; n += 1000)
+        id = arena_printf(x->a, "call_%u", n);
     if (map_put(&x->ids, id, x) != OK) x->a->failed = true;
     return id;
 }
@@ -373,25 +404,34 @@ static struct str call_id(struct tidy *x, struct str id)
 static struct msg_part *result_of(struct msg *results, struct str id)
 {
     for (size_t i = 0; results && i < results->count; i++)
-        if (results->parts[i].type == PART_RESULT && str_eq(results->parts[i].id, id)) return &results->parts[i];
+        if (results->parts[i].type == PART_RESULT && str_eq(results->parts[i].id, id))
+            return &results->parts[i];
     return NULL;
 }
 
-static struct str in_words(struct tidy *x, const struct msg_part *call, const struct msg_part *result)
+static struct str in_words(struct tidy *x, const struct msg_part *call,
+                           const struct msg_part *result)
 {
-    return arena_printf(x->a, "(The tool " STR_FMT " was called%s" STR_FMT ". It %s: " STR_FMT ")", STR_ARG(result->name),
-                        call ? " with " : "", STR_ARG(call ? call->input : STR("")), result->is_error ? "failed" : "answered", STR_ARG(result->text));
+    return arena_printf(x->a, "(The tool " STR_FMT " was called%s" STR_FMT ". It %s: " STR_FMT ")",
+                        STR_ARG(result->name), call ? " with " : "",
+                        STR_ARG(call ? call->input : STR("")),
+                        result->is_error ? "failed" : "answered", STR_ARG(result->text));
 }
 
 /* Pairs a call with its result, which is taken out of `results`. */
 static struct msg_part take_result(struct msg *results, const struct msg_part *call)
 {
     struct msg_part *found = result_of(results, call->id);
-    struct msg_part  r = { .type = PART_RESULT, .id = call->id, .name = call->name, .text = STR("Nothing is known about its outcome."), .is_error = true };
+    struct msg_part  r = { .type = PART_RESULT,
+                           .id = call->id,
+                           .name = call->name,
+                           .text = STR("Nothing is known about its outcome."),
+                           .is_error = true };
     if (!found) return r;
     r = *found;
     r.name = call->name;
-    memmove(found, found + 1, (size_t)(results->parts + --results->count - found) * sizeof *found);     /* the others keep their order */
+    /* the others keep their order */
+    memmove(found, found + 1, (size_t)(results->parts + --results->count - found) * sizeof *found);
     return r;
 }
 
@@ -411,17 +451,22 @@ static bool are_foreign(const struct msg *m)
 
 static bool must_be_words(const struct tidy *x, const struct msg *m, size_t at)
 {
-    return m->words || (x->t->calls_need_tools && !x->q->tool_count) || (x->t->calls_need_origin && at > x->last_question && are_foreign(m));
+    return m->words || (x->t->calls_need_tools && !x->q->tool_count) ||
+           (x->t->calls_need_origin && at > x->last_question && are_foreign(m));
 }
 
-/* What is left of results when their calls have taken theirs: nothing, in a conversation that is whole. */
+/* What is left of results when their calls have taken theirs: nothing, in a conversation that is
+ * whole. */
 static void put_leftovers(struct tidy *x, struct msg *results)
 {
     if (!results || !results->count) return;
     struct msg *m = add_msg(x, MSG_USER, results->count);
     for (size_t i = 0; m && i < results->count; i++) {
         struct msg_part *p = &results->parts[i];
-        m->parts[m->count++] = p->type == PART_RESULT ? (struct msg_part){ .type = PART_TEXT, .text = in_words(x, NULL, p) } : *p;
+        m->parts[m->count++] =
+            p->type == PART_RESULT
+                ? (struct msg_part){ .type = PART_TEXT, .text = in_words(x, NULL, p) }
+                : *p;
     }
 }
 
@@ -431,7 +476,8 @@ static void put_calls_in_words(struct tidy *x, const struct msg *m, struct msg *
     for (size_t i = 0; told && i < m->count; i++) {
         if (m->parts[i].type != PART_CALL) continue;
         struct msg_part r = take_result(results, &m->parts[i]);
-        told->parts[told->count++] = (struct msg_part){ .type = PART_TEXT, .text = in_words(x, &m->parts[i], &r) };
+        told->parts[told->count++] =
+            (struct msg_part){ .type = PART_TEXT, .text = in_words(x, &m->parts[i], &r) };
     }
 }
 
@@ -450,7 +496,7 @@ static void put_results(struct tidy *x, struct msg *said, struct msg *results)
 /* Everything but the calls, when those are told in words. */
 static struct msg *put_said(struct tidy *x, const struct msg *m, bool words)
 {
-    size_t n = 0;
+    size_t           n = 0;
     struct msg_part *parts = arena_array(x->a, m->count + 1, sizeof *parts);
     for (size_t i = 0; parts && i < m->count; i++)
         if (!words || m->parts[i].type != PART_CALL) parts[n++] = m->parts[i];
@@ -480,14 +526,15 @@ static void put_user(struct tidy *x, const struct msg *m)
 static void put_messages(struct tidy *x)
 {
     for (size_t i = 0; i < x->q->msg_count && !x->a->failed; i++) {
-        struct msg *m = &x->in[i], *next = i + 1 < x->q->msg_count && m[1].role == MSG_TOOLS ? m + 1 : NULL;
+        struct msg *m = &x->in[i],
+                   *next = i + 1 < x->q->msg_count && m[1].role == MSG_TOOLS ? m + 1 : NULL;
         switch (m->role) {
-        case MSG_USER:      put_user(x, m); break;
+        case MSG_USER: put_user(x, m); break;
         case MSG_ASSISTANT:
             put_assistant(x, m, i, next);
             if (next) i++;
             break;
-        case MSG_TOOLS:     put_leftovers(x, m); break;
+        case MSG_TOOLS: put_leftovers(x, m); break;
         }
     }
     if (x->count && x->msgs[x->count - 1].role == MSG_ASSISTANT) add_words(x, GO_ON);
@@ -503,7 +550,8 @@ static void list_tools(struct tidy *x, struct model_request *out)
         tools[i] = x->q->tools[i];
         struct str d = tools[i].description;
         tools[i].name = good_name(x->a, tools[i].name);
-        tools[i].description = tidy_blank(d) ? STR_NONE : sound(x->a, str_cut(d, utf8_take(d, x->t->description_max)));
+        tools[i].description =
+            tidy_blank(d) ? STR_NONE : sound(x->a, str_cut(d, utf8_take(d, x->t->description_max)));
         x->bytes += tools[i].name.len + tools[i].description.len + tools[i].schema.len;
     }
     out->tools = tools;
@@ -519,7 +567,8 @@ static void weigh(struct tidy *x)
         }
 }
 
-bool tidy_request(struct arena *a, const struct taste *t, const struct model_request *q, struct model_request *out, int64_t *tokens)
+bool tidy_request(struct arena *a, const struct taste *t, const struct model_request *q,
+                  struct model_request *out, int64_t *tokens)
 {
     struct tidy x = { .a = a, .t = t, .q = q };
     *out = *q;

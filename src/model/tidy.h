@@ -25,28 +25,33 @@
 
 /* What a provider takes. */
 struct taste {
-    const char *const *files;         /* media types, ended by NULL */
-    const char *const *schemes;       /* of addresses it fetches itself, ended by NULL */
-    size_t             file_max;      /* one file, as base64 */
-    size_t             files_max;     /* all files of a request */
+    const char *const *files;     /* media types, ended by NULL */
+    const char *const *schemes;   /* of addresses it fetches itself, ended by NULL */
+    size_t             file_max;  /* one file, as base64 */
+    size_t             files_max; /* all files of a request */
     unsigned           file_count;
-    size_t             id_max;        /* of a call's id */
-    size_t             tools_max;     /* listed at once */
-    size_t             description_max;   /* of a tool, in characters */
-    bool               calls_need_tools;  /* calls in a history are refused when no tool is listed */
-    bool               calls_need_origin; /* calls of the current turn must be this provider's own */
-    bool               ends_in_words;     /* reasoning must not be the last part of a message */
-    bool               bare_reasoning;    /* reasoning is sent as its text alone */
+    size_t             id_max;          /* of a call's id */
+    size_t             tools_max;       /* listed at once */
+    size_t             description_max; /* of a tool, in characters */
+    /* calls in a history are refused when no tool is listed */
+    bool               calls_need_tools;
+    /* calls of the current turn must be this provider's own */
+    bool               calls_need_origin;
+    /* reasoning must not be the last part of a message */
+    bool               ends_in_words;
+    bool               bare_reasoning; /* reasoning is sent as its text alone */
     /* The part's opaque JSON if the wire can send it back, else STR_NONE. */
-    struct str       (*opaque)(struct arena *a, const struct msg_part *p);
+    struct str (*opaque)(struct arena *a, const struct msg_part *p);
 };
 
 /* `tokens`: about how many the request will be counted as. False: no memory. */
 MUST_CHECK bool tidy_request(struct arena *a, const struct taste *t, const struct model_request *q,
                              struct model_request *out, int64_t *tokens);
 
-#define TIDY_DEPTH 60        /* of JSON that goes out: protocol buffers end at 100, with what stands around it */
-bool tidy_sound(const struct jv *v);      /* no NUL, no half characters, no number beyond a double */
+/* of JSON that goes out: protocol buffers end at 100, with what stands around it */
+#define TIDY_DEPTH 60
+/* no NUL, no half characters, no number beyond a double */
+bool tidy_sound(const struct jv *v);
 /* Nothing in it but white space, or nothing that can be seen at all. */
 bool tidy_blank(struct str s);
 /* The whole is base64 with its padding, in the usual alphabet. */

@@ -16,39 +16,44 @@
 #include "base/id.h"
 #include "loop/curl.h"
 
-#define MULTIS        8
-#define READ_SIZE     3072          /* libcurl's buffer per transfer: one event of a stream is far smaller, and 16 kB would save a tenth of a burst but cost each stream 3 kB */
-#define TICK_MIN_MS   20            /* deadlines are not finer than this */
-#define DRAIN_MS      1000
-#define DRAIN_MAX     65536
+#define MULTIS 8
+/* libcurl's buffer per transfer: one event of a stream is far smaller, and 16 kB would save a tenth
+ * of a burst but cost each stream 3 kB */
+#define READ_SIZE   3072
+#define TICK_MIN_MS 20 /* deadlines are not finer than this */
+#define DRAIN_MS    1000
+#define DRAIN_MAX   65536
 
 struct upstream {
     struct curl_pool  pool;
     CURLSH           *share;
     struct loop_timer tick;
-    uint64_t          tick_at;        /* 0: not set */
+    uint64_t          tick_at; /* 0: not set */
     struct list       running, waits;
     struct arena      scratch;
-    void            (*freed)(void *ctx);
-    void             *freed_ctx;
+    void (*freed)(void *ctx);
+    void *freed_ctx;
 };
 
 struct transfer {
-    struct list                node;        /* in running, until it is cancelled or late */
+    struct list                node; /* in running, until it is cancelled or late */
     struct curl_job            job;
     struct upstream           *up;
-    const struct transfer_ops *ops;         /* NULL: nobody listens any more */
+    const struct transfer_ops *ops; /* NULL: nobody listens any more */
     void                      *ctx;
     struct transfer_head       head;
     uint64_t                   began_ms, last_ms, drain_until;
     unsigned                   first_byte_ms, idle_ms, total_ms;
     struct buf                 body;
     size_t                     received, response_max;
-    enum transfer_end          end;         /* why we stopped it ourselves; T_OK: we did not */
+    enum transfer_end          end; /* why we stopped it ourselves; T_OK: we did not */
     bool                       cancelled, began;
 };
 
-static uint64_t now_ms(const struct upstream *up) { return uv_now(&up->pool.loop->uv); }
+static uint64_t now_ms(const struct upstream *up)
+{
+    return uv_now(&up->pool.loop->uv);
+}
 
 /* --- headers ------------------------------------------------------------------------- */
 
@@ -68,7 +73,8 @@ void headers_free(struct curl_slist *list)
 static bool header_is(struct str line, const char *name, struct str *value)
 {
     size_t n = strlen(name);
-    if (line.len <= n || line.ptr[n] != ':' || !str_eq_nocase(str_cut(line, n), str_c(name))) return false;
+    if (line.len <= n || line.ptr[n] != ':' || !str_eq_nocase(str_cut(line, n), str_c(name)))
+        return false;
     *value = str_trim(str_from(line, n + 1));
     return true;
 }
@@ -132,7 +138,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     struct transfer *t = ctx;
     struct str       line = str_n(p, size * n);
-    if (str_starts(line, STR("HTTP/"))) t->head = (struct transfer_head){ .should_retry = -1, .retry_after_ms = -1 };
+    if (str_starts(line, STR("HTTP/")))
+        t->head = (struct transfer_head){ .should_retry = -1, .retry_after_ms = -1 };
     else if (line.len <= 2 && !t->began) note_answer(t);
     else take_header(&t->head, line);
     return size * n;
@@ -149,7 +156,7 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *ctx)
     t->received += size;
     if (t->received > t->response_max) {
         t->end = T_TOO_LARGE;
-        return 0;                            /* anything but `size` ends the transfer */
+        return 0; /* anything but `size` ends the transfer */
     }
     if (t->ops) t->ops->data(t->ctx, t, str_n(p, size));
     return t->cancelled ? 0 : size;
@@ -193,26 +200,27 @@ static enum transfer_end meaning(const struct transfer *t, CURLcode code)
     if (t->end != T_OK) return t->end;
     if (code != CURLE_OK && proxy_refused(t)) return T_PROXY;
     switch (code) {
-    case CURLE_OK:                      return T_OK;
-    case CURLE_COULDNT_RESOLVE_HOST:    return T_NAME;
+    case CURLE_OK: return T_OK;
+    case CURLE_COULDNT_RESOLVE_HOST: return T_NAME;
     case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_PROXY:                   return T_PROXY;
-    case CURLE_COULDNT_CONNECT:         return T_CONNECT;
-    case CURLE_OPERATION_TIMEDOUT:      return T_CONNECT_TIMEOUT;     /* the only deadline left to libcurl */
+    case CURLE_PROXY: return T_PROXY;
+    case CURLE_COULDNT_CONNECT: return T_CONNECT;
+    /* the only deadline left to libcurl */
+    case CURLE_OPERATION_TIMEDOUT: return T_CONNECT_TIMEOUT;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:        return T_TLS;
+    case CURLE_SSL_ISSUER_ERROR: return T_TLS;
     case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:            return T_CUT;
-    case CURLE_OUT_OF_MEMORY:           return T_NOMEM;
-    default:                            return T_OTHER;
+    case CURLE_HTTP2_STREAM: return T_CUT;
+    case CURLE_OUT_OF_MEMORY: return T_NOMEM;
+    default: return T_OTHER;
     }
 }
 
@@ -237,7 +245,8 @@ static void configure(struct transfer *t, const struct transfer_request *q)
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
-    curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);          /* the least it takes; used for large bodies only */
+    /* the least it takes; used for large bodies only */
+    curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
     curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
     curl_easy_setopt(c, CURLOPT_SHARE, t->up->share);
@@ -251,14 +260,21 @@ static void configure(struct transfer *t, const struct transfer_request *q)
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
 }
 
-struct transfer *transfer_start(struct upstream *up, const struct transfer_request *q, struct buf *body,
-                                const struct transfer_ops *ops, void *ctx)
+struct transfer *transfer_start(struct upstream *up, const struct transfer_request *q,
+                                struct buf *body, const struct transfer_ops *ops, void *ctx)
 {
     struct transfer *t = mem_alloc(sizeof *t);
     if (!t) return NULL;
-    *t = (struct transfer){ .job = { .easy = curl_easy_new(true), .done = on_end }, .up = up, .ops = ops, .ctx = ctx,
-        .head = { .should_retry = -1, .retry_after_ms = -1 }, .began_ms = now_ms(up), .first_byte_ms = q->first_byte_ms,
-        .idle_ms = q->idle_ms, .total_ms = q->total_ms, .response_max = q->response_max };
+    *t = (struct transfer){ .job = { .easy = curl_easy_new(true), .done = on_end },
+                            .up = up,
+                            .ops = ops,
+                            .ctx = ctx,
+                            .head = { .should_retry = -1, .retry_after_ms = -1 },
+                            .began_ms = now_ms(up),
+                            .first_byte_ms = q->first_byte_ms,
+                            .idle_ms = q->idle_ms,
+                            .total_ms = q->total_ms,
+                            .response_max = q->response_max };
     if (!t->job.easy || curl_easy_setopt(t->job.easy, CURLOPT_URL, q->url) != CURLE_OK) {
         free_transfer(t);
         return NULL;
@@ -277,20 +293,24 @@ void transfer_cancel(struct transfer *t)
     t->ops = NULL;
     t->cancelled = true;
     list_remove(&t->node);
-    curl_easy_setopt(t->job.easy, CURLOPT_HTTPHEADER, NULL);      /* their owner may free them now */
+    curl_easy_setopt(t->job.easy, CURLOPT_HTTPHEADER, NULL); /* their owner may free them now */
     curl_cancel(&t->job);
 }
 
 void transfer_drain(struct transfer *t)
 {
     t->ops = NULL;
-    curl_easy_setopt(t->job.easy, CURLOPT_HTTPHEADER, NULL);       /* they may go now: the request is long sent */
+    /* they may go now: the request is long sent */
+    curl_easy_setopt(t->job.easy, CURLOPT_HTTPHEADER, NULL);
     t->drain_until = now_ms(t->up) + DRAIN_MS;
     t->response_max = t->received + DRAIN_MAX;
     arm(t->up, t->drain_until);
 }
 
-const struct transfer_head *transfer_head(const struct transfer *t) { return &t->head; }
+const struct transfer_head *transfer_head(const struct transfer *t)
+{
+    return &t->head;
+}
 
 void transfer_take_body(struct transfer *t, struct buf *out)
 {
@@ -313,7 +333,8 @@ bool transfer_forget_body(struct transfer *t)
     return true;
 }
 
-/* --- deadlines and pauses ----------------------------------------------------------------------- */
+/* --- deadlines and pauses
+ * ----------------------------------------------------------------------- */
 
 /* Ends it when its deadline has passed; its done() comes at the end of the turn. */
 static void look_at_clock(struct transfer *t, uint64_t now, uint64_t *next)
@@ -331,7 +352,7 @@ static void look_at_clock(struct transfer *t, uint64_t now, uint64_t *next)
 /* Looked for anew after each, because its callback may end any other. */
 static struct upstream_wait *first_due(struct upstream *up, uint64_t now, uint64_t *next)
 {
-    LIST_EACH(n, &up->waits) {
+    LIST_EACH (n, &up->waits) {
         struct upstream_wait *w = LIST_ITEM(n, struct upstream_wait, node);
         if (w->until_ms <= now) return w;
         if (w->until_ms < *next) *next = w->until_ms;
@@ -343,10 +364,10 @@ static void on_tick(struct loop_timer *timer)
 {
     struct upstream      *up = LIST_ITEM(timer, struct upstream, tick);
     struct upstream_wait *w;
-    uint64_t now = now_ms(up), next = UINT64_MAX;
+    uint64_t              now = now_ms(up), next = UINT64_MAX;
 
     up->tick_at = 0;
-    LIST_EACH(n, &up->running) look_at_clock(LIST_ITEM(n, struct transfer, node), now, &next);
+    LIST_EACH (n, &up->running) look_at_clock(LIST_ITEM(n, struct transfer, node), now, &next);
     while ((w = first_due(up, now, &next))) {
         list_remove(&w->node);
         w->fire(w);
@@ -354,17 +375,22 @@ static void on_tick(struct loop_timer *timer)
     if (next != UINT64_MAX) arm(up, next);
 }
 
-void upstream_wait(struct upstream *up, struct upstream_wait *w, uint64_t ms, void (*fire)(struct upstream_wait *))
+void upstream_wait(struct upstream *up, struct upstream_wait *w, uint64_t ms,
+                   void (*fire)(struct upstream_wait *))
 {
     w->fire = fire;
-    w->until_ms = now_ms(up) + (ms ? ms : 1);      /* never within this turn */
+    w->until_ms = now_ms(up) + (ms ? ms : 1); /* never within this turn */
     list_add(&up->waits, &w->node);
     arm(up, w->until_ms);
 }
 
-void upstream_wait_stop(struct upstream_wait *w) { list_remove(&w->node); }
+void upstream_wait_stop(struct upstream_wait *w)
+{
+    list_remove(&w->node);
+}
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole
+ * ------------------------------------------------------------------------------------------ */
 
 struct upstream *upstream_new(struct loop *l)
 {
@@ -401,10 +427,20 @@ void upstream_free(struct upstream *up, void (*freed)(void *ctx), void *ctx)
 {
     up->freed = freed;
     up->freed_ctx = ctx;
-    LIST_EACH(n, &up->running) must(!LIST_ITEM(n, struct transfer, node)->ops);      /* only drained ones may be left */
+    /* only drained ones may be left */
+    LIST_EACH (n, &up->running) must(!LIST_ITEM(n, struct transfer, node)->ops);
     curl_pool_close(&up->pool, pool_closed);
 }
 
-struct loop  *upstream_loop(struct upstream *up) { return up->pool.loop; }
-struct arena *upstream_scratch(struct upstream *up) { return &up->scratch; }
-unsigned      upstream_active(const struct upstream *up) { return up->pool.active; }
+struct loop *upstream_loop(struct upstream *up)
+{
+    return up->pool.loop;
+}
+struct arena *upstream_scratch(struct upstream *up)
+{
+    return &up->scratch;
+}
+unsigned upstream_active(const struct upstream *up)
+{
+    return up->pool.active;
+}

@@ -1,7 +1,7 @@
 /* wire.c -- what the three wires share. */
 #include "model/wire.h"
 
-#define EVENT_MAX (16u << 20)          /* what the providers' contract allows one event */
+#define EVENT_MAX (16u << 20) /* what the providers' contract allows one event */
 
 const struct wire *wire_find(struct str provider)
 {
@@ -19,7 +19,8 @@ struct str model_provider_url(struct str provider)
 
 /* --- decoding ------------------------------------------------------------------- */
 
-void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch, struct model_sink *sink)
+void decoder_init(struct decoder *d, const struct wire *w, struct arena *scratch,
+                  struct model_sink *sink)
 {
     *d = (struct decoder){ .wire = w, .scratch = scratch };
     blocks_init(&d->blocks, sink);
@@ -70,8 +71,7 @@ void decoder_finish(struct decoder *d)
         blocks_abandon(&d->blocks);
         if (d->blocks.err) decoder_fail(d, d->blocks.err == ERR_NOMEM ? FAIL_NOMEM : FAIL_PROTOCOL);
         else d->ended = true;
-    }
-    else decoder_fail(d, FAIL_CUT);
+    } else decoder_fail(d, FAIL_CUT);
 }
 
 /* --- framing and decoder together -------------------------------------------------- */
@@ -83,11 +83,12 @@ static void on_event(struct sse_in *s, struct str name, struct str data)
     if (is_over(&r->dec)) sse_in_stop(s);
 }
 
-void reader_init(struct reader *r, const struct wire *w, struct arena *scratch, struct model_sink *sink)
+void reader_init(struct reader *r, const struct wire *w, struct arena *scratch,
+                 struct model_sink *sink)
 {
     r->last = false;
     sse_in_init(&r->sse, EVENT_MAX, on_event);
-    r->sse.error_field = true;          /* llama.cpp builds of 2025 write one */
+    r->sse.error_field = true; /* llama.cpp builds of 2025 write one */
     decoder_init(&r->dec, w, scratch, sink);
 }
 
@@ -131,19 +132,22 @@ int wire_status(const struct jv *v)
     return n >= 400 && n < 600 ? (int)n : 0;
 }
 
-void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body, struct trouble *t)
+void wire_http_error(const struct wire *w, struct arena *scratch, int status, struct str body,
+                     struct trouble *t)
 {
     struct jv *v = NULL;
     arena_reset(scratch);
     trouble_status(t, status);
-    if (!body.len || json_parse(scratch, body, &v, NULL) != OK) return;     /* HTML, or nothing at all */
-    if (jv_is(v, JSON_ARRAY)) v = v->child;                                 /* Gemini wraps some */
+    /* HTML, or nothing at all */
+    if (!body.len || json_parse(scratch, body, &v, NULL) != OK) return;
+    if (jv_is(v, JSON_ARRAY)) v = v->child; /* Gemini wraps some */
     if (jv_is(v, JSON_OBJECT)) w->error(t, v);
 }
 
 /* --- requests ------------------------------------------------------------------------ */
 
-void wire_body(const struct wire *w, struct buf *out, const struct model_config *c, const struct model_request *q, int64_t *tokens)
+void wire_body(const struct wire *w, struct buf *out, const struct model_config *c,
+               const struct model_request *q, int64_t *tokens)
 {
     struct arena         a;
     struct model_request tidy;
@@ -166,7 +170,7 @@ bool wire_says_error(struct str text)
 void wire_extra(struct jsonw *w, const struct jv *extra, const char *const *taken)
 {
     if (!jv_is(extra, JSON_OBJECT)) return;
-    JV_EACH(m, extra) {
+    JV_EACH (m, extra) {
         const char *const *t = taken;
         while (*t && !str_is(m->key, *t)) t++;
         if (*t) continue;
@@ -188,6 +192,7 @@ struct str wire_effort(const struct jv *thinking)
     if (!thinking || thinking->type == JSON_OBJECT) return STR_NONE;
     if (wire_thinking_off(thinking)) return STR("none");
     if (thinking->type == JSON_STRING) return thinking->str;
-    if (jv_int(thinking, &n)) return n < 4096 ? STR("low") : n < 16384 ? STR("medium") : STR("high");
+    if (jv_int(thinking, &n))
+        return n < 4096 ? STR("low") : n < 16384 ? STR("medium") : STR("high");
     return STR("medium");
 }

@@ -27,7 +27,8 @@ struct str approval_digest(struct arena *a, const struct call *c)
     buf_init(&text, 0);
     jsonw_init(&w, &text);
     if (c->args) jw_canonical(&w, c->args);
-    bool ok = !text.err && EVP_Digest(text.ptr ? text.ptr : "", text.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    bool ok = !text.err &&
+              EVP_Digest(text.ptr ? text.ptr : "", text.len, hash, NULL, EVP_sha256(), NULL) == 1;
     buf_done(&text);
     if (!ok) return STR_NONE;
     for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", hash[i]);
@@ -39,7 +40,7 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
     struct buf b;
     buf_init(&b, 16 * 1024);
     intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
-    if (b.err == ERR_FULL) {            /* half a question asks something else */
+    if (b.err == ERR_FULL) { /* half a question asks something else */
         buf_clear(&b);
         intent_ask(&b, c->tool, STR_NONE, c->args);
     }
@@ -87,8 +88,10 @@ struct str approval_refusal(struct arena *a, const struct call *c)
 {
     struct buf   b;
     struct jsonw w;
-    if (c->decided->outcome == WORD_EXPIRED) return STR("{\"error\":\"Approval request timed out\"}");
-    if (c->decided->outcome != WORD_DENIED) return STR("{\"error\":\"Not decided; the user continued\"}");
+    if (c->decided->outcome == WORD_EXPIRED)
+        return STR("{\"error\":\"Approval request timed out\"}");
+    if (c->decided->outcome != WORD_DENIED)
+        return STR("{\"error\":\"Not decided; the user continued\"}");
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);
@@ -105,12 +108,17 @@ struct str approval_refusal(struct arena *a, const struct call *c)
 
 /* A call has a row under the id of its gate, or under the id its gate would have had. A tool's
  * question has a row of its own, unless it took that id because the call had no gate. */
-struct row { struct str id; const struct fact *asked, *decided; const char *status; };
+struct row {
+    struct str         id;
+    const struct fact *asked, *decided;
+    const char        *status;
+};
 
 static const char *call_status(const struct call *c)
 {
     if (c->settled) return c->settled->outcome == WORD_DONE ? "done" : "failed";
-    if (c->decided && c->decided->outcome == WORD_CANCELLED) return "cancelled";      /* also when its tool was gone */
+    /* also when its tool was gone */
+    if (c->decided && c->decided->outcome == WORD_CANCELLED) return "cancelled";
     if (c->finished) return word_name(c->finished->outcome);
     if (c->state == CALL_STARTED) return c->client ? "offered" : "running";
     return c->decided ? word_name(c->decided->outcome) : "pending";
@@ -119,7 +127,8 @@ static const char *call_status(const struct call *c)
 static struct row call_row(struct thread *t, const struct call *c)
 {
     struct row r = { .status = call_status(c) };
-    r.id = c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
+    r.id =
+        c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
     r.asked = fold_asked(&t->fold, r.id);
     r.decided = fold_verdict(&t->fold, r.id);
     if (r.asked && r.asked == call_gate(c)) r.status = "pending";
@@ -128,7 +137,9 @@ static struct row call_row(struct thread *t, const struct call *c)
 
 static struct row question_row(const struct call *c)
 {
-    const char *status = c->answered ? word_name(c->answered->outcome) : call_pending(c) ? "pending" : "cancelled";
+    const char *status = c->answered       ? word_name(c->answered->outcome)
+                         : call_pending(c) ? "pending"
+                                           : "cancelled";
     return (struct row){ c->question->id, c->question, c->answered, status };
 }
 
@@ -136,7 +147,10 @@ static void time_or_null(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];
     jw_key(w, key);
-    if (!ms) { jw_null(w); return; }
+    if (!ms) {
+        jw_null(w);
+        return;
+    }
     clock_rfc3339(ms, text);
     jw_strz(w, text);
 }
@@ -147,7 +161,8 @@ static void text_or_null(struct jsonw *w, const char *key, struct str s)
     jw_str_or_null(w, s);
 }
 
-static void write_row(struct buf *out, const struct thread *t, const struct call *c, const struct row *r)
+static void write_row(struct buf *out, const struct thread *t, const struct call *c,
+                      const struct row *r)
 {
     const struct fact *d = r->decided, *asked = r->asked;
     struct jsonw       w;
@@ -191,7 +206,8 @@ static struct store_approval *slot(struct thread *t, struct str id)
     for (size_t i = 0; i < t->approval_count; i++)
         if (str_eq(t->approvals[i].id, id)) return &t->approvals[i];
     if (!t->approvals) t->approvals = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->approvals);
-    return t->approvals && t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++] : NULL;
+    return t->approvals && t->approval_count < BATCH_APPROVALS ? &t->approvals[t->approval_count++]
+                                                               : NULL;
 }
 
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
@@ -207,9 +223,15 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
     if (!row) return t->approvals ? ERR_FULL : ERR_NOMEM;
     buf_init(&body, 0);
     write_row(&body, t, c, r);
-    *row = (struct store_approval){ .id = r->id, .call = c->id, .tool = c->tool, .status = str_c(r->status),
-                                    .body = body.err ? STR_NONE : arena_dup(&t->batch, buf_view(&body)),
-                                    .requested_ms = r->asked ? r->asked->at_ms : c->started ? c->started->at_ms : 0,
+    *row = (struct store_approval){ .id = r->id,
+                                    .call = c->id,
+                                    .tool = c->tool,
+                                    .status = str_c(r->status),
+                                    .body =
+                                        body.err ? STR_NONE : arena_dup(&t->batch, buf_view(&body)),
+                                    .requested_ms = r->asked     ? r->asked->at_ms
+                                                    : c->started ? c->started->at_ms
+                                                                 : 0,
                                     .expires_ms = due(t, c, r) };
     buf_done(&body);
     return row->body.ptr && r->id.ptr ? OK : ERR_NOMEM;

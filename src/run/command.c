@@ -10,7 +10,8 @@
 #include "base/utf8.h"
 #include "run/engine.h"
 
-static bool refuse(struct thread *t, struct command *c, int status, const char *code, const char *message)
+static bool refuse(struct thread *t, struct command *c, int status, const char *code,
+                   const char *message)
 {
     command_answer(t, c, status, code, message);
     return true;
@@ -25,17 +26,24 @@ static void accepted(struct thread *t, struct command *c, struct str run, uint64
 
 static void suspicious(const struct thread *t, const struct command *c, const char *what)
 {
-    log_line(LOG_SECURITY, "answer.refused", "why", what, "thread", log_str(t->id), "by", log_str(c->by), "via",
-             log_str(c->via), "id", log_str(c->id), NULL);
+    log_line(LOG_SECURITY, "answer.refused", "why", what, "thread", log_str(t->id), "by",
+             log_str(c->by), "via", log_str(c->via), "id", log_str(c->id), NULL);
 }
 
 /* --- ending what is open ------------------------------------------------------------ */
 
-static enum err decide_gate(struct thread *t, struct call *call, const struct command *c, enum word verdict)
+static enum err decide_gate(struct thread *t, struct call *call, const struct command *c,
+                            enum word verdict)
 {
-    struct fact f = { .kind = FACT_DECIDED, .id = call_gate(call)->id, .call = call->id, .outcome = verdict };
+    struct fact f = {
+        .kind = FACT_DECIDED, .id = call_gate(call)->id, .call = call->id, .outcome = verdict
+    };
     if (c) {
-        f.by = c->by; f.via = c->via; f.reason = c->reason; f.payload = c->payload; f.answer_id = c->answer_id;
+        f.by = c->by;
+        f.via = c->via;
+        f.reason = c->reason;
+        f.payload = c->payload;
+        f.answer_id = c->answer_id;
     }
     return thread_add(t, &f);
 }
@@ -60,9 +68,13 @@ static enum err cancel_gates(struct thread *t)
 static enum err leave_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    bool               begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
-    if (begun) return finish_call(t, c, WORD_UNKNOWN, STR("It waited for an answer when the user continued. It may or may not have happened."));
-    return finish_call(t, c, WORD_CANCELLED, STR("{\"error\":\"Not decided; the user continued\"}"));
+    bool begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
+    if (begun)
+        return finish_call(t, c, WORD_UNKNOWN,
+                           STR("It waited for an answer when the user continued. It may or may not "
+                               "have happened."));
+    return finish_call(t, c, WORD_CANCELLED,
+                       STR("{\"error\":\"Not decided; the user continued\"}"));
 }
 
 /* The person went on without answering: every open call gets a result, the run is over. */
@@ -73,20 +85,27 @@ static enum err supersede(struct thread *t)
     for (size_t i = 0; i < r->call_count && !e; i++)
         if (r->calls[i]->state != CALL_FINISHED) e = leave_call(t, r->calls[i]);
     if (e) return e;
-    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("superseded"),
-                      .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    struct fact f = { .kind = FACT_ENDED,
+                      .run = r->id,
+                      .outcome = WORD_CANCELLED,
+                      .code = STR("superseded"),
+                      .input_tokens = r->input_tokens,
+                      .output_tokens = r->output_tokens };
     return thread_add(t, &f);
 }
 
 static enum err stop_run(struct thread *t, const struct command *c)
 {
     struct run *r = t->fold.run;
-    struct fact f = { .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .reason = c->reason };
-    enum err    e = OK;
+    struct fact f = {
+        .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .reason = c->reason
+    };
+    enum err e = OK;
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;
-    if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled"))) return e;
+    if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled")))
+        return e;
     return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
 }
 
@@ -95,7 +114,8 @@ static enum err stop_run(struct thread *t, const struct command *c)
 static struct run *run_of_request(const struct thread *t, struct str request_id)
 {
     for (size_t i = t->fold.run_count; i-- > 0;)
-        if (request_id.len && str_eq(t->fold.runs[i]->first->request_id, request_id)) return t->fold.runs[i];
+        if (request_id.len && str_eq(t->fold.runs[i]->first->request_id, request_id))
+            return t->fold.runs[i];
     return NULL;
 }
 
@@ -129,33 +149,42 @@ static bool over_quota(struct thread *t, struct command *c)
     unsigned           retry_s = 0;
     enum quota_verdict v = quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s);
     if (v == QUOTA_FINE) return false;
-    log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why", v == QUOTA_RUNS ? "runs" : "tokens", NULL);
+    log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why",
+             v == QUOTA_RUNS ? "runs" : "tokens", NULL);
     c->receipt.retry_s = retry_s;
-    if (v == QUOTA_RUNS) return refuse(t, c, 429, "too_many_runs", "You have as many answers being written as you may have at once; wait for one to end.");
+    if (v == QUOTA_RUNS)
+        return refuse(
+            t, c, 429, "too_many_runs",
+            "You have as many answers being written as you may have at once; wait for one to end.");
     return refuse(t, c, 429, "tokens_used_up", "You have used up your tokens of today.");
 }
 
-/* Where only approvers may decide, the person whose conversation it is may not (unless he is one). */
+/* Where only approvers may decide, the person whose conversation it is may not (unless he is
+ * one). */
 static bool not_approver(struct thread *t, struct command *c)
 {
     suspicious(t, c, "not_approver");
     return refuse(t, c, 403, "not_approver", "This waits for somebody who may approve it.");
 }
 
-/* Without sign-in, a program of ours that can reach us must not answer for the person: auth/starttoken.h. */
+/* Without sign-in, a program of ours that can reach us must not answer for the person:
+ * auth/starttoken.h. */
 static bool lacks_token(struct thread *t, struct command *c)
 {
-    bool answers = c->kind == CMD_DECIDE || c->kind == CMD_RESULT || c->kind == CMD_CLAIM || c->kind == CMD_SETTLE;
+    bool answers = c->kind == CMD_DECIDE || c->kind == CMD_RESULT || c->kind == CMD_CLAIM ||
+                   c->kind == CMD_SETTLE;
     if (!answers || c->may_decide || !t->hub->setup.token) return false;
     suspicious(t, c, "token_needed");
-    return refuse(t, c, 403, "token_needed", "This needs the token of this start: open the address that parley printed when it started "
-                  "(it ends in #token=...), or send that token as \"Authorization: Bearer ...\".");
+    return refuse(
+        t, c, 403, "token_needed",
+        "This needs the token of this start: open the address that parley printed when it started "
+        "(it ends in #token=...), or send that token as \"Authorization: Bearer ...\".");
 }
 
 static unsigned parked_count(const struct thread *t)
 {
     unsigned n = 0;
-    LIST_EACH(x, &t->parked) n++;
+    LIST_EACH (x, &t->parked) n++;
     return n;
 }
 
@@ -170,9 +199,13 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         c->receipt.duplicate = true;
         return ADMIT_NO;
     }
-    if (t->hub->draining) return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."), ADMIT_NO;
-    if (!hub_page(t->hub, c->page)) return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
-    if (run_live(r) && t->hub->setup.hold && asks_somebody(r))       /* also while another call of the step still runs */
+    if (t->hub->draining)
+        return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."),
+               ADMIT_NO;
+    if (!hub_page(t->hub, c->page))
+        return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
+    /* also while another call of the step still runs */
+    if (run_live(r) && t->hub->setup.hold && asks_somebody(r))
         return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
         if (over_quota(t, c)) return ADMIT_NO;
@@ -181,18 +214,23 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     }
     if (run_live(r)) {
         if (c->when_busy == BUSY_REFUSE) {
-            refuse(t, c, 409, "run_active", "An answer is still being written in this conversation.");
+            refuse(t, c, 409, "run_active",
+                   "An answer is still being written in this conversation.");
             c->receipt.run = r->id;
             return ADMIT_NO;
         }
         if (parked_count(t) >= PARKED_MAX)
-            return refuse(t, c, 429, "too_many_waiting", "Too many messages wait for this answer to end already; wait for it."), ADMIT_NO;
+            return refuse(t, c, 429, "too_many_waiting",
+                          "Too many messages wait for this answer to end already; wait for it."),
+                   ADMIT_NO;
         if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
         return ADMIT_LATER;
     }
     if (over_quota(t, c)) return ADMIT_NO;
     if (!hub_has_place(t->hub))
-        return refuse(t, c, 503, "too_many_runs", "The server has as many runs as it may have; try again in a moment."), ADMIT_NO;
+        return refuse(t, c, 503, "too_many_runs",
+                      "The server has as many runs as it may have; try again in a moment."),
+               ADMIT_NO;
     return ADMIT_YES;
 }
 
@@ -242,7 +280,8 @@ static bool known_message(const struct thread *t, struct str id)
     return false;
 }
 
-/* Clients go on calling an edited message by its first id; what is to be replaced is its newest version. */
+/* Clients go on calling an edited message by its first id; what is to be replaced is its newest
+ * version. */
 static struct str newest_version(const struct thread *t, struct str id)
 {
     for (size_t i = 0; i < t->fold.count; i++) {
@@ -252,20 +291,22 @@ static struct str newest_version(const struct thread *t, struct str id)
     return id;
 }
 
-/* The run that answers this message now: the one it began, or the last that was tried in its place. */
+/* The run that answers this message now: the one it began, or the last that was tried in its
+ * place. */
 static const struct run *run_of_message(const struct thread *t, struct str message_id)
 {
     const struct run *found = NULL;
     for (size_t i = 0; i < t->fold.run_count; i++) {
         const struct run *r = t->fold.runs[i];
-        bool              again = found && r->first->kind == FACT_RETRY && str_eq(r->first->of, found->id);
-        if (again || (r->first->kind == FACT_MESSAGE && str_eq(r->first->id, message_id))) found = r;
+        bool again = found && r->first->kind == FACT_RETRY && str_eq(r->first->of, found->id);
+        if (again || (r->first->kind == FACT_MESSAGE && str_eq(r->first->id, message_id)))
+            found = r;
     }
     return found;
 }
 
-/* The same request delivered twice (a proxy's, a browser's second try): same id, same words and files, and nobody said
- * that it is an edit. It has its run already. */
+/* The same request delivered twice (a proxy's, a browser's second try): same id, same words and
+ * files, and nobody said that it is an edit. It has its run already. */
 static bool is_same_message(struct thread *t, struct command *c)
 {
     struct str        id = c->message_id.len ? newest_version(t, c->message_id) : STR_NONE;
@@ -286,12 +327,16 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     if (is_same_message(t, c)) return true;
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id };
+    struct fact f = {
+        .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id
+    };
     if (!f.id.len || known_message(t, f.id)) {
-        if (f.id.len) f.replaces = newest_version(t, f.id);      /* the same id again is an edit of that message */
+        /* the same id again is an edit of that message */
+        if (f.id.len) f.replaces = newest_version(t, f.id);
         if (!(f.id = id_new(&c->arena, "m_")).ptr) return *e = ERR_NOMEM, true;
     }
-    if (c->replaces.len && known_message(t, c->replaces)) f.replaces = newest_version(t, c->replaces);
+    if (c->replaces.len && known_message(t, c->replaces))
+        f.replaces = newest_version(t, c->replaces);
     title_from(t, c->text);
     *e = begin_run(t, c, &f);
     return true;
@@ -303,8 +348,9 @@ static bool has_effect(const struct thread *t, const struct call *c)
     return call_took_effect(c) && !(tool && tool->idempotent);
 }
 
-/* What a run did cannot be made undone by asking for other words: they begin after the outcomes of its last step that
- * did something. The seq of the last of these; 0: it did nothing, all of it is made anew. */
+/* What a run did cannot be made undone by asking for other words: they begin after the outcomes of
+ * its last step that did something. The seq of the last of these; 0: it did nothing, all of it is
+ * made anew. */
 static int64_t last_effect(const struct thread *t, const struct run *r)
 {
     const struct fold *f = &t->fold;
@@ -312,20 +358,28 @@ static int64_t last_effect(const struct thread *t, const struct run *r)
     for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++)
         if (has_effect(t, f->calls[i])) step = f->calls[i]->step_seq;
     for (size_t i = r->calls_from; step && i < f->call_count && f->calls[i]->run == r; i++)
-        if (f->calls[i]->step_seq == step && f->calls[i]->finished && f->calls[i]->finished->seq > last) last = f->calls[i]->finished->seq;
+        if (f->calls[i]->step_seq == step && f->calls[i]->finished &&
+            f->calls[i]->finished->seq > last)
+            last = f->calls[i]->finished->seq;
     return (int64_t)last;
 }
 
 /* After an error the run goes on where it failed, so that no tool is run again; an answer that was
- * merely unwanted, or after which the conversation went on, is made anew from its last effect, or from the question. */
+ * merely unwanted, or after which the conversation went on, is made anew from its last effect, or
+ * from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
     struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
-    if (!old) return refuse(t, c, 409, "nothing_to_continue", "There is no answer here that could be tried again.");
+    if (!old)
+        return refuse(t, c, 409, "nothing_to_continue",
+                      "There is no answer here that could be tried again.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = { .kind = FACT_RETRY, .of = old->id, .keep = last_effect(t, old),
-                      .from_end = old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
+    struct fact f = { .kind = FACT_RETRY,
+                      .of = old->id,
+                      .keep = last_effect(t, old),
+                      .from_end =
+                          old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
     *e = begin_run(t, c, &f);
     return true;
@@ -337,13 +391,20 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     struct str              tool = STR_NONE;
     for (size_t i = 0; i < s->action_count; i++)
         if (str_eq(s->actions[i].name, c->action)) tool = s->actions[i].tool;
-    if (!tool.ptr) return refuse(t, c, 404, "unknown_action", "There is no server action of this name.");
+    if (!tool.ptr)
+        return refuse(t, c, 404, "unknown_action", "There is no server action of this name.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct part p = { .type = STEP_CALL, .tool = tool, .call = id_new(&c->arena, "call-"), .complete = true,
+    struct part p = { .type = STEP_CALL,
+                      .tool = tool,
+                      .call = id_new(&c->arena, "call-"),
+                      .complete = true,
                       .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
-    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p, true))) return *e = ERR_NOMEM, true;
-    struct fact f = { .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1 };
+    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p, true)))
+        return *e = ERR_NOMEM, true;
+    struct fact f = {
+        .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1
+    };
     title_from(t, c->action);
     *e = begin_run(t, c, &f);
     return true;
@@ -368,22 +429,29 @@ static bool same_value_as(struct command *c, struct str now, struct str was)
     struct jv *a, *b;
     struct str copy = arena_dup(&c->arena, was);
     if (str_eq(now, was)) return true;
-    return was.ptr && copy.ptr && json_parse(&c->arena, now, &a, NULL) == OK && json_parse(&c->arena, copy, &b, NULL) == OK
-        && jv_equal(a, b);
+    return was.ptr && copy.ptr && json_parse(&c->arena, now, &a, NULL) == OK &&
+           json_parse(&c->arena, copy, &b, NULL) == OK && jv_equal(a, b);
 }
 
-static bool answered_before(struct thread *t, struct command *c, struct call *call, const struct fact *verdict)
+static bool answered_before(struct thread *t, struct command *c, struct call *call,
+                            const struct fact *verdict)
 {
     enum word was = verdict->outcome;
     c->receipt.call = call;
     if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
-    if (was == WORD_EXPIRED) return refuse(t, c, 409, "expired", "This request expired before it was answered.");
-    if (was == WORD_CANCELLED) return refuse(t, c, 409, "superseded", "This request was withdrawn: the answer was stopped, or the conversation went on.");
+    if (was == WORD_EXPIRED)
+        return refuse(t, c, 409, "expired", "This request expired before it was answered.");
+    if (was == WORD_CANCELLED)
+        return refuse(
+            t, c, 409, "superseded",
+            "This request was withdrawn: the answer was stopped, or the conversation went on.");
     if (c->confirmed && c->payload.len && !same_value_as(c, c->payload, verdict->payload))
-        return refuse(t, c, 409, "already_decided", "This was already answered, with other content.");
+        return refuse(t, c, 409, "already_decided",
+                      "This was already answered, with other content.");
     if ((was == WORD_APPROVED) != c->confirmed)
         return refuse(t, c, 409, "already_decided",
-                      was == WORD_APPROVED ? "This was already approved." : "This was already denied.");
+                      was == WORD_APPROVED ? "This was already approved."
+                                           : "This was already denied.");
     accepted(t, c, call->run->id, verdict->seq);
     c->receipt.duplicate = true;
     return true;
@@ -395,7 +463,8 @@ static bool is_decided(struct thread *t, struct command *c, struct call *call)
     const struct fact *verdict = fold_verdict(&t->fold, c->id), *open = call_gate(call);
     if (verdict) return answered_before(t, c, call, verdict);
     if (open && str_eq(open->id, c->id)) return false;
-    return refuse(t, c, 409, "superseded", "This question was withdrawn: the tool that asked it has ended.");
+    return refuse(t, c, 409, "superseded",
+                  "This question was withdrawn: the tool that asked it has ended.");
 }
 
 static bool echo_differs(const struct command *c, const struct call *call)
@@ -427,10 +496,12 @@ static bool is_forged(struct thread *t, struct command *c, const struct call *ca
     c->receipt.id = call->id;
     if (!echo_differs(c, call)) return false;
     suspicious(t, c, "args_mismatch");
-    return refuse(t, c, 409, "args_mismatch", "The arguments sent back are not the ones that were asked about.");
+    return refuse(t, c, 409, "args_mismatch",
+                  "The arguments sent back are not the ones that were asked about.");
 }
 
-/* Its server has not listed it yet since the start. The yes is saved; whether it still holds is looked at before the start. */
+/* Its server has not listed it yet since the start. The yes is saved; whether it still holds is
+ * looked at before the start. */
 static bool is_expected(const struct thread *t, const struct call *call)
 {
     const struct registry *r = t->hub->setup.registry;
@@ -445,11 +516,15 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
     bool     holds = true;
-    if (c->confirmed && !is_expected(t, call) && (*e = approval_holds(t, call, &holds))) return true;
+    if (c->confirmed && !is_expected(t, call) && (*e = approval_holds(t, call, &holds)))
+        return true;
     if (!holds) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
-            *e = finish_call(t, call, WORD_FAILED, STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
-        return refuse(t, c, 410, "tool_gone", "The tool was changed or removed since this was asked. Nothing was run.");
+            *e = finish_call(
+                t, call, WORD_FAILED,
+                STR("{\"error\":\"The tool was changed or removed since it was asked for\"}"));
+        return refuse(t, c, 410, "tool_gone",
+                      "The tool was changed or removed since this was asked. Nothing was run.");
     }
     *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
@@ -481,9 +556,11 @@ static bool is_foreign_result(struct thread *t, struct command *c, const struct 
     c->receipt.run = call->run->id;
     if (call->client) return false;
     suspicious(t, c, "not_client_tool");
-    struct str m = arena_printf(&c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
-                                STR_ARG(call->asked ? call->asked->id : STR("(it has none)")));
-    return refuse(t, c, 403, "not_client_tool", m.ptr ? m.ptr : "The server runs this tool itself.");
+    struct str m = arena_printf(
+        &c->arena, "The server runs this tool itself; answer its confirmation " STR_FMT " instead.",
+        STR_ARG(call->asked ? call->asked->id : STR("(it has none)")));
+    return refuse(t, c, 403, "not_client_tool",
+                  m.ptr ? m.ptr : "The server runs this tool itself.");
 }
 
 /* A call takes one result. True: this one is the second. */
@@ -491,7 +568,8 @@ static bool is_second_result(struct thread *t, struct command *c, const struct c
 {
     const struct fact *before = call->finished ? call->finished : call->early;
     if (!before) return false;
-    if (!same_result(c, before)) return refuse(t, c, 409, "late_result", "This call already has its outcome.");
+    if (!same_result(c, before))
+        return refuse(t, c, 409, "late_result", "This call already has its outcome.");
     accepted(t, c, call->run->id, before->seq);
     c->receipt.duplicate = true;
     return true;
@@ -501,8 +579,11 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (is_foreign_result(t, c, call) || is_second_result(t, c, call)) return true;
-    struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT, .call = call->id,
-                      .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE, .text = result_text(c), .value = c->value };
+    struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT,
+                      .call = call->id,
+                      .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE,
+                      .text = result_text(c),
+                      .value = c->value };
     f.ms = work_ms(call);
     f.by = c->by;
     *e = thread_add(t, &f);
@@ -512,10 +593,12 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
 
 bool command_refused(struct thread *t, struct command *c)
 {
-    struct call *call = c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
+    struct call *call =
+        c->kind == CMD_RESULT ? fold_call(&t->fold, c->id) : fold_confirmation(&t->fold, c->id);
     c->receipt = (struct receipt){ 0 };
     if (lacks_token(t, c)) return true;
-    if (c->kind == CMD_RESULT) (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
+    if (c->kind == CMD_RESULT)
+        (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
     else if (!is_forged(t, c, call)) (void)is_decided(t, c, call);
     return c->receipt.status >= 400;
 }
@@ -524,9 +607,12 @@ static bool handle_claim(struct thread *t, struct command *c)
 {
     struct call *call = fold_call(&t->fold, c->id);
     int64_t      now = clock_wall_ms();
-    if (!call || !call->client) return refuse(t, c, 404, "unknown_call", "There is no such call here.");
-    if (call->state != CALL_STARTED) return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
-    if (call->claimed_by.ptr && call->claimed_until_ms > now && !str_eq(call->claimed_by, c->client))
+    if (!call || !call->client)
+        return refuse(t, c, 404, "unknown_call", "There is no such call here.");
+    if (call->state != CALL_STARTED)
+        return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
+    if (call->claimed_by.ptr && call->claimed_until_ms > now &&
+        !str_eq(call->claimed_by, c->client))
         return refuse(t, c, 409, "claimed", "Another tab runs this.");
     call->claimed_by = arena_dup(&t->fold.arena, c->client);
     call->claimed_until_ms = now + work_client_ms(t, call);
@@ -548,17 +634,23 @@ void command_unclaim(struct thread *t, const void *claim_owner)
 static bool handle_settle(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
-    if (!call) {     /* calls without a gate are listed under the name their gate would have had */
+    if (!call) { /* calls without a gate are listed under the name their gate would have had */
         struct str prefix = STR("confirmation-");
         call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     if (!c->may_decide) return not_approver(t, c);
     c->receipt.call = call;
-    if (call->settled) return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
+    if (call->settled)
+        return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
     if (!call->finished || call->finished->outcome != WORD_UNKNOWN)
         return refuse(t, c, 409, "not_unknown", "The outcome of this call is known.");
-    struct fact f = { .kind = FACT_SETTLED, .call = call->id, .by = c->by, .via = c->via, .note = c->note, .value = c->value,
+    struct fact f = { .kind = FACT_SETTLED,
+                      .call = call->id,
+                      .by = c->by,
+                      .via = c->via,
+                      .note = c->note,
+                      .value = c->value,
                       .outcome = c->settle == SETTLE_DONE ? WORD_DONE : WORD_NOT_DONE };
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
@@ -606,8 +698,12 @@ static bool all_finished(const struct run *r)
 static enum err end_expired(struct thread *t)
 {
     const struct run *r = t->fold.run;
-    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_CANCELLED, .code = STR("expired"),
-                      .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    struct fact       f = { .kind = FACT_ENDED,
+                            .run = r->id,
+                            .outcome = WORD_CANCELLED,
+                            .code = STR("expired"),
+                            .input_tokens = r->input_tokens,
+                            .output_tokens = r->output_tokens };
     return thread_add(t, &f);
 }
 
@@ -630,13 +726,16 @@ static enum err expire_due(struct thread *t, bool going_on)
         struct call *c = r->calls[i];
         if (!call_pending(c) || !is_overdue(t, c, now)) continue;
         e = decide_gate(t, c, NULL, WORD_EXPIRED);
-        if (c->state == CALL_STARTED) work_answer_job(c, false, STR_NONE);      /* the tool goes on without an answer */
+        /* the tool goes on without an answer */
+        if (c->state == CALL_STARTED) work_answer_job(c, false, STR_NONE);
         else gates = true;
     }
     for (size_t i = 0; i < r->call_count && !e; i++) {
         struct call *c = r->calls[i];
-        if (c->state == CALL_REFUSED) e = finish_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
-        else if (is_overdue(t, c, now)) e = finish_call(t, c, WORD_FAILED, STR("No browser answered in time."));
+        if (c->state == CALL_REFUSED)
+            e = finish_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
+        else if (is_overdue(t, c, now))
+            e = finish_call(t, c, WORD_FAILED, STR("No browser answered in time."));
     }
     if (e || !gates || !all_finished(r)) return e;
     return t->watching && !going_on ? OK : end_expired(t);
@@ -648,19 +747,26 @@ static void handle_step_done(struct thread *t, enum err *e)
 {
     static const char *const STOPS[] = { "end", "calls", "length", "refusal" };
     struct run              *r = t->fold.run;
-    if (!t->step.active || !run_live(r) || r->stopping) return;      /* a stop took what there was */
+    if (!t->step.active || !run_live(r) || r->stopping) return; /* a stop took what there was */
     if (!t->step_failed) {
         *e = work_step_fact(t, t->closing ? "limit" : STOPS[t->stop]);
         return;
     }
     if (t->step.count && (*e = work_step_fact(t, "error"))) return;
-    struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_ERROR, .code = t->fail_code, .text = t->fail_text,
-                      .retryable = t->step_retryable, .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    struct fact f = { .kind = FACT_ENDED,
+                      .run = r->id,
+                      .outcome = WORD_ERROR,
+                      .code = t->fail_code,
+                      .text = t->fail_text,
+                      .retryable = t->step_retryable,
+                      .input_tokens = r->input_tokens,
+                      .output_tokens = r->output_tokens };
     *e = thread_add(t, &f);
 }
 
 /* A tool's own, in the middle of its work. */
-static enum err add_question(struct thread *t, struct command *c, struct call *call, struct fact *asked)
+static enum err add_question(struct thread *t, struct command *c, struct call *call,
+                             struct fact *asked)
 {
     enum err e = approval_fact(t, call, asked, &c->arena);
     if (e) return e;
@@ -675,7 +781,10 @@ static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
     if (work_once_more(c, call)) return;
     struct fact f = { .call = call->id };
     work_outcome_fact(c, call, &f);
-    if (f.kind == FACT_ASKED) { *e = add_question(t, c, call, &f); return; }
+    if (f.kind == FACT_ASKED) {
+        *e = add_question(t, c, call, &f);
+        return;
+    }
     f.ms = work_ms(call);
     *e = thread_add(t, &f);
 }
@@ -684,7 +793,9 @@ static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state != CALL_STARTED || call_pending(call)) return;
-    *e = add_question(t, c, call, &(struct fact){ .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data });
+    *e = add_question(
+        t, c, call,
+        &(struct fact){ .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data });
 }
 
 bool command_handle(struct thread *t, struct command *c, enum err *e)
@@ -706,8 +817,10 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_DELETE: return handle_delete(t, c, e);
     case CMD_RENAME: return handle_rename(t, c);
     case CMD_SETTLE: return handle_settle(t, c, e);
-    case CMD_FOLLOW: accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count); return true;
-    case CMD_EXPIRE: return true;                    /* has been done by now */
+    case CMD_FOLLOW:
+        accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count);
+        return true;
+    case CMD_EXPIRE: return true; /* has been done by now */
     case CMD_STEP_DONE: handle_step_done(t, e); return true;
     case CMD_TOOL_DONE: handle_tool_done(t, c, e); return true;
     case CMD_TOOL_ASKS: handle_tool_asks(t, c, e); return true;

@@ -14,22 +14,23 @@
 #include "store/store.h"
 
 enum command_kind {
-    CMD_CREATE,        /* an empty thread */
-    CMD_MESSAGE,       /* a person wrote */
-    CMD_RETRY,         /* answer the same question again (regenerate), or go on after an error */
-    CMD_ACTION,        /* a suggested action with handler "server" */
-    CMD_DECIDE,        /* yes or no to a confirmation */
-    CMD_RESULT,        /* a client tool's result */
-    CMD_CLAIM,         /* a tab wants to be the one that runs an offered client tool */
+    CMD_CREATE,  /* an empty thread */
+    CMD_MESSAGE, /* a person wrote */
+    CMD_RETRY,   /* answer the same question again (regenerate), or go on after an error */
+    CMD_ACTION,  /* a suggested action with handler "server" */
+    CMD_DECIDE,  /* yes or no to a confirmation */
+    CMD_RESULT,  /* a client tool's result */
+    CMD_CLAIM,   /* a tab wants to be the one that runs an offered client tool */
     CMD_STOP,
-    CMD_SETTLE,        /* how an unknown call turned out */
-    CMD_FOLLOW,        /* nothing but: is the thread there? loads it */
-    CMD_DELETE,        /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
-    CMD_RENAME,        /* `text` is the new title */
-    CMD_EXPIRE,        /* internal from here on: the clock ran out for `id` */
-    CMD_STEP_DONE,     /* the model stopped speaking */
-    CMD_TOOL_DONE,     /* a tool has its outcome */
-    CMD_TOOL_ASKS,     /* a tool asks the person in the middle of its work */
+    CMD_SETTLE, /* how an unknown call turned out */
+    CMD_FOLLOW, /* nothing but: is the thread there? loads it */
+    /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
+    CMD_DELETE,
+    CMD_RENAME,    /* `text` is the new title */
+    CMD_EXPIRE,    /* internal from here on: the clock ran out for `id` */
+    CMD_STEP_DONE, /* the model stopped speaking */
+    CMD_TOOL_DONE, /* a tool has its outcome */
+    CMD_TOOL_ASKS, /* a tool asks the person in the middle of its work */
 };
 
 enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT };
@@ -38,52 +39,61 @@ struct thread;
 struct call;
 
 struct receipt {
-    int         status;          /* as HTTP says it: 200, 201, 404, 409 ... */
-    const char *code;            /* for >= 400: "run_active" */
-    const char *message;         /* one sentence; lives in the command's arena or is static */
-    struct thread *thread;       /* where to follow; may be NULL on errors */
-    struct str  run;             /* the run it started, moved or found; STR_NONE */
-    struct str  id;              /* the confirmation or call it was about */
-    uint64_t    seq;             /* the first fact it appended (follow from seq - 1), or of the run found */
-    bool        duplicate;
-    unsigned    retry_s;         /* with 429: not before so many seconds */
-    const struct call *call;     /* CMD_DECIDE, CMD_RESULT, CMD_SETTLE */
+    int                status;  /* as HTTP says it: 200, 201, 404, 409 ... */
+    const char        *code;    /* for >= 400: "run_active" */
+    const char        *message; /* one sentence; lives in the command's arena or is static */
+    struct thread     *thread;  /* where to follow; may be NULL on errors */
+    struct str         run;     /* the run it started, moved or found; STR_NONE */
+    struct str         id;      /* the confirmation or call it was about */
+    /* the first fact it appended (follow from seq - 1), or of the run found */
+    uint64_t           seq;
+    bool               duplicate;
+    unsigned           retry_s; /* with 429: not before so many seconds */
+    const struct call *call;    /* CMD_DECIDE, CMD_RESULT, CMD_SETTLE */
 };
 
 struct command {
     enum command_kind kind;
-    struct arena      arena;       /* owns every string below */
+    struct arena      arena; /* owns every string below */
     struct log_name   log;
-    bool              create;      /* make the thread when it is not there */
-    struct str        by, via;     /* who, and by which door: "rest", "typed", "chat", "live" ... */
-    bool              may_decide;  /* DECIDE, SETTLE: the configuration lets `by` do that; hub_setup.token: RESULT, CLAIM, too */
+    bool              create; /* make the thread when it is not there */
+    /* who, and by which door: "rest", "typed", "chat", "live" ... */
+    struct str        by, via;
+    /* DECIDE, SETTLE: the configuration lets `by` do that; hub_setup.token: RESULT, CLAIM, too */
+    bool              may_decide;
     struct str        request_id;
     enum when_busy    when_busy;
 
-    struct str        text, message_id, page, replaces;   /* MESSAGE */
-    struct str        files;                               /* JSON list of {mediaType,url,filename?} */
-    struct str        of;                                  /* RETRY: run id, or STR_NONE for the last */
-    struct str        action; struct str data;             /* ACTION */
-    struct str        id;                                  /* DECIDE: confirmation id; RESULT, CLAIM: call id; SETTLE: either; EXPIRE */
-    bool              confirmed;                           /* DECIDE */
-    struct str        reason, payload, answer_id;
-    struct str        echo_tool; const struct jv *echo_args;   /* DECIDE: what the client says it approved; NULL: did not say */
-    struct str        value, error;                        /* RESULT: JSON, or the error's text */
-    struct str        client; void *claim_owner;           /* CLAIM: the tab */
-    enum { SETTLE_DONE, SETTLE_NOT_DONE } settle; struct str note;
+    struct str       text, message_id, page, replaces; /* MESSAGE */
+    struct str       files;                            /* JSON list of {mediaType,url,filename?} */
+    struct str       of;                               /* RETRY: run id, or STR_NONE for the last */
+    struct str       action;
+    struct str       data; /* ACTION */
+    /* DECIDE: confirmation id; RESULT, CLAIM: call id; SETTLE: either; EXPIRE */
+    struct str       id;
+    bool             confirmed; /* DECIDE */
+    struct str       reason, payload, answer_id;
+    /* DECIDE: what the client says it approved; NULL: did not say */
+    struct str       echo_tool;
+    const struct jv *echo_args;
+    struct str       value, error; /* RESULT: JSON, or the error's text */
+    struct str       client;
+    void            *claim_owner; /* CLAIM: the tab */
+    enum { SETTLE_DONE, SETTLE_NOT_DONE } settle;
+    struct str note;
 
-    void            (*done)(struct command *c, const struct receipt *a);
-    void             *ctx;
+    void (*done)(struct command *c, const struct receipt *a);
+    void *ctx;
 
     /* private to run/ */
     struct list       node;
-    struct receipt     receipt;
+    struct receipt    receipt;
     void             *job;
     struct store_list lookup;
 };
 
-/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For carriers of
- * several answers, which are taken all or none. */
+/* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For
+ * carriers of several answers, which are taken all or none. */
 bool command_refused(struct thread *t, struct command *c);
 /* The tab that claimed offered calls with this `claim_owner` has left. */
 void command_unclaim(struct thread *t, const void *claim_owner);
@@ -91,6 +101,7 @@ void command_unclaim(struct thread *t, const void *claim_owner);
 /* A zeroed command with its arena ready. Freed by command_free, normally at the end of `done`. */
 struct command *command_new(enum command_kind kind);
 void            command_free(struct command *c);
-void            command_drop(struct command *c, const struct receipt *a);   /* a `done` that only frees */
+/* a `done` that only frees */
+void            command_drop(struct command *c, const struct receipt *a);
 
 #endif

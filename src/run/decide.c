@@ -1,8 +1,9 @@
 /* decide.c -- what follows from a thread's state, as facts.
  *
- * fold_decide() names the one thing to do next; here it becomes facts in the batch, a job that waits for its
- * commit, or a call of the model. Nothing is told and no tool runs from here: the mailbox (thread.c) appends first.
- * A run that calls the model holds one of the places for runs, or waits in line for it.
+ * fold_decide() names the one thing to do next; here it becomes facts in the batch, a job that
+ * waits for its commit, or a call of the model. Nothing is told and no tool runs from here: the
+ * mailbox (thread.c) appends first. A run that calls the model holds one of the places for runs, or
+ * waits in line for it.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -22,9 +23,14 @@ static bool may_rerun(void *ctx, const struct call *c)
 static enum err add_end(struct thread *t, enum word outcome)
 {
     const struct run *r = t->fold.run;
-    struct fact       f = { .kind = FACT_ENDED, .run = r->id, .outcome = outcome, .replies = r->replies,
-                            .actions = r->actions, .custom = r->custom,
-                            .input_tokens = r->input_tokens, .output_tokens = r->output_tokens };
+    struct fact       f = { .kind = FACT_ENDED,
+                            .run = r->id,
+                            .outcome = outcome,
+                            .replies = r->replies,
+                            .actions = r->actions,
+                            .custom = r->custom,
+                            .input_tokens = r->input_tokens,
+                            .output_tokens = r->output_tokens };
     return thread_add(t, &f);
 }
 
@@ -32,15 +38,22 @@ static enum err begin_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     char               digest[TOOL_DIGEST] = "";
-    struct fact f = { .kind = FACT_STARTED, .call = c->id, .client = c->client, .text = tool ? tool->status : STR_NONE };
-    enum err    e = c->client ? OK : work_job(t, c);
-    if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest))) f.digest = str_c(digest);
+    struct fact        f = { .kind = FACT_STARTED,
+                             .call = c->id,
+                             .client = c->client,
+                             .text = tool ? tool->status : STR_NONE };
+    enum err           e = c->client ? OK : work_job(t, c);
+    if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
+        f.digest = str_c(digest);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;
     if (c->client) hub_due(t->hub, clock_wall_ms() + work_client_ms(t, c));
     if (!c->client || !c->early) return OK;
-    struct fact done = { .kind = FACT_FINISHED, .call = c->id, .outcome = c->early->outcome,
-                         .text = c->early->text, .value = c->early->value };
+    struct fact done = { .kind = FACT_FINISHED,
+                         .call = c->id,
+                         .outcome = c->early->outcome,
+                         .text = c->early->text,
+                         .value = c->early->value };
     return thread_add(t, &done);
 }
 
@@ -62,11 +75,14 @@ static enum err add_asked(struct thread *t, struct call *c)
 
 static enum err add_finish(struct thread *t, const struct next *n)
 {
-    struct fact f = { .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text };
+    struct fact f = {
+        .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text
+    };
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
     f.ms = work_ms(n->call);
     if (n->outcome == WORD_UNKNOWN)
-        log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool", log_str(n->call->tool), NULL);
+        log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool",
+                 log_str(n->call->tool), NULL);
     return thread_add(t, &f);
 }
 
@@ -74,20 +90,29 @@ static enum err add_finish(struct thread *t, const struct next *n)
 static bool asks_now(const struct thread *t, const struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
-    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool && policy_asks(tool, c->args, NULL);
+    return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool &&
+           policy_asks(tool, c->args, NULL);
 }
 
 static enum err add_start(struct thread *t, struct call *c)
 {
     bool holds = true;
-    if (asks_now(t, c)) { c->gate = GATE_ASK; return OK; }
+    if (asks_now(t, c)) {
+        c->gate = GATE_ASK;
+        return OK;
+    }
     if (c->state == CALL_GRANTED) {
         enum err e = approval_holds(t, c, &holds);
         if (e) return e;
     }
-    if (!holds) return add_finish(t, &(struct next){ .call = c, .outcome = WORD_FAILED,
-        .text = STR("{\"error\":\"The tool was changed or removed since it was approved; nothing was run\"}") });
-    must(c->state == CALL_GRANTED || (c->state == CALL_PROPOSED && (c->gate == GATE_FREE || c->gate == GATE_CLIENT)));
+    if (!holds)
+        return add_finish(
+            t, &(struct next){ .call = c,
+                               .outcome = WORD_FAILED,
+                               .text = STR("{\"error\":\"The tool was changed or removed since it "
+                                           "was approved; nothing was run\"}") });
+    must(c->state == CALL_GRANTED ||
+         (c->state == CALL_PROPOSED && (c->gate == GATE_FREE || c->gate == GATE_CLIENT)));
     return begin_call(t, c);
 }
 
@@ -98,15 +123,21 @@ static enum err add_resumed(struct thread *t)
 {
     struct run *r = t->fold.run;
     if (r->resumes >= RESUMES_MAX) {
-        struct fact f = { .kind = FACT_ENDED, .run = r->id, .outcome = WORD_ERROR, .code = STR("interrupted"),
-                          .text = STR("The server was interrupted several times at this point. Try again."), .retryable = true };
+        struct fact f = { .kind = FACT_ENDED,
+                          .run = r->id,
+                          .outcome = WORD_ERROR,
+                          .code = STR("interrupted"),
+                          .text = STR(
+                              "The server was interrupted several times at this point. Try again."),
+                          .retryable = true };
         return thread_add(t, &f);
     }
     struct fact f = { .kind = FACT_RESUMED, .run = r->id };
     return thread_add(t, &f);
 }
 
-/* --- a place among the runs ------------------------------------------------------------------------- */
+/* --- a place among the runs
+ * ------------------------------------------------------------------------- */
 
 void thread_take_place(struct thread *t)
 {
@@ -117,13 +148,14 @@ void thread_take_place(struct thread *t)
     quota_run(t->hub->setup.quota, t->owner, 1);
 }
 
-/* A run that goes on after a yes, or after a crash, needs a place like one that begins; but nobody is there to be told
- * to come back later, so it waits in line. */
+/* A run that goes on after a yes, or after a crash, needs a place like one that begins; but nobody
+ * is there to be told to come back later, so it waits in line. */
 static bool has_place(struct thread *t)
 {
     unsigned retry_s;
     if (t->placed) return true;
-    if (hub_has_place(t->hub) && quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s) != QUOTA_RUNS) {
+    if (hub_has_place(t->hub) &&
+        quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s) != QUOTA_RUNS) {
         thread_take_place(t);
         return true;
     }
@@ -143,24 +175,28 @@ void thread_leave_place(struct thread *t)
     hub_place_free(t->hub);
 }
 
-/* Right after a start an MCP server may not have listed its tools yet: what the last process left behind must not be
- * judged without them, nor the model be shown a part of them. The registry says when there is more to know. */
+/* Right after a start an MCP server may not have listed its tools yet: what the last process left
+ * behind must not be judged without them, nor the model be shown a part of them. The registry says
+ * when there is more to know. */
 static bool awaits_tools(struct thread *t, const struct next *n)
 {
     const struct registry *r = t->hub->setup.registry;
-    bool                   about_call = n->kind == NEXT_ASK || n->kind == NEXT_START || n->kind == NEXT_CONTINUE || n->kind == NEXT_RERUN
-                                     || (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
+    bool about_call = n->kind == NEXT_ASK || n->kind == NEXT_START || n->kind == NEXT_CONTINUE ||
+                      n->kind == NEXT_RERUN ||
+                      (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
     if (t->fold.run && t->fold.run->stopping) return false;
     if (n->kind == NEXT_MODEL) return t->revived && !registry_settled(r);
-    return about_call && !n->call->client && !registry_find(r, n->call->tool) && registry_expects(r, n->call->tool);
+    return about_call && !n->call->client && !registry_find(r, n->call->tool) &&
+           registry_expects(r, n->call->tool);
 }
 
-/* Adds the facts that follow from the state; true while there may be more. While the server drains nothing is begun any
- * more: what was said is saved, and the next process begins it. */
+/* Adds the facts that follow from the state; true while there may be more. While the server drains
+ * nothing is begun any more: what was said is saved, and the next process begins it. */
 bool decide_once(struct thread *t, enum err *e)
 {
     struct next n = fold_decide(&t->fold, may_rerun, t);
-    bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN || n.kind == NEXT_MODEL;
+    bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN ||
+                  n.kind == NEXT_MODEL;
     if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
     switch (n.kind) {
     case NEXT_NOTHING: return false;

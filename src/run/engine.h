@@ -16,165 +16,210 @@
 #include "run/metrics.h"
 #include "tool/budget.h"
 
-#define BATCH_APPROVALS 64       /* list rows one append may carry */
-#define RESUMES_MAX     3        /* a step that was interrupted so often in a row ends its run */
+#define BATCH_APPROVALS 64 /* list rows one append may carry */
+#define RESUMES_MAX     3  /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
-#define PARKED_MAX      8        /* messages that may wait for one run to end */
-/* A call's input and output come back inside the messages of AI SDK clients, some levels deeper: they must be readable there too. */
+#define PARKED_MAX      8 /* messages that may wait for one run to end */
+/* A call's input and output come back inside the messages of AI SDK clients, some levels deeper:
+ * they must be readable there too. */
 #define VALUE_DEPTH_MAX 100
 
 struct job;
 
 struct thread {
-    struct hub        *hub;
-    struct str         key, owner, id;     /* one block: owner NUL id */
-    struct fold        fold;               /* includes what is being appended right now */
-    uint64_t           committed;
-    struct str         title;
-    bool               retitled;           /* the batch gives the title its first words */
-    bool               loading, loaded, exists;
-    bool               stalled;            /* an append failed; tried again by the hub's timer */
-    bool               fresh;              /* just read: what the last process left is not yet judged */
-    bool               revived;            /* its run was begun by another process */
-    bool               awaiting;           /* a tool that is not listed yet */
-    bool               assumed;            /* taken as new without asking the store; only an append may confirm it */
-    bool               placed;             /* has one of the places for runs: it may call the model */
-    struct list        line;               /* linked while it waits for one */
+    struct hub *hub;
+    struct str  key, owner, id; /* one block: owner NUL id */
+    struct fold fold;           /* includes what is being appended right now */
+    uint64_t    committed;
+    struct str  title;
+    bool        retitled; /* the batch gives the title its first words */
+    bool        loading, loaded, exists;
+    bool        stalled; /* an append failed; tried again by the hub's timer */
+    /* just read: what the last process left is not yet judged */
+    bool        fresh;
+    bool        revived;  /* its run was begun by another process */
+    bool        awaiting; /* a tool that is not listed yet */
+    /* taken as new without asking the store; only an append may confirm it */
+    bool        assumed;
+    /* has one of the places for runs: it may call the model */
+    bool        placed;
+    struct list line; /* linked while it waits for one */
 
-    bool               busy;               /* the pump runs or acts: what is posted meanwhile waits until it comes round */
-    struct list        queue;              /* commands not looked at yet */
-    struct list        parked;             /* messages that wait until the run is over */
-    struct list        acting;             /* commands whose facts are in the append under way */
-    struct command    *editor;             /* the last of them, if it removes or renames: done and answered after the append */
-    struct store_edit  edit;
+    /* the pump runs or acts: what is posted meanwhile waits until it comes round */
+    bool              busy;
+    struct list       queue;  /* commands not looked at yet */
+    struct list       parked; /* messages that wait until the run is over */
+    struct list       acting; /* commands whose facts are in the append under way */
+    /* the last of them, if it removes or renames: done and answered after the append */
+    struct command   *editor;
+    struct store_edit edit;
 
-    bool               inflight;
-    struct store_append append;
-    struct store_read   read;
-    uint64_t           batch_from;         /* first seq of the batch; 0: nothing in it */
-    struct arena       batch;
-    struct store_fact *rows; size_t row_cap;
-    struct store_approval *approvals; size_t approval_count;      /* in the batch's arena, for the few batches that have any */
-    struct store_tool_count *counts; size_t count_count;
-    struct str         request_id, request_run;    /* claimed by this batch */
+    bool                     inflight;
+    struct store_append      append;
+    struct store_read        read;
+    uint64_t                 batch_from; /* first seq of the batch; 0: nothing in it */
+    struct arena             batch;
+    struct store_fact       *rows;
+    size_t                   row_cap;
+    /* in the batch's arena, for the few batches that have any */
+    struct store_approval   *approvals;
+    size_t                   approval_count;
+    struct store_tool_count *counts;
+    size_t                   count_count;
+    struct str               request_id, request_run; /* claimed by this batch */
 
-    struct open_step   step;
-    bool               step_closed;        /* its fact is in the append under way */
-    struct model_run  *model;
-    struct model      *model_of;
-    const struct hub_page *page;           /* of the run for which the model speaks */
-    struct model_sink  sink;
-    bool               closing;            /* the model was told not to call tools any more */
-    struct command    *step_done;          /* preallocated: the end of a step must not need memory */
-    enum model_stop    stop;
-    bool               over;               /* the model is through; the step ends when its calls are judged */
-    struct list        judging;            /* linked in the hub while some wait for the next turn */
-    bool               step_failed, step_retryable;
-    struct str         fail_code, fail_text;       /* in step.arena */
-    int64_t            input_tokens, output_tokens;
+    struct open_step       step;
+    bool                   step_closed; /* its fact is in the append under way */
+    struct model_run      *model;
+    struct model          *model_of;
+    const struct hub_page *page; /* of the run for which the model speaks */
+    struct model_sink      sink;
+    bool                   closing; /* the model was told not to call tools any more */
+    /* preallocated: the end of a step must not need memory */
+    struct command        *step_done;
+    enum model_stop        stop;
+    /* the model is through; the step ends when its calls are judged */
+    bool                   over;
+    /* linked in the hub while some wait for the next turn */
+    struct list            judging;
+    bool                   step_failed, step_retryable;
+    struct str             fail_code, fail_text; /* in step.arena */
+    int64_t                input_tokens, output_tokens;
 
-    struct list        jobs;
-    struct list        followers;
-    unsigned           watching;           /* followers that count */
-    uint64_t           progress_no;
-    struct list        lru; size_t idle_bytes;     /* linked while idle; what it holds */
+    struct list jobs;
+    struct list followers;
+    unsigned    watching; /* followers that count */
+    uint64_t    progress_no;
+    struct list lru;
+    size_t      idle_bytes; /* linked while idle; what it holds */
 };
 
 struct hub {
-    struct hub_setup   setup;
-    struct map         threads;
-    struct list        idle; unsigned idle_count; size_t idle_bytes;
-    unsigned           runs;               /* places taken: runs that go on, waiting ones not among them */
-    struct list        line;               /* threads whose run needs a place, in their order */
-    struct list        judging;            /* threads with calls to be judged in the next turn */
-    struct loop_timer  turn;               /* comes in the next turn, for these two */
-    uint64_t           judge_turn;         /* the turn whose budget it is */
-    struct budget      judge;
-    bool               draining, unrecovered;      /* unrecovered: what the last process left could not all be looked at yet */
-    void             (*drained)(void *ctx); void *drained_ctx;
-    struct loop_timer  expiry;             /* one for all gates */
-    struct loop_timer  retry;              /* stalled threads try again */
-    unsigned           open_timers;        /* while it is freed */
-    bool               expiry_busy, expiry_again, expiry_failed;
-    unsigned           expiring;           /* rows of the last batch that are not through yet */
-    struct { struct arena arena; struct log_name *logs; size_t count, next; unsigned open; struct loop_timer pace; } recover;
-    struct store_list  list;               /* recovery, then expiry */
-    unsigned           jobs;
+    struct hub_setup  setup;
+    struct map        threads;
+    struct list       idle;
+    unsigned          idle_count;
+    size_t            idle_bytes;
+    /* places taken: runs that go on, waiting ones not among them */
+    unsigned          runs;
+    struct list       line;       /* threads whose run needs a place, in their order */
+    struct list       judging;    /* threads with calls to be judged in the next turn */
+    struct loop_timer turn;       /* comes in the next turn, for these two */
+    uint64_t          judge_turn; /* the turn whose budget it is */
+    struct budget     judge;
+    /* unrecovered: what the last process left could not all be looked at yet */
+    bool              draining, unrecovered;
+    void (*drained)(void *ctx);
+    void             *drained_ctx;
+    struct loop_timer expiry;      /* one for all gates */
+    struct loop_timer retry;       /* stalled threads try again */
+    unsigned          open_timers; /* while it is freed */
+    bool              expiry_busy, expiry_again, expiry_failed;
+    unsigned          expiring; /* rows of the last batch that are not through yet */
+    struct {
+        struct arena      arena;
+        struct log_name  *logs;
+        size_t            count, next;
+        unsigned          open;
+        struct loop_timer pace;
+    } recover;
+    struct store_list list; /* recovery, then expiry */
+    unsigned          jobs;
 };
 
 /* --- thread.c --- */
 struct thread *thread_new(struct hub *h, struct log_name log);
-void thread_free(struct thread *t);
-void thread_load(struct thread *t);
-/* Into the mailbox, then pump. Also from inside the pump: a tool that cannot be started, a client that goes on at once. */
-void thread_post(struct thread *t, struct command *c);
-void thread_queue(struct thread *t, struct command *c);     /* the first half of that */
-void thread_pump(struct thread *t);
-void thread_wake(struct thread *t);
-void thread_drain(struct thread *t);                         /* what waits for its turn will not get it here */
-bool thread_idle(const struct thread *t);
+void           thread_free(struct thread *t);
+void           thread_load(struct thread *t);
+/* Into the mailbox, then pump. Also from inside the pump: a tool that cannot be started, a client
+ * that goes on at once. */
+void           thread_post(struct thread *t, struct command *c);
+void           thread_queue(struct thread *t, struct command *c); /* the first half of that */
+void           thread_pump(struct thread *t);
+void           thread_wake(struct thread *t);
+void           thread_drain(struct thread *t); /* what waits for its turn will not get it here */
+bool           thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
 MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
-void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message);
+void command_answer(struct thread *t, struct command *c, int status, const char *code,
+                    const char *message);
 
 /* --- decide.c --- */
-bool decide_once(struct thread *t, enum err *e);             /* adds the facts that follow; true while there may be more */
-MUST_CHECK enum err decide_fresh(struct thread *t);          /* the first look at a log that was left while the model was to speak */
-void thread_take_place(struct thread *t);                    /* for a run that was admitted */
-void thread_leave_place(struct thread *t);                   /* given back when the run is over, and while it waits for somebody */
+/* adds the facts that follow; true while there may be more */
+bool                decide_once(struct thread *t, enum err *e);
+/* the first look at a log that was left while the model was to speak */
+MUST_CHECK enum err decide_fresh(struct thread *t);
+void                thread_take_place(struct thread *t); /* for a run that was admitted */
+/* given back when the run is over, and while it waits for somebody */
+void                thread_leave_place(struct thread *t);
 
 /* --- command.c --- */
-/* Looks at the state, adds facts, sets c->receipt. False: not now, keep it parked until the run is over. */
+/* Looks at the state, adds facts, sets c->receipt. False: not now, keep it parked until the run is
+ * over. */
 bool command_handle(struct thread *t, struct command *c, enum err *e);
 
 /* --- work.c --- */
-MUST_CHECK enum err work_model(struct thread *t);           /* calls the model */
-void work_hang_up(struct thread *t);                        /* cancels it; the open step stays as it is */
+MUST_CHECK enum err work_model(struct thread *t);   /* calls the model */
+void                work_hang_up(struct thread *t); /* cancels it; the open step stays as it is */
 /* A job for a call whose `started` fact is in the batch; nothing runs yet. */
 MUST_CHECK enum err work_job(struct thread *t, struct call *c);
-void work_start_jobs(struct thread *t);                     /* after the commit */
-void work_cancel_jobs(struct thread *t);                    /* those of calls that are over or being stopped */
-void work_drop_unstarted(struct thread *t);
-void work_orphan_jobs(struct thread *t);                    /* the thread was deleted: their outcomes are nobody's */
-void work_adopt_jobs(struct thread *t);                     /* after a reload: calls find their jobs again */
-void work_answer_job(struct call *c, bool accepted, struct str content);   /* handed over by work_start_jobs */
-/* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may say that something runs.
- * `button`: a person pressed it, which may reach tools that models are not shown. ERR_NOMEM: it could not be told. */
-MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p, bool button);
-void work_judge_on(struct thread *t);                       /* the open step's calls that wait for it */
+void                work_start_jobs(struct thread *t); /* after the commit */
+/* those of calls that are over or being stopped */
+void                work_cancel_jobs(struct thread *t);
+void                work_drop_unstarted(struct thread *t);
+/* the thread was deleted: their outcomes are nobody's */
+void                work_orphan_jobs(struct thread *t);
+/* after a reload: calls find their jobs again */
+void                work_adopt_jobs(struct thread *t);
+/* handed over by work_start_jobs */
+void                work_answer_job(struct call *c, bool accepted, struct str content);
+/* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may
+ * say that something runs. `button`: a person pressed it, which may reach tools that models are not
+ * shown. ERR_NOMEM: it could not be told. */
+MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p,
+                               bool button);
+void                work_judge_on(struct thread *t); /* the open step's calls that wait for it */
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
-/* How long a call has been under way; 0 when it was not, or when the clock was set back meanwhile. */
-int64_t work_ms(const struct call *c);
-int64_t work_client_ms(const struct thread *t, const struct call *c);     /* how long a browser may take for it */
-/* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person answers. */
-/* Nobody knows what became of it, and it may be run again under the same id: once, it is. Then its job is gone. */
-bool work_once_more(const struct command *c, struct call *call);
+/* How long a call has been under way; 0 when it was not, or when the clock was set back
+ * meanwhile. */
+int64_t             work_ms(const struct call *c);
+/* how long a browser may take for it */
+int64_t             work_client_ms(const struct thread *t, const struct call *c);
+/* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person
+ * answers. */
+/* Nobody knows what became of it, and it may be run again under the same id: once, it is. Then its
+ * job is gone. */
+bool                work_once_more(const struct command *c, struct call *call);
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
 
 /* --- approval.c --- */
-struct str approval_id(struct arena *a, const struct call *c);              /* of the next gate of this call */
-struct str approval_digest(struct arena *a, const struct call *c);          /* sha256 of name and canonical arguments, hex */
+/* of the next gate of this call */
+struct str          approval_id(struct arena *a, const struct call *c);
+/* sha256 of name and canonical arguments, hex */
+struct str          approval_digest(struct arena *a, const struct call *c);
 /* The fact that asks. */
-MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a);
-/* Is what would run now what the person was asked about: these arguments, this definition of the tool? Looked at when the
- * yes comes and once more before the start, which may be in another process. */
+MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f,
+                                  struct arena *a);
+/* Is what would run now what the person was asked about: these arguments, this definition of the
+ * tool? Looked at when the yes comes and once more before the start, which may be in another
+ * process. */
 MUST_CHECK enum err approval_holds(const struct thread *t, const struct call *c, bool *holds);
 /* The result of a call whose gate ended in anything but a yes. */
-struct str approval_refusal(struct arena *a, const struct call *c);
+struct str          approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 
 /* --- hub.c --- */
-void hub_idle(struct hub *h, struct thread *t);      /* it became idle: may be forgotten */
+void hub_idle(struct hub *h, struct thread *t); /* it became idle: may be forgotten */
 void hub_busy(struct hub *h, struct thread *t);
-void hub_due(struct hub *h, int64_t at_ms);          /* something expires at this time */
+void hub_due(struct hub *h, int64_t at_ms); /* something expires at this time */
 void hub_stalled(struct hub *h, struct thread *t);
 bool hub_has_place(const struct hub *h);
-void hub_place_free(struct hub *h);                  /* whoever waits in line may go on */
+void hub_place_free(struct hub *h); /* whoever waits in line may go on */
 void hub_wait_place(struct hub *h, struct thread *t);
 void hub_job_ended(struct hub *h);
-bool hub_may_judge(struct hub *h);                    /* is anything left of this turn's budget? */
+bool hub_may_judge(struct hub *h); /* is anything left of this turn's budget? */
 void hub_judge_later(struct hub *h, struct thread *t);
 
 #endif

@@ -3,7 +3,11 @@
 
 #include "base/jsonw.h"
 
-struct field { const char *name; enum field_type type; size_t at; };
+struct field {
+    const char     *name;
+    enum field_type type;
+    size_t          at;
+};
 static const struct field FIELDS[] = {
 #define X(t, n) { #n, FIELD_##t, offsetof(struct fact, n) },
     FACT_FIELDS(X)
@@ -24,13 +28,22 @@ static const char *const WORDS[] = {
 static const char *const GATES[] = { "unjudged", "free", "ask", "client", "reply", "bad" };
 static const char *const PARTS[] = { "text", "reasoning", "call" };
 
-const char *fact_name(enum fact_kind k) { return KINDS[k]; }
-const char *word_name(enum word w) { return WORDS[w]; }
+const char *fact_name(enum fact_kind k)
+{
+    return KINDS[k];
+}
+const char *word_name(enum word w)
+{
+    return WORDS[w];
+}
 
 static bool word_of(struct str s, const char *const *names, size_t count, int *out)
 {
     for (size_t i = 0; i < count; i++)
-        if (str_is(s, names[i])) { *out = (int)i; return true; }
+        if (str_is(s, names[i])) {
+            *out = (int)i;
+            return true;
+        }
     return false;
 }
 
@@ -138,35 +151,28 @@ static enum err read_parts(struct arena *a, const struct jv *v, struct fact *f)
     if (!jv_is(v, JSON_ARRAY)) return ERR_TYPE;
     f->parts = arena_array(a, v->count ? v->count : 1, sizeof *f->parts);
     if (!f->parts) return ERR_NOMEM;
-    JV_EACH(item, v) {
+    JV_EACH (item, v) {
         enum err e = read_part(item, &f->parts[f->parts_count++]);
         if (e) return e;
     }
     return OK;
 }
 
-static enum err read_field(struct arena *a, const struct jv *v, struct fact *f, const struct field *d)
+static enum err read_field(struct arena *a, const struct jv *v, struct fact *f,
+                           const struct field *d)
 {
     void *at = (char *)f + d->at;
     int   word;
     switch (d->type) {
-    case FIELD_STR:
-        *(struct str *)at = jv_str(v);
-        return jv_is(v, JSON_STRING) ? OK : ERR_TYPE;
-    case FIELD_RAW:
-        *(struct str *)at = v->raw;
-        return OK;
-    case FIELD_INT:
-        return jv_int(v, at) ? OK : ERR_TYPE;
-    case FIELD_BOOL:
-        *(bool *)at = jv_true(v);
-        return OK;
+    case FIELD_STR: *(struct str *)at = jv_str(v); return jv_is(v, JSON_STRING) ? OK : ERR_TYPE;
+    case FIELD_RAW: *(struct str *)at = v->raw; return OK;
+    case FIELD_INT: return jv_int(v, at) ? OK : ERR_TYPE;
+    case FIELD_BOOL: *(bool *)at = jv_true(v); return OK;
     case FIELD_WORD:
         if (!word_of(jv_str(v), WORDS, WORD_COUNT, &word)) return ERR_TYPE;
         *(enum word *)at = (enum word)word;
         return OK;
-    case FIELD_PARTS:
-        return read_parts(a, v, f);
+    case FIELD_PARTS: return read_parts(a, v, f);
     }
     return ERR_TYPE;
 }

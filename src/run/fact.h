@@ -8,7 +8,8 @@
  * One struct for all kinds: members that a kind does not use stay empty and are
  * not stored. The two tables below generate enum, names, reading and writing.
  *
- *   a run:   message | action | retry  ->  step  ->  (asked -> decided)? -> started -> finished  ->  step ... -> ended
+ *   a run:   message | action | retry  ->  step  ->  (asked -> decided)? -> started -> finished  ->
+ *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   beside:  created, resumed (a step is repeated after a crash), stop, result
  *            (a client's result that came before its gate was decided), settled
@@ -20,6 +21,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
+/* clang-format off */
 #define FACT_KINDS(X)                                                                  \
     X(CREATED, "created")   /* the thread was made before anybody wrote */             \
     X(MESSAGE, "message")   /* a person wrote: a run begins */                         \
@@ -36,36 +38,40 @@
     X(STOP, "stop")         /* a person wants the run to end */                        \
     X(ENDED, "ended")       /* the run is over */                                      \
     X(SETTLED, "settled")   /* a person said how an unknown call turned out */
+/* clang-format on */
 
 enum fact_kind {
 #define X(k, n) FACT_##k,
     FACT_KINDS(X)
 #undef X
-    FACT_KIND_COUNT
+        FACT_KIND_COUNT
 };
 
 /* The words of outcomes and verdicts, one list for all. */
+/* clang-format off */
 #define FACT_WORDS(X)                                                                   \
     X(NONE, "") X(DONE, "done") X(FAILED, "failed") X(DENIED, "denied")                 \
     X(EXPIRED, "expired") X(CANCELLED, "cancelled") X(UNKNOWN, "unknown")               \
     X(APPROVED, "approved") X(COMPLETE, "complete") X(ERROR, "error") X(NOT_DONE, "not_done")
+/* clang-format on */
 enum word {
 #define X(k, n) WORD_##k,
     FACT_WORDS(X)
 #undef X
-    WORD_COUNT
+        WORD_COUNT
 };
 const char *word_name(enum word w);
 
-/* How a call of a step is to be treated: said once, by work_judge, when the call's end was seen. Nothing else may
- * raise it, and a call that nobody judged is never begun: that is the zero of this enum. */
+/* How a call of a step is to be treated: said once, by work_judge, when the call's end was seen.
+ * Nothing else may raise it, and a call that nobody judged is never begun: that is the zero of this
+ * enum. */
 enum gate {
-    GATE_UNJUDGED,  /* not run: its end was not seen, or the judge has not spoken yet */
-    GATE_FREE,      /* runs at once on the server */
-    GATE_ASK,       /* a person is asked first (server or client tool) */
-    GATE_CLIENT,    /* offered to the browser at once */
-    GATE_REPLY,     /* a reply tool: fills the payload */
-    GATE_BAD,       /* not run: `problem` is the error the model gets */
+    GATE_UNJUDGED, /* not run: its end was not seen, or the judge has not spoken yet */
+    GATE_FREE,     /* runs at once on the server */
+    GATE_ASK,      /* a person is asked first (server or client tool) */
+    GATE_CLIENT,   /* offered to the browser at once */
+    GATE_REPLY,    /* a reply tool: fills the payload */
+    GATE_BAD,      /* not run: `problem` is the error the model gets */
     GATE_COUNT
 };
 
@@ -73,23 +79,30 @@ enum part_type { STEP_TEXT, STEP_REASONING, STEP_CALL };
 
 struct part {
     enum part_type type;
-    struct str     text;          /* text, reasoning, or the call's input as the model wrote it */
-    struct str     opaque;        /* the provider's JSON for this part */
-    bool           complete;      /* its end was seen, and if it is a call it was judged */
+    /* text, reasoning, or the call's input as the model wrote it */
+    struct str     text;
+    struct str     opaque;   /* the provider's JSON for this part */
+    bool           complete; /* its end was seen, and if it is a call it was judged */
     /* calls only */
-    struct str     call, provider_id, tool;   /* our id, the provider's id, the tool's name */
+    /* our id, the provider's id, the tool's name */
+    struct str     call, provider_id, tool;
     enum gate      gate;
-    bool           client;        /* a browser runs it */
+    bool           client; /* a browser runs it */
     struct str     problem;
-    bool           judging;       /* its end was seen, the judge comes to it in a later turn of the loop: followers wait before its end */
-    bool           shown;         /* its input may be shown while it is being spelled out: no gate can come before it */
-    struct str     intent;        /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
-    int64_t        at_ms;         /* when the call was complete */
+    /* its end was seen, the judge comes to it in a later turn of the loop: followers wait before
+     * its end */
+    bool           judging;
+    /* its input may be shown while it is being spelled out: no gate can come before it */
+    bool           shown;
+    /* what is said before it starts; STR_NONE: nothing (not run, reply tool) */
+    struct str     intent;
+    int64_t        at_ms; /* when the call was complete */
 };
 
 enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD_PARTS };
 
 /* Every member of a fact: type, name in C and in JSON. RAW is JSON text. */
+/* clang-format off */
 #define FACT_FIELDS(X)                                                                                   \
     X(STR, run) X(STR, id) X(STR, call) X(STR, tool) X(STR, text) X(WORD, outcome)                       \
     X(RAW, value) X(STR, note) X(STR, reason) X(STR, by) X(STR, via) X(STR, answer_id)                   \
@@ -98,29 +111,33 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, action) X(RAW, data) X(PARTS, parts) X(STR, stop) X(STR, provider)                            \
     X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end) X(INT, keep) \
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom)
+/* clang-format on */
 
-#define FIELD_C_STR(n) struct str n;
-#define FIELD_C_RAW(n) struct str n;
-#define FIELD_C_INT(n) int64_t n;
+#define FIELD_C_STR(n)  struct str n;
+#define FIELD_C_RAW(n)  struct str n;
+#define FIELD_C_INT(n)  int64_t n;
 #define FIELD_C_BOOL(n) bool n;
 #define FIELD_C_WORD(n) enum word n;
-#define FIELD_C_PARTS(n) struct part *n; size_t n##_count;
+#define FIELD_C_PARTS(n) \
+    struct part *n;      \
+    size_t       n##_count;
 
 struct fact {
     enum fact_kind kind;
     uint64_t       seq;
     int64_t        at_ms;
-    struct str     body;       /* its stored form, once the fold has it */
+    struct str     body; /* its stored form, once the fold has it */
 #define X(t, n) FIELD_C_##t(n)
     FACT_FIELDS(X)
 #undef X
 };
 
-const char *fact_name(enum fact_kind k);
+const char         *fact_name(enum fact_kind k);
 MUST_CHECK enum err fact_kind_of(struct str name, enum fact_kind *out);
 /* The JSON body; members that are empty are left out. */
-void fact_write(struct buf *out, const struct fact *f);
-/* Reads a body into `f`, which points into `body` and the arena. ERR_SYNTAX, ERR_TYPE, ERR_NOMEM. */
+void                fact_write(struct buf *out, const struct fact *f);
+/* Reads a body into `f`, which points into `body` and the arena. ERR_SYNTAX, ERR_TYPE,
+ * ERR_NOMEM. */
 MUST_CHECK enum err fact_read(struct arena *a, struct str kind, struct str body, struct fact *f);
 
 #endif

@@ -35,7 +35,10 @@ static bool grow(void *array, size_t count, size_t *cap)
     return true;
 }
 
-struct call *fold_call(const struct fold *f, struct str id) { return map_get(&f->by_call, id); }
+struct call *fold_call(const struct fold *f, struct str id)
+{
+    return map_get(&f->by_call, id);
+}
 
 const struct fact *call_gate(const struct call *c)
 {
@@ -47,10 +50,14 @@ bool call_took_effect(const struct call *c)
 {
     if (!c->started) return false;
     if (c->settled) return c->settled->outcome == WORD_DONE;
-    return !c->finished || c->finished->outcome == WORD_DONE || c->finished->outcome == WORD_UNKNOWN;
+    return !c->finished || c->finished->outcome == WORD_DONE ||
+           c->finished->outcome == WORD_UNKNOWN;
 }
 
-const struct confirmation *fold_confirmed(const struct fold *f, struct str id) { return map_get(&f->by_confirmation, id); }
+const struct confirmation *fold_confirmed(const struct fold *f, struct str id)
+{
+    return map_get(&f->by_confirmation, id);
+}
 
 const struct fact *fold_asked(const struct fold *f, struct str id)
 {
@@ -129,24 +136,37 @@ static void distrust(struct call *c)
     }
 }
 
-static struct call *add_call(struct fold *f, struct run *r, const struct fact *a, const struct part *p)
+static struct call *add_call(struct fold *f, struct run *r, const struct fact *a,
+                             const struct part *p)
 {
     struct call *c = arena_new(&f->arena, struct call);
     struct jv   *args = NULL;
     if (!c || !grow(&f->calls, f->call_count, &f->call_cap)) return NULL;
     if (json_parse(&f->arena, p->text, &args, NULL) != OK) args = NULL;
-    *c = (struct call){ .id = p->call, .provider_id = p->provider_id, .tool = p->tool, .input = p->text,
-                        .args = args, .client = p->client, .gate = p->gate, .problem = p->problem, .intent = p->intent,
-                        .run = r, .step_seq = a->seq };
+    *c = (struct call){ .id = p->call,
+                        .provider_id = p->provider_id,
+                        .tool = p->tool,
+                        .input = p->text,
+                        .args = args,
+                        .client = p->client,
+                        .gate = p->gate,
+                        .problem = p->problem,
+                        .intent = p->intent,
+                        .run = r,
+                        .step_seq = a->seq };
     distrust(c);
-    if (map_get(&f->by_provider, c->provider_id)) c->provider_id = STR_NONE;     /* said twice, it names neither: ours does */
+    /* said twice, it names neither: ours does */
+    if (map_get(&f->by_provider, c->provider_id)) c->provider_id = STR_NONE;
     else if (c->provider_id.len && map_put(&f->by_provider, c->provider_id, c) != OK) return NULL;
     if (map_put(&f->by_call, c->id, c) != OK) return NULL;
     f->calls[f->call_count++] = c;
     return c;
 }
 
-static bool is_cut(struct str stop) { return str_is(stop, "cancelled") || str_is(stop, "error"); }
+static bool is_cut(struct str stop)
+{
+    return str_is(stop, "cancelled") || str_is(stop, "error");
+}
 
 static enum err open_calls(struct fold *f, struct run *r, const struct fact *a)
 {
@@ -170,7 +190,7 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     r->output_tokens += a->output_tokens;
     r->last_stop = a->stop;
     r->resumes = 0;
-    if (is_cut(a->stop)) return OK;            /* the run ends with the next fact */
+    if (is_cut(a->stop)) return OK; /* the run ends with the next fact */
     enum err e = open_calls(f, r, a);
     if (e) return e;
     bool other = false;
@@ -219,7 +239,10 @@ static void apply_decided(struct fold *f, struct call *c, const struct fact *a)
 {
     struct confirmation *k = map_get(&f->by_confirmation, a->id);
     if (k) k->verdict = a;
-    if (call_questioned(c, a->id)) { c->answered = a; return; }
+    if (call_questioned(c, a->id)) {
+        c->answered = a;
+        return;
+    }
     c->decided = a;
     c->state = a->outcome == WORD_APPROVED ? CALL_GRANTED : CALL_REFUSED;
 }
@@ -238,12 +261,15 @@ static enum err apply_action(struct fold *f, const struct fact *a)
 static enum err apply_call_fact(struct fold *f, const struct fact *a)
 {
     struct call *c = fold_call(f, a->call);
-    if (!c) return OK;                          /* a call we do not know: from a newer version; kept in the log */
+    if (!c) return OK; /* a call we do not know: from a newer version; kept in the log */
     switch (a->kind) {
     case FACT_ASKED: return apply_asked(f, c, a);
     case FACT_DECIDED: apply_decided(f, c, a); break;
     case FACT_RESULT: c->early = a; break;
-    case FACT_STARTED: c->started = a; c->state = CALL_STARTED; break;
+    case FACT_STARTED:
+        c->started = a;
+        c->state = CALL_STARTED;
+        break;
     case FACT_CONTINUED: c->continued = a; break;
     case FACT_FINISHED: apply_finished(c, a); break;
     case FACT_SETTLED: c->settled = a; break;
@@ -265,9 +291,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     switch (a->kind) {
     case FACT_CREATED: return OK;
     case FACT_MESSAGE:
-    case FACT_RETRY:
-        note_branch(f, a);
-        return begin_run(f, a);
+    case FACT_RETRY: note_branch(f, a); return begin_run(f, a);
     case FACT_ACTION: return apply_action(f, a);
     case FACT_STEP: return r ? apply_step(f, r, a) : OK;
     case FACT_RESUMED:
@@ -277,7 +301,10 @@ static enum err apply(struct fold *f, const struct fact *a)
         if (r) r->stopping = true;
         return OK;
     case FACT_ENDED:
-        if (r) { r->phase = RUN_ENDED; r->ended = a; }
+        if (r) {
+            r->phase = RUN_ENDED;
+            r->ended = a;
+        }
         return OK;
     case FACT_ASKED:
     case FACT_DECIDED:
@@ -322,7 +349,10 @@ bool run_waiting(const struct run *r)
     return any;
 }
 
-static bool by(const struct fact *a, uint64_t seq) { return a && a->seq <= seq; }
+static bool by(const struct fact *a, uint64_t seq)
+{
+    return a && a->seq <= seq;
+}
 
 bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
 {
@@ -332,7 +362,8 @@ bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
         const struct call *c = f->calls[i];
         if (c->step_seq > seq || by(c->finished, seq)) continue;
         bool asked = by(c->asked, seq) && !by(c->decided, seq);
-        bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);   /* else its result is there */
+        /* else its result is there */
+        bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);
         if (!asked && !offered) return false;
         any = true;
     }
@@ -355,15 +386,20 @@ static struct next finish(struct call *c, enum word outcome, struct str text)
 static struct next stop_call(struct call *c, bool idempotent)
 {
     if (c->state == CALL_STARTED && !c->client) {
-        if (c->job) return (struct next){ .kind = NEXT_NOTHING };          /* asked to stop; its outcome will come */
+        /* asked to stop; its outcome will come */
+        if (c->job) return (struct next){ .kind = NEXT_NOTHING };
         if (idempotent) return finish(c, WORD_CANCELLED, STR("Stopped before it was through."));
-        if (call_at_rest(c)) return finish(c, WORD_UNKNOWN, STR("Stopped while it waited for an answer. It may or may not have happened."));
+        if (call_at_rest(c))
+            return finish(
+                c, WORD_UNKNOWN,
+                STR("Stopped while it waited for an answer. It may or may not have happened."));
         return finish(c, WORD_UNKNOWN, STR("The server went away while this was running."));
     }
     return finish(c, WORD_CANCELLED, STR("Stopped before it was run."));
 }
 
-static struct next decide_call(struct call *c, bool (*idempotent)(void *, const struct call *), void *ctx)
+static struct next decide_call(struct call *c, bool (*idempotent)(void *, const struct call *),
+                               void        *ctx)
 {
     switch (c->state) {
     case CALL_PROPOSED:
@@ -379,24 +415,30 @@ static struct next decide_call(struct call *c, bool (*idempotent)(void *, const 
         must(!"gate");
         break;
     case CALL_GRANTED: return (struct next){ .kind = NEXT_START, .call = c };
-    case CALL_REFUSED: return finish(c, c->decided->outcome, STR_NONE);     /* whoever appends it says why */
+    /* whoever appends it says why */
+    case CALL_REFUSED: return finish(c, c->decided->outcome, STR_NONE);
     case CALL_STARTED:
         if (c->job || c->client) break;
-        if (call_at_rest(c)) return (struct next){ .kind = c->answered ? NEXT_CONTINUE : NEXT_NOTHING, .call = c };
+        if (call_at_rest(c))
+            return (struct next){ .kind = c->answered ? NEXT_CONTINUE : NEXT_NOTHING, .call = c };
         if (idempotent(ctx, c)) return (struct next){ .kind = NEXT_RERUN, .call = c };
-        return finish(c, WORD_UNKNOWN, STR("The server stopped while this was running. It may or may not have happened."));
+        return finish(
+            c, WORD_UNKNOWN,
+            STR("The server stopped while this was running. It may or may not have happened."));
     case CALL_ASKED:
     case CALL_FINISHED: break;
     }
     return (struct next){ .kind = NEXT_NOTHING };
 }
 
-struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const struct call *), void *ctx)
+struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const struct call *),
+                        void              *ctx)
 {
     const struct run *r = f->run;
     if (!run_live(r)) return (struct next){ .kind = NEXT_NOTHING };
     if (r->phase == RUN_THINKING)
-        return r->stopping ? (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED } : (struct next){ .kind = NEXT_MODEL };
+        return r->stopping ? (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED }
+                           : (struct next){ .kind = NEXT_MODEL };
 
     /* What needs nobody's yes goes first; questions follow when the work is under way. */
     bool        open = false;
@@ -405,13 +447,15 @@ struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const s
         struct call *c = r->calls[i];
         if (c->state == CALL_FINISHED) continue;
         open = true;
-        struct next n = r->stopping ? stop_call(c, idempotent(ctx, c)) : decide_call(c, idempotent, ctx);
+        struct next n =
+            r->stopping ? stop_call(c, idempotent(ctx, c)) : decide_call(c, idempotent, ctx);
         if (n.kind == NEXT_ASK && ask.kind == NEXT_NOTHING) ask = n;
         else if (n.kind != NEXT_ASK && n.kind != NEXT_NOTHING) return n;
     }
     if (ask.kind == NEXT_ASK) return ask;
     if (open) return (struct next){ .kind = NEXT_NOTHING };
     if (r->stopping) return (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED };
-    if (r->no_more_calls || r->replied) return (struct next){ .kind = NEXT_END, .outcome = WORD_COMPLETE };
+    if (r->no_more_calls || r->replied)
+        return (struct next){ .kind = NEXT_END, .outcome = WORD_COMPLETE };
     return (struct next){ .kind = NEXT_MODEL };
 }

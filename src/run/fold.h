@@ -22,111 +22,154 @@
 #include "base/map.h"
 #include "run/fact.h"
 
-enum call_state { CALL_PROPOSED, CALL_ASKED, CALL_GRANTED, CALL_REFUSED, CALL_STARTED, CALL_FINISHED };
+enum call_state {
+    CALL_PROPOSED,
+    CALL_ASKED,
+    CALL_GRANTED,
+    CALL_REFUSED,
+    CALL_STARTED,
+    CALL_FINISHED
+};
 
 struct run;
 struct call {
     struct str         id, provider_id, tool, input;
-    const struct jv   *args;         /* parsed input; NULL when it is no JSON */
-    bool               client;       /* the browser runs it */
+    const struct jv   *args;   /* parsed input; NULL when it is no JSON */
+    bool               client; /* the browser runs it */
     enum gate          gate;
     struct str         problem, intent;
     enum call_state    state;
     struct run        *run;
-    uint64_t           step_seq;     /* the fact that proposed it */
+    uint64_t           step_seq; /* the fact that proposed it */
     const struct fact *asked, *decided, *started, *finished, *settled;
-    const struct fact *early;        /* a client's result that came before the gate was decided */
-    const struct fact *question;     /* the last one the tool asked in the middle of its work; see call_gate */
-    const struct fact *answered;     /* the verdict on it */
-    const struct fact *continued;    /* the tool was told */
-    unsigned           gates;        /* how often a person was asked: names the next confirmation */
+    /* a client's result that came before the gate was decided */
+    const struct fact *early;
+    /* the last one the tool asked in the middle of its work; see call_gate */
+    const struct fact *question;
+    const struct fact *answered;  /* the verdict on it */
+    const struct fact *continued; /* the tool was told */
+    /* how often a person was asked: names the next confirmation */
+    unsigned           gates;
     /* Live only; not part of the log. */
-    void              *job;          /* set while this process runs it */
-    bool               repeated;     /* run a second time under its id, because the first told nothing */
-    uint64_t           progress_no;  /* grows with every progress report of the thread */
-    struct str         stage, message, progress_data; double progress;
-    struct str         claimed_by; int64_t claimed_until_ms; void *claim_owner;
+    void              *job; /* set while this process runs it */
+    /* run a second time under its id, because the first told nothing */
+    bool               repeated;
+    /* grows with every progress report of the thread */
+    uint64_t           progress_no;
+    struct str         stage, message, progress_data;
+    double             progress;
+    struct str         claimed_by;
+    int64_t            claimed_until_ms;
+    void              *claim_owner;
 };
 
 enum run_phase { RUN_THINKING, RUN_CALLS, RUN_ENDED };
 
 struct run {
     struct str         id;
-    const struct fact *first;        /* message, action or retry */
+    const struct fact *first; /* message, action or retry */
     const struct fact *ended;
     struct str         page;
     enum run_phase     phase;
     bool               stopping;
-    unsigned           iterations;   /* model steps whose calls were run */
-    unsigned           resumes;      /* in a row, without a step between */
-    struct call      **calls; size_t call_count;    /* of the step that is open now */
-    size_t             calls_from;   /* where its first call stands among the fold's; those of the next run follow its last */
-    bool               retried;      /* somebody wanted another answer in its place */
-    bool               replied;      /* the last step called only reply tools */
-    bool               no_more_calls;  /* the last step ended without calls, or was cut */
+    unsigned           iterations; /* model steps whose calls were run */
+    unsigned           resumes;    /* in a row, without a step between */
+    struct call      **calls;
+    size_t             call_count; /* of the step that is open now */
+    /* where its first call stands among the fold's; those of the next run follow its last */
+    size_t             calls_from;
+    bool               retried; /* somebody wanted another answer in its place */
+    bool               replied; /* the last step called only reply tools */
+    /* the last step ended without calls, or was cut */
+    bool               no_more_calls;
     int64_t            input_tokens, output_tokens;
     struct str         replies, actions, custom;
     struct str         last_stop;
 };
 
-/* One request to a person, under its confirmation id: a call's gate, or one of the questions its tool asked. */
+/* One request to a person, under its confirmation id: a call's gate, or one of the questions its
+ * tool asked. */
 struct confirmation {
     struct call       *call;
-    const struct fact *asked, *verdict;     /* verdict NULL: none, maybe because the call ended first */
+    /* verdict NULL: none, maybe because the call ended first */
+    const struct fact *asked, *verdict;
 };
 
 struct fold {
     struct arena        arena;
-    const struct fact **facts; size_t count, cap;    /* facts[i] has seq i + 1 */
-    struct call       **calls; size_t call_count, call_cap;
-    struct run        **runs;  size_t run_count, run_cap;
-    struct run         *run;         /* the newest, or NULL */
-    bool                branched;    /* something was edited or tried again: not all facts count any more */
-    struct map          by_call, by_confirmation, by_provider;   /* a long conversation is not searched for each of its facts */
+    const struct fact **facts;
+    size_t              count, cap; /* facts[i] has seq i + 1 */
+    struct call       **calls;
+    size_t              call_count, call_cap;
+    struct run        **runs;
+    size_t              run_count, run_cap;
+    struct run         *run; /* the newest, or NULL */
+    /* something was edited or tried again: not all facts count any more */
+    bool                branched;
+    /* a long conversation is not searched for each of its facts */
+    struct map          by_call, by_confirmation, by_provider;
 };
 
-void fold_init(struct fold *f);
-void fold_done(struct fold *f);
+void                fold_init(struct fold *f);
+void                fold_done(struct fold *f);
 /* Takes a copy of `in`'s strings. ERR_NOMEM: the fold is unusable and must be rebuilt. */
 MUST_CHECK enum err fold_apply(struct fold *f, const struct fact *in);
 
-struct call *fold_call(const struct fold *f, struct str call_id);
-const struct confirmation *fold_confirmed(const struct fold *f, struct str confirmation_id);     /* NULL: nobody asked that */
+struct call               *fold_call(const struct fold *f, struct str call_id);
+/* NULL: nobody asked that */
+const struct confirmation *fold_confirmed(const struct fold *f, struct str confirmation_id);
 /* Its members, NULL when there is none. */
-const struct fact *fold_asked(const struct fold *f, struct str confirmation_id);
-const struct fact *fold_verdict(const struct fold *f, struct str confirmation_id);
-struct call *fold_confirmation(const struct fold *f, struct str confirmation_id);
-struct run  *fold_run(const struct fold *f, struct str run_id);
-struct run  *fold_run_at(const struct fold *f, uint64_t seq);     /* the run that a fact belongs to; NULL before the first */
-static inline uint64_t fold_seq(const struct fold *f) { return f->count; }
-static inline bool run_live(const struct run *r) { return r && r->phase != RUN_ENDED; }
-/* What a person is to answer now: the gate before the call, or the tool's question. NULL: nothing. */
+const struct fact         *fold_asked(const struct fold *f, struct str confirmation_id);
+const struct fact         *fold_verdict(const struct fold *f, struct str confirmation_id);
+struct call               *fold_confirmation(const struct fold *f, struct str confirmation_id);
+struct run                *fold_run(const struct fold *f, struct str run_id);
+/* the run that a fact belongs to; NULL before the first */
+struct run                *fold_run_at(const struct fold *f, uint64_t seq);
+static inline uint64_t     fold_seq(const struct fold *f)
+{
+    return f->count;
+}
+static inline bool run_live(const struct run *r)
+{
+    return r && r->phase != RUN_ENDED;
+}
+/* What a person is to answer now: the gate before the call, or the tool's question. NULL:
+ * nothing. */
 const struct fact *call_gate(const struct call *c);
-static inline bool call_pending(const struct call *c) { return call_gate(c) != NULL; }
+static inline bool call_pending(const struct call *c)
+{
+    return call_gate(c) != NULL;
+}
 /* The tool asked and is gone: from the answer its work goes on, whoever runs it then. */
 static inline bool call_at_rest(const struct call *c)
 {
-    return c->question && c->question->data.len && !(c->continued && c->continued->seq > c->question->seq);
+    return c->question && c->question->data.len &&
+           !(c->continued && c->continued->seq > c->question->seq);
 }
-/* Begun, and neither certainly failed nor stopped before it did anything: what it did stays done, whatever becomes of the
- * words around it. (Of an idempotent tool that does not matter; whoever asks knows the tool.) */
-bool call_took_effect(const struct call *c);
-static inline bool call_questioned(const struct call *c, struct str id) { return c->question && str_eq(c->question->id, id); }
+/* Begun, and neither certainly failed nor stopped before it did anything: what it did stays done,
+ * whatever becomes of the words around it. (Of an idempotent tool that does not matter; whoever
+ * asks knows the tool.) */
+bool               call_took_effect(const struct call *c);
+static inline bool call_questioned(const struct call *c, struct str id)
+{
+    return c->question && str_eq(c->question->id, id);
+}
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
-bool run_waiting(const struct run *r);
+bool        run_waiting(const struct run *r);
 /* The same, as it was right after the fact with this seq (for encoders that replay). */
-bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
-const char *fold_state(const struct fold *f);     /* "idle" | "running" | "waiting" */
+bool        run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
+const char *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
 
 enum next_kind {
-    NEXT_NOTHING,     /* no run, or it waits for something under way */
-    NEXT_MODEL,       /* call the model */
-    NEXT_ASK,         /* append `asked` for call */
-    NEXT_START,       /* append `started` for call, then run it (or offer it) */
-    NEXT_CONTINUE,    /* append `continued` for call, then run it from where it asked */
-    NEXT_RERUN,       /* started by a process that is gone, idempotent: run it again under the same id */
-    NEXT_FINISH,      /* append `finished` for call with outcome and text */
-    NEXT_END,         /* append `ended` with outcome */
+    NEXT_NOTHING,  /* no run, or it waits for something under way */
+    NEXT_MODEL,    /* call the model */
+    NEXT_ASK,      /* append `asked` for call */
+    NEXT_START,    /* append `started` for call, then run it (or offer it) */
+    NEXT_CONTINUE, /* append `continued` for call, then run it from where it asked */
+    /* started by a process that is gone, idempotent: run it again under the same id */
+    NEXT_RERUN,
+    NEXT_FINISH, /* append `finished` for call with outcome and text */
+    NEXT_END,    /* append `ended` with outcome */
 };
 struct next {
     enum next_kind kind;
@@ -135,6 +178,7 @@ struct next {
     struct str     text;
 };
 /* `idempotent` tells of a call whether it may be run again. */
-struct next fold_decide(const struct fold *f, bool (*idempotent)(void *ctx, const struct call *c), void *ctx);
+struct next fold_decide(const struct fold *f, bool (*idempotent)(void *ctx, const struct call *c),
+                        void              *ctx);
 
 #endif

@@ -8,21 +8,25 @@
 
 struct branches {
     struct arena       *a;
-    const struct fact **v;               /* that count, so far */
+    const struct fact **v; /* that count, so far */
     size_t              n;
-    struct version     *versions;        /* NULL: nobody asks for them */
+    struct version     *versions; /* NULL: nobody asks for them */
     size_t              version_count;
     enum err            err;
 };
 
-/* What stands from `at` on is hidden; `question` begins its version, unless it is the first of it anyway. */
+/* What stands from `at` on is hidden; `question` begins its version, unless it is the first of it
+ * anyway. */
 static void hide(struct branches *b, struct str of, const struct fact *question, size_t at)
 {
     size_t n = b->n - at, lead = question && b->v[at] != question;
     b->n = at;
     if (!b->versions || !n) return;
     const struct fact **facts = arena_array(b->a, n + lead, sizeof *facts);
-    if (!facts) { b->err = ERR_NOMEM; return; }
+    if (!facts) {
+        b->err = ERR_NOMEM;
+        return;
+    }
     if (lead) facts[0] = question;
     memcpy(facts + lead, b->v + at, n * sizeof *facts);
     b->versions[b->version_count++] = (struct version){ of, facts, n + lead };
@@ -31,7 +35,8 @@ static void hide(struct branches *b, struct str of, const struct fact *question,
 static void edit(struct branches *b, const struct fact *message)
 {
     for (size_t i = 0; i < b->n; i++)
-        if (b->v[i]->kind == FACT_MESSAGE && str_eq(b->v[i]->id, message->replaces)) hide(b, message->id, NULL, i);
+        if (b->v[i]->kind == FACT_MESSAGE && str_eq(b->v[i]->id, message->replaces))
+            hide(b, message->id, NULL, i);
     for (size_t i = 0; i < b->version_count; i++)
         if (str_eq(b->versions[i].of, message->replaces)) b->versions[i].of = message->id;
 }
@@ -44,7 +49,9 @@ static void retry(struct branches *b, const struct fact *again)
         const struct fact *x = b->v[i];
         size_t             keep = i + 1;
         if (x->kind == FACT_MESSAGE) question = x;
-        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY && x->kind != FACT_ACTION) || !str_eq(x->run, again->of)) continue;
+        if ((x->kind != FACT_MESSAGE && x->kind != FACT_RETRY && x->kind != FACT_ACTION) ||
+            !str_eq(x->run, again->of))
+            continue;
         while (keep < b->n && b->v[keep]->seq <= (uint64_t)again->keep) keep++;
         if (question && keep < b->n) hide(b, question->id, question, keep > i + 1 ? keep : i);
         b->n = keep;
@@ -65,7 +72,8 @@ static enum err walk(struct branches *b, const struct fold *f)
     return b->err;
 }
 
-enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out, size_t *count)
+enum err history_visible(struct arena *a, const struct fold *f, const struct fact ***out,
+                         size_t *count)
 {
     struct branches b = { .a = a };
     enum err        e = walk(&b, f);
@@ -74,7 +82,8 @@ enum err history_visible(struct arena *a, const struct fold *f, const struct fac
     return e;
 }
 
-enum err history_versions(struct arena *a, const struct fold *f, const struct version **out, size_t *count)
+enum err history_versions(struct arena *a, const struct fold *f, const struct version **out,
+                          size_t *count)
 {
     struct branches b = { .a = a, .versions = arena_array(a, f->count + 1, sizeof *b.versions) };
     enum err        e = b.versions ? walk(&b, f) : ERR_NOMEM;
@@ -85,13 +94,14 @@ enum err history_versions(struct arena *a, const struct fold *f, const struct ve
 
 /* --- messages ----------------------------------------------------------------- */
 
-/* How carefully something is told; each includes those before it. A service answered a run with "I do not take this", and which part of
- * it was meant is not known: so what that run brought is told more plainly from then on, and after several such
- * runs in a row everything that came before. A thread stays usable, whatever is in it. */
+/* How carefully something is told; each includes those before it. A service answered a run with "I
+ * do not take this", and which part of it was meant is not known: so what that run brought is told
+ * more plainly from then on, and after several such runs in a row everything that came before. A
+ * thread stays usable, whatever is in it. */
 enum care {
     CARE_NONE,
-    CARE_PLAIN,       /* files by name only, results cut short, nothing opaque */
-    CARE_WORDS,       /* calls and results in words too */
+    CARE_PLAIN, /* files by name only, results cut short, nothing opaque */
+    CARE_WORDS, /* calls and results in words too */
 };
 #define PLAIN_TEXT_MAX 4000
 
@@ -103,21 +113,27 @@ struct build {
     const struct history_names *names;
     struct msg                 *msgs;
     size_t                      count;
-    struct map                  refused;         /* runs */
-    enum care                  *cares;           /* by fact; NULL: nothing was ever refused */
-    enum care                   care;            /* of the fact being told */
-    struct effect              *effects;         /* that the visible facts do not show */
+    struct map                  refused; /* runs */
+    enum care                  *cares;   /* by fact; NULL: nothing was ever refused */
+    enum care                   care;    /* of the fact being told */
+    struct effect              *effects; /* that the visible facts do not show */
     size_t                      effect_count;
 };
 
-struct effect { const struct call *call; const struct fact *told; };     /* with which message it is told */
+/* with which message it is told */
+struct effect {
+    const struct call *call;
+    const struct fact *told;
+};
 
 static bool was_refused(const struct fact *x)
 {
-    return x->kind == FACT_ENDED && x->outcome == WORD_ERROR && (str_is(x->code, "model_refused") || str_is(x->code, "model_context"));
+    return x->kind == FACT_ENDED && x->outcome == WORD_ERROR &&
+           (str_is(x->code, "model_refused") || str_is(x->code, "model_context"));
 }
 
-/* The refused runs, and for every fact what those behind it ask for. Also refusals that a retry hides count. */
+/* The refused runs, and for every fact what those behind it ask for. Also refusals that a retry
+ * hides count. */
 static enum err read_refusals(struct build *b)
 {
     unsigned row = 0;
@@ -125,7 +141,8 @@ static enum err read_refusals(struct build *b)
         const struct fact *x = b->f->facts[i];
         if (x->kind == FACT_ENDED && x->outcome == WORD_COMPLETE) row = 0;
         if (!was_refused(x)) continue;
-        if (!b->cares && !(b->cares = arena_array(b->a, b->f->count + 1, sizeof *b->cares))) return ERR_NOMEM;
+        if (!b->cares && !(b->cares = arena_array(b->a, b->f->count + 1, sizeof *b->cares)))
+            return ERR_NOMEM;
         if (map_put(&b->refused, x->run, b)) return ERR_NOMEM;
         b->cares[i] = ++row > 2 ? CARE_WORDS : row > 1 ? CARE_PLAIN : CARE_NONE;
     }
@@ -154,17 +171,21 @@ static struct str capped(struct build *b, struct str s)
     size_t max = b->care && b->text_max > PLAIN_TEXT_MAX ? PLAIN_TEXT_MAX : b->text_max;
     if (s.len <= max) return s;
     size_t keep = utf8_cut(s, max);
-    return arena_printf(b->a, STR_FMT "\n[cut: %zu of %zu bytes shown]", STR_ARG(str_cut(s, keep)), keep, s.len);
+    return arena_printf(b->a, STR_FMT "\n[cut: %zu of %zu bytes shown]", STR_ARG(str_cut(s, keep)),
+                        keep, s.len);
 }
 
 static struct str result_text(struct build *b, const struct call *c)
 {
     if (!c->finished) return STR("Not decided; the user continued.");
     if (c->finished->outcome == WORD_UNKNOWN && c->settled)
-        return capped(b, arena_printf(b->a, "The outcome was unknown at first. The person checked: it %s.%s" STR_FMT "%s" STR_FMT,
-                                      c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
-                                      c->settled->note.len ? " " : "", STR_ARG(c->settled->note),
-                                      c->settled->value.len ? " Result: " : "", STR_ARG(c->settled->value)));
+        return capped(
+            b, arena_printf(b->a,
+                            "The outcome was unknown at first. The person checked: it %s.%s" STR_FMT
+                            "%s" STR_FMT,
+                            c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
+                            c->settled->note.len ? " " : "", STR_ARG(c->settled->note),
+                            c->settled->value.len ? " Result: " : "", STR_ARG(c->settled->value)));
     return capped(b, c->finished->text);
 }
 
@@ -176,7 +197,10 @@ static bool is_error(const struct call *c)
 }
 
 /* Was it made by the provider that is asked now, and may it be shown as it came? */
-static bool is_own(const struct build *b, const struct fact *step) { return !b->care && str_eq(step->provider, b->provider); }
+static bool is_own(const struct build *b, const struct fact *step)
+{
+    return !b->care && str_eq(step->provider, b->provider);
+}
 
 static struct str call_id(const struct build *b, const struct fact *step, const struct call *c)
 {
@@ -187,23 +211,27 @@ static void add_file(struct build *b, struct msg *m, const struct jv *v)
 {
     struct msg_part *p = &m->parts[m->count];
     struct str       url = jv_str_at(v, "url");
-    *p = (struct msg_part){ .type = PART_FILE, .name = jv_str_at(v, "filename"), .media_type = jv_str_at(v, "mediaType"), .url = url };
+    *p = (struct msg_part){ .type = PART_FILE,
+                            .name = jv_str_at(v, "filename"),
+                            .media_type = jv_str_at(v, "mediaType"),
+                            .url = url };
     ptrdiff_t comma = str_find(url, STR(";base64,"));
     if (str_starts(url, STR("data:")) && comma > 0) {
         if (!p->media_type.len) p->media_type = str_n(url.ptr + 5, (size_t)comma - 5);
         p->text = str_from(url, (size_t)comma + 8);
         p->url = STR_NONE;
     }
-    if (b->care) p->text = p->url = STR_NONE;       /* it is named, not sent */
+    if (b->care) p->text = p->url = STR_NONE; /* it is named, not sent */
     m->count++;
 }
 
-/* The message that took its place: the first visible one after it; else the last, which is being answered anew. */
+/* The message that took its place: the first visible one after it; else the last, which is being
+ * answered anew. */
 static const struct fact *place_of(const struct call *c, const struct fact *const *v, size_t n)
 {
     const struct fact *last = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (v[i]->seq == c->step_seq) return NULL;         /* it is visible itself */
+        if (v[i]->seq == c->step_seq) return NULL; /* it is visible itself */
         if (v[i]->kind != FACT_MESSAGE) continue;
         if (!last || last->seq < c->step_seq) last = v[i];
     }
@@ -234,14 +262,20 @@ static void add_effects(struct build *b, struct msg *m, const struct fact *x)
     for (size_t i = 0; i < b->effect_count; i++) {
         const struct call *c = b->effects[i].call;
         if (b->effects[i].told != x) continue;
-        if (!text.len) buf_lit(&text, "(A version of this conversation that was replaced has already run these tools. What they did stays done; do not do it again unless asked to:");
+        if (!text.len)
+            buf_lit(&text,
+                    "(A version of this conversation that was replaced has already run these "
+                    "tools. What they did stays done; do not do it again unless asked to:");
         struct str said = c->finished ? c->finished->text : STR("still running");
-        buf_printf(&text, "\n" STR_FMT " " STR_FMT " -> %s: " STR_FMT, STR_ARG(c->tool), STR_ARG(str_cut(c->input, utf8_cut(c->input, EFFECT_TEXT_MAX))),
-                   c->finished ? word_name(c->finished->outcome) : "started", STR_ARG(str_cut(said, utf8_cut(said, EFFECT_TEXT_MAX))));
+        buf_printf(&text, "\n" STR_FMT " " STR_FMT " -> %s: " STR_FMT, STR_ARG(c->tool),
+                   STR_ARG(str_cut(c->input, utf8_cut(c->input, EFFECT_TEXT_MAX))),
+                   c->finished ? word_name(c->finished->outcome) : "started",
+                   STR_ARG(str_cut(said, utf8_cut(said, EFFECT_TEXT_MAX))));
     }
     if (text.len) {
         buf_chr(&text, ')');
-        m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = arena_dup(b->a, buf_view(&text)) };
+        m->parts[m->count++] =
+            (struct msg_part){ .type = PART_TEXT, .text = arena_dup(b->a, buf_view(&text)) };
     }
     if (text.err) b->a->failed = true;
     buf_done(&text);
@@ -253,22 +287,31 @@ static enum err add_user(struct build *b, const struct fact *x)
     if (x->files.ptr && json_parse(b->a, x->files, &files, NULL) != OK) files = NULL;
     struct msg *m = add_msg(b, MSG_USER, 3 + (files ? files->count : 0));
     if (!m) return ERR_NOMEM;
-    JV_EACH(v, files) add_file(b, m, v);
-    if (x->text.len || !m->count) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
+    JV_EACH (v, files) add_file(b, m, v);
+    if (x->text.len || !m->count)
+        m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
     add_effects(b, m, x);
-    if (b->care) m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = STR("(This turn was refused as a whole; what of it was meant is not known. Its files are only named here.)") };
+    if (b->care)
+        m->parts[m->count++] =
+            (struct msg_part){ .type = PART_TEXT,
+                               .text = STR("(This turn was refused as a whole; what of it was "
+                                           "meant is not known. Its files are only named here.)") };
     b->count++;
     return OK;
 }
 
-static void add_call_part(struct build *b, struct msg *m, const struct fact *x, const struct part *p)
+static void add_call_part(struct build *b, struct msg *m, const struct fact *x,
+                          const struct part *p)
 {
     const struct call *c = fold_call(b->f, p->call);
     if (!c) return;
     m->parts[m->count++] = (struct msg_part){
-        .type = PART_CALL, .id = call_id(b, x, c), .name = b->names->wire(b->names->ctx, c->tool),
+        .type = PART_CALL,
+        .id = call_id(b, x, c),
+        .name = b->names->wire(b->names->ctx, c->tool),
         .input = jv_is(c->args, JSON_OBJECT) ? c->input : STR("{}"),
-        .opaque = is_own(b, x) ? p->opaque : STR_NONE, .foreign = !is_own(b, x),
+        .opaque = is_own(b, x) ? p->opaque : STR_NONE,
+        .foreign = !is_own(b, x),
     };
 }
 
@@ -278,10 +321,14 @@ static void add_part(struct build *b, struct msg *m, const struct fact *x, const
     switch (p->type) {
     case STEP_TEXT:
         if (p->text.len)
-            m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = p->text, .opaque = own ? p->opaque : STR_NONE };
+            m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT,
+                                                      .text = p->text,
+                                                      .opaque = own ? p->opaque : STR_NONE };
         return;
     case STEP_REASONING:
-        if (own) m->parts[m->count++] = (struct msg_part){ .type = PART_REASONING, .text = p->text, .opaque = p->opaque };
+        if (own)
+            m->parts[m->count++] =
+                (struct msg_part){ .type = PART_REASONING, .text = p->text, .opaque = p->opaque };
         return;
     case STEP_CALL: add_call_part(b, m, x, p); return;
     }
@@ -292,11 +339,15 @@ static enum err add_results(struct build *b, const struct fact *x)
     struct msg *m = add_msg(b, MSG_TOOLS, x->parts_count);
     if (!m) return ERR_NOMEM;
     for (size_t i = 0; i < x->parts_count; i++) {
-        const struct call *c = x->parts[i].type == STEP_CALL ? fold_call(b->f, x->parts[i].call) : NULL;
+        const struct call *c =
+            x->parts[i].type == STEP_CALL ? fold_call(b->f, x->parts[i].call) : NULL;
         if (!c) continue;
         m->parts[m->count++] = (struct msg_part){
-            .type = PART_RESULT, .id = call_id(b, x, c), .name = b->names->wire(b->names->ctx, c->tool),
-            .text = result_text(b, c), .is_error = is_error(c),
+            .type = PART_RESULT,
+            .id = call_id(b, x, c),
+            .name = b->names->wire(b->names->ctx, c->tool),
+            .text = result_text(b, c),
+            .is_error = is_error(c),
         };
     }
     if (m->count) b->count++;
@@ -321,7 +372,8 @@ static enum err add_action(struct build *b, const struct fact *x)
     if (!m) return ERR_NOMEM;
     m->parts[m->count++] = (struct msg_part){
         .type = PART_TEXT,
-        .text = arena_printf(b->a, "(The person pressed the button \"" STR_FMT "\".)", STR_ARG(x->action)),
+        .text = arena_printf(b->a, "(The person pressed the button \"" STR_FMT "\".)",
+                             STR_ARG(x->action)),
     };
     b->count++;
     return add_step(b, x);
@@ -339,7 +391,7 @@ static enum err add_fact(struct build *b, const struct fact *x)
 enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
                        const struct history_names *names, struct msg **out, size_t *count)
 {
-    struct build        b = { .a = a, .f = f, .provider = provider, .text_max = text_max, .names = names };
+    struct build b = { .a = a, .f = f, .provider = provider, .text_max = text_max, .names = names };
     const struct fact **v;
     size_t              n;
     enum err            e = history_visible(a, f, &v, &n);

@@ -13,18 +13,20 @@
 #include "base/log.h"
 #include "run/engine.h"
 
-#define RETRY_MS       250         /* how often a thread whose append failed tries again */
-#define EXPIRY_MAX_MS  (3600 * 1000)
-#define EXPIRY_BATCH   256
-#define RECOVER_AHEAD  64          /* conversations being read again at a time */
-#define RECOVER_MS     20          /* and how long before the next are begun, plus as much again by chance */
+#define RETRY_MS      250 /* how often a thread whose append failed tries again */
+#define EXPIRY_MAX_MS (3600 * 1000)
+#define EXPIRY_BATCH  256
+#define RECOVER_AHEAD 64 /* conversations being read again at a time */
+/* and how long before the next are begun, plus as much again by chance */
+#define RECOVER_MS 20
 
 static void on_expiry(struct loop_timer *t);
 static void on_retry(struct loop_timer *t);
 static void on_turn(struct loop_timer *t);
 static void on_pace(struct loop_timer *t);
 static void on_tools(void *ctx);
-static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next);
+static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows,
+                        size_t count, struct str next);
 
 struct hub *hub_new(const struct hub_setup *s)
 {
@@ -50,10 +52,22 @@ static void closed_one(struct hub *h)
 {
     if (!--h->open_timers) mem_free(h);
 }
-static void expiry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, expiry)); }
-static void retry_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, retry)); }
-static void turn_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, turn)); }
-static void pace_closed(struct loop_timer *t) { closed_one(LIST_ITEM(t, struct hub, recover.pace)); }
+static void expiry_closed(struct loop_timer *t)
+{
+    closed_one(LIST_ITEM(t, struct hub, expiry));
+}
+static void retry_closed(struct loop_timer *t)
+{
+    closed_one(LIST_ITEM(t, struct hub, retry));
+}
+static void turn_closed(struct loop_timer *t)
+{
+    closed_one(LIST_ITEM(t, struct hub, turn));
+}
+static void pace_closed(struct loop_timer *t)
+{
+    closed_one(LIST_ITEM(t, struct hub, recover.pace));
+}
 
 void hub_free(struct hub *h)
 {
@@ -69,10 +83,22 @@ void hub_free(struct hub *h)
     loop_timer_close(&h->expiry, expiry_closed);
 }
 
-const struct hub_setup *hub_setup(const struct hub *h) { return &h->setup; }
-bool hub_draining(const struct hub *h) { return h->draining; }
-unsigned hub_runs(const struct hub *h) { return h->runs; }
-unsigned hub_jobs(const struct hub *h) { return h->jobs; }
+const struct hub_setup *hub_setup(const struct hub *h)
+{
+    return &h->setup;
+}
+bool hub_draining(const struct hub *h)
+{
+    return h->draining;
+}
+unsigned hub_runs(const struct hub *h)
+{
+    return h->runs;
+}
+unsigned hub_jobs(const struct hub *h)
+{
+    return h->jobs;
+}
 
 const struct hub_page *hub_page(const struct hub *h, struct str name)
 {
@@ -99,7 +125,10 @@ static struct thread *find_or_add(struct hub *h, struct log_name log)
     struct thread *t = hub_find(h, log);
     if (t) return t;
     if (!(t = thread_new(h, log))) return NULL;
-    if (map_put(&h->threads, t->key, t) != OK) { thread_free(t); return NULL; }
+    if (map_put(&h->threads, t->key, t) != OK) {
+        thread_free(t);
+        return NULL;
+    }
     return t;
 }
 
@@ -126,7 +155,8 @@ void hub_idle(struct hub *h, struct thread *t)
     size_t bytes = t->fold.arena.used;
     while (!list_empty(&h->idle) && h->idle.next != &t->lru) {
         struct thread *first = LIST_ITEM(h->idle.next, struct thread, lru);
-        bool           fits = h->idle_count + !known <= h->setup.threads_max && h->idle_bytes + (known ? 0 : bytes) <= h->setup.idle_bytes_max;
+        bool           fits = h->idle_count + !known <= h->setup.threads_max &&
+                    h->idle_bytes + (known ? 0 : bytes) <= h->setup.idle_bytes_max;
         if (first->exists && fits) break;
         forget(h, first);
     }
@@ -139,16 +169,23 @@ void hub_idle(struct hub *h, struct thread *t)
     h->idle_count++;
 }
 
-/* --- commands ---------------------------------------------------------------------------------- */
+/* --- commands
+ * ---------------------------------------------------------------------------------- */
 
 static void no_memory(struct command *c)
 {
-    c->receipt = (struct receipt){ .status = 503, .code = "out_of_memory", .message = "The server is out of memory; try again in a moment." };
+    c->receipt =
+        (struct receipt){ .status = 503,
+                          .code = "out_of_memory",
+                          .message = "The server is out of memory; try again in a moment." };
     c->done(c, &c->receipt);
 }
 
 /* A command that lost a word on its way here may mean something else: it is not looked at. */
-static bool is_whole(const struct command *c) { return !c->arena.failed && c->log.owner.ptr && c->log.thread.ptr; }
+static bool is_whole(const struct command *c)
+{
+    return !c->arena.failed && c->log.owner.ptr && c->log.thread.ptr;
+}
 
 static void to_thread(struct hub *h, struct command *c)
 {
@@ -158,14 +195,18 @@ static void to_thread(struct hub *h, struct command *c)
 }
 
 /* A request id that was used before names the run to attach to, whatever the body says now. */
-static void on_request(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_request(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                       struct str next)
 {
     struct command *c = LIST_ITEM(l, struct command, lookup);
     struct hub     *h = c->ctx;
     (void)next;
     c->ctx = c->job;
     c->job = NULL;
-    if (e || !count) { to_thread(h, c); return; }
+    if (e || !count) {
+        to_thread(h, c);
+        return;
+    }
     c->receipt = (struct receipt){ .status = 200, .duplicate = true };
     c->receipt.run = arena_dup(&c->arena, rows[0].run);
     c->receipt.id = arena_dup(&c->arena, rows[0].thread);
@@ -174,10 +215,17 @@ static void on_request(struct store_list *l, enum err e, const struct store_row 
 
 void hub_submit(struct hub *h, struct command *c)
 {
-    if (!c->request_id.len || !is_whole(c)) { to_thread(h, c); return; }
-    c->job = c->ctx;              /* private while the store is asked */
+    if (!c->request_id.len || !is_whole(c)) {
+        to_thread(h, c);
+        return;
+    }
+    c->job = c->ctx; /* private while the store is asked */
     c->ctx = h;
-    c->lookup = (struct store_list){ .kind = STORE_REQUEST, .owner = c->log.owner, .id = c->request_id, .limit = 1, .done = on_request };
+    c->lookup = (struct store_list){ .kind = STORE_REQUEST,
+                                     .owner = c->log.owner,
+                                     .id = c->request_id,
+                                     .limit = 1,
+                                     .done = on_request };
     store_list(h->setup.store, &c->lookup);
 }
 
@@ -191,11 +239,15 @@ void hub_submit_all(struct hub *h, struct command **list, size_t count)
     to_thread(h, list[count - 1]);
 }
 
-/* --- expiry --------------------------------------------------------------------------------------- */
+/* --- expiry
+ * --------------------------------------------------------------------------------------- */
 
 static void ask_next_due(struct hub *h)
 {
-    if (h->expiry_busy) { h->expiry_again = true; return; }
+    if (h->expiry_busy) {
+        h->expiry_again = true;
+        return;
+    }
     h->expiry_busy = true;
     h->list = (struct store_list){ .kind = STORE_NEXT_DUE, .limit = 1, .done = on_next_due };
     store_list(h->setup.store, &h->list);
@@ -205,23 +257,32 @@ void hub_due(struct hub *h, int64_t at_ms)
 {
     int64_t  in = at_ms - clock_wall_ms();
     uint64_t wait = in < 1 ? 1 : in > EXPIRY_MAX_MS ? EXPIRY_MAX_MS : (uint64_t)in;
-    if (uv_is_active((uv_handle_t *)&h->expiry.uv) && uv_timer_get_due_in(&h->expiry.uv) <= wait) return;
+    if (uv_is_active((uv_handle_t *)&h->expiry.uv) && uv_timer_get_due_in(&h->expiry.uv) <= wait)
+        return;
     loop_timer_set(&h->expiry, wait);
 }
 
-void hub_sweep(struct hub *h) { hub_due(h, clock_wall_ms()); }
+void hub_sweep(struct hub *h)
+{
+    hub_due(h, clock_wall_ms());
+}
 
-static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows,
+                        size_t count, struct str next)
 {
     struct hub *h = LIST_ITEM(l, struct hub, list);
     h->expiry_busy = false;
     (void)next;
     if (e) hub_due(h, clock_wall_ms() + 1000);
     else if (count) hub_due(h, rows[0].approval.expires_ms);
-    if (h->expiry_again) { h->expiry_again = false; ask_next_due(h); }
+    if (h->expiry_again) {
+        h->expiry_again = false;
+        ask_next_due(h);
+    }
 }
 
-/* When the last of a batch is through, the next batch is looked for at once; if one failed, after a pause. */
+/* When the last of a batch is through, the next batch is looked for at once; if one failed, after a
+ * pause. */
 static void on_expired(struct command *c, const struct receipt *a)
 {
     struct hub *h = c->ctx;
@@ -235,7 +296,10 @@ static void on_expired(struct command *c, const struct receipt *a)
 static void expire_row(struct hub *h, const struct store_row *row)
 {
     struct command *c = command_new(CMD_EXPIRE);
-    if (!c) { h->expiry_failed = true; return; }
+    if (!c) {
+        h->expiry_failed = true;
+        return;
+    }
     h->expiring++;
     bool offered = str_is(row->approval.status, "offered");
     c->log.owner = arena_dup(&c->arena, row->owner);
@@ -246,12 +310,13 @@ static void expire_row(struct hub *h, const struct store_row *row)
     to_thread(h, c);
 }
 
-static void on_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                   struct str next)
 {
     struct hub *h = LIST_ITEM(l, struct hub, list);
     h->expiry_busy = false;
     (void)next;
-    h->expiring++;              /* held by this loop, whose rows may be through before it is */
+    h->expiring++; /* held by this loop, whose rows may be through before it is */
     for (size_t i = 0; !e && i < count; i++) expire_row(h, &rows[i]);
     h->expiring--;
     if (e || (count && !h->expiring)) hub_due(h, clock_wall_ms() + 1000);
@@ -261,14 +326,20 @@ static void on_due(struct store_list *l, enum err e, const struct store_row *row
 static void on_expiry(struct loop_timer *t)
 {
     struct hub *h = LIST_ITEM(t, struct hub, expiry);
-    if (h->expiring) return;             /* the last of them comes here again */
-    if (h->expiry_busy) { hub_due(h, clock_wall_ms() + 50); return; }
+    if (h->expiring) return; /* the last of them comes here again */
+    if (h->expiry_busy) {
+        hub_due(h, clock_wall_ms() + 50);
+        return;
+    }
     h->expiry_busy = true;
-    h->list = (struct store_list){ .kind = STORE_DUE, .due_ms = clock_wall_ms(), .limit = EXPIRY_BATCH, .done = on_due };
+    h->list = (struct store_list){
+        .kind = STORE_DUE, .due_ms = clock_wall_ms(), .limit = EXPIRY_BATCH, .done = on_due
+    };
     store_list(h->setup.store, &h->list);
 }
 
-/* --- trouble, recovery, shutdown ------------------------------------------------------------------------ */
+/* --- trouble, recovery, shutdown
+ * ------------------------------------------------------------------------ */
 
 void hub_stalled(struct hub *h, struct thread *t)
 {
@@ -283,8 +354,9 @@ static void recover_again(struct hub *h)
     if (!uv_is_active((uv_handle_t *)&h->retry.uv)) loop_timer_set(&h->retry, RETRY_MS);
 }
 
-/* Thousands may have been under way. They are read a few at a time, oldest first, with pauses that are not the same on
- * every server that comes back at this moment; the places for runs do the rest. */
+/* Thousands may have been under way. They are read a few at a time, oldest first, with pauses that
+ * are not the same on every server that comes back at this moment; the places for runs do the
+ * rest. */
 static void on_recovered(struct command *c, const struct receipt *a)
 {
     struct hub *h = c->ctx;
@@ -296,7 +368,10 @@ static void on_recovered(struct command *c, const struct receipt *a)
 static void recover_one(struct hub *h, const struct log_name *log)
 {
     struct command *c = command_new(CMD_FOLLOW);
-    if (!c) { recover_again(h); return; }
+    if (!c) {
+        recover_again(h);
+        return;
+    }
     c->log.owner = arena_dup(&c->arena, log->owner);
     c->log.thread = arena_dup(&c->arena, log->thread);
     c->ctx = h;
@@ -310,7 +385,8 @@ static void on_pace(struct loop_timer *timer)
 {
     struct hub   *h = LIST_ITEM(timer, struct hub, recover.pace);
     unsigned char chance;
-    while (h->recover.next < h->recover.count && h->recover.open < RECOVER_AHEAD && !h->draining) recover_one(h, &h->recover.logs[h->recover.next++]);
+    while (h->recover.next < h->recover.count && h->recover.open < RECOVER_AHEAD && !h->draining)
+        recover_one(h, &h->recover.logs[h->recover.next++]);
     if (h->recover.next < h->recover.count) {
         id_bytes(&chance, 1);
         loop_timer_set(timer, RECOVER_MS + chance % RECOVER_MS);
@@ -323,16 +399,25 @@ static void keep_unfinished(struct hub *h, const struct store_row *rows, size_t 
     struct arena *a = &h->recover.arena;
     arena_reset(a);
     h->recover.next = h->recover.count = 0;
-    if (!(h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs))) { recover_again(h); return; }
-    for (size_t i = count; i-- > 0;) {
-        if (!str_is(rows[i].state, "running")) continue;      /* what waits for a person needs nothing from us */
-        h->recover.logs[h->recover.count++] = (struct log_name){ arena_dup(a, rows[i].owner), arena_dup(a, rows[i].thread) };
+    if (!(h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs))) {
+        recover_again(h);
+        return;
     }
-    if (a->failed) { h->recover.count = 0; recover_again(h); }
+    for (size_t i = count; i-- > 0;) {
+        /* what waits for a person needs nothing from us */
+        if (!str_is(rows[i].state, "running")) continue;
+        h->recover.logs[h->recover.count++] =
+            (struct log_name){ arena_dup(a, rows[i].owner), arena_dup(a, rows[i].thread) };
+    }
+    if (a->failed) {
+        h->recover.count = 0;
+        recover_again(h);
+    }
     on_pace(&h->recover.pace);
 }
 
-static void on_unfinished(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_unfinished(struct store_list *l, enum err e, const struct store_row *rows,
+                          size_t count, struct str next)
 {
     struct hub *h = LIST_ITEM(l, struct hub, list);
     h->expiry_busy = false;
@@ -340,8 +425,7 @@ static void on_unfinished(struct store_list *l, enum err e, const struct store_r
     if (e) {
         log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
         recover_again(h);
-    }
-    else keep_unfinished(h, rows, count);
+    } else keep_unfinished(h, rows, count);
     ask_next_due(h);
 }
 
@@ -362,14 +446,22 @@ static void on_retry(struct loop_timer *timer)
         if (!t->loaded && !t->loading) thread_load(t);
     }
     if (!h->unrecovered) return;
-    if (h->expiry_busy || h->recover.open || h->recover.next < h->recover.count) { recover_again(h); return; }      /* one at a time */
+    /* one at a time */
+    if (h->expiry_busy || h->recover.open || h->recover.next < h->recover.count) {
+        recover_again(h);
+        return;
+    }
     h->unrecovered = false;
     hub_recover(h);
 }
 
-/* --- places, and what goes on in the next turn ------------------------------------------------------------- */
+/* --- places, and what goes on in the next turn
+ * ------------------------------------------------------------- */
 
-bool hub_has_place(const struct hub *h) { return h->runs < h->setup.runs_max; }
+bool hub_has_place(const struct hub *h)
+{
+    return h->runs < h->setup.runs_max;
+}
 
 /* One millisecond: libuv would call a timer of none again in this very turn. */
 static void next_turn(struct hub *h)
@@ -402,7 +494,8 @@ void hub_judge_later(struct hub *h, struct thread *t)
     next_turn(h);
 }
 
-/* Each that stands in line looks once: one whose owner has too many runs stays, and does not hold up those behind. */
+/* Each that stands in line looks once: one whose owner has too many runs stays, and does not hold
+ * up those behind. */
 static void call_line(struct hub *h)
 {
     struct list now;
@@ -432,7 +525,8 @@ static void on_turn(struct loop_timer *timer)
     call_line(h);
 }
 
-/* A server listed its tools, or will not. Those that wait are only marked here: a pump may forget threads. */
+/* A server listed its tools, or will not. Those that wait are only marked here: a pump may forget
+ * threads. */
 static void on_tools(void *ctx)
 {
     struct hub    *h = ctx;

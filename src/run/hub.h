@@ -9,41 +9,54 @@
 #include "run/thread.h"
 #include "tool/registry.h"
 
-struct hub_payload { struct str type; const struct jv *schema; };
+struct hub_payload {
+    struct str       type;
+    const struct jv *schema;
+};
 struct hub_page {
-    struct str    name, system;
-    bool          all_tools;
-    struct str   *tools; size_t tool_count;
-    struct model *model;
-    struct hub_payload *payloads; size_t payload_count;
+    struct str          name, system;
+    bool                all_tools;
+    struct str         *tools;
+    size_t              tool_count;
+    struct model       *model;
+    struct hub_payload *payloads;
+    size_t              payload_count;
 };
-struct hub_action { struct str name, tool; };
-
-struct hub_setup {               /* all borrowed: outlives the hub */
-    struct loop     *loop;
-    struct store    *store;
-    struct registry *registry;
-    struct hub_page *pages;   size_t page_count;     /* [0] is the default */
-    struct hub_action *actions; size_t action_count;
-    unsigned         max_iterations;
-    bool             hold;               /* a waiting gate refuses new messages instead of being superseded */
-    size_t           tool_text_max;
-    unsigned         runs_max, threads_max;
-    size_t           idle_bytes_max;     /* of all idle threads in memory together */
-    struct quota    *quota;              /* what one principal may use; NULL: no limits */
-    bool             token;              /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
-    unsigned         cancel_grace_ms;    /* 10 s: a tool that was told to stop must report within this */
+struct hub_action {
+    struct str name, tool;
 };
 
-struct hub *hub_new(const struct hub_setup *s);              /* NULL: no memory */
-void hub_free(struct hub *h);
-/* Something is overdue and its timer has not rung (the machine slept, the clock was set): let it expire now. */
-void hub_sweep(struct hub *h);
+struct hub_setup { /* all borrowed: outlives the hub */
+    struct loop       *loop;
+    struct store      *store;
+    struct registry   *registry;
+    struct hub_page   *pages;
+    size_t             page_count; /* [0] is the default */
+    struct hub_action *actions;
+    size_t             action_count;
+    unsigned           max_iterations;
+    /* a waiting gate refuses new messages instead of being superseded */
+    bool               hold;
+    size_t             tool_text_max;
+    unsigned           runs_max, threads_max;
+    size_t             idle_bytes_max; /* of all idle threads in memory together */
+    struct quota      *quota;          /* what one principal may use; NULL: no limits */
+    /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
+    bool               token;
+    /* 10 s: a tool that was told to stop must report within this */
+    unsigned           cancel_grace_ms;
+};
+
+struct hub *hub_new(const struct hub_setup *s); /* NULL: no memory */
+void        hub_free(struct hub *h);
+/* Something is overdue and its timer has not rung (the machine slept, the clock was set): let it
+ * expire now. */
+void        hub_sweep(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
-void hub_recover(struct hub *h);
-void hub_submit(struct hub *h, struct command *c);
+void        hub_recover(struct hub *h);
+void        hub_submit(struct hub *h, struct command *c);
 /* Several commands on one thread, without request ids: they stand in the log together. */
-void hub_submit_all(struct hub *h, struct command **list, size_t count);
+void        hub_submit_all(struct hub *h, struct command **list, size_t count);
 
 /* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
  * and see hub_draining. `done` when every running tool has its outcome. */
@@ -51,9 +64,10 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx);
 bool hub_draining(const struct hub *h);
 
 const struct hub_setup *hub_setup(const struct hub *h);
-const struct hub_page  *hub_page(const struct hub *h, struct str name);   /* STR_NONE: default; NULL: unknown */
-struct thread *hub_find(const struct hub *h, struct log_name log);        /* in memory only */
-unsigned hub_runs(const struct hub *h);
-unsigned hub_jobs(const struct hub *h);          /* tools running on the server right now */
+/* STR_NONE: default; NULL: unknown */
+const struct hub_page  *hub_page(const struct hub *h, struct str name);
+struct thread          *hub_find(const struct hub *h, struct log_name log); /* in memory only */
+unsigned                hub_runs(const struct hub *h);
+unsigned                hub_jobs(const struct hub *h); /* tools running on the server right now */
 
 #endif

@@ -17,58 +17,149 @@
 #include "base/glyph.h"
 #include "base/utf8.h"
 
-#define PROMPT_MAX  2000    /* bytes of a prompt that are looked at: more cannot matter to one line */
-#define SUBJECT_MAX 40      /* characters, as in seed 000 */
-#define TOPIC_MAX   50      /* characters, as in seed 000 */
-#define VALUE_MAX   80      /* characters of one argument in a template; a longer one is shown by */
-#define VALUE_HEAD  50      /* its beginning */
-#define VALUE_TAIL  25      /* and its end */
-#define PLAIN_MAX   40      /* characters of a text that may stand without quotation marks */
+/* bytes of a prompt that are looked at: more cannot matter to one line */
+#define PROMPT_MAX  2000
+#define SUBJECT_MAX 40 /* characters, as in seed 000 */
+#define TOPIC_MAX   50 /* characters, as in seed 000 */
+#define VALUE_MAX   80 /* characters of one argument in a template; a longer one is shown by */
+#define VALUE_HEAD  50 /* its beginning */
+#define VALUE_TAIL  25 /* and its end */
+#define PLAIN_MAX   40 /* characters of a text that may stand without quotation marks */
 #define NOUN_WORDS  5
 
-typedef const char *const words;   /* a list of phrases, ended by NULL */
+typedef const char *const words; /* a list of phrases, ended by NULL */
 
-static words LEAD_IN[] = { "please", "kindly", "hi", "hello", "hey", "ok", "okay", "now", "just", "can you",
-    "could you", "would you", "will you", "i want you to", "i'd like you to", "i would like you to", "i want",
-    "i need", "i'd like", "i would like", "let's", "help me", "to", NULL };
-static words MAKE[] = { "build", "create", "make", "design", "generate", "write", "develop", "code", "implement",
-    "prepare", NULL };
-static words PAINT[] = { "generate", "create", "draw", "make", "paint", "sketch", "design", "render", "illustrate",
-    "produce", "show", "give", NULL };
+static words LEAD_IN[] = { "please",
+                           "kindly",
+                           "hi",
+                           "hello",
+                           "hey",
+                           "ok",
+                           "okay",
+                           "now",
+                           "just",
+                           "can you",
+                           "could you",
+                           "would you",
+                           "will you",
+                           "i want you to",
+                           "i'd like you to",
+                           "i would like you to",
+                           "i want",
+                           "i need",
+                           "i'd like",
+                           "i would like",
+                           "let's",
+                           "help me",
+                           "to",
+                           NULL };
+static words MAKE[] = { "build",   "create", "make",      "design",  "generate", "write",
+                        "develop", "code",   "implement", "prepare", NULL };
+static words PAINT[] = { "generate", "create",     "draw",    "make", "paint", "sketch", "design",
+                         "render",   "illustrate", "produce", "show", "give",  NULL };
 static words FOR_WHOM[] = { "me", "us", NULL };
 static words ARTICLES[] = { "a", "an", "the", NULL };
-static words PICTURES[] = { "image", "picture", "photo", "photograph", "drawing", "painting", "illustration",
-    "sketch", "pic", NULL };
+static words PICTURES[] = { "image",    "picture",      "photo",  "photograph", "drawing",
+                            "painting", "illustration", "sketch", "pic",        NULL };
 static words SHOWING[] = { "of", "showing", "with", "depicting", NULL };
-static words KINDS[] = { "app", "application", "component", "dashboard", "page", "chart", "game", "form", "widget",
-    "tool", NULL };
-static words NOUN_ENDS[] = { "with", "that", "for", "which", "using", "to", "and", "in", "on", "where", "who", "from",
-    "by", "so", "because", "please", "a", "an", "the", NULL };
-static words OWNERS[] = { "my", "our", "your", "his", "her", "their", "some", "this", "that", "these", "those", "two",
-    "three", "several", "many", NULL };
-static words ASKED[] = { "search the web for", "search the internet for", "search online for", "search for",
-    "search about", "search", "google", "look up", "look for", "find out about", "find out", "find me", "find",
-    "show me", "tell me about", "tell me", "give me", "some", "information about", "information on", "info about",
-    "info on", "news about", "what is", "what's", "what are", "what was", "what were", "what do", "what does",
-    "what", "how to", "how do i", "how do you", "how does", "how do", "how can i", "how is", "how are", "how",
-    "why is", "why are", "why does", "why do", "why", "when is", "when was", "when did", "when", "where is",
-    "where are", "where can i find", "where", "who is", "who's", "who are", "who was", "who", NULL };
+static words KINDS[] = { "app",  "application", "component", "dashboard", "page", "chart",
+                         "game", "form",        "widget",    "tool",      NULL };
+static words NOUN_ENDS[] = { "with",    "that",   "for",   "which", "using", "to", "and",
+                             "in",      "on",     "where", "who",   "from",  "by", "so",
+                             "because", "please", "a",     "an",    "the",   NULL };
+static words OWNERS[] = { "my",   "our",   "your",  "his", "her",   "their",   "some", "this",
+                          "that", "these", "those", "two", "three", "several", "many", NULL };
+static words ASKED[] = { "search the web for",
+                         "search the internet for",
+                         "search online for",
+                         "search for",
+                         "search about",
+                         "search",
+                         "google",
+                         "look up",
+                         "look for",
+                         "find out about",
+                         "find out",
+                         "find me",
+                         "find",
+                         "show me",
+                         "tell me about",
+                         "tell me",
+                         "give me",
+                         "some",
+                         "information about",
+                         "information on",
+                         "info about",
+                         "info on",
+                         "news about",
+                         "what is",
+                         "what's",
+                         "what are",
+                         "what was",
+                         "what were",
+                         "what do",
+                         "what does",
+                         "what",
+                         "how to",
+                         "how do i",
+                         "how do you",
+                         "how does",
+                         "how do",
+                         "how can i",
+                         "how is",
+                         "how are",
+                         "how",
+                         "why is",
+                         "why are",
+                         "why does",
+                         "why do",
+                         "why",
+                         "when is",
+                         "when was",
+                         "when did",
+                         "when",
+                         "where is",
+                         "where are",
+                         "where can i find",
+                         "where",
+                         "who is",
+                         "who's",
+                         "who are",
+                         "who was",
+                         "who",
+                         NULL };
 /* Common first words of image prompts: a capital on them is the sentence's, not a name's. */
-static words COMMON[] = { "sunset", "sunrise", "mountain", "forest", "sea", "ocean", "city", "night", "cat", "dog",
-    "unicorn", "dragon", "horse", "bird", "robot", "castle", "house", "tree", "flower", "beach", "river", "lake",
-    "car", "boat", "ship", "hourglass", "beautiful", "cute", "red", "blue", "green", "old", "small", "big", "happy",
-    "futuristic", "abstract", "colorful", "colourful", "landscape", "portrait", "logo", NULL };
+static words COMMON[] = { "sunset",     "sunrise",   "mountain", "forest",    "sea",
+                          "ocean",      "city",      "night",    "cat",       "dog",
+                          "unicorn",    "dragon",    "horse",    "bird",      "robot",
+                          "castle",     "house",     "tree",     "flower",    "beach",
+                          "river",      "lake",      "car",      "boat",      "ship",
+                          "hourglass",  "beautiful", "cute",     "red",       "blue",
+                          "green",      "old",       "small",    "big",       "happy",
+                          "futuristic", "abstract",  "colorful", "colourful", "landscape",
+                          "portrait",   "logo",      NULL };
 /* What cannot be counted takes no article. */
-static words MASS[] = { "snow", "rain", "water", "space", "nature", "music", "fog", "fire", "food", "art", "light",
-    "love", "people", "children", "men", "women", "outer", NULL };
+static words MASS[] = { "snow",   "rain",     "water", "space", "nature", "music",
+                        "fog",    "fire",     "food",  "art",   "light",  "love",
+                        "people", "children", "men",   "women", "outer",  NULL };
 /* Japanese puts the verb last: the topic ends where one of these begins. */
-static words JAPANESE_ENDS[] = { "について", "を検索", "を調べ", "を探", "を作", "を描", "を生成", "の画像", "の絵", NULL };
+static words JAPANESE_ENDS[] = { "について", "を検索", "を調べ", "を探", "を作",
+                                 "を描",     "を生成", "の画像", "の絵", NULL };
 
 /* --- words ----------------------------------------------------------------- */
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_stop(char c) { return c == ',' || c == '.' || c == ';' || c == ':' || c == '!' || c == '?'; }
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static bool is_stop(char c)
+{
+    return c == ',' || c == '.' || c == ';' || c == ':' || c == '!' || c == '?';
+}
 
 static struct str skip_blanks(struct str s)
 {
@@ -127,7 +218,9 @@ static struct str without_dangling(struct str s)
     for (size_t at = s.len; at > 0; at--) {
         if (s.ptr[at - 1] != ' ') continue;
         struct str last = str_from(s, at);
-        if (!is_any(last, NOUN_ENDS) && !str_eq_nocase(last, STR("of")) && !str_eq_nocase(last, STR("over"))) break;
+        if (!is_any(last, NOUN_ENDS) && !str_eq_nocase(last, STR("of")) &&
+            !str_eq_nocase(last, STR("over")))
+            break;
         s = without_stops(str_cut(s, at));
     }
     return s;
@@ -158,7 +251,8 @@ static bool breaks_line(uint32_t cp)
     return cp < 0x20 || (cp >= 0x7f && cp <= 0xa0) || cp == 0x2028 || cp == 0x2029;
 }
 
-/* Appends `s` as one line of words: what breaks a line is a blank, what is hidden left out, runs of blanks one, none at the ends. */
+/* Appends `s` as one line of words: what breaks a line is a blank, what is hidden left out, runs of
+ * blanks one, none at the ends. */
 static void add_line(struct buf *out, struct str s)
 {
     bool begun = false, gap = false;
@@ -167,7 +261,10 @@ static void add_line(struct buf *out, struct str s)
         struct str rest = str_from(s, at);
         unsigned   n = utf8_decode(rest, &cp);
         at += n;
-        if (cp == ' ' || breaks_line(cp)) { gap = begun; continue; }
+        if (cp == ' ' || breaks_line(cp)) {
+            gap = begun;
+            continue;
+        }
         if (glyph_hidden(cp)) continue;
         if (gap) buf_chr(out, ' ');
         if (cp == 0xfffd && n == 1) buf_lit(out, "\xef\xbf\xbd");
@@ -199,13 +296,13 @@ static bool starts_any(struct str s, words *list)
 static bool sounds_vowel(struct str word, bool shouting)
 {
     static words silent[] = { "hour", "honest", "honor", "honour", "heir", NULL };
-    static words you[] = { "uni", "use", "usu", "usa", "uti", "uto", "ubi", "ufo", "uk", "url", "ura", "eu", "ewe",
-                           "one", "once", NULL };
+    static words you[] = { "uni", "use", "usu", "usa", "uti", "uto", "ubi",  "ufo",
+                           "uk",  "url", "ura", "eu",  "ewe", "one", "once", NULL };
     static words not_you[] = { "unin", "unim", "unid", NULL };
     if (!word.len) return false;
     if (word.ptr[0] == '8' || str_is(word, "11") || str_is(word, "18")) return true;
     if (!shouting && word.len > 1 && word.len <= 5 && is_upper(word.ptr[0]) && !has_lower(word))
-        return strchr("AEFHILMNORSX", word.ptr[0]) != NULL;     /* spelled out: "an FAQ", "a URL" */
+        return strchr("AEFHILMNORSX", word.ptr[0]) != NULL; /* spelled out: "an FAQ", "a URL" */
     if (starts_any(word, silent)) return true;
     if (starts_any(word, you) && !starts_any(word, not_you)) return false;
     return strchr("aeiou", lower(word.ptr[0])) != NULL;
@@ -237,9 +334,10 @@ static bool is_east_asian(struct str s)
 /* The word that says whether it is one or many: the last before "over", "in", "of" ... */
 static struct str head_noun(struct str s)
 {
-    static words after[] = { "over", "in", "on", "at", "of", "with", "by", "under", "near", "behind", "and", "from",
+    static words after[] = { "over",   "in",      "on",      "at",     "of",     "with",
+                             "by",     "under",   "near",    "behind", "and",    "from",
                              "riding", "playing", "wearing", "during", "across", NULL };
-    struct str head = word_of(s);
+    struct str   head = word_of(s);
     for (struct str rest = s; rest.len;) {
         struct str w = word_of(rest);
         if (is_any(w, after)) break;
@@ -252,8 +350,8 @@ static struct str head_noun(struct str s)
 static bool takes_article(struct str noun)
 {
     struct str first = word_of(noun), head = head_noun(noun);
-    return !is_any(first, OWNERS) && !is_any(first, MASS) && !is_any(head, MASS) && !is_plural(head)
-        && !is_east_asian(noun);
+    return !is_any(first, OWNERS) && !is_any(first, MASS) && !is_any(head, MASS) &&
+           !is_plural(head) && !is_east_asian(noun);
 }
 
 static void add_lower(struct buf *out, struct str s)
@@ -278,7 +376,10 @@ static struct str noun_words(struct str s)
     return cut_words(cut_japanese(str_cut(s, end)), SUBJECT_MAX);
 }
 
-static struct str next_word(struct str s) { return skip_blanks(str_from(s, word_of(s).len)); }
+static struct str next_word(struct str s)
+{
+    return skip_blanks(str_from(s, word_of(s).len));
+}
 
 /* "... build me a todo app with ...": what follows verb and article, wherever they stand. */
 static struct str noun_after_verb(struct str s)
@@ -353,7 +454,10 @@ static void eat_picture_of(struct str *s)
     for (int i = 0; i < 4 && at.len; i++) {
         struct str word = word_of(at);
         at = next_word(at);
-        if (is_any(word, PICTURES) && eat_any(&at, SHOWING)) { *s = at; return; }
+        if (is_any(word, PICTURES) && eat_any(&at, SHOWING)) {
+            *s = at;
+            return;
+        }
     }
 }
 
@@ -363,7 +467,8 @@ static struct str first_clause(struct str s)
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
         bool last = i + 1 == s.len || s.ptr[i + 1] == ' ';
-        if (c == ',' || c == ';' || ((c == '.' || c == '!' || c == '?') && last)) return str_cut(s, i);
+        if (c == ',' || c == ';' || ((c == '.' || c == '!' || c == '?') && last))
+            return str_cut(s, i);
     }
     return s;
 }
@@ -391,7 +496,10 @@ static void add_subject(struct buf *out, struct str s, bool at_start)
 
 static void image_line(struct buf *out, struct str prompt, const struct jv *args)
 {
-    if (str_is(jv_str_at(args, "mode"), "edit")) { buf_lit(out, "I'll edit that image for you..."); return; }
+    if (str_is(jv_str_at(args, "mode"), "edit")) {
+        buf_lit(out, "I'll edit that image for you...");
+        return;
+    }
     struct str s = prompt;
     eat_all(&s, LEAD_IN);
     if (eat_any(&s, PAINT)) eat_any(&s, FOR_WHOM);
@@ -418,19 +526,24 @@ static void search_line(struct buf *out, struct str query)
 
 /* --- values in a sentence ---------------------------------------------------------- */
 
-/* Letters of scripts that are written from left to right without marks; others are quoted, which harms nobody. */
+/* Letters of scripts that are written from left to right without marks; others are quoted, which
+ * harms nobody. */
 static bool is_letter(uint32_t cp)
 {
-    static const struct { uint32_t from, to; } letters[] = { { '0', '9' }, { 'A', 'Z' }, { 'a', 'z' }, { 0xc0, 0xd6 }, { 0xd8, 0xf6 }, { 0xf8, 0x24f },
-        { 0x388, 0x3ff }, { 0x400, 0x481 }, { 0x48a, 0x52f }, { 0x1e00, 0x1eff }, { 0x3005, 0x3005 }, { 0x3041, 0x3096 }, { 0x30a1, 0x30fa }, { 0x30fc, 0x30fc },
-        { 0x3400, 0x4dbf }, { 0x4e00, 0x9fff }, { 0xac00, 0xd7a3 } };
+    static const struct {
+        uint32_t from, to;
+    } letters[] = { { '0', '9' },       { 'A', 'Z' },       { 'a', 'z' },       { 0xc0, 0xd6 },
+                    { 0xd8, 0xf6 },     { 0xf8, 0x24f },    { 0x388, 0x3ff },   { 0x400, 0x481 },
+                    { 0x48a, 0x52f },   { 0x1e00, 0x1eff }, { 0x3005, 0x3005 }, { 0x3041, 0x3096 },
+                    { 0x30a1, 0x30fa }, { 0x30fc, 0x30fc }, { 0x3400, 0x4dbf }, { 0x4e00, 0x9fff },
+                    { 0xac00, 0xd7a3 } };
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (cp >= letters[i].from && cp <= letters[i].to) return true;
     return false;
 }
 
-/* Words that cannot end our sentence and begin one of their own: letters, single blanks between them, and
- * a sign inside a word. */
+/* Words that cannot end our sentence and begin one of their own: letters, single blanks between
+ * them, and a sign inside a word. */
 static bool is_plain(struct str s, size_t max)
 {
     uint32_t before = ' ', cp = ' ';
@@ -439,13 +552,17 @@ static bool is_plain(struct str s, size_t max)
         s = str_from(s, utf8_decode(s, &cp));
         bool sign = before < 0x80 && before != ' ' && !is_letter(before);
         if (n == max || (cp == ' ' && (sign || before == ' '))) return false;
-        if (cp != ' ' && !is_letter(cp) && (cp >= 0x80 || !cp || !strchr("-_.'@/#+&%:", (int)cp))) return false;
+        if (cp != ' ' && !is_letter(cp) && (cp >= 0x80 || !cp || !strchr("-_.'@/#+&%:", (int)cp)))
+            return false;
     }
     return n && is_letter(cp);
 }
 
 /* How wide a character is shown: an escape is more than one. */
-static size_t width(uint32_t cp) { return glyph_hidden(cp) || glyph_mark(cp) ? sizeof "\\u{0000}" - 1 : 1; }
+static size_t width(uint32_t cp)
+{
+    return glyph_hidden(cp) || glyph_mark(cp) ? sizeof "\\u{0000}" - 1 : 1;
+}
 
 /* Bytes at the front of `s` that are shown within `max`; all of them: s.len. */
 static size_t head(struct str s, size_t max)
@@ -460,7 +577,10 @@ static size_t head(struct str s, size_t max)
     return at;
 }
 
-static bool is_tail(char c) { return (c & 0xc0) == 0x80; }
+static bool is_tail(char c)
+{
+    return (c & 0xc0) == 0x80;
+}
 
 /* Where its end begins that is shown within `max`. */
 static size_t tail(struct str s, size_t max)
@@ -470,7 +590,8 @@ static size_t tail(struct str s, size_t max)
     while (at) {
         size_t from = at - 1;
         while (from && at - from < 4 && is_tail(s.ptr[from])) from--;
-        if (utf8_decode(str_from(s, from), &cp) != at - from) from = at - 1;      /* a byte that is no text */
+        /* a byte that is no text */
+        if (utf8_decode(str_from(s, from), &cp) != at - from) from = at - 1;
         if ((used += width(cp)) > max) break;
         at = from;
     }
@@ -517,7 +638,7 @@ static void add_value(struct buf *out, const struct jv *v)
 static void add_twin(struct buf *out, const struct jv *obj, struct str name)
 {
     if (!jv_is(obj, JSON_OBJECT)) return;
-    JV_EACH(m, obj) {
+    JV_EACH (m, obj) {
         if (str_eq(m->key, name) || !glyph_alike(m->key, name)) continue;
         buf_lit(out, " (also ");
         add_shown(out, m->key, GLYPH_QUOTED);
@@ -548,9 +669,16 @@ static void add_template(struct buf *out, struct str tmpl, const struct jv *args
         if (open < 0) break;
         buf_str(out, str_cut(tmpl, (size_t)open));
         tmpl = str_from(tmpl, (size_t)open + 1);
-        if (str_starts(tmpl, STR("{"))) { buf_chr(out, '{'); tmpl = str_from(tmpl, 1); continue; }
+        if (str_starts(tmpl, STR("{"))) {
+            buf_chr(out, '{');
+            tmpl = str_from(tmpl, 1);
+            continue;
+        }
         ptrdiff_t close = str_find(tmpl, STR("}"));
-        if (close < 0) { buf_chr(out, '{'); break; }
+        if (close < 0) {
+            buf_chr(out, '{');
+            break;
+        }
         add_member(out, args, str_cut(tmpl, (size_t)close));
         tmpl = str_from(tmpl, (size_t)close + 1);
     }
@@ -579,7 +707,10 @@ void intent_line(struct buf *out, struct str tool, struct str tmpl, const struct
 
 void intent_ask(struct buf *out, struct str tool, struct str tmpl, const struct jv *args)
 {
-    if (tmpl.ptr) { add_template(out, tmpl, args); return; }
+    if (tmpl.ptr) {
+        add_template(out, tmpl, args);
+        return;
+    }
     buf_lit(out, "Run ");
     add_text(out, tool, VALUE_MAX);
     buf_chr(out, '?');

@@ -3,7 +3,10 @@
 
 static const struct str OPENING = { "[[tool:", 7 };
 
-void marker_paragraph(struct marker_weave *w) { w->separate = true; }
+void marker_paragraph(struct marker_weave *w)
+{
+    w->separate = true;
+}
 
 static void put(struct buf *out, struct str s)
 {

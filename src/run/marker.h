@@ -10,12 +10,15 @@
 
 #include "base/buf.h"
 
-struct marker_weave { bool any, separate; unsigned newlines; };
+struct marker_weave {
+    bool     any, separate;
+    unsigned newlines;
+};
 
 /* The next words begin a new paragraph. */
-void marker_paragraph(struct marker_weave *w);
-/* Appends words to `out` (NULL: only keeps count). Returns how many bytes were taken: unless `last`, a tail
- * that may become a marker is left for the next time. */
+void   marker_paragraph(struct marker_weave *w);
+/* Appends words to `out` (NULL: only keeps count). Returns how many bytes were taken: unless
+ * `last`, a tail that may become a marker is left for the next time. */
 size_t marker_words(struct marker_weave *w, struct buf *out, struct str words, bool last);
 void   marker_put(struct marker_weave *w, struct buf *out, unsigned index);
 

@@ -7,8 +7,9 @@
 enum metric_histogram { METRIC_INTENT, METRIC_COMMIT, METRIC_LAG, METRIC_HISTOGRAM_COUNT };
 
 void metrics_observe(enum metric_histogram h, uint64_t ns);
-/* A call is complete and its intent is to be told; and it was told. The first telling of each call is measured, by whatever
- * door, however many tell it. Nobody has to say when a call is over untold. */
+/* A call is complete and its intent is to be told; and it was told. The first telling of each call
+ * is measured, by whatever door, however many tell it. Nobody has to say when a call is over
+ * untold. */
 void metrics_intent_due(struct str call);
 void metrics_intent_told(struct str call);
 void metrics_tool(struct str tool, const char *outcome);

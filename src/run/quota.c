@@ -5,12 +5,12 @@
 
 #define DAY_MS     86400000
 #define MINUTE_MS  60000
-#define RUN_WAIT_S 5             /* nobody knows when a run ends; looking again so often is cheap */
+#define RUN_WAIT_S 5 /* nobody knows when a run ends; looking again so often is cheap */
 #define SWEEP_MIN  1024
 
 struct person {
-    double   requests;           /* in the bucket */
-    uint64_t leaked_ms;          /* up to here it has leaked */
+    double   requests;  /* in the bucket */
+    uint64_t leaked_ms; /* up to here it has leaked */
     unsigned runs;
     int64_t  day, tokens;
     size_t   len;
@@ -52,7 +52,7 @@ static void sweep(struct quota *q, uint64_t mono_ms)
         if (p->requests > 0 || p->runs || (p->tokens && p->day >= q->today)) continue;
         map_remove(&q->people, str_n(p->name, p->len));
         mem_free(p);
-        i = i > 1 ? i - 1 : 0;      /* what was behind the gap may stand in it now */
+        i = i > 1 ? i - 1 : 0; /* what was behind the gap may stand in it now */
     }
     q->sweep_at = q->people.count * 2 > SWEEP_MIN ? q->people.count * 2 : SWEEP_MIN;
 }
@@ -116,7 +116,7 @@ void quota_run(struct quota *q, struct str who, int change)
 
     if (!p) return;
     if (change > 0) p->runs++;
-    else if (p->runs) p->runs--;      /* there may have been no memory when it began */
+    else if (p->runs) p->runs--; /* there may have been no memory when it began */
 }
 
 void quota_tokens(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms)

@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 
-struct quota_limits {                /* 0: no limit */
+struct quota_limits { /* 0: no limit */
     unsigned requests_per_minute;
     unsigned runs;
     int64_t  tokens_per_day;
@@ -23,8 +23,8 @@ struct quota {
     struct quota_limits limits;
     struct map          people;
     /* private */
-    size_t              sweep_at;    /* so many people, and the idle ones are forgotten */
-    int64_t             today;       /* the latest day seen */
+    size_t              sweep_at; /* so many people, and the idle ones are forgotten */
+    int64_t             today;    /* the latest day seen */
 };
 
 void quota_init(struct quota *q, const struct quota_limits *l);
@@ -36,7 +36,8 @@ bool quota_request(struct quota *q, struct str who, uint64_t mono_ms, unsigned *
 enum quota_verdict { QUOTA_FINE, QUOTA_RUNS, QUOTA_TOKENS };
 /* One more run? *retry_s as above. */
 enum quota_verdict quota_admit(struct quota *q, struct str who, int64_t wall_ms, unsigned *retry_s);
-void quota_run(struct quota *q, struct str who, int change);                  /* +1: it runs, -1: it does not any more */
-void quota_tokens(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms);
+/* +1: it runs, -1: it does not any more */
+void               quota_run(struct quota *q, struct str who, int change);
+void               quota_tokens(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms);
 
 #endif

@@ -20,7 +20,10 @@ void step_clear(struct open_step *s)
     *s = (struct open_step){ 0 };
 }
 
-struct part *step_last(struct open_step *s) { return s->count ? &s->parts[s->count - 1] : NULL; }
+struct part *step_last(struct open_step *s)
+{
+    return s->count ? &s->parts[s->count - 1] : NULL;
+}
 
 static struct part *open_part(struct open_step *s)
 {
@@ -49,7 +52,7 @@ static struct part *add_part(struct open_step *s, enum part_type type)
 {
     leave_part(s);
     if (s->count == s->cap) {
-        size_t       cap = s->cap ? s->cap * 2 : 1;       /* most steps are one text */
+        size_t       cap = s->cap ? s->cap * 2 : 1; /* most steps are one text */
         struct part *grown = mem_realloc(s->parts, cap * sizeof *grown);
         if (!grown) return NULL;
         s->parts = grown;
@@ -75,7 +78,7 @@ enum err step_text(struct open_step *s, enum part_type type, struct str delta)
     if (delta.len == 0 && type != STEP_REASONING) return OK;
     if (!p || p->type != type) p = add_part(s, type);
     if (!p) return ERR_NOMEM;
-    if (delta.len == 0) return OK;        /* a thought of which only the opaque JSON will come */
+    if (delta.len == 0) return OK; /* a thought of which only the opaque JSON will come */
     const char *before = s->bytes.ptr;
     buf_str(&s->bytes, delta);
     if (s->bytes.err) return s->bytes.err;
@@ -91,11 +94,13 @@ enum err step_opaque(struct open_step *s, struct str json)
     if (!p) return ERR_NOMEM;
     p->opaque = arena_dup(&s->arena, json);
     if (!p->opaque.ptr) return ERR_NOMEM;
-    if (p->type != STEP_CALL) p->complete = true;       /* one for each part: a signature must not move to other text */
+    /* one for each part: a signature must not move to other text */
+    if (p->type != STEP_CALL) p->complete = true;
     return OK;
 }
 
-struct part *step_call(struct open_step *s, struct str call, struct str provider_id, struct str tool)
+struct part *step_call(struct open_step *s, struct str call, struct str provider_id,
+                       struct str tool)
 {
     struct part *p = add_part(s, STEP_CALL);
     if (!p) return NULL;
@@ -107,9 +112,15 @@ struct part *step_call(struct open_step *s, struct str call, struct str provider
 
 /* --- places ------------------------------------------------------------------ */
 
-static bool is_complete(struct parts p, size_t i) { return !p.open || p.at[i].complete || (i + 1 < p.count && !p.at[i].judging); }
+static bool is_complete(struct parts p, size_t i)
+{
+    return !p.open || p.at[i].complete || (i + 1 < p.count && !p.at[i].judging);
+}
 /* What was said behind a call that is not judged yet is told after the verdict, in its order. */
-static bool is_barrier(struct parts p, size_t i) { return p.open && p.at[i].judging; }
+static bool is_barrier(struct parts p, size_t i)
+{
+    return p.open && p.at[i].judging;
+}
 
 uint64_t parts_len(struct parts p)
 {

@@ -12,35 +12,44 @@
 #include "run/fact.h"
 
 struct open_step {
-    struct arena arena;        /* ids, names, opaque texts */
-    struct buf   bytes;        /* the text of all parts, one after the other: a delta costs a memcpy */
-    struct part *parts;        /* text points into `bytes`; re-pointed when it moves */
+    struct arena arena; /* ids, names, opaque texts */
+    /* the text of all parts, one after the other: a delta costs a memcpy */
+    struct buf   bytes;
+    struct part *parts; /* text points into `bytes`; re-pointed when it moves */
     size_t       count, cap;
     bool         active;
 };
 
-void step_begin(struct open_step *s);
-void step_clear(struct open_step *s);       /* gives the memory back */
+void                step_begin(struct open_step *s);
+void                step_clear(struct open_step *s); /* gives the memory back */
 /* Appends to the open part of that type; begins one when another (or none) is open. */
 MUST_CHECK enum err step_text(struct open_step *s, enum part_type type, struct str delta);
 MUST_CHECK enum err step_opaque(struct open_step *s, struct str json);
-/* A new call part, or NULL without memory. The strings are copied. It is unjudged; if another part begins before its end
- * was seen, it is bad for good. */
-struct part *step_call(struct open_step *s, struct str call, struct str provider_id, struct str tool);
+/* A new call part, or NULL without memory. The strings are copied. It is unjudged; if another part
+ * begins before its end was seen, it is bad for good. */
+struct part        *step_call(struct open_step *s, struct str call, struct str provider_id,
+                              struct str tool);
 /* Closes the open part: its end was seen, and a call was judged. */
-void step_close_part(struct open_step *s);
-struct part *step_last(struct open_step *s);       /* NULL: no parts */
+void                step_close_part(struct open_step *s);
+struct part        *step_last(struct open_step *s); /* NULL: no parts */
 
 /* Parts, committed or open, as a follower walks them. */
-struct parts { const struct part *at; size_t count; bool open; };   /* open: the last part may still grow */
-uint64_t parts_len(struct parts p);          /* all units; an open last part counts without its end unless complete */
+/* open: the last part may still grow */
+struct parts {
+    const struct part *at;
+    size_t             count;
+    bool               open;
+};
+/* all units; an open last part counts without its end unless complete */
+uint64_t parts_len(struct parts p);
 
-struct piece {               /* what stands at an offset */
+struct piece { /* what stands at an offset */
     enum { PIECE_NONE, PIECE_BEGIN, PIECE_BYTES, PIECE_END } what;
     const struct part *part;
     size_t             index;
-    struct str         bytes;      /* PIECE_BYTES: from the offset to what there is of the part */
-    bool               last;       /* PIECE_BYTES: the part is complete after these bytes */
+    /* PIECE_BYTES: from the offset to what there is of the part */
+    struct str         bytes;
+    bool               last; /* PIECE_BYTES: the part is complete after these bytes */
 };
 struct piece parts_at(struct parts p, uint64_t offset);
 

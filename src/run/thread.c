@@ -45,7 +45,11 @@ struct thread *thread_new(struct hub *h, struct log_name log)
 {
     struct thread *t = mem_alloc(sizeof *t);
     char          *names = mem_alloc(log.owner.len + 1 + log.thread.len + 1);
-    if (!t || !names) { mem_free(t); mem_free(names); return NULL; }
+    if (!t || !names) {
+        mem_free(t);
+        mem_free(names);
+        return NULL;
+    }
     memcpy(names, log.owner.ptr, log.owner.len);
     memcpy(names + log.owner.len + 1, log.thread.ptr, log.thread.len);
     t->hub = h;
@@ -62,13 +66,15 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     return t;
 }
 
-static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message);
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code,
+                       const char *message);
 
-/* Those from outside are told, as thread_drain does; those from inside go. A step's and a job's own command belong to these. */
+/* Those from outside are told, as thread_drain does; those from inside go. A step's and a job's own
+ * command belong to these. */
 static void let_go(struct thread *t, struct list *waiting)
 {
     refuse_all(t, waiting, 503, "restarting", "The server is restarting; try again in a moment.");
-    LIST_EACH(n, waiting) {
+    LIST_EACH (n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
         if (c->kind == CMD_EXPIRE || c->kind == CMD_TOOL_ASKS) command_free(c);
@@ -97,15 +103,42 @@ void thread_free(struct thread *t)
     mem_free(t);
 }
 
-struct str thread_id(const struct thread *t) { return t->id; }
-struct str thread_owner(const struct thread *t) { return t->owner; }
-struct str thread_title(const struct thread *t) { return t->title.ptr ? t->title : STR(""); }
-const struct fold *thread_fold(const struct thread *t) { return &t->fold; }
-uint64_t thread_committed(const struct thread *t) { return t->committed; }
-bool thread_away(const struct thread *t) { return !t->loaded; }
-const struct open_step *thread_step(const struct thread *t) { return &t->step; }
-uint64_t thread_progress_no(const struct thread *t) { return t->progress_no; }
-const char *thread_state(const struct thread *t) { return fold_state(&t->fold); }
+struct str thread_id(const struct thread *t)
+{
+    return t->id;
+}
+struct str thread_owner(const struct thread *t)
+{
+    return t->owner;
+}
+struct str thread_title(const struct thread *t)
+{
+    return t->title.ptr ? t->title : STR("");
+}
+const struct fold *thread_fold(const struct thread *t)
+{
+    return &t->fold;
+}
+uint64_t thread_committed(const struct thread *t)
+{
+    return t->committed;
+}
+bool thread_away(const struct thread *t)
+{
+    return !t->loaded;
+}
+const struct open_step *thread_step(const struct thread *t)
+{
+    return &t->step;
+}
+uint64_t thread_progress_no(const struct thread *t)
+{
+    return t->progress_no;
+}
+const char *thread_state(const struct thread *t)
+{
+    return fold_state(&t->fold);
+}
 bool thread_thinking(const struct thread *t)
 {
     return t->model && t->step.count == 0 && t->committed == t->fold.count;
@@ -113,16 +146,16 @@ bool thread_thinking(const struct thread *t)
 
 bool thread_idle(const struct thread *t)
 {
-    return !t->loading && !t->inflight && !t->model && !t->stalled && list_empty(&t->queue) && list_empty(&t->parked)
-        && list_empty(&t->jobs) && list_empty(&t->followers)
-        && (!run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining);
+    return !t->loading && !t->inflight && !t->model && !t->stalled && list_empty(&t->queue) &&
+           list_empty(&t->parked) && list_empty(&t->jobs) && list_empty(&t->followers) &&
+           (!run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining);
 }
 
 /* --- followers ----------------------------------------------------------------------- */
 
 void thread_follow(struct thread *t, struct follower *f)
 {
-    must(!f->thread);                   /* one at a time: the list it was in would keep it for ever */
+    must(!f->thread); /* one at a time: the list it was in would keep it for ever */
     f->thread = t;
     list_add(&t->followers, &f->node);
     t->watching += f->counts;
@@ -141,7 +174,7 @@ void thread_unfollow(struct follower *f)
 
 void thread_wake(struct thread *t)
 {
-    LIST_EACH(n, &t->followers) {
+    LIST_EACH (n, &t->followers) {
         struct follower *f = LIST_ITEM(n, struct follower, node);
         f->wake(f);
     }
@@ -160,7 +193,8 @@ static enum err load_fact(struct thread *t, const struct store_fact *row)
 {
     struct fact f = { .seq = row->seq, .at_ms = row->at_ms };
     enum err    e = fact_read(&t->batch, row->kind, row->body, &f);
-    if (e == ERR_NOT_FOUND) {      /* a kind of a newer version: keep the numbering, ignore the content */
+    /* a kind of a newer version: keep the numbering, ignore the content */
+    if (e == ERR_NOT_FOUND) {
         f = (struct fact){ .kind = FACT_CREATED, .seq = row->seq, .at_ms = row->at_ms };
         e = OK;
     }
@@ -178,9 +212,10 @@ static void retitle(struct thread *t, struct str title)
 }
 
 /* Everybody in the list is told why nothing will come of it. */
-static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code, const char *message)
+static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code,
+                       const char *message)
 {
-    LIST_EACH(n, waiting) {
+    LIST_EACH (n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind >= CMD_EXPIRE) continue;
         list_remove(n);
@@ -191,7 +226,7 @@ static void refuse_all(struct thread *t, struct list *waiting, int status, const
 
 static void drop_inside(struct thread *t, bool all)
 {
-    LIST_EACH(n, &t->queue) {
+    LIST_EACH (n, &t->queue) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (c->kind != CMD_EXPIRE && !all) continue;
         list_remove(n);
@@ -200,25 +235,31 @@ static void drop_inside(struct thread *t, bool all)
     }
 }
 
-/* Its log cannot be read. What is damaged stays so: it is told once to each who asks, and can only be deleted. Anything
- * else may pass: whoever asks next has it read again. */
+/* Its log cannot be read. What is damaged stays so: it is told once to each who asks, and can only
+ * be deleted. Anything else may pass: whoever asks next has it read again. */
 static void unreadable(struct thread *t, enum err e)
 {
     bool            damaged = e == ERR_DAMAGED;
     struct command *remove = NULL;
-    log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id), "why", err_name(e), NULL);
+    log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id),
+             "why", err_name(e), NULL);
     fold_done(&t->fold);
     fold_init(&t->fold);
     t->busy = true;
-    LIST_EACH(n, &t->queue) {
+    LIST_EACH (n, &t->queue) {
         struct command *c = LIST_ITEM(n, struct command, node);
         if (!damaged || c->kind != CMD_DELETE || remove) continue;
         list_remove(n);
         remove = c;
     }
-    if (damaged) refuse_all(t, &t->queue, 409, "damaged", "This conversation is damaged on the server's disk: what is there is not what was saved, so none of it is shown. "
-                                                          "Delete it, or have it brought back from a backup.");
-    else refuse_all(t, &t->queue, 503, "store_unavailable", "The conversation cannot be read at the moment. Try again in a moment.");
+    if (damaged)
+        refuse_all(t, &t->queue, 409, "damaged",
+                   "This conversation is damaged on the server's disk: what is there is not what "
+                   "was saved, so none of it is shown. "
+                   "Delete it, or have it brought back from a backup.");
+    else
+        refuse_all(t, &t->queue, 503, "store_unavailable",
+                   "The conversation cannot be read at the moment. Try again in a moment.");
     drop_inside(t, damaged);
     t->busy = false;
     if (remove) {
@@ -231,7 +272,8 @@ static void unreadable(struct thread *t, enum err e)
 
 void thread_drain(struct thread *t)
 {
-    refuse_all(t, &t->parked, 503, "restarting", "The server is restarting; try again in a moment.");
+    refuse_all(t, &t->parked, 503, "restarting",
+               "The server is restarting; try again in a moment.");
 }
 
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
@@ -244,7 +286,10 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         e = load_fact(t, &facts[i]);
         arena_reset(&t->batch);
     }
-    if (e && e != ERR_NOT_FOUND) { unreadable(t, e); return; }
+    if (e && e != ERR_NOT_FOUND) {
+        unreadable(t, e);
+        return;
+    }
     fault_hit("thread.loaded");
     if (e == OK) retitle(t, r->title);
     t->committed = t->fold.count;
@@ -264,8 +309,10 @@ static enum err count_tool(struct thread *t, const struct call *c)
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
     if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return OK;
-    if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts))) return ERR_NOMEM;
-    t->counts[t->count_count++] = (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
+    if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts)))
+        return ERR_NOMEM;
+    t->counts[t->count_count++] =
+        (struct store_tool_count){ tool->name, 1, c->finished->outcome != WORD_DONE };
     return OK;
 }
 
@@ -278,7 +325,8 @@ static enum err side_effects(struct thread *t, const struct fact *f)
     return e ? e : approval_row(t, c);
 }
 
-/* The same for what is only kept in memory: after the commit, because a batch that fails is made again. */
+/* The same for what is only kept in memory: after the commit, because a batch that fails is made
+ * again. */
 static void tell_metrics(struct thread *t, const struct fact *f)
 {
     const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
@@ -287,7 +335,8 @@ static void tell_metrics(struct thread *t, const struct fact *f)
         metrics_tokens(f->input_tokens, f->output_tokens);
         quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
     }
-    if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool)) metrics_tool(c->tool, word_name(f->outcome));
+    if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool))
+        metrics_tool(c->tool, word_name(f->outcome));
 }
 
 static void tell_counts(struct thread *t)
@@ -334,11 +383,19 @@ static void submit(struct thread *t)
     t->inflight = true;
     bool ok = fill_rows(t, &count);
     t->append = (struct store_append){
-        .log = { t->owner, t->id }, .expected = t->batch_from - 1, .facts = t->rows, .fact_count = count,
-        .state = str_c(fold_state(&t->fold)), .title = t->retitled || !t->exists ? t->title : STR_NONE,
-        .request_id = t->request_id, .run = t->request_run,
-        .approvals = t->approvals, .approval_count = t->approval_count,
-        .tools = t->counts, .tool_count = t->count_count, .done = on_append,
+        .log = { t->owner, t->id },
+        .expected = t->batch_from - 1,
+        .facts = t->rows,
+        .fact_count = count,
+        .state = str_c(fold_state(&t->fold)),
+        .title = t->retitled || !t->exists ? t->title : STR_NONE,
+        .request_id = t->request_id,
+        .run = t->request_run,
+        .approvals = t->approvals,
+        .approval_count = t->approval_count,
+        .tools = t->counts,
+        .tool_count = t->count_count,
+        .done = on_append,
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
     fault_hit("thread.before_append");
@@ -357,9 +414,11 @@ static void clear_batch(struct thread *t)
     arena_reset(&t->batch);
 }
 
-/* --- the pump -------------------------------------------------------------------------------------- */
+/* --- the pump
+ * -------------------------------------------------------------------------------------- */
 
-void command_answer(struct thread *t, struct command *c, int status, const char *code, const char *message)
+void command_answer(struct thread *t, struct command *c, int status, const char *code,
+                    const char *message)
 {
     c->receipt.status = status;
     c->receipt.code = code;
@@ -373,7 +432,7 @@ static void answer_all(struct thread *t)
     struct list now;
     list_init(&now);
     list_take(&now, &t->acting);
-    LIST_EACH(n, &now) {
+    LIST_EACH (n, &now) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
         if (c->done) c->done(c, &c->receipt);
@@ -383,13 +442,15 @@ static void answer_all(struct thread *t)
 static void take(struct thread *t, struct command *c, enum err *e)
 {
     list_remove(&c->node);
-    c->receipt = (struct receipt){ 0 };          /* it may have been looked at before, in a fold that is gone */
+    /* it may have been looked at before, in a fold that is gone */
+    c->receipt = (struct receipt){ 0 };
     fault_hit("thread.take");
     if (!command_handle(t, c, e)) list_add(&t->parked, &c->node);
     else if (c != t->editor) list_add(&t->acting, &c->node);
 }
 
-/* Back to the front of the queue, in their order: they are looked at again when the log has been read. */
+/* Back to the front of the queue, in their order: they are looked at again when the log has been
+ * read. */
 static void put_back(struct thread *t, struct list *commands)
 {
     while (!list_empty(commands)) {
@@ -413,18 +474,24 @@ static enum err gather(struct thread *t)
 {
     bool     fresh = t->fresh;
     enum err e = decide_fresh(t);
-    while (fresh && !e && decide_once(t, &e)) ;        /* an answer to what died with the last process comes too late */
+    /* an answer to what died with the last process comes too late */
+    while (fresh && !e && decide_once(t, &e))
+        ;
     while (!list_empty(&t->queue) && !e && !t->request_id.ptr && !t->editor)
         take(t, LIST_ITEM(t->queue.next, struct command, node), &e);
-    while (!e && decide_once(t, &e)) ;
-    if (!e && (!run_live(t->fold.run) || run_waiting(t->fold.run)) && !list_empty(&t->parked) && !t->batch_from)
+    while (!e && decide_once(t, &e))
+        ;
+    if (!e && (!run_live(t->fold.run) || run_waiting(t->fold.run)) && !list_empty(&t->parked) &&
+        !t->batch_from)
         take(t, LIST_ITEM(t->parked.next, struct command, node), &e);
-    while (!e && decide_once(t, &e)) ;
+    while (!e && decide_once(t, &e))
+        ;
     return e;
 }
 
-/* Everything in the fold is on disk: begins the tools that were waiting for that, and tells who asked. Either may post
- * again before it returns; were that looked at here, facts that are not saved yet would be acted on with the rest. */
+/* Everything in the fold is on disk: begins the tools that were waiting for that, and tells who
+ * asked. Either may post again before it returns; were that looked at here, facts that are not
+ * saved yet would be acted on with the rest. */
 static void act(struct thread *t, bool stopped)
 {
     t->busy = true;
@@ -436,8 +503,8 @@ static void act(struct thread *t, bool stopped)
     t->busy = false;
 }
 
-/* Taken as new, and nothing was appended that would have shown whether it is. A refusal must not be told from a
- * log that nobody has read, and an empty fold must not stay as the truth. */
+/* Taken as new, and nothing was appended that would have shown whether it is. A refusal must not be
+ * told from a log that nobody has read, and an empty fold must not stay as the truth. */
 static void look_up(struct thread *t)
 {
     put_all_back(t);
@@ -454,21 +521,35 @@ void thread_pump(struct thread *t)
         enum err e = gather(t);
         t->busy = false;
         thread_leave_place(t);
-        if (e) { fail_batch(t, e); return; }
-        if (t->batch_from) { submit(t); return; }
-        if (t->assumed) { look_up(t); return; }
+        if (e) {
+            fail_batch(t, e);
+            return;
+        }
+        if (t->batch_from) {
+            submit(t);
+            return;
+        }
+        if (t->assumed) {
+            look_up(t);
+            return;
+        }
         act(t, false);
-        if (t->editor) { begin_edit(t); return; }
+        if (t->editor) {
+            begin_edit(t);
+            return;
+        }
         if (!had && list_empty(&t->queue)) break;
     }
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
-/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such without asking
- * the store first; if the log is not empty, the append says so (ERR_CONFLICT) and the message waits for the reading. */
+/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such
+ * without asking the store first; if the log is not empty, the append says so (ERR_CONFLICT) and
+ * the message waits for the reading. */
 static bool looks_new(const struct thread *t, const struct command *c)
 {
-    return c->kind == CMD_MESSAGE && c->create && !t->busy && !t->loading && !t->stalled && list_empty(&t->queue);
+    return c->kind == CMD_MESSAGE && c->create && !t->busy && !t->loading && !t->stalled &&
+           list_empty(&t->queue);
 }
 
 void thread_queue(struct thread *t, struct command *c)
@@ -485,13 +566,17 @@ void thread_post(struct thread *t, struct command *c)
     thread_pump(t);
 }
 
-/* --- after the store answered -------------------------------------------------------------------------- */
+/* --- after the store answered
+ * -------------------------------------------------------------------------- */
 
 static void on_append(struct store_append *a, enum err e)
 {
     struct thread *t = LIST_ITEM(a, struct thread, append);
     t->inflight = false;
-    if (e) { fail_batch(t, e); return; }
+    if (e) {
+        fail_batch(t, e);
+        return;
+    }
     fault_hit("thread.committed");
     t->committed = t->fold.count;
     t->exists = true;
@@ -500,7 +585,8 @@ static void on_append(struct store_append *a, enum err e)
     for (uint64_t s = t->batch_from; s <= t->committed; s++) {
         enum fact_kind k = t->fold.facts[s - 1]->kind;
         closed |= k == FACT_STEP || k == FACT_ENDED;
-        stopped |= k == FACT_STOP || k == FACT_ENDED;       /* a superseded run may leave a tool behind that asks */
+        /* a superseded run may leave a tool behind that asks */
+        stopped |= k == FACT_STOP || k == FACT_ENDED;
     }
     if (closed && !t->model) step_clear(&t->step);
     tell_counts(t);
@@ -514,12 +600,23 @@ static void on_append(struct store_append *a, enum err e)
 static const char *sentence(enum err e)
 {
     switch (e) {
-    case ERR_FULL: return "The disk is full, so nothing new can be saved. Nothing was lost; try again when there is room.";
-    case ERR_BUSY: return "The store is locked by another program. Nothing was lost; try again in a moment.";
-    case ERR_UNSURE: return "The disk failed while this was being saved: it may have been saved or not. Send the same request again, with the same request id, to find out.";
-    case ERR_GONE: return "The store's files were removed or replaced while the server ran, so nothing can be saved; the operator must put them back.";
-    case ERR_NOMEM: return "The server is out of memory at the moment. Nothing was lost; try again in a moment.";
-    default: return "The store cannot be written at the moment. Nothing was lost; try again in a moment.";
+    case ERR_FULL:
+        return "The disk is full, so nothing new can be saved. Nothing was lost; try again when "
+               "there is room.";
+    case ERR_BUSY:
+        return "The store is locked by another program. Nothing was lost; try again in a moment.";
+    case ERR_UNSURE:
+        return "The disk failed while this was being saved: it may have been saved or not. Send "
+               "the same request again, with the same request id, to find out.";
+    case ERR_GONE:
+        return "The store's files were removed or replaced while the server ran, so nothing can be "
+               "saved; the operator must put them back.";
+    case ERR_NOMEM:
+        return "The server is out of memory at the moment. Nothing was lost; try again in a "
+               "moment.";
+    default:
+        return "The store cannot be written at the moment. Nothing was lost; try again in a "
+               "moment.";
     }
 }
 
@@ -549,7 +646,10 @@ static void detach_answer(struct command *c)
 
 static void refuse_batch(struct thread *t, struct command *c, enum err e)
 {
-    if (c->receipt.status >= 400) { detach_answer(c); return; }
+    if (c->receipt.status >= 400) {
+        detach_answer(c);
+        return;
+    }
     c->receipt = (struct receipt){ 0 };
     command_answer(t, c, 503, "store_unavailable", sentence(e));
 }
@@ -558,15 +658,19 @@ static void refuse_batch(struct thread *t, struct command *c, enum err e)
 static void fail_batch(struct thread *t, enum err e)
 {
     struct list back;
-    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS;      /* the others in it are as good as before */
+    /* the others in it are as good as before */
+    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS;
     list_init(&back);
     if (t->editor) list_add(&t->acting, &t->editor->node);
     t->editor = NULL;
-    LIST_EACH(n, &t->acting) {
+    LIST_EACH (n, &t->acting) {
         struct command *c = LIST_ITEM(n, struct command, node);
-        if (e == ERR_EXISTS && c->request_id.ptr && c->request_id.ptr == t->request_id.ptr) answer_exists(t, c);
-        else if (c->kind >= CMD_EXPIRE || again) { list_remove(n); list_add(&back, n); }
-        else refuse_batch(t, c, e);
+        if (e == ERR_EXISTS && c->request_id.ptr && c->request_id.ptr == t->request_id.ptr)
+            answer_exists(t, c);
+        else if (c->kind >= CMD_EXPIRE || again) {
+            list_remove(n);
+            list_add(&back, n);
+        } else refuse_batch(t, c, e);
     }
     put_back(t, &back);
     work_drop_unstarted(t);
@@ -585,9 +689,11 @@ static void fail_batch(struct thread *t, enum err e)
     else hub_stalled(t->hub, t);
 }
 
-/* --- removing and renaming ---------------------------------------------------------------------------------- */
+/* --- removing and renaming
+ * ---------------------------------------------------------------------------------- */
 
-/* In the mailbox's order like everything else: nothing is looked at until the store has answered. */
+/* In the mailbox's order like everything else: nothing is looked at until the store has
+ * answered. */
 static void begin_edit(struct thread *t)
 {
     struct command *c = t->editor;
@@ -598,7 +704,8 @@ static void begin_edit(struct thread *t)
     store_edit(t->hub->setup.store, &t->edit);
 }
 
-/* The log is gone: what is in memory goes with it, and whoever looks is told. Tools that still run come home to nobody. */
+/* The log is gone: what is in memory goes with it, and whoever looks is told. Tools that still run
+ * come home to nobody. */
 static void wipe(struct thread *t)
 {
     work_hang_up(t);
@@ -612,7 +719,8 @@ static void wipe(struct thread *t)
     t->committed = 0;
     t->exists = t->fresh = false;
     refuse_all(t, &t->parked, 404, "unknown_thread", "This conversation was deleted.");
-    while (!list_empty(&t->followers)) {         /* one connection may hold several, and lose all of them with the first */
+    /* one connection may hold several, and lose all of them with the first */
+    while (!list_empty(&t->followers)) {
         struct follower *f = LIST_ITEM(t->followers.next, struct follower, node);
         thread_unfollow(f);
         if (f->over) f->over(f);
@@ -626,9 +734,13 @@ static void on_edit(struct store_edit *k, enum err e)
     t->editor = NULL;
     t->inflight = false;
     t->busy = true;
-    detach_answer(c);                   /* it may name the run that it stopped */
-    if (e == ERR_NOT_FOUND) command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
-    else if (e) command_answer(t, c, 503, "store_unavailable", "The store cannot be written at the moment. Nothing was changed; try again in a moment.");
+    detach_answer(c); /* it may name the run that it stopped */
+    if (e == ERR_NOT_FOUND)
+        command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
+    else if (e)
+        command_answer(t, c, 503, "store_unavailable",
+                       "The store cannot be written at the moment. Nothing was changed; try again "
+                       "in a moment.");
     else if (c->kind == CMD_DELETE) wipe(t);
     else retitle(t, c->text);
     if (c->done) c->done(c, &c->receipt);

@@ -20,27 +20,32 @@
 struct hub;
 struct thread;
 
-/* Whoever wants to know when there is more to tell. wake() may be called often and must be cheap. */
+/* Whoever wants to know when there is more to tell. wake() may be called often and must be
+ * cheap. */
 struct follower {
-    struct list     node;
-    void          (*wake)(struct follower *f);
+    struct list node;
+    void (*wake)(struct follower *f);
     /* The thread is deleted: nothing more will come. May be NULL. */
-    void          (*over)(struct follower *f);
-    struct thread  *thread;
-    bool            counts;      /* a person looks: an expired gate may call the model */
+    void (*over)(struct follower *f);
+    struct thread *thread;
+    bool           counts; /* a person looks: an expired gate may call the model */
 };
 void thread_follow(struct thread *t, struct follower *f);
 void thread_unfollow(struct follower *f);
 
-struct str thread_id(const struct thread *t);
-struct str thread_owner(const struct thread *t);
-struct str thread_title(const struct thread *t);
-const struct fold *thread_fold(const struct thread *t);
-uint64_t thread_committed(const struct thread *t);           /* facts up to here may be told */
-bool thread_away(const struct thread *t);                    /* being read again after a failed append: nothing can be told now; wakes when it is back */
-const struct open_step *thread_step(const struct thread *t); /* the step being spoken, active or not */
-bool thread_thinking(const struct thread *t);                /* the model was called and has not said anything yet */
-uint64_t thread_progress_no(const struct thread *t);         /* grows with every progress report */
-const char *thread_state(const struct thread *t);
+struct str              thread_id(const struct thread *t);
+struct str              thread_owner(const struct thread *t);
+struct str              thread_title(const struct thread *t);
+const struct fold      *thread_fold(const struct thread *t);
+uint64_t                thread_committed(const struct thread *t); /* facts up to here may be told */
+/* being read again after a failed append: nothing can be told now; wakes when it is back */
+bool                    thread_away(const struct thread *t);
+/* the step being spoken, active or not */
+const struct open_step *thread_step(const struct thread *t);
+/* the model was called and has not said anything yet */
+bool                    thread_thinking(const struct thread *t);
+/* grows with every progress report */
+uint64_t                thread_progress_no(const struct thread *t);
+const char             *thread_state(const struct thread *t);
 
 #endif

@@ -15,14 +15,19 @@
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define STEP_CALLS_MAX  (BATCH_APPROVALS / 2)   /* each call may need two list rows in one append */
-#define STEP_PARTS_MAX  4096     /* a model that begins a part with every token: each follower walks them */
-#define CLIENT_MS       60000    /* for a browser's tool that is not configured any more */
+/* each call may need two list rows in one append */
+#define STEP_CALLS_MAX (BATCH_APPROVALS / 2)
+/* a model that begins a part with every token: each follower walks them */
+#define STEP_PARTS_MAX 4096
+#define CLIENT_MS      60000 /* for a browser's tool that is not configured any more */
 
 /* --- judging a call ------------------------------------------------------------------ */
 
 /* Where a part's own texts live: with the open step, or (an action) with the batch. */
-static struct arena *lasting(struct thread *t) { return t->step.active ? &t->step.arena : &t->batch; }
+static struct arena *lasting(struct thread *t)
+{
+    return t->step.active ? &t->step.arena : &t->batch;
+}
 
 static void bad(struct thread *t, struct part *p, struct str why)
 {
@@ -40,15 +45,20 @@ static bool page_allows(const struct hub_page *page, const struct tool *tool)
 }
 
 /* `present` shows only what the page has registered, and only if it fits. */
-static bool payload_fits(struct thread *t, const struct hub_page *page, struct part *p, const struct jv *args, struct buf *why)
+static bool payload_fits(struct thread *t, const struct hub_page *page, struct part *p,
+                         const struct jv *args, struct buf *why)
 {
     struct str type = jv_str_at(args, "type");
     for (size_t i = 0; i < page->payload_count; i++) {
         if (!str_eq(page->payloads[i].type, type)) continue;
         const struct jv *data = jv_get(args, "data");
-        if (!data) { bad(t, p, STR("\"data\" is missing.")); return false; }
+        if (!data) {
+            bad(t, p, STR("\"data\" is missing."));
+            return false;
+        }
         if (schema_check(page->payloads[i].schema, data, &t->hub->judge, why) == OK) return true;
-        log_line(LOG_WARN, "payload.misfit", "type", log_str(type), "why", log_str(buf_view(why)), NULL);
+        log_line(LOG_WARN, "payload.misfit", "type", log_str(type), "why", log_str(buf_view(why)),
+                 NULL);
         bad(t, p, buf_view(why));
         return false;
     }
@@ -64,8 +74,8 @@ static bool is_visible(const struct fact *const *v, size_t n, uint64_t seq)
     return false;
 }
 
-/* Did the same call already do its work in a version of the conversation that was edited or tried again? Whatever the
- * policy says, running it once more is a person's to decide. */
+/* Did the same call already do its work in a version of the conversation that was edited or tried
+ * again? Whatever the policy says, running it once more is a person's to decide. */
 static bool was_replaced(struct thread *t, const struct tool *tool, const struct jv *args)
 {
     const struct fold  *f = &t->fold;
@@ -77,24 +87,37 @@ static bool was_replaced(struct thread *t, const struct tool *tool, const struct
     arena_init(&a, 0);
     for (size_t i = f->call_count; i-- > 0 && !found;) {
         const struct call *c = f->calls[i];
-        if (!call_took_effect(c) || !str_eq(c->tool, tool->name) || !jv_equal(c->args, args)) continue;
-        if (c->run->retried || (!v && history_visible(&a, f, &v, &n) != OK)) found = true;      /* when in doubt, a person is asked */
+        if (!call_took_effect(c) || !str_eq(c->tool, tool->name) || !jv_equal(c->args, args))
+            continue;
+        /* when in doubt, a person is asked */
+        if (c->run->retried || (!v && history_visible(&a, f, &v, &n) != OK)) found = true;
         else found = !is_visible(v, n, c->step_seq);
     }
     arena_done(&a);
     return found;
 }
 
-static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool, const struct jv *args, struct buf *why)
+static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool,
+                  const struct jv *args, struct buf *why)
 {
-    if (!jv_is(args, JSON_OBJECT)) { bad(t, p, STR("The input is not a JSON object.")); return; }
-    if (json_depth(p->text) > VALUE_DEPTH_MAX) { bad(t, p, STR("The input is nested too deeply.")); return; }
-    if (schema_check(tool->schema, args, &t->hub->judge, why) != OK) { bad(t, p, buf_view(why)); return; }
+    if (!jv_is(args, JSON_OBJECT)) {
+        bad(t, p, STR("The input is not a JSON object."));
+        return;
+    }
+    if (json_depth(p->text) > VALUE_DEPTH_MAX) {
+        bad(t, p, STR("The input is nested too deeply."));
+        return;
+    }
+    if (schema_check(tool->schema, args, &t->hub->judge, why) != OK) {
+        bad(t, p, buf_view(why));
+        return;
+    }
     p->client = tool->where == TOOL_CLIENT;
     if (tool->reply) {
         if (str_is(tool->name, "present") && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
-    } else if (policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args)) p->gate = GATE_ASK;
+    } else if (policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args))
+        p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
@@ -104,9 +127,15 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
-    (void)budget_pay(&t->hub->judge, 1 + p->text.len / 2);        /* reading it */
-    if (!tool || (tool->hidden && !button)) { bad(t, p, STR("There is no tool of this name.")); return OK; }
-    if (!page_allows(page, tool)) { bad(t, p, STR("This tool is not available on this page.")); return OK; }
+    (void)budget_pay(&t->hub->judge, 1 + p->text.len / 2); /* reading it */
+    if (!tool || (tool->hidden && !button)) {
+        bad(t, p, STR("There is no tool of this name."));
+        return OK;
+    }
+    if (!page_allows(page, tool)) {
+        bad(t, p, STR("This tool is not available on this page."));
+        return OK;
+    }
     arena_init(&a, 0);
     buf_init(&why, 2048);
     enum err e = json_parse(&a, p->text, &args, NULL);
@@ -127,7 +156,10 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
 
 /* --- the model -------------------------------------------------------------------------- */
 
-static struct thread *of_sink(struct model_sink *s) { return LIST_ITEM(s, struct thread, sink); }
+static struct thread *of_sink(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct thread, sink);
+}
 
 static bool is_judging(const struct open_step *s)
 {
@@ -157,7 +189,8 @@ static void fail_step(struct thread *t, const char *code, struct str message, bo
 {
     t->step_failed = true;
     t->step_retryable = retryable;
-    for (size_t i = 0; i < t->step.count; i++) t->step.parts[i].judging = false;      /* none of them will run */
+    /* none of them will run */
+    for (size_t i = 0; i < t->step.count; i++) t->step.parts[i].judging = false;
     t->fail_code = arena_dup(&t->step.arena, str_c(code));
     t->fail_text = arena_dup(&t->step.arena, message);
     if (!t->fail_code.ptr) t->fail_code = STR("model_error");
@@ -168,22 +201,33 @@ static void fail_step(struct thread *t, const char *code, struct str message, bo
 static void out_of_memory(struct thread *t)
 {
     work_hang_up(t);
-    fail_step(t, "out_of_memory", STR("The server ran out of memory for this answer. Try again in a moment."), true);
+    fail_step(t, "out_of_memory",
+              STR("The server ran out of memory for this answer. Try again in a moment."), true);
 }
 
 static void add_words(struct thread *t, enum part_type type, struct str delta)
 {
-    if (step_text(&t->step, type, delta) != OK) { out_of_memory(t); return; }
+    if (step_text(&t->step, type, delta) != OK) {
+        out_of_memory(t);
+        return;
+    }
     if (t->step.count > STEP_PARTS_MAX) {
         work_hang_up(t);
-        fail_step(t, "model_error", STR("The model's answer was in more pieces than are allowed. Try again."), true);
+        fail_step(t, "model_error",
+                  STR("The model's answer was in more pieces than are allowed. Try again."), true);
         return;
     }
     thread_wake(t);
 }
 
-static void on_text(struct model_sink *s, struct str delta) { add_words(of_sink(s), STEP_TEXT, delta); }
-static void on_reasoning(struct model_sink *s, struct str delta) { add_words(of_sink(s), STEP_REASONING, delta); }
+static void on_text(struct model_sink *s, struct str delta)
+{
+    add_words(of_sink(s), STEP_TEXT, delta);
+}
+static void on_reasoning(struct model_sink *s, struct str delta)
+{
+    add_words(of_sink(s), STEP_REASONING, delta);
+}
 
 static void on_opaque(struct model_sink *s, struct str json)
 {
@@ -203,15 +247,20 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     struct thread *t = of_sink(s);
     struct tool   *tool = registry_find_wire(t->hub->setup.registry, name);
     struct str     id = id_new(&t->step.arena, "call-");
-    struct part   *p = id.ptr ? step_call(&t->step, id, provider_id, tool ? tool->name : name) : NULL;
-    if (!p) { out_of_memory(t); return; }
+    struct part *p = id.ptr ? step_call(&t->step, id, provider_id, tool ? tool->name : name) : NULL;
+    if (!p) {
+        out_of_memory(t);
+        return;
+    }
     if (tool) {
         p->client = tool->where == TOOL_CLIENT;
         p->shown = !tool->reply && !tool->hidden && tool->confirm == CONFIRM_NEVER;
     }
     if (calls_of(&t->step) > STEP_CALLS_MAX) {
         work_hang_up(t);
-        fail_step(t, "model_error", STR("The model asked for more tool calls at once than are allowed. Try again."), true);
+        fail_step(t, "model_error",
+                  STR("The model asked for more tool calls at once than are allowed. Try again."),
+                  true);
         return;
     }
     thread_wake(t);
@@ -226,8 +275,11 @@ static struct part *open_call(struct thread *t)
 static void on_input(struct model_sink *s, struct str delta)
 {
     struct thread *t = of_sink(s);
-    if (!open_call(t)) return;                     /* of a call that is over already */
-    if (step_text(&t->step, STEP_CALL, delta) != OK) { out_of_memory(t); return; }
+    if (!open_call(t)) return; /* of a call that is over already */
+    if (step_text(&t->step, STEP_CALL, delta) != OK) {
+        out_of_memory(t);
+        return;
+    }
     thread_wake(t);
 }
 
@@ -236,21 +288,31 @@ static void on_call_end(struct model_sink *s)
     struct thread *t = of_sink(s);
     struct part   *p = open_call(t);
     if (!p) return;
-    if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) { out_of_memory(t); return; }
+    if (!str_trim(p->text).len && step_text(&t->step, STEP_CALL, STR("{}")) != OK) {
+        out_of_memory(t);
+        return;
+    }
     p->judging = true;
     work_judge_on(t);
 }
 
-/* A turn of the loop has one budget for all its judging, whoever asks for it: a schema or an input that takes long to
- * check delays its own conversation, not everybody's. What is left goes on in the next turn. */
+/* A turn of the loop has one budget for all its judging, whoever asks for it: a schema or an input
+ * that takes long to check delays its own conversation, not everybody's. What is left goes on in
+ * the next turn. */
 void work_judge_on(struct thread *t)
 {
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];
         if (!p->judging) continue;
-        if (!hub_may_judge(t->hub)) { hub_judge_later(t->hub, t); break; }
+        if (!hub_may_judge(t->hub)) {
+            hub_judge_later(t->hub, t);
+            break;
+        }
         if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
-        else if (work_judge(t, t->page, p, false) != OK) { out_of_memory(t); return; }
+        else if (work_judge(t, t->page, p, false) != OK) {
+            out_of_memory(t);
+            return;
+        }
         p->judging = false;
         p->complete = true;
     }
@@ -276,7 +338,10 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
     fail_step(of_sink(s), e->code, e->message, e->retryable);
 }
 
-struct names { const struct registry *registry; struct arena *a; };
+struct names {
+    const struct registry *registry;
+    struct arena          *a;
+};
 
 /* Also of a tool that is gone, or that a model made up. */
 static struct str wire_name(void *ctx, struct str tool)
@@ -315,7 +380,8 @@ static enum err build_request(struct thread *t, struct arena *a, struct model_re
     struct names            ctx = { s->registry, a };
     struct history_names    names = { wire_name, is_idempotent, &ctx };
     struct msg             *msgs;
-    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs, &q->msg_count);
+    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs,
+                               &q->msg_count);
     if (e) return e;
     q->msgs = msgs;
     q->system = page->system;
@@ -329,8 +395,8 @@ enum err work_model(struct thread *t)
     struct model_request q = { 0 };
     struct arena         a;
     t->page = hub_page(t->hub, t->fold.run->page);
-    if (!t->page) t->page = &t->hub->setup.pages[0];         /* it was configured when the run began */
-    struct model        *m = t->page->model;
+    if (!t->page) t->page = &t->hub->setup.pages[0]; /* it was configured when the run began */
+    struct model *m = t->page->model;
     if (!t->step_done && !(t->step_done = command_new(CMD_STEP_DONE))) return ERR_NOMEM;
     step_begin(&t->step);
     t->step_closed = false;
@@ -338,7 +404,8 @@ enum err work_model(struct thread *t)
     t->step_failed = t->over = false;
     t->input_tokens = t->output_tokens = 0;
     t->model_of = m;
-    t->sink = (struct model_sink){ on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed };
+    t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
+                                   on_call_end, on_usage,     on_done,   on_failed };
     arena_init(&a, 0);
     enum err e = build_request(t, &a, &q);
     if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
@@ -353,19 +420,26 @@ void work_hang_up(struct thread *t)
 {
     if (t->model) t->model_of->ops->cancel(t->model);
     t->model = NULL;
-    t->over = false;                 /* whoever hangs up takes what there is: nobody waits for the judge any more */
+    /* whoever hangs up takes what there is: nobody waits for the judge any more */
+    t->over = false;
 }
 
 enum err work_step_fact(struct thread *t, const char *stop)
 {
     bool        runs = strcmp(stop, "end") == 0 || strcmp(stop, "calls") == 0;
     bool        cut = strcmp(stop, "cancelled") == 0 || strcmp(stop, "error") == 0;
-    struct fact f = { .kind = FACT_STEP, .run = t->fold.run->id, .parts = t->step.parts, .parts_count = t->step.count,
-                      .stop = str_c(stop), .provider = t->model_of->provider,
-                      .input_tokens = t->input_tokens, .output_tokens = t->output_tokens };
+    struct fact f = { .kind = FACT_STEP,
+                      .run = t->fold.run->id,
+                      .parts = t->step.parts,
+                      .parts_count = t->step.count,
+                      .stop = str_c(stop),
+                      .provider = t->model_of->provider,
+                      .input_tokens = t->input_tokens,
+                      .output_tokens = t->output_tokens };
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];
-        if (p->type == STEP_CALL && !p->complete) bad(t, p, STR("The call was cut off before its end; it was not run."));
+        if (p->type == STEP_CALL && !p->complete)
+            bad(t, p, STR("The call was cut off before its end; it was not run."));
         else if (p->type == STEP_CALL && !runs && p->gate != GATE_BAD)
             bad(t, p, STR("The answer was cut off or refused; the call was not run."));
         p->judging = false;
@@ -378,23 +452,28 @@ enum err work_step_fact(struct thread *t, const char *stop)
 /* --- tools ---------------------------------------------------------------------------------- */
 
 struct job {
-    struct list       node;
-    struct tool_job   tool;
-    struct thread    *thread;
-    struct arena      arena;
-    struct jv        *args;
-    struct loop_timer timer;
-    bool              started, timed_out, finished;
-    bool              reported;        /* the runner is through with it */
-    bool              orphan;          /* its outcome is committed, but the runner still holds it */
-    struct command   *done;            /* preallocated; carries the result */
-    struct tool_result result;         /* in done->arena */
-    struct buf        stage, message, data;
-    bool              answered, accepted;    /* a person's answer to its question, handed over after the commit */
-    struct str        content;
+    struct list        node;
+    struct tool_job    tool;
+    struct thread     *thread;
+    struct arena       arena;
+    struct jv         *args;
+    struct loop_timer  timer;
+    bool               started, timed_out, finished;
+    bool               reported; /* the runner is through with it */
+    /* its outcome is committed, but the runner still holds it */
+    bool               orphan;
+    struct command    *done;   /* preallocated; carries the result */
+    struct tool_result result; /* in done->arena */
+    struct buf         stage, message, data;
+    /* a person's answer to its question, handed over after the commit */
+    bool               answered, accepted;
+    struct str         content;
 };
 
-static struct job *of_job(struct tool_job *j) { return LIST_ITEM(j, struct job, tool); }
+static struct job *of_job(struct tool_job *j)
+{
+    return LIST_ITEM(j, struct job, tool);
+}
 
 static void free_closed(struct loop_timer *timer)
 {
@@ -423,7 +502,9 @@ static void job_settled(struct command *c, const struct receipt *a)
     if (call && call->job == j) call->job = NULL;
     fault_hit("run.tool_settled");
     if (j->reported) job_free(j);
-    else j->orphan = true;             /* it did not stop when told to: kept until it comes home, as tool.h promises */
+    else
+        j->orphan =
+            true; /* it did not stop when told to: kept until it comes home, as tool.h promises */
     command_free(c);
     (void)a;
 }
@@ -460,12 +541,14 @@ static void finish_job(struct job *j, const struct tool_result *r)
     j->result.note = arena_dup(a, r->note);
     if (r->outcome != TOOL_ASKS && json_depth(r->value) > VALUE_DEPTH_MAX) {
         j->result.value = STR_NONE;
-        j->result.note = STR("Its value is nested too deeply to be shown; what the model was told is the text.");
+        j->result.note =
+            STR("Its value is nested too deeply to be shown; what the model was told is the text.");
     }
     j->result.resume = arena_dup(a, r->resume);
     if (j->timed_out && r->outcome == TOOL_CANCELLED) {
         j->result.outcome = TOOL_FAILED;
-        j->result.text = arena_printf(a, "Timed out after %g s.", j->tool.tool->timeout_ms / 1000.0);
+        j->result.text =
+            arena_printf(a, "Timed out after %g s.", j->tool.tool->timeout_ms / 1000.0);
     }
     thread_post(j->thread, j->done);
 }
@@ -487,7 +570,8 @@ static void on_ask(struct tool_job *tj, struct str message, struct str schema)
     struct job     *j = of_job(tj);
     struct command *c = j->finished ? NULL : command_new(CMD_TOOL_ASKS);
     if (!c) {
-        if (tj->tool->ops->answer) tj->tool->ops->answer(tj, false, STR_NONE);      /* nobody can be asked */
+        /* nobody can be asked */
+        if (tj->tool->ops->answer) tj->tool->ops->answer(tj, false, STR_NONE);
         return;
     }
     c->id = arena_dup(&c->arena, tj->call_id);
@@ -501,8 +585,11 @@ static void on_timeout(struct loop_timer *timer)
 {
     struct job *j = LIST_ITEM(timer, struct job, timer);
     if (j->orphan) return;
-    if (j->timed_out) {       /* it did not even stop when told to */
-        finish_job(j, &(struct tool_result){ .outcome = TOOL_UNKNOWN, .text = STR("It did not stop in time; it may or may not have happened.") });
+    if (j->timed_out) { /* it did not even stop when told to */
+        finish_job(j,
+                   &(struct tool_result){
+                       .outcome = TOOL_UNKNOWN,
+                       .text = STR("It did not stop in time; it may or may not have happened.") });
         return;
     }
     j->timed_out = true;
@@ -567,19 +654,22 @@ static void start_job(struct job *j)
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
     fault_hit("run.in_tool");
-    if (e) on_finish(&j->tool, &(struct tool_result){ .outcome = TOOL_FAILED, .text = STR("The tool could not be started.") });
+    if (e)
+        on_finish(&j->tool, &(struct tool_result){ .outcome = TOOL_FAILED,
+                                                   .text = STR("The tool could not be started.") });
 }
 
 static void hand_answer(struct job *j)
 {
     j->answered = false;
-    if (!j->finished && j->tool.tool->ops->answer) j->tool.tool->ops->answer(&j->tool, j->accepted, j->content);
+    if (!j->finished && j->tool.tool->ops->answer)
+        j->tool.tool->ops->answer(&j->tool, j->accepted, j->content);
 }
 
 void work_start_jobs(struct thread *t)
 {
-    must(t->committed == fold_seq(&t->fold));          /* nothing is begun that a crash could forget */
-    LIST_EACH(n, &t->jobs) {
+    must(t->committed == fold_seq(&t->fold)); /* nothing is begun that a crash could forget */
+    LIST_EACH (n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started) start_job(j);
         else if (j->answered) hand_answer(j);
@@ -595,7 +685,7 @@ static bool is_wanted(const struct thread *t, const struct job *j)
 
 void work_cancel_jobs(struct thread *t)
 {
-    LIST_EACH(n, &t->jobs) {
+    LIST_EACH (n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started || j->finished || is_wanted(t, j)) continue;
         if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
@@ -604,7 +694,7 @@ void work_cancel_jobs(struct thread *t)
 
 void work_drop_unstarted(struct thread *t)
 {
-    LIST_EACH(n, &t->jobs) {
+    LIST_EACH (n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         j->answered = false;
         if (j->started) continue;
@@ -613,10 +703,11 @@ void work_drop_unstarted(struct thread *t)
     }
 }
 
-/* Their conversation is gone. One that has reported is on its way through the mailbox and ends there. */
+/* Their conversation is gone. One that has reported is on its way through the mailbox and ends
+ * there. */
 void work_orphan_jobs(struct thread *t)
 {
-    LIST_EACH(n, &t->jobs) {
+    LIST_EACH (n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (j->finished || j->orphan) continue;
         j->orphan = j->finished = true;
@@ -627,7 +718,7 @@ void work_orphan_jobs(struct thread *t)
 
 void work_adopt_jobs(struct thread *t)
 {
-    LIST_EACH(n, &t->jobs) {
+    LIST_EACH (n, &t->jobs) {
         struct job  *j = LIST_ITEM(n, struct job, node);
         struct call *c = fold_call(&t->fold, j->tool.call_id);
         if (c && c->state == CALL_STARTED && !j->orphan) c->job = j;
@@ -655,7 +746,8 @@ int64_t work_ms(const struct call *c)
     return ms > 0 ? ms : 0;
 }
 
-/* Of a tool that may be run again nobody needs to find out how far it came when a person stopped it. */
+/* Of a tool that may be run again nobody needs to find out how far it came when a person stopped
+ * it. */
 static enum word outcome_of(const struct job *j, const struct call *c)
 {
     static const enum word WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
@@ -667,8 +759,9 @@ static enum word outcome_of(const struct job *j, const struct call *c)
 bool work_once_more(const struct command *c, struct call *call)
 {
     const struct job *j = c->job;
-    if (j->result.outcome != TOOL_UNKNOWN || !j->tool.tool->idempotent || call->repeated || call->run->stopping
-        || j->thread->hub->draining) return false;
+    if (j->result.outcome != TOOL_UNKNOWN || !j->tool.tool->idempotent || call->repeated ||
+        call->run->stopping || j->thread->hub->draining)
+        return false;
     call->repeated = true;
     call->job = NULL;
     return true;

@@ -8,7 +8,7 @@
 
 struct lease {
     struct list node;
-    struct str  key, holder;           /* into `text` */
+    struct str  key, holder; /* into `text` */
     uint64_t    until_ms;
     char        text[];
 };
@@ -35,7 +35,7 @@ static void sweep(struct leases *m, uint64_t now)
     for (int i = 0; i < SWEEP_PER_TAKE && !list_empty(&m->all); i++) {
         struct lease *x = LIST_ITEM(m->all.next, struct lease, node);
         list_remove(&x->node);
-        list_add(&m->all, &x->node);   /* to the end: the next sweep looks at others */
+        list_add(&m->all, &x->node); /* to the end: the next sweep looks at others */
         if (x->until_ms <= now) drop(m, x);
     }
 }
@@ -105,7 +105,7 @@ void leases_give(struct leases *m, struct log_name log, struct str holder)
 
     buf_init(&b, 0);
     key = key_of(log, &b);
-    x = b.err ? NULL : map_get(&m->by_log, key);   /* without memory it ends by its time */
+    x = b.err ? NULL : map_get(&m->by_log, key); /* without memory it ends by its time */
     if (x && str_eq(x->holder, holder)) drop(m, x);
     buf_done(&b);
 }

@@ -15,10 +15,12 @@ struct leases {
     struct list all;
 };
 
-void leases_init(struct leases *m);
-void leases_done(struct leases *m);
+void                leases_init(struct leases *m);
+void                leases_done(struct leases *m);
 /* OK: `holder` has it for ttl_ms from now. ERR_BUSY: somebody else has. ERR_NOMEM. */
-MUST_CHECK enum err leases_take(struct leases *m, struct log_name log, struct str holder, uint64_t ttl_ms);
-void leases_give(struct leases *m, struct log_name log, struct str holder);   /* only the holder's own */
+MUST_CHECK enum err leases_take(struct leases *m, struct log_name log, struct str holder,
+                                uint64_t ttl_ms);
+/* only the holder's own */
+void                leases_give(struct leases *m, struct log_name log, struct str holder);
 
 #endif

@@ -1,7 +1,8 @@
 /* sqlite.c -- the store in one SQLite file: three threads, their queues, the answers.
  *
  *   loop thread                 writer thread                    reader thread
- *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶ reader.queue
+ *   store_append, store_edit ─▶ writer.queue ─▶ db_commit        store_read, store_list ─▶
+ *   reader.queue
  *     (gathered for a turn)
  *                                   │ (batch, one sync)              ▶ db_read, db_list │
  *   deliver ◀── answers ◀───────────┴───────────────────────────────────────────────────┘
@@ -14,8 +15,8 @@
  * What a turn of the loop asks for is handed over at its end, in one go. The writer takes all
  * that is queued, commits it as one transaction and only
  * then gives it to `answers`; while it waits for the disk the next batch gathers.
- * Searches (lists with words to look for) go to a third thread, the finder: nobody's reading waits for them.
- * The readers' connections start a transaction per request, so they see every
+ * Searches (lists with words to look for) go to a third thread, the finder: nobody's reading waits
+ * for them. The readers' connections start a transaction per request, so they see every
  * commit that was answered before (WAL: readers and the writer do not wait for each other).
  */
 #include <stdatomic.h>
@@ -30,20 +31,22 @@
  * does not let the first of a batch wait for thousands behind it. */
 #define BATCH_MAX 512
 
-/* A long turn hands over in between, so that the disk is not idle meanwhile. Handing over each request at
- * once made batches of ten under load, where these are of a hundred. */
+/* A long turn hands over in between, so that the disk is not idle meanwhile. Handing over each
+ * request at once made batches of ten under load, where these are of a hundred. */
 #define GATHER_MAX 64
 
 /* Answers told in one turn of the loop, so that sockets are not kept waiting. */
 #define DELIVER_MAX 1024
 
-/* How often the writer looks around by itself: are the files still there, does writing work again? */
+/* How often the writer looks around by itself: are the files still there, does writing work
+ * again? */
 #define LOOK_NS 1000000000ull
 
 /* When the write-ahead log is moved into the file: SQLite's own default. */
 #define CHECKPOINT_PAGES 1000
-/* Moving stops at what somebody still reads: another program with an old state open lets the log grow without end.
- * Beyond the first the file is cut as soon as it can be, beyond the second it is said. */
+/* Moving stops at what somebody still reads: another program with an old state open lets the log
+ * grow without end. Beyond the first the file is cut as soon as it can be, beyond the second it is
+ * said. */
 #define LOG_FRAME  (4096 + 24)
 #define CUT_PAGES  (16 * 1024 * 1024 / LOG_FRAME)
 #define LONG_PAGES (64 * 1024 * 1024 / LOG_FRAME)
@@ -53,44 +56,47 @@
 
 #define STACK_SIZE (256 * 1024)
 
-struct lane {                          /* one worker thread and its queue */
+struct lane { /* one worker thread and its queue */
     uv_thread_t thread;
     uv_cond_t   wake;
-    struct list gathered; unsigned gathered_count;     /* the loop thread's: not handed over yet */
+    /* the loop thread's: not handed over yet */
+    struct list gathered;
+    unsigned    gathered_count;
     struct list queue;
     struct db   db;
 };
 
-struct state {                         /* what the writer knows of its disk */
-    enum err trouble;                  /* writing fails with this */
+struct state {        /* what the writer knows of its disk */
+    enum err trouble; /* writing fails with this */
     bool     low, log_long;
 };
 
 struct store {
-    struct loop     *loop;
-    struct db_file   file;
-    struct lane      writer, reader, finder;
+    struct loop   *loop;
+    struct db_file file;
+    struct lane    writer, reader, finder;
 
-    uv_mutex_t       lock;             /* guards the queues and what follows, up to `closing` */
+    uv_mutex_t       lock; /* guards the queues and what follows, up to `closing` */
     struct list      answers;
-    bool             posted;           /* `post` is on its way */
-    struct store_job news;             /* the writer's own answer: `state` has changed */
+    bool             posted; /* `post` is on its way */
+    struct store_job news;   /* the writer's own answer: `state` has changed */
     struct state     state;
-    unsigned         running;          /* workers that have not ended */
-    bool             moved;            /* the writer has ended, and all of its log is in the file */
+    unsigned         running; /* workers that have not ended */
+    /* the writer has ended, and all of its log is in the file */
+    bool             moved;
     uv_cond_t        all_ended;
-    uint64_t         closing;          /* 0, or until when the workers may go on (mono ns) */
+    uint64_t         closing; /* 0, or until when the workers may go on (mono ns) */
 
     struct loop_dirty end_of_turn;
-    struct loop_post post;
-    struct leases    leases;
-    struct state     known;            /* the loop thread's copy of `state` */
-    _Atomic uint64_t log_bytes;
-    char             promise[64];
-    void           (*changed)(void *ctx, struct log_name log, uint64_t seq);
-    void            *changed_ctx;
-    void           (*seen)(void *ctx, uint64_t ns);
-    void            *seen_ctx;
+    struct loop_post  post;
+    struct leases     leases;
+    struct state      known; /* the loop thread's copy of `state` */
+    _Atomic uint64_t  log_bytes;
+    char              promise[64];
+    void (*changed)(void *ctx, struct log_name log, uint64_t seq);
+    void *changed_ctx;
+    void (*seen)(void *ctx, uint64_t ns);
+    void *seen_ctx;
 };
 
 /* --- queues ---------------------------------------------------------------------- */
@@ -103,7 +109,8 @@ static void hand_over(struct store *s, struct lane *to)
     list_take(&to->queue, &to->gathered);
     uv_mutex_unlock(&s->lock);
     to->gathered_count = 0;
-    if (first) uv_cond_signal(&to->wake);      /* else it is awake, or about to be; not under the lock it would wait for */
+    /* else it is awake, or about to be; not under the lock it would wait for */
+    if (first) uv_cond_signal(&to->wake);
 }
 
 static void hand_over_all(struct loop_dirty *d)
@@ -134,7 +141,8 @@ static void answer(struct store *s, struct list *jobs)
 
 /* Waits for work and takes at most `max`. Nothing taken: `timeout_ns` is over
  * (0: never). False: closing, and the queue is empty or its time is up. */
-static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeout_ns, struct list *out)
+static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeout_ns,
+                 struct list *out)
 {
     bool go_on;
 
@@ -151,7 +159,7 @@ static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeou
         list_add(out, n);
     }
     /* Failed, but its caller does not know yet: what builds on it must not pass. */
-    LIST_EACH(n, &s->answers) db_doom(out, JOB_AT(n));
+    LIST_EACH (n, &s->answers) db_doom(out, JOB_AT(n));
     uv_mutex_unlock(&s->lock);
     return go_on;
 }
@@ -165,19 +173,23 @@ static void ended(struct store *s)
 
 /* --- the workers -------------------------------------------------------------------- */
 
-static bool means_trouble(enum err e) { return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO || e == ERR_GONE || e == ERR_UNSURE; }
+static bool means_trouble(enum err e)
+{
+    return e == ERR_FULL || e == ERR_BUSY || e == ERR_IO || e == ERR_GONE || e == ERR_UNSURE;
+}
 
 /* What a batch says about the disk; `before` when it says nothing. */
 static enum err trouble_of(const struct list *batch, enum err before)
 {
-    LIST_EACH(n, batch) {
+    LIST_EACH (n, batch) {
         enum err e = JOB_AT(n)->result;
         if (e == OK || means_trouble(e)) before = e == ERR_UNSURE ? ERR_IO : e;
     }
     return before;
 }
 
-/* In front of the answers that come with it: whoever gets one finds the state that belongs to it. */
+/* In front of the answers that come with it: whoever gets one finds the state that belongs to
+ * it. */
 static void tell_state(struct store *s, const struct state *now)
 {
     struct list one;
@@ -197,9 +209,10 @@ static void commit(struct store *s, struct list *batch)
     if (!e) {
         db_commit(&s->writer.db, batch);
         if (!db_file_check(&s->file, &s->writer.db)) return;
-        e = ERR_UNSURE;                /* into files that were taken away meanwhile: the next start may not find it */
+        /* into files that were taken away meanwhile: the next start may not find it */
+        e = ERR_UNSURE;
     }
-    LIST_EACH(n, batch)
+    LIST_EACH (n, batch)
         if (e == ERR_GONE || JOB_AT(n)->result == OK) JOB_AT(n)->result = e;
 }
 
@@ -216,7 +229,8 @@ static void look_around(struct store *s, struct state *now, bool idle)
     now->log_long = d->wal_pages >= LONG_PAGES;
 }
 
-/* Never over a file that is not ours: then the log stays as it is, and the next start sees that they do not fit. */
+/* Never over a file that is not ours: then the log stays as it is, and the next start sees that
+ * they do not fit. */
 static bool move_log(struct store *s, int least_pages)
 {
     struct db *d = &s->writer.db;
@@ -224,7 +238,7 @@ static bool move_log(struct store *s, int least_pages)
     if (d->wal_pages < least_pages) return true;
     if (db_file_check(&s->file, d)) return false;
     db_checkpoint(d, least_pages);
-    return db_file_check(&s->file, d) == OK;       /* here nobody waits for the look into the file */
+    return db_file_check(&s->file, d) == OK; /* here nobody waits for the look into the file */
 }
 
 static bool same_state(const struct state *a, const struct state *b)
@@ -237,7 +251,7 @@ static void write_all(void *arg)
     struct store *s = arg;
     struct list   batch;
     struct state  now = { 0 }, before = { 0 };
-    uint64_t      looked = 0;          /* at once, too: the disk may be full at the start */
+    uint64_t      looked = 0; /* at once, too: the disk may be full at the start */
 
     while (take(s, &s->writer, BATCH_MAX, looked ? LOOK_NS : 1, &batch)) {
         bool idle = list_empty(&batch);
@@ -252,7 +266,7 @@ static void write_all(void *arg)
         if (!same_state(&now, &before)) tell_state(s, &now);
         before = now;
         if (!idle) answer(s, &batch);
-        if (!idle) move_log(s, CHECKPOINT_PAGES);       /* after the answers: nobody waits for it */
+        if (!idle) move_log(s, CHECKPOINT_PAGES); /* after the answers: nobody waits for it */
         atomic_store(&s->log_bytes, (uint64_t)s->writer.db.wal_pages * LOG_FRAME);
     }
     /* If the disk is too slow for it, the next start does. */
@@ -296,17 +310,22 @@ static void find_all(void *arg)
 
 /* --- answers, on the loop thread ------------------------------------------------------ */
 
-#define LOW_WORDS  "the disk is nearly full: new work will soon be refused"
-#define LONG_WORDS "the write-ahead log is over 64 MiB: another program keeps an old state of the file open, and until it ends the log grows"
+#define LOW_WORDS "the disk is nearly full: new work will soon be refused"
+#define LONG_WORDS                                                                              \
+    "the write-ahead log is over 64 MiB: another program keeps an old state of the file open, " \
+    "and until it ends the log grows"
 
 static const char *trouble_words(enum err e)
 {
     switch (e) {
-    case OK:       return NULL;
+    case OK: return NULL;
     case ERR_FULL: return "the disk is full";
     case ERR_BUSY: return "the file is locked by another program";
-    case ERR_GONE: return "the store's files were removed or replaced while the server ran: put them back (after they were written over in their place, with the server stopped), or stop the server and restore a backup";
-    default:       return "the store cannot be written";
+    case ERR_GONE:
+        return "the store's files were removed or replaced while the server ran: put them back "
+               "(after they were written over in their place, with the server stopped), or stop "
+               "the server and restore a backup";
+    default: return "the store cannot be written";
     }
 }
 
@@ -320,12 +339,17 @@ static void set_state(struct store *s)
     now = s->known = s->state;
     uv_mutex_unlock(&s->lock);
     if (now.trouble && (!was.trouble || now.trouble == ERR_GONE) && now.trouble != was.trouble)
-        log_line(LOG_ERROR, "store.unavailable", "error", err_name(now.trouble), "path", path, "why", trouble_words(now.trouble), NULL);
+        log_line(LOG_ERROR, "store.unavailable", "error", err_name(now.trouble), "path", path,
+                 "why", trouble_words(now.trouble), NULL);
     if (!now.trouble && was.trouble) log_line(LOG_INFO, "store.healed", "path", path, NULL);
-    if (now.low != was.low) log_line(now.low ? LOG_ERROR : LOG_INFO, now.low ? "store.low" : "store.room", "path", path, "why", now.low ? LOW_WORDS : "there is room again", NULL);
+    if (now.low != was.low)
+        log_line(now.low ? LOG_ERROR : LOG_INFO, now.low ? "store.low" : "store.room", "path", path,
+                 "why", now.low ? LOW_WORDS : "there is room again", NULL);
     if (now.log_long != was.log_long)
-        log_line(now.log_long ? LOG_WARN : LOG_INFO, now.log_long ? "store.log_long" : "store.log_cut", "path", path, "bytes", log_int((int64_t)atomic_load(&s->log_bytes)),
-                 "why", now.log_long ? LONG_WORDS : "it is short again", NULL);
+        log_line(now.log_long ? LOG_WARN : LOG_INFO,
+                 now.log_long ? "store.log_long" : "store.log_cut", "path", path, "bytes",
+                 log_int((int64_t)atomic_load(&s->log_bytes)), "why",
+                 now.log_long ? LONG_WORDS : "it is short again", NULL);
 }
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)
@@ -339,7 +363,7 @@ static void tell_append(struct store *s, struct store_append *a, enum err e)
 
 static void tell_read(struct store_read *r, enum err e)
 {
-    struct arena arena = r->arena;     /* `done` may free r */
+    struct arena arena = r->arena; /* `done` may free r */
     r->done(r, e, r->facts, r->count);
     arena_done(&arena);
 }
@@ -357,10 +381,10 @@ static void tell(struct store *s, struct store_job *job)
 
     switch ((enum job_kind)job->kind) {
     case JOB_APPEND: tell_append(s, JOB_OF(job, struct store_append), e); return;
-    case JOB_EDIT:   JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
-    case JOB_READ:   tell_read(JOB_OF(job, struct store_read), e); return;
-    case JOB_LIST:   tell_list(JOB_OF(job, struct store_list), e); return;
-    case JOB_NEWS:   set_state(s); return;
+    case JOB_EDIT: JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
+    case JOB_READ: tell_read(JOB_OF(job, struct store_read), e); return;
+    case JOB_LIST: tell_list(JOB_OF(job, struct store_list), e); return;
+    case JOB_NEWS: set_state(s); return;
     }
     must(!"job kind");
 }
@@ -393,7 +417,7 @@ static void deliver(struct loop_post *p)
         if (!job) return;
         tell(s, job);
     }
-    loop_post(s->loop, &s->post);      /* `posted` is still true */
+    loop_post(s->loop, &s->post); /* `posted` is still true */
 }
 
 /* --- the calls -------------------------------------------------------------------------- */
@@ -406,7 +430,10 @@ void store_append(struct store *s, struct store_append *a)
     ask(s, &s->writer, &a->job, JOB_APPEND);
 }
 
-void store_edit(struct store *s, struct store_edit *x) { ask(s, &s->writer, &x->job, JOB_EDIT); }
+void store_edit(struct store *s, struct store_edit *x)
+{
+    ask(s, &s->writer, &x->job, JOB_EDIT);
+}
 
 void store_read(struct store *s, struct store_read *r)
 {
@@ -428,7 +455,8 @@ void store_list(struct store *s, struct store_list *l)
     ask(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job, JOB_LIST);
 }
 
-void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq), void *ctx)
+void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq),
+                 void         *ctx)
 {
     s->changed = changed;
     s->changed_ctx = ctx;
@@ -445,9 +473,15 @@ enum err store_lease(struct store *s, struct log_name log, struct str holder, ui
     return leases_take(&s->leases, log, holder, ttl_ms);
 }
 
-void store_unlease(struct store *s, struct log_name log, struct str holder) { leases_give(&s->leases, log, holder); }
+void store_unlease(struct store *s, struct log_name log, struct str holder)
+{
+    leases_give(&s->leases, log, holder);
+}
 
-enum err store_health(const struct store *s) { return s->known.trouble ? s->known.trouble : s->known.low ? ERR_FULL : OK; }
+enum err store_health(const struct store *s)
+{
+    return s->known.trouble ? s->known.trouble : s->known.low ? ERR_FULL : OK;
+}
 
 struct str store_problem(const struct store *s)
 {
@@ -455,9 +489,15 @@ struct str store_problem(const struct store *s)
     return s->known.low ? STR(LOW_WORDS) : s->known.log_long ? STR(LONG_WORDS) : STR_NONE;
 }
 
-uint64_t store_log_bytes(const struct store *s) { return atomic_load(&s->log_bytes); }
+uint64_t store_log_bytes(const struct store *s)
+{
+    return atomic_load(&s->log_bytes);
+}
 
-struct str store_promise(const struct store *s) { return str_c(s->promise); }
+struct str store_promise(const struct store *s)
+{
+    return str_c(s->promise);
+}
 
 /* --- life --------------------------------------------------------------------------------- */
 
@@ -479,7 +519,7 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     if (e) goto fail;
     e = db_upgrade(d, &raw, s->file.path, a, why);
     if (e) return e;
-    db_checkpoint(d, 0);               /* what a crash left */
+    db_checkpoint(d, 0); /* what a crash left */
     e = db_prepare(d, DB_WRITE_SQL_COUNT);
     if (e) goto fail;
     d = &s->reader.db;
@@ -491,7 +531,8 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     if (!e) e = db_int(&s->writer.db, "SELECT base FROM store", &s->writer.db.base);
     if (!e && db_file_note(&s->file) == OK) return OK;
     if (!e) {
-        *why = arena_printf(a, "%s was replaced while it was being opened; try again", s->file.path);
+        *why =
+            arena_printf(a, "%s was replaced while it was being opened; try again", s->file.path);
         return ERR_GONE;
     }
 fail:
@@ -568,7 +609,8 @@ static void free_store(struct store *s)
     mem_free(s);
 }
 
-enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out, struct str *why)
+enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out,
+                    struct str *why)
 {
     struct store *s = new_store(l);
     enum err      e = ERR_NOMEM;
@@ -608,7 +650,8 @@ static bool wait_for_workers(struct store *s, uint64_t until_ns)
     bool all;
 
     uv_mutex_lock(&s->lock);
-    for (uint64_t now; s->running && (now = clock_mono_ns()) < until_ns;) uv_cond_timedwait(&s->all_ended, &s->lock, until_ns - now);
+    for (uint64_t now; s->running && (now = clock_mono_ns()) < until_ns;)
+        uv_cond_timedwait(&s->all_ended, &s->lock, until_ns - now);
     all = !s->running;
     uv_mutex_unlock(&s->lock);
     return all;
@@ -627,7 +670,7 @@ bool store_close(struct store *s, uint64_t within_ms)
     uv_thread_join(&s->reader.thread);
     uv_thread_join(&s->finder.thread);
     loop_unpost(s->loop, &s->post);
-    s->posted = true;                  /* nothing wakes the loop for us any more */
+    s->posted = true; /* nothing wakes the loop for us any more */
 
     for (int i = 0; i < CLOSE_ROUNDS; i++) {
         while ((job = next_answer(s))) tell(s, job);

@@ -13,10 +13,10 @@
 
 /* Small caches (2 x 512 KiB): the logs are read rarely and by the kernel's cache anyway.
  * The write-ahead log's file is cut back to 8 MiB after a burst. */
-#define PRAGMAS                                  \
-    "PRAGMA cache_size=-512;"                    \
-    "PRAGMA temp_store=MEMORY;"                  \
-    "PRAGMA journal_size_limit=8388608;"         \
+#define PRAGMAS                          \
+    "PRAGMA cache_size=-512;"            \
+    "PRAGMA temp_store=MEMORY;"          \
+    "PRAGMA journal_size_limit=8388608;" \
     "PRAGMA trusted_schema=OFF;"
 
 /* Why the system refused: SQLite notes it for the connection, but a failed
@@ -26,7 +26,8 @@ static bool no_space(const struct db *d)
     sqlite3_file *wal = NULL;
     int           os = sqlite3_system_errno(d->sql), os_wal = 0;
 
-    if (sqlite3_file_control(d->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK && wal && wal->pMethods)
+    if (sqlite3_file_control(d->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) == SQLITE_OK &&
+        wal && wal->pMethods)
         wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &os_wal);
     return os == ENOSPC || os == EDQUOT || os_wal == ENOSPC || os_wal == EDQUOT;
 }
@@ -36,14 +37,15 @@ enum err db_err(const struct db *d, int rc)
     switch (rc & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
-    case SQLITE_DONE:   return OK;
-    case SQLITE_FULL:   return ERR_FULL;
+    case SQLITE_DONE: return OK;
+    case SQLITE_FULL: return ERR_FULL;
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return ERR_BUSY;
-    case SQLITE_NOMEM:  return ERR_NOMEM;
+    case SQLITE_NOMEM: return ERR_NOMEM;
     case SQLITE_IOERR:
         if (rc == SQLITE_IOERR_NOMEM) return ERR_NOMEM;
-        /* A short write is told as FULL by SQLite itself; a sync or growing the -shm file is not. */
+        /* A short write is told as FULL by SQLite itself; a sync or growing the -shm file is
+         * not. */
         return no_space(d) ? ERR_FULL : ERR_IO;
     }
     return ERR_IO;
@@ -69,7 +71,8 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
     if (!e) e = db_err(d, sqlite3_busy_timeout(d->sql, BUSY_MS));
     if (!e) e = db_exec(d, PRAGMAS);
     if (!e) e = db_exec(d, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF");
-    /* Moving the log into the file is decided by us: not before it is known to be the file's own, not when it would take too long. */
+    /* Moving the log into the file is decided by us: not before it is known to be the file's own,
+     * not when it would take too long. */
     if (!e) e = db_err(d, sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL));
     if (!e) sqlite3_wal_hook(d->sql, on_commit, d);
     return e;
@@ -78,7 +81,7 @@ enum err db_open(struct db *d, const char *path, const char *const *text, bool d
 void db_close(struct db *d)
 {
     for (int i = 0; i < DB_STMT_MAX; i++) sqlite3_finalize(d->stmt[i]);
-    must(sqlite3_close(d->sql) == SQLITE_OK);       /* else a statement was forgotten */
+    must(sqlite3_close(d->sql) == SQLITE_OK); /* else a statement was forgotten */
     *d = (struct db){ 0 };
 }
 
@@ -87,8 +90,11 @@ void db_checkpoint(struct db *d, int least_pages)
     int pages = 0, moved = 0;
 
     if (d->wal_pages < least_pages) return;
-    /* It may fail (full disk, a reader in the way): the log stays and the next commit comes here again. */
-    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved) == SQLITE_OK && pages == moved)
+    /* It may fail (full disk, a reader in the way): the log stays and the next commit comes here
+     * again. */
+    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved) ==
+            SQLITE_OK &&
+        pages == moved)
         d->new_epoch = true;
 }
 
@@ -96,16 +102,23 @@ void db_cut_log(struct db *d)
 {
     /* Without waiting: whoever reads an old state now is tried again later. */
     sqlite3_busy_timeout(d->sql, 0);
-    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
+    if (sqlite3_wal_checkpoint_v2(d->sql, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+        SQLITE_OK) {
         d->wal_pages = 0;
         d->new_epoch = true;
     }
     sqlite3_busy_timeout(d->sql, BUSY_MS);
 }
 
-void db_checkpoint_on_close(struct db *d) { sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL); }
+void db_checkpoint_on_close(struct db *d)
+{
+    sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+}
 
-enum err db_exec(struct db *d, const char *sql) { return db_err(d, sqlite3_exec(d->sql, sql, NULL, NULL, NULL)); }
+enum err db_exec(struct db *d, const char *sql)
+{
+    return db_err(d, sqlite3_exec(d->sql, sql, NULL, NULL, NULL));
+}
 
 enum err db_int(struct db *d, const char *sql, int64_t *out)
 {
@@ -167,7 +180,7 @@ static int bind_all(sqlite3_stmt *st, const char *types, va_list ap)
         case 't': rc = bind_text(st, i, va_arg(ap, struct str), true); break;
         case 's': rc = bind_text(st, i, va_arg(ap, struct str), false); break;
         case 'i': rc = sqlite3_bind_int64(st, i, va_arg(ap, int64_t)); break;
-        default:  must(!"type letter");
+        default: must(!"type letter");
         }
     }
     return rc;
@@ -176,7 +189,8 @@ static int bind_all(sqlite3_stmt *st, const char *types, va_list ap)
 static int prepare(struct db *d, int id)
 {
     if (d->stmt[id]) return SQLITE_OK;
-    return sqlite3_prepare_v3(d->sql, d->text[id], -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[id], NULL);
+    return sqlite3_prepare_v3(d->sql, d->text[id], -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[id],
+                              NULL);
 }
 
 enum err db_prepare(struct db *d, int count)
@@ -217,16 +231,17 @@ enum err db_next(struct db *d, sqlite3_stmt *st)
     enum err e;
 
     if (rc == SQLITE_ROW) return OK;
-    e = rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err(d, rc);      /* before the reset, which forgets the errno */
+    /* before the reset, which forgets the errno */
+    e = rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err(d, rc);
     db_end(st);
     return e;
 }
 
 void db_end(sqlite3_stmt *st)
 {
-    if (!st) return;                   /* it could not even be prepared */
+    if (!st) return; /* it could not even be prepared */
     sqlite3_reset(st);
-    sqlite3_clear_bindings(st);        /* it must not keep pointing at the caller's texts */
+    sqlite3_clear_bindings(st); /* it must not keep pointing at the caller's texts */
 }
 
 enum err db_run(struct db *d, int id, const char *types, ...)

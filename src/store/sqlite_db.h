@@ -24,116 +24,145 @@
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
 #define DB_STMT_MAX 32
-#define DB_DAMAGED_MAX 256                   /* damaged logs that are remembered; beyond, the oldest is found again */
+/* damaged logs that are remembered; beyond, the oldest is found again */
+#define DB_DAMAGED_MAX 256
 
 struct db {
     sqlite3           *sql;
-    const char *const *text;                 /* SQL of each statement; prepared when first used */
+    const char *const *text; /* SQL of each statement; prepared when first used */
     sqlite3_stmt      *stmt[DB_STMT_MAX];
-    int                wal_pages;            /* length of the write-ahead log after the last commit */
-    uint64_t           damaged[DB_DAMAGED_MAX]; unsigned damaged_count;    /* the reader's: logs found damaged (log_key) */
-    bool               new_epoch;            /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
-    int64_t            epoch, base;          /* the writer's: kept here, because the file may come to say something else */
+    /* length of the write-ahead log after the last commit */
+    int                wal_pages;
+    /* the reader's: logs found damaged (log_key) */
+    uint64_t           damaged[DB_DAMAGED_MAX];
+    unsigned           damaged_count;
+    /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
+    bool               new_epoch;
+    /* the writer's: kept here, because the file may come to say something else */
+    int64_t            epoch, base;
 };
 
 /* db_close it also when this fails; sqlite3_errmsg(d->sql) says why until then. */
 MUST_CHECK enum err db_open(struct db *d, const char *path, const char *const *text, bool durable);
 /* Prepares the first `count` statements now: a rollback must not depend on memory. */
 MUST_CHECK enum err db_prepare(struct db *d, int count);
-void db_close(struct db *d);
-enum err db_err(const struct db *d, int rc);                      /* what an SQLite result code means to us */
+void                db_close(struct db *d);
+/* what an SQLite result code means to us */
+enum err            db_err(const struct db *d, int rc);
 MUST_CHECK enum err db_exec(struct db *d, const char *sql);
-MUST_CHECK enum err db_int(struct db *d, const char *sql, int64_t *out);   /* first column of the first row */
-void db_checkpoint(struct db *d, int least_pages);   /* moves the write-ahead log into the file when it is that long */
-void db_cut_log(struct db *d);               /* the same to its end, and the log's file is cut to nothing; not while anybody reads */
-void db_checkpoint_on_close(struct db *d);   /* the last one to be closed does so then, and removes it */
+/* first column of the first row */
+MUST_CHECK enum err db_int(struct db *d, const char *sql, int64_t *out);
+/* moves the write-ahead log into the file when it is that long */
+void                db_checkpoint(struct db *d, int least_pages);
+/* the same to its end, and the log's file is cut to nothing; not while anybody reads */
+void                db_cut_log(struct db *d);
+/* the last one to be closed does so then, and removes it */
+void                db_checkpoint_on_close(struct db *d);
 
 /* `types` has a letter per value: t (struct str, STR_NONE is NULL), s (struct
  * str, STR_NONE is ""), i (int64_t). Texts are borrowed until the statement ends. */
-MUST_CHECK enum err db_run(struct db *d, int stmt, const char *types, ...);       /* to its end */
+MUST_CHECK enum err db_run(struct db *d, int stmt, const char *types, ...); /* to its end */
 MUST_CHECK enum err db_ask(struct db *d, int stmt, sqlite3_stmt **out, const char *types, ...);
 /* OK: a row. ERR_NOT_FOUND: no more. After anything but a row the statement has ended by itself. */
 MUST_CHECK enum err db_next(struct db *d, sqlite3_stmt *st);
-void db_end(sqlite3_stmt *st);               /* when leaving before that */
-struct str db_text(sqlite3_stmt *st, int col);                    /* valid until the next db_next or db_end */
+void                db_end(sqlite3_stmt *st); /* when leaving before that */
+/* valid until the next db_next or db_end */
+struct str          db_text(sqlite3_stmt *st, int col);
 
 /* --- the file (sqlite_file.c) --------------------------------------------------- */
 
-#define DB_OWN_FILES 3                       /* the file, its write-ahead log and that one's index */
+#define DB_OWN_FILES 3 /* the file, its write-ahead log and that one's index */
 
 struct db_file {
-    char *path;                              /* absolute; owned */
-    int   lock_fd;                           /* holds the flock on "<path>-lock" */
-    int   file_fd;                           /* holds the lock on the file itself */
-    bool  temporary;                         /* "sqlite::memory:": removed when closed */
-    struct db_own { dev_t dev; ino_t ino; } own[DB_OWN_FILES];
-    struct timespec changed; off_t size;     /* of the file when it was last known to be ours */
-    bool  overwritten;                       /* it certainly was; for good, since some of it may be in SQLite's caches */
+    char *path;      /* absolute; owned */
+    int   lock_fd;   /* holds the flock on "<path>-lock" */
+    int   file_fd;   /* holds the lock on the file itself */
+    bool  temporary; /* "sqlite::memory:": removed when closed */
+    struct db_own {
+        dev_t dev;
+        ino_t ino;
+    } own[DB_OWN_FILES];
+    /* of the file when it was last known to be ours */
+    struct timespec changed;
+    off_t           size;
+    /* it certainly was; for good, since some of it may be in SQLite's caches */
+    bool            overwritten;
 };
 
-#define DB_SCHEMA 2                          /* the version this program writes */
-#define DB_APPLICATION_ID 1886547065         /* "prly": tells our files from other programs' */
+#define DB_SCHEMA         2          /* the version this program writes */
+#define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
 enum err db_refuse(struct str *why, struct str sentence, enum err e);
 enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, const char *path);
 
-MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena *a, struct str *why);
-void db_file_close(struct db_file *f);
+MUST_CHECK enum err db_file_open(struct db_file *f, struct str url, struct arena *a,
+                                 struct str *why);
+void                db_file_close(struct db_file *f);
 /* Is there less room than anybody should count on? See DB_RESERVE. From any thread. */
-bool db_file_low(const struct db_file *f);
-/* Below this, and below a twentieth of the file system, a disk counts as full: enough for the log to be moved into the file once. */
+bool                db_file_low(const struct db_file *f);
+/* Below this, and below a twentieth of the file system, a disk counts as full: enough for the log
+ * to be moved into the file once. */
 #define DB_RESERVE (16 << 20)
-/* Remembers which files SQLite has open (all three are there after its first read). ERR_GONE: not the ones we locked. */
+/* Remembers which files SQLite has open (all three are there after its first read). ERR_GONE: not
+ * the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
-/* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it; what is committed now, nobody
- * will find. `d`: the writer, on its thread. A few calls to the system, and a look into the file when it has changed since the last time. */
+/* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it;
+ * what is committed now, nobody will find. `d`: the writer, on its thread. A few calls to the
+ * system, and a look into the file when it has changed since the last time. */
 MUST_CHECK enum err db_file_check(struct db_file *f, const struct db *d);
-void db_sync_folder_of(const char *path);    /* a new name survives power loss only when its folder is synced too */
+/* a new name survives power loss only when its folder is synced too */
+void                db_sync_folder_of(const char *path);
 
 /* --- file and log belong together (sqlite_pair.c) -------------------------------- */
 
-struct db_raw {                              /* the file without its write-ahead log */
-    bool    has_log;                         /* there is one, and it is not empty */
-    bool    known;                           /* the rest could be read */
+struct db_raw {      /* the file without its write-ahead log */
+    bool    has_log; /* there is one, and it is not empty */
+    bool    known;   /* the rest could be read */
     int     version;
     int64_t epoch;
 };
 
 /* Before SQLite opens the file. ERR_CONFLICT: certainly not its log. */
-MUST_CHECK enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a, struct str *why);
-/* Is what lies there now still the writer's file, and its log as long as it must be? ERR_GONE: not. */
+MUST_CHECK enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a,
+                                 struct str *why);
+/* Is what lies there now still the writer's file, and its log as long as it must be? ERR_GONE:
+ * not. */
 MUST_CHECK enum err db_pair_still(struct db_file *f, const struct db *d);
 /* With the log in view, before anything of it is moved into the file. ERR_CONFLICT as above. */
-MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version, const char *path, struct arena *a, struct str *why);
-/* "file:..." for opening what is at `path` as it lies there, without a log and without leaving a trace; in `a`. */
-struct str db_immutable_uri(struct arena *a, const char *path);
+MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version,
+                                  const char *path, struct arena *a, struct str *why);
+/* "file:..." for opening what is at `path` as it lies there, without a log and without leaving a
+ * trace; in `a`. */
+struct str          db_immutable_uri(struct arena *a, const char *path);
 
 /* Brings the schema to DB_SCHEMA, one transaction per step. */
-MUST_CHECK enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a, struct str *why);
+MUST_CHECK enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path,
+                               struct arena *a, struct str *why);
 
-/* Completes a restore that was cut off (sqlite_restore.c); nothing to do most times. Under the name's lock. */
+/* Completes a restore that was cut off (sqlite_restore.c); nothing to do most times. Under the
+ * name's lock. */
 MUST_CHECK enum err db_finish_restore(const char *path, struct arena *a, struct str *why);
 
 #ifdef PARLEY_TEST
-void db_faults(void);                        /* before the first use of SQLite */
+void db_faults(void); /* before the first use of SQLite */
 #endif
 
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_NEWS };
 
-#define JOB_OF(j, type)   LIST_ITEM(j, type, job)
-#define JOB_AT(n)         LIST_ITEM(n, struct store_job, node)
+#define JOB_OF(j, type) LIST_ITEM(j, type, job)
+#define JOB_AT(n)       LIST_ITEM(n, struct store_job, node)
 
 extern const char *const db_write_sql[], *const db_read_sql[];
 #define DB_WRITE_SQL_COUNT 20
-#define DB_READ_SQL_COUNT 9                                       /* of the fixed ones; the approvals' come after them */
+#define DB_READ_SQL_COUNT  9 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends and edits); afterwards every job has its result. */
-void db_commit(struct db *d, struct list *batch);
+void                db_commit(struct db *d, struct list *batch);
 /* Fails those of `jobs` that build on `failed` (see store.h). */
-void db_doom(struct list *jobs, struct store_job *failed);
+void                db_doom(struct list *jobs, struct store_job *failed);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
 
@@ -148,6 +177,7 @@ void db_list(struct db *d, struct store_list *l);
 bool db_find(struct db *d, struct store_list *l);
 #define DB_APPROVALS_SQL_MAX 640
 enum { BY_OWNER = 1, BY_STATUS = 2, BY_THREAD = 4, BY_ID = 8, BY_ALL = 15 };
-void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX]);    /* the approvals list with that set of filters */
+/* the approvals list with that set of filters */
+void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX]);
 
 #endif

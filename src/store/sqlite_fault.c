@@ -21,15 +21,30 @@ static bool sync_fails(void)
     return fault_fails("fsync");
 }
 
-EXPORTED int fsync(int fd) { return sync_fails() ? -1 : (int)syscall(SYS_fsync, fd); }
-EXPORTED int fdatasync(int fd) { return sync_fails() ? -1 : (int)syscall(SYS_fdatasync, fd); }
+EXPORTED int fsync(int fd)
+{
+    return sync_fails() ? -1 : (int)syscall(SYS_fsync, fd);
+}
+EXPORTED int fdatasync(int fd)
+{
+    return sync_fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
 
-static ssize_t write_at(int fd, const void *p, size_t n, off_t at) { return fault_fails("write") ? -1 : pwrite(fd, p, n, at); }
+static ssize_t write_at(int fd, const void *p, size_t n, off_t at)
+{
+    return fault_fails("write") ? -1 : pwrite(fd, p, n, at);
+}
 
 static sqlite3_mem_methods heap;
 
-static void *take(int n) { return fault_fails("mem") ? NULL : heap.xMalloc(n); }
-static void *take_again(void *p, int n) { return fault_fails("mem") ? NULL : heap.xRealloc(p, n); }
+static void *take(int n)
+{
+    return fault_fails("mem") ? NULL : heap.xMalloc(n);
+}
+static void *take_again(void *p, int n)
+{
+    return fault_fails("mem") ? NULL : heap.xRealloc(p, n);
+}
 
 void db_faults(void)
 {
@@ -37,7 +52,7 @@ void db_faults(void)
     sqlite3_vfs        *vfs;
     sqlite3_mem_methods ours;
 
-    if (done) return;                  /* before SQLite's first use, which only happens here */
+    if (done) return; /* before SQLite's first use, which only happens here */
     done = true;
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap) != SQLITE_OK) return;
     ours = heap;
@@ -49,5 +64,5 @@ void db_faults(void)
     vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)write_at);
 }
 #else
-typedef int sqlite_fault_is_empty;     /* ISO C wants something in every file */
+typedef int sqlite_fault_is_empty; /* ISO C wants something in every file */
 #endif

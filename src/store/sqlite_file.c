@@ -2,9 +2,9 @@
  * the schema inside it.
  *
  * One process per file, and two locks say so for as long as the store is open. A lock on a
- * byte of the file itself, beyond those that SQLite locks: whatever name it is opened by (a link, another
- * folder), and whoever removes the lock file. And a flock on "<path>-lock": also when the file at that
- * name was taken away and another one was made. The lock file stays behind on purpose;
+ * byte of the file itself, beyond those that SQLite locks: whatever name it is opened by (a link,
+ * another folder), and whoever removes the lock file. And a flock on "<path>-lock": also when the
+ * file at that name was taken away and another one was made. The lock file stays behind on purpose;
  * removing it would race with the next opener.
  * All files are ours alone (0600): conversations are private.
  *
@@ -24,38 +24,46 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define LOCK_BYTE (0x40000000 + 1024)  /* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
+/* SQLite's own locks are on the 512 bytes before; see its "pending byte" */
+#define LOCK_BYTE (0x40000000 + 1024)
 
 static const char *const upgrades[DB_SCHEMA] = {
     /* 0 -> 1. A fact's key is the integer of its thread: with (owner, name, seq)
      * as a clustered key appends were 2.5 times slower. */
     "CREATE TABLE thread("
-    "  id INTEGER PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,"
+    "  id INTEGER PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, state "
+    "TEXT NOT NULL,"
     "  seq INTEGER NOT NULL, created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL);"
     "CREATE UNIQUE INDEX thread_by_name ON thread(owner, name);"
     "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
     "CREATE INDEX thread_unfinished ON thread(id) WHERE state <> 'idle';"
     "CREATE TABLE fact("
-    "  thread INTEGER NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);"
+    "  thread INTEGER NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "body TEXT NOT NULL);"
     "CREATE UNIQUE INDEX fact_by_seq ON fact(thread, seq);"
     "CREATE TABLE request("
-    "  owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, run TEXT, PRIMARY KEY(owner, id)) WITHOUT ROWID;"
+    "  owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, run TEXT, PRIMARY "
+    "KEY(owner, id)) WITHOUT ROWID;"
     "CREATE INDEX request_by_thread ON request(thread);"
     "CREATE TABLE approval("
-    "  num INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, call TEXT NOT NULL,"
+    "  num INTEGER PRIMARY KEY, owner TEXT NOT NULL, id TEXT NOT NULL, thread INTEGER NOT NULL, "
+    "call TEXT NOT NULL,"
     "  tool TEXT NOT NULL, status TEXT NOT NULL, body TEXT NOT NULL,"
     "  requested_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);"
     "CREATE UNIQUE INDEX approval_by_id ON approval(id, owner);"
     "CREATE INDEX approval_by_owner ON approval(owner, status, requested_ms, num);"
     "CREATE INDEX approval_by_status ON approval(status, requested_ms, num);"
     "CREATE INDEX approval_by_thread ON approval(thread);"
-    "CREATE INDEX approval_due ON approval(expires_ms) WHERE status IN ('pending', 'offered') AND expires_ms > 0;"
-    "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX approval_due ON approval(expires_ms) WHERE status IN ('pending', 'offered') AND "
+    "expires_ms > 0;"
+    "CREATE TABLE tool(name TEXT PRIMARY KEY, runs INTEGER NOT NULL, failed INTEGER NOT NULL) "
+    "WITHOUT ROWID;"
     "PRAGMA application_id=1886547065;",
-    /* 1 -> 2. A mark that tells which write-ahead log belongs to the file (sqlite_pair.c). Facts and approvals
-     * get a checksum; those that are there keep none (NULL) and are taken as they are, because reading and
-     * writing all of a large file would take minutes at a start. */
-    "CREATE TABLE store(one INTEGER PRIMARY KEY CHECK(one = 1), epoch INTEGER NOT NULL, base INTEGER NOT NULL);"
+    /* 1 -> 2. A mark that tells which write-ahead log belongs to the file (sqlite_pair.c). Facts
+     * and approvals get a checksum; those that are there keep none (NULL) and are taken as they
+     * are, because reading and writing all of a large file would take minutes at a start. */
+    "CREATE TABLE store(one INTEGER PRIMARY KEY CHECK(one = 1), epoch INTEGER NOT NULL, base "
+    "INTEGER NOT NULL);"
     "INSERT INTO store(one, epoch, base) VALUES(1, (random() & 9223372036854775807) | 1, 0);"
     "ALTER TABLE fact ADD COLUMN sum INTEGER;"
     "ALTER TABLE approval ADD COLUMN sum INTEGER;",
@@ -73,7 +81,7 @@ enum err db_refuse_errno(struct str *why, struct arena *a, const char *what, con
 {
     int os = errno;
     return db_refuse(why, arena_printf(a, "cannot %s %s: %s", what, path, os_words(os)),
-                  os == ENOSPC ? ERR_FULL : ERR_IO);
+                     os == ENOSPC ? ERR_FULL : ERR_IO);
 }
 
 /* --- schema --------------------------------------------------------------------- */
@@ -103,12 +111,17 @@ static enum err use_wal(struct db *d, const char *path, struct arena *a, struct 
     sqlite3_finalize(st);
     if (wal) return OK;
     if (rc == SQLITE_ROW)
-        return db_refuse(why, arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?", path),
-                      ERR_UNSUPPORTED);
-    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)), db_err(d, rc));
+        return db_refuse(
+            why,
+            arena_printf(a, "%s cannot have a write-ahead log: is it on a network file system?",
+                         path),
+            ERR_UNSUPPORTED);
+    return db_refuse(why, arena_printf(a, "cannot use %s: %s", path, sqlite3_errmsg(d->sql)),
+                     db_err(d, rc));
 }
 
-enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a, struct str *why)
+enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, struct arena *a,
+                    struct str *why)
 {
     int64_t  version = 0, app = 0, tables = 0;
     enum err e = db_int(d, "PRAGMA user_version", &version);
@@ -117,10 +130,15 @@ enum err db_upgrade(struct db *d, const struct db_raw *raw, const char *path, st
     if (!e) e = db_int(d, "SELECT count(*) FROM sqlite_schema", &tables);
     if (e) goto fail;
     if (tables > 0 && app != DB_APPLICATION_ID)
-        return db_refuse(why, arena_printf(a, "%s is a database of another program", path), ERR_TYPE);
+        return db_refuse(why, arena_printf(a, "%s is a database of another program", path),
+                         ERR_TYPE);
     if (version < 0 || version > DB_SCHEMA)
-        return db_refuse(why, arena_printf(a, "%s was made by a newer version of parley (its schema is %d, this program knows %d)",
-                                        path, (int)version, DB_SCHEMA), ERR_UNSUPPORTED);
+        return db_refuse(why,
+                         arena_printf(a,
+                                      "%s was made by a newer version of parley (its schema is %d, "
+                                      "this program knows %d)",
+                                      path, (int)version, DB_SCHEMA),
+                         ERR_UNSUPPORTED);
     e = db_pair_check(d, raw, version, path, a, why);
     if (!e) e = use_wal(d, path, a, why);
     if (e) return e;
@@ -167,7 +185,7 @@ static enum err make_file(struct db_file *f, const char *path, struct arena *a, 
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
     if (fd < 0) return db_refuse_errno(why, a, "open", path);
-    close(fd);                         /* before SQLite opens it: a close would drop its POSIX locks */
+    close(fd); /* before SQLite opens it: a close would drop its POSIX locks */
     db_sync_folder_of(path);
     /* One name per file, else two openers through two links would take two locks. */
     f->path = realpath(path, NULL);
@@ -204,21 +222,29 @@ static enum err lock_name(struct db_file *f, struct arena *a, struct str *why)
     }
     if (errno != EWOULDBLOCK) return db_refuse_errno(why, a, "lock", path.ptr);
     if (pread(f->lock_fd, pid, sizeof pid - 1, 0) <= 0) strcpy(pid, "?");
-    return db_refuse(why, arena_printf(a, "%s is used by another parley (process %d)", f->path, atoi(pid)), ERR_BUSY);
+    return db_refuse(
+        why, arena_printf(a, "%s is used by another parley (process %d)", f->path, atoi(pid)),
+        ERR_BUSY);
 }
 
 /* The file itself. The descriptor is opened before SQLite's and closed after them: closing any one
  * of a file drops a process's POSIX locks on it, which are what SQLite uses. */
 static enum err lock_file(struct db_file *f, struct arena *a, struct str *why)
 {
-    struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1 };
+    struct flock byte = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE, .l_len = 1
+    };
 
     f->file_fd = open(f->path, O_RDWR | O_CLOEXEC);
     if (f->file_fd < 0) return db_refuse_errno(why, a, "open", f->path);
     if (fcntl(f->file_fd, F_OFD_SETLK, &byte) == 0) return OK;
     if (errno != EAGAIN && errno != EACCES) return db_refuse_errno(why, a, "lock", f->path);
-    return db_refuse(why, arena_printf(a, "%s is used by another parley (by another name, or its lock file was removed)", f->path),
-                     ERR_BUSY);
+    return db_refuse(
+        why,
+        arena_printf(a,
+                     "%s is used by another parley (by another name, or its lock file was removed)",
+                     f->path),
+        ERR_BUSY);
 }
 
 static enum err find_file(struct db_file *f, struct str url, struct arena *a, struct str *why)
@@ -228,7 +254,8 @@ static enum err find_file(struct db_file *f, struct str url, struct arena *a, st
 
     if (str_is(path, ":memory:")) return make_temporary(f, a, why);
     if (path.len == 0 || memchr(path.ptr, 0, path.len))
-        return db_refuse(why, STR("the store needs a file name, as in sqlite:parley.db"), ERR_SYNTAX);
+        return db_refuse(why, STR("the store needs a file name, as in sqlite:parley.db"),
+                         ERR_SYNTAX);
     path = arena_dup(a, path);
     if (!path.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     e = make_folder(a, path.ptr, why);
@@ -269,7 +296,9 @@ enum err db_file_note(struct db_file *f)
         f->own[i] = (struct db_own){ st.st_dev, st.st_ino };
     }
     /* What SQLite opened by its name is what was locked. */
-    return fstat(f->file_fd, &st) == 0 && st.st_dev == f->own[0].dev && st.st_ino == f->own[0].ino ? OK : ERR_GONE;
+    return fstat(f->file_fd, &st) == 0 && st.st_dev == f->own[0].dev && st.st_ino == f->own[0].ino
+               ? OK
+               : ERR_GONE;
 }
 
 enum err db_file_check(struct db_file *f, const struct db *d)
@@ -277,7 +306,8 @@ enum err db_file_check(struct db_file *f, const struct db *d)
     struct stat st;
 
     for (int i = 0; i < DB_OWN_FILES; i++)
-        if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino) return ERR_GONE;
+        if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino)
+            return ERR_GONE;
     return db_pair_still(f, d);
 }
 

@@ -12,36 +12,53 @@
 #include "store/sum.h"
 
 enum stmt {
-    R_THREAD, R_FACTS, R_THREADS, R_DUE, R_NEXT_DUE, R_UNFINISHED, R_TOOLS, R_REQUEST, R_ALL_THREADS,
-    R_APPROVALS,                       /* 16 of them, one per set of filters; built when first asked for */
+    R_THREAD,
+    R_FACTS,
+    R_THREADS,
+    R_DUE,
+    R_NEXT_DUE,
+    R_UNFINISHED,
+    R_TOOLS,
+    R_REQUEST,
+    R_ALL_THREADS,
+    R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
 _Static_assert((int)R_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 
-#define THREAD_COLUMNS   "owner, name, title, state, created_ms, updated_ms, id"
-#define APPROVAL_COLUMNS "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, a.num, a.sum," \
-                         " t.id, t.created_ms"
-#define APPROVAL_THREAD  " JOIN thread t ON t.id = a.thread"
+#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id"
+#define APPROVAL_COLUMNS                                                                      \
+    "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, " \
+    "a.num, a.sum,"                                                                           \
+    " t.id, t.created_ms"
+#define APPROVAL_THREAD " JOIN thread t ON t.id = a.thread"
 /* Without statistics the planner would take all pending ones and sort them. */
-#define FROM_DUE         " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
+#define FROM_DUE " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
 
 const char *const db_read_sql[R_COUNT] = {
-    [R_THREAD]     = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = ?1 AND name = ?2",
-    [R_FACTS]      = "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
-    [R_THREADS]    = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
-                     " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
-    [R_DUE]        = ("SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
-                     " ORDER BY a.expires_ms"),
-    [R_NEXT_DUE]   = ("SELECT " APPROVAL_COLUMNS FROM_DUE
-                     " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms"),
+    [R_THREAD] = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = "
+                 "?1 AND name = ?2",
+    [R_FACTS] =
+        "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
+    [R_THREADS] =
+        ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
+         " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
+    [R_DUE] =
+        ("SELECT " APPROVAL_COLUMNS FROM_DUE
+         " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
+         " ORDER BY a.expires_ms"),
+    [R_NEXT_DUE] =
+        ("SELECT " APPROVAL_COLUMNS FROM_DUE
+         " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms"),
     [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id",
-    [R_TOOLS]      = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
-    [R_REQUEST]    = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
-                     " WHERE r.owner = ?1 AND r.id = ?2"),
-    /* For operators, now and then: in the order of the table itself, because no index is worth its upkeep. */
-    [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 ORDER BY id DESC LIMIT ?2"),
+    [R_TOOLS] = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
+    [R_REQUEST] = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
+                   " WHERE r.owner = ?1 AND r.id = ?2"),
+    /* For operators, now and then: in the order of the table itself, because no index is worth its
+     * upkeep. */
+    [R_ALL_THREADS] =
+        ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 ORDER BY id DESC LIMIT ?2"),
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -72,7 +89,8 @@ static bool is_sound(sqlite3_stmt *st, int col, int64_t sum)
 /* --- logs that are damaged --------------------------------------------------------------
  *
  * Nobody can do anything about them but delete them. So what runs by itself (expiry, recovery)
- * is not told of one again that was found damaged in this life of the process: it would come back for ever. */
+ * is not told of one again that was found damaged in this life of the process: it would come back
+ * for ever. */
 
 /* A number may be given again after a removal, and a name, too; hardly both at the same time. */
 static uint64_t log_key(int64_t id, int64_t created_ms)
@@ -113,7 +131,8 @@ static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
             .kind = copy(&r->arena, st, 2),
             .body = copy(&r->arena, st, 3),
         };
-        if (!r->arena.failed && (f->seq != r->after + r->count || !is_sound(st, 4, db_fact_sum(r->log, f)))) {
+        if (!r->arena.failed &&
+            (f->seq != r->after + r->count || !is_sound(st, 4, db_fact_sum(r->log, f)))) {
             db_end(st);
             return ERR_DAMAGED;
         }
@@ -122,7 +141,8 @@ static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
     if (r->arena.failed) return ERR_NOMEM;
     if (e == ERR_IO && (sqlite3_errcode(d->sql) & 0xff) == SQLITE_CORRUPT) return ERR_DAMAGED;
     if (e && e != ERR_NOT_FOUND) return e;
-    return e == ERR_NOT_FOUND && r->count == want ? OK : ERR_DAMAGED;   /* else facts are missing, or there are too many */
+    /* else facts are missing, or there are too many */
+    return e == ERR_NOT_FOUND && r->count == want ? OK : ERR_DAMAGED;
 }
 
 void db_read(struct db *d, struct store_read *r)
@@ -146,10 +166,13 @@ out:
 
 /* --- lists ---------------------------------------------------------------------------- */
 
-struct place { int64_t ms, num; };     /* of a row in a list that pages */
+struct place {
+    int64_t ms, num;
+}; /* of a row in a list that pages */
 
 /* Each gives the key of the row's log, 0 when it has none. */
-static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                            struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -161,7 +184,8 @@ static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row 
     return log_key(at->num, row->created_ms);
 }
 
-static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                              struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -175,11 +199,13 @@ static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_ro
         .expires_ms = sqlite3_column_int64(st, 8),
     };
     *at = (struct place){ row->approval.requested_ms, sqlite3_column_int64(st, 9) };
-    row->damaged = !is_sound(st, 10, db_approval_sum((struct log_name){ row->owner, row->thread }, &row->approval));
+    row->damaged = !is_sound(
+        st, 10, db_approval_sum((struct log_name){ row->owner, row->thread }, &row->approval));
     return log_key(sqlite3_column_int64(st, 11), sqlite3_column_int64(st, 12));
 }
 
-static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                          struct place *at)
 {
     row->tool = copy(a, st, 0);
     row->runs = (uint64_t)sqlite3_column_int64(st, 1);
@@ -187,7 +213,8 @@ static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *r
     return 0;
 }
 
-static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row, struct place *at)
+static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                             struct place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -207,8 +234,9 @@ static bool parse_cursor(struct str s, struct place *at)
     return true;
 }
 
-/* A client tool that is offered and that nobody was asked about is no approval; it is there for whoever asks for just that, or by its id. */
-#define NOT_OFFERED(by) ((by) & BY_ID ? "" : " AND a.status <> 'offered'")
+/* A client tool that is offered and that nobody was asked about is no approval; it is there for
+ * whoever asks for just that, or by its id. */
+#define NOT_OFFERED(by) ((by)&BY_ID ? "" : " AND a.status <> 'offered'")
 
 void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
 {
@@ -216,60 +244,65 @@ void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
                      "SELECT " APPROVAL_COLUMNS " FROM approval a" APPROVAL_THREAD
                      " WHERE (a.requested_ms, a.num) < (?5, ?6)%s%s%s%s"
                      " ORDER BY a.requested_ms DESC, a.num DESC LIMIT ?7",
-                     by & BY_OWNER ? " AND a.owner = ?1" : "", by & BY_STATUS ? " AND a.status = ?2" : NOT_OFFERED(by),
+                     by & BY_OWNER ? " AND a.owner = ?1" : "",
+                     by & BY_STATUS ? " AND a.status = ?2" : NOT_OFFERED(by),
                      by & BY_THREAD ? " AND t.name = ?3" : "", by & BY_ID ? " AND a.id = ?4" : "");
 }
 
 /* One statement per set of filters, so that each can use its index. */
-static enum err ask_approvals(struct db *d, const struct store_list *l, struct place from, int64_t limit,
-                              sqlite3_stmt **out)
+static enum err ask_approvals(struct db *d, const struct store_list *l, struct place from,
+                              int64_t limit, sqlite3_stmt **out)
 {
-    int by = (l->everybody ? 0 : BY_OWNER) | (l->status.ptr ? BY_STATUS : 0) | (l->thread.ptr ? BY_THREAD : 0)
-           | (l->id.ptr ? BY_ID : 0);
+    int by = (l->everybody ? 0 : BY_OWNER) | (l->status.ptr ? BY_STATUS : 0) |
+             (l->thread.ptr ? BY_THREAD : 0) | (l->id.ptr ? BY_ID : 0);
 
     if (!d->stmt[R_APPROVALS + by]) {
         char sql[DB_APPROVALS_SQL_MAX];
         int  rc;
         db_approvals_sql(by, sql);
-        rc = sqlite3_prepare_v3(d->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, &d->stmt[R_APPROVALS + by], NULL);
+        rc = sqlite3_prepare_v3(d->sql, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                &d->stmt[R_APPROVALS + by], NULL);
         if (rc) return db_err(d, rc);
     }
-    return db_ask(d, R_APPROVALS + by, out, "ttttiii", l->owner, l->status, l->thread, l->id, from.ms, from.num,
-                  limit);
+    return db_ask(d, R_APPROVALS + by, out, "ttttiii", l->owner, l->status, l->thread, l->id,
+                  from.ms, from.num, limit);
 }
 
 /* One row more than asked for tells whether there is another page. */
-static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit, sqlite3_stmt **out)
+static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit,
+                         sqlite3_stmt **out)
 {
     struct place from = { INT64_MAX, INT64_MAX };
 
     if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
-    if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
+    if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody)
+        return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
         if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "ii", from.num, limit);
         return db_ask(d, R_THREADS, out, "tiii", l->owner, from.ms, from.num, limit);
-    case STORE_APPROVALS:  return ask_approvals(d, l, from, limit, out);
-    case STORE_DUE:        return db_ask(d, R_DUE, out, "i", l->due_ms);
-    case STORE_NEXT_DUE:   return db_ask(d, R_NEXT_DUE, out, "");
+    case STORE_APPROVALS: return ask_approvals(d, l, from, limit, out);
+    case STORE_DUE: return db_ask(d, R_DUE, out, "i", l->due_ms);
+    case STORE_NEXT_DUE: return db_ask(d, R_NEXT_DUE, out, "");
     case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "");
-    case STORE_TOOLS:      return db_ask(d, R_TOOLS, out, "i", limit);
-    case STORE_REQUEST:    return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
+    case STORE_TOOLS: return db_ask(d, R_TOOLS, out, "i", limit);
+    case STORE_REQUEST: return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
 }
 
-static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *, struct store_row *, struct place *)
+static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *,
+                                                     struct store_row *, struct place *)
 {
     switch (kind) {
     case STORE_THREADS:
     case STORE_UNFINISHED: return fill_thread;
     case STORE_APPROVALS:
     case STORE_DUE:
-    case STORE_NEXT_DUE:   return fill_approval;
-    case STORE_TOOLS:      return fill_tool;
-    case STORE_REQUEST:    return fill_request;
+    case STORE_NEXT_DUE: return fill_approval;
+    case STORE_TOOLS: return fill_tool;
+    case STORE_REQUEST: return fill_request;
     }
     must(!"list kind");
     return NULL;
@@ -289,13 +322,18 @@ static struct store_row *new_row(struct store_list *l)
 }
 
 /* What runs by itself is not told of what it cannot help. */
-static bool is_passed_over(const struct db *d, const struct store_list *l, const struct store_row *row, uint64_t key)
+static bool is_passed_over(const struct db *d, const struct store_list *l,
+                           const struct store_row *row, uint64_t key)
 {
-    bool by_itself = l->kind == STORE_DUE || l->kind == STORE_NEXT_DUE || l->kind == STORE_UNFINISHED;
+    bool by_itself =
+        l->kind == STORE_DUE || l->kind == STORE_NEXT_DUE || l->kind == STORE_UNFINISHED;
     return by_itself && (row->damaged || is_damaged(d, key));
 }
 
-static bool pages(const struct store_list *l) { return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS; }
+static bool pages(const struct store_list *l)
+{
+    return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS;
+}
 
 static struct str cursor(struct arena *a, struct place at)
 {
@@ -332,26 +370,47 @@ out:
 
 /* --- title search -----------------------------------------------------------------
  *
- * A search looks at every title of its owner, newest first, until its page is full. That has no index: one that
- * finds parts of words would have to be kept with every new title, and looking at 100,000 titles took
- * 0.2 to 0.3 s on a busy machine. But nobody waits for it: searches have a connection of their own, and after
- * FIND_ROWS titles each lets the others have their turn. */
+ * A search looks at every title of its owner, newest first, until its page is full. That has no
+ * index: one that finds parts of words would have to be kept with every new title, and looking at
+ * 100,000 titles took 0.2 to 0.3 s on a busy machine. But nobody waits for it: searches have a
+ * connection of their own, and after FIND_ROWS titles each lets the others have their turn. */
 
 #define FIND_ROWS 4096
 
 /* Letters of the scripts that have two cases, to the lower one. SQLite's LIKE knows ASCII
  * only. Within a range every `step`-th character has its partner `add` further. */
-static const struct { uint16_t first, last, step; int16_t add; } cases[] = {
-    { 'A', 'Z', 1, 32 },         { 0xC0, 0xD6, 1, 32 },       { 0xD8, 0xDE, 1, 32 },      /* Latin */
-    { 0x100, 0x12E, 2, 1 },      { 0x132, 0x136, 2, 1 },      { 0x139, 0x147, 2, 1 },
-    { 0x14A, 0x176, 2, 1 },      { 0x178, 0x178, 1, -121 },   { 0x179, 0x17D, 2, 1 },
-    { 0x1E00, 0x1E94, 2, 1 },    { 0x1EA0, 0x1EFE, 2, 1 },    { 0xFF21, 0xFF3A, 1, 32 },
-    { 0x386, 0x386, 1, 38 },     { 0x388, 0x38A, 1, 37 },     { 0x38C, 0x38C, 1, 64 },    /* Greek */
-    { 0x38E, 0x38F, 1, 63 },     { 0x391, 0x3A1, 1, 32 },     { 0x3A3, 0x3AB, 1, 32 },
+static const struct {
+    uint16_t first, last, step;
+    int16_t  add;
+} cases[] = {
+    { 'A', 'Z', 1, 32 },
+    { 0xC0, 0xD6, 1, 32 },
+    { 0xD8, 0xDE, 1, 32 }, /* Latin */
+    { 0x100, 0x12E, 2, 1 },
+    { 0x132, 0x136, 2, 1 },
+    { 0x139, 0x147, 2, 1 },
+    { 0x14A, 0x176, 2, 1 },
+    { 0x178, 0x178, 1, -121 },
+    { 0x179, 0x17D, 2, 1 },
+    { 0x1E00, 0x1E94, 2, 1 },
+    { 0x1EA0, 0x1EFE, 2, 1 },
+    { 0xFF21, 0xFF3A, 1, 32 },
+    /* Greek */
+    { 0x386, 0x386, 1, 38 },
+    { 0x388, 0x38A, 1, 37 },
+    { 0x38C, 0x38C, 1, 64 },
+    { 0x38E, 0x38F, 1, 63 },
+    { 0x391, 0x3A1, 1, 32 },
+    { 0x3A3, 0x3AB, 1, 32 },
     { 0x3C2, 0x3C2, 1, 1 },
-    { 0x400, 0x40F, 1, 80 },     { 0x410, 0x42F, 1, 32 },     { 0x460, 0x480, 2, 1 },     /* Cyrillic */
-    { 0x48A, 0x4BE, 2, 1 },      { 0x4C1, 0x4CD, 2, 1 },      { 0x4D0, 0x52E, 2, 1 },
-    { 0x531, 0x556, 1, 48 },                                                              /* Armenian */
+    /* Cyrillic */
+    { 0x400, 0x40F, 1, 80 },
+    { 0x410, 0x42F, 1, 32 },
+    { 0x460, 0x480, 2, 1 },
+    { 0x48A, 0x4BE, 2, 1 },
+    { 0x4C1, 0x4CD, 2, 1 },
+    { 0x4D0, 0x52E, 2, 1 },
+    { 0x531, 0x556, 1, 48 }, /* Armenian */
 };
 
 static uint32_t lower(uint32_t c)
@@ -404,8 +463,10 @@ static bool find_some(struct db *d, struct store_list *l, enum err *e)
         looked++;
         at = (struct place){ sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6) };
         if (l->search.len && !has_words(db_text(st, 2), l->search)) continue;
-        if (l->limit && l->count == l->limit) {            /* one more than asked for: there is another page */
-            l->next = cursor(&l->arena, (struct place){ l->rows[l->count - 1].updated_ms, l->last_num });
+        /* one more than asked for: there is another page */
+        if (l->limit && l->count == l->limit) {
+            l->next =
+                cursor(&l->arena, (struct place){ l->rows[l->count - 1].updated_ms, l->last_num });
             db_end(st);
             return true;
         }

@@ -9,51 +9,71 @@
  * later, the whole batch is rolled back and done again with a savepoint around each job;
  * not at once, because SQLite copies every page it changes inside a savepoint.
  * SQLite may answer a full disk by dropping the whole transaction, and COMMIT may
- * fail: then nothing of the batch is there and every job gets that error, or ERR_UNSURE when that is not certain.
+ * fail: then nothing of the batch is there and every job gets that error, or ERR_UNSURE when that
+ * is not certain.
  */
 #include "store/sqlite_db.h"
 
 #include "base/fault.h"
 
 enum stmt {
-    W_BEGIN, W_COMMIT, W_ROLLBACK, W_SAVE, W_RELEASE, W_UNDO,
-    W_THREAD, W_THREAD_NEW, W_THREAD_MOVE, W_THREAD_TITLE,
-    W_FACT, W_REQUEST, W_REQUEST_NEW, W_APPROVAL, W_TOOL,
-    W_DROP_FACTS, W_DROP_REQUESTS, W_DROP_APPROVALS, W_DROP_THREAD, W_EPOCH,
+    W_BEGIN,
+    W_COMMIT,
+    W_ROLLBACK,
+    W_SAVE,
+    W_RELEASE,
+    W_UNDO,
+    W_THREAD,
+    W_THREAD_NEW,
+    W_THREAD_MOVE,
+    W_THREAD_TITLE,
+    W_FACT,
+    W_REQUEST,
+    W_REQUEST_NEW,
+    W_APPROVAL,
+    W_TOOL,
+    W_DROP_FACTS,
+    W_DROP_REQUESTS,
+    W_DROP_APPROVALS,
+    W_DROP_THREAD,
+    W_EPOCH,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)W_COUNT == DB_WRITE_SQL_COUNT, "the header's figure");
 
 const char *const db_write_sql[W_COUNT] = {
-    [W_BEGIN]          = "BEGIN IMMEDIATE",
-    [W_COMMIT]         = "COMMIT",
-    [W_ROLLBACK]       = "ROLLBACK",
-    [W_SAVE]           = "SAVEPOINT one",
-    [W_RELEASE]        = "RELEASE one",
-    [W_UNDO]           = "ROLLBACK TO one",
-    [W_THREAD]         = "SELECT id, seq FROM thread WHERE owner = ?1 AND name = ?2",
-    [W_THREAD_NEW]     = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
-                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [W_BEGIN] = "BEGIN IMMEDIATE",
+    [W_COMMIT] = "COMMIT",
+    [W_ROLLBACK] = "ROLLBACK",
+    [W_SAVE] = "SAVEPOINT one",
+    [W_RELEASE] = "RELEASE one",
+    [W_UNDO] = "ROLLBACK TO one",
+    [W_THREAD] = "SELECT id, seq FROM thread WHERE owner = ?1 AND name = ?2",
+    [W_THREAD_NEW] = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
+                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     /* The clock may jump back; the newest change still comes first in the list. */
-    [W_THREAD_MOVE]    = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
-                         " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
-    [W_THREAD_TITLE]   = "UPDATE thread SET title = ?2 WHERE id = ?1",
-    [W_FACT]           = "INSERT INTO fact(thread, seq, at_ms, kind, body, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-    [W_REQUEST]        = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
-                         " WHERE r.owner = ?1 AND r.id = ?2",
-    [W_REQUEST_NEW]    = "INSERT INTO request(owner, id, thread, run) VALUES(?1, ?2, ?3, ?4)",
-    [W_APPROVAL]       = "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms, sum)"
-                         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-                         " ON CONFLICT(owner, id) DO UPDATE SET thread = ?3, call = ?4, tool = ?5, status = ?6,"
-                         " body = ?7, requested_ms = ?8, expires_ms = ?9, sum = ?10",
-    [W_TOOL]           = "INSERT INTO tool(name, runs, failed) VALUES(?1, ?2, ?3)"
-                         " ON CONFLICT(name) DO UPDATE SET runs = runs + ?2, failed = failed + ?3",
-    [W_DROP_FACTS]     = "DELETE FROM fact WHERE thread = ?1",
-    [W_DROP_REQUESTS]  = "DELETE FROM request WHERE thread = ?1",
+    [W_THREAD_MOVE] = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
+                      " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
+    [W_THREAD_TITLE] = "UPDATE thread SET title = ?2 WHERE id = ?1",
+    [W_FACT] =
+        "INSERT INTO fact(thread, seq, at_ms, kind, body, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [W_REQUEST] = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
+                  " WHERE r.owner = ?1 AND r.id = ?2",
+    [W_REQUEST_NEW] = "INSERT INTO request(owner, id, thread, run) VALUES(?1, ?2, ?3, ?4)",
+    [W_APPROVAL] =
+        "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, "
+        "expires_ms, sum)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+        " ON CONFLICT(owner, id) DO UPDATE SET thread = ?3, call = ?4, tool = ?5, status = ?6,"
+        " body = ?7, requested_ms = ?8, expires_ms = ?9, sum = ?10",
+    [W_TOOL] = "INSERT INTO tool(name, runs, failed) VALUES(?1, ?2, ?3)"
+               " ON CONFLICT(name) DO UPDATE SET runs = runs + ?2, failed = failed + ?3",
+    [W_DROP_FACTS] = "DELETE FROM fact WHERE thread = ?1",
+    [W_DROP_REQUESTS] = "DELETE FROM request WHERE thread = ?1",
     [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
-    [W_DROP_THREAD]    = "DELETE FROM thread WHERE id = ?1",
-    [W_EPOCH]          = "UPDATE store SET base = ?1, epoch = ?2",
+    [W_DROP_THREAD] = "DELETE FROM thread WHERE id = ?1",
+    [W_EPOCH] = "UPDATE store SET base = ?1, epoch = ?2",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -100,7 +120,8 @@ static enum err move_thread(struct db *d, const struct store_append *a, int64_t 
     enum err e;
 
     if (*id)
-        return db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title, a->state);
+        return db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title,
+                      a->state);
     e = db_run(d, W_THREAD_NEW, "ttstiii", a->log.owner, a->log.thread, a->title,
                a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms);
     if (!e) *id = sqlite3_last_insert_rowid(d->sql);
@@ -114,7 +135,8 @@ static enum err add_facts(struct db *d, const struct store_append *a, int64_t th
     for (size_t i = 0; i < a->fact_count && !e; i++) {
         struct store_fact f = a->facts[i];
         f.seq = a->expected + 1 + i;
-        e = db_run(d, W_FACT, "iiissi", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body, db_fact_sum(a->log, &f));
+        e = db_run(d, W_FACT, "iiissi", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body,
+                   db_fact_sum(a->log, &f));
     }
     return e;
 }
@@ -123,14 +145,16 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
 {
     enum err e = OK;
 
-    if (a->request_id.ptr) e = db_run(d, W_REQUEST_NEW, "ttit", a->log.owner, a->request_id, thread, a->run);
+    if (a->request_id.ptr)
+        e = db_run(d, W_REQUEST_NEW, "ttit", a->log.owner, a->request_id, thread, a->run);
     for (size_t i = 0; i < a->approval_count && !e; i++) {
         const struct store_approval *p = &a->approvals[i];
-        e = db_run(d, W_APPROVAL, "tsissssiii", a->log.owner, p->id, thread, p->call, p->tool, p->status, p->body,
-                   p->requested_ms, p->expires_ms, db_approval_sum(a->log, p));
+        e = db_run(d, W_APPROVAL, "tsissssiii", a->log.owner, p->id, thread, p->call, p->tool,
+                   p->status, p->body, p->requested_ms, p->expires_ms, db_approval_sum(a->log, p));
     }
     for (size_t i = 0; i < a->tool_count && !e; i++)
-        e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs, (int64_t)a->tools[i].failed);
+        e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs,
+                   (int64_t)a->tools[i].failed);
     return e;
 }
 
@@ -178,10 +202,10 @@ void db_doom(struct list *jobs, struct store_job *failed)
     const struct store_append *f = JOB_OF(failed, struct store_append);
 
     if (failed->kind != JOB_APPEND || failed->result == OK) return;
-    LIST_EACH(n, jobs) {
+    LIST_EACH (n, jobs) {
         struct store_append *a = JOB_OF(JOB_AT(n), struct store_append);
-        if (a->job.kind == JOB_APPEND && a->expected == f->expected + f->fact_count
-            && str_eq(a->log.thread, f->log.thread) && str_eq(a->log.owner, f->log.owner))
+        if (a->job.kind == JOB_APPEND && a->expected == f->expected + f->fact_count &&
+            str_eq(a->log.thread, f->log.thread) && str_eq(a->log.owner, f->log.owner))
             a->job.result = ERR_CONFLICT;
     }
 }
@@ -208,14 +232,16 @@ static enum err do_one_saved(struct db *d, struct store_job *job)
 
     if (e) return e;
     if (attempt(d, job, &wrote)) {
-        if (sqlite3_get_autocommit(d->sql)) return job->result;     /* SQLite dropped the transaction */
+        /* SQLite dropped the transaction */
+        if (sqlite3_get_autocommit(d->sql)) return job->result;
         e = db_run(d, W_UNDO, "");
     }
     return e ? e : db_run(d, W_RELEASE, "");
 }
 
 /* All jobs of the batch, in order; a failed append takes those with it that build on it. */
-static enum err do_all(struct db *d, struct list *batch, enum err (*one)(struct db *, struct store_job *))
+static enum err do_all(struct db *d, struct list *batch,
+                       enum err (*one)(struct db *, struct store_job *))
 {
     struct list done;
     enum err    e = OK;
@@ -228,7 +254,7 @@ static enum err do_all(struct db *d, struct list *batch, enum err (*one)(struct 
         if (job->result == OK) e = one(d, job);
         db_doom(batch, job);
     }
-    while (!list_empty(&done)) {        /* back in front of what was not reached */
+    while (!list_empty(&done)) { /* back in front of what was not reached */
         struct list *n = done.prev;
         list_remove(n);
         list_push(batch, n);
@@ -248,7 +274,7 @@ static void roll_back(struct db *d)
 static enum err do_again(struct db *d, struct list *batch)
 {
     roll_back(d);
-    LIST_EACH(n, batch) {
+    LIST_EACH (n, batch) {
         if (JOB_AT(n)->tried) JOB_AT(n)->result = OK;
         JOB_AT(n)->tried = false;
     }
@@ -256,19 +282,22 @@ static enum err do_again(struct db *d, struct list *batch)
     return e ? e : do_all(d, batch, do_one_saved);
 }
 
-/* Did COMMIT fail so late that all of it may be in the log's file? Then nobody sees it now, but the next
- * start would find it and take it for committed. A refused lock or a refused write leaves no whole transaction;
- * a failed sync, or no room in the log's index, do. */
+/* Did COMMIT fail so late that all of it may be in the log's file? Then nobody sees it now, but the
+ * next start would find it and take it for committed. A refused lock or a refused write leaves no
+ * whole transaction; a failed sync, or no room in the log's index, do. */
 static bool is_unsure(const struct db *d)
 {
     int rc = sqlite3_extended_errcode(d->sql);
     return (rc & 0xff) != SQLITE_BUSY && (rc & 0xff) != SQLITE_FULL && rc != SQLITE_IOERR_WRITE;
 }
 
-/* A commit failed and may be there. What comes next is written over its place: once that is on the disk, it is
- * certainly gone. (Reading the log again instead would find it, and build upon pages that the kernel may have dropped
- * after the failed sync without writing them.) */
-static enum err settle(struct db *d, enum err e) { return db_probe(d) == OK ? e : ERR_UNSURE; }
+/* A commit failed and may be there. What comes next is written over its place: once that is on the
+ * disk, it is certainly gone. (Reading the log again instead would find it, and build upon pages
+ * that the kernel may have dropped after the failed sync without writing them.) */
+static enum err settle(struct db *d, enum err e)
+{
+    return db_probe(d) == OK ? e : ERR_UNSURE;
+}
 
 static int64_t new_epoch(void)
 {
@@ -294,10 +323,10 @@ void db_commit(struct db *d, struct list *batch)
         d->new_epoch = false;
         return;
     }
-    unsure = committing && is_unsure(d);           /* before the rollback, which succeeds */
+    unsure = committing && is_unsure(d); /* before the rollback, which succeeds */
     roll_back(d);
     if (unsure) e = settle(d, e);
-    LIST_EACH(n, batch) JOB_AT(n)->result = e;
+    LIST_EACH (n, batch) JOB_AT(n)->result = e;
 }
 
 enum err db_probe(struct db *d)
@@ -310,7 +339,7 @@ enum err db_probe(struct db *d)
     e = db_int(d, "PRAGMA user_version", &version);
     if (!e) {
         sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version=%lld", (long long)version);
-        e = db_exec(d, sql);           /* the same value, but a page is written */
+        e = db_exec(d, sql); /* the same value, but a page is written */
     }
     if (!e) e = db_run(d, W_COMMIT, "");
     if (e) roll_back(d);

@@ -12,10 +12,13 @@
 #define DEMO_STAGE_MS 40
 
 /* Adds search_articles, get_weather, process_payment, change_bgm, get_location,
- * generate_artifact, generate_image, browser.search, apply_schema. `ledger`: path of the payment ledger
- * (copied), made at the first payment. `stage_ms`: DEMO_STAGE_MS, or 0 where nobody watches (demo.token_ms 0, tests). */
-MUST_CHECK enum err demo_tools_add(struct registry *r, struct loop *l, struct str ledger, unsigned stage_ms);
-/* Adds the reply tools suggest_replies, suggest_actions, present (always there). They have no ops: run/ answers them. */
+ * generate_artifact, generate_image, browser.search, apply_schema. `ledger`: path of the payment
+ * ledger (copied), made at the first payment. `stage_ms`: DEMO_STAGE_MS, or 0 where nobody watches
+ * (demo.token_ms 0, tests). */
+MUST_CHECK enum err demo_tools_add(struct registry *r, struct loop *l, struct str ledger,
+                                   unsigned stage_ms);
+/* Adds the reply tools suggest_replies, suggest_actions, present (always there). They have no ops:
+ * run/ answers them. */
 MUST_CHECK enum err reply_tools_add(struct registry *r);
 
 #endif

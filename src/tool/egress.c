@@ -5,17 +5,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct range { uint32_t net; uint8_t bits; };
+struct range {
+    uint32_t net;
+    uint8_t  bits;
+};
 
-#define IP(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
+#define IP(a, b, c, d) \
+    ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 static const struct range private4[] = {
-    { IP(0, 0, 0, 0), 8 },       { IP(10, 0, 0, 0), 8 },      { IP(100, 64, 0, 0), 10 },  /* CGNAT */
-    { IP(127, 0, 0, 0), 8 },     { IP(169, 254, 0, 0), 16 },  { IP(172, 16, 0, 0), 12 },
-    { IP(192, 0, 0, 0), 24 },    { IP(192, 0, 2, 0), 24 },    { IP(192, 88, 99, 0), 24 },
-    { IP(192, 168, 0, 0), 16 },  { IP(198, 18, 0, 0), 15 },   { IP(198, 51, 100, 0), 24 },
-    { IP(203, 0, 113, 0), 24 },  { IP(224, 0, 0, 0), 4 },     { IP(240, 0, 0, 0), 4 },
-    { IP(168, 63, 129, 16), 32 },                             /* Azure's host, a public address in name only */
+    /* CGNAT */
+    { IP(0, 0, 0, 0), 8 },        { IP(10, 0, 0, 0), 8 },     { IP(100, 64, 0, 0), 10 },
+    { IP(127, 0, 0, 0), 8 },      { IP(169, 254, 0, 0), 16 }, { IP(172, 16, 0, 0), 12 },
+    { IP(192, 0, 0, 0), 24 },     { IP(192, 0, 2, 0), 24 },   { IP(192, 88, 99, 0), 24 },
+    { IP(192, 168, 0, 0), 16 },   { IP(198, 18, 0, 0), 15 },  { IP(198, 51, 100, 0), 24 },
+    { IP(203, 0, 113, 0), 24 },   { IP(224, 0, 0, 0), 4 },    { IP(240, 0, 0, 0), 4 },
+    { IP(168, 63, 129, 16), 32 }, /* Azure's host, a public address in name only */
 };
 
 static bool is_private4(uint32_t ip)
@@ -25,7 +30,10 @@ static bool is_private4(uint32_t ip)
     return false;
 }
 
-static uint32_t be32(const uint8_t *p) { return IP(p[0], p[1], p[2], p[3]); }
+static uint32_t be32(const uint8_t *p)
+{
+    return IP(p[0], p[1], p[2], p[3]);
+}
 
 static bool zeros(const uint8_t *p, size_t n)
 {
@@ -40,7 +48,7 @@ static const uint8_t *inner4(const uint8_t a[16])
     static const uint8_t nat64[12] = { 0x00, 0x64, 0xff, 0x9b };
     if (zeros(a, 10) && a[10] == 0xff && a[11] == 0xff) return a + 12;
     if (memcmp(a, nat64, 12) == 0) return a + 12;
-    if (a[0] == 0x20 && a[1] == 0x02) return a + 2;           /* 6to4 */
+    if (a[0] == 0x20 && a[1] == 0x02) return a + 2; /* 6to4 */
     return NULL;
 }
 
@@ -48,23 +56,29 @@ static bool is_private6(const uint8_t a[16])
 {
     const uint8_t *four = inner4(a);
     if (four) return is_private4(be32(four));
-    if ((a[0] & 0xe0) != 0x20) return true;                   /* not global unicast 2000::/3: ::1, fc00::, fe80::, ff00:: ... */
-    if (a[0] == 0x20 && a[1] == 0x01 && a[2] < 2) return true;/* 2001::/23: Teredo, benchmarking, ORCHID */
+    /* not global unicast 2000::/3: ::1, fc00::, fe80::, ff00:: ... */
+    if ((a[0] & 0xe0) != 0x20) return true;
+    if (a[0] == 0x20 && a[1] == 0x01 && a[2] < 2)
+        return true; /* 2001::/23: Teredo, benchmarking, ORCHID */
     return a[0] == 0x20 && a[1] == 0x01 && a[2] == 0x0d && a[3] == 0xb8;
 }
 
 bool egress_is_private(const struct sockaddr *addr)
 {
-    if (addr->sa_family == AF_INET) return is_private4(ntohl(((const struct sockaddr_in *)(const void *)addr)->sin_addr.s_addr));
-    if (addr->sa_family == AF_INET6) return is_private6(((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr);
-    return true;                                              /* unix sockets and what else there is */
+    if (addr->sa_family == AF_INET)
+        return is_private4(
+            ntohl(((const struct sockaddr_in *)(const void *)addr)->sin_addr.s_addr));
+    if (addr->sa_family == AF_INET6)
+        return is_private6(((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr);
+    return true; /* unix sockets and what else there is */
 }
 
 /* --- the allow list -------------------------------------------------------------------- */
 
 static struct str bare(struct str host)
 {
-    if (host.len > 1 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']') host = str_n(host.ptr + 1, host.len - 2);
+    if (host.len > 1 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
+        host = str_n(host.ptr + 1, host.len - 2);
     if (host.len > 1 && host.ptr[host.len - 1] == '.') host.len--;
     return host;
 }
@@ -82,7 +96,9 @@ static bool allows(const struct egress_rule *r, struct str host, const struct so
     const uint8_t *four;
 
     if (r->host.ptr) return str_eq_nocase(r->host, bare(host));
-    if (addr->sa_family == AF_INET) return matches_range(r, (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr, true);
+    if (addr->sa_family == AF_INET)
+        return matches_range(
+            r, (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr, true);
     if (addr->sa_family != AF_INET6) return false;
     const uint8_t *six = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr;
     if (matches_range(r, six, false)) return true;
@@ -114,7 +130,9 @@ static bool read_range(struct egress_rule *r, struct str text)
     r->v4 = inet_pton(AF_INET, z, r->net) == 1;
     if (!r->v4 && inet_pton(AF_INET6, z, r->net) != 1) return false;
     bits = r->v4 ? 32 : 128;
-    if (slash >= 0 && (!str_to_u64(str_from(text, (size_t)slash + 1), &bits) || bits > (r->v4 ? 32 : 128))) return false;
+    if (slash >= 0 &&
+        (!str_to_u64(str_from(text, (size_t)slash + 1), &bits) || bits > (r->v4 ? 32 : 128)))
+        return false;
     r->bits = (uint8_t)bits;
     return true;
 }
@@ -123,7 +141,9 @@ static bool is_host(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_')) return false;
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '-' || c == '.' || c == '_'))
+            return false;
     }
     return s.len > 0 && s.len < 256;
 }
@@ -140,11 +160,12 @@ enum err egress_read(struct arena *a, struct egress *e, const struct jv *allow, 
     }
     e->rules = arena_array(a, allow->count + 1, sizeof *e->rules);
     if (!e->rules) return ERR_NOMEM;
-    JV_EACH(item, allow) {
+    JV_EACH (item, allow) {
         struct egress_rule *r = &e->rules[n++];
         if (jv_is(item, JSON_STRING) && read_range(r, item->str)) continue;
         if (!jv_is(item, JSON_STRING) || !is_host(bare(item->str))) {
-            buf_printf(why, STR_FMT " in \"allow\" is neither a host nor an address nor a range", STR_ARG(item->raw));
+            buf_printf(why, STR_FMT " in \"allow\" is neither a host nor an address nor a range",
+                       STR_ARG(item->raw));
             return ERR_TYPE;
         }
         r->host = arena_dup(a, bare(item->str));
@@ -188,7 +209,8 @@ static int on_prereq(void *ctx, char *ip, char *local_ip, int port, int local_po
     struct sockaddr_storage addr;
 
     if (c->stop) return CURL_PREREQFUNC_ABORT;
-    if (c->egress && (!parse_ip(ip, &addr) || !egress_may(c->egress, c->host, (struct sockaddr *)&addr))) {
+    if (c->egress &&
+        (!parse_ip(ip, &addr) || !egress_may(c->egress, c->host, (struct sockaddr *)&addr))) {
         c->refused = true;
         return CURL_PREREQFUNC_ABORT;
     }
@@ -212,10 +234,11 @@ struct str egress_host(struct arena *a, struct str url)
     CURLU     *u = curl_url();
     char      *part = NULL, *scheme = NULL;
 
-    if (z.ptr && u && strlen(z.ptr) == url.len && curl_url_set(u, CURLUPART_URL, z.ptr, 0) == CURLUE_OK
-        && curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK
-        && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0)
-        && curl_url_get(u, CURLUPART_HOST, &part, 0) == CURLUE_OK)
+    if (z.ptr && u && strlen(z.ptr) == url.len &&
+        curl_url_set(u, CURLUPART_URL, z.ptr, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+        curl_url_get(u, CURLUPART_HOST, &part, 0) == CURLUE_OK)
         host = arena_dup(a, bare(str_c(part)));
     curl_free(part);
     curl_free(scheme);
@@ -234,6 +257,7 @@ bool egress_is_loopback_host(struct str host)
     memcpy(z, host.ptr, host.len);
     z[host.len] = 0;
     if (!parse_ip(z, &addr)) return false;
-    if (addr.ss_family == AF_INET) return ((const uint8_t *)&((struct sockaddr_in *)&addr)->sin_addr)[0] == 127;
+    if (addr.ss_family == AF_INET)
+        return ((const uint8_t *)&((struct sockaddr_in *)&addr)->sin_addr)[0] == 127;
     return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&addr)->sin6_addr);
 }

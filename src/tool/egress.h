@@ -22,7 +22,13 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-struct egress_rule { struct str host; uint8_t net[16]; uint8_t bits; bool v4; };   /* host.ptr NULL: a range */
+/* host.ptr NULL: a range */
+struct egress_rule {
+    struct str host;
+    uint8_t    net[16];
+    uint8_t    bits;
+    bool       v4;
+};
 
 struct egress {
     struct egress_rule *rules;
@@ -30,7 +36,8 @@ struct egress {
 };
 
 /* Reads an "allow" list (NULL: empty); a sentence in `why` on error. */
-MUST_CHECK enum err egress_read(struct arena *a, struct egress *e, const struct jv *allow, struct buf *why);
+MUST_CHECK enum err egress_read(struct arena *a, struct egress *e, const struct jv *allow,
+                                struct buf *why);
 /* May this address be connected to for a URL with this host? */
 bool egress_may(const struct egress *e, struct str host, const struct sockaddr *addr);
 /* Is it an address that nobody outside could mean? */
@@ -39,14 +46,15 @@ bool egress_is_private(const struct sockaddr *addr);
 struct egress_check {            /* one transfer's; must live as long */
     const struct egress *egress; /* NULL: any address; only `sent` is wanted */
     struct str           host;   /* of the URL, without brackets and trailing dot */
-    bool                 stop;   /* set by the owner: nobody wants it any more, so it does not leave after this */
+    /* set by the owner: nobody wants it any more, so it does not leave after this */
+    bool                 stop;
     bool                 refused;
-    bool                 sent;   /* the request has gone out, or begun to */
+    bool                 sent; /* the request has gone out, or begun to */
 };
 /* Puts the checks on an easy handle. */
-void egress_guard(CURL *easy, struct egress_check *c);
+void       egress_guard(CURL *easy, struct egress_check *c);
 /* The host of a URL, as libcurl reads it. STR_NONE: not an http or https URL. */
 struct str egress_host(struct arena *a, struct str url);
-bool egress_is_loopback_host(struct str host);      /* localhost, 127.x, ::1 */
+bool       egress_is_loopback_host(struct str host); /* localhost, 127.x, ::1 */
 
 #endif

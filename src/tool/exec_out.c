@@ -55,7 +55,8 @@ static void take_error(struct exec_out *o, const struct jv *v)
 static bool take_progress(struct exec_out *o, const struct jv *v)
 {
     const struct jv     *data = jv_get(v, "data"), *part = jv_get(v, "progress");
-    struct tool_progress p = { jv_str_at(v, "stage"), jv_str_at(v, "message"), -1, data ? data->raw : STR_NONE };
+    struct tool_progress p = { jv_str_at(v, "stage"), jv_str_at(v, "message"), -1,
+                               data ? data->raw : STR_NONE };
 
     if (part && (!jv_f64(part, &p.progress) || p.progress < 0)) p.progress = -1;
     if (p.progress > 1) p.progress = 1;
@@ -91,7 +92,7 @@ enum err exec_out_feed(struct exec_out *o, struct str bytes)
 
     while ((nl = memchr(bytes.ptr, '\n', bytes.len))) {
         size_t n = (size_t)(nl - bytes.ptr);
-        if (o->line.len == 0) e = take_line(o, str_n(bytes.ptr, n));     /* a whole line: no copy */
+        if (o->line.len == 0) e = take_line(o, str_n(bytes.ptr, n)); /* a whole line: no copy */
         else {
             buf_add(&o->line, bytes.ptr, n);
             e = o->line.err ? o->line.err : take_line(o, buf_view(&o->line));

@@ -16,19 +16,19 @@
 enum exec_end { EXEC_NO_END, EXEC_RESULT, EXEC_ERROR };
 
 struct exec_out {
-    void        (*progress)(struct exec_out *o, const struct tool_progress *p);
+    void (*progress)(struct exec_out *o, const struct tool_progress *p);
     enum exec_end end;
-    struct buf    value;          /* the result as JSON, or the error's words */
-    unsigned      lines, bad;     /* lines seen, lines that were not what they should be */
-    unsigned      ends;           /* results and errors together: one, of a tool that is clear */
-    struct buf    complaint;      /* about the first bad line: "line 3 is not JSON: …" */
+    struct buf    value;      /* the result as JSON, or the error's words */
+    unsigned      lines, bad; /* lines seen, lines that were not what they should be */
+    unsigned      ends;       /* results and errors together: one, of a tool that is clear */
+    struct buf    complaint;  /* about the first bad line: "line 3 is not JSON: …" */
     /* private */
     struct buf    line;
     struct arena  arena;
 };
 
-void exec_out_init(struct exec_out *o, size_t max);      /* max: of one line */
-void exec_out_done(struct exec_out *o);
+void                exec_out_init(struct exec_out *o, size_t max); /* max: of one line */
+void                exec_out_done(struct exec_out *o);
 /* ERR_FULL: a line longer than the limit; ERR_NOMEM. */
 MUST_CHECK enum err exec_out_feed(struct exec_out *o, struct str bytes);
 MUST_CHECK enum err exec_out_eof(struct exec_out *o);

@@ -32,7 +32,7 @@ struct http_job {
     enum kind           kind;
     long                status;
     size_t              heard;
-    const char         *note;           /* for the card; NULL: none */
+    const char         *note; /* for the card; NULL: none */
     bool                cancelled, too_long, pace_open;
 };
 
@@ -41,7 +41,8 @@ struct http_job {
 static bool type_is(const char *type, const char *want)
 {
     size_t n = strlen(want);
-    return type && strncasecmp(type, want, n) == 0 && (type[n] == 0 || type[n] == ';' || type[n] == ' ');
+    return type && strncasecmp(type, want, n) == 0 &&
+           (type[n] == 0 || type[n] == ';' || type[n] == ' ');
 }
 
 static enum kind kind_of(const char *type)
@@ -59,7 +60,8 @@ static void look_at_head(struct http_job *x)
     curl_easy_getinfo(x->transfer.easy, CURLINFO_CONTENT_TYPE, &type);
     curl_easy_getinfo(x->transfer.easy, CURLINFO_RESPONSE_CODE, &x->status);
     x->kind = kind_of(type);
-    if (x->status < 200 || x->status > 299) x->kind = KIND_OTHER;      /* an error's body is kept, never read as progress */
+    /* an error's body is kept, never read as progress */
+    if (x->status < 200 || x->status > 299) x->kind = KIND_OTHER;
 }
 
 /* Returning less than `n` ends the transfer. */
@@ -74,7 +76,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     x->too_long = x->heard > x->tool->response_max;
     if (x->kind == KIND_EVENTS) e = x->too_long ? ERR_FULL : sse_in_feed(&x->events, str_n(p, n));
     else {
-        buf_add(&x->body, p, x->too_long ? x->tool->response_max - x->body.len : n);      /* as much as may be kept */
+        /* as much as may be kept */
+        buf_add(&x->body, p, x->too_long ? x->tool->response_max - x->body.len : n);
         e = x->too_long ? ERR_FULL : x->body.err;
     }
     if (e == OK) return n;
@@ -82,8 +85,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return 0;
 }
 
-/* One event is one line of exec_out; JSON may hold line breaks between its parts only, where a blank does as well.
- * The first verdict stands: what is said after a result or an error does not unsay it. */
+/* One event is one line of exec_out; JSON may hold line breaks between its parts only, where a
+ * blank does as well. The first verdict stands: what is said after a result or an error does not
+ * unsay it. */
 static void on_event(struct sse_in *e, struct str name, struct str data)
 {
     struct http_job *x = LIST_ITEM(e, struct http_job, events);
@@ -104,19 +108,25 @@ static void on_progress(struct exec_out *o, const struct tool_progress *p)
 
 /* --- the result -------------------------------------------------------------------------- */
 
-static void not_known(struct buf *text) { buf_lit(text, " Whether it had an effect is not known."); }
+static void not_known(struct buf *text)
+{
+    buf_lit(text, " Whether it had an effect is not known.");
+}
 
 static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf *text)
 {
     if (x->cancelled) return policy_stopped(x->check.sent, text);
     if (x->check.refused) {
-        buf_printf(text, STR_FMT " is a private address, and this tool may not connect to it.", STR_ARG(x->tool->host));
+        buf_printf(text, STR_FMT " is a private address, and this tool may not connect to it.",
+                   STR_ARG(x->tool->host));
         return TOOL_FAILED;
     }
-    if (x->too_long) buf_printf(text, "It answered with more than %zu bytes.", x->tool->response_max);
+    if (x->too_long)
+        buf_printf(text, "It answered with more than %zu bytes.", x->tool->response_max);
     else if (code == CURLE_OPERATION_TIMEDOUT)
         buf_printf(text, "It did not answer within %g s.", x->job->tool->timeout_ms / 1000.0);
-    else if (x->check.sent) buf_printf(text, "The connection ended before its answer (%s).", curl_easy_strerror(code));
+    else if (x->check.sent)
+        buf_printf(text, "The connection ended before its answer (%s).", curl_easy_strerror(code));
     else buf_printf(text, "It could not be reached (%s).", curl_easy_strerror(code));
     if (!x->check.sent) return TOOL_FAILED;
     not_known(text);
@@ -146,9 +156,7 @@ static enum tool_outcome say_events(struct http_job *x, struct buf *text, struct
         text_of_value(text, buf_view(&x->said.value));
         buf_str(value, buf_view(&x->said.value));
         return TOOL_DONE;
-    case EXEC_ERROR:
-        buf_str(text, buf_view(&x->said.value));
-        return TOOL_FAILED;
+    case EXEC_ERROR: buf_str(text, buf_view(&x->said.value)); return TOOL_FAILED;
     case EXEC_NO_END: break;
     }
     buf_lit(text, "Its events ended without a result.");
@@ -178,8 +186,10 @@ static enum tool_outcome say_body(struct http_job *x, struct buf *text, struct b
         buf_str(value, body);
         return TOOL_DONE;
     }
-    if (x->too_long) x->note = "Its answer was longer than this tool may answer; the rest of it was left out.";
-    else if (x->kind != KIND_TEXT && body.len) x->note = "Its answer is not JSON and is shown as text.";
+    if (x->too_long)
+        x->note = "Its answer was longer than this tool may answer; the rest of it was left out.";
+    else if (x->kind != KIND_TEXT && body.len)
+        x->note = "Its answer is not JSON and is shown as text.";
     text_clean(text, body, body.len);
     jsonw_init(&w, value);
     jw_str(&w, buf_view(text));
@@ -188,11 +198,13 @@ static enum tool_outcome say_body(struct http_job *x, struct buf *text, struct b
 
 static enum tool_outcome say(struct http_job *x, CURLcode code, struct buf *text, struct buf *value)
 {
-    if (x->kind == KIND_UNKNOWN) look_at_head(x);                                                  /* no body at all */
+    if (x->kind == KIND_UNKNOWN) look_at_head(x); /* no body at all */
     bool done = x->status >= 200 && x->status < 300, refused = x->status >= 400 && x->status < 500;
-    if (x->kind == KIND_EVENTS && x->said.end != EXEC_NO_END) return say_events(x, text, value);   /* it said all before it broke off */
-    if (refused) return bad_status(x, text);                                                       /* likewise */
-    if (done && x->kind != KIND_EVENTS && x->too_long && !x->cancelled) return say_body(x, text, value);
+    /* it said all before it broke off */
+    if (x->kind == KIND_EVENTS && x->said.end != EXEC_NO_END) return say_events(x, text, value);
+    if (refused) return bad_status(x, text); /* likewise */
+    if (done && x->kind != KIND_EVENTS && x->too_long && !x->cancelled)
+        return say_body(x, text, value);
     if (code != CURLE_OK || x->cancelled || x->too_long) return no_answer(x, code, text);
     if (!done) return bad_status(x, text);
     return x->kind == KIND_EVENTS ? say_events(x, text, value) : say_body(x, text, value);
@@ -239,7 +251,8 @@ static struct curl_slist *make_headers(struct http_job *x)
     snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
     if (!(all = curl_slist_append(NULL, key))) return NULL;
     for (struct curl_slist *h = x->tool->headers; h; h = h->next) {
-        if (!(next = curl_slist_append(all, h->data))) {      /* never with fewer headers than configured */
+        /* never with fewer headers than configured */
+        if (!(next = curl_slist_append(all, h->data))) {
             curl_slist_free_all(all);
             return NULL;
         }
@@ -261,7 +274,8 @@ static void set_up(struct http_job *x, CURL *e)
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)x);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");          /* what libcurl can unpack; the cap counts unpacked bytes */
+    /* what libcurl can unpack; the cap counts unpacked bytes */
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     curl_once(e);
     x->check = (struct egress_check){ .egress = &t->egress, .host = t->host };
     egress_guard(e, &x->check);

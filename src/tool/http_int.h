@@ -5,7 +5,7 @@
 #include "tool/egress.h"
 #include "tool/http.h"
 
-struct http_tool {               /* in the registry's arena */
+struct http_tool { /* in the registry's arena */
     struct curl_pool  *pool;
     struct loop       *loop;
     const char        *url, *method;

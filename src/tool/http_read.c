@@ -14,8 +14,10 @@ static enum err bad(struct buf *why, const char *sentence)
 /* What the transfer itself decides. */
 static bool is_ours(struct str name)
 {
-    static const char *const ours[] = { "Host", "Content-Length", "Transfer-Encoding", "Connection", "Idempotency-Key",
-                                        "Content-Type", "Accept", "Expect", "Upgrade", NULL };
+    static const char *const ours[] = { "Host",       "Content-Length",  "Transfer-Encoding",
+                                        "Connection", "Idempotency-Key", "Content-Type",
+                                        "Accept",     "Expect",          "Upgrade",
+                                        NULL };
     for (int i = 0; ours[i]; i++)
         if (str_eq_nocase(name, str_c(ours[i]))) return true;
     return false;
@@ -29,11 +31,14 @@ const char *http_header_read(struct arena *a, struct str name, struct str value,
     }
     for (size_t i = 0; i < value.len; i++)
         if ((unsigned char)value.ptr[i] < 0x20 && value.ptr[i] != '\t') {
-            buf_printf(why, "the value of the header " STR_FMT " contains a control character", STR_ARG(name));
+            buf_printf(why, "the value of the header " STR_FMT " contains a control character",
+                       STR_ARG(name));
             return NULL;
         }
     /* libcurl sends no header at all for "Name:", and an empty one for "Name;" */
-    return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(name), value.len ? ": " : ";", STR_ARG(value)).ptr;
+    return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(name), value.len ? ": " : ";",
+                        STR_ARG(value))
+        .ptr;
 }
 
 static bool add_header(struct http_tool *x, const char *line)
@@ -43,14 +48,16 @@ static bool add_header(struct http_tool *x, const char *line)
     return next != NULL;
 }
 
-static enum err read_headers(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)
+static enum err read_headers(struct arena *a, struct http_tool *x, const struct jv *v,
+                             struct buf *why)
 {
-    static const char *const fixed[] = { "Content-Type: application/json", "Accept: application/json, text/event-stream",
+    static const char *const fixed[] = { "Content-Type: application/json",
+                                         "Accept: application/json, text/event-stream",
                                          "Expect:", NULL };
     if (v && !jv_is(v, JSON_OBJECT)) return bad(why, "\"headers\" must be an object");
     for (int i = 0; fixed[i]; i++)
         if (!add_header(x, fixed[i])) return ERR_NOMEM;
-    JV_EACH(item, v) {
+    JV_EACH (item, v) {
         const char *line;
         if (!jv_is(item, JSON_STRING)) return bad(why, "\"headers\" must have texts as values");
         line = http_header_read(a, item->key, item->str, why);
@@ -62,14 +69,17 @@ static enum err read_headers(struct arena *a, struct http_tool *x, const struct 
 
 static enum err read_url(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)
 {
-    if (!jv_is(v, JSON_STRING)) return bad(why, "\"url\" must be an address such as \"https://billing.example/pay\"");
+    if (!jv_is(v, JSON_STRING))
+        return bad(why, "\"url\" must be an address such as \"https://billing.example/pay\"");
     x->host = egress_host(a, v->str);
-    if (!x->host.ptr) return bad(why, "\"url\" must be an address that begins with https:// or http://");
+    if (!x->host.ptr)
+        return bad(why, "\"url\" must be an address that begins with https:// or http://");
     x->url = arena_dup(a, v->str).ptr;
     return OK;
 }
 
-static enum err read_method(struct arena *a, struct http_tool *x, const struct jv *v, struct buf *why)
+static enum err read_method(struct arena *a, struct http_tool *x, const struct jv *v,
+                            struct buf *why)
 {
     static const char *const known[] = { "POST", "PUT", "PATCH", NULL };
     x->method = "POST";
@@ -85,18 +95,22 @@ static enum err read_method(struct arena *a, struct http_tool *x, const struct j
 static enum err read_max(struct http_tool *x, const struct jv *v, struct buf *why)
 {
     int64_t n = RESPONSE_DEFAULT;
-    if (v && (!jv_int(v, &n) || n < 256)) return bad(why, "\"response_max\" must be a whole number of bytes, at least 256");
+    if (v && (!jv_int(v, &n) || n < 256))
+        return bad(why, "\"response_max\" must be a whole number of bytes, at least 256");
     x->response_max = (size_t)n;
     return OK;
 }
 
-static enum err read_members(struct arena *a, struct http_tool *x, const struct jv *http, struct buf *why)
+static enum err read_members(struct arena *a, struct http_tool *x, const struct jv *http,
+                             struct buf *why)
 {
-    static const char *const known[] = { "url", "method", "headers", "allow", "response_max", NULL };
+    static const char *const known[] = {
+        "url", "method", "headers", "allow", "response_max", NULL
+    };
     enum err e;
 
     if (!jv_is(http, JSON_OBJECT)) return bad(why, "\"http\" must be an object with a \"url\"");
-    JV_EACH(item, http) {
+    JV_EACH (item, http) {
         int i = 0;
         while (known[i] && !str_is(item->key, known[i])) i++;
         if (known[i]) continue;
@@ -110,8 +124,8 @@ static enum err read_members(struct arena *a, struct http_tool *x, const struct 
     return read_max(x, jv_get(http, "response_max"), why);
 }
 
-enum err http_tool_read(struct registry *r, struct tool *t, const struct jv *http, struct curl_pool *pool,
-                        struct loop *l, struct buf *why)
+enum err http_tool_read(struct registry *r, struct tool *t, const struct jv *http,
+                        struct curl_pool *pool, struct loop *l, struct buf *why)
 {
     struct http_tool *x = arena_new(&r->arena, struct http_tool);
     enum err          e;

@@ -2,45 +2,80 @@
  * program on all its threads at once (Thompson, Pike).
  *
  * The program has at most OPS_MAX steps, a text position costs at most one visit of each, so
- * the time is bounded by OPS_MAX x characters whatever the pattern. Writing it visits at most VISITS_MAX nodes:
- * what is empty writes nothing, and yet could be repeated a thousand times a thousand times.
- * Everything lives in the arena of pattern_compile.
+ * the time is bounded by OPS_MAX x characters whatever the pattern. Writing it visits at most
+ * VISITS_MAX nodes: what is empty writes nothing, and yet could be repeated a thousand times a
+ * thousand times. Everything lives in the arena of pattern_compile.
  */
 #include "tool/pattern.h"
 
 #include "base/utf8.h"
 
-#define OPS_MAX    2000   /* {1,1000} of one character still fits */
-#define VISITS_MAX 20000
-#define DEPTH_MAX  64     /* nested groups; the parser recurses */
-#define REPEAT_MAX 1000
+#define OPS_MAX     2000 /* {1,1000} of one character still fits */
+#define VISITS_MAX  20000
+#define DEPTH_MAX   64 /* nested groups; the parser recurses */
+#define REPEAT_MAX  1000
 #define REPEAT_OPEN UINT32_MAX
-#define SOURCE_MAX 10000
-#define NO_CHAR    UINT32_MAX
+#define SOURCE_MAX  10000
+#define NO_CHAR     UINT32_MAX
 
-struct range { uint32_t lo, hi; };
-struct class { struct range *ranges; size_t count; bool negated; };
+struct range {
+    uint32_t lo, hi;
+};
+struct class
+{
+    struct range *ranges;
+    size_t        count;
+    bool          negated;
+};
 
-enum node_type { N_EMPTY, N_CHAR, N_ANY, N_CLASS, N_BEGIN, N_END, N_WORD, N_NOT_WORD, N_CAT, N_ALT, N_REPEAT };
+enum node_type {
+    N_EMPTY,
+    N_CHAR,
+    N_ANY,
+    N_CLASS,
+    N_BEGIN,
+    N_END,
+    N_WORD,
+    N_NOT_WORD,
+    N_CAT,
+    N_ALT,
+    N_REPEAT
+};
 
 struct node {
     enum node_type type;
     uint32_t       ch;
-    struct class   class;
-    struct node   *left, *right;
-    uint32_t       min, max;      /* REPEAT; max may be REPEAT_OPEN */
+    struct class class;
+    struct node *left, *right;
+    uint32_t     min, max; /* REPEAT; max may be REPEAT_OPEN */
 };
 
-enum op_type { OP_CHAR, OP_ANY, OP_CLASS, OP_BEGIN, OP_END, OP_WORD, OP_NOT_WORD, OP_SPLIT, OP_JUMP, OP_MATCH };
+enum op_type {
+    OP_CHAR,
+    OP_ANY,
+    OP_CLASS,
+    OP_BEGIN,
+    OP_END,
+    OP_WORD,
+    OP_NOT_WORD,
+    OP_SPLIT,
+    OP_JUMP,
+    OP_MATCH
+};
 
 struct op {
-    enum op_type  type;
-    uint32_t      ch;
+    enum op_type type;
+    uint32_t     ch;
     struct class *class;
-    unsigned      x, y;           /* SPLIT: both; JUMP: x */
+    unsigned x, y; /* SPLIT: both; JUMP: x */
 };
 
-struct threads { unsigned *pc; unsigned count; unsigned *mark; unsigned stamp; };
+struct threads {
+    unsigned *pc;
+    unsigned  count;
+    unsigned *mark;
+    unsigned  stamp;
+};
 
 struct pattern {
     struct op     *ops;
@@ -59,7 +94,8 @@ struct parser {
 
 static bool is_word(uint32_t c)
 {
-    return c < 128 && ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_');
+    return c < 128 &&
+           ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_');
 }
 
 /* --- parsing ---------------------------------------------------------------- */
@@ -72,8 +108,14 @@ static struct node *fail(struct parser *p, enum err e)
     return NULL;
 }
 
-static bool more(const struct parser *p) { return !p->err && p->at < p->src.len; }
-static char look(const struct parser *p) { return more(p) ? p->src.ptr[p->at] : '\0'; }
+static bool more(const struct parser *p)
+{
+    return !p->err && p->at < p->src.len;
+}
+static char look(const struct parser *p)
+{
+    return more(p) ? p->src.ptr[p->at] : '\0';
+}
 
 static bool take(struct parser *p, char c)
 {
@@ -90,7 +132,8 @@ static struct node *new_node(struct parser *p, enum node_type type)
     return n;
 }
 
-static struct node *pair(struct parser *p, enum node_type type, struct node *left, struct node *right)
+static struct node *pair(struct parser *p, enum node_type type, struct node *left,
+                         struct node *right)
 {
     struct node *n = new_node(p, type);
     if (!n) return NULL;
@@ -108,7 +151,7 @@ static uint32_t next_char(struct parser *p)
 
 static void add_range(struct parser *p, struct class *c, uint32_t lo, uint32_t hi)
 {
-    if ((c->count & (c->count - 1)) == 0) {             /* full: 0, 1, 2, 4, 8 ... */
+    if ((c->count & (c->count - 1)) == 0) { /* full: 0, 1, 2, 4, 8 ... */
         struct range *wider = arena_array(p->arena, c->count ? 2 * c->count : 1, sizeof *wider);
         if (!wider) {
             fail(p, ERR_NOMEM);
@@ -120,21 +163,34 @@ static void add_range(struct parser *p, struct class *c, uint32_t lo, uint32_t h
     c->ranges[c->count++] = (struct range){ lo, hi };
 }
 
-/* \d \w \s and their opposites. The complement is spelled out in ranges, so that it can stand inside a class. */
+/* \d \w \s and their opposites. The complement is spelled out in ranges, so that it can stand
+ * inside a class. */
 static bool add_named(struct parser *p, struct class *c, char name)
 {
     static const struct range digit[] = { { '0', '9' } };
     static const struct range word[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
-    static const struct range space[] = { { 9, 13 }, { 32, 32 }, { 0xA0, 0xA0 }, { 0x1680, 0x1680 }, { 0x2000, 0x200A },
-        { 0x2028, 0x2029 }, { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 }, { 0xFEFF, 0xFEFF } };
-    const struct range *set;
-    size_t count;
-    uint32_t from = 0;
+    static const struct range space[] = { { 9, 13 },          { 32, 32 },
+                                          { 0xA0, 0xA0 },     { 0x1680, 0x1680 },
+                                          { 0x2000, 0x200A }, { 0x2028, 0x2029 },
+                                          { 0x202F, 0x202F }, { 0x205F, 0x205F },
+                                          { 0x3000, 0x3000 }, { 0xFEFF, 0xFEFF } };
+    const struct range       *set;
+    size_t                    count;
+    uint32_t                  from = 0;
 
     switch (name | 0x20) {
-    case 'd': set = digit; count = 1; break;
-    case 'w': set = word; count = 4; break;
-    case 's': set = space; count = sizeof space / sizeof *space; break;
+    case 'd':
+        set = digit;
+        count = 1;
+        break;
+    case 'w':
+        set = word;
+        count = 4;
+        break;
+    case 's':
+        set = space;
+        count = sizeof space / sizeof *space;
+        break;
     default: return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -176,7 +232,7 @@ static uint32_t parse_unicode(struct parser *p)
     }
     uint32_t v = parse_hex(p, 4, 4);
     if (v < 0xD800 || v > 0xDBFF) return v;
-    size_t mark = p->at;                  /* a pair of escapes is one character */
+    size_t mark = p->at; /* a pair of escapes is one character */
     if (take(p, '\\') && take(p, 'u')) {
         uint32_t low = parse_hex(p, 4, 4);
         if (low >= 0xDC00 && low <= 0xDFFF) return 0x10000 + ((v - 0xD800) << 10) + (low - 0xDC00);
@@ -202,10 +258,13 @@ static uint32_t parse_escape(struct parser *p)
     case '0': p->at++; return 0;
     case 'x': p->at++; return parse_hex(p, 2, 2);
     case 'u': p->at++; return parse_unicode(p);
-    case 'c': case 'k': case 'p': case 'P': fail(p, ERR_UNSUPPORTED); return 0;
+    case 'c':
+    case 'k':
+    case 'p':
+    case 'P': fail(p, ERR_UNSUPPORTED); return 0;
     default: break;
     }
-    if (c >= '1' && c <= '9') fail(p, ERR_UNSUPPORTED);   /* a back reference */
+    if (c >= '1' && c <= '9') fail(p, ERR_UNSUPPORTED); /* a back reference */
     return next_char(p);
 }
 
@@ -248,7 +307,7 @@ static struct node *parse_class(struct parser *p)
 static struct node *parse_group(struct parser *p)
 {
     if (take(p, '?')) {
-        if (take(p, '<')) {                       /* (?<name>...): a group like any other; (?<= and (?<! are not */
+        if (take(p, '<')) { /* (?<name>...): a group like any other; (?<= and (?<! are not */
             while (more(p) && is_word((unsigned char)look(p))) p->at++;
             if (!take(p, '>')) return fail(p, ERR_UNSUPPORTED);
         } else if (!take(p, ':')) return fail(p, ERR_UNSUPPORTED);
@@ -308,15 +367,17 @@ static struct node *parse_atom(struct parser *p)
     struct node *n;
     uint32_t     min, max;
     switch (look(p)) {
-    case '(':  p->at++; return parse_group(p);
-    case '[':  p->at++; return parse_class(p);
-    case '.':  p->at++; return new_node(p, N_ANY);
-    case '^':  p->at++; return new_node(p, N_BEGIN);
-    case '$':  p->at++; return new_node(p, N_END);
+    case '(': p->at++; return parse_group(p);
+    case '[': p->at++; return parse_class(p);
+    case '.': p->at++; return new_node(p, N_ANY);
+    case '^': p->at++; return new_node(p, N_BEGIN);
+    case '$': p->at++; return new_node(p, N_END);
     case '\\': p->at++; return parse_backslash(p);
-    case '*': case '+': case '?': return fail(p, ERR_SYNTAX);
+    case '*':
+    case '+':
+    case '?': return fail(p, ERR_SYNTAX);
     case '{':
-        if (parse_braces(p, &min, &max)) return fail(p, ERR_SYNTAX);   /* nothing to repeat */
+        if (parse_braces(p, &min, &max)) return fail(p, ERR_SYNTAX); /* nothing to repeat */
         /* fall through */
     default:
         n = new_node(p, N_CHAR);
@@ -334,7 +395,7 @@ static struct node *parse_repeat(struct parser *p)
     else if (take(p, '+')) min = 1;
     else if (take(p, '?')) max = 1;
     else if (!parse_braces(p, &min, &max)) return n;
-    take(p, '?');                                /* lazy: the same language */
+    take(p, '?'); /* lazy: the same language */
     struct node *r = pair(p, N_REPEAT, n, NULL);
     if (!r) return NULL;
     r->min = min;
@@ -365,7 +426,11 @@ static struct node *parse_alternatives(struct parser *p)
 
 /* --- writing the program ---------------------------------------------------- */
 
-struct writer { struct op *ops; unsigned count, visits; bool full; };
+struct writer {
+    struct op *ops;
+    unsigned   count, visits;
+    bool       full;
+};
 
 static unsigned put(struct writer *w, enum op_type type)
 {
@@ -395,7 +460,7 @@ static void write_repeat(struct writer *w, const struct node *n)
     for (uint32_t i = 0; i < n->min && !w->full; i++) {
         unsigned before = w->count;
         write_node(w, n->left);
-        if (w->count == before) break;         /* repeats nothing: once is enough */
+        if (w->count == before) break; /* repeats nothing: once is enough */
     }
     if (n->max == REPEAT_OPEN) {
         write_star(w, n->left);
@@ -425,14 +490,14 @@ static void write_alt(struct writer *w, const struct node *n)
 static void write_cat(struct writer *w, struct node *n)
 {
     struct node *up = NULL;
-    while (n->type == N_CAT) {           /* reverse the left spine ... */
+    while (n->type == N_CAT) { /* reverse the left spine ... */
         struct node *left = n->left;
         n->left = up;
         up = n;
         n = left;
     }
     write_node(w, n);
-    while (up) {                         /* ... and put it back while going up */
+    while (up) { /* ... and put it back while going up */
         struct node *above = up->left;
         write_node(w, up->right);
         up->left = n;
@@ -443,17 +508,25 @@ static void write_cat(struct writer *w, struct node *n)
 
 static void write_node(struct writer *w, struct node *n)
 {
-    static const enum op_type plain[] = { [N_ANY] = OP_ANY, [N_BEGIN] = OP_BEGIN, [N_END] = OP_END, [N_WORD] = OP_WORD,
-        [N_NOT_WORD] = OP_NOT_WORD, [N_CHAR] = OP_CHAR, [N_CLASS] = OP_CLASS };
+    static const enum op_type plain[] = {
+        [N_ANY] = OP_ANY,           [N_BEGIN] = OP_BEGIN, [N_END] = OP_END,    [N_WORD] = OP_WORD,
+        [N_NOT_WORD] = OP_NOT_WORD, [N_CHAR] = OP_CHAR,   [N_CLASS] = OP_CLASS
+    };
     unsigned at;
     if (++w->visits > VISITS_MAX) w->full = true;
     if (w->full) return;
     switch (n->type) {
-    case N_EMPTY:  return;
-    case N_CAT:    write_cat(w, n); return;
-    case N_ALT:    write_alt(w, n); return;
+    case N_EMPTY: return;
+    case N_CAT: write_cat(w, n); return;
+    case N_ALT: write_alt(w, n); return;
     case N_REPEAT: write_repeat(w, n); return;
-    case N_CHAR: case N_ANY: case N_CLASS: case N_BEGIN: case N_END: case N_WORD: case N_NOT_WORD:
+    case N_CHAR:
+    case N_ANY:
+    case N_CLASS:
+    case N_BEGIN:
+    case N_END:
+    case N_WORD:
+    case N_NOT_WORD:
         at = put(w, plain[n->type]);
         w->ops[at].ch = n->ch;
         w->ops[at].class = &n->class;
@@ -474,10 +547,10 @@ enum err pattern_compile(struct arena *a, struct str source, struct pattern **ou
     if (source.len > SOURCE_MAX) return ERR_UNSUPPORTED;
     struct parser p = { .arena = a, .src = source };
     struct node  *tree = parse_alternatives(&p);
-    if (!p.err && p.at < source.len) p.err = ERR_SYNTAX;     /* a ')' too many */
+    if (!p.err && p.at < source.len) p.err = ERR_SYNTAX; /* a ')' too many */
     if (p.err || !tree) return p.err ? p.err : ERR_NOMEM;
 
-    static struct op ops[OPS_MAX];              /* patterns are made on the loop thread only */
+    static struct op ops[OPS_MAX]; /* patterns are made on the loop thread only */
     struct writer    w = { .ops = ops };
     write_node(&w, tree);
     put(&w, OP_MATCH);
@@ -488,7 +561,9 @@ enum err pattern_compile(struct arena *a, struct str source, struct pattern **ou
     memcpy(made->ops, ops, w.count * sizeof *ops);
     made->count = w.count;
     made->stack = arena_array(a, 2 * (size_t)w.count + 1, sizeof *made->stack);
-    if (!made->stack || !threads_new(a, &made->now, w.count) || !threads_new(a, &made->next, w.count)) return ERR_NOMEM;
+    if (!made->stack || !threads_new(a, &made->now, w.count) ||
+        !threads_new(a, &made->next, w.count))
+        return ERR_NOMEM;
     *out = made;
     return OK;
 }
@@ -505,10 +580,10 @@ static bool in_class(const struct class *c, uint32_t ch)
 static bool takes(const struct op *op, uint32_t ch)
 {
     switch (op->type) {
-    case OP_CHAR:  return op->ch == ch;
-    case OP_ANY:   return ch != '\n' && ch != '\r' && ch != 0x2028 && ch != 0x2029;
+    case OP_CHAR: return op->ch == ch;
+    case OP_ANY: return ch != '\n' && ch != '\r' && ch != 0x2028 && ch != 0x2029;
     case OP_CLASS: return in_class(op->class, ch);
-    default:       return false;
+    default: return false;
     }
 }
 
@@ -517,16 +592,17 @@ static bool passes(enum op_type type, uint32_t before, uint32_t after)
 {
     bool edge = (before != NO_CHAR && is_word(before)) != (after != NO_CHAR && is_word(after));
     switch (type) {
-    case OP_BEGIN:    return before == NO_CHAR;
-    case OP_END:      return after == NO_CHAR;
-    case OP_WORD:     return edge;
+    case OP_BEGIN: return before == NO_CHAR;
+    case OP_END: return after == NO_CHAR;
+    case OP_WORD: return edge;
     case OP_NOT_WORD: return !edge;
-    default:          return false;
+    default: return false;
     }
 }
 
 /* Follows everything from pc that takes no character. True: the match is there. */
-static bool add_thread(struct pattern *p, struct threads *t, unsigned pc, uint32_t before, uint32_t after, uint64_t *steps)
+static bool add_thread(struct pattern *p, struct threads *t, unsigned pc, uint32_t before,
+                       uint32_t after, uint64_t *steps)
 {
     unsigned depth = 0;
     p->stack[depth++] = pc;
@@ -538,10 +614,18 @@ static bool add_thread(struct pattern *p, struct threads *t, unsigned pc, uint32
         const struct op *op = &p->ops[pc];
         switch (op->type) {
         case OP_MATCH: return true;
-        case OP_JUMP:  p->stack[depth++] = op->x; break;
-        case OP_SPLIT: p->stack[depth++] = op->y; p->stack[depth++] = op->x; break;
-        case OP_CHAR: case OP_ANY: case OP_CLASS: t->pc[t->count++] = pc; break;
-        case OP_BEGIN: case OP_END: case OP_WORD: case OP_NOT_WORD:
+        case OP_JUMP: p->stack[depth++] = op->x; break;
+        case OP_SPLIT:
+            p->stack[depth++] = op->y;
+            p->stack[depth++] = op->x;
+            break;
+        case OP_CHAR:
+        case OP_ANY:
+        case OP_CLASS: t->pc[t->count++] = pc; break;
+        case OP_BEGIN:
+        case OP_END:
+        case OP_WORD:
+        case OP_NOT_WORD:
             if (passes(op->type, before, after)) p->stack[depth++] = pc + 1;
             break;
         }
@@ -558,8 +642,8 @@ static void threads_clear(struct threads *t)
 enum err pattern_search(struct pattern *p, struct str text, uint64_t *work, bool *found)
 {
     struct threads *now = &p->now, *next = &p->next, *swap;
-    uint32_t before = NO_CHAR, ch, after;
-    size_t   at = 0;
+    uint32_t        before = NO_CHAR, ch, after;
+    size_t          at = 0;
 
     threads_clear(now);
     for (;;) {
@@ -567,7 +651,7 @@ enum err pattern_search(struct pattern *p, struct str text, uint64_t *work, bool
         unsigned len = 0;
         ch = NO_CHAR;
         if (at < text.len) len = utf8_decode(str_from(text, at), &ch);
-        if (add_thread(p, now, 0, before, ch, &steps)) goto hit;   /* a match may begin anywhere */
+        if (add_thread(p, now, 0, before, ch, &steps)) goto hit; /* a match may begin anywhere */
         if (!len) break;
         after = NO_CHAR;
         if (at + len < text.len) utf8_decode(str_from(text, at + len), &after);
@@ -580,7 +664,9 @@ enum err pattern_search(struct pattern *p, struct str text, uint64_t *work, bool
         }
         if (steps > *work) return ERR_RANGE;
         *work -= steps;
-        swap = now; now = next; next = swap;
+        swap = now;
+        now = next;
+        next = swap;
         before = ch;
         at += len;
     }

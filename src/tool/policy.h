@@ -1,12 +1,13 @@
 /* policy.h -- does this call need a person's yes?
  *
  * `confirm` in the configuration: "never", "always", or {"when": C} where C is a
- * condition {"pointer":"/amount","op":">","value":100} (op: == != > >= < <= in contains matches-prefix exists)
- * or a list of conditions, which means "any of them". A condition on a member that is absent or of
- * another type than it can be compared with holds (asks): when in doubt, a person is asked. So does one on a member that has
- * a twin: {"amount":50,"Amount":5000} or {"AMOUNT":5000} means 5000 to a receiver that is careless about names
- * (glyph.h says which names are alike), here and at every object on the pointer's way. Numbers are
- * compared as they are written, digit by digit, never through a double.
+ * condition {"pointer":"/amount","op":">","value":100} (op: == != > >= < <= in contains
+ * matches-prefix exists) or a list of conditions, which means "any of them". A condition on a
+ * member that is absent or of another type than it can be compared with holds (asks): when in
+ * doubt, a person is asked. So does one on a member that has a twin: {"amount":50,"Amount":5000} or
+ * {"AMOUNT":5000} means 5000 to a receiver that is careless about names (glyph.h says which names
+ * are alike), here and at every object on the pointer's way. Numbers are compared as they are
+ * written, digit by digit, never through a double.
  */
 #ifndef PARLEY_POLICY_H
 #define PARLEY_POLICY_H
@@ -17,11 +18,13 @@
 
 /* Checks a `confirm` value of the configuration and stores it in t; *why is a sentence on error. */
 MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const char **why);
-/* What deciding cost is taken from `turn` (budget.h; NULL: nobody counts). Arguments too large to be looked at are asked about. */
-bool policy_asks(const struct tool *t, const struct jv *args, struct budget *turn);
+/* What deciding cost is taken from `turn` (budget.h; NULL: nobody counts). Arguments too large to
+ * be looked at are asked about. */
+bool                policy_asks(const struct tool *t, const struct jv *args, struct budget *turn);
 
-/* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence for the model.
- * Once begun it is TOOL_UNKNOWN, and a person settles it (not of an idempotent tool: run/ sees to that). */
+/* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence
+ * for the model. Once begun it is TOOL_UNKNOWN, and a person settles it (not of an idempotent tool:
+ * run/ sees to that). */
 enum tool_outcome policy_stopped(bool begun, struct buf *text);
 
 #endif

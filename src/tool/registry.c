@@ -52,7 +52,7 @@ struct tool *registry_tool(struct registry *r, struct str name)
 
 /* --- sums ------------------------------------------------------------------------ */
 
-#define SUM_LEN 64      /* SHA-256 in hexadecimal */
+#define SUM_LEN 64 /* SHA-256 in hexadecimal */
 
 static enum err sum(const struct buf *text, char hex[SUM_LEN + 1])
 {
@@ -67,19 +67,25 @@ static enum err sum(const struct buf *text, char hex[SUM_LEN + 1])
 
 static bool wire_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
-#define MARK_LEN 9      /* "_" and eight digits: one name in four thousand million */
+#define MARK_LEN 9 /* "_" and eight digits: one name in four thousand million */
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
-/* The name with what models refuse made '_', and one before a digit or '-' (Gemini wants a letter or '_' first). */
+/* The name with what models refuse made '_', and one before a digit or '-' (Gemini wants a letter
+ * or '_' first). */
 static size_t wire_write(char *out, size_t max, struct str name)
 {
     size_t n = 0;
     if (!name.len || is_digit(name.ptr[0]) || name.ptr[0] == '-') out[n++] = '_';
-    for (size_t i = 0; i < name.len && n < max; i++) out[n++] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
+    for (size_t i = 0; i < name.len && n < max; i++)
+        out[n++] = wire_char(name.ptr[i]) ? name.ptr[i] : '_';
     return n;
 }
 
@@ -97,12 +103,14 @@ static enum err wire_mark(char out[MARK_LEN + 1], struct str name, unsigned atte
     return e;
 }
 
-/* A name that is taken or too long gets its mark, instead of a number that would depend on who came first. */
+/* A name that is taken or too long gets its mark, instead of a number that would depend on who came
+ * first. */
 static enum err make_wire_name(struct registry *r, struct tool *t)
 {
     char   text[TOOL_WIRE_MAX + MARK_LEN + 1];
     size_t n = wire_write(text, TOOL_WIRE_MAX + 1, t->name);
-    for (unsigned attempt = 0; n > TOOL_WIRE_MAX || map_get(&r->by_wire, str_n(text, n)); attempt++) {
+    for (unsigned attempt = 0; n > TOOL_WIRE_MAX || map_get(&r->by_wire, str_n(text, n));
+         attempt++) {
         n = wire_write(text, TOOL_WIRE_MAX - MARK_LEN, t->name);
         enum err e = wire_mark(text + n, t->name, attempt);
         if (e) return e;
@@ -214,7 +222,7 @@ enum err registry_add(struct registry *r, struct tool *t)
     if ((e = make_wire_name(r, t))) return e;
     if ((e = make_room(r))) return e;
     if ((e = enter_names(r, t))) return e;
-    r->tools[r->count + r->removed] = r->tools[r->count];    /* the first removed one makes place */
+    r->tools[r->count + r->removed] = r->tools[r->count]; /* the first removed one makes place */
     r->tools[r->count++] = t;
     return OK;
 }
@@ -231,8 +239,14 @@ void registry_remove(struct registry *r, struct tool *t)
     r->removed++;
 }
 
-struct tool *registry_find(const struct registry *r, struct str name) { return map_get(&r->by_name, name); }
-struct tool *registry_find_wire(const struct registry *r, struct str wire) { return map_get(&r->by_wire, wire); }
+struct tool *registry_find(const struct registry *r, struct str name)
+{
+    return map_get(&r->by_name, name);
+}
+struct tool *registry_find_wire(const struct registry *r, struct str wire)
+{
+    return map_get(&r->by_wire, wire);
+}
 
 struct str registry_wire(const struct registry *r, struct str name, char out[TOOL_WIRE_MAX])
 {
@@ -242,7 +256,8 @@ struct str registry_wire(const struct registry *r, struct str name, char out[TOO
 
 /* --- sources ------------------------------------------------------------------------ */
 
-void registry_expect(struct registry *r, struct registry_source *s, struct str prefix, uint64_t until_ms)
+void registry_expect(struct registry *r, struct registry_source *s, struct str prefix,
+                     uint64_t until_ms)
 {
     registry_settle(r, s);
     s->prefix = prefix;
@@ -250,12 +265,15 @@ void registry_expect(struct registry *r, struct registry_source *s, struct str p
     list_add(&r->sources, &s->node);
 }
 
-void registry_settle(struct registry *r, struct registry_source *s) { list_remove(&s->node); }
+void registry_settle(struct registry *r, struct registry_source *s)
+{
+    list_remove(&s->node);
+}
 
 bool registry_expects(const struct registry *r, struct str tool_name)
 {
     uint64_t now = clock_mono_ms();
-    LIST_EACH(n, &r->sources) {
+    LIST_EACH (n, &r->sources) {
         const struct registry_source *s = LIST_ITEM(n, struct registry_source, node);
         if (now < s->until_ms && str_starts(tool_name, s->prefix)) return true;
     }
@@ -265,7 +283,7 @@ bool registry_expects(const struct registry *r, struct str tool_name)
 bool registry_settled(const struct registry *r)
 {
     uint64_t now = clock_mono_ms();
-    LIST_EACH(n, &r->sources)
+    LIST_EACH (n, &r->sources)
         if (now < LIST_ITEM(n, struct registry_source, node)->until_ms) return false;
     return true;
 }

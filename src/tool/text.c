@@ -36,7 +36,10 @@ void tail_init(struct tail *t, size_t max)
     t->cut = false;
 }
 
-void tail_done(struct tail *t) { buf_done(&t->buf); }
+void tail_done(struct tail *t)
+{
+    buf_done(&t->buf);
+}
 
 void tail_add(struct tail *t, struct str bytes)
 {
@@ -64,7 +67,10 @@ void tail_text(const struct tail *t, struct buf *out)
 
 /* --- pace ------------------------------------------------------------------------ */
 
-static void pace_fired(struct loop_timer *t) { pace_flush(LIST_ITEM(t, struct pace, timer)); }
+static void pace_fired(struct loop_timer *t)
+{
+    pace_flush(LIST_ITEM(t, struct pace, timer));
+}
 
 void pace_init(struct pace *p, struct loop *l, struct tool_job *job)
 {
@@ -79,7 +85,7 @@ static bool keep(struct buf *b, struct str s)
 {
     buf_clear(b);
     buf_str(b, s);
-    return s.ptr && b->err == OK;         /* too long to be progress: left out */
+    return s.ptr && b->err == OK; /* too long to be progress: left out */
 }
 
 void pace_flush(struct pace *p)
@@ -143,7 +149,7 @@ static ptrdiff_t reference(struct str value)
 static void write_references(struct jsonw *w, const struct jv *values)
 {
     jw_obj(w);
-    JV_EACH(v, values) {
+    JV_EACH (v, values) {
         ptrdiff_t at = reference(jv_str(v));
         jw_key_str(w, v->key);
         jw_str_or_null(w, at < 0 ? STR_NONE : str_from(jv_str(v), (size_t)at));
@@ -158,9 +164,10 @@ static void write_runner(struct buf *out, const struct jv *def, struct str base)
     jw_arr(&w);
     jw_str_or_null(&w, base);
     jw_obj(&w);
-    JV_EACH(v, def) {
+    JV_EACH (v, def) {
         jw_key_str(&w, v->key);
-        if (v->type == JSON_OBJECT && (str_is(v->key, "env") || str_is(v->key, "headers"))) write_references(&w, v);
+        if (v->type == JSON_OBJECT && (str_is(v->key, "env") || str_is(v->key, "headers")))
+            write_references(&w, v);
         else jw_jv(&w, v);
     }
     jw_end_obj(&w);
@@ -196,7 +203,8 @@ void text_of_value(struct buf *out, struct str json)
     struct jv   *v;
 
     arena_init(&a, 0);
-    if (json_parse(&a, json, &v, NULL) == OK && v->type == JSON_STRING) text_clean(out, v->str, v->str.len);
+    if (json_parse(&a, json, &v, NULL) == OK && v->type == JSON_STRING)
+        text_clean(out, v->str, v->str.len);
     else buf_str(out, json);
     arena_done(&a);
 }

@@ -20,77 +20,94 @@ struct tool;
 struct tool_job;
 
 struct tool_progress {
-    struct str stage, message;   /* may be STR_NONE */
-    double     progress;         /* 0..1, negative: not known */
-    struct str data;             /* JSON or STR_NONE */
+    struct str stage, message; /* may be STR_NONE */
+    double     progress;       /* 0..1, negative: not known */
+    struct str data;           /* JSON or STR_NONE */
 };
 
-/* UNKNOWN: it may or may not have happened. ASKS: it is at rest until a person has answered; nothing of it is left but `resume`. */
+/* UNKNOWN: it may or may not have happened. ASKS: it is at rest until a person has answered;
+ * nothing of it is left but `resume`. */
 enum tool_outcome { TOOL_DONE, TOOL_FAILED, TOOL_CANCELLED, TOOL_UNKNOWN, TOOL_ASKS };
 
 struct tool_result {
     enum tool_outcome outcome;
-    struct str text;             /* what the model is told; capped by run/ with a note */
-    struct str value;            /* JSON for the card; STR_NONE: the text as a string */
-    struct str note;             /* for the card only, e.g. the end of stderr; STR_NONE: none */
-    struct str resume;           /* TOOL_ASKS: JSON that start() gets back with the answer; `text` is the question, `value` the answer's schema */
+    struct str        text;  /* what the model is told; capped by run/ with a note */
+    struct str        value; /* JSON for the card; STR_NONE: the text as a string */
+    struct str        note;  /* for the card only, e.g. the end of stderr; STR_NONE: none */
+    /* TOOL_ASKS: JSON that start() gets back with the answer; `text` is the question, `value` the
+     * answer's schema */
+    struct str        resume;
 };
 
 struct tool_ops {
-    /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at all.
-     * With job->resume it goes on where it asked, perhaps in another process. */
+    /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at
+     * all. With job->resume it goes on where it asked, perhaps in another process. */
     enum err (*start)(struct tool *t, struct tool_job *job);
     /* Asks it to stop; a result must still come (TOOL_CANCELLED, or what happened after all). */
-    void     (*cancel)(struct tool_job *job);
-    /* The person's answer to job->ask: `content` is JSON (STR_NONE when not accepted). NULL: never asks that way. */
-    void     (*answer)(struct tool_job *job, bool accepted, struct str content);
-    void     (*free)(struct tool *t);
+    void (*cancel)(struct tool_job *job);
+    /* The person's answer to job->ask: `content` is JSON (STR_NONE when not accepted). NULL: never
+     * asks that way. */
+    void (*answer)(struct tool_job *job, bool accepted, struct str content);
+    void (*free)(struct tool *t);
 };
 
 struct tool {
-    struct str  name;            /* as people see it: "browser.search" */
-    struct str  wire_name;       /* [A-Za-z_][A-Za-z0-9_-]{0,63}, unique: what models see; filled in by the registry */
-    struct str  description;
-    struct str  schema_text;     /* JSON schema of the input, as text */
-    const struct jv *schema;     /* and parsed */
-    char       *schema_sum;      /* the registry's: of the schema, once a digest was wanted */
-    enum tool_where   where;
-    enum tool_confirm confirm;
-    const struct jv  *when;      /* CONFIRM_WHEN: the condition, see policy.h */
-    struct str  confirm_text;    /* the policy as JSON text, for /v1/tools: "\"always\"" or the object */
-    struct str  risk;            /* "low" | "high"; STR_NONE: nobody said */
-    bool        idempotent;
-    unsigned    timeout_ms;      /* default 60,000 */
-    bool        own_clock;       /* its runner keeps the time: it knows what a timeout means, and stands still while a person is asked */
-    unsigned    expires_s;       /* of its approvals; default 86,400; 0: never */
-    struct str  intent, ask;     /* templates; STR_NONE: the default sentence */
-    struct str  source;          /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
-    struct str  runner;          /* what runs it, as canonical JSON: part of the digest; secrets by reference */
-    struct str  status;          /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
-    bool        reply;           /* suggest_replies and the like: fills the payload, no card, no iteration */
-    bool        makes_artifact;  /* seed 000: its value {id,type,title,content} is told as artifact_complete */
-    bool        hidden;          /* not offered to models: reached by a suggested action only */
+    struct str             name; /* as people see it: "browser.search" */
+    /* [A-Za-z_][A-Za-z0-9_-]{0,63}, unique: what models see; filled in by the registry */
+    struct str             wire_name;
+    struct str             description;
+    struct str             schema_text; /* JSON schema of the input, as text */
+    const struct jv       *schema;      /* and parsed */
+    /* the registry's: of the schema, once a digest was wanted */
+    char                  *schema_sum;
+    enum tool_where        where;
+    enum tool_confirm      confirm;
+    const struct jv       *when; /* CONFIRM_WHEN: the condition, see policy.h */
+    /* the policy as JSON text, for /v1/tools: "\"always\"" or the object */
+    struct str             confirm_text;
+    struct str             risk; /* "low" | "high"; STR_NONE: nobody said */
+    bool                   idempotent;
+    unsigned               timeout_ms; /* default 60,000 */
+    /* its runner keeps the time: it knows what a timeout means, and stands still while a person is
+     * asked */
+    bool                   own_clock;
+    unsigned               expires_s;   /* of its approvals; default 86,400; 0: never */
+    struct str             intent, ask; /* templates; STR_NONE: the default sentence */
+    struct str             source; /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
+    /* what runs it, as canonical JSON: part of the digest; secrets by reference */
+    struct str             runner;
+    /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
+    struct str             status;
+    /* suggest_replies and the like: fills the payload, no card, no iteration */
+    bool                   reply;
+    /* seed 000: its value {id,type,title,content} is told as artifact_complete */
+    bool                   makes_artifact;
+    bool                   hidden; /* not offered to models: reached by a suggested action only */
     const struct tool_ops *ops;
-    void       *ctx;             /* the runner's */
-    uint64_t    runs, failed;    /* counters since the store was made; loaded at start */
+    void                  *ctx;          /* the runner's */
+    uint64_t               runs, failed; /* counters since the store was made; loaded at start */
 };
 
 /* One execution. Owned by run/, lives until finish() returned. */
 struct tool_job {
     struct tool     *tool;
-    struct str       call_id;        /* the idempotency key */
+    struct str       call_id; /* the idempotency key */
     struct str       thread, owner;
-    struct str       input;          /* JSON object as text, as the model wrote it and the person saw it */
-    const struct jv *args;           /* the same, parsed */
-    struct str       payload;        /* JSON the person sent with the yes; STR_NONE: none */
-    struct str       resume;         /* of a TOOL_ASKS before, with the answer; STR_NONE: from the beginning */
+    /* JSON object as text, as the model wrote it and the person saw it */
+    struct str       input;
+    const struct jv *args;    /* the same, parsed */
+    struct str       payload; /* JSON the person sent with the yes; STR_NONE: none */
+    /* of a TOOL_ASKS before, with the answer; STR_NONE: from the beginning */
+    struct str       resume;
     bool             accepted;
-    struct str       content;        /* JSON; STR_NONE when not accepted */
-    void            *runner;         /* the runner's own state */
+    struct str       content; /* JSON; STR_NONE when not accepted */
+    void            *runner;  /* the runner's own state */
     void (*progress)(struct tool_job *job, const struct tool_progress *p);
-    void (*finish)(struct tool_job *job, const struct tool_result *r);      /* once; the job is gone afterwards */
-    /* A question to the person from a call that stays under way (MCP elicitation of the older kind): shown through
-     * the approval channel; ops->answer brings the reply. It cannot outlive this process; TOOL_ASKS can. */
+    /* once; the job is gone afterwards */
+    void (*finish)(struct tool_job *job, const struct tool_result *r);
+    /* A question to the person from a call that stays under way (MCP elicitation of the older
+     * kind): shown through the approval channel; ops->answer brings the reply. It cannot outlive
+     * this process; TOOL_ASKS can. */
     void (*ask)(struct tool_job *job, struct str message, struct str schema);
 };
 

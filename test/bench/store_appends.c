@@ -1,10 +1,12 @@
-/* store_appends.c -- what the store costs: appends, cold reads, a search that finds nothing, gates that are due.
+/* store_appends.c -- what the store costs: appends, cold reads, a search that finds nothing, gates
+ * that are due.
  *
  *     store_appends PATH [APPENDS [LOGS [THREADS]]]
  *
- * Appends one fact after the other to LOGS logs at once (each waits for its own answer, so a batch is at
- * most LOGS long), then reads the logs, then makes THREADS threads with titles and looks for a word that none has, with
- * reads of one log in between. Prints one JSON line. PATH must not exist; it is left behind.
+ * Appends one fact after the other to LOGS logs at once (each waits for its own answer, so a batch
+ * is at most LOGS long), then reads the logs, then makes THREADS threads with titles and looks for
+ * a word that none has, with reads of one log in between. Prints one JSON line. PATH must not
+ * exist; it is left behind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,25 +17,35 @@
 
 #define GATES       10000
 #define DUE_AT_ONCE 250
-#define BODY_LEN 600               /* a step of a few sentences */
+#define BODY_LEN    600 /* a step of a few sentences */
 
-struct log { struct store_append a; struct store_fact fact; struct store_approval gate; char name[24]; uint64_t seq; };
+struct log {
+    struct store_append   a;
+    struct store_fact     fact;
+    struct store_approval gate;
+    char                  name[24];
+    uint64_t              seq;
+};
 
 static struct loop   loop;
 static struct store *store;
 static struct log   *logs;
 static long          left, pending, failed;
 static char          body[BODY_LEN + 1];
-static bool          fresh;        /* every append makes a log of its own */
-static bool          gates;        /* ... with a question whose time is over */
+static bool          fresh; /* every append makes a log of its own */
+static bool          gates; /* ... with a question whose time is over */
 
-static double now_s(void) { return (double)clock_mono_ns() / 1e9; }
+static double now_s(void)
+{
+    return (double)clock_mono_ns() / 1e9;
+}
 
 static double cpu_s(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 static void on_append(struct store_append *a, enum err e);
@@ -45,12 +57,25 @@ static void append_next(struct log *l)
         snprintf(l->name, sizeof l->name, gates ? "gate-%ld" : "new-%ld", left);
         l->seq = 0;
     }
-    l->fact = (struct store_fact){ .at_ms = clock_wall_ms(), .kind = STR("step"), .body = str_n(body, fresh ? 40 : BODY_LEN) };
-    l->a = (struct store_append){ .log = { STR("ann"), str_c(l->name) }, .expected = l->seq, .facts = &l->fact, .fact_count = 1,
-                                  .title = l->seq ? STR_NONE : STR("What the weather was like in Kyoto last week"), .done = on_append };
+    l->fact = (struct store_fact){ .at_ms = clock_wall_ms(),
+                                   .kind = STR("step"),
+                                   .body = str_n(body, fresh ? 40 : BODY_LEN) };
+    l->a = (struct store_append){
+        .log = { STR("ann"), str_c(l->name) },
+        .expected = l->seq,
+        .facts = &l->fact,
+        .fact_count = 1,
+        .title = l->seq ? STR_NONE : STR("What the weather was like in Kyoto last week"),
+        .done = on_append
+    };
     if (gates) {
-        l->gate = (struct store_approval){ .id = str_c(l->name), .call = STR("call"), .tool = STR("pay"), .status = STR("pending"),
-                                           .body = str_n(body, BODY_LEN), .requested_ms = 1, .expires_ms = 1 + left };
+        l->gate = (struct store_approval){ .id = str_c(l->name),
+                                           .call = STR("call"),
+                                           .tool = STR("pay"),
+                                           .status = STR("pending"),
+                                           .body = str_n(body, BODY_LEN),
+                                           .requested_ms = 1,
+                                           .expires_ms = 1 + left };
         l->a.approvals = &l->gate;
         l->a.approval_count = 1;
     }
@@ -88,7 +113,8 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
     was_read = true;
 }
 
-static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_list(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
 {
     (void)l, (void)rows, (void)count, (void)next;
     if (e) failed++;
@@ -108,8 +134,8 @@ static double read_log(const struct log *l)
 
 int main(int argc, char **argv)
 {
-    long              count = argc > 2 ? atol(argv[2]) : 50000, at_once = argc > 3 ? atol(argv[3]) : 64;
-    long              threads = argc > 4 ? atol(argv[4]) : 100000;
+    long count = argc > 2 ? atol(argv[2]) : 50000, at_once = argc > 3 ? atol(argv[3]) : 64;
+    long threads = argc > 4 ? atol(argv[4]) : 100000;
     struct store_list find[4];
     struct arena      arena;
     struct str        why;
@@ -127,8 +153,8 @@ int main(int argc, char **argv)
     begin = now_s(), cpu = cpu_s();
     append_all(count, at_once);
     wall = now_s() - begin, cpu = cpu_s() - cpu;
-    printf("{\"appends\":%ld,\"at_once\":%ld,\"per_second\":%.0f,\"cpu_us_per_append\":%.2f", count, at_once, (double)count / wall,
-           cpu * 1e6 / (double)count);
+    printf("{\"appends\":%ld,\"at_once\":%ld,\"per_second\":%.0f,\"cpu_us_per_append\":%.2f", count,
+           at_once, (double)count / wall, cpu * 1e6 / (double)count);
     begin = now_s();
     for (long i = 0; i < at_once; i++) read_log(&logs[i]);
     read = now_s() - begin;
@@ -147,7 +173,11 @@ int main(int argc, char **argv)
     fflush(stdout);
     begin = now_s();
     for (int i = 0; i < 4; i++) {
-        find[i] = (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("zebra"), .limit = 50, .done = on_list };
+        find[i] = (struct store_list){ .kind = STORE_THREADS,
+                                       .owner = STR("ann"),
+                                       .search = STR("zebra"),
+                                       .limit = 50,
+                                       .done = on_list };
         pending++;
         store_list(store, &find[i]);
     }
@@ -160,13 +190,16 @@ int main(int argc, char **argv)
     append_all(GATES, at_once);
     begin = now_s();
     for (int i = 0; i < GATES / DUE_AT_ONCE; i++) {
-        find[0] = (struct store_list){ .kind = STORE_DUE, .due_ms = INT64_MAX, .limit = DUE_AT_ONCE, .done = on_list };
+        find[0] = (struct store_list){
+            .kind = STORE_DUE, .due_ms = INT64_MAX, .limit = DUE_AT_ONCE, .done = on_list
+        };
         pending++;
         store_list(store, &find[0]);
         wait_all();
     }
     printf(",\"due_us_per_row\":%.2f", (now_s() - begin) * 1e6 / GATES);
-    printf(",\"four_searches_ms\":%.1f,\"slowest_read_meanwhile_ms\":%.2f,\"failed\":%ld}\n", search * 1e3, slowest * 1e3, failed);
+    printf(",\"four_searches_ms\":%.1f,\"slowest_read_meanwhile_ms\":%.2f,\"failed\":%ld}\n",
+           search * 1e3, slowest * 1e3, failed);
     (void)!store_close(store, 60000);
     return failed != 0;
 }

@@ -17,7 +17,8 @@ static void check(const struct config *c)
     must(config_page(c, STR_NONE) == &c->pages[0]);
     must(!config_is_public(c) || config_has_auth(c));
     for (size_t i = 0; i < c->page_count; i++) must(c->pages[i].models.count > 0);
-    for (size_t i = 0; i < c->tool_count; i++) must((c->tools[i].runner == RUNNER_CLIENT) == !c->tools[i].run);
+    for (size_t i = 0; i < c->tool_count; i++)
+        must((c->tools[i].runner == RUNNER_CLIENT) == !c->tools[i].run);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,9 +1,10 @@
 /* fuzz_events.c -- no words can make an event of their own.
  *
- * The input is texts divided by bytes 0xff, put wherever people, models and tools may put words: messages, answers,
- * reasoning, inputs, tool names, intents, questions, results, errors, suggestions. The log made of them is told in every
- * dialect, to rooms of several sizes, and the bytes are read as a browser reads an event stream (any of CR, LF and
- * CRLF ends a line). Whatever the words are:
+ * The input is texts divided by bytes 0xff, put wherever people, models and tools may put words:
+ * messages, answers, reasoning, inputs, tool names, intents, questions, results, errors,
+ * suggestions. The log made of them is told in every dialect, to rooms of several sizes, and the
+ * bytes are read as a browser reads an event stream (any of CR, LF and CRLF ends a line). Whatever
+ * the words are:
  *   - each event the encoder began is one event there, and there are no others;
  *   - each is an id of ours and one line of JSON, or [DONE];
  *   - the words of a message that are UTF-8 arrive as they were.
@@ -15,9 +16,13 @@
 #include "dialect/uimessages.h"
 #include "run/engine.h"
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
-/* --- the log ------------------------------------------------------------------------------------ */
+/* --- the log
+ * ------------------------------------------------------------------------------------ */
 
 enum { TEXTS = 12 };
 
@@ -45,18 +50,21 @@ static struct str as_json(struct tale *t, const char *key, struct str text)
     jsonw_init(&w, &b);
     buf_lit(&b, "{\n\r\n\t");
     jw_kstr(&w, key, text);
-    jw_key_str(&w, text.len && !str_is(text, key) ? text : STR("k"));      /* and as a key */
+    jw_key_str(&w, text.len && !str_is(text, key) ? text : STR("k")); /* and as a key */
     jw_arr(&w);
     jw_str(&w, text);
     jw_end_arr(&w);
     buf_lit(&b, "\n\n}");
-    buf_lit(&b, "\r\n\n");                            /* as people and some models write it */
+    buf_lit(&b, "\r\n\n"); /* as people and some models write it */
     struct str s = arena_dup(&t->arena, buf_view(&b));
     buf_done(&b);
     return s;
 }
 
-static struct str none_if_empty(struct str s) { return s.len ? s : STR("x"); }
+static struct str none_if_empty(struct str s)
+{
+    return s.len ? s : STR("x");
+}
 
 static void tell_run(struct tale *t, unsigned how)
 {
@@ -64,30 +72,93 @@ static void tell_run(struct tale *t, unsigned how)
     struct part parts[] = {
         { .type = STEP_REASONING, .text = x[1], .complete = true },
         { .type = STEP_TEXT, .text = x[2], .complete = true },
-        { .type = STEP_CALL, .call = STR("call-1"), .tool = none_if_empty(x[3]), .text = input, .gate = GATE_ASK, .complete = true, .intent = x[5] },
-        { .type = STEP_CALL, .call = STR("call-2"), .tool = none_if_empty(x[3]), .text = how & 1 ? x[4] : input, .gate = GATE_FREE, .complete = true, .intent = x[5], .shown = true },
-        { .type = STEP_CALL, .call = STR("call-3"), .tool = STR("where"), .text = STR("{}"), .gate = GATE_CLIENT, .client = true, .complete = true, .intent = x[5] },
-        { .type = STEP_CALL, .call = STR("call-4"), .tool = x[3], .text = x[4], .gate = GATE_BAD, .problem = x[6], .complete = true },
+        { .type = STEP_CALL,
+          .call = STR("call-1"),
+          .tool = none_if_empty(x[3]),
+          .text = input,
+          .gate = GATE_ASK,
+          .complete = true,
+          .intent = x[5] },
+        { .type = STEP_CALL,
+          .call = STR("call-2"),
+          .tool = none_if_empty(x[3]),
+          .text = how & 1 ? x[4] : input,
+          .gate = GATE_FREE,
+          .complete = true,
+          .intent = x[5],
+          .shown = true },
+        { .type = STEP_CALL,
+          .call = STR("call-3"),
+          .tool = STR("where"),
+          .text = STR("{}"),
+          .gate = GATE_CLIENT,
+          .client = true,
+          .complete = true,
+          .intent = x[5] },
+        { .type = STEP_CALL,
+          .call = STR("call-4"),
+          .tool = x[3],
+          .text = x[4],
+          .gate = GATE_BAD,
+          .problem = x[6],
+          .complete = true },
     };
     struct part last[] = { { .type = STEP_TEXT, .text = x[10], .complete = true } };
-    add(t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_1"), .id = STR("m_1"), .text = none_if_empty(x[0]) });
-    add(t, (struct fact){ .kind = FACT_STEP, .run = STR("run_1"), .stop = STR("calls"), .parts = parts, .parts_count = 6 });
+    add(t, (struct fact){ .kind = FACT_MESSAGE,
+                          .run = STR("run_1"),
+                          .id = STR("m_1"),
+                          .text = none_if_empty(x[0]) });
+    add(t, (struct fact){ .kind = FACT_STEP,
+                          .run = STR("run_1"),
+                          .stop = STR("calls"),
+                          .parts = parts,
+                          .parts_count = 6 });
     add(t, (struct fact){ .kind = FACT_STARTED, .call = STR("call-2"), .text = x[7] });
     add(t, (struct fact){ .kind = FACT_STARTED, .call = STR("call-3"), .client = true });
-    add(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-4"), .outcome = WORD_FAILED, .text = x[6] });
-    add(t, (struct fact){ .kind = FACT_ASKED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .ask = x[7], .risk = STR("high") });
-    add(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-2"), .outcome = how & 2 ? WORD_FAILED : WORD_DONE, .text = x[8],
-                          .value = how & 4 ? as_json(t, "out", x[8]) : STR_NONE, .note = x[9] });
-    add(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-3"), .outcome = WORD_DONE, .text = x[8] });
-    add(t, (struct fact){ .kind = FACT_DECIDED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .outcome = how & 8 ? WORD_DENIED : WORD_APPROVED, .reason = x[9], .by = x[9] });
-    if (how & 8) add(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-1"), .outcome = WORD_DENIED, .text = x[9] });
+    add(t,
+        (struct fact){
+            .kind = FACT_FINISHED, .call = STR("call-4"), .outcome = WORD_FAILED, .text = x[6] });
+    add(t, (struct fact){ .kind = FACT_ASKED,
+                          .call = STR("call-1"),
+                          .id = STR("confirmation-call-1"),
+                          .ask = x[7],
+                          .risk = STR("high") });
+    add(t, (struct fact){ .kind = FACT_FINISHED,
+                          .call = STR("call-2"),
+                          .outcome = how & 2 ? WORD_FAILED : WORD_DONE,
+                          .text = x[8],
+                          .value = how & 4 ? as_json(t, "out", x[8]) : STR_NONE,
+                          .note = x[9] });
+    add(t, (struct fact){
+               .kind = FACT_FINISHED, .call = STR("call-3"), .outcome = WORD_DONE, .text = x[8] });
+    add(t, (struct fact){ .kind = FACT_DECIDED,
+                          .call = STR("call-1"),
+                          .id = STR("confirmation-call-1"),
+                          .outcome = how & 8 ? WORD_DENIED : WORD_APPROVED,
+                          .reason = x[9],
+                          .by = x[9] });
+    if (how & 8)
+        add(t, (struct fact){ .kind = FACT_FINISHED,
+                              .call = STR("call-1"),
+                              .outcome = WORD_DENIED,
+                              .text = x[9] });
     else {
         add(t, (struct fact){ .kind = FACT_STARTED, .call = STR("call-1") });
-        add(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-1"), .outcome = WORD_DONE, .text = x[8] });
+        add(t,
+            (struct fact){
+                .kind = FACT_FINISHED, .call = STR("call-1"), .outcome = WORD_DONE, .text = x[8] });
     }
-    add(t, (struct fact){ .kind = FACT_STEP, .run = STR("run_1"), .stop = STR("end"), .parts = last, .parts_count = 1 });
-    add(t, (struct fact){ .kind = FACT_ENDED, .run = STR("run_1"), .outcome = how & 16 ? WORD_ERROR : WORD_COMPLETE, .code = STR("model_error"),
-                          .text = x[11], .custom = as_json(t, "type", x[11]) });
+    add(t, (struct fact){ .kind = FACT_STEP,
+                          .run = STR("run_1"),
+                          .stop = STR("end"),
+                          .parts = last,
+                          .parts_count = 1 });
+    add(t, (struct fact){ .kind = FACT_ENDED,
+                          .run = STR("run_1"),
+                          .outcome = how & 16 ? WORD_ERROR : WORD_COMPLETE,
+                          .code = STR("model_error"),
+                          .text = x[11],
+                          .custom = as_json(t, "type", x[11]) });
 }
 
 static void tale_init(struct tale *t, struct str rest)
@@ -107,10 +178,15 @@ static void tale_done(struct tale *t)
     arena_done(&t->arena);
 }
 
-/* --- reading as a browser does --------------------------------------------------------------------- */
+/* --- reading as a browser does
+ * --------------------------------------------------------------------- */
 
-struct heard { size_t events; struct buf words; };
-static struct arena scratch;      /* for one event; kept, because making one costs more than all the rest */
+struct heard {
+    size_t     events;
+    struct buf words;
+};
+/* for one event; kept, because making one costs more than all the rest */
+static struct arena scratch;
 
 static void hear(struct heard *h, struct str data)
 {
@@ -118,7 +194,8 @@ static void hear(struct heard *h, struct str data)
     h->events++;
     if (str_is(data, "[DONE]")) return;
     arena_reset(&scratch);
-    require(utf8_valid(data) && json_parse(&scratch, data, &v, NULL) == OK && v->type == JSON_OBJECT);
+    require(utf8_valid(data) && json_parse(&scratch, data, &v, NULL) == OK &&
+            v->type == JSON_OBJECT);
     const struct jv *delta = jv_get(jv_at(jv_get(v, "choices"), 0), "delta");
     struct str       type = jv_str_at(v, "type");
     if (str_is(type, "text_delta")) buf_str(&h->words, jv_str_at(v, "text"));
@@ -138,12 +215,15 @@ static void read_wire(struct heard *h, struct str wire)
     while (wire.len) {
         size_t n = 0;
         while (n < wire.len && wire.ptr[n] != '\r' && wire.ptr[n] != '\n') n++;
-        require(n < wire.len && wire.ptr[n] == '\n');      /* we end lines with LF, and nothing else may */
+        /* we end lines with LF, and nothing else may */
+        require(n < wire.len && wire.ptr[n] == '\n');
         struct str line = str_cut(wire, n);
         wire = str_from(wire, n + 1);
         if (str_starts(line, STR("id: "))) require(is_place(str_from(line, 4)));
-        else if (str_starts(line, STR("data: "))) { require(!data.ptr); data = str_from(line, 6); }
-        else {
+        else if (str_starts(line, STR("data: "))) {
+            require(!data.ptr);
+            data = str_from(line, 6);
+        } else {
             require(!line.len && data.ptr);
             hear(h, data);
             data = STR_NONE;
@@ -152,17 +232,28 @@ static void read_wire(struct heard *h, struct str wire)
     require(!data.ptr);
 }
 
-/* --- telling ------------------------------------------------------------------------------------------ */
+/* --- telling
+ * ------------------------------------------------------------------------------------------ */
 
 static size_t begun;
-static void count_begin(struct encoder *e, bool with_id)
+static void   count_begin(struct encoder *e, bool with_id)
 {
     begun++;
-    if (with_id) buf_printf(e->out, "id: %llu.%llu\n", (unsigned long long)e->seq, (unsigned long long)e->units);
+    if (with_id)
+        buf_printf(e->out, "id: %llu.%llu\n", (unsigned long long)e->seq,
+                   (unsigned long long)e->units);
     buf_lit(e->out, "data: ");
 }
-static void count_end(struct encoder *e) { buf_lit(e->out, "\n\n"); }
-static void count_raw(struct encoder *e, struct str text) { count_begin(e, false); buf_str(e->out, text); count_end(e); }
+static void count_end(struct encoder *e)
+{
+    buf_lit(e->out, "\n\n");
+}
+static void count_raw(struct encoder *e, struct str text)
+{
+    count_begin(e, false);
+    buf_str(e->out, text);
+    count_end(e);
+}
 static const struct framing COUNTED = { count_begin, count_end, count_raw, NULL };
 
 static void tell(struct tale *t, struct encoder e, size_t room, struct heard *h)
@@ -181,14 +272,22 @@ static void tell(struct tale *t, struct encoder e, size_t room, struct heard *h)
 }
 
 /* The words of the step, as far as a dialect leaves them alone. */
-static bool plain(struct str s) { return utf8_valid(s) && s.len && str_find(s, STR("[[")) < 0 && s.ptr[0] != '\n' && s.ptr[s.len - 1] != '\n'; }
+static bool plain(struct str s)
+{
+    return utf8_valid(s) && s.len && str_find(s, STR("[[")) < 0 && s.ptr[0] != '\n' &&
+           s.ptr[s.len - 1] != '\n';
+}
 
 static void dialect(struct tale *t, const struct dialect *d, bool native, unsigned how)
 {
     struct heard   h = { 0 };
     bool           run = how & 1;
-    struct encoder e = { .d = d, .mode = run ? STREAM_RUN : STREAM_THREAD, .run = run ? STR("run_1") : STR_NONE,
-                         .reasoning = how & 2, .framing = how & 4 ? &COUNTED : NULL, .quiet_gates = true };
+    struct encoder e = { .d = d,
+                         .mode = run ? STREAM_RUN : STREAM_THREAD,
+                         .run = run ? STR("run_1") : STR_NONE,
+                         .reasoning = how & 2,
+                         .framing = how & 4 ? &COUNTED : NULL,
+                         .quiet_gates = true };
     e.ai.native = native;
     tell(t, e, how & 2 ? 600 : 65536, &h);
     require(h.events > 0);
@@ -216,7 +315,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tale t;
     if (!size) return 0;
-    if (size > 800) size = 800;          /* long texts say nothing new, and each is told byte by byte to the small room */
+    /* long texts say nothing new, and each is told byte by byte to the small room */
+    if (size > 800) size = 800;
     tale_init(&t, str_from(str_n((const char *)data, size), 1));
     tell_run(&t, data[0]);
     unsigned how = data[0] >> 5;

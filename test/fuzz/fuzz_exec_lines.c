@@ -1,5 +1,5 @@
-/* fuzz_exec_lines.c -- what a program or an endpoint says, cut into pieces of the size the first byte names:
- * as JSON lines, and as server-sent events whose data are such lines. */
+/* fuzz_exec_lines.c -- what a program or an endpoint says, cut into pieces of the size the first
+ * byte names: as JSON lines, and as server-sent events whose data are such lines. */
 #include <stdlib.h>
 
 #include "base/sse_in.h"
@@ -18,7 +18,8 @@ static void lines(struct str text, size_t step)
     enum err        e = OK;
 
     exec_out_init(&o, 4096);
-    for (; text.len && e == OK; text = str_from(text, step)) e = exec_out_feed(&o, str_cut(text, step));
+    for (; text.len && e == OK; text = str_from(text, step))
+        e = exec_out_feed(&o, str_cut(text, step));
     if (e == OK) e = exec_out_eof(&o);
     buf_init(&words, 0);
     if (e == OK && o.end == EXEC_RESULT) text_of_value(&words, buf_view(&o.value));
@@ -26,7 +27,10 @@ static void lines(struct str text, size_t step)
     exec_out_done(&o);
 }
 
-static void on_event(struct sse_in *e, struct str name, struct str data) { lines(data, 1 + data.len); }
+static void on_event(struct sse_in *e, struct str name, struct str data)
+{
+    lines(data, 1 + data.len);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,45 +1,46 @@
 /* fuzz_framing.c -- what our parser takes, every other one frames the same way.
  *
  * Request smuggling needs two parsers that disagree where a request ends. The reader below is not
- * ours: it is a literal one, made from RFC 9112 sections 2.2 and 5 to 7, with a switch for each liberty
- * that parsers in the field are known to take. Whenever ours says DONE, the strict reader, the reader with
- * each single liberty, and a choice of combinations must refuse the bytes or end at the same one.
- * dictionary: http */
+ * ours: it is a literal one, made from RFC 9112 sections 2.2 and 5 to 7, with a switch for each
+ * liberty that parsers in the field are known to take. Whenever ours says DONE, the strict reader,
+ * the reader with each single liberty, and a choice of combinations must refuse the bytes or end at
+ * the same one. dictionary: http */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "http/http1.h"
 
 enum liberty {
-    BARE_LF        = 1 << 0,     /* a line ends at LF, with or without CR */
-    BARE_CR        = 1 << 1,     /* ... or at CR alone */
-    FOLDS          = 1 << 2,     /* a line that begins with a blank goes on with the one before */
-    FOLDS_ALONE    = 1 << 3,     /* ... or is a header of its own */
-    BLANK_COLON    = 1 << 4,     /* "Name : value" */
-    UNDERSCORES    = 1 << 5,     /* what is no letter or digit counts as a dash, as for CGI */
-    NUL_ENDS       = 1 << 6,     /* C strings */
-    WIDE_BLANKS    = 1 << 7,     /* VT, FF and NUL are blanks */
-    NARROW_BLANKS  = 1 << 8,     /* only the one space after the colon is: a value with others is not what it looks like */
-    LENGTH_WINS    = 1 << 9,     /* Content-Length before Transfer-Encoding */
-    LAST_WINS      = 1 << 10,    /* of repeated headers, and of lists */
-    LOOSE_NUMBERS  = 1 << 11,    /* strtol: sign, blanks, 0x, rest ignored */
-    BAD_IS_NONE    = 1 << 12,    /* a length or an encoding it does not understand is not there */
-    LOOSE_CHUNKED  = 1 << 13,    /* "chunked" anywhere in the value */
-    ANY_CASE       = 1 << 14,    /* "Chunked" */
-    NO_BODY_OF_GET = 1 << 15,    /* GET and HEAD have none, whatever they say */
-    OLD_NO_CHUNKS  = 1 << 16,    /* HTTP/1.0: Transfer-Encoding is ignored */
-    HOP_BY_HOP     = 1 << 17,    /* what Connection names is taken off first */
-    EMPTY_LINES    = 1 << 18,    /* any number before the request */
-    NARROW_SIZES   = 1 << 19,    /* chunk sizes in 32 bits, lengths too */
-    LOOSE_DATA     = 1 << 20,    /* what stands after a chunk's data is skipped unseen up to LF */
-    EXT_TO_LF      = 1 << 21,    /* a chunk extension may hold CR */
-    NO_TRAILERS    = 1 << 22,    /* after the last chunk comes an empty line, or nothing it knows */
-    TWO_AFTER_DATA = 1 << 23,    /* two bytes after a chunk's data are skipped, whatever they are */
-    LIBERTIES      = 24,
+    BARE_LF = 1 << 0,     /* a line ends at LF, with or without CR */
+    BARE_CR = 1 << 1,     /* ... or at CR alone */
+    FOLDS = 1 << 2,       /* a line that begins with a blank goes on with the one before */
+    FOLDS_ALONE = 1 << 3, /* ... or is a header of its own */
+    BLANK_COLON = 1 << 4, /* "Name : value" */
+    UNDERSCORES = 1 << 5, /* what is no letter or digit counts as a dash, as for CGI */
+    NUL_ENDS = 1 << 6,    /* C strings */
+    WIDE_BLANKS = 1 << 7, /* VT, FF and NUL are blanks */
+    /* only the one space after the colon is: a value with others is not what it looks like */
+    NARROW_BLANKS = 1 << 8,
+    LENGTH_WINS = 1 << 9,     /* Content-Length before Transfer-Encoding */
+    LAST_WINS = 1 << 10,      /* of repeated headers, and of lists */
+    LOOSE_NUMBERS = 1 << 11,  /* strtol: sign, blanks, 0x, rest ignored */
+    BAD_IS_NONE = 1 << 12,    /* a length or an encoding it does not understand is not there */
+    LOOSE_CHUNKED = 1 << 13,  /* "chunked" anywhere in the value */
+    ANY_CASE = 1 << 14,       /* "Chunked" */
+    NO_BODY_OF_GET = 1 << 15, /* GET and HEAD have none, whatever they say */
+    OLD_NO_CHUNKS = 1 << 16,  /* HTTP/1.0: Transfer-Encoding is ignored */
+    HOP_BY_HOP = 1 << 17,     /* what Connection names is taken off first */
+    EMPTY_LINES = 1 << 18,    /* any number before the request */
+    NARROW_SIZES = 1 << 19,   /* chunk sizes in 32 bits, lengths too */
+    LOOSE_DATA = 1 << 20,     /* what stands after a chunk's data is skipped unseen up to LF */
+    EXT_TO_LF = 1 << 21,      /* a chunk extension may hold CR */
+    NO_TRAILERS = 1 << 22,    /* after the last chunk comes an empty line, or nothing it knows */
+    TWO_AFTER_DATA = 1 << 23, /* two bytes after a chunk's data are skipped, whatever they are */
+    LIBERTIES = 24,
 };
 
-#define REFUSED  (-1)
-#define UNFINISHED (-2)           /* it waits for bytes: another end, too */
+#define REFUSED    (-1)
+#define UNFINISHED (-2) /* it waits for bytes: another end, too */
 
 struct reader {
     struct str s;
@@ -48,7 +49,10 @@ struct reader {
     bool       bad;
 };
 
-static bool can(const struct reader *r, enum liberty l) { return r->may & l; }
+static bool can(const struct reader *r, enum liberty l)
+{
+    return r->may & l;
+}
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -59,12 +63,18 @@ static bool line_read(struct reader *r, struct str *line)
         char   c = r->s.ptr[i];
         size_t n = 0;
         if (c == '\n') {
-            if (!can(r, BARE_LF)) { r->bad = true; return false; }
+            if (!can(r, BARE_LF)) {
+                r->bad = true;
+                return false;
+            }
             n = 1;
         } else if (c == '\r' && i + 1 < r->s.len && r->s.ptr[i + 1] == '\n') n = 2;
         else if (c == '\r' && i + 1 == r->s.len) return false;
         else if (c == '\r' && can(r, BARE_CR)) n = 1;
-        else if (c == '\r') { r->bad = true; return false; }
+        else if (c == '\r') {
+            r->bad = true;
+            return false;
+        }
         if (!n) continue;
         *line = str_n(r->s.ptr + r->at, i - r->at);
         r->at = i + n;
@@ -94,7 +104,8 @@ static struct str c_string(const struct reader *r, struct str s)
 
 static bool named(const struct reader *r, struct str name, const char *want)
 {
-    if (can(r, BLANK_COLON)) while (name.len && blank(r, name.ptr[name.len - 1])) name.len--;
+    if (can(r, BLANK_COLON))
+        while (name.len && blank(r, name.ptr[name.len - 1])) name.len--;
     name = c_string(r, name);
     if (name.len != strlen(want)) return false;
     for (size_t i = 0; i < name.len; i++) {
@@ -107,20 +118,26 @@ static bool named(const struct reader *r, struct str name, const char *want)
     return true;
 }
 
-/* --- the head ------------------------------------------------------------------------------------- */
+/* --- the head
+ * ------------------------------------------------------------------------------------- */
 
 enum { HEADERS_MAX = 128 };
 struct head {
     struct str method, version;
-    struct { struct str name, value; } field[HEADERS_MAX];
-    size_t     count;
+    struct {
+        struct str name, value;
+    } field[HEADERS_MAX];
+    size_t count;
 };
 
 static void add_field(struct reader *r, struct head *h, struct str line)
 {
     const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
-    if (!colon) return;                        /* nothing it knows: passed over */
-    if (h->count == HEADERS_MAX) { r->bad = true; return; }
+    if (!colon) return; /* nothing it knows: passed over */
+    if (h->count == HEADERS_MAX) {
+        r->bad = true;
+        return;
+    }
     h->field[h->count].name = str_n(line.ptr, (size_t)(colon - line.ptr));
     h->field[h->count++].value = str_from(line, (size_t)(colon - line.ptr) + 1);
 }
@@ -128,20 +145,29 @@ static void add_field(struct reader *r, struct head *h, struct str line)
 static bool head_read(struct reader *r, struct head *h)
 {
     struct str line;
-    do if (!line_read(r, &line)) return false;
+    do
+        if (!line_read(r, &line)) return false;
     while (!line.len && (can(r, EMPTY_LINES) || r->at <= 2));
     const char *first = memchr(line.ptr, ' ', line.len);
-    if (!first) { r->bad = true; return false; }
+    if (!first) {
+        r->bad = true;
+        return false;
+    }
     h->method = str_n(line.ptr, (size_t)(first - line.ptr));
     h->version = str_from(line, line.len >= 8 ? line.len - 8 : 0);
     for (;;) {
         if (!line_read(r, &line)) return false;
         if (!line.len) return !r->bad;
         bool folded = line.ptr[0] == ' ' || line.ptr[0] == '\t';
-        if (folded && can(r, FOLDS)) {        /* the value goes on: in these bytes it is one run up to here */
-            if (h->count) h->field[h->count - 1].value.len = (size_t)(line.ptr + line.len - h->field[h->count - 1].value.ptr);
-        } else if (folded && !can(r, FOLDS_ALONE)) { r->bad = true; return false; }
-        else add_field(r, h, folded ? trimmed(r, line) : line);
+        /* the value goes on: in these bytes it is one run up to here */
+        if (folded && can(r, FOLDS)) {
+            if (h->count)
+                h->field[h->count - 1].value.len =
+                    (size_t)(line.ptr + line.len - h->field[h->count - 1].value.ptr);
+        } else if (folded && !can(r, FOLDS_ALONE)) {
+            r->bad = true;
+            return false;
+        } else add_field(r, h, folded ? trimmed(r, line) : line);
     }
 }
 
@@ -170,7 +196,8 @@ static struct str value_of(struct reader *r, const struct head *h, const char *w
     return found;
 }
 
-/* --- the body ------------------------------------------------------------------------------------------ */
+/* --- the body
+ * ------------------------------------------------------------------------------------------ */
 
 /* A number in `base`; UINT64_MAX: it is none. */
 static uint64_t number(const struct reader *r, struct str s, unsigned base)
@@ -185,7 +212,9 @@ static uint64_t number(const struct reader *r, struct str s, unsigned base)
     }
     for (; i < s.len; i++) {
         char     c = s.ptr[i] >= 'A' && s.ptr[i] <= 'Z' ? (char)(s.ptr[i] + 32) : s.ptr[i];
-        unsigned d = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 99;
+        unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                            : 99;
         if (d >= base && can(r, LOOSE_NUMBERS)) break;
         if (d >= base) return UINT64_MAX;
         n = n * base + d;
@@ -203,7 +232,8 @@ static uint64_t length_of(const struct reader *r, struct str value)
     if (can(r, LOOSE_NUMBERS) || can(r, LAST_WINS)) {
         while (str_split(&rest, ',', &piece))
             if (!can(r, LAST_WINS)) break;
-        if (can(r, LAST_WINS)) while (piece.len && piece.ptr[0] == ' ') piece = str_from(piece, 1);
+        if (can(r, LAST_WINS))
+            while (piece.len && piece.ptr[0] == ' ') piece = str_from(piece, 1);
     }
     return number(r, piece, 10);
 }
@@ -211,7 +241,7 @@ static uint64_t length_of(const struct reader *r, struct str value)
 static bool is_chunked(const struct reader *r, struct str value)
 {
     static const struct str word = { "chunked", 7 };
-    struct str piece = value, rest = value;
+    struct str              piece = value, rest = value;
     if (can(r, LOOSE_CHUNKED))
         for (size_t i = 0; i + word.len <= value.len; i++)
             if (str_eq_nocase(str_cut(str_from(value, i), word.len), word)) return true;
@@ -281,8 +311,10 @@ static long request_end(struct str s, unsigned may)
     struct reader r = { .s = s, .may = may };
     struct head   h = { 0 };
     if (!head_read(&r, &h)) return r.bad ? REFUSED : UNFINISHED;
-    if (can(&r, NO_BODY_OF_GET) && (str_is(h.method, "GET") || str_is(h.method, "HEAD"))) return (long)r.at;
-    struct str length = value_of(&r, &h, "content-length"), encoding = value_of(&r, &h, "transfer-encoding");
+    if (can(&r, NO_BODY_OF_GET) && (str_is(h.method, "GET") || str_is(h.method, "HEAD")))
+        return (long)r.at;
+    struct str length = value_of(&r, &h, "content-length"),
+               encoding = value_of(&r, &h, "transfer-encoding");
     if (can(&r, OLD_NO_CHUNKS) && str_is(h.version, "HTTP/1.0")) encoding = STR_NONE;
     if (encoding.ptr && !is_chunked(&r, encoding)) {
         if (!can(&r, BAD_IS_NONE)) return REFUSED;
@@ -298,14 +330,16 @@ static long request_end(struct str s, unsigned may)
     return skip(&r, n);
 }
 
-/* --- both ------------------------------------------------------------------------------------------------- */
+/* --- both
+ *
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t ours(struct str s, bool *done)
 {
     static struct net_limits limits;
-    struct arena   a;
-    struct http1   p;
-    struct request q;
+    struct arena             a;
+    struct http1             p;
+    struct request           q;
     net_limits_default(&limits);
     arena_init(&a, 0);
     http1_init(&p, &limits, &q, &a);
@@ -339,7 +373,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             mix = mix * 1664525u + 1013904223u;
             agree(s, used, mix >> 9 & (i & 1 ? mix >> 3 : ~0u) & ((1u << LIBERTIES) - 1));
         }
-        s = str_from(s, used);          /* what is left is the next request of the connection */
+        s = str_from(s, used); /* what is left is the next request of the connection */
         if (!s.len) return 0;
     }
 }

@@ -10,16 +10,25 @@
 
 static struct net_limits limits;
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 static void describe(struct buf *out, const struct http1 *p, const struct request *q)
 {
-    buf_printf(out, "%d %d%d%d%d ", (int)p->status, p->head_done, p->http10, p->keep_alive, p->expect);
-    if (p->status == HTTP1_REFUSED) { buf_printf(out, "%d %s\n", p->why.status, p->why.code); return; }
+    buf_printf(out, "%d %d%d%d%d ", (int)p->status, p->head_done, p->http10, p->keep_alive,
+               p->expect);
+    if (p->status == HTTP1_REFUSED) {
+        buf_printf(out, "%d %s\n", p->why.status, p->why.code);
+        return;
+    }
     if (p->head_done) {
-        buf_printf(out, STR_FMT " " STR_FMT "?" STR_FMT, STR_ARG(q->method), STR_ARG(q->path), STR_ARG(q->query));
+        buf_printf(out, STR_FMT " " STR_FMT "?" STR_FMT, STR_ARG(q->method), STR_ARG(q->path),
+                   STR_ARG(q->query));
         for (size_t i = 0; i < q->header_count; i++)
-            buf_printf(out, "|" STR_FMT "=" STR_FMT, STR_ARG(q->headers[i].name), STR_ARG(q->headers[i].value));
+            buf_printf(out, "|" STR_FMT "=" STR_FMT, STR_ARG(q->headers[i].name),
+                       STR_ARG(q->headers[i].value));
     }
     if (p->status == HTTP1_DONE) buf_printf(out, " body %zu ", q->body.len), buf_str(out, q->body);
     buf_chr(out, '\n');
@@ -27,9 +36,11 @@ static void describe(struct buf *out, const struct http1 *p, const struct reques
 
 static void check(const struct http1 *p, const struct request *q)
 {
-    if (p->status == HTTP1_REFUSED) require(p->why.status >= 400 && p->why.status < 600 && p->why.code[0] && p->why.text[0]);
+    if (p->status == HTTP1_REFUSED)
+        require(p->why.status >= 400 && p->why.status < 600 && p->why.code[0] && p->why.text[0]);
     if (!p->head_done) return;
-    require(q->method.len && q->path.len && q->header_count <= HTTP1_HEADERS_MAX && utf8_valid(q->path));
+    require(q->method.len && q->path.len && q->header_count <= HTTP1_HEADERS_MAX &&
+            utf8_valid(q->path));
     require(q->path.ptr[0] == '/' || str_is(q->path, "*"));
     require(str_find(q->path, STR("/../")) < 0 && !memchr(q->path.ptr, 0, q->path.len));
     for (size_t i = 0; i < q->header_count; i++)
@@ -52,7 +63,8 @@ static size_t one(struct str bytes, unsigned *cuts, struct buf *seen, bool *on)
     http1_init(&p, &limits, &q, &a);
     while (used < bytes.len && p.status == HTTP1_MORE) {
         size_t n = fuzz_cut(cuts, bytes.len - used);
-        char  *copy = malloc(n);             /* exactly as long: a look beyond it, or a pointer kept into it, is seen */
+        /* exactly as long: a look beyond it, or a pointer kept into it, is seen */
+        char  *copy = malloc(n);
         memcpy(copy, bytes.ptr + used, n);
         size_t took = http1_feed(&p, copy, n);
         free(copy);

@@ -12,14 +12,17 @@
 #include "base/jsonw.h"
 #include "base/utf8.h"
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 static void walk(struct json *r)
 {
     struct str key;
     switch (json_peek(r)) {
-    case JSON_NULL:   json_null(r); return;
-    case JSON_BOOL:   json_bool(r); return;
+    case JSON_NULL: json_null(r); return;
+    case JSON_BOOL: json_bool(r); return;
     case JSON_NUMBER: json_raw(r); return;
     case JSON_STRING: json_string(r); return;
     case JSON_ARRAY:
@@ -47,7 +50,8 @@ static bool pulled(struct str text, struct arena *a, int how)
 static void check_line(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) require((unsigned char)s.ptr[i] >= 0x20);
-    require(str_find(s, STR("\xe2\x80\xa8")) < 0 && str_find(s, STR("\xe2\x80\xa9")) < 0 && utf8_valid(s));
+    require(str_find(s, STR("\xe2\x80\xa8")) < 0 && str_find(s, STR("\xe2\x80\xa9")) < 0 &&
+            utf8_valid(s));
 }
 
 static struct str written(struct arena *a, const struct jv *v, bool canonical)

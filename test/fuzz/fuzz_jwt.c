@@ -1,17 +1,20 @@
-/* fuzz_jwt.c -- any bytes as a token, as its header and claims under a true signature, and as a set of keys.
+/* fuzz_jwt.c -- any bytes as a token, as its header and claims under a true signature, and as a set
+ * of keys.
  *
- * What is refused is refused with words; what is taken has a name, an end, and a signature that was made with
- * our key: no other bytes may pass. The first byte picks which of the three.
+ * What is refused is refused with words; what is taken has a name, an end, and a signature that was
+ * made with our key: no other bytes may pass. The first byte picks which of the three.
  */
 #include <stdlib.h>
 
 #include "../unit/jwt_make.h"
-#include "base/json.h"
 #include "auth/jwt.h"
+#include "base/json.h"
 
 #define NOW 1800000000
 
-static const struct jwt_rules RULES = { ALG_HS256, { "https://id", 10 }, { "parley", 6 }, { "roles", 5 } };
+static const struct jwt_rules RULES = {
+    ALG_HS256, { "https://id", 10 }, { "parley", 6 }, { "roles", 5 }
+};
 
 /* Header and claims, parted by a line break, signed as they should be. */
 static struct str sign(struct arena *a, struct str text)
@@ -29,7 +32,9 @@ static void try_token(struct arena *a, struct str token, bool ours)
     const char       *why = NULL;
     must(jwt_keys_read(&k, STR(JWT_SECRET), ALG_HS256, &why) == OK);
     enum jwt_verdict v = jwt_check(&k, &RULES, token, NOW, a, &c, &why);
-    if (v == JWT_GOOD) must(ours && c.subject.len > 0 && c.subject.len <= JWT_NAME_MAX && c.expires_s > NOW - JWT_LEEWAY_S - 1);
+    if (v == JWT_GOOD)
+        must(ours && c.subject.len > 0 && c.subject.len <= JWT_NAME_MAX &&
+             c.expires_s > NOW - JWT_LEEWAY_S - 1);
     else must(why && why[0] && !c.subject.ptr);
     jwt_keys_done(&k);
 }
@@ -50,8 +55,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size) return 0;
     struct str text = str_n((const char *)data + 1, size - 1);
     arena_init(&a, 0);
-    if (data[0] == 'k') { try_keys(text, ALG_RS256 | ALG_ES256); try_keys(text, ALG_HS256); }
-    else if (data[0] == 's') try_token(&a, sign(&a, text), true);
+    if (data[0] == 'k') {
+        try_keys(text, ALG_RS256 | ALG_ES256);
+        try_keys(text, ALG_HS256);
+    } else if (data[0] == 's') try_token(&a, sign(&a, text), true);
     else try_token(&a, text, false);
     arena_done(&a);
     return 0;

@@ -1,4 +1,7 @@
 /* fuzz_openai.c -- the openai decoder on any bytes; see fuzz_wire.h. */
 #include "fuzz_wire.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_wire(&wire_openai, data, size); }
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_wire(&wire_openai, data, size);
+}

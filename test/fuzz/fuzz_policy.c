@@ -10,12 +10,16 @@
 #include "tool/policy.h"
 #include "tool/registry.h"
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 static bool has_twin(const struct jv *args, struct str name)
 {
-    JV_EACH(m, args) {
-        require(glyph_alike(m->key, m->key) && glyph_alike(m->key, name) == glyph_alike(name, m->key));
+    JV_EACH (m, args) {
+        require(glyph_alike(m->key, m->key) &&
+                glyph_alike(m->key, name) == glyph_alike(name, m->key));
         if (!str_eq(m->key, name) && glyph_alike(m->key, name)) return true;
     }
     return false;
@@ -26,14 +30,19 @@ static void decide(const struct jv *confirm, const struct jv *args)
     struct tool   t = { 0 };
     struct budget turn = { 2 * BUDGET_CHECK };
     const char   *why = NULL;
-    if (policy_read(&t, confirm, &why) != OK) { require(why); return; }
+    if (policy_read(&t, confirm, &why) != OK) {
+        require(why);
+        return;
+    }
     bool asks = policy_asks(&t, args, &turn);
     require(turn.left >= BUDGET_CHECK);
     require(asks == policy_asks(&t, args, NULL));
     struct str pointer = jv_str_at(t.when, "pointer");
     if (t.confirm != CONFIRM_WHEN || !pointer.len || !jv_is(args, JSON_OBJECT)) return;
     pointer = str_from(pointer, 1);
-    if (str_find(pointer, STR("/")) < 0 && str_find(pointer, STR("~")) < 0 && has_twin(args, pointer)) require(asks);
+    if (str_find(pointer, STR("/")) < 0 && str_find(pointer, STR("~")) < 0 &&
+        has_twin(args, pointer))
+        require(asks);
 }
 
 static void name(struct str text)
@@ -60,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!str_split(&rest, '\n', &confirm)) return 0;
     name(confirm);
     arena_init(&a, 0);
-    if (json_parse(&a, confirm, &c, NULL) == OK && json_parse(&a, rest, &v, NULL) == OK) decide(c, v);
+    if (json_parse(&a, confirm, &c, NULL) == OK && json_parse(&a, rest, &v, NULL) == OK)
+        decide(c, v);
     arena_done(&a);
     return 0;
 }

@@ -1,19 +1,23 @@
-/* fuzz_request.c -- any bytes as the body of the typed door, the tool-calling door, an action, an answer
- * to a question, and the result of a browser's tool.
+/* fuzz_request.c -- any bytes as the body of the typed door, the tool-calling door, an action, an
+ * answer to a question, and the result of a browser's tool.
  *
- * Whatever comes: a refusal has a status, a code and a sentence; a message has words; a yes was made
- * from the boolean true or from the action "approve"; what is kept within limits is.
+ * Whatever comes: a refusal has a status, a code and a sentence; a message has words; a yes was
+ * made from the boolean true or from the action "approve"; what is kept within limits is.
  * dictionary: json */
 #include <stdlib.h>
 
 #include "base/utf8.h"
 #include "dialect/request.h"
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 static void check_refusal(const struct refusal *why)
 {
-    require(why->status >= 400 && why->status < 500 && why->code && why->code[0] && why->message && why->message[0]);
+    require(why->status >= 400 && why->status < 500 && why->code && why->code[0] && why->message &&
+            why->message[0]);
     require(utf8_valid(str_c(why->message)));
     for (const char *c = why->message; *c; c++) require((unsigned char)*c >= 0x20);
 }
@@ -21,7 +25,8 @@ static void check_refusal(const struct refusal *why)
 static void check_common(const struct command *c)
 {
     require(c->request_id.len <= REQUEST_ID_MAX && (!c->request_id.ptr || c->request_id.len));
-    require(c->log.thread.len <= 128 && c->page.len <= 128 && c->answer_id.len <= REQUEST_ID_MAX && c->reason.len <= 4096);
+    require(c->log.thread.len <= 128 && c->page.len <= 128 && c->answer_id.len <= REQUEST_ID_MAX &&
+            c->reason.len <= 4096);
     require(!c->confirmed || c->kind == CMD_DECIDE);
 }
 
@@ -33,12 +38,15 @@ static void check_json(struct command *c, struct str value)
 
 static void chat(struct str body)
 {
-    struct refusal  why = { 0 };
-    struct command *c = command_new(CMD_FOLLOW);
+    struct refusal      why = { 0 };
+    struct command     *c = command_new(CMD_FOLLOW);
     struct chat_request said;
     if (!request_chat(c, body, body.len % 2, &said, &why)) check_refusal(&why);
-    else if (check_common(c), c->kind == CMD_FOLLOW || c->kind == CMD_MESSAGE) require(str_trim(c->text).len && c->text.len <= MESSAGE_TEXT_MAX);
-    else require(c->kind == CMD_DECIDE ? c->id.ptr && (!c->confirmed || str_is(c->action, "approve")) : c->action.len > 0);
+    else if (check_common(c), c->kind == CMD_FOLLOW || c->kind == CMD_MESSAGE)
+        require(str_trim(c->text).len && c->text.len <= MESSAGE_TEXT_MAX);
+    else
+        require(c->kind == CMD_DECIDE ? c->id.ptr && (!c->confirmed || str_is(c->action, "approve"))
+                                      : c->action.len > 0);
     check_json(c, c->data);
     check_json(c, c->payload);
     command_free(c);

@@ -18,17 +18,17 @@ static void on_event(struct sse_in *s, struct str name, struct str data)
 static enum err parse(struct str bytes, unsigned cuts)
 {
     struct sse_in s;
-    enum err e = OK;
+    enum err      e = OK;
     sse_in_init(&s, 4096, on_event);
     s.error_field = true;
     while (bytes.len && !e) {
-        size_t n = bytes.len;                /* 0: whole */
+        size_t n = bytes.len; /* 0: whole */
         if (cuts) {
             cuts = cuts * 1103515245u + 12345u;
             n = 1 + (cuts >> 16) % 9;
         }
         if (n > bytes.len) n = bytes.len;
-        char *copy = malloc(n);              /* exactly as long: a read past it is seen */
+        char *copy = malloc(n); /* exactly as long: a read past it is seen */
         memcpy(copy, bytes.ptr, n);
         e = sse_in_feed(&s, str_n(copy, n));
         free(copy);
@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buf whole;
     struct str bytes = str_from(str_n((const char *)data, size), 1);
-    if (!size || size > 4000) return 0;      /* below the limit: an overlong event may be told from one cut and not from another */
+    /* below the limit: an overlong event may be told from one cut and not from another */
+    if (!size || size > 4000) return 0;
     buf_clear(&seen);
     if (parse(bytes, 0) != OK) abort();
     whole = seen;

@@ -18,7 +18,10 @@ struct fuzz_sink {
     bool              in_call;
 };
 
-static struct fuzz_sink *fuzz_of(struct model_sink *s) { return LIST_ITEM(s, struct fuzz_sink, sink); }
+static struct fuzz_sink *fuzz_of(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct fuzz_sink, sink);
+}
 
 static void fuzz_line(struct model_sink *s, char what, struct str text)
 {
@@ -31,8 +34,16 @@ static void fuzz_close(struct model_sink *s)
     fuzz_of(s)->in_call = false;
     buf_clear(&fuzz_of(s)->input);
 }
-static void fuzz_text(struct model_sink *s, struct str d) { fuzz_close(s); fuzz_line(s, 't', d); }
-static void fuzz_reasoning(struct model_sink *s, struct str d) { fuzz_close(s); fuzz_line(s, 'r', d); }
+static void fuzz_text(struct model_sink *s, struct str d)
+{
+    fuzz_close(s);
+    fuzz_line(s, 't', d);
+}
+static void fuzz_reasoning(struct model_sink *s, struct str d)
+{
+    fuzz_close(s);
+    fuzz_line(s, 'r', d);
+}
 static void fuzz_opaque(struct model_sink *s, struct str json)
 {
     struct arena a;
@@ -65,13 +76,24 @@ static void fuzz_call_end(struct model_sink *s)
     fuzz_close(s);
     fuzz_line(s, 'e', STR(""));
 }
-static void fuzz_usage(struct model_sink *s, int64_t in, int64_t out) { buf_printf(&fuzz_of(s)->told, "u%lld %lld\n", (long long)in, (long long)out); }
-static void fuzz_done(struct model_sink *s, enum model_stop stop) { abort(); }           /* remote.c's business */
-static void fuzz_failed(struct model_sink *s, const struct model_error *e) { abort(); }
+static void fuzz_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+    buf_printf(&fuzz_of(s)->told, "u%lld %lld\n", (long long)in, (long long)out);
+}
+/* remote.c's business */
+static void fuzz_done(struct model_sink *s, enum model_stop stop)
+{
+    abort();
+}
+static void fuzz_failed(struct model_sink *s, const struct model_error *e)
+{
+    abort();
+}
 
 static void fuzz_read(const struct wire *w, struct str body, unsigned cuts, struct buf *told)
 {
-    struct fuzz_sink f = { .sink = { fuzz_text, fuzz_reasoning, fuzz_opaque, fuzz_call, fuzz_input, fuzz_call_end, fuzz_usage, fuzz_done, fuzz_failed } };
+    struct fuzz_sink f = { .sink = { fuzz_text, fuzz_reasoning, fuzz_opaque, fuzz_call, fuzz_input,
+                                     fuzz_call_end, fuzz_usage, fuzz_done, fuzz_failed } };
     struct arena     scratch;
     struct reader    r;
     arena_init(&scratch, 0);

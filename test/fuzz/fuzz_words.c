@@ -2,9 +2,11 @@
  *
  * The input is texts divided by bytes 0xff: a template, the arguments as JSON, then words with
  * a marker after each. The first byte is the seed of the cuts.
- *   - however the words are cut, the same text comes of them, and counting without writing ends in the same state;
+ *   - however the words are cut, the same text comes of them, and counting without writing ends in
+ *   the same state;
  *   - every [[tool:N]] in it is one of ours, in order, and there are no others;
- *   - an intent is one line, bounded, hides nothing, and can be written as JSON that reads as the same text.
+ *   - an intent is one line, bounded, hides nothing, and can be written as JSON that reads as the
+ *   same text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,10 @@
 #include "run/intent.h"
 #include "run/marker.h"
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 /* --- markers ------------------------------------------------------------------------------ */
 
@@ -49,7 +54,10 @@ static void check_markers(struct str text, unsigned count)
     for (unsigned n = 0; n <= count; n++) {
         char      want[32];
         ptrdiff_t at = str_find(text, STR("[[tool:"));
-        if (n == count) { require(at < 0); return; }
+        if (n == count) {
+            require(at < 0);
+            return;
+        }
         snprintf(want, sizeof want, "[[tool:%u]]", n);
         require(at >= 0 && str_starts(str_from(text, (size_t)at), str_c(want)));
         text = str_from(text, (size_t)at + 7);
@@ -66,7 +74,8 @@ static void markers(struct str rest, unsigned cuts)
     weave(rest, cuts, &cut, &b);
     weave(rest, cuts, NULL, &c);
     require(str_eq(buf_view(&whole), buf_view(&cut)));
-    require(a.any == c.any && a.separate == c.separate && a.newlines == c.newlines && b.newlines == c.newlines);
+    require(a.any == c.any && a.separate == c.separate && a.newlines == c.newlines &&
+            b.newlines == c.newlines);
     check_markers(buf_view(&whole), n);
     require(!whole.len || whole.ptr[0] != '\n');
     buf_done(&whole);
@@ -102,10 +111,11 @@ static void check_line(struct arena *a, struct buf *line, size_t max)
 
 static void intents(struct str tmpl, struct str json)
 {
-    static const char *const tools[] = { "generate_artifact", "generate_image", "browser.search", "pay" };
-    struct arena a;
-    struct jv   *args = NULL;
-    struct buf   line;
+    static const char *const tools[] = { "generate_artifact", "generate_image", "browser.search",
+                                         "pay" };
+    struct arena             a;
+    struct jv               *args = NULL;
+    struct buf               line;
 
     arena_init(&a, 0);
     buf_init(&line, 0);
@@ -114,7 +124,7 @@ static void intents(struct str tmpl, struct str json)
         intent_line(&line, str_c(tools[i]), STR_NONE, args);
         check_line(&a, &line, 400);
     }
-    intent_ask(&line, json, STR_NONE, args);       /* a tool's name may be anything, too */
+    intent_ask(&line, json, STR_NONE, args); /* a tool's name may be anything, too */
     check_line(&a, &line, 700);
     /* A template is the operator's: as long as it hides nothing, neither does what comes of it. */
     if (utf8_valid(tmpl) && tmpl.len && !hides(tmpl)) {
@@ -129,7 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size) return 0;
-    struct str rest = str_from(str_n((const char *)data, size), 1), tmpl = STR_NONE, json = STR_NONE;
+    struct str rest = str_from(str_n((const char *)data, size), 1), tmpl = STR_NONE,
+               json = STR_NONE;
     str_split(&rest, (char)0xff, &tmpl);
     str_split(&rest, (char)0xff, &json);
     intents(tmpl, json);

@@ -1,9 +1,11 @@
 /* fuzz_ws.c -- frames of a client, cut anywhere, held against a decoder that sees them all at once.
  *
- * The first byte is the seed of the cuts and says what follows: even, bytes as they come; odd, frames in
- * short form (first byte, length, payload), which are masked here, so that the fuzzer need not do that.
+ * The first byte is the seed of the cuts and says what follows: even, bytes as they come; odd,
+ * frames in short form (first byte, length, payload), which are masked here, so that the fuzzer
+ * need not do that.
  *   - whole or cut, the same events come out, and no piece is read beyond;
- *   - they are what a literal reading of RFC 6455 5 finds frame by frame. Only a failure may be told
+ *   - they are what a literal reading of RFC 6455 5 finds frame by frame. Only a failure may be
+ *   told
  *     earlier than that: inside a frame that has not come in full.
  */
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 
 #define MESSAGE_MAX 2000
 
-static void require(bool ok) { if (!ok) abort(); }
+static void require(bool ok)
+{
+    if (!ok) abort();
+}
 
 static void tell(struct buf *out, char what, unsigned code, struct str data)
 {
@@ -23,7 +28,8 @@ static void tell(struct buf *out, char what, unsigned code, struct str data)
     buf_chr(out, '\n');
 }
 
-/* --- ours -------------------------------------------------------------------------------------- */
+/* --- ours
+ * -------------------------------------------------------------------------------------- */
 
 static bool feed(struct ws *w, struct str piece, struct buf *seen)
 {
@@ -59,9 +65,16 @@ static void ours(struct str bytes, unsigned cuts, struct buf *seen)
     ws_done(&w);
 }
 
-/* --- the literal reading ------------------------------------------------------------------------- */
+/* --- the literal reading
+ * ------------------------------------------------------------------------- */
 
-struct frame { bool fin; unsigned rsv, op; bool masked, shortest; uint64_t len; struct buf payload; };
+struct frame {
+    bool       fin;
+    unsigned   rsv, op;
+    bool       masked, shortest;
+    uint64_t   len;
+    struct buf payload;
+};
 
 /* How long the frame is; 0: it has not come in full. */
 static size_t frame_read(struct str s, struct frame *f)
@@ -85,11 +98,15 @@ static size_t frame_read(struct str s, struct frame *f)
     const char *key = s.ptr + at;
     if (f->masked) at += 4;
     if (s.len - at < f->len) return 0;
-    for (size_t i = 0; i < f->len; i++) buf_chr(&f->payload, (char)(s.ptr[at + i] ^ (f->masked ? key[i % 4] : 0)));
+    for (size_t i = 0; i < f->len; i++)
+        buf_chr(&f->payload, (char)(s.ptr[at + i] ^ (f->masked ? key[i % 4] : 0)));
     return at + (size_t)f->len;
 }
 
-struct reader { unsigned kind; struct buf message; };
+struct reader {
+    unsigned   kind;
+    struct buf message;
+};
 
 /* 0, or why the frame is none that may come now. */
 static unsigned fault(const struct reader *r, const struct frame *f)
@@ -110,7 +127,9 @@ static unsigned close_fault(struct str p, unsigned *code)
     if (!p.len) return 0;
     if (p.len == 1) return 1002;
     *code = (unsigned)(unsigned char)p.ptr[0] << 8 | (unsigned char)p.ptr[1];
-    bool known = (*code >= 1000 && *code <= 1014 && *code != 1004 && *code != 1005 && *code != 1006) || (*code >= 3000 && *code <= 4999);
+    bool known =
+        (*code >= 1000 && *code <= 1014 && *code != 1004 && *code != 1005 && *code != 1006) ||
+        (*code >= 3000 && *code <= 4999);
     if (!known) return 1002;
     return utf8_valid(str_from(p, 2)) ? 0 : 1007;
 }
@@ -128,8 +147,14 @@ static bool frame_take(struct reader *r, const struct frame *f, struct buf *seen
 {
     struct str p = buf_view(&f->payload);
     unsigned   code, bad = fault(r, f);
-    if (bad) { tell(seen, 'f', bad, STR("")); return false; }
-    if (f->op == 9 || f->op == 10) { tell(seen, f->op == 9 ? 'p' : 'q', 0, p); return true; }
+    if (bad) {
+        tell(seen, 'f', bad, STR(""));
+        return false;
+    }
+    if (f->op == 9 || f->op == 10) {
+        tell(seen, f->op == 9 ? 'p' : 'q', 0, p);
+        return true;
+    }
     if (f->op == 8) {
         bad = close_fault(p, &code);
         tell(seen, bad ? 'f' : 'c', bad ? bad : code, STR(""));
@@ -137,7 +162,10 @@ static bool frame_take(struct reader *r, const struct frame *f, struct buf *seen
     }
     if (f->op) r->kind = f->op;
     buf_str(&r->message, p);
-    if (r->kind == 1 && !text_ok(buf_view(&r->message), f->fin)) { tell(seen, 'f', 1007, STR("")); return false; }
+    if (r->kind == 1 && !text_ok(buf_view(&r->message), f->fin)) {
+        tell(seen, 'f', 1007, STR(""));
+        return false;
+    }
     if (!f->fin) return true;
     tell(seen, r->kind == 1 ? 't' : 'b', 0, buf_view(&r->message));
     r->kind = 0;
@@ -162,13 +190,15 @@ static bool literal(struct str bytes, struct buf *seen)
     return whole;
 }
 
-/* --- both ---------------------------------------------------------------------------------------------- */
+/* --- both
+ * ---------------------------------------------------------------------------------------------- */
 
 static void mask_all(struct buf *out, struct str s)
 {
     static const char key[4] = { 0x11, (char)0xe7, 0, 0x5a };
     while (s.len >= 2) {
-        size_t want = (unsigned char)s.ptr[1];      /* 250 and more: many bytes of one kind */
+        /* 250 and more: many bytes of one kind */
+        size_t want = (unsigned char)s.ptr[1];
         char   first = s.ptr[0];
         bool   many = want >= 250 && s.len > 2;
         char   fill = many ? s.ptr[2] : 0;
@@ -176,9 +206,13 @@ static void mask_all(struct buf *out, struct str s)
         size_t len = many ? (want - 249) * 120 : want < s.len ? want : s.len;
         buf_chr(out, first);
         buf_chr(out, (char)(0x80 | (len < 126 ? len : 126)));
-        if (len >= 126) { buf_chr(out, (char)(len >> 8)); buf_chr(out, (char)len); }
+        if (len >= 126) {
+            buf_chr(out, (char)(len >> 8));
+            buf_chr(out, (char)len);
+        }
         buf_add(out, key, 4);
-        for (size_t i = 0; i < len; i++) buf_chr(out, (char)((many ? fill : s.ptr[i]) ^ key[i % 4]));
+        for (size_t i = 0; i < len; i++)
+            buf_chr(out, (char)((many ? fill : s.ptr[i]) ^ key[i % 4]));
         if (!many) s = str_from(s, len);
     }
 }
@@ -198,10 +232,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ours(buf_view(&wire), 0, &whole);
     ours(buf_view(&wire), data[0] + 1u, &cut);
     require(str_eq(buf_view(&whole), buf_view(&cut)));
-    bool full = literal(buf_view(&wire), &want);
+    bool       full = literal(buf_view(&wire), &want);
     struct str more = str_from(buf_view(&whole), want.len);
     require(str_starts(buf_view(&whole), buf_view(&want)));
-    require(!more.len || (!full && more.ptr[0] == 'f' && str_find(more, STR("\n")) == (ptrdiff_t)more.len - 1));
+    require(!more.len ||
+            (!full && more.ptr[0] == 'f' && str_find(more, STR("\n")) == (ptrdiff_t)more.len - 1));
     buf_done(&wire);
     buf_done(&whole);
     buf_done(&cut);

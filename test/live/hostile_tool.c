@@ -1,4 +1,5 @@
-/* hostile_tool.c -- what only machine code can try: system calls by other numbers, and memory by mappings. */
+/* hostile_tool.c -- what only machine code can try: system calls by other numbers, and memory by
+ * mappings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,10 +29,19 @@ static int old_call(void)
     return r > 0;
 }
 
-static int x32_call(void) { return syscall(0x40000000 + 39) > 0; }
+static int x32_call(void)
+{
+    return syscall(0x40000000 + 39) > 0;
+}
 #else
-static int old_call(void) { return 0; }
-static int x32_call(void) { return 0; }
+static int old_call(void)
+{
+    return 0;
+}
+static int x32_call(void)
+{
+    return 0;
+}
 #endif
 
 #define MUCH (400ul << 20)
@@ -45,11 +55,20 @@ static int fill(int flags)
     return 1;
 }
 
-static int shared(void) { return fill(MAP_SHARED | MAP_ANONYMOUS); }
-static int private(void) { return fill(MAP_PRIVATE | MAP_ANONYMOUS); }
-static int downwards(void) { return fill(MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN); }
+static int shared(void)
+{
+    return fill(MAP_SHARED | MAP_ANONYMOUS);
+}
+static int private(void)
+{
+    return fill(MAP_PRIVATE | MAP_ANONYMOUS);
+}
+static int downwards(void)
+{
+    return fill(MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN);
+}
 
-static int reserved(void)        /* first without, then with the right to write */
+static int reserved(void) /* first without, then with the right to write */
 {
     char *p = mmap(NULL, MUCH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p != MAP_FAILED && mprotect(p, MUCH, PROT_READ | PROT_WRITE) == 0;
@@ -61,13 +80,25 @@ static int zero(void)
     return fd >= 0 && mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
-static int type_ahead(void) { return syscall(16, 0, 0x5412, "x") == 0 || errno != EPERM; }
+static int type_ahead(void)
+{
+    return syscall(16, 0, 0x5412, "x") == 0 || errno != EPERM;
+}
 
 int main(void)
 {
-    static const struct { const char *name; int (*act)(void); } all[] = {
-        { "int 0x80", old_call }, { "x32", x32_call }, { "shared memory", shared }, { "private memory", private },
-        { "memory that grows down", downwards }, { "memory made writable", reserved }, { "/dev/zero", zero }, { "TIOCSTI", type_ahead },
+    static const struct {
+        const char *name;
+        int (*act)(void);
+    } all[] = {
+        { "int 0x80", old_call },
+        { "x32", x32_call },
+        { "shared memory", shared },
+        { "private memory", private },
+        { "memory that grows down", downwards },
+        { "memory made writable", reserved },
+        { "/dev/zero", zero },
+        { "TIOCSTI", type_ahead },
     };
     printf("{\"result\":[");
     for (size_t i = 0, n = 0; i < sizeof all / sizeof *all; i++) {

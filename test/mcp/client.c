@@ -1,10 +1,13 @@
-/* client.c -- parley's MCP client on a command line, for test/mcp/run.mjs and the conformance suite.
+/* client.c -- parley's MCP client on a command line, for test/mcp/run.mjs and the conformance
+ * suite.
  *
  *   mcp-client URL
  *       one scenario of the conformance suite: MCP_CONFORMANCE_SCENARIO says which
- *   mcp-client ENTRY [list | state | wait MS | call NAME ARGS | cancel NAME ARGS AFTER_MS | decline NAME ARGS] ...
+ *   mcp-client ENTRY [list | state | wait MS | call NAME ARGS | cancel NAME ARGS AFTER_MS | decline
+ *   NAME ARGS] ...
  *       ENTRY is an mcpServers entry as JSON; the commands are done one after another
- *       many NAME ARGS N: N calls at once, each of another person; every third is stopped after 50 ms
+ *       many NAME ARGS N: N calls at once, each of another person; every third is stopped after 50
+ *       ms
  *
  * What happens is printed as JSON lines. Questions are answered with their defaults.
  */
@@ -16,8 +19,8 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/log.h"
-#include "tool/process/keeper.h"
 #include "tool/mcp/mcp.h"
+#include "tool/process/keeper.h"
 
 static struct loop      loop;
 static struct registry  registry;
@@ -56,8 +59,14 @@ static void changed(struct mcp *m, void *ctx)
 
 /* --- turning the loop ---------------------------------------------------------------- */
 
-static void tick(uv_timer_t *t) { *(bool *)t->data = true; }
-static void tick_gone(uv_handle_t *t) { *(bool *)t->data = true; }
+static void tick(uv_timer_t *t)
+{
+    *(bool *)t->data = true;
+}
+static void tick_gone(uv_handle_t *t)
+{
+    *(bool *)t->data = true;
+}
 
 static bool turn(bool (*until)(void), unsigned ms)
 {
@@ -67,7 +76,8 @@ static bool turn(bool (*until)(void), unsigned ms)
     uv_update_time(&loop.uv);
     uv_timer_init(&loop.uv, &t);
     t.data = &late;
-    uv_timer_start(&t, tick, ms, 1);           /* again and again: one that fires before the poll would leave the loop asleep */
+    /* again and again: one that fires before the poll would leave the loop asleep */
+    uv_timer_start(&t, tick, ms, 1);
     while (!late && !(until && until())) uv_run(&loop.uv, UV_RUN_ONCE);
     t.data = &gone;
     uv_close((uv_handle_t *)&t, tick_gone);
@@ -75,13 +85,24 @@ static bool turn(bool (*until)(void), unsigned ms)
     return !late;
 }
 
-static bool is_settled(void) { return mcp_settled(server); }
+static bool is_settled(void)
+{
+    return mcp_settled(server);
+}
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-struct call { struct tool_job job; struct arena arena; bool over, decline, ok; struct loop_post answer; };
+struct call {
+    struct tool_job  job;
+    struct arena     arena;
+    bool             over, decline, ok;
+    struct loop_post answer;
+};
 static struct call *current;
-static bool is_over(void) { return current->over; }
+static bool         is_over(void)
+{
+    return current->over;
+}
 
 static void on_progress(struct tool_job *j, const struct tool_progress *p)
 {
@@ -103,11 +124,14 @@ static void go_on(struct call *c, const struct tool_result *r)
 
 static void on_finish(struct tool_job *j, const struct tool_result *r)
 {
-    if (r->outcome == TOOL_ASKS) { go_on(LIST_ITEM(j, struct call, job), r); return; }
+    if (r->outcome == TOOL_ASKS) {
+        go_on(LIST_ITEM(j, struct call, job), r);
+        return;
+    }
     static const char *const names[] = { "done", "failed", "cancelled", "unknown" };
-    struct call *c = LIST_ITEM(j, struct call, job);
-    struct buf   b;
-    struct jsonw w;
+    struct call             *c = LIST_ITEM(j, struct call, job);
+    struct buf               b;
+    struct jsonw             w;
 
     buf_init(&b, 0);
     jsonw_init(&w, &b);
@@ -147,7 +171,7 @@ static struct str example_object(struct arena *a, const struct jv *schema)
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_obj(&w);
-    JV_EACH(p, jv_get(schema, "properties")) {
+    JV_EACH (p, jv_get(schema, "properties")) {
         jw_key_str(&w, p->key);
         example(&w, p);
     }
@@ -170,7 +194,8 @@ static void give_answer(struct loop_post *p)
 {
     struct call *c = LIST_ITEM(p, struct call, answer);
     if (c->over) return;
-    c->job.tool->ops->answer(&c->job, !c->decline, c->decline ? STR_NONE : example_for(c, pending_schema));
+    c->job.tool->ops->answer(&c->job, !c->decline,
+                             c->decline ? STR_NONE : example_for(c, pending_schema));
 }
 
 static void on_ask(struct tool_job *j, struct str message, struct str schema)
@@ -189,8 +214,14 @@ static bool call(struct tool *t, struct str args, unsigned cancel_after_ms, bool
 
     arena_init(&c.arena, 0);
     if (json_parse(&c.arena, args, &v, NULL) != OK) return false;
-    c.job = (struct tool_job){ .tool = t, .call_id = STR("call-test"), .input = args, .args = v, .payload = STR_NONE,
-                               .progress = on_progress, .finish = on_finish, .ask = on_ask };
+    c.job = (struct tool_job){ .tool = t,
+                               .call_id = STR("call-test"),
+                               .input = args,
+                               .args = v,
+                               .payload = STR_NONE,
+                               .progress = on_progress,
+                               .finish = on_finish,
+                               .ask = on_ask };
     current = &c;
     if (t->ops->start(t, &c.job) != OK) return false;
     if (cancel_after_ms) {
@@ -221,9 +252,15 @@ static void many(struct tool *t, struct str args, unsigned n)
         crowd[i] = (struct call){ .decline = i % 2 };
         arena_init(&crowd[i].arena, 0);
         must(json_parse(&crowd[i].arena, args, &v, NULL) == OK);
-        crowd[i].job = (struct tool_job){ .tool = t, .call_id = STR("call-test"), .input = args, .args = v, .payload = STR_NONE,
+        crowd[i].job = (struct tool_job){ .tool = t,
+                                          .call_id = STR("call-test"),
+                                          .input = args,
+                                          .args = v,
+                                          .payload = STR_NONE,
                                           .owner = arena_printf(&crowd[i].arena, "person %u", i),
-                                          .progress = on_progress, .finish = on_finish, .ask = on_ask };
+                                          .progress = on_progress,
+                                          .finish = on_finish,
+                                          .ask = on_ask };
         if (t->ops->start(t, &crowd[i].job) != OK) crowd[i].over = true;
     }
     turn(are_over, 50);
@@ -250,7 +287,8 @@ static bool call_every_tool(void)
 
     if (n > 256) n = 256;
     memcpy(all, registry.tools, n * sizeof *all);
-    for (size_t i = 0; i < n; i++) call(all[i], example_object(&registry.arena, all[i]->schema), 0, false);
+    for (size_t i = 0; i < n; i++)
+        call(all[i], example_object(&registry.arena, all[i]->schema), 0, false);
     return true;
 }
 
@@ -260,7 +298,7 @@ static bool calls_of_context(void)
     struct jv  *v = NULL;
 
     if (!text || json_parse(&registry.arena, str_c(text), &v, NULL) != OK) return false;
-    JV_EACH(c, jv_get(v, "toolCalls")) {
+    JV_EACH (c, jv_get(v, "toolCalls")) {
         struct tool *t = find(jv_str_at(c, "name"));
         if (t) call(t, jv_get(c, "arguments")->raw, 0, false);
     }
@@ -270,17 +308,23 @@ static bool calls_of_context(void)
 static bool echo_schema(void)
 {
     struct tool *t = find(STR("json_schema_2020_12_tool")), *echo = find(STR("json_schema_echo"));
-    return t && echo && call(echo, arena_printf(&registry.arena, "{\"schema\":" STR_FMT "}", STR_ARG(t->schema_text)), 0, false);
+    return t && echo &&
+           call(echo,
+                arena_printf(&registry.arena, "{\"schema\":" STR_FMT "}", STR_ARG(t->schema_text)),
+                0, false);
 }
 
 static bool scenario(const char *name)
 {
     struct tool *t;
 
-    if (strcmp(name, "tools_call") == 0) return (t = find(STR("add_numbers"))) && call(t, STR("{\"a\":2,\"b\":3}"), 0, false);
+    if (strcmp(name, "tools_call") == 0)
+        return (t = find(STR("add_numbers"))) && call(t, STR("{\"a\":2,\"b\":3}"), 0, false);
     if (strcmp(name, "http-custom-headers") == 0) return calls_of_context();
     if (strcmp(name, "json-schema-2020-12-preservation") == 0) return echo_schema();
-    if (strcmp(name, "initialize") == 0 || strcmp(name, "json-schema-ref-no-deref") == 0 || strcmp(name, "request-metadata") == 0) return true;
+    if (strcmp(name, "initialize") == 0 || strcmp(name, "json-schema-ref-no-deref") == 0 ||
+        strcmp(name, "request-metadata") == 0)
+        return true;
     return call_every_tool();
 }
 
@@ -292,7 +336,8 @@ static int conformance(void)
     return scenario(name ? name : "") ? 0 : 1;
 }
 
-/* --- commands ------------------------------------------------------------------------------------- */
+/* --- commands
+ * ------------------------------------------------------------------------------------- */
 
 static void list(void)
 {
@@ -326,41 +371,61 @@ static int commands(int argc, char **argv)
         struct tool *t = NULL;
         if (strcmp(argv[i], "list") == 0) list();
         else if (strcmp(argv[i], "state") == 0) changed(server, NULL);
-        else if (strcmp(argv[i], "wait") == 0 && i + 1 < argc) turn(NULL, (unsigned)atoi(argv[++i]));
+        else if (strcmp(argv[i], "wait") == 0 && i + 1 < argc)
+            turn(NULL, (unsigned)atoi(argv[++i]));
         else if (strcmp(argv[i], "many") == 0 && i + 3 < argc) {
-            if ((t = find(str_c(argv[i + 1])))) many(t, str_c(argv[i + 2]), (unsigned)atoi(argv[i + 3]));
+            if ((t = find(str_c(argv[i + 1]))))
+                many(t, str_c(argv[i + 2]), (unsigned)atoi(argv[i + 3]));
             i += 3;
         } else if (i + 2 < argc && (t = find(str_c(argv[i + 1])))) {
             bool cancel = strcmp(argv[i], "cancel") == 0;
-            call(t, str_c(argv[i + 2]), cancel && i + 3 < argc ? (unsigned)atoi(argv[i + 3]) : 0, strcmp(argv[i], "decline") == 0);
+            call(t, str_c(argv[i + 2]), cancel && i + 3 < argc ? (unsigned)atoi(argv[i + 3]) : 0,
+                 strcmp(argv[i], "decline") == 0);
             i += cancel ? 3 : 2;
         } else return 2;
     }
     return 0;
 }
 
-/* --- main --------------------------------------------------------------------------------------------- */
+/* --- main
+ * --------------------------------------------------------------------------------------------- */
 
-static void on_stopped(struct mcp *m) { stopped = true; }
-static void on_pool(struct curl_pool *p) { pool_gone = true; }
-static bool is_stopped(void) { return stopped; }
-static bool is_pool_gone(void) { return pool_gone; }
+static void on_stopped(struct mcp *m)
+{
+    stopped = true;
+}
+static void on_pool(struct curl_pool *p)
+{
+    pool_gone = true;
+}
+static bool is_stopped(void)
+{
+    return stopped;
+}
+static bool is_pool_gone(void)
+{
+    return pool_gone;
+}
 
 static struct str entry_of_url(const char *url)
 {
     const char *version = getenv("MCP_CONFORMANCE_PROTOCOL_VERSION");
-    const char *era = !version ? "" : strcmp(version, "2026-07-28") >= 0 ? ",\"era\":\"modern\"" : ",\"era\":\"legacy\"";
+    const char *era = !version                             ? ""
+                      : strcmp(version, "2026-07-28") >= 0 ? ",\"era\":\"modern\""
+                                                           : ",\"era\":\"legacy\"";
     return arena_printf(&registry.arena, "{\"url\":\"%s\"%s}", url, era);
 }
 
 int main(int argc, char **argv)
 {
     char            root[] = "/tmp/parley-mcp-XXXXXX";
-    struct mcp_host host = { .loop = &loop, .registry = &registry, .pool = &pool, .changed = changed };
-    struct jv      *entry = NULL;
-    struct buf      why;
-    bool            suite;
-    int             status;
+    struct mcp_host host = {
+        .loop = &loop, .registry = &registry, .pool = &pool, .changed = changed
+    };
+    struct jv *entry = NULL;
+    struct buf why;
+    bool       suite;
+    int        status;
 
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);
     if (argc < 2 || !mkdtemp(root)) return 2;
@@ -371,7 +436,8 @@ int main(int argc, char **argv)
     must(children_start(&children, &loop, root) == OK);
     host.children = children;
     suite = argv[1][0] != '{';
-    must(json_parse(&registry.arena, suite ? entry_of_url(argv[1]) : str_c(argv[1]), &entry, NULL) == OK);
+    must(json_parse(&registry.arena, suite ? entry_of_url(argv[1]) : str_c(argv[1]), &entry,
+                    NULL) == OK);
     buf_init(&why, 0);
     if (mcp_read(&server, &host, STR("test"), entry, STR_NONE, &why) != OK) {
         print_str("error", buf_view(&why));

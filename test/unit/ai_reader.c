@@ -5,11 +5,18 @@
 
 static void trouble(struct ai_reader *r, const char *what, struct str chunk)
 {
-    if (!r->trouble[0]) snprintf(r->trouble, sizeof r->trouble, "%s: " STR_FMT, what, STR_ARG(str_cut(chunk, 160)));
+    if (!r->trouble[0])
+        snprintf(r->trouble, sizeof r->trouble, "%s: " STR_FMT, what, STR_ARG(str_cut(chunk, 160)));
 }
 
-void ai_reader_init(struct ai_reader *r) { *r = (struct ai_reader){ 0 }; }
-void ai_reader_done(struct ai_reader *r) { buf_done(&r->types); }
+void ai_reader_init(struct ai_reader *r)
+{
+    *r = (struct ai_reader){ 0 };
+}
+void ai_reader_done(struct ai_reader *r)
+{
+    buf_done(&r->types);
+}
 
 void ai_reader_stream(struct ai_reader *r, bool continued)
 {
@@ -20,7 +27,10 @@ void ai_reader_stream(struct ai_reader *r, bool continued)
     r->message[0] = 0;
 }
 
-static void keep(char *to, size_t size, struct str s) { snprintf(to, size, STR_FMT, STR_ARG(s)); }
+static void keep(char *to, size_t size, struct str s)
+{
+    snprintf(to, size, STR_FMT, STR_ARG(s));
+}
 
 static size_t step_start(const struct ai_reader *r)
 {
@@ -63,7 +73,8 @@ static void take_input(struct ai_reader *r, const struct jv *v, const char *stat
         keep(p->name, sizeof p->name, jv_str_at(v, "toolName"));
     }
     if (!str_is(jv_str_at(v, "toolName"), p->name)) trouble(r, "another name for a call", v->raw);
-    if (strcmp(state, "input-streaming") != 0 && !jv_get(v, "input")) trouble(r, "no input", v->raw);
+    if (strcmp(state, "input-streaming") != 0 && !jv_get(v, "input"))
+        trouble(r, "no input", v->raw);
     set_tool(p, v, state);
     r->stored = r->count;
 }
@@ -72,7 +83,10 @@ static void take_outcome(struct ai_reader *r, const struct jv *v, const char *st
 {
     struct ai_part *p = find(r, jv_str_at(v, "toolCallId"), step_start(r));
     if (!p) p = find(r, jv_str_at(v, "toolCallId"), 0);
-    if (!p) { trouble(r, "an outcome for a call without a part", v->raw); return; }
+    if (!p) {
+        trouble(r, "an outcome for a call without a part", v->raw);
+        return;
+    }
     set_tool(p, v, state);
 }
 
@@ -83,7 +97,8 @@ static void take_words(struct ai_reader *r, const struct jv *v, struct str type)
     if (!r->in_step) trouble(r, "words outside a step", v->raw);
     if (str_ends(type, STR("-start"))) {
         for (size_t i = step_start(r); i < r->count; i++)
-            if (r->parts[i].type == AI_TOOL && strncmp(r->parts[i].state, "output", 6) == 0) trouble(r, "words after an outcome in one step", v->raw);
+            if (r->parts[i].type == AI_TOOL && strncmp(r->parts[i].state, "output", 6) == 0)
+                trouble(r, "words after an outcome in one step", v->raw);
         put(r, AI_TEXT, id)->open = true;
     } else if (!p || !p->open) trouble(r, "words without a start", v->raw);
     else if (str_ends(type, STR("-end"))) p->open = false;
@@ -112,8 +127,10 @@ static void take_chunk(struct ai_reader *r, const struct jv *v)
     if (r->types.len) buf_chr(&r->types, ' ');
     buf_str(&r->types, type);
     if (r->finished || r->aborted || r->failed) trouble(r, "a chunk after the end", v->raw);
-    if (!r->started && !str_is(type, "start") && !str_is(type, "abort")) trouble(r, "a chunk before start", v->raw);
-    if (str_starts(type, STR("text-")) || str_starts(type, STR("reasoning-"))) take_words(r, v, type);
+    if (!r->started && !str_is(type, "start") && !str_is(type, "abort"))
+        trouble(r, "a chunk before start", v->raw);
+    if (str_starts(type, STR("text-")) || str_starts(type, STR("reasoning-")))
+        take_words(r, v, type);
     else if (str_is(type, "start")) take_start(r, v);
     else if (str_is(type, "start-step")) {
         if (r->in_step) trouble(r, "a step in a step", v->raw);
@@ -127,7 +144,8 @@ static void take_chunk(struct ai_reader *r, const struct jv *v)
     else if (str_is(type, "error")) r->failed = true;
     else if (str_is(type, "tool-input-start")) take_input(r, v, "input-streaming");
     else if (str_is(type, "tool-input-delta")) {
-        if (!find(r, jv_str_at(v, "toolCallId"), step_start(r))) trouble(r, "a delta without a start", v->raw);
+        if (!find(r, jv_str_at(v, "toolCallId"), step_start(r)))
+            trouble(r, "a delta without a start", v->raw);
     } else if (str_is(type, "tool-input-available")) take_input(r, v, "input-available");
     else if (str_is(type, "tool-input-error")) take_input(r, v, "output-error");
     else if (str_is(type, "tool-approval-request")) take_outcome(r, v, "approval-requested");
@@ -146,9 +164,13 @@ void ai_reader_take(struct ai_reader *r, struct str wire)
         struct arena a;
         struct jv   *v;
         if (!line.len) continue;
-        if (str_is(line, "data: [DONE]")) { r->done = true; continue; }
+        if (str_is(line, "data: [DONE]")) {
+            r->done = true;
+            continue;
+        }
         arena_init(&a, 0);
-        if (!str_starts(line, STR("data: ")) || json_parse(&a, str_from(line, 6), &v, NULL) != OK) trouble(r, "not an event", line);
+        if (!str_starts(line, STR("data: ")) || json_parse(&a, str_from(line, 6), &v, NULL) != OK)
+            trouble(r, "not an event", line);
         else {
             if (r->done) trouble(r, "something after [DONE]", line);
             take_chunk(r, v);
@@ -159,13 +181,15 @@ void ai_reader_take(struct ai_reader *r, struct str wire)
 
 void ai_reader_end(struct ai_reader *r)
 {
-    if (!r->done || !(r->finished || r->aborted || r->failed)) trouble(r, "no end", buf_view(&r->types));
+    if (!r->done || !(r->finished || r->aborted || r->failed))
+        trouble(r, "no end", buf_view(&r->types));
     r->count = r->stored;
 }
 
 static bool is_over(const struct ai_part *p)
 {
-    return (strcmp(p->state, "output-available") == 0 && !p->preliminary) || strcmp(p->state, "output-error") == 0;
+    return (strcmp(p->state, "output-available") == 0 && !p->preliminary) ||
+           strcmp(p->state, "output-error") == 0;
 }
 
 bool ai_reader_would_send(const struct ai_reader *r)
@@ -177,7 +201,8 @@ bool ai_reader_would_send(const struct ai_reader *r)
         own += !p->provider;
         open += !p->provider && !is_over(p);
         answered += strcmp(p->state, "approval-responded") == 0;
-        unanswered += strcmp(p->state, "approval-responded") != 0 && strcmp(p->state, "output-denied") != 0 && !is_over(p);
+        unanswered += strcmp(p->state, "approval-responded") != 0 &&
+                      strcmp(p->state, "output-denied") != 0 && !is_over(p);
     }
     return !r->failed && ((own && !open) || (answered && !unanswered));
 }

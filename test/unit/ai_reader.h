@@ -19,22 +19,22 @@ struct ai_part {
 
 struct ai_reader {
     struct ai_part parts[AI_PARTS];
-    size_t count, stored;        /* a step that nothing came into is not stored */
-    bool   started, in_step, finished, aborted, failed, done;
-    char   message[64];
-    char   trouble[256];         /* the first thing a real client would choke on */
-    struct buf types;            /* of this stream: "start start-step ..." */
+    size_t         count, stored; /* a step that nothing came into is not stored */
+    bool           started, in_step, finished, aborted, failed, done;
+    char           message[64];
+    char           trouble[256]; /* the first thing a real client would choke on */
+    struct buf     types;        /* of this stream: "start start-step ..." */
 };
 
-void ai_reader_init(struct ai_reader *r);
-void ai_reader_done(struct ai_reader *r);
+void                  ai_reader_init(struct ai_reader *r);
+void                  ai_reader_done(struct ai_reader *r);
 /* The next stream into the same message (same id), or into a new one. */
-void ai_reader_stream(struct ai_reader *r, bool continued);
+void                  ai_reader_stream(struct ai_reader *r, bool continued);
 /* Takes server-sent events. */
-void ai_reader_take(struct ai_reader *r, struct str wire);
+void                  ai_reader_take(struct ai_reader *r, struct str wire);
 /* The stream is over: complains when it did not end as one. */
-void ai_reader_end(struct ai_reader *r);
-bool ai_reader_would_send(const struct ai_reader *r);
+void                  ai_reader_end(struct ai_reader *r);
+bool                  ai_reader_would_send(const struct ai_reader *r);
 const struct ai_part *ai_reader_tool(const struct ai_reader *r, const char *id);
 
 #endif

@@ -33,7 +33,8 @@ struct str httpd_header(struct str head, const char *name)
     struct str line, rest = head;
     size_t     n = strlen(name);
     while (str_split(&rest, '\n', &line))
-        if (line.len > n && line.ptr[n] == ':' && str_eq_nocase(str_cut(line, n), str_c(name))) return str_trim(str_from(line, n + 1));
+        if (line.len > n && line.ptr[n] == ':' && str_eq_nocase(str_cut(line, n), str_c(name)))
+            return str_trim(str_from(line, n + 1));
     return STR_NONE;
 }
 
@@ -82,7 +83,8 @@ static void on_connection(uv_stream_t *s, int status)
     else uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
 }
 
-void httpd_open(struct httpd *h, struct loop *l, void (*on_request)(struct httpd *, struct httpd_conn *, struct str, struct str))
+void httpd_open(struct httpd *h, struct loop *l,
+                void (*on_request)(struct httpd *, struct httpd_conn *, struct str, struct str))
 {
     struct sockaddr_in a;
     int                n = sizeof a;
@@ -98,7 +100,10 @@ void httpd_open(struct httpd *h, struct loop *l, void (*on_request)(struct httpd
     h->port = ntohs(a.sin_port);
 }
 
-static void listener_closed(uv_handle_t *h) { ((struct httpd *)h->data)->closed = true; }
+static void listener_closed(uv_handle_t *h)
+{
+    ((struct httpd *)h->data)->closed = true;
+}
 
 void httpd_close(struct httpd *h)
 {
@@ -108,7 +113,11 @@ void httpd_close(struct httpd *h)
     buf_done(&h->last);
 }
 
-struct out { uv_write_t req; bool end; char data[]; };
+struct out {
+    uv_write_t req;
+    bool       end;
+    char       data[];
+};
 
 static void written(uv_write_t *r, int status)
 {
@@ -133,7 +142,9 @@ void httpd_json(struct httpd_conn *c, int status, const char *more_headers, cons
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
+    buf_printf(&b,
+               "HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: "
+               "%zu\r\nConnection: close\r\n%s\r\n%s",
                status, strlen(body), more_headers, body);
     buf_chr(&b, 0);
     httpd_say(c, b.ptr, true);
@@ -144,7 +155,9 @@ void httpd_kept(struct httpd_conn *c, const char *body)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    buf_printf(&b,
+               "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+               strlen(body), body);
     buf_chr(&b, 0);
     buf_clear(&c->in);
     c->asked = false;

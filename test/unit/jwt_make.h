@@ -11,10 +11,11 @@
 
 static inline struct str jwt_encode(struct arena *a, struct str bytes)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    char             *out = arena_alloc(a, bytes.len * 2 + 4);
-    size_t            n = 0;
-    unsigned          bits = 0, have = 0;
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char    *out = arena_alloc(a, bytes.len * 2 + 4);
+    size_t   n = 0;
+    unsigned bits = 0, have = 0;
     for (size_t i = 0; i < bytes.len; i++) {
         bits = bits << 8 | (unsigned char)bytes.ptr[i];
         for (have += 8; have >= 6; have -= 6) out[n++] = letters[bits >> (have - 6) & 63];
@@ -28,7 +29,8 @@ static inline struct str jwt_hmac(struct arena *a, struct str input, const char 
 {
     unsigned char *out = arena_alloc(a, 32);
     size_t         len;
-    EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key), (const unsigned char *)input.ptr, input.len, out, 32, &len);
+    EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key, strlen(key),
+              (const unsigned char *)input.ptr, input.len, out, 32, &len);
     return str_n((char *)out, 32);
 }
 

@@ -1,11 +1,12 @@
-/* main.c -- runs every registered test, or those whose name or file contains one of the arguments. */
+/* main.c -- runs every registered test, or those whose name or file contains one of the
+ * arguments. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "test.h"
 #include "tool/process/keeper.h"
 
-jmp_buf test_leave;
+jmp_buf             test_leave;
 static struct test *tests, **tail = &tests;
 static bool         failed_now;
 static char         dir[] = "/tmp/parley-unit-XXXXXX";
@@ -64,8 +65,9 @@ static bool passes(const struct test *t)
 
 int main(int argc, char **argv)
 {
-    int         passed = 0, failed = 0;
-    if (keeper_is(argc, argv)) return keeper_main(argc, argv);     /* tests of tools start this program again */
+    int passed = 0, failed = 0;
+    /* tests of tools start this program again */
+    if (keeper_is(argc, argv)) return keeper_main(argc, argv);
 
     for (struct test *t = tests; t; t = t->next) {
         if (!wanted(t, argc, argv)) continue;

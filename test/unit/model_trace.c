@@ -7,11 +7,14 @@
 
 #include "test.h"
 
-#define SMALL 6000       /* up to here a recording is cut at every byte */
+#define SMALL 6000 /* up to here a recording is cut at every byte */
 
 /* --- the sink ------------------------------------------------------------------------ */
 
-static struct trace *of(struct model_sink *s) { return LIST_ITEM(s, struct trace, sink); }
+static struct trace *of(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct trace, sink);
+}
 
 static void line(struct trace *t, const char *what, struct str a)
 {
@@ -31,7 +34,10 @@ static void on_text(struct model_sink *s, struct str d)
     line(of(s), "text", d);
     buf_str(&of(s)->text, d);
 }
-static void on_reasoning(struct model_sink *s, struct str d) { line(of(s), "reasoning", d); }
+static void on_reasoning(struct model_sink *s, struct str d)
+{
+    line(of(s), "reasoning", d);
+}
 static void on_opaque(struct model_sink *s, struct str json)
 {
     buf_lit(&of(s)->out, "opaque ");
@@ -41,9 +47,13 @@ static void on_opaque(struct model_sink *s, struct str json)
 static void on_call(struct model_sink *s, struct str id, struct str name)
 {
     of(s)->calls++;
-    buf_printf(&of(s)->out, "call " STR_FMT " " STR_FMT "\n", STR_ARG(id.ptr ? id : STR("-")), STR_ARG(name));
+    buf_printf(&of(s)->out, "call " STR_FMT " " STR_FMT "\n", STR_ARG(id.ptr ? id : STR("-")),
+               STR_ARG(name));
 }
-static void on_input(struct model_sink *s, struct str d) { line(of(s), "input", d); }
+static void on_input(struct model_sink *s, struct str d)
+{
+    line(of(s), "input", d);
+}
 static void on_call_end(struct model_sink *s)
 {
     of(s)->ends++;
@@ -71,7 +81,8 @@ static void on_failed(struct model_sink *s, const struct model_error *e)
 
 void trace_init(struct trace *t)
 {
-    *t = (struct trace){ .sink = { on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end, on_usage, on_done, on_failed } };
+    *t = (struct trace){ .sink = { on_text, on_reasoning, on_opaque, on_call, on_input, on_call_end,
+                                   on_usage, on_done, on_failed } };
     buf_init(&t->out, 0);
     buf_init(&t->text, 0);
 }
@@ -90,7 +101,8 @@ static void tell_end(struct trace *t, const struct decoder *d)
         t->sink.done(&t->sink, d->stop);
         return;
     }
-    struct model_error e = { .code = fail_code(d->trouble.kind), .retryable = fail_retryable(d->trouble.kind) };
+    struct model_error e = { .code = fail_code(d->trouble.kind),
+                             .retryable = fail_retryable(d->trouble.kind) };
     t->sink.failed(&t->sink, &e);
 }
 
@@ -103,7 +115,8 @@ static void feed(struct reader *r, struct str piece)
     free(copy);
 }
 
-void trace_replay(struct trace *t, const struct wire *w, struct str body, size_t (*next)(void *, size_t), void *ctx)
+void trace_replay(struct trace *t, const struct wire *w, struct str body,
+                  size_t (*next)(void *, size_t), void *ctx)
 {
     struct reader r;
     struct arena  scratch;
@@ -134,7 +147,8 @@ struct str trace_of(const struct wire *w, const char *body)
     return str_c(text);
 }
 
-struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking, const struct model_request *q)
+struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking,
+                      const struct model_request *q)
 {
     static char  text[65536];
     struct arena a;
@@ -152,7 +166,11 @@ struct str trace_sent(const struct wire *w, struct model_config c, const char *t
     return str_c(text);
 }
 
-struct cut { size_t at; bool cut; unsigned seed; };
+struct cut {
+    size_t   at;
+    bool     cut;
+    unsigned seed;
+};
 
 static size_t once_at(void *ctx, size_t left)
 {
@@ -162,7 +180,10 @@ static size_t once_at(void *ctx, size_t left)
     return c->at;
 }
 
-static size_t one(void *ctx, size_t left) { return 1; }
+static size_t one(void *ctx, size_t left)
+{
+    return 1;
+}
 
 static size_t somewhere(void *ctx, size_t left)
 {
@@ -171,7 +192,8 @@ static size_t somewhere(void *ctx, size_t left)
     return 1 + (c->seed >> 16) % ((c->seed & 0x40) ? 7 : 900);
 }
 
-static bool same(const struct wire *w, struct str body, struct str whole, size_t (*next)(void *, size_t), struct cut *c)
+static bool same(const struct wire *w, struct str body, struct str whole,
+                 size_t (*next)(void *, size_t), struct cut *c)
 {
     struct trace t;
     trace_init(&t);
@@ -201,7 +223,8 @@ static struct str type_of(struct str payload)
     struct jv   *v = NULL;
     arena_init(&a, 0);
     type[0] = '\0';
-    if (json_parse(&a, payload, &v, NULL) == OK) snprintf(type, sizeof type, STR_FMT, STR_ARG(jv_str_at(v, "type")));
+    if (json_parse(&a, payload, &v, NULL) == OK)
+        snprintf(type, sizeof type, STR_FMT, STR_ARG(jv_str_at(v, "type")));
     arena_done(&a);
     return str_c(type);
 }
@@ -211,7 +234,8 @@ void trace_frame(struct buf *out, const struct wire *w, struct str lines, const 
     struct str one_line;
     while (str_split(&lines, '\n', &one_line)) {
         if (!str_trim(one_line).len) continue;
-        if (w == &wire_anthropic) buf_printf(out, "event: " STR_FMT "%s", STR_ARG(type_of(one_line)), eol);
+        if (w == &wire_anthropic)
+            buf_printf(out, "event: " STR_FMT "%s", STR_ARG(type_of(one_line)), eol);
         buf_lit(out, "data: ");
         buf_str(out, one_line);
         buf_printf(out, "%s%s", eol, eol);
@@ -232,13 +256,15 @@ static bool read_file(const char *path, struct buf *out)
     return true;
 }
 
-/* Some files hold several answers: split where the next begins (Anthropic only, see their README). */
+/* Some files hold several answers: split where the next begins (Anthropic only, see their
+ * README). */
 static struct str next_answer(const struct wire *w, struct str *rest)
 {
     struct str mark = STR("\n{\"type\":\"message_start\""), all = *rest;
     ptrdiff_t  at = w == &wire_anthropic ? str_find(str_from(all, 1), mark) : -1;
     struct str head = at < 0 ? all : str_cut(all, (size_t)at + 2);
-    /* A second one with the same id right away is the regression of a doubled start, not another answer. */
+    /* A second one with the same id right away is the regression of a doubled start, not another
+     * answer. */
     if (at >= 0 && str_find(head, STR("content_block")) < 0) head = all;
     *rest = str_from(all, head.len);
     return head;
@@ -247,9 +273,9 @@ static struct str next_answer(const struct wire *w, struct str *rest)
 static unsigned replay_answer(const struct wire *w, const char *name, struct str lines)
 {
     static const char *const eols[] = { "\n", "\r\n", "\r" };
-    struct trace t;
-    unsigned     n = 0;
-    struct buf   body;
+    struct trace             t;
+    unsigned                 n = 0;
+    struct buf               body;
     for (size_t i = 0; i < 3; i++) {
         buf_init(&body, 0);
         trace_init(&t);
@@ -257,7 +283,10 @@ static unsigned replay_answer(const struct wire *w, const char *name, struct str
         trace_replay(&t, w, buf_view(&body), NULL, NULL);
         unsigned cuts = trace_all_cuts(w, buf_view(&body), buf_view(&t.out), 20);
         if (t.failed || !cuts || t.calls != t.ends) {
-            test_failed(name, 0, t.failed ? "the recording fails" : cuts ? "a call has no end" : "a cut changes what is told");
+            test_failed(name, 0,
+                        t.failed ? "the recording fails"
+                        : cuts   ? "a call has no end"
+                                 : "a cut changes what is told");
             printf(STR_FMT, STR_ARG(buf_view(&t.out)));
         }
         if (getenv("TRACE") && i == 0) printf("--- %s\n" STR_FMT, name, STR_ARG(buf_view(&t.out)));
@@ -274,7 +303,8 @@ static unsigned replay_file(const struct wire *w, const char *path)
     unsigned   n = 0;
     buf_init(&file, 0);
     CHECK(read_file(path, &file));
-    for (struct str rest = buf_view(&file); rest.len;) n += replay_answer(w, path, next_answer(w, &rest));
+    for (struct str rest = buf_view(&file); rest.len;)
+        n += replay_answer(w, path, next_answer(w, &rest));
     buf_done(&file);
     return n;
 }

@@ -8,9 +8,9 @@
 
 struct trace {
     struct model_sink sink;
-    struct buf        out;         /* one line per call of the sink */
-    bool              over;        /* done or failed was told */
-    struct buf        text;        /* all text together */
+    struct buf        out;  /* one line per call of the sink */
+    bool              over; /* done or failed was told */
+    struct buf        text; /* all text together */
     unsigned          calls, ends;
     bool              failed, retryable;
     char              code[40];
@@ -19,24 +19,28 @@ struct trace {
 void trace_init(struct trace *t);
 void trace_done(struct trace *t);
 
-/* Feeds the whole of `body`, cut where `next` says (bytes of the next piece; NULL: all at once), and
- * writes the end ("done calls", "failed model_cut") as remote.c would tell it. */
-void trace_replay(struct trace *t, const struct wire *w, struct str body, size_t (*next)(void *ctx, size_t left), void *ctx);
+/* Feeds the whole of `body`, cut where `next` says (bytes of the next piece; NULL: all at once),
+ * and writes the end ("done calls", "failed model_cut") as remote.c would tell it. */
+void trace_replay(struct trace *t, const struct wire *w, struct str body,
+                  size_t (*next)(void *ctx, size_t left), void *ctx);
 
-/* The lines of `whole` from a replay cut at every byte, or in `rounds` random ways when it is long, must be the
- * same. Returns the number of replays, 0 when one differed. */
+/* The lines of `whole` from a replay cut at every byte, or in `rounds` random ways when it is long,
+ * must be the same. Returns the number of replays, 0 when one differed. */
 unsigned trace_all_cuts(const struct wire *w, struct str body, struct str whole, unsigned rounds);
 
 /* Lines of JSON payloads -> one SSE body. Anthropic: with event names; OpenAI: with [DONE]. */
 void trace_frame(struct buf *out, const struct wire *w, struct str lines, const char *eol);
 
-/* Replays every recording of a folder of the shared fixtures (see there); says "skipped: ..." when it is not there. */
+/* Replays every recording of a folder of the shared fixtures (see there); says "skipped: ..." when
+ * it is not there. */
 void trace_fixtures(const struct wire *w, const char *folder);
 
 /* A body given inline; the trace as text (valid until the next call). */
 struct str trace_of(const struct wire *w, const char *body);
 
-/* The body a wire sends; `thinking` is the configuration's JSON, or NULL (valid until the next call). */
-struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking, const struct model_request *q);
+/* The body a wire sends; `thinking` is the configuration's JSON, or NULL (valid until the next
+ * call). */
+struct str trace_sent(const struct wire *w, struct model_config c, const char *thinking,
+                      const struct model_request *q);
 
 #endif

@@ -16,12 +16,12 @@ struct net net;
 static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
 {
     struct spring *s = LIST_ITEM(src, struct spring, source);
-    size_t before = out->len;
+    size_t         before = out->len;
 
     s->pulls++;
     if (s->stuck) return PULL_MORE;
     if (s->parts) {
-        char   ys[3000];
+        char ys[3000];
         memset(ys, 'y', sizeof ys);
         while (s->parts && out->len - before + sizeof ys + 10 <= room) {
             size_t n = s->parts < sizeof ys ? s->parts : sizeof ys;
@@ -46,7 +46,10 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
     return s->end ? PULL_END : PULL_WAIT;
 }
 
-static void spring_gone(struct source *src) { LIST_ITEM(src, struct spring, source)->gone++; }
+static void spring_gone(struct source *src)
+{
+    LIST_ITEM(src, struct spring, source)->gone++;
+}
 
 static void socket_message(struct ws_peer *p, struct str text, bool binary)
 {
@@ -63,12 +66,16 @@ static void socket_message(struct ws_peer *p, struct str text, bool binary)
 static void socket_gone(struct ws_peer *p)
 {
     struct socket_peer *s = LIST_ITEM(p, struct socket_peer, peer);
-    CHECK(net.spring.gone == 1);             /* the source is told first */
+    CHECK(net.spring.gone == 1); /* the source is told first */
     s->gone++;
     s->conn = NULL;
 }
 
-static void on_cancelled(struct conn_hold *h) { net.cancelled++; net.held = NULL; }
+static void on_cancelled(struct conn_hold *h)
+{
+    net.cancelled++;
+    net.held = NULL;
+}
 
 static void get_hello(struct server *s, struct request *q)
 {
@@ -82,7 +89,11 @@ static void post_echo(struct server *s, struct request *q)
     conn_reply(q->conn, 200, "application/octet-stream", q->body);
 }
 
-static void get_vital(struct server *s, struct request *q) { net.handled++; conn_reply(q->conn, 200, "text/plain", STR("alive")); }
+static void get_vital(struct server *s, struct request *q)
+{
+    net.handled++;
+    conn_reply(q->conn, 200, "text/plain", STR("alive"));
+}
 
 static void get_name(struct server *s, struct request *q)
 {
@@ -98,7 +109,10 @@ static void get_later(struct server *s, struct request *q)
     conn_hold(q->conn, &net.hold);
 }
 
-static void get_forgotten(struct server *s, struct request *q) { net.handled++; }
+static void get_forgotten(struct server *s, struct request *q)
+{
+    net.handled++;
+}
 
 static void get_big(struct server *s, struct request *q)
 {
@@ -117,7 +131,10 @@ static void get_page(struct server *s, struct request *q)
     conn_reply_static(q->conn, 200, "text/html", str_n(page, sizeof page));
 }
 
-static void get_none(struct server *s, struct request *q) { conn_reply(q->conn, 204, NULL, STR("")); }
+static void get_none(struct server *s, struct request *q)
+{
+    conn_reply(q->conn, 204, NULL, STR(""));
+}
 
 static void get_stream(struct server *s, struct request *q)
 {
@@ -127,7 +144,8 @@ static void get_stream(struct server *s, struct request *q)
 static void get_ws(struct server *s, struct request *q)
 {
     net.spring.ws = true;
-    if (conn_upgrade(q->conn, STR_NONE, &net.spring.source, &net.socket.peer)) net.socket.conn = q->conn;
+    if (conn_upgrade(q->conn, STR_NONE, &net.spring.source, &net.socket.peer))
+        net.socket.conn = q->conn;
 }
 
 static void get_ws_stranger(struct server *s, struct request *q)
@@ -179,7 +197,10 @@ static void get_own(struct server *s, struct request *q)
     o->spring.source.gone = own_gone;
     o->socket.peer = (struct ws_peer){ own_message, own_socket_gone };
     o->socket.conn = q->conn;
-    if (o->ws && !conn_upgrade(q->conn, STR_NONE, &o->spring.source, &o->socket.peer)) { mem_free(o); return; }
+    if (o->ws && !conn_upgrade(q->conn, STR_NONE, &o->spring.source, &o->socket.peer)) {
+        mem_free(o);
+        return;
+    }
     if (!o->ws) conn_stream(q->conn, 200, "text/event-stream", &o->spring.source, 20);
     list_add(&net.owns, &o->node);
     net.begun++;
@@ -195,15 +216,24 @@ static bool guard(struct server *s, struct request *q)
 }
 
 static const struct route routes[] = {
-    { "GET", "/vital", get_vital, ROUTE_VITAL }, { "GET", "/ws/stranger", get_ws_stranger },
-    { "GET", "/hello", get_hello },           { "POST", "/echo", post_echo },
-    { "GET", "/names/{name}", get_name },     { "DELETE", "/names/{}", get_name },
-    { "GET", "/later", get_later },           { "GET", "/forgotten", get_forgotten },
-    { "GET", "/big", get_big },               { "GET", "/stream", get_stream },
-    { "POST", "/stream", get_stream },        { "GET", "/ws", get_ws },
-    { "GET", "/ws/hello", get_ws_hello },     { "GET", "/page", get_page },
-    { "GET", "/none", get_none },             { "GET", "/own", get_own },
-    { "GET", "/own/ws", get_own },            { NULL },
+    { "GET", "/vital", get_vital, ROUTE_VITAL },
+    { "GET", "/ws/stranger", get_ws_stranger },
+    { "GET", "/hello", get_hello },
+    { "POST", "/echo", post_echo },
+    { "GET", "/names/{name}", get_name },
+    { "DELETE", "/names/{}", get_name },
+    { "GET", "/later", get_later },
+    { "GET", "/forgotten", get_forgotten },
+    { "GET", "/big", get_big },
+    { "GET", "/stream", get_stream },
+    { "POST", "/stream", get_stream },
+    { "GET", "/ws", get_ws },
+    { "GET", "/ws/hello", get_ws_hello },
+    { "GET", "/page", get_page },
+    { "GET", "/none", get_none },
+    { "GET", "/own", get_own },
+    { "GET", "/own/ws", get_own },
+    { NULL },
 };
 
 /* --- up and down -------------------------------------------------------------------- */
@@ -211,7 +241,7 @@ static const struct route routes[] = {
 void net_up(const struct net_limits *limits)
 {
     struct server_setup setup = { .loop = &net.loop, .routes = routes, .guard = guard };
-    struct str why = STR_NONE;
+    struct str          why = STR_NONE;
 
     net = (struct net){ .host = net.host ? net.host : "127.0.0.1" };
     REQUIRE(loop_init(&net.loop) == OK);
@@ -226,7 +256,10 @@ void net_up(const struct net_limits *limits)
     REQUIRE(server_start(&setup, str_c(net.host), 0, &net.server, &why, &net.arena) == OK);
 }
 
-static void on_server_closed(void *ctx) { net.closed = true; }
+static void on_server_closed(void *ctx)
+{
+    net.closed = true;
+}
 
 void net_down(void)
 {
@@ -264,7 +297,8 @@ struct net_limits net_short(void)
 struct conn *net_conn(void)
 {
     for (size_t i = 0; i < WHEEL_SLOTS; i++)
-        if (!list_empty(&net.server->slots[i])) return LIST_ITEM(net.server->slots[i].next, struct conn, wheel);
+        if (!list_empty(&net.server->slots[i]))
+            return LIST_ITEM(net.server->slots[i].next, struct conn, wheel);
     return NULL;
 }
 
@@ -274,7 +308,8 @@ static void peer_read(struct peer *p)
     ssize_t n;
 
     if (p->fd < 0 || p->deaf || p->eof) return;
-    while ((n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) buf_add(&p->got, bytes, (size_t)n);
+    while ((n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        buf_add(&p->got, bytes, (size_t)n);
     if (n == 0) p->eof = true;
     if (n < 0 && errno == ECONNRESET) p->eof = p->reset = true;
 }
@@ -290,13 +325,15 @@ void net_turn(void)
 struct peer *peer_open(void)
 {
     struct peer       *p = mem_alloc(sizeof *p);
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)server_port(net.server)) };
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)server_port(net.server)) };
 
     CHECK(inet_pton(AF_INET, net.host, &to.sin_addr) == 1);
     p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     p->next = net.peers;
     net.peers = p;
-    CHECK(connect(p->fd, (struct sockaddr *)&to, sizeof to) == 0);       /* the kernel's backlog takes it at once */
+    /* the kernel's backlog takes it at once */
+    CHECK(connect(p->fd, (struct sockaddr *)&to, sizeof to) == 0);
     fcntl(p->fd, F_SETFL, O_NONBLOCK);
     return p;
 }
@@ -307,16 +344,25 @@ void peer_send(struct peer *p, const char *bytes, size_t len)
 
     while (len && uv_hrtime() < until) {
         ssize_t n = send(p->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno != EAGAIN) return;              /* the test looks at what the server did */
-        if (n > 0) { bytes += n; len -= (size_t)n; }
+        if (n < 0 && errno != EAGAIN) return; /* the test looks at what the server did */
+        if (n > 0) {
+            bytes += n;
+            len -= (size_t)n;
+        }
         if (len) net_turn();
     }
     CHECK(len == 0);
 }
 
-void peer_say(struct peer *p, const char *text) { peer_send(p, text, strlen(text)); }
+void peer_say(struct peer *p, const char *text)
+{
+    peer_send(p, text, strlen(text));
+}
 
-bool peer_has(const struct peer *p, const char *text) { return str_find(buf_view(&p->got), str_c(text)) >= 0; }
+bool peer_has(const struct peer *p, const char *text)
+{
+    return str_find(buf_view(&p->got), str_c(text)) >= 0;
+}
 
 size_t peer_count(const struct peer *p, const char *text)
 {
@@ -331,7 +377,10 @@ size_t peer_count(const struct peer *p, const char *text)
     return count;
 }
 
-void peer_forget(struct peer *p) { buf_clear(&p->got); }
+void peer_forget(struct peer *p)
+{
+    buf_clear(&p->got);
+}
 
 void peer_close(struct peer *p)
 {
@@ -346,7 +395,10 @@ void peer_reset(struct peer *p)
     peer_close(p);
 }
 
-void peer_half_close(struct peer *p) { shutdown(p->fd, SHUT_WR); }
+void peer_half_close(struct peer *p)
+{
+    shutdown(p->fd, SHUT_WR);
+}
 
 void peer_frame(struct peer *p, unsigned first_byte, const char *payload, size_t len)
 {
@@ -358,7 +410,8 @@ void peer_frame(struct peer *p, unsigned first_byte, const char *payload, size_t
     else {
         size_t bytes = len < 65536 ? 2 : 8;
         head[1] = bytes == 2 ? 0xfe : 0xff;
-        for (size_t i = 0; i < bytes; i++) head[n++] = (uint8_t)((uint64_t)len >> 8 * (bytes - 1 - i));
+        for (size_t i = 0; i < bytes; i++)
+            head[n++] = (uint8_t)((uint64_t)len >> 8 * (bytes - 1 - i));
     }
     memcpy(head + n, "\x11\x22\x33\x44", 4);
     buf_init(&b, 0);
@@ -374,8 +427,10 @@ struct peer *peer_upgrade(const char *path)
     char         text[512];
 
     snprintf(text, sizeof text,
-             "GET %s HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
-             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", path);
+             "GET %s HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: keep-alive, "
+             "Upgrade\r\n"
+             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+             path);
     peer_say(p, text);
     net_until(peer_has(p, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
     return p;

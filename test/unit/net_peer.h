@@ -11,36 +11,38 @@
 #include "http/conn_int.h"
 #include "test.h"
 
-struct peer {                   /* the client's end */
-    int        fd;
-    bool       eof, reset;
-    bool       deaf;            /* does not read */
-    struct buf got;
+struct peer { /* the client's end */
+    int          fd;
+    bool         eof, reset;
+    bool         deaf; /* does not read */
+    struct buf   got;
     struct peer *next;
 };
 
 /* A source that gives what the test puts into `text`, or `endless` bytes. */
 struct spring {
     struct source source;
-    struct buf    text;         /* given as it is */
-    size_t        endless;      /* then so many bytes 'x' */
-    bool          end;          /* then PULL_END */
-    bool          ws;           /* bytes as frames of at most 1000 */
-    size_t        parts;        /* first one text of so many bytes 'y', in as many parts as it takes */
-    bool          stuck;        /* claims to have more and gives nothing */
+    struct buf    text;    /* given as it is */
+    size_t        endless; /* then so many bytes 'x' */
+    bool          end;     /* then PULL_END */
+    bool          ws;      /* bytes as frames of at most 1000 */
+    /* first one text of so many bytes 'y', in as many parts as it takes */
+    size_t        parts;
+    bool          stuck; /* claims to have more and gives nothing */
     int           pulls, gone;
     size_t        given;
 };
 
-struct socket_peer {            /* the server's end of a WebSocket */
+struct socket_peer { /* the server's end of a WebSocket */
     struct ws_peer peer;
-    struct buf     heard;       /* every message, each followed by '\n' */
+    struct buf     heard; /* every message, each followed by '\n' */
     int            messages, gone;
     bool           echo;
     struct conn   *conn;
 };
 
-/* A source (and WebSocket peer) of its own for every request to /own and /own/ws; frees itself at its end. */
+/* A source (and WebSocket peer) of its own for every request to /own and /own/ws; frees itself at
+ * its end. */
 struct own {
     struct list        node;
     struct spring      spring;
@@ -49,48 +51,49 @@ struct own {
 };
 
 struct net {
-    struct loop    loop;
-    struct arena   arena;
-    struct server *server;
-    struct peer   *peers;
-    struct spring  spring;
+    struct loop        loop;
+    struct arena       arena;
+    struct server     *server;
+    struct peer       *peers;
+    struct spring      spring;
     struct socket_peer socket;
-    unsigned       heartbeat_ms;
-    struct conn   *held;        /* what /later got */
-    struct conn_hold hold;
-    int            cancelled, handled, guarded;
-    unsigned       until_ms;           /* the guard gives every connection so long; 0: no end */
-    struct list    owns;        /* all struct own that have not ended */
-    int            begun, ended;
-    bool           closed;
-    const char    *host;        /* to listen on and to connect to; NULL: 127.0.0.1 */
+    unsigned           heartbeat_ms;
+    struct conn       *held; /* what /later got */
+    struct conn_hold   hold;
+    int                cancelled, handled, guarded;
+    unsigned           until_ms; /* the guard gives every connection so long; 0: no end */
+    struct list        owns;     /* all struct own that have not ended */
+    int                begun, ended;
+    bool               closed;
+    const char        *host; /* to listen on and to connect to; NULL: 127.0.0.1 */
 };
 extern struct net net;
 
-void net_up(const struct net_limits *limits);      /* NULL: defaults */
-struct net_limits net_short(void);                 /* defaults, with deadlines of a fraction of a second */
-struct conn *net_conn(void);                       /* the server's only connection, or NULL */
-void net_down(void);                               /* closes all; checks that nothing is left */
-void net_turn(void);
+void              net_up(const struct net_limits *limits); /* NULL: defaults */
+/* defaults, with deadlines of a fraction of a second */
+struct net_limits net_short(void);
+struct conn      *net_conn(void); /* the server's only connection, or NULL */
+void              net_down(void); /* closes all; checks that nothing is left */
+void              net_turn(void);
 /* Turns until `cond`; fails the test after 5 s. */
-#define net_until(cond)                                                              \
-    do {                                                                             \
-        uint64_t until_ = uv_hrtime() + 5000000000u;                                 \
-        while (!(cond) && uv_hrtime() < until_) net_turn();                          \
-        if (!(cond)) test_failed(__FILE__, __LINE__, "never came: " #cond);          \
+#define net_until(cond)                                                     \
+    do {                                                                    \
+        uint64_t until_ = uv_hrtime() + 5000000000u;                        \
+        while (!(cond) && uv_hrtime() < until_) net_turn();                 \
+        if (!(cond)) test_failed(__FILE__, __LINE__, "never came: " #cond); \
     } while (0)
 
 struct peer *peer_open(void);
-void peer_send(struct peer *p, const char *bytes, size_t len);
-void peer_say(struct peer *p, const char *text);
-bool peer_has(const struct peer *p, const char *text);
-size_t peer_count(const struct peer *p, const char *text);
-void peer_forget(struct peer *p);                  /* what came so far */
-void peer_close(struct peer *p);
-void peer_reset(struct peer *p);                   /* closes with RST */
-void peer_half_close(struct peer *p);
+void         peer_send(struct peer *p, const char *bytes, size_t len);
+void         peer_say(struct peer *p, const char *text);
+bool         peer_has(const struct peer *p, const char *text);
+size_t       peer_count(const struct peer *p, const char *text);
+void         peer_forget(struct peer *p); /* what came so far */
+void         peer_close(struct peer *p);
+void         peer_reset(struct peer *p); /* closes with RST */
+void         peer_half_close(struct peer *p);
 /* One masked frame. */
-void peer_frame(struct peer *p, unsigned first_byte, const char *payload, size_t len);
-struct peer *peer_upgrade(const char *path);       /* opened, and 101 seen */
+void         peer_frame(struct peer *p, unsigned first_byte, const char *payload, size_t len);
+struct peer *peer_upgrade(const char *path); /* opened, and 101 seen */
 
 #endif

@@ -3,9 +3,13 @@
 
 struct stage *on;
 
-void stage_tick(uv_timer_t *t) { (void)t; }
+void stage_tick(uv_timer_t *t)
+{
+    (void)t;
+}
 
-static struct model_run *puppet_start(struct model *m, const struct model_request *q, struct model_sink *sink)
+static struct model_run *puppet_start(struct model *m, const struct model_request *q,
+                                      struct model_sink *sink)
 {
     (void)m;
     on->run.sink = sink;
@@ -14,21 +18,35 @@ static struct model_run *puppet_start(struct model *m, const struct model_reques
     on->no_calls = q->no_calls;
     return &on->run;
 }
-static void puppet_cancel(struct model_run *r) { (void)r; on->speaking = false; }
-static void puppet_free(struct model *m) { (void)m; }
-static const struct model_ops PUPPET = { .start = puppet_start, .cancel = puppet_cancel, .free = puppet_free };
+static void puppet_cancel(struct model_run *r)
+{
+    (void)r;
+    on->speaking = false;
+}
+static void puppet_free(struct model *m)
+{
+    (void)m;
+}
+static const struct model_ops PUPPET = { .start = puppet_start,
+                                         .cancel = puppet_cancel,
+                                         .free = puppet_free };
 
-static enum err tool_start(struct tool *t, struct tool_job *j) 
+static enum err tool_start(struct tool *t, struct tool_job *j)
 {
     (void)t;
     on->job = j;
     on->open[on->begun++ % 8] = j;
     return OK;
 }
-void stage_cancel(struct tool_job *j) { (void)j; on->cancels++; }
+void stage_cancel(struct tool_job *j)
+{
+    (void)j;
+    on->cancels++;
+}
 static const struct tool_ops TOOL = { .start = tool_start, .cancel = stage_cancel };
 
-struct tool *stage_tool(struct stage *s, const char *name, enum tool_where where, enum tool_confirm confirm)
+struct tool *stage_tool(struct stage *s, const char *name, enum tool_where where,
+                        enum tool_confirm confirm)
 {
     struct tool *t = registry_tool(&s->registry, str_c(name));
     t->schema_text = STR("{\"type\":\"object\"}");
@@ -68,9 +86,17 @@ void stage_up(struct stage *s)
     (void)stage_tool(s, "work", TOOL_SERVER, CONFIRM_NEVER);
     (void)stage_tool(s, "pay", TOOL_SERVER, CONFIRM_ALWAYS);
     (void)stage_tool(s, "locate", TOOL_CLIENT, CONFIRM_NEVER);
-    s->setup = (struct hub_setup){ .loop = &s->loop, .store = s->store, .registry = &s->registry, .pages = &s->page,
-                                   .page_count = 1, .max_iterations = 2, .tool_text_max = 1000, .runs_max = 10,
-                                   .threads_max = 100, .idle_bytes_max = 1 << 20, .cancel_grace_ms = 100 };
+    s->setup = (struct hub_setup){ .loop = &s->loop,
+                                   .store = s->store,
+                                   .registry = &s->registry,
+                                   .pages = &s->page,
+                                   .page_count = 1,
+                                   .max_iterations = 2,
+                                   .tool_text_max = 1000,
+                                   .runs_max = 10,
+                                   .threads_max = 100,
+                                   .idle_bytes_max = 1 << 20,
+                                   .cancel_grace_ms = 100 };
     stage_hub(s);
 }
 
@@ -128,7 +154,10 @@ struct said sent(struct stage *s, struct command *c, struct said *x)
     return *x;
 }
 
-struct thread *the_thread(struct stage *s) { return hub_find(s->hub, (struct log_name){ STR("ann"), STR("t_1") }); }
+struct thread *the_thread(struct stage *s)
+{
+    return hub_find(s->hub, (struct log_name){ STR("ann"), STR("t_1") });
+}
 
 struct str story(struct stage *s)
 {
@@ -146,17 +175,32 @@ struct str story(struct stage *s)
     return r;
 }
 
-bool idle(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && !run_live(t->fold.run); }
-bool waits(struct stage *s) { struct thread *t = the_thread(s); return t && t->loaded && !t->inflight && run_waiting(t->fold.run); }
+bool idle(struct stage *s)
+{
+    struct thread *t = the_thread(s);
+    return t && t->loaded && !t->inflight && !run_live(t->fold.run);
+}
+bool waits(struct stage *s)
+{
+    struct thread *t = the_thread(s);
+    return t && t->loaded && !t->inflight && run_waiting(t->fold.run);
+}
 
-void says(struct stage *s, const char *text) { s->run.sink->text(s->run.sink, str_c(text)); }
+void says(struct stage *s, const char *text)
+{
+    s->run.sink->text(s->run.sink, str_c(text));
+}
 void calls(struct stage *s, const char *tool, const char *input)
 {
     s->run.sink->call(s->run.sink, STR("p"), str_c(tool));
     s->run.sink->input(s->run.sink, str_c(input));
     s->run.sink->call_end(s->run.sink);
 }
-void stops(struct stage *s, enum model_stop how) { s->speaking = false; s->run.sink->done(s->run.sink, how); }
+void stops(struct stage *s, enum model_stop how)
+{
+    s->speaking = false;
+    s->run.sink->done(s->run.sink, how);
+}
 void finishes(struct stage *s, enum tool_outcome o)
 {
     struct tool_job *j = s->job;

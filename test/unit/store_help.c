@@ -41,7 +41,8 @@ static void ap_done(struct store_append *a, enum err e)
     p->f->pending--;
 }
 
-void ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected, const char *body)
+void ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected,
+             const char *body)
 {
     static int64_t clock = 1000;
 
@@ -64,12 +65,13 @@ void ap_send(struct fix *f, struct ap *p)
 enum err ap_run(struct fix *f, struct ap *p)
 {
     ap_send(f, p);
-    CHECK(!p->done);                   /* never from inside the call */
+    CHECK(!p->done); /* never from inside the call */
     fix_wait(f);
     return p->e;
 }
 
-enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected, const char *body)
+enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected,
+                    const char *body)
 {
     struct ap p;
     ap_init(&p, owner, thread, expected, body);
@@ -125,33 +127,47 @@ struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64
 
 /* --- lists and edits ------------------------------------------------------------ */
 
-struct li { struct store_list l; struct fix *f; struct buf text; struct str next; };
+struct li {
+    struct store_list l;
+    struct fix       *f;
+    struct buf        text;
+    struct str        next;
+};
 
 static void render(struct buf *b, enum store_list_kind kind, const struct store_row *r)
 {
     switch (kind) {
     case STORE_THREADS:
-        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT ";", STR_ARG(r->thread), STR_ARG(r->title), STR_ARG(r->state));
+        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT ";", STR_ARG(r->thread), STR_ARG(r->title),
+                   STR_ARG(r->state));
         return;
     case STORE_UNFINISHED:
-        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->state));
+        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
+                   STR_ARG(r->state));
         return;
     case STORE_APPROVALS:
     case STORE_DUE:
     case STORE_NEXT_DUE:
-        buf_printf(b, STR_FMT "/" STR_FMT "/" STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " %" PRId64 " %" PRId64 ";",
-                   STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->approval.id), STR_ARG(r->approval.call),
-                   STR_ARG(r->approval.tool), STR_ARG(r->approval.status), STR_ARG(r->approval.body),
-                   r->approval.requested_ms, r->approval.expires_ms);
+        buf_printf(b,
+                   STR_FMT "/" STR_FMT "/" STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT
+                           " %" PRId64 " %" PRId64 ";",
+                   STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->approval.id),
+                   STR_ARG(r->approval.call), STR_ARG(r->approval.tool),
+                   STR_ARG(r->approval.status), STR_ARG(r->approval.body), r->approval.requested_ms,
+                   r->approval.expires_ms);
         return;
-    case STORE_TOOLS: buf_printf(b, STR_FMT " %" PRIu64 " %" PRIu64 ";", STR_ARG(r->tool), r->runs, r->failed); return;
+    case STORE_TOOLS:
+        buf_printf(b, STR_FMT " %" PRIu64 " %" PRIu64 ";", STR_ARG(r->tool), r->runs, r->failed);
+        return;
     case STORE_REQUEST:
-        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread), STR_ARG(r->run));
+        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
+                   STR_ARG(r->run));
         return;
     }
 }
 
-static void li_done(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void li_done(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
 {
     struct li *x = LIST_ITEM(l, struct li, l);
 
@@ -177,7 +193,11 @@ struct str fix_list(struct fix *f, struct store_list l, struct str *next)
     return text;
 }
 
-struct ed { struct store_edit x; struct fix *f; enum err e; };
+struct ed {
+    struct store_edit x;
+    struct fix       *f;
+    enum err          e;
+};
 
 static void ed_done(struct store_edit *x, enum err e)
 {
@@ -186,7 +206,8 @@ static void ed_done(struct store_edit *x, enum err e)
     d->f->pending--;
 }
 
-enum err fix_edit(struct fix *f, const char *owner, const char *thread, const char *title, bool remove)
+enum err fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
+                  bool remove)
 {
     struct ed d = { .f = f };
 

@@ -13,30 +13,46 @@ struct fix {
     struct loop   loop;
     struct store *store;
     struct arena  arena;
-    struct str    why;             /* when opening failed */
-    int           pending;         /* requests without an answer */
+    struct str    why;     /* when opening failed */
+    int           pending; /* requests without an answer */
 };
 
 void     fix_init(struct fix *f);
 enum err fix_open(struct fix *f, const char *url);
-void     fix_done(struct fix *f);  /* closes what is open */
+void     fix_done(struct fix *f); /* closes what is open */
 void     fix_wait(struct fix *f);
 
-struct ap { struct store_append a; struct store_fact fact; struct fix *f; enum err e; bool done; };
+struct ap {
+    struct store_append a;
+    struct store_fact   fact;
+    struct fix         *f;
+    enum err            e;
+    bool                done;
+};
 /* One fact of kind "note" with `body`; further members of p->a may be set before ap_send. */
-void     ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected, const char *body);
+void     ap_init(struct ap *p, const char *owner, const char *thread, uint64_t expected,
+                 const char *body);
 void     ap_send(struct fix *f, struct ap *p);
-enum err ap_run(struct fix *f, struct ap *p);         /* send and wait */
-enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected, const char *body);
+enum err ap_run(struct fix *f, struct ap *p); /* send and wait */
+enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected,
+                    const char *body);
 
-struct rd { struct store_read r; struct fix *f; struct buf text; enum err e; bool done; void (*on_done)(struct rd *); };
-void     rd_send(struct fix *f, struct rd *r, const char *owner, const char *thread, uint64_t after);
+struct rd {
+    struct store_read r;
+    struct fix       *f;
+    struct buf        text;
+    enum err          e;
+    bool              done;
+    void (*on_done)(struct rd *);
+};
+void rd_send(struct fix *f, struct rd *r, const char *owner, const char *thread, uint64_t after);
 /* The facts after `after` as "seq kind body;" each, or the error's name; in the fixture's arena. */
 struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64_t after);
 
 /* Rows as text, "a b c;" each, then "next" if there is more; or the error's name.
  * *next may be NULL. */
 struct str fix_list(struct fix *f, struct store_list l, struct str *next);
-enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title, bool remove);
+enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
+                    bool remove);
 
 #endif

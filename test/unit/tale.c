@@ -18,8 +18,14 @@ void tale_done(struct tale *t)
     fold_done(&t->thread.fold);
 }
 
-struct fold *tale_fold(struct tale *t) { return &t->thread.fold; }
-struct call *tale_call(struct tale *t, const char *id) { return fold_call(&t->thread.fold, str_c(id)); }
+struct fold *tale_fold(struct tale *t)
+{
+    return &t->thread.fold;
+}
+struct call *tale_call(struct tale *t, const char *id)
+{
+    return fold_call(&t->thread.fold, str_c(id));
+}
 
 const struct fact *tale_fact(struct tale *t, struct fact f)
 {
@@ -33,7 +39,9 @@ const struct fact *tale_fact(struct tale *t, struct fact f)
 
 void tale_message(struct tale *t, const char *run, const char *text)
 {
-    tale_fact(t, (struct fact){ .kind = FACT_MESSAGE, .run = str_c(run), .id = STR("m_1"), .text = str_c(text) });
+    tale_fact(t,
+              (struct fact){
+                  .kind = FACT_MESSAGE, .run = str_c(run), .id = STR("m_1"), .text = str_c(text) });
 }
 
 void tale_step(struct tale *t, const char *run, const char *stop, size_t count, ...)
@@ -44,22 +52,35 @@ void tale_step(struct tale *t, const char *run, const char *stop, size_t count, 
     va_start(args, count);
     for (size_t i = 0; i < count; i++) parts[i] = va_arg(args, struct part);
     va_end(args);
-    tale_fact(t, (struct fact){ .kind = FACT_STEP, .run = str_c(run), .stop = str_c(stop), .provider = STR("demo"),
-                                .parts = parts, .parts_count = count, .input_tokens = 10, .output_tokens = 3 });
+    tale_fact(t, (struct fact){ .kind = FACT_STEP,
+                                .run = str_c(run),
+                                .stop = str_c(stop),
+                                .provider = STR("demo"),
+                                .parts = parts,
+                                .parts_count = count,
+                                .input_tokens = 10,
+                                .output_tokens = 3 });
 }
 
 void tale_asked(struct tale *t, const char *id)
 {
     char confirmation[80];
     snprintf(confirmation, sizeof confirmation, "confirmation-%s", id);
-    tale_fact(t, (struct fact){ .kind = FACT_ASKED, .call = str_c(id), .id = str_c(confirmation), .ask = STR("Pay?"), .risk = STR("high") });
+    tale_fact(t, (struct fact){ .kind = FACT_ASKED,
+                                .call = str_c(id),
+                                .id = str_c(confirmation),
+                                .ask = STR("Pay?"),
+                                .risk = STR("high") });
 }
 
 void tale_decided(struct tale *t, const char *id, enum word verdict)
 {
     char confirmation[80];
     snprintf(confirmation, sizeof confirmation, "confirmation-%s", id);
-    tale_fact(t, (struct fact){ .kind = FACT_DECIDED, .call = str_c(id), .id = str_c(confirmation), .outcome = verdict });
+    tale_fact(t, (struct fact){ .kind = FACT_DECIDED,
+                                .call = str_c(id),
+                                .id = str_c(confirmation),
+                                .outcome = verdict });
 }
 
 void tale_started(struct tale *t, const char *id)
@@ -69,7 +90,9 @@ void tale_started(struct tale *t, const char *id)
 
 void tale_finished(struct tale *t, const char *id, enum word outcome, const char *text)
 {
-    tale_fact(t, (struct fact){ .kind = FACT_FINISHED, .call = str_c(id), .outcome = outcome, .text = str_c(text) });
+    tale_fact(
+        t, (struct fact){
+               .kind = FACT_FINISHED, .call = str_c(id), .outcome = outcome, .text = str_c(text) });
 }
 
 void tale_ended(struct tale *t, const char *run, enum word outcome)
@@ -77,15 +100,25 @@ void tale_ended(struct tale *t, const char *run, enum word outcome)
     tale_fact(t, (struct fact){ .kind = FACT_ENDED, .run = str_c(run), .outcome = outcome });
 }
 
-struct part words(const char *text) { return (struct part){ .type = STEP_TEXT, .text = str_c(text), .complete = true }; }
+struct part words(const char *text)
+{
+    return (struct part){ .type = STEP_TEXT, .text = str_c(text), .complete = true };
+}
 
 struct part call(const char *id, const char *tool, const char *input, enum gate gate)
 {
     bool said = gate != GATE_BAD && gate != GATE_REPLY;
-    return (struct part){ .type = STEP_CALL, .call = str_c(id), .tool = str_c(tool), .text = str_c(input), .gate = gate,
-                          .complete = true, .client = gate == GATE_CLIENT, .provider_id = STR("p-1"),
+    return (struct part){ .type = STEP_CALL,
+                          .call = str_c(id),
+                          .tool = str_c(tool),
+                          .text = str_c(input),
+                          .gate = gate,
+                          .complete = true,
+                          .client = gate == GATE_CLIENT,
+                          .provider_id = STR("p-1"),
                           .problem = gate == GATE_BAD ? STR("No such tool.") : STR_NONE,
-                          .intent = said ? STR("I'll do it...") : STR_NONE, .at_ms = 7 };
+                          .intent = said ? STR("I'll do it...") : STR_NONE,
+                          .at_ms = 7 };
 }
 
 void tale_again(struct tale *t, const struct tale *from, size_t count)

@@ -14,17 +14,19 @@
 #include "run/engine.h"
 #include "test.h"
 
-struct tale { struct thread thread; };
+struct tale {
+    struct thread thread;
+};
 
-void tale_init(struct tale *t);
-void tale_done(struct tale *t);
+void               tale_init(struct tale *t);
+void               tale_done(struct tale *t);
 const struct fact *tale_fact(struct tale *t, struct fact f);
-void tale_message(struct tale *t, const char *run, const char *text);
+void               tale_message(struct tale *t, const char *run, const char *text);
 /* `count` parts follow. */
-void tale_step(struct tale *t, const char *run, const char *stop, size_t count, ...);
-void tale_asked(struct tale *t, const char *call);
-void tale_decided(struct tale *t, const char *call, enum word verdict);
-void tale_started(struct tale *t, const char *call);
+void               tale_step(struct tale *t, const char *run, const char *stop, size_t count, ...);
+void               tale_asked(struct tale *t, const char *call);
+void               tale_decided(struct tale *t, const char *call, enum word verdict);
+void               tale_started(struct tale *t, const char *call);
 void tale_finished(struct tale *t, const char *call, enum word outcome, const char *text);
 void tale_ended(struct tale *t, const char *run, enum word outcome);
 
@@ -33,8 +35,8 @@ struct part call(const char *id, const char *tool, const char *input, enum gate 
 
 struct fold *tale_fold(struct tale *t);
 struct call *tale_call(struct tale *t, const char *id);
-unsigned tale_intents(void);        /* how many were measured so far, in this process */
+unsigned     tale_intents(void); /* how many were measured so far, in this process */
 /* The first `count` facts of `from`, read again from their stored form. */
-void tale_again(struct tale *t, const struct tale *from, size_t count);
+void         tale_again(struct tale *t, const struct tale *from, size_t count);
 
 #endif

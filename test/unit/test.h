@@ -15,25 +15,30 @@
 
 #include "base/str.h"
 
-struct test { const char *name, *file; void (*run)(void); struct test *next; };
-void test_register(struct test *t);
-void test_failed(const char *file, int line, const char *what);
+struct test {
+    const char *name, *file;
+    void (*run)(void);
+    struct test *next;
+};
+void           test_register(struct test *t);
+void           test_failed(const char *file, int line, const char *what);
 extern jmp_buf test_leave;
 
-#define TEST(name)                                                                    \
-    static void test_##name(void);                                                    \
-    __attribute__((constructor)) static void register_##name(void)                    \
-    {                                                                                 \
-        static struct test t = { #name, __FILE__, test_##name, NULL };                \
-        test_register(&t);                                                            \
-    }                                                                                 \
+#define TEST(name)                                                     \
+    static void                              test_##name(void);        \
+    __attribute__((constructor)) static void register_##name(void)     \
+    {                                                                  \
+        static struct test t = { #name, __FILE__, test_##name, NULL }; \
+        test_register(&t);                                             \
+    }                                                                  \
     static void test_##name(void)
 
 #define CHECK(cond) ((cond) ? (void)0 : test_failed(__FILE__, __LINE__, #cond))
-#define REQUIRE(cond) ((cond) ? (void)0 : (test_failed(__FILE__, __LINE__, #cond), longjmp(test_leave, 1)))
+#define REQUIRE(cond) \
+    ((cond) ? (void)0 : (test_failed(__FILE__, __LINE__, #cond), longjmp(test_leave, 1)))
 /* Shows both sides when they differ. */
 #define CHECK_STR(got, want) test_check_str(__FILE__, __LINE__, (got), str_c(want))
-void test_check_str(const char *file, int line, struct str got, struct str want);
+void        test_check_str(const char *file, int line, struct str got, struct str want);
 /* A temporary folder, removed when the tests end. */
 const char *test_dir(void);
 

@@ -8,7 +8,10 @@
 
 static struct encoder encoder(bool native, enum stream_mode mode, const char *run)
 {
-    return (struct encoder){ .d = &dialect_aisdk, .mode = mode, .run = run ? str_c(run) : STR_NONE, .ai = { .native = native } };
+    return (struct encoder){ .d = &dialect_aisdk,
+                             .mode = mode,
+                             .run = run ? str_c(run) : STR_NONE,
+                             .ai = { .native = native } };
 }
 
 /* Everything there is to tell, to the head or the end. */
@@ -27,7 +30,8 @@ static enum encoded pull_all(struct encoder *e, struct tale *t, struct buf *out)
 }
 
 /* The types of what a stream of the run tells that begins after `seq`. */
-static struct str types_from(struct arena *a, struct tale *t, struct encoder e, uint64_t seq, bool continuation)
+static struct str types_from(struct arena *a, struct tale *t, struct encoder e, uint64_t seq,
+                             bool continuation)
 {
     struct ai_reader r;
     struct buf       wire = { 0 };
@@ -52,7 +56,8 @@ static struct arena *scratch(void)
 
 static struct part gated(const char *id, bool client)
 {
-    struct part p = call(id, client ? "get_location" : "process_payment", "{\"amount\":50}", GATE_ASK);
+    struct part p =
+        call(id, client ? "get_location" : "process_payment", "{\"amount\":50}", GATE_ASK);
     p.client = client;
     return p;
 }
@@ -92,7 +97,8 @@ TEST(a_native_gate_ends_the_stream_with_the_question)
     struct tale t;
     at_gate(&t, gated("call-1", false));
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " data-intent tool-input-available tool-approval-request finish-step finish");
+              "start " TEXT
+              " data-intent tool-input-available tool-approval-request finish-step finish");
     tale_done(&t);
 }
 
@@ -101,7 +107,8 @@ TEST(an_adk_gate_has_a_step_of_its_own)
     struct tale t;
     at_gate(&t, gated("call-1", false));
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " finish-step start-step data-intent tool-input-start tool-input-available finish-step finish");
+              "start " TEXT " finish-step start-step data-intent tool-input-start "
+              "tool-input-available finish-step finish");
     tale_done(&t);
 }
 
@@ -120,9 +127,11 @@ TEST(an_intent_is_measured_when_its_part_is_told_and_not_when_it_is_passed)
                 tale_started(&t, "call-1");
             }
             metrics_intent_due(STR("call-1"));
-            types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), t.thread.committed, false);
+            types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), t.thread.committed,
+                       false);
             CHECK(tale_intents() == before);
-            for (int i = 0; i < 3; i++) types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), 0, false);
+            for (int i = 0; i < 3; i++)
+                types_from(scratch(), &t, encoder(native, STREAM_RUN, "run_1"), 0, false);
             CHECK(tale_intents() == before + 1);
             tale_done(&t);
         }
@@ -135,16 +144,21 @@ TEST(a_gate_without_words_has_no_empty_step)
     tale_message(&t, "run_1", "Pay");
     tale_step(&t, "run_1", "calls", 1, gated("call-1", false));
     tale_asked(&t, "call-1");
-    CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
-              "start start-step data-intent tool-input-start tool-input-available finish-step finish");
+    CHECK_STR(
+        types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
+        "start start-step data-intent tool-input-start tool-input-available finish-step finish");
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
-              "start start-step data-intent tool-input-available tool-approval-request finish-step finish");
+              "start start-step data-intent tool-input-available tool-approval-request finish-step "
+              "finish");
     tale_done(&t);
 }
 
 TEST(a_continuation_tells_the_outcome_first_and_the_words_in_a_new_step)
 {
-    static const struct { enum word verdict; const char *native, *adk; } CASES[] = {
+    static const struct {
+        enum word   verdict;
+        const char *native, *adk;
+    } CASES[] = {
         { WORD_APPROVED, "tool-output-available", "tool-output-available" },
         { WORD_DENIED, "tool-output-denied", "tool-output-error" },
         { WORD_EXPIRED, "tool-output-error", "tool-output-error" },
@@ -155,11 +169,16 @@ TEST(a_continuation_tells_the_outcome_first_and_the_words_in_a_new_step)
         at_gate(&t, gated("call-1", false));
         tale_decided(&t, "call-1", CASES[i].verdict);
         if (CASES[i].verdict == WORD_APPROVED) tale_started(&t, "call-1");
-        tale_finished(&t, "call-1", CASES[i].verdict == WORD_APPROVED ? WORD_DONE : CASES[i].verdict, "{\"error\":\"x\"}");
+        tale_finished(&t, "call-1",
+                      CASES[i].verdict == WORD_APPROVED ? WORD_DONE : CASES[i].verdict,
+                      "{\"error\":\"x\"}");
         speaks(&t);
         snprintf(want, sizeof want, "start %s " TEXT " finish-step finish", CASES[i].native);
         CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 3, true), want);
-        snprintf(want, sizeof want, "start start-step tool-input-start tool-input-available %s finish-step " TEXT " finish-step finish", CASES[i].adk);
+        snprintf(want, sizeof want,
+                 "start start-step tool-input-start tool-input-available %s finish-step " TEXT
+                 " finish-step finish",
+                 CASES[i].adk);
         CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 3, true), want);
         tale_done(&t);
     }
@@ -171,7 +190,8 @@ TEST(an_approved_client_call_is_announced_without_a_step_in_the_native_form)
     at_gate(&t, gated("call-1", true));
     tale_decided(&t, "call-1", WORD_APPROVED);
     offer(&t, "call-1");
-    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 3, true), "start tool-input-available finish");
+    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 3, true),
+              "start tool-input-available finish");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 3, true),
               "start start-step tool-input-start tool-input-available finish-step finish");
     tale_done(&t);
@@ -187,13 +207,16 @@ TEST(a_free_call_beside_a_gate_is_told_before_the_stream_ends)
     tale_asked(&t, "call-1");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
               "start " TEXT " tool-input-start data-intent tool-input-available finish-step "
-              "start-step data-intent tool-input-start tool-input-available");      /* open: the free one still runs */
+              /* open: the free one still runs */
+              "start-step data-intent tool-input-start tool-input-available");
     tale_finished(&t, "call-2", WORD_DONE, "warm");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
               "start " TEXT " tool-input-start data-intent tool-input-available finish-step "
-              "start-step data-intent tool-input-start tool-input-available tool-output-available finish-step finish");
+              "start-step data-intent tool-input-start tool-input-available tool-output-available "
+              "finish-step finish");
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available data-intent tool-input-available "
+              "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available "
+              "data-intent tool-input-available "
               "tool-approval-request tool-output-available finish-step finish");
     tale_done(&t);
 }
@@ -207,9 +230,12 @@ TEST(an_answer_that_came_before_the_question_was_told_leaves_it_out)
     tale_finished(&t, "call-1", WORD_DONE, "paid");
     speaks(&t);
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " data-intent tool-input-available finish-step tool-output-available " TEXT " finish-step finish");
+              "start " TEXT
+              " data-intent tool-input-available finish-step tool-output-available " TEXT
+              " finish-step finish");
     CHECK_STR(types_from(scratch(), &t, encoder(false, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " finish-step start-step tool-input-start tool-input-available tool-output-available finish-step " TEXT " finish-step finish");
+              "start " TEXT " finish-step start-step tool-input-start tool-input-available "
+              "tool-output-available finish-step " TEXT " finish-step finish");
     tale_done(&t);
 }
 
@@ -224,7 +250,10 @@ TEST(a_withdrawn_question_shows_nothing_more)
     buf_clear(&wire);
     tale_decided(&t, "call-1", WORD_CANCELLED);
     tale_finished(&t, "call-1", WORD_CANCELLED, "{\"error\":\"Not decided; the user continued\"}");
-    tale_fact(&t, (struct fact){ .kind = FACT_ENDED, .run = STR("run_1"), .outcome = WORD_CANCELLED, .code = STR("superseded") });
+    tale_fact(&t, (struct fact){ .kind = FACT_ENDED,
+                                 .run = STR("run_1"),
+                                 .outcome = WORD_CANCELLED,
+                                 .code = STR("superseded") });
     pull_all(&e, &t, &wire);
     CHECK(wire.len == 0);
     buf_done(&wire);
@@ -245,7 +274,10 @@ TEST(what_happened_before_a_question_was_withdrawn_is_still_told_to_who_comes_la
     tale_asked(&t, "call-2");
     tale_decided(&t, "call-2", WORD_CANCELLED);
     tale_finished(&t, "call-2", WORD_CANCELLED, "{}");
-    tale_fact(&t, (struct fact){ .kind = FACT_ENDED, .run = STR("run_1"), .outcome = WORD_CANCELLED, .code = STR("superseded") });
+    tale_fact(&t, (struct fact){ .kind = FACT_ENDED,
+                                 .run = STR("run_1"),
+                                 .outcome = WORD_CANCELLED,
+                                 .code = STR("superseded") });
     struct encoder e = encoder(true, STREAM_THREAD, NULL);
     e.quiet_gates = true;
     CHECK_STR(types_from(scratch(), &t, e, 0, false),
@@ -289,8 +321,12 @@ TEST(a_result_kept_for_later_ends_its_stream_at_once)
 {
     struct tale t;
     at_gate(&t, gated("call-1", true));
-    tale_fact(&t, (struct fact){ .kind = FACT_RESULT, .call = STR("call-1"), .outcome = WORD_DONE, .value = STR("1") });
-    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 3, true), "start finish");
+    tale_fact(&t, (struct fact){ .kind = FACT_RESULT,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .value = STR("1") });
+    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 3, true),
+              "start finish");
     tale_decided(&t, "call-1", WORD_APPROVED);
     offer(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "1");
@@ -300,7 +336,8 @@ TEST(a_result_kept_for_later_ends_its_stream_at_once)
     tale_done(&t);
 }
 
-/* --- one turn is one run --------------------------------------------------------------------------- */
+/* --- one turn is one run
+ * --------------------------------------------------------------------------- */
 
 static struct encoder whole(void)
 {
@@ -311,8 +348,12 @@ static struct encoder whole(void)
 
 TEST(where_one_turn_is_one_run_a_question_does_not_end_it_and_its_answer_is_told_first)
 {
-    static const char ASKED[] = "start " TEXT " finish-step start-step data-intent tool-input-start tool-input-available finish-step";
-    static const char PAID[] = " tool-output-available start-step tool-input-start tool-input-available tool-output-available finish-step " TEXT " finish-step finish";
+    static const char ASKED[] =
+        "start " TEXT
+        " finish-step start-step data-intent tool-input-start tool-input-available finish-step";
+    static const char PAID[] =
+        " tool-output-available start-step tool-input-start tool-input-available "
+        "tool-output-available finish-step " TEXT " finish-step finish";
     struct tale t;
     char        all[1024];
     at_gate(&t, gated("call-1", false));
@@ -322,9 +363,11 @@ TEST(where_one_turn_is_one_run_a_question_does_not_end_it_and_its_answer_is_told
     tale_finished(&t, "call-1", WORD_DONE, "paid");
     speaks(&t);
     snprintf(all, sizeof all, "%s%s", ASKED, PAID);
-    CHECK_STR(types_from(scratch(), &t, whole(), 0, false), all);       /* who comes later is told the same */
+    /* who comes later is told the same */
+    CHECK_STR(types_from(scratch(), &t, whole(), 0, false), all);
     snprintf(all, sizeof all, "start%s", PAID);
-    CHECK_STR(types_from(scratch(), &t, whole(), 3, true), all);        /* a new stream for the answer */
+    /* a new stream for the answer */
+    CHECK_STR(types_from(scratch(), &t, whole(), 3, true), all);
     tale_done(&t);
 }
 
@@ -337,15 +380,20 @@ TEST(where_one_turn_is_one_run_an_offered_call_does_not_end_it)
     tale_finished(&t, "call-1", WORD_DONE, "1");
     speaks(&t);
     CHECK_STR(types_from(scratch(), &t, whole(), 3, true),
-              "start tool-output-available start-step tool-input-start tool-input-available finish-step tool-output-available " TEXT " finish-step finish");
+              "start tool-output-available start-step tool-input-start tool-input-available "
+              "finish-step tool-output-available " TEXT " finish-step finish");
     tale_done(&t);
 }
 
-/* --- reasoning ------------------------------------------------------------------------------------- */
+/* --- reasoning
+ * ------------------------------------------------------------------------------------- */
 
 static struct part thought(const char *text)
 {
-    return (struct part){ .type = STEP_REASONING, .text = str_c(text), .complete = true, .opaque = STR("{\"signature\":\"x\"}") };
+    return (struct part){ .type = STEP_REASONING,
+                          .text = str_c(text),
+                          .complete = true,
+                          .opaque = STR("{\"signature\":\"x\"}") };
 }
 
 TEST(reasoning_without_words_is_not_told_and_leaves_no_empty_step_behind)
@@ -359,16 +407,19 @@ TEST(reasoning_without_words_is_not_told_and_leaves_no_empty_step_behind)
     tale_step(&t, "run_1", "end", 2, thought("Well."), thought(""));
     tale_ended(&t, "run_1", WORD_COMPLETE);
     CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_1"), 0, false),
-              "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available tool-output-available finish-step "
+              "start " TEXT " tool-input-start tool-input-delta data-intent tool-input-available "
+              "tool-output-available finish-step "
               "start-step reasoning-start reasoning-delta reasoning-end finish-step finish");
     tale_message(&t, "run_2", "hello");
     tale_step(&t, "run_2", "end", 1, thought(""));
     tale_ended(&t, "run_2", WORD_COMPLETE);
-    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_2"), 6, false), "start start-step text-start text-end finish-step finish");
+    CHECK_STR(types_from(scratch(), &t, encoder(true, STREAM_RUN, "run_2"), 6, false),
+              "start start-step text-start text-end finish-step finish");
     tale_done(&t);
 }
 
-/* --- an item that is cut ----------------------------------------------------------------------- */
+/* --- an item that is cut
+ * ----------------------------------------------------------------------- */
 
 TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
 {
@@ -381,7 +432,8 @@ TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
         do {
             before = e;
             buf_clear(&once);
-        } while (encode_next(&e, &t.thread, &once, ROOM) == ENCODED_ITEM);      /* the last item is the question with the end */
+        } while (encode_next(&e, &t.thread, &once, ROOM) ==
+                 ENCODED_ITEM); /* the last item is the question with the end */
         before.horizon = e.horizon;
         before.again = true;
         tale_decided(&t, "call-1", WORD_APPROVED);
@@ -394,7 +446,8 @@ TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
     }
 }
 
-/* --- made-up runs --------------------------------------------------------------------------------- */
+/* --- made-up runs
+ * --------------------------------------------------------------------------------- */
 
 static uint32_t dice_state;
 static unsigned dice(unsigned sides)
@@ -415,22 +468,37 @@ static void asks(struct world *w, const struct call *c)
 {
     char id[64];
     snprintf(id, sizeof id, "confirmation-" STR_FMT, STR_ARG(c->id));
-    tale_fact(&w->t, (struct fact){ .kind = FACT_ASKED, .call = c->id, .id = str_c(id), .ask = STR("May I?"), .risk = STR("high") });
+    tale_fact(&w->t, (struct fact){ .kind = FACT_ASKED,
+                                    .call = c->id,
+                                    .id = str_c(id),
+                                    .ask = STR("May I?"),
+                                    .risk = STR("high") });
 }
 static void decides(struct world *w, const struct call *c, enum word verdict)
 {
-    tale_fact(&w->t, (struct fact){ .kind = FACT_DECIDED, .call = c->id, .id = c->asked->id, .outcome = verdict });
+    tale_fact(&w->t,
+              (struct fact){
+                  .kind = FACT_DECIDED, .call = c->id, .id = c->asked->id, .outcome = verdict });
 }
 static void finishes(struct world *w, const struct call *c, enum word outcome)
 {
-    tale_fact(&w->t, (struct fact){ .kind = FACT_FINISHED, .call = c->id, .outcome = outcome, .text = STR("what came of it") });
+    tale_fact(&w->t, (struct fact){ .kind = FACT_FINISHED,
+                                    .call = c->id,
+                                    .outcome = outcome,
+                                    .text = STR("what came of it") });
 }
 
-static bool never(void *ctx, const struct call *c) { (void)ctx; (void)c; return false; }
+static bool never(void *ctx, const struct call *c)
+{
+    (void)ctx;
+    (void)c;
+    return false;
+}
 
 static struct part a_part(struct world *w)
 {
-    static const enum gate GATES[] = { GATE_FREE, GATE_ASK, GATE_ASK, GATE_CLIENT, GATE_REPLY, GATE_BAD };
+    static const enum gate GATES[] = { GATE_FREE,   GATE_ASK,   GATE_ASK,
+                                       GATE_CLIENT, GATE_REPLY, GATE_BAD };
     if (dice(3) == 0) return words("Some words.");
     if (dice(6) == 0) return thought(dice(2) ? "Hm." : "");
     char *id = w->ids[w->calls];
@@ -446,10 +514,17 @@ static void model_speaks(struct world *w)
 {
     struct part parts[4];
     size_t      n = 0, calls = 0, want = w->steps++ > 3 ? 0 : 1 + dice(4);
-    for (size_t i = 0; i < want; i++) { parts[n] = a_part(w); calls += parts[n++].type == STEP_CALL; }
+    for (size_t i = 0; i < want; i++) {
+        parts[n] = a_part(w);
+        calls += parts[n++].type == STEP_CALL;
+    }
     if (!n) parts[n++] = words("The end.");
-    tale_fact(&w->t, (struct fact){ .kind = FACT_STEP, .run = str_c(w->run), .stop = str_c(calls ? "calls" : "end"),
-                                    .provider = STR("demo"), .parts = parts, .parts_count = n });
+    tale_fact(&w->t, (struct fact){ .kind = FACT_STEP,
+                                    .run = str_c(w->run),
+                                    .stop = str_c(calls ? "calls" : "end"),
+                                    .provider = STR("demo"),
+                                    .parts = parts,
+                                    .parts_count = n });
 }
 
 static void a_message(struct world *w)
@@ -466,7 +541,10 @@ static void withdraw(struct world *w)
         if (r->calls[i]->state == CALL_ASKED) decides(w, r->calls[i], WORD_CANCELLED);
     for (size_t i = 0; i < r->call_count; i++)
         if (r->calls[i]->state != CALL_FINISHED) finishes(w, r->calls[i], WORD_CANCELLED);
-    tale_fact(&w->t, (struct fact){ .kind = FACT_ENDED, .run = str_c(w->run), .outcome = WORD_CANCELLED, .code = STR("superseded") });
+    tale_fact(&w->t, (struct fact){ .kind = FACT_ENDED,
+                                    .run = str_c(w->run),
+                                    .outcome = WORD_CANCELLED,
+                                    .code = STR("superseded") });
 }
 
 static void stop(struct world *w)
@@ -482,10 +560,17 @@ static void happens(struct world *w)
 {
     static const enum word OUTCOMES[] = { WORD_DONE, WORD_DONE, WORD_FAILED, WORD_UNKNOWN };
     static const enum word VERDICTS[] = { WORD_APPROVED, WORD_APPROVED, WORD_DENIED, WORD_EXPIRED };
-    struct run *r = tale_fold(&w->t)->run;
-    unsigned    luck = dice(12);
-    if (luck == 0 && run_waiting(r)) { withdraw(w); a_message(w); return; }
-    if (luck == 1 && !r->stopping) { stop(w); return; }
+    struct run            *r = tale_fold(&w->t)->run;
+    unsigned               luck = dice(12);
+    if (luck == 0 && run_waiting(r)) {
+        withdraw(w);
+        a_message(w);
+        return;
+    }
+    if (luck == 1 && !r->stopping) {
+        stop(w);
+        return;
+    }
     struct call *c = NULL;
     for (size_t i = 0, from = dice((unsigned)r->call_count); i < r->call_count && !c; i++) {
         struct call *x = r->calls[(from + i) % r->call_count];
@@ -493,7 +578,10 @@ static void happens(struct world *w)
     }
     if (!c) return;
     if (c->state == CALL_ASKED && c->client && !c->early && dice(3) == 0)
-        tale_fact(&w->t, (struct fact){ .kind = FACT_RESULT, .call = c->id, .outcome = WORD_DONE, .value = STR("1") });
+        tale_fact(&w->t, (struct fact){ .kind = FACT_RESULT,
+                                        .call = c->id,
+                                        .outcome = WORD_DONE,
+                                        .value = STR("1") });
     else if (c->state == CALL_ASKED) decides(w, c, VERDICTS[dice(4)]);
     else finishes(w, c, c->client ? WORD_DONE : OUTCOMES[dice(4)]);
 }
@@ -505,18 +593,25 @@ static void start(struct world *w, struct call *c)
     else if (c->early) finishes(w, c, WORD_DONE);
 }
 
-/* The next thing that a server would append, or that happens to it. False: there is nothing more. */
+/* The next thing that a server would append, or that happens to it. False: there is nothing
+ * more. */
 static bool goes_on(struct world *w)
 {
     const struct fold *f = tale_fold(&w->t);
     struct next        n = fold_decide(f, never, NULL);
     switch (n.kind) {
     case NEXT_NOTHING:
-        if (!run_live(f->run)) { if (w->runs > 2) return false; a_message(w); }
-        else happens(w);
+        if (!run_live(f->run)) {
+            if (w->runs > 2) return false;
+            a_message(w);
+        } else happens(w);
         return true;
     case NEXT_MODEL:
-        if (dice(15) == 0) tale_fact(&w->t, (struct fact){ .kind = FACT_ENDED, .run = str_c(w->run), .outcome = WORD_ERROR, .text = STR("It broke.") });
+        if (dice(15) == 0)
+            tale_fact(&w->t, (struct fact){ .kind = FACT_ENDED,
+                                            .run = str_c(w->run),
+                                            .outcome = WORD_ERROR,
+                                            .text = STR("It broke.") });
         else model_speaks(w);
         return true;
     case NEXT_ASK: asks(w, n.call); return true;
@@ -530,8 +625,14 @@ static bool goes_on(struct world *w)
     return false;
 }
 
-/* One browser that follows a run over POST: a stream, its end at a gate, and a new one with the answer. */
-struct browser { struct encoder e; struct ai_reader r; bool streaming, native; char run[16]; };
+/* One browser that follows a run over POST: a stream, its end at a gate, and a new one with the
+ * answer. */
+struct browser {
+    struct encoder   e;
+    struct ai_reader r;
+    bool             streaming, native;
+    char             run[16];
+};
 
 static void check_reader(struct ai_reader *r, const char *who, uint32_t seed)
 {
@@ -544,13 +645,15 @@ static void check_reader(struct ai_reader *r, const char *who, uint32_t seed)
 
 static void stream_ended(struct browser *b, uint32_t seed)
 {
-    bool withdrawn = !b->r.finished && !b->r.aborted && !b->r.failed;       /* superseded: nothing more is said */
+    /* superseded: nothing more is said */
+    bool withdrawn = !b->r.finished && !b->r.aborted && !b->r.failed;
     b->streaming = false;
     if (!withdrawn) ai_reader_end(&b->r);
     check_reader(&b->r, "stream", seed);
     if (!withdrawn && ai_reader_would_send(&b->r)) {
         char why[400];
-        snprintf(why, sizeof why, "seed %u: the client would send for ever after: %.300s", seed, b->r.types.ptr);
+        snprintf(why, sizeof why, "seed %u: the client would send for ever after: %.300s", seed,
+                 b->r.types.ptr);
         test_failed(__FILE__, __LINE__, why);
         longjmp(test_leave, 1);
     }
@@ -589,7 +692,7 @@ static void live_through(uint32_t seed)
     for (int guard = 0; guard < 300; guard++) {
         uint64_t first_new = tale_fold(&w.t)->count + 1;
         bool     more = goes_on(&w);
-        while (more && dice(3) == 0) more = goes_on(&w);        /* several facts in one commit */
+        while (more && dice(3) == 0) more = goes_on(&w); /* several facts in one commit */
         for (int i = 0; i < 2; i++) browse(&b[i], &w, guard ? first_new : 1, seed);
         if (!more) break;
     }
@@ -603,18 +706,27 @@ TEST(thousands_of_made_up_runs_give_only_streams_that_a_client_can_read_and_neve
     for (uint32_t seed = 1; seed <= 1000; seed++) live_through(seed);
 }
 
-/* --- places ------------------------------------------------------------------------------------------ */
+/* --- places
+ * ------------------------------------------------------------------------------------------ */
 
 static void note_begin(struct encoder *e, bool with_id)
 {
     (void)with_id;
     buf_printf(e->out, "@%llu.%llu ", (unsigned long long)e->seq, (unsigned long long)e->units);
 }
-static void note_end(struct encoder *e) { buf_chr(e->out, '\n'); }
-static void note_raw(struct encoder *e, struct str text) { (void)e; (void)text; }
+static void note_end(struct encoder *e)
+{
+    buf_chr(e->out, '\n');
+}
+static void note_raw(struct encoder *e, struct str text)
+{
+    (void)e;
+    (void)text;
+}
 static const struct framing NOTES = { note_begin, note_end, note_raw, NULL };
 
-static void notes(struct buf *out, struct world *w, bool native, bool quiet, uint64_t seq, uint64_t units)
+static void notes(struct buf *out, struct world *w, bool native, bool quiet, uint64_t seq,
+                  uint64_t units)
 {
     struct encoder e = encoder(native, STREAM_THREAD, NULL);
     e.framing = &NOTES;
@@ -623,8 +735,8 @@ static void notes(struct buf *out, struct world *w, bool native, bool quiet, uin
     pull_all(&e, &w->t, out);
 }
 
-/* Takes up at every place of the notes; the rest must be the rest. A step that is opened in the middle of a
- * model's step may be opened twice: too much, not too little. */
+/* Takes up at every place of the notes; the rest must be the rest. A step that is opened in the
+ * middle of a model's step may be opened twice: too much, not too little. */
 static void resumes(struct world *w, bool native, struct str all, uint32_t seed)
 {
     struct str rest = all, line;
@@ -636,10 +748,12 @@ static void resumes(struct world *w, bool native, struct str all, uint32_t seed)
         REQUIRE(place_parse(str_cut(place, (size_t)str_find(place, STR(" "))), &seq, &units));
         notes(&again, w, native, false, seq, units);
         struct str got = buf_view(&again);
-        if (str_starts(got, line) && str_find(line, STR("\"start-step\"")) >= 0) got = str_from(got, line.len + 1);
+        if (str_starts(got, line) && str_find(line, STR("\"start-step\"")) >= 0)
+            got = str_from(got, line.len + 1);
         if (!str_eq(got, rest.ptr ? rest : STR(""))) {
             char why[200];
-            snprintf(why, sizeof why, "seed %u, %s: the rest after " STR_FMT, seed, native ? "native" : "adk", STR_ARG(str_cut(line, 100)));
+            snprintf(why, sizeof why, "seed %u, %s: the rest after " STR_FMT, seed,
+                     native ? "native" : "adk", STR_ARG(str_cut(line, 100)));
             test_failed(__FILE__, __LINE__, why);
             buf_done(&again);
             longjmp(test_leave, 1);
@@ -648,7 +762,8 @@ static void resumes(struct world *w, bool native, struct str all, uint32_t seed)
     }
 }
 
-/* What a quiet view shows has the same places as the whole: it is the whole with lines left out (and steps opened later). */
+/* What a quiet view shows has the same places as the whole: it is the whole with lines left out
+ * (and steps opened later). */
 static void is_part_of(struct str some, struct str all, uint32_t seed)
 {
     struct str line;
@@ -657,7 +772,8 @@ static void is_part_of(struct str some, struct str all, uint32_t seed)
         ptrdiff_t space = str_find(line, STR(" "));
         if (str_find(all, str_cut(line, (size_t)space + 1)) >= 0) continue;
         char why[160];
-        snprintf(why, sizeof why, "seed %u: a place of its own: " STR_FMT, seed, STR_ARG(str_cut(line, 100)));
+        snprintf(why, sizeof why, "seed %u: a place of its own: " STR_FMT, seed,
+                 STR_ARG(str_cut(line, 100)));
         test_failed(__FILE__, __LINE__, why);
         longjmp(test_leave, 1);
     }

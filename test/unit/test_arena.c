@@ -16,7 +16,8 @@
 
 static bool all_zero(const char *p, size_t n)
 {
-    while (n--) if (*p++) return false;
+    while (n--)
+        if (*p++) return false;
     return true;
 }
 
@@ -97,7 +98,8 @@ TEST(impossible_sizes_fail_instead_of_wrapping)
 {
     struct arena a;
     arena_init(&a, 0);
-    CHECK(!arena_alloc(&a, SIZE_MAX) && !arena_alloc(&a, SIZE_MAX - 15) && !arena_alloc(&a, SIZE_MAX - 40));
+    CHECK(!arena_alloc(&a, SIZE_MAX) && !arena_alloc(&a, SIZE_MAX - 15) &&
+          !arena_alloc(&a, SIZE_MAX - 40));
     CHECK(a.failed);
     arena_reset(&a);
     CHECK(!arena_array(&a, SIZE_MAX / 2, 3) && a.failed);

@@ -1,12 +1,13 @@
 /* test_auth.c -- keys, sessions, and what one principal may use. */
-#include "base/id.h"
 #include "auth/auth.h"
+#include "base/id.h"
 #include "run/quota.h"
 #include "test.h"
 
 #define FOO_KEY "foo"
 static struct auth_key KEYS[] = {
-    { { 0 }, { "ada", 3 }, ROLE_USER }, { { 0 }, { "bob", 3 }, ROLE_APPROVER | ROLE_ADMIN },
+    { { 0 }, { "ada", 3 }, ROLE_USER },
+    { { 0 }, { "bob", 3 }, ROLE_APPROVER | ROLE_ADMIN },
 };
 
 static void digest_into(const char *key, uint8_t out[32])
@@ -34,7 +35,10 @@ static void up(const struct auth_setup *s)
     REQUIRE(auth_new(&loop, s, &mem, &a, &why) == OK);
 }
 
-static void gone(void *ctx) { (void)ctx; }
+static void gone(void *ctx)
+{
+    (void)ctx;
+}
 
 static void down(void)
 {
@@ -62,8 +66,10 @@ TEST(a_bearer_key_gives_its_principal_and_nothing_else_does)
     struct principal  p = { 0 };
     up(&s);
     CHECK(auth_on(a));
-    CHECK(ask("key of ada", &p) == AUTH_GOOD && str_is(p.name, "ada") && p.roles == ROLE_USER && !p.until_s);
-    CHECK(ask("key of bob", &p) == AUTH_GOOD && str_is(p.name, "bob") && p.roles == (ROLE_APPROVER | ROLE_ADMIN));
+    CHECK(ask("key of ada", &p) == AUTH_GOOD && str_is(p.name, "ada") && p.roles == ROLE_USER &&
+          !p.until_s);
+    CHECK(ask("key of bob", &p) == AUTH_GOOD && str_is(p.name, "bob") &&
+          p.roles == (ROLE_APPROVER | ROLE_ADMIN));
     p = (struct principal){ 0 };
     CHECK(ask("key of eve", &p) == AUTH_BAD && !p.name.ptr);
     CHECK(ask("", &p) == AUTH_BAD);
@@ -82,17 +88,21 @@ TEST(without_keys_and_tokens_there_is_nothing_to_prove)
 
 TEST(a_keys_file_that_cannot_be_used_says_why)
 {
-    struct auth_setup s = { .jwt = true, .keys_file = STR("/nowhere/keys.pem"), .algorithms = ALG_RS256, .cookie_s = 900 };
-    struct auth      *x = NULL;
-    struct str        why = STR("");
+    struct auth_setup s = {
+        .jwt = true, .keys_file = STR("/nowhere/keys.pem"), .algorithms = ALG_RS256, .cookie_s = 900
+    };
+    struct auth *x = NULL;
+    struct str   why = STR("");
     arena_init(&mem, 0);
     REQUIRE(loop_init(&loop) == OK);
-    CHECK(auth_new(&loop, &s, &mem, &x, &why) == ERR_IO && !x && str_find(why, STR("/nowhere/keys.pem")) >= 0);
+    CHECK(auth_new(&loop, &s, &mem, &x, &why) == ERR_IO && !x &&
+          str_find(why, STR("/nowhere/keys.pem")) >= 0);
     loop_done(&loop);
     arena_done(&mem);
 }
 
-/* --- sessions ---------------------------------------------------------------------------------- */
+/* --- sessions
+ * ---------------------------------------------------------------------------------- */
 
 static const struct principal ADA = { { "ada", 3 }, ROLE_USER, 0 };
 
@@ -106,7 +116,8 @@ TEST(a_session_lives_while_it_is_used_and_not_longer)
     REQUIRE(sessions_begin(&s, &ADA, 1000, id) == OK);
     CHECK(strlen(id) == SESSION_ID_LEN);
     CHECK(sessions_find(&s, str_c(id), 1010, &p, &fresh) && str_is(p.name, "ada") && fresh == 0);
-    CHECK(sessions_find(&s, str_c(id), 1090, &p, &fresh) && fresh == 100);      /* the browser is told */
+    /* the browser is told */
+    CHECK(sessions_find(&s, str_c(id), 1090, &p, &fresh) && fresh == 100);
     CHECK(sessions_find(&s, str_c(id), 1100, &p, &fresh) && fresh == 0);
     CHECK(sessions_find(&s, str_c(id), 1199, &p, &fresh));
     CHECK(!sessions_find(&s, str_c(id), 1299, &p, &fresh));
@@ -122,7 +133,8 @@ TEST(a_session_ends_with_the_token_it_was_made_with_and_after_half_a_day)
     unsigned         fresh;
     int64_t          now = 1000, end = 1000 + SESSIONS_HOURS * 3600;
     sessions_init(&s, 3600);
-    REQUIRE(sessions_begin(&s, &short_one, 1000, id) == OK && sessions_begin(&s, &ADA, 1000, other) == OK);
+    REQUIRE(sessions_begin(&s, &short_one, 1000, id) == OK &&
+            sessions_begin(&s, &ADA, 1000, other) == OK);
     CHECK(sessions_find(&s, str_c(id), 1049, &p, &fresh) && p.until_s == 1050);
     CHECK(!sessions_find(&s, str_c(id), 1050, &p, &fresh));
     for (; now < end; now += 1800) CHECK(sessions_find(&s, str_c(other), now, &p, &fresh));
@@ -144,7 +156,8 @@ TEST(a_session_that_was_ended_is_over_and_an_invented_id_never_was)
     sessions_end(&s, str_c(id));
     id[0] = was;
     CHECK(sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    CHECK(!sessions_find(&s, str_cut(str_c(id), 42), 1000, &p, &fresh) && !sessions_find(&s, STR(""), 1000, &p, &fresh));
+    CHECK(!sessions_find(&s, str_cut(str_c(id), 42), 1000, &p, &fresh) &&
+          !sessions_find(&s, STR(""), 1000, &p, &fresh));
     sessions_end(&s, str_c(id));
     CHECK(!sessions_find(&s, str_c(id), 1000, &p, &fresh));
     sessions_done(&s);
@@ -157,17 +170,20 @@ TEST(one_principal_cannot_fill_the_table_of_sessions)
     char             id[SESSION_ID_LEN + 1], first[SESSION_ID_LEN + 1], bobs[SESSION_ID_LEN + 1];
     unsigned         fresh;
     sessions_init(&s, 100);
-    REQUIRE(sessions_begin(&s, &bob, 1000, bobs) == OK && sessions_begin(&s, &ADA, 1000, first) == OK);
+    REQUIRE(sessions_begin(&s, &bob, 1000, bobs) == OK &&
+            sessions_begin(&s, &ADA, 1000, first) == OK);
     for (int i = 0; i < SESSIONS_EACH; i++) REQUIRE(sessions_begin(&s, &ADA, 1000, id) == OK);
     CHECK(sessions_count(&s) == SESSIONS_EACH + 1);
     CHECK(!sessions_find(&s, str_c(first), 1000, &p, &fresh));
-    CHECK(sessions_find(&s, str_c(bobs), 1000, &p, &fresh) && sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    REQUIRE(sessions_begin(&s, &ADA, 2000, id) == OK);       /* everything else is over by then */
+    CHECK(sessions_find(&s, str_c(bobs), 1000, &p, &fresh) &&
+          sessions_find(&s, str_c(id), 1000, &p, &fresh));
+    REQUIRE(sessions_begin(&s, &ADA, 2000, id) == OK); /* everything else is over by then */
     CHECK(sessions_count(&s) == 1);
     sessions_done(&s);
 }
 
-/* --- quotas -------------------------------------------------------------------------------------- */
+/* --- quotas
+ * -------------------------------------------------------------------------------------- */
 
 TEST(requests_come_in_a_burst_and_then_at_their_pace)
 {
@@ -211,8 +227,10 @@ TEST(without_limits_nobody_is_remembered)
     quota_init(&q, &(struct quota_limits){ 0 });
     quota_run(&q, STR("ada"), 1);
     quota_tokens(&q, STR("ada"), 100, 1);
-    CHECK(quota_request(&q, STR("ada"), 1, &retry) && quota_admit(&q, STR("ada"), 1, &retry) == QUOTA_FINE);
-    CHECK(quota_request(NULL, STR("ada"), 1, &retry) && quota_admit(NULL, STR("ada"), 1, &retry) == QUOTA_FINE);
+    CHECK(quota_request(&q, STR("ada"), 1, &retry) &&
+          quota_admit(&q, STR("ada"), 1, &retry) == QUOTA_FINE);
+    CHECK(quota_request(NULL, STR("ada"), 1, &retry) &&
+          quota_admit(NULL, STR("ada"), 1, &retry) == QUOTA_FINE);
     quota_run(NULL, STR("ada"), 1);
     CHECK(q.people.count == 0);
     quota_done(&q);

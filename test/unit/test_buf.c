@@ -21,7 +21,8 @@ TEST(a_buf_collects_what_is_added)
     buf_i64(&b, 7);
     buf_printf(&b, "[%s:%03d]", "x", 5);
     buf_printf(&b, "%s", "");
-    CHECK(str_eq(buf_view(&b), STR("a\0b-lit=0,18446744073709551615,-92233720368547758087[x:005]")));
+    CHECK(
+        str_eq(buf_view(&b), STR("a\0b-lit=0,18446744073709551615,-92233720368547758087[x:005]")));
     buf_done(&b);
 }
 
@@ -135,7 +136,7 @@ TEST(clearing_keeps_memory_and_shrinking_gives_it_back)
     buf_room(&b, 10000);
     buf_chr(&b, 'x');
     buf_shrink(&b, 100);
-    CHECK(b.cap >= 10000);                  /* not empty */
+    CHECK(b.cap >= 10000); /* not empty */
     buf_clear(&b);
     CHECK(b.cap >= 10000);
     buf_shrink(&b, 100);
@@ -164,7 +165,7 @@ TEST(a_fitted_buffer_keeps_its_bytes_and_may_still_grow)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_fit(&b);                              /* empty: nothing to do */
+    buf_fit(&b); /* empty: nothing to do */
     for (int i = 0; i < 1000; i++) buf_lit(&b, "abc");
     buf_fit(&b);
     CHECK(b.cap == 3000 && b.len == 3000 && !b.err);

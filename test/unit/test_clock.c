@@ -63,7 +63,7 @@ static bool near(int64_t got, int64_t want)
 static void shifted_child(const char *path)
 {
     setenv("PARLEY_CLOCK_FILE", path, 1);
-    usleep(25000);                           /* past what an earlier test has read */
+    usleep(25000); /* past what an earlier test has read */
     int64_t now = (int64_t)time(NULL) * 1000;
     if (!near(clock_wall_ms(), now + 3600000)) _exit(1);
     write_number(path, 7200000);
@@ -90,12 +90,14 @@ TEST(the_environment_shifts_the_wall_clock)
 {
     char self[400], command[600];
     if (getenv("PARLEY_CLOCK_SHIFT_MS")) {
-        CHECK(near(clock_wall_ms(), (int64_t)time(NULL) * 1000 + atoll(getenv("PARLEY_CLOCK_SHIFT_MS"))));
+        CHECK(near(clock_wall_ms(),
+                   (int64_t)time(NULL) * 1000 + atoll(getenv("PARLEY_CLOCK_SHIFT_MS"))));
         return;
     }
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     REQUIRE(n > 0);
     self[n] = 0;
-    snprintf(command, sizeof command, "PARLEY_CLOCK_SHIFT_MS=-86400000 '%s' environment_shifts > /dev/null", self);
+    snprintf(command, sizeof command,
+             "PARLEY_CLOCK_SHIFT_MS=-86400000 '%s' environment_shifts > /dev/null", self);
     CHECK(system(command) == 0);
 }

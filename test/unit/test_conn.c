@@ -2,10 +2,10 @@
  * deadlines, ends. Streams are in test_stream.c, WebSockets in test_wsconn.c. */
 #include "net_peer.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/tcp.h>
-#include <arpa/inet.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -74,7 +74,8 @@ TEST(unknown_addresses_are_404_and_unknown_methods_405_with_allow)
 {
     net_up(NULL);
     struct peer *p = ask("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    net_until(peer_has(p, "\r\n\r\n{\"error\":{\"code\":\"not_found\",\"message\":\"There is nothing at this address.\"}}"));
+    net_until(peer_has(p, "\r\n\r\n{\"error\":{\"code\":\"not_found\",\"message\":\"There is "
+                          "nothing at this address.\"}}"));
     CHECK(peer_has(p, "HTTP/1.1 404 Not Found\r\n"));
     CHECK(net.guarded == 1);
     peer_forget(p);
@@ -105,13 +106,16 @@ TEST(the_guard_may_answer_instead)
 TEST(who_may_not_come_in_is_told_before_his_body_is_read)
 {
     net_up(NULL);
-    struct peer *p = ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+    struct peer *p =
+        ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
     net_until(peer_has(p, "\"denied\""));
-    CHECK(peer_has(p, "HTTP/1.1 403 Forbidden\r\n") && peer_has(p, "Connection: close\r\n") && net.guarded == 1);
+    CHECK(peer_has(p, "HTTP/1.1 403 Forbidden\r\n") && peer_has(p, "Connection: close\r\n") &&
+          net.guarded == 1);
     peer_say(p, "the beginning of it" HELLO);
     net_until(p->eof);
     CHECK(!peer_has(p, "hi") && !peer_has(p, "100 Continue"));
-    p = ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    p = ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: "
+            "100-continue\r\n\r\n");
     net_until(p->eof);
     CHECK(peer_has(p, "HTTP/1.1 403 ") && !peer_has(p, "100 Continue"));
     net_down();
@@ -171,9 +175,11 @@ TEST(http_1_0_is_answered_without_chunks_and_closed)
 TEST(bodies_come_with_a_length_or_in_chunks)
 {
     net_up(NULL);
-    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello");
+    struct peer *p =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello");
     net_until(peer_has(p, "\r\n\r\nhello"));
-    peer_say(p, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
+    peer_say(p, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
+                "chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n");
     net_until(peer_has(p, "\r\n\r\nabcdefg"));
     net_down();
 }
@@ -183,7 +189,8 @@ TEST(a_large_body_arrives_whole_and_is_given_back)
     net_up(NULL);
     size_t       n = 3 * 1000 * 1000;
     char        *body = mem_alloc(n);
-    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n");
+    struct peer *p =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n");
     for (size_t i = 0; i < n; i++) body[i] = (char)('a' + i % 26);
     peer_send(p, body, n);
     net_until(p->got.len > n);
@@ -196,7 +203,8 @@ TEST(a_large_body_arrives_whole_and_is_given_back)
 TEST(expect_100_continue_is_answered_before_the_body)
 {
     net_up(NULL);
-    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: "
+                         "100-continue\r\n\r\n");
     net_until(peer_has(p, "HTTP/1.1 100 Continue\r\n\r\n"));
     peer_say(p, "hello");
     net_until(peer_has(p, "\r\n\r\nhello"));
@@ -211,13 +219,16 @@ TEST(all_bodies_together_are_capped)
     net_up(&l);
     char *bytes = mem_alloc(200000);
     memset(bytes, 'x', 200000);
-    struct peer *a = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200001\r\n\r\n");
+    struct peer *a =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200001\r\n\r\n");
     peer_send(a, bytes, 200000);
     net_until(net.server->bodies >= 200000);
-    struct peer *b = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200001\r\n\r\n");
+    struct peer *b =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200001\r\n\r\n");
     peer_send(b, bytes, 200000);
     net_until(b->eof);
-    CHECK(peer_has(b, "HTTP/1.1 503 ") && peer_has(b, "Retry-After: 1\r\n") && peer_has(b, "\"busy\""));
+    CHECK(peer_has(b, "HTTP/1.1 503 ") && peer_has(b, "Retry-After: 1\r\n") &&
+          peer_has(b, "\"busy\""));
     peer_say(a, "y");
     net_until(peer_has(a, "xy"));
     CHECK(net.server->bodies == 0);
@@ -233,7 +244,8 @@ TEST(a_refused_request_is_told_why_and_closed)
     struct peer *p = ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" HELLO);
     net_until(p->eof);
     CHECK(peer_has(p, "HTTP/1.1 400 Bad Request\r\n") && peer_has(p, "Connection: close\r\n"));
-    CHECK(peer_has(p, "{\"error\":{\"code\":\"bad_host\",\"message\":\"A request needs exactly one Host header.\"}}"));
+    CHECK(peer_has(p, "{\"error\":{\"code\":\"bad_host\",\"message\":\"A request needs exactly one "
+                      "Host header.\"}}"));
     CHECK(net.handled == 0 && !p->reset);
     net_down();
 }
@@ -245,7 +257,8 @@ TEST(an_early_refusal_survives_the_body_that_follows)
     net_up(NULL);
     size_t       n = 9 * 1000 * 1000;
     char        *body = mem_alloc(n);
-    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n");
+    struct peer *p =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n");
     p->deaf = true;
     peer_send(p, body, n);
     p->deaf = false;
@@ -312,7 +325,8 @@ TEST(while_a_request_is_held_at_most_one_read_is_kept)
     struct peer *p = ask(LATER);
     net_until(net.held);
     for (int i = 0; i < 20000; i++) {
-        if (send(p->fd, HELLO, sizeof HELLO - 1, MSG_DONTWAIT) < 0) break;      /* the kernel's buffers are full */
+        /* the kernel's buffers are full */
+        if (send(p->fd, HELLO, sizeof HELLO - 1, MSG_DONTWAIT) < 0) break;
         if (i % 100 == 0) net_turn();
     }
     for (int i = 0; i < 10; i++) net_turn();
@@ -346,7 +360,8 @@ TEST(a_static_answer_is_not_copied_for_a_slow_reader)
     peer_say(p, "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n" HELLO);
     net_until(net_conn() && net_conn()->blocked);
     for (int i = 0; i < 20; i++) net_turn();
-    CHECK(net_conn()->blocked->bytes.cap <= CONN_OUT_MAX && net_conn()->out.len == 0 && net.handled == 0);
+    CHECK(net_conn()->blocked->bytes.cap <= CONN_OUT_MAX && net_conn()->out.len == 0 &&
+          net.handled == 0);
     p->deaf = false;
     net_until(peer_has(p, "\r\n\r\nhi"));
     CHECK(peer_has(p, "Content-Length: 8000000\r\n\r\nppp") && peer_has(p, "pppHTTP/1.1 200 OK"));
@@ -358,7 +373,8 @@ TEST(a_static_answer_is_not_copied_for_a_slow_reader)
 TEST(connection_close_is_heeded)
 {
     net_up(NULL);
-    struct peer *p = ask("GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" HELLO);
+    struct peer *p =
+        ask("GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" HELLO);
     net_until(p->eof);
     CHECK(peer_count(p, "HTTP/1.1 200") == 1 && peer_has(p, "Connection: close\r\n") && !p->reset);
     peer_close(p);
@@ -390,13 +406,14 @@ TEST(whoever_waits_to_answer_is_told_when_the_connection_dies)
     net_until(server_connections(net.server) == 0);
     p = ask(LATER);
     net_until(net.held);
-    net_down();                                  /* and when the server closes */
+    net_down(); /* and when the server closes */
     CHECK(net.cancelled == 2);
 }
 
 TEST(a_client_that_leaves_in_the_middle_of_a_request_leaves_nothing_behind)
 {
-    static const char text[] = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell";
+    static const char text[] =
+        "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhell";
     net_up(NULL);
     for (size_t n = 0; n < sizeof text; n += 7) {
         struct peer *p = peer_open();
@@ -426,11 +443,12 @@ TEST(a_body_that_drips_is_cut_off_with_408)
 {
     struct net_limits l = net_short();
     net_up(&l);
-    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n");
+    struct peer *p =
+        ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n");
     uint64_t began = uv_hrtime();
     net_until((send(p->fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL), p->eof));
     CHECK(peer_has(p, "HTTP/1.1 408 Request Timeout\r\n") && peer_has(p, "\"request_timeout\""));
-    CHECK(uv_hrtime() - began >= 100 * 1000000u);        /* body_ms, not head_ms */
+    CHECK(uv_hrtime() - began >= 100 * 1000000u); /* body_ms, not head_ms */
     net_down();
 }
 
@@ -452,7 +470,7 @@ TEST(a_held_request_has_no_deadline)
     net_until(net.held);
     for (int i = 0; i < 3; i++) {
         other = peer_open();
-        net_until(other->eof);                            /* three times the idle deadline */
+        net_until(other->eof); /* three times the idle deadline */
     }
     CHECK(!p->eof && net.cancelled == 0);
     conn_reply(net.held, 200, "text/plain", STR("late"));
@@ -481,10 +499,11 @@ TEST(long_answers_of_slow_readers_share_one_budget)
     deaf_reader();
     struct peer *p = ask(BIG);
     net_until(peer_has(p, "HTTP/1.1 503 "));
-    CHECK(peer_has(p, "Retry-After: 1\r\n") && peer_has(p, "\"busy\"") && net.server->answers == 16u << 20);
+    CHECK(peer_has(p, "Retry-After: 1\r\n") && peer_has(p, "\"busy\"") &&
+          net.server->answers == 16u << 20);
     peer_forget(p);
     peer_say(p, HELLO);
-    net_until(peer_has(p, "hi"));                         /* short ones are none of it */
+    net_until(peer_has(p, "hi")); /* short ones are none of it */
     a->deaf = false;
     net_until(a->got.len > 8u << 20);
     CHECK(net.server->answers == 8u << 20);
@@ -516,7 +535,9 @@ TEST(a_reader_that_is_slow_for_long_makes_room_for_others)
     net_up(&l);
     deaf_reader();
     struct peer *p = ask(BIG);
-    net_until((p->got.len > 0 && !peer_has(p, "HTTP/1.1 200 ") ? (peer_forget(p), peer_say(p, BIG)) : (void)0, p->got.len > 8u << 20));
+    net_until((p->got.len > 0 && !peer_has(p, "HTTP/1.1 200 ") ? (peer_forget(p), peer_say(p, BIG))
+                                                               : (void)0,
+               p->got.len > 8u << 20));
     net_down();
 }
 
@@ -529,12 +550,12 @@ TEST(strangers_have_a_small_budget_of_their_own)
     struct peer *p = peer_upgrade("/ws/stranger");
     static char  text[STRANGER_MESSAGE_MAX];
     memset(text, 'x', sizeof text);
-    peer_frame(p, 0x01, text, sizeof text / 2);           /* not finished */
+    peer_frame(p, 0x01, text, sizeof text / 2); /* not finished */
     net_until(net.server->strangers > 0);
     CHECK(net.server->bodies == 0);
-    conn_stranger(net.socket.conn, false);                /* he said who he is */
+    conn_stranger(net.socket.conn, false); /* he said who he is */
     CHECK(net.server->strangers == 0 && net.server->bodies > 0);
-    static char  large[3 * STRANGER_MESSAGE_MAX];
+    static char large[3 * STRANGER_MESSAGE_MAX];
     memset(large, 'x', sizeof large);
     peer_frame(p, 0x80, large, sizeof large);
     net_until(net.socket.messages == 1);
@@ -575,12 +596,14 @@ TEST(a_connection_over_the_cap_is_told_503)
     net_until(net.begun == 3);
     struct peer *p = ask(HELLO);
     net_until(p->eof);
-    CHECK(peer_has(p, "HTTP/1.1 503 ") && peer_has(p, "\"too_many_connections\"") && peer_has(p, "Retry-After: 1\r\n") && !p->reset);
-    for (int i = 0; i < 200; i++) peer_open();            /* more than are kept */
-    net_until(net.server->refused <= REFUSED_MAX && server_connections(net.server) <= 3 + REFUSED_MAX);
+    CHECK(peer_has(p, "HTTP/1.1 503 ") && peer_has(p, "\"too_many_connections\"") &&
+          peer_has(p, "Retry-After: 1\r\n") && !p->reset);
+    for (int i = 0; i < 200; i++) peer_open(); /* more than are kept */
+    net_until(net.server->refused <= REFUSED_MAX &&
+              server_connections(net.server) <= 3 + REFUSED_MAX);
     p = ask(HELLO);
     net_until(p->eof);
-    CHECK(peer_has(p, "HTTP/1.1 503 "));                  /* the silent ones among them made room */
+    CHECK(peer_has(p, "HTTP/1.1 503 ")); /* the silent ones among them made room */
     peer_close(in[1]);
     net_until(server_connections(net.server) - net.server->refused == 2);
     p = ask(HELLO);
@@ -595,9 +618,11 @@ TEST(a_vital_answer_is_given_when_there_is_no_room)
     ask(LATER);
     net_until(net.held);
     for (int i = 0; i < 2 * REFUSED_MAX; i++) peer_open();
-    struct peer *p = ask("GET /vital HTTP/1.1\r\nHost: localhost\r\n\r\n"), *post = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+    struct peer *p = ask("GET /vital HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                *post = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
     net_until(p->eof && post->eof);
-    CHECK(peer_has(p, "HTTP/1.1 200 ") && peer_has(p, "Connection: close\r\n") && peer_has(p, "alive"));
+    CHECK(peer_has(p, "HTTP/1.1 200 ") && peer_has(p, "Connection: close\r\n") &&
+          peer_has(p, "alive"));
     CHECK(peer_has(post, "HTTP/1.1 503 ") && net.handled == 1);
     net_down();
 }
@@ -646,7 +671,9 @@ static bool outside_address(char out[64])
         const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)i->ifa_addr;
         if (in && in->sin_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 24 != 127) break;
     }
-    if (i) inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr, out, 64);
+    if (i)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr, out,
+                  64);
     freeifaddrs(all);
     return i != NULL;
 }
@@ -657,7 +684,10 @@ TEST(connections_of_one_address_are_capped)
     char              host[64];
     net_limits_default(&l);
     l.per_address = 2;
-    if (!outside_address(host)) { printf("note: no address but loopback here\n"); return; }
+    if (!outside_address(host)) {
+        printf("note: no address but loopback here\n");
+        return;
+    }
     net.host = host;
     net_up(&l);
     struct peer *a = ask(HELLO), *b = ask(HELLO);
@@ -693,8 +723,9 @@ TEST(without_descriptors_connections_are_turned_away_and_the_loop_sleeps)
     while (n < 4096 && (hoard[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) n++;
     net_until(out->eof);
     int turns = 0;
-    for (uint64_t until = uv_hrtime() + 30 * 1000000u; uv_hrtime() < until; turns++) uv_run(&net.loop.uv, UV_RUN_ONCE);
-    CHECK(turns < 100);                                  /* it slept between them */
+    for (uint64_t until = uv_hrtime() + 30 * 1000000u; uv_hrtime() < until; turns++)
+        uv_run(&net.loop.uv, UV_RUN_ONCE);
+    CHECK(turns < 100); /* it slept between them */
     peer_say(in, HELLO);
     net_until(peer_count(in, "hi") == 2);
     while (n) close(hoard[--n]);
@@ -725,7 +756,8 @@ TEST(an_idle_connection_owns_nothing_but_its_struct)
     struct peer *p = ask(HELLO);
     net_until(peer_has(p, "hi"));
     struct conn *c = net_conn();
-    CHECK(c->state == CONN_IDLE && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked && !c->wsock);
+    CHECK(c->state == CONN_IDLE && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked &&
+          !c->wsock);
     CHECK(sizeof *c <= 640);
     net_down();
 }
@@ -738,9 +770,11 @@ TEST(a_port_in_use_is_said_so)
 
     net_up(NULL);
     net_limits_default(&setup.limits);
-    CHECK(server_start(&setup, STR("127.0.0.1"), server_port(net.server), &second, &why, &net.arena) == ERR_BUSY);
+    CHECK(server_start(&setup, STR("127.0.0.1"), server_port(net.server), &second, &why,
+                       &net.arena) == ERR_BUSY);
     CHECK(str_find(why, STR("address already in use")) >= 0 && second == NULL);
-    CHECK(server_start(&setup, STR("no.such.host.invalid"), 0, &second, &why, &net.arena) == ERR_IO);
+    CHECK(server_start(&setup, STR("no.such.host.invalid"), 0, &second, &why, &net.arena) ==
+          ERR_IO);
     net_down();
 }
 
@@ -757,7 +791,8 @@ TEST(a_draining_server_finishes_what_it_began_and_takes_nothing_new)
     CHECK(peer_has(held, "late") && peer_has(held, "Connection: close\r\n"));
     peer_close(held);
     net_until(server_connections(net.server) == 0);
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)server_port(net.server)) };
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)server_port(net.server)) };
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(connect(fd, (struct sockaddr *)&to, sizeof to) != 0);

@@ -1,4 +1,5 @@
-/* The demo model: which sentences it understands, what it says about outcomes, and how it streams. */
+/* The demo model: which sentences it understands, what it says about outcomes, and how it
+ * streams. */
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -15,8 +16,8 @@ struct ear {
     struct model_sink sink;
     struct loop      *loop;
     struct model     *model;
-    struct buf        text;          /* the words */
-    struct buf        calls;         /* name{input} name{input} ... */
+    struct buf        text;  /* the words */
+    struct buf        calls; /* name{input} name{input} ... */
     struct buf        ids;
     int               deltas, inputs, opened, closed, ends;
     int64_t           in, out;
@@ -24,10 +25,13 @@ struct ear {
     bool              failed, retryable;
     char              why[300];
     struct model_run *run;
-    int               cancel_after;  /* deltas; 0: never */
+    int               cancel_after; /* deltas; 0: never */
 };
 
-static struct ear *ear_of(struct model_sink *s) { return (struct ear *)(void *)s; }
+static struct ear *ear_of(struct model_sink *s)
+{
+    return (struct ear *)(void *)s;
+}
 
 static void on_text(struct model_sink *s, struct str d)
 {
@@ -56,7 +60,10 @@ static void on_input(struct model_sink *s, struct str d)
     buf_str(&ear_of(s)->calls, d);
     ear_of(s)->inputs++;
 }
-static void on_call_end(struct model_sink *s) { ear_of(s)->closed++; }
+static void on_call_end(struct model_sink *s)
+{
+    ear_of(s)->closed++;
+}
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
 {
     ear_of(s)->in = in;
@@ -80,8 +87,14 @@ static void on_failed(struct model_sink *s, const struct model_error *err)
 
 static void ear_init(struct ear *e, struct loop *l)
 {
-    *e = (struct ear){ .loop = l, .sink = { .text = on_text, .call = on_call, .input = on_input,
-        .call_end = on_call_end, .usage = on_usage, .done = on_done, .failed = on_failed } };
+    *e = (struct ear){ .loop = l,
+                       .sink = { .text = on_text,
+                                 .call = on_call,
+                                 .input = on_input,
+                                 .call_end = on_call_end,
+                                 .usage = on_usage,
+                                 .done = on_done,
+                                 .failed = on_failed } };
     buf_init(&e->text, 0);
     buf_init(&e->calls, 0);
     buf_init(&e->ids, 0);
@@ -98,8 +111,10 @@ static void ear_done(struct ear *e)
 
 static const struct model_tool *all_tools(size_t *count)
 {
-    static const char *const names[] = { "search_articles", "get_weather", "process_payment", "change_bgm",
-        "get_location", "generate_artifact", "generate_image", "browser_search", "suggest_replies", "suggest_actions", "present" };
+    static const char *const names[] = { "search_articles", "get_weather",    "process_payment",
+                                         "change_bgm",      "get_location",   "generate_artifact",
+                                         "generate_image",  "browser_search", "suggest_replies",
+                                         "suggest_actions", "present" };
     static struct model_tool tools[11];
     for (size_t i = 0; i < 11; i++) tools[i].name = str_c(names[i]);
     *count = 11;
@@ -115,7 +130,7 @@ static void ask_request(struct ear *e, struct model_request *q, unsigned token_m
     ear_init(e, &l);
     e->run = m->ops->start(m, q, &e->sink);
     REQUIRE(e->run);
-    CHECK(e->deltas == 0 && e->opened == 0 && e->ends == 0);      /* never from inside start() */
+    CHECK(e->deltas == 0 && e->opened == 0 && e->ends == 0); /* never from inside start() */
     loop_run(&l);
     m->ops->free(m);
     loop_done(&l);
@@ -123,28 +138,46 @@ static void ask_request(struct ear *e, struct model_request *q, unsigned token_m
     CHECK(e->ends == 1);
 }
 
-/* A message, then the outcomes of the calls it led to: {call id, tool, input, result, is error} ... */
-struct outcome { const char *tool, *input, *result; bool is_error; };
+/* A message, then the outcomes of the calls it led to: {call id, tool, input, result, is error}
+ * ... */
+struct outcome {
+    const char *tool, *input, *result;
+    bool        is_error;
+};
 
-static void ask_after(struct ear *e, const char *text, const struct outcome *o, size_t n, bool no_calls)
+static void ask_after(struct ear *e, const char *text, const struct outcome *o, size_t n,
+                      bool no_calls)
 {
     struct msg_part user = { .type = PART_TEXT, .text = str_c(text) }, calls[8], results[8];
-    struct msg      msgs[3] = { { MSG_USER, &user, 1 }, { MSG_ASSISTANT, calls, n }, { MSG_TOOLS, results, n } };
+    struct msg      msgs[3] = { { MSG_USER, &user, 1 },
+                                { MSG_ASSISTANT, calls, n },
+                                { MSG_TOOLS, results, n } };
     static const char *const ids[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
     for (size_t i = 0; i < n; i++) {
-        calls[i] = (struct msg_part){ .type = PART_CALL, .id = str_c(ids[i]), .name = str_c(o[i].tool),
+        calls[i] = (struct msg_part){ .type = PART_CALL,
+                                      .id = str_c(ids[i]),
+                                      .name = str_c(o[i].tool),
                                       .input = str_c(o[i].input) };
-        results[i] = (struct msg_part){ .type = PART_RESULT, .id = str_c(ids[i]), .name = str_c(o[i].tool),
-                                        .text = str_c(o[i].result), .is_error = o[i].is_error };
+        results[i] = (struct msg_part){ .type = PART_RESULT,
+                                        .id = str_c(ids[i]),
+                                        .name = str_c(o[i].tool),
+                                        .text = str_c(o[i].result),
+                                        .is_error = o[i].is_error };
     }
     struct model_request q = { .msgs = msgs, .msg_count = n ? 3 : 1, .no_calls = no_calls };
     q.tools = all_tools(&q.tool_count);
     ask_request(e, &q, 0);
 }
 
-static void ask(struct ear *e, const char *text) { ask_after(e, text, NULL, 0, false); }
+static void ask(struct ear *e, const char *text)
+{
+    ask_after(e, text, NULL, 0, false);
+}
 
-static bool has(const struct buf *b, const char *what) { return str_find(buf_view(b), str_c(what)) >= 0; }
+static bool has(const struct buf *b, const char *what)
+{
+    return str_find(buf_view(b), str_c(what)) >= 0;
+}
 
 static int words_in(struct str s)
 {
@@ -153,13 +186,13 @@ static int words_in(struct str s)
     return n;
 }
 
-#define CALLS(text, want)                              \
-    do {                                               \
-        struct ear e_;                                 \
-        ask(&e_, text);                                \
-        CHECK_STR(buf_view(&e_.calls), want);          \
-        CHECK(e_.stop == STOP_CALLS && !e_.failed);    \
-        ear_done(&e_);                                 \
+#define CALLS(text, want)                           \
+    do {                                            \
+        struct ear e_;                              \
+        ask(&e_, text);                             \
+        CHECK_STR(buf_view(&e_.calls), want);       \
+        CHECK(e_.stop == STOP_CALLS && !e_.failed); \
+        ear_done(&e_);                              \
     } while (0)
 static void suggests_only(const char *message)
 {
@@ -178,10 +211,30 @@ static void suggests_only(const char *message)
 
 TEST(demo_greets_and_suggests_what_can_be_tried)
 {
-    static const char *const texts[] = { "hello", "Hi!", "HEY there", "Good morning.", "こんにちは", "", "   ", "qwertz uiop",
-        "What is the meaning of life?", "Don't send 50 dollars to Hanako", "How do I send 50 dollars to Hanako?",
-        "help", "What can you do?", "who are you?", "ok thanks", "thanks a lot!", "bye", "yes", "Send -50 dollars to Hanako", "What is the weather?",
-        "Send 50 dollars to Hanako and Taro", "send money to Bob", "Send 50 apples to Hanako", "\x01\x02 \xe3\x80\x80 ?!" };
+    static const char *const texts[] = { "hello",
+                                         "Hi!",
+                                         "HEY there",
+                                         "Good morning.",
+                                         "こんにちは",
+                                         "",
+                                         "   ",
+                                         "qwertz uiop",
+                                         "What is the meaning of life?",
+                                         "Don't send 50 dollars to Hanako",
+                                         "How do I send 50 dollars to Hanako?",
+                                         "help",
+                                         "What can you do?",
+                                         "who are you?",
+                                         "ok thanks",
+                                         "thanks a lot!",
+                                         "bye",
+                                         "yes",
+                                         "Send -50 dollars to Hanako",
+                                         "What is the weather?",
+                                         "Send 50 dollars to Hanako and Taro",
+                                         "send money to Bob",
+                                         "Send 50 apples to Hanako",
+                                         "\x01\x02 \xe3\x80\x80 ?!" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) suggests_only(texts[i]);
 }
 
@@ -192,10 +245,12 @@ TEST(demo_searches_articles_about_any_topic)
     CHECK_STR(buf_view(&e.text), "Let me search for that...");
     CHECK_STR(buf_view(&e.calls), "search_articles{\"query\":\"CRISPR\"}");
     ear_done(&e);
-    CALLS("find ARTICLES about sleep and memory", "search_articles{\"query\":\"sleep and memory\"}");
+    CALLS("find ARTICLES about sleep and memory",
+          "search_articles{\"query\":\"sleep and memory\"}");
     CALLS("Hi, could you please find me some papers on solid-state batteries, please?",
           "search_articles{\"query\":\"solid-state batteries\"}");
-    CALLS("search for articles about \"Next.js\" and C++!", "search_articles{\"query\":\"Next.js\\\" and C++\"}");
+    CALLS("search for articles about \"Next.js\" and C++!",
+          "search_articles{\"query\":\"Next.js\\\" and C++\"}");
     CALLS("Find protein folding papers", "search_articles{\"query\":\"protein folding\"}");
     CALLS("CRISPRの論文を探してください", "search_articles{\"query\":\"CRISPR\"}");
 }
@@ -205,9 +260,11 @@ TEST(demo_looks_up_the_weather_of_any_city)
     CALLS("What is the weather in Tokyo?", "get_weather{\"city\":\"Tokyo\"}");
     CALLS("what's the weather like in New York today?", "get_weather{\"city\":\"New York\"}");
     CALLS("Hello! Please tell me the weather in São Paulo.", "get_weather{\"city\":\"São Paulo\"}");
-    CALLS("weather in tokyo and osaka", "get_weather{\"city\":\"tokyo\"} get_weather{\"city\":\"osaka\"}");
+    CALLS("weather in tokyo and osaka",
+          "get_weather{\"city\":\"tokyo\"} get_weather{\"city\":\"osaka\"}");
     CALLS("What is the weather in Tokyo, Paris and Rome?",
-          "get_weather{\"city\":\"Tokyo\"} get_weather{\"city\":\"Paris\"} get_weather{\"city\":\"Rome\"}");
+          "get_weather{\"city\":\"Tokyo\"} get_weather{\"city\":\"Paris\"} "
+          "get_weather{\"city\":\"Rome\"}");
     CALLS("東京の天気を教えてください", "get_weather{\"city\":\"東京\"}");
 }
 
@@ -220,7 +277,8 @@ TEST(demo_pays_any_amount_in_any_currency_to_anybody)
     CALLS("はなこさんに1000円送ってください。", PAY("1000", "JPY", "はなこ"));
     CALLS("Please transfer €12.50 to Jean-Luc Picard", PAY("12.50", "EUR", "Jean-Luc Picard"));
     CALLS("could you pay Taro 20 euros please?", PAY("20", "EUR", "Taro"));
-    CALLS("Hi, I'd like to send 1,000.50 yen to Mr. O'Brien, thanks", PAY("1000.50", "JPY", "Mr. O'Brien"));
+    CALLS("Hi, I'd like to send 1,000.50 yen to Mr. O'Brien, thanks",
+          PAY("1000.50", "JPY", "Mr. O'Brien"));
     CALLS("wire 100 USD to bob@example.com for lunch", PAY("100", "USD", "bob@example.com"));
     CALLS("give Anna $5", PAY("5", "USD", "Anna"));
     CALLS("send twenty five pounds to Sam", PAY("25", "GBP", "Sam"));
@@ -239,10 +297,14 @@ TEST(demo_makes_two_payments_in_one_step)
           PAY("5", "EUR", "Ann") " " PAY("6", "EUR", "Ben") " " PAY("7", "EUR", "Cid"));
     CALLS("Send 50 dollars to Hanako and then send 20 dollars to Taro",
           PAY("50", "USD", "Hanako") " " PAY("20", "USD", "Taro"));
-    CALLS("花子さんに50ドル、太郎さんに20ドル送金してください", PAY("50", "USD", "花子") " " PAY("20", "USD", "太郎"));
+    CALLS("花子さんに50ドル、太郎さんに20ドル送金してください",
+          PAY("50", "USD", "花子") " " PAY("20", "USD", "太郎"));
 }
 
-TEST(demo_does_not_pay_for_what_was_only_mentioned) { suggests_only("花子さんに50ドル借りた"); }
+TEST(demo_does_not_pay_for_what_was_only_mentioned)
+{
+    suggests_only("花子さんに50ドル借りた");
+}
 
 TEST(demo_makes_a_gated_and_a_free_call_in_one_step)
 {
@@ -267,14 +329,18 @@ TEST(demo_uses_the_browser)
 
 TEST(demo_builds_paints_and_searches)
 {
-    CALLS("Build me a todo app", "generate_artifact{\"prompt\":\"todo app\",\"artifactType\":\"html\"}");
+    CALLS("Build me a todo app",
+          "generate_artifact{\"prompt\":\"todo app\",\"artifactType\":\"html\"}");
     CALLS("could you make a calculator with big keys please",
           "generate_artifact{\"prompt\":\"calculator with big keys\",\"artifactType\":\"html\"}");
-    CALLS("Generate an image of a sunset over mountains", "generate_image{\"prompt\":\"a sunset over mountains\"}");
+    CALLS("Generate an image of a sunset over mountains",
+          "generate_image{\"prompt\":\"a sunset over mountains\"}");
     CALLS("draw me a cat", "generate_image{\"prompt\":\"a cat\"}");
-    CALLS("Search for the latest React 19 features", "browser_search{\"query\":\"latest React 19 features\"}");
+    CALLS("Search for the latest React 19 features",
+          "browser_search{\"query\":\"latest React 19 features\"}");
     CALLS("search the web for vaccines", "browser_search{\"query\":\"vaccines\"}");
-    CALLS("Search for information about WebTransport", "browser_search{\"query\":\"WebTransport\"}");
+    CALLS("Search for information about WebTransport",
+          "browser_search{\"query\":\"WebTransport\"}");
 }
 
 TEST(demo_proposes_a_schema_with_two_actions)
@@ -282,9 +348,12 @@ TEST(demo_proposes_a_schema_with_two_actions)
     struct ear e;
     ask(&e, "Propose a schema");
     CHECK(has(&e.calls, "present{\"type\":\"schema_proposal\",\"data\":{\"schema_id\":123"));
-    CHECK(has(&e.calls, "suggest_actions{\"actions\":[ {\"label\":\"Apply Changes\",\"action\":\"apply_schema\","
-                        "\"handler\":\"server\",\"data\":{\"schema_id\":123},\"style\":\"primary\"}"));
-    CHECK(has(&e.calls, "\"action\":\"close_chat\",\"handler\":\"client\",\"style\":\"secondary\"}]}"));
+    CHECK(has(
+        &e.calls,
+        "suggest_actions{\"actions\":[ {\"label\":\"Apply Changes\",\"action\":\"apply_schema\","
+        "\"handler\":\"server\",\"data\":{\"schema_id\":123},\"style\":\"primary\"}"));
+    CHECK(has(&e.calls,
+              "\"action\":\"close_chat\",\"handler\":\"client\",\"style\":\"secondary\"}]}"));
     CHECK(e.opened == 2 && e.stop == STOP_CALLS);
     ear_done(&e);
 }
@@ -327,24 +396,29 @@ TEST(demo_simulates_a_model_error_after_a_few_words)
     ear_done(&e);
 }
 
-/* --- what it says about outcomes ---------------------------------------------------------------- */
+/* --- what it says about outcomes
+ * ---------------------------------------------------------------- */
 
-#define AFTER(text, ...)                                                            \
-    struct ear e;                                                                   \
-    ask_after(&e, text, (struct outcome[]){ __VA_ARGS__ }, sizeof((struct outcome[]){ __VA_ARGS__ }) / sizeof(struct outcome), false); \
+#define AFTER(text, ...)                                                                  \
+    struct ear e;                                                                         \
+    ask_after(&e, text, (struct outcome[]){ __VA_ARGS__ },                                \
+              sizeof((struct outcome[]){ __VA_ARGS__ }) / sizeof(struct outcome), false); \
     CHECK(str_starts(buf_view(&e.calls), STR("suggest_replies")) && e.opened == 1)
 
 TEST(demo_tells_the_titles_it_found)
 {
-    AFTER("Find articles about CRISPR", { "search_articles", "{\"query\":\"CRISPR\"}",
-          "Found 2 articles:\n1. One (A, 2020)\n   3. abstract\n2. Two (B, 2021)\n   text" });
-    CHECK_STR(buf_view(&e.text), "I found 2 relevant articles.\n\n1. One (A, 2020)\n2. Two (B, 2021)");
+    AFTER("Find articles about CRISPR",
+          { "search_articles", "{\"query\":\"CRISPR\"}",
+            "Found 2 articles:\n1. One (A, 2020)\n   3. abstract\n2. Two (B, 2021)\n   text" });
+    CHECK_STR(buf_view(&e.text),
+              "I found 2 relevant articles.\n\n1. One (A, 2020)\n2. Two (B, 2021)");
     ear_done(&e);
 }
 
 TEST(demo_admits_that_it_found_nothing)
 {
-    AFTER("Find articles about xyz", { "search_articles", "{\"query\":\"xyz\"}", "Found 0 articles." });
+    AFTER("Find articles about xyz",
+          { "search_articles", "{\"query\":\"xyz\"}", "Found 0 articles." });
     CHECK(str_starts(buf_view(&e.text), STR("I found no relevant articles about \"xyz\".")));
     ear_done(&e);
 }
@@ -362,7 +436,8 @@ TEST(demo_answers_a_payment_with_at_least_12_words)
 TEST(demo_answers_a_japanese_payment_in_both_languages)
 {
     AFTER("花子さんに50ドル送金してください",
-          { "process_payment", "{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"花子\"}", "Sent." });
+          { "process_payment", "{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"花子\"}",
+            "Sent." });
     CHECK(has(&e.text, "花子さんに50 USDを送金しました。"));
     CHECK(words_in(buf_view(&e.text)) >= 12);
     ear_done(&e);
@@ -370,8 +445,10 @@ TEST(demo_answers_a_japanese_payment_in_both_languages)
 
 TEST(demo_is_honest_about_a_denial)
 {
-    AFTER("Send 50 dollars to Hanako", { "process_payment", HANAKO,
-          "{\"error\":\"User denied execution\",\"denied\":true,\"reason\":\"too much\"}", true });
+    AFTER("Send 50 dollars to Hanako",
+          { "process_payment", HANAKO,
+            "{\"error\":\"User denied execution\",\"denied\":true,\"reason\":\"too much\"}",
+            true });
     CHECK(str_starts(buf_view(&e.text), STR("All right, I did not send 50 USD to Hanako.")));
     CHECK(has(&e.text, "too much"));
     CHECK(!has(&e.text, "went to"));
@@ -380,14 +457,19 @@ TEST(demo_is_honest_about_a_denial)
 
 TEST(demo_is_honest_about_expiry_cancelling_doubt_and_failure)
 {
-    static const struct { const char *result, *says; } cases[] = {
-        { "Approval request timed out", "Nobody answered in time, so I did not send 50 USD to Hanako." },
+    static const struct {
+        const char *result, *says;
+    } cases[] = {
+        { "Approval request timed out",
+          "Nobody answered in time, so I did not send 50 USD to Hanako." },
         { "{\"error\":\"The approval expired\"}", "Nobody answered in time" },
         { "Cancelled: the person moved on", "called off" },
-        { "The outcome is unknown: the server died", "I do not know whether I managed to send 50 USD to Hanako" },
+        { "The outcome is unknown: the server died",
+          "I do not know whether I managed to send 50 USD to Hanako" },
         { "It may or may not have happened", "I do not know whether" },
         { "Permission denied", "I could not send 50 USD to Hanako: Permission denied." },
-        { "needs approval, which no door offers yet", "I could not send 50 USD to Hanako: needs approval" },
+        { "needs approval, which no door offers yet",
+          "I could not send 50 USD to Hanako: needs approval" },
         { "", "I could not send 50 USD to Hanako" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -410,8 +492,10 @@ TEST(demo_tells_every_outcome_of_a_step)
 
 TEST(demo_reads_what_the_browser_answered)
 {
-    AFTER("Where am I?", { "get_location", "{}", "{\"latitude\":35.68,\"longitude\":139.76,\"accuracy\":20}" },
-          { "change_bgm", "{\"track\":1}", "{\"success\":true}" }, { "get_location", "{}", "\"Kyoto\"" });
+    AFTER("Where am I?",
+          { "get_location", "{}", "{\"latitude\":35.68,\"longitude\":139.76,\"accuracy\":20}" },
+          { "change_bgm", "{\"track\":1}", "{\"success\":true}" },
+          { "get_location", "{}", "\"Kyoto\"" });
     CHECK(has(&e.text, "latitude 35.68, longitude 139.76, give or take 20 metres"));
     CHECK(has(&e.text, "BGM changed to track 1"));
     CHECK(has(&e.text, "Your browser says: Kyoto."));
@@ -420,7 +504,8 @@ TEST(demo_reads_what_the_browser_answered)
 
 TEST(demo_tells_outcomes_of_tools_it_does_not_know)
 {
-    AFTER("whatever", { "other_tool", "not json", "All fine" }, { "other_tool", "{}", "boom", true });
+    AFTER("whatever", { "other_tool", "not json", "All fine" },
+          { "other_tool", "{}", "boom", true });
     CHECK_STR(buf_view(&e.text), "All fine.\n\nI could not finish that: boom.");
     ear_done(&e);
 }
@@ -428,12 +513,22 @@ TEST(demo_tells_outcomes_of_tools_it_does_not_know)
 TEST(demo_looks_only_at_the_last_message_and_what_came_after)
 {
     struct msg_part old = { .type = PART_TEXT, .text = STR("Find articles about CRISPR") },
-                    call = { .type = PART_CALL, .id = STR("a"), .name = STR("search_articles"), .input = STR("{}") },
-                    result = { .type = PART_RESULT, .id = STR("a"), .name = STR("search_articles"), .text = STR("Found") },
+                    call = { .type = PART_CALL,
+                             .id = STR("a"),
+                             .name = STR("search_articles"),
+                             .input = STR("{}") },
+                    result = { .type = PART_RESULT,
+                               .id = STR("a"),
+                               .name = STR("search_articles"),
+                               .text = STR("Found") },
                     said = { .type = PART_TEXT, .text = STR("I found ...") },
-                    now[] = { { .type = PART_FILE, .text = STR("AAAA") }, { .type = PART_TEXT, .text = STR("Where am I?") } };
-    struct msg msgs[] = { { MSG_USER, &old, 1 }, { MSG_ASSISTANT, &call, 1 }, { MSG_TOOLS, &result, 1 },
-                          { MSG_ASSISTANT, &said, 1 }, { MSG_USER, now, 2 } };
+                    now[] = { { .type = PART_FILE, .text = STR("AAAA") },
+                              { .type = PART_TEXT, .text = STR("Where am I?") } };
+    struct msg           msgs[] = { { MSG_USER, &old, 1 },
+                                    { MSG_ASSISTANT, &call, 1 },
+                                    { MSG_TOOLS, &result, 1 },
+                                    { MSG_ASSISTANT, &said, 1 },
+                                    { MSG_USER, now, 2 } };
     struct model_request q = { .msgs = msgs, .msg_count = 5 };
     struct ear           e;
     q.tools = all_tools(&q.tool_count);
@@ -468,7 +563,8 @@ TEST(demo_without_tools_or_calls_answers_in_words)
     ear_done(&e);
 }
 
-/* --- how it streams ---------------------------------------------------------------------------------- */
+/* --- how it streams
+ * ---------------------------------------------------------------------------------- */
 
 TEST(demo_streams_one_word_per_tick_and_inputs_in_fragments)
 {
@@ -585,11 +681,13 @@ TEST(demo_reads_long_and_strange_messages_quickly)
     struct buf b;
     struct ear e;
     buf_init(&b, 0);
-    for (int i = 0; i < 20000; i++) buf_lit(&b, i % 3 ? "and send 5 to " : "送金、\xf0\x9f\x90\xb1 ");
+    for (int i = 0; i < 20000; i++)
+        buf_lit(&b, i % 3 ? "and send 5 to " : "送金、\xf0\x9f\x90\xb1 ");
     buf_chr(&b, 0);
     uint64_t began = uv_hrtime();
     ask(&e, b.ptr);
-    CHECK(uv_hrtime() - began < 3000000000ull);      /* milliseconds, if it is right; for ever, if not */
+    /* milliseconds, if it is right; for ever, if not */
+    CHECK(uv_hrtime() - began < 3000000000ull);
     ear_done(&e);
     buf_done(&b);
 }

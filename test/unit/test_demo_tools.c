@@ -11,7 +11,13 @@
 
 /* --- a bench with all tools, and jobs that write down what they are told ---------------------- */
 
-struct bench { struct loop loop; struct registry tools; struct arena arena; char ledger[200]; int running; };
+struct bench {
+    struct loop     loop;
+    struct registry tools;
+    struct arena    arena;
+    char            ledger[200];
+    int             running;
+};
 
 struct job {
     struct tool_job   job;
@@ -25,7 +31,8 @@ struct job {
 static void bench_init(struct bench *b, const char *ledger)
 {
     static int n;
-    snprintf(b->ledger, sizeof b->ledger, ledger ? "%s" : "%s/ledger-%d.jsonl", ledger ? ledger : test_dir(), n++);
+    snprintf(b->ledger, sizeof b->ledger, ledger ? "%s" : "%s/ledger-%d.jsonl",
+             ledger ? ledger : test_dir(), n++);
     b->running = 0;
     REQUIRE(loop_init(&b->loop) == OK);
     arena_init(&b->arena, 0);
@@ -64,8 +71,8 @@ static void on_finish(struct tool_job *j, const struct tool_result *r)
 
 static void start_job(struct job *j, struct bench *b, const char *tool, const char *input)
 {
-    struct jv  *args;
-    static int  n;
+    struct jv *args;
+    static int n;
     *j = (struct job){ .bench = b, .job = { .progress = on_progress, .finish = on_finish } };
     j->job.tool = registry_find(&b->tools, str_c(tool));
     j->job.call_id = arena_printf(&b->arena, "call-%d", ++n);
@@ -77,7 +84,7 @@ static void start_job(struct job *j, struct bench *b, const char *tool, const ch
     buf_init(&j->value, 0);
     buf_init(&j->note, 0);
     REQUIRE(j->job.tool->ops->start(j->job.tool, &j->job) == OK);
-    CHECK(!j->finished && !j->stages.len);          /* never from inside start() */
+    CHECK(!j->finished && !j->stages.len); /* never from inside start() */
     b->running++;
 }
 
@@ -103,13 +110,17 @@ static const struct jv *value_of(struct bench *b, struct job *j)
     return v;
 }
 
-static bool has(const struct buf *b, const char *what) { return str_find(buf_view(b), str_c(what)) >= 0; }
+static bool has(const struct buf *b, const char *what)
+{
+    return str_find(buf_view(b), str_c(what)) >= 0;
+}
 
-/* --- the list ------------------------------------------------------------------------------------ */
+/* --- the list
+ * ------------------------------------------------------------------------------------ */
 
 static void check_described(const struct jv *schema)
 {
-    JV_EACH(p, jv_get(schema, "properties")) CHECK(jv_get(p, "description") || jv_get(p, "enum"));
+    JV_EACH (p, jv_get(schema, "properties")) CHECK(jv_get(p, "description") || jv_get(p, "enum"));
 }
 
 TEST(demo_tools_are_listed_with_schema_and_policy)
@@ -132,13 +143,15 @@ TEST(demo_tools_are_listed_with_schema_and_policy)
     CHECK(registry_find(&b.tools, STR("get_location"))->where == TOOL_CLIENT);
     CHECK(registry_find(&b.tools, STR("apply_schema"))->hidden);
     CHECK(registry_find(&b.tools, STR("generate_image"))->makes_artifact);
-    CHECK_STR(registry_find(&b.tools, STR("generate_artifact"))->status, "Planning your interactive component...");
+    CHECK_STR(registry_find(&b.tools, STR("generate_artifact"))->status,
+              "Planning your interactive component...");
     CHECK_STR(registry_find(&b.tools, STR("browser.search"))->wire_name, "browser_search");
     CHECK(registry_find(&b.tools, STR("present"))->reply);
     bench_done(&b);
 }
 
-/* --- search ---------------------------------------------------------------------------------------- */
+/* --- search
+ * ---------------------------------------------------------------------------------------- */
 
 TEST(demo_library_is_large_enough_and_complete)
 {
@@ -163,8 +176,9 @@ TEST(demo_search_finds_articles_in_three_stages)
     CHECK(str_starts(buf_view(&j.text), STR("Found 5 articles:\n1. ")));
     const struct jv *v = value_of(&b, &j);
     CHECK(jv_int_at(v, "count", 0) == 5 && jv_get(v, "articles")->count == 5);
-    JV_EACH(a, jv_get(v, "articles")) {
-        CHECK(jv_str_at(a, "title").len && jv_str_at(a, "authors").len && jv_str_at(a, "abstract").len);
+    JV_EACH (a, jv_get(v, "articles")) {
+        CHECK(jv_str_at(a, "title").len && jv_str_at(a, "authors").len &&
+              jv_str_at(a, "abstract").len);
         CHECK(jv_int_at(a, "year", 0) > 2000);
     }
     job_done(&j);
@@ -179,8 +193,8 @@ TEST(demo_search_finds_articles_in_three_stages)
 
 static size_t found(struct bench *b, const char *query)
 {
-    struct hits   h;
-    struct tool  *t = registry_find(&b->tools, STR("search_articles"));
+    struct hits  h;
+    struct tool *t = registry_find(&b->tools, STR("search_articles"));
     REQUIRE(library_search(((struct demo_ctx *)t->ctx)->all, str_c(query), 20, &h) == OK);
     return h.count;
 }
@@ -194,8 +208,8 @@ TEST(demo_search_ranks_titles_first_and_falls_back_to_any_word)
     CHECK(has(&j.text, "1. Sleep and memory"));
     job_done(&j);
     CHECK(found(&b, "Protein FOLDING") >= 2);
-    CHECK(found(&b, "folded proteins") >= 2);            /* by their stems */
-    CHECK(found(&b, "batteries zebras") >= 3);           /* any of them when not all */
+    CHECK(found(&b, "folded proteins") >= 2);  /* by their stems */
+    CHECK(found(&b, "batteries zebras") >= 3); /* any of them when not all */
     CHECK(found(&b, "zebras") == 0);
     run_job(&j, &b, "search_articles", "{\"query\":\"zebras\"}");
     CHECK_STR(buf_view(&j.text), "Found 0 articles.");
@@ -206,9 +220,32 @@ TEST(demo_search_ranks_titles_first_and_falls_back_to_any_word)
 
 TEST(demo_search_takes_any_text_without_tripping)
 {
-    static const char *const texts[] = { "", " ", "\"", "\"\"", "*", "a*", "NEAR(", "NOT", "AND OR NOT", "title:crispr", "-crispr", "^crispr",
-        "(crispr", "crispr)", "{title}:x", "crispr\" OR \"x", "'; DROP TABLE article; --", "\x01\x02", "論文", "\xed\xa0\x80",
-        "+", "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7 8 9", "C++", "the of and" };
+    static const char *const texts[] = {
+        "",
+        " ",
+        "\"",
+        "\"\"",
+        "*",
+        "a*",
+        "NEAR(",
+        "NOT",
+        "AND OR NOT",
+        "title:crispr",
+        "-crispr",
+        "^crispr",
+        "(crispr",
+        "crispr)",
+        "{title}:x",
+        "crispr\" OR \"x",
+        "'; DROP TABLE article; --",
+        "\x01\x02",
+        "論文",
+        "\xed\xa0\x80",
+        "+",
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7 8 9",
+        "C++",
+        "the of and"
+    };
     struct bench b;
     bench_init(&b, NULL);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) found(&b, texts[i]);
@@ -227,13 +264,15 @@ TEST(demo_browser_search_says_where_it_looked)
     struct job   j;
     bench_init(&b, NULL);
     run_job(&j, &b, "browser.search", "{\"query\":\"latest React 19 features\"}");
-    CHECK(j.outcome == TOOL_DONE && has(&j.text, "no internet") && has(&j.text, "1. React 19 in practice"));
+    CHECK(j.outcome == TOOL_DONE && has(&j.text, "no internet") &&
+          has(&j.text, "1. React 19 in practice"));
     CHECK(jv_int_at(value_of(&b, &j), "count", 0) >= 1);
     job_done(&j);
     bench_done(&b);
 }
 
-/* --- weather, schema ---------------------------------------------------------------------------------- */
+/* --- weather, schema
+ * ---------------------------------------------------------------------------------- */
 
 TEST(demo_weather_is_the_same_every_time)
 {
@@ -277,7 +316,8 @@ TEST(demo_schema_is_applied_once)
     bench_done(&b);
 }
 
-/* --- payments --------------------------------------------------------------------------------------------- */
+/* --- payments
+ * --------------------------------------------------------------------------------------------- */
 
 static struct str read_file(struct bench *b)
 {
@@ -303,7 +343,8 @@ TEST(demo_payment_writes_one_line_with_the_amount_as_written)
     struct bench b;
     struct job   j;
     bench_init(&b, NULL);
-    run_job(&j, &b, "process_payment", "{\"recipient\":\"花子\",\"amount\":50.10,\"currency\":\"USD\"}");
+    run_job(&j, &b, "process_payment",
+            "{\"recipient\":\"花子\",\"amount\":50.10,\"currency\":\"USD\"}");
     CHECK(j.outcome == TOOL_DONE);
     CHECK_STR(buf_view(&j.text), "Sent 50.10 USD to 花子.");
     const struct jv *line = ledger_line(&b, 0);
@@ -323,7 +364,9 @@ TEST(demo_payments_side_by_side_keep_their_lines_apart)
     struct bench b;
     struct job   j[12];
     bench_init(&b, NULL);
-    for (int i = 0; i < 12; i++) start_job(&j[i], &b, "process_payment", "{\"recipient\":\"a\\nb\",\"amount\":1,\"currency\":\"EUR\"}");
+    for (int i = 0; i < 12; i++)
+        start_job(&j[i], &b, "process_payment",
+                  "{\"recipient\":\"a\\nb\",\"amount\":1,\"currency\":\"EUR\"}");
     loop_run(&b.loop);
     for (int i = 0; i < 12; i++) {
         CHECK(j[i].outcome == TOOL_DONE && j[i].finished == 1);
@@ -372,7 +415,8 @@ TEST(demo_payment_refuses_an_amount_that_is_no_number)
     struct tool_job job = { 0 };
     struct jv      *args;
     bench_init(&b, NULL);
-    REQUIRE(json_parse(&b.arena, STR("{\"recipient\":\"a\",\"amount\":\"1\",\"currency\":\"EUR\"}"), &args, NULL) == OK);
+    REQUIRE(json_parse(&b.arena, STR("{\"recipient\":\"a\",\"amount\":\"1\",\"currency\":\"EUR\"}"),
+                       &args, NULL) == OK);
     job.args = args;
     job.tool = registry_find(&b.tools, STR("process_payment"));
     CHECK(job.tool->ops->start(job.tool, &job) == ERR_TYPE);
@@ -380,18 +424,26 @@ TEST(demo_payment_refuses_an_amount_that_is_no_number)
 }
 
 static uv_sem_t gate;
-static void     block(uv_work_t *w) { uv_sem_wait(&gate); }
-static void     unblocked(uv_work_t *w, int status) { (void)w; }
+static void     block(uv_work_t *w)
+{
+    uv_sem_wait(&gate);
+}
+static void unblocked(uv_work_t *w, int status)
+{
+    (void)w;
+}
 
 TEST(demo_payment_cancelled_while_it_waits_never_happens)
 {
-    enum { THREADS = 64 };       /* more than libuv's pool has, whatever UV_THREADPOOL_SIZE says here */
+    /* more than libuv's pool has, whatever UV_THREADPOOL_SIZE says here */
+    enum { THREADS = 64 };
     static uv_work_t busy[THREADS];
     struct bench     b;
     struct job       j;
     bench_init(&b, NULL);
     REQUIRE(uv_sem_init(&gate, 0) == 0);
-    for (int i = 0; i < THREADS; i++) REQUIRE(uv_queue_work(&b.loop.uv, &busy[i], block, unblocked) == 0);
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(uv_queue_work(&b.loop.uv, &busy[i], block, unblocked) == 0);
     start_job(&j, &b, "process_payment", "{\"recipient\":\"a\",\"amount\":1,\"currency\":\"EUR\"}");
     j.job.tool->ops->cancel(&j.job);
     CHECK(!j.finished);
@@ -400,7 +452,8 @@ TEST(demo_payment_cancelled_while_it_waits_never_happens)
     CHECK(j.outcome == TOOL_CANCELLED && j.finished == 1);
     CHECK_STR(read_file(&b), "");
     job_done(&j);
-    while (uv_run(&b.loop.uv, UV_RUN_NOWAIT) && uv_loop_alive(&b.loop.uv) && b.loop.uv.active_reqs.count) {}
+    while (uv_run(&b.loop.uv, UV_RUN_NOWAIT) && uv_loop_alive(&b.loop.uv) &&
+           b.loop.uv.active_reqs.count) {}
     bench_done(&b);
     uv_sem_destroy(&gate);
 }
@@ -425,19 +478,26 @@ TEST(demo_tool_cancelled_on_the_way_says_so_once)
     bench_done(&b);
 }
 
-/* --- things made ------------------------------------------------------------------------------------------- */
+/* --- things made
+ * ------------------------------------------------------------------------------------------- */
 
-static struct str content(struct bench *b, struct job *j) { return jv_str_at(value_of(b, j), "content"); }
+static struct str content(struct bench *b, struct job *j)
+{
+    return jv_str_at(value_of(b, j), "content");
+}
 
 TEST(demo_artifact_is_a_page_chosen_by_the_prompt)
 {
-    static const struct { const char *input, *title, *part; } cases[] = {
+    static const struct {
+        const char *input, *title, *part;
+    } cases[] = {
         { "{\"prompt\":\"a todo app with drag and drop\"}", "Todo app", "What needs doing?" },
         { "{\"prompt\":\"Calculator\"}", "Calculator", "class=\"keys\"" },
         { "{\"prompt\":\"pomodoro timer\",\"title\":\"Tea\"}", "Tea", "role=\"timer\"" },
         { "{\"prompt\":\"dice\"}", "Dice", "Roll" },
         { "{\"prompt\":\"notes\"}", "Notes", "textarea" },
-        { "{\"prompt\":\"a <b>spaceship</b> & more\"}", "Page", "a &lt;b&gt;spaceship&lt;/b&gt; &amp; more" },
+        { "{\"prompt\":\"a <b>spaceship</b> & more\"}", "Page",
+          "a &lt;b&gt;spaceship&lt;/b&gt; &amp; more" },
         { "{}", "Page", "a simple page" },
         { "{\"prompt\":5}", "Page", "a simple page" },
     };
@@ -452,8 +512,9 @@ TEST(demo_artifact_is_a_page_chosen_by_the_prompt)
         CHECK_STR(jv_str_at(v, "type"), "html");
         CHECK(str_starts(jv_str_at(v, "id"), STR("artifact-call-")));
         CHECK(str_find(content(&b, &j), str_c(cases[i].part)) > 0);
-        CHECK(str_starts(content(&b, &j), STR("<!doctype html>")) && str_ends(content(&b, &j), STR("</html>\n")));
-        CHECK(str_find(content(&b, &j), STR("http")) < 0);            /* needs nothing from outside */
+        CHECK(str_starts(content(&b, &j), STR("<!doctype html>")) &&
+              str_ends(content(&b, &j), STR("</html>\n")));
+        CHECK(str_find(content(&b, &j), STR("http")) < 0); /* needs nothing from outside */
         job_done(&j);
     }
     bench_done(&b);
@@ -464,7 +525,9 @@ TEST(demo_artifact_text_cannot_become_script)
     struct bench b;
     struct job   j;
     bench_init(&b, NULL);
-    run_job(&j, &b, "generate_artifact", "{\"title\":\"</title><script>alert(1)</script>\",\"prompt\":\"' onload=alert(1) {title}\"}");
+    run_job(&j, &b, "generate_artifact",
+            "{\"title\":\"</title><script>alert(1)</script>\",\"prompt\":\"' onload=alert(1) "
+            "{title}\"}");
     CHECK(str_find(content(&b, &j), STR("<script>alert")) < 0);
     CHECK(str_find(content(&b, &j), STR("' onload")) < 0);
     job_done(&j);
@@ -473,14 +536,17 @@ TEST(demo_artifact_text_cannot_become_script)
 
 TEST(demo_image_shows_what_the_prompt_names)
 {
-    static const struct { const char *input, *seen; } cases[] = {
+    static const struct {
+        const char *input, *seen;
+    } cases[] = {
         { "{\"prompt\":\"a sunset over mountains\"}", "a sunset sky, mountains." },
         { "{\"prompt\":\"A Cat in a city at night\"}", "a night sky, a city, a cat." },
         { "{\"prompt\":\"a boat on the sea, birds\"}", "a bright sky, the sea, a boat, birds." },
         { "{\"prompt\":\"a unicorn in the snow\"}", "a bright sky, a meadow, a unicorn, snow." },
         { "{\"prompt\":\"category theory\"}", "circles" },
         { "{\"mode\":\"edit\"}", "a sunset sky, mountains." },
-        { "{\"prompt\":\"house dog flowers forest rain clouds\"}", "clouds, a meadow, a forest, a house, flowers, a dog, rain." },
+        { "{\"prompt\":\"house dog flowers forest rain clouds\"}",
+          "clouds, a meadow, a forest, a house, flowers, a dog, rain." },
     };
     struct bench b;
     bench_init(&b, NULL);
@@ -489,7 +555,8 @@ TEST(demo_image_shows_what_the_prompt_names)
         run_job(&j, &b, "generate_image", cases[i].input);
         run_job(&again, &b, "generate_image", cases[i].input);
         CHECK(j.outcome == TOOL_DONE && has(&j.text, cases[i].seen));
-        CHECK(str_starts(content(&b, &j), STR("<svg xmlns=")) && str_ends(content(&b, &j), STR("</svg>\n")));
+        CHECK(str_starts(content(&b, &j), STR("<svg xmlns=")) &&
+              str_ends(content(&b, &j), STR("</svg>\n")));
         CHECK(str_eq(content(&b, &j), content(&b, &again)));
         CHECK_STR(jv_str_at(value_of(&b, &j), "type"), "svg");
         job_done(&j);
@@ -510,7 +577,9 @@ TEST(demo_image_text_cannot_become_markup)
     bench_done(&b);
 }
 
-/* --- no memory ------------------------------------------------------------------------------------------------ */
+/* --- no memory
+ *
+ * ------------------------------------------------------------------------------------------------ */
 
 TEST(demo_tools_survive_every_failing_allocation_at_the_start)
 {
@@ -531,10 +600,15 @@ TEST(demo_tools_survive_every_failing_allocation_at_the_start)
 
 TEST(demo_tools_survive_every_failing_allocation_at_work)
 {
-    static const struct { const char *tool, *input; } calls[] = {
-        { "generate_image", "{\"prompt\":\"a cat\"}" }, { "generate_artifact", "{\"prompt\":\"todo\"}" },
-        { "search_articles", "{\"query\":\"CRISPR\"}" }, { "apply_schema", "{\"schema_id\":1}" },
-        { "get_weather", "{\"city\":\"Oslo\"}" }, { "process_payment", "{\"recipient\":\"a\",\"amount\":1,\"currency\":\"EUR\"}" },
+    static const struct {
+        const char *tool, *input;
+    } calls[] = {
+        { "generate_image", "{\"prompt\":\"a cat\"}" },
+        { "generate_artifact", "{\"prompt\":\"todo\"}" },
+        { "search_articles", "{\"query\":\"CRISPR\"}" },
+        { "apply_schema", "{\"schema_id\":1}" },
+        { "get_weather", "{\"city\":\"Oslo\"}" },
+        { "process_payment", "{\"recipient\":\"a\",\"amount\":1,\"currency\":\"EUR\"}" },
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (long n = 0; n < 24; n++) {

@@ -13,7 +13,8 @@ static struct encoder encoder(const struct dialect *d, enum stream_mode mode, co
 }
 
 /* Everything from `seq`.`units` on, as bytes of the wire. */
-static void tell_from(struct buf *out, struct tale *t, struct encoder *e, uint64_t seq, uint64_t units, size_t room)
+static void tell_from(struct buf *out, struct tale *t, struct encoder *e, uint64_t seq,
+                      uint64_t units, size_t room)
 {
     enum encoded r;
     struct buf   one;
@@ -30,8 +31,9 @@ static void tell_from(struct buf *out, struct tale *t, struct encoder *e, uint64
     buf_done(&one);
 }
 
-static struct str tell(struct arena *a, struct tale *t, const struct dialect *d, enum stream_mode mode, const char *run,
-                       uint64_t seq, uint64_t units, size_t room)
+static struct str tell(struct arena *a, struct tale *t, const struct dialect *d,
+                       enum stream_mode mode, const char *run, uint64_t seq, uint64_t units,
+                       size_t room)
 {
     struct encoder e = encoder(d, mode, run);
     struct buf     b;
@@ -53,7 +55,10 @@ static struct str words_of(struct arena *a, struct str wire)
         if (!str_starts(block, STR("data: {"))) continue;
         REQUIRE(json_parse(a, arena_dup(a, str_from(block, 6)), &v, NULL) == OK);
         if (str_is(jv_str_at(v, "type"), "text_delta")) buf_str(&b, jv_str_at(v, "text"));
-        if (str_is(jv_str_at(v, "type"), "step_reset")) { buf_clear(&b); buf_str(&b, jv_str_at(v, "message")); }
+        if (str_is(jv_str_at(v, "type"), "step_reset")) {
+            buf_clear(&b);
+            buf_str(&b, jv_str_at(v, "message"));
+        }
         const struct jv *delta = jv_get(jv_at(jv_get(v, "choices"), 0), "delta");
         if (delta) buf_str(&b, jv_str_at(delta, "content"));
     }
@@ -79,7 +84,8 @@ static void a_long_tale(struct tale *t)
     tale_fact(t, (struct fact){ .kind = FACT_CREATED });
     tale_message(t, "run_1", "Pay and tell");
     tale_step(t, "run_1", "calls", 4, words("Let me [[tool:7]] see.\n"), words("\n\nTwo things."),
-              call("call-1", "pay", "{\"amount\":50}", GATE_ASK), call("call-2", "weather", "{}", GATE_FREE));
+              call("call-1", "pay", "{\"amount\":50}", GATE_ASK),
+              call("call-2", "weather", "{}", GATE_FREE));
     tale_started(t, "call-2");
     tale_asked(t, "call-1");
     tale_finished(t, "call-2", WORD_DONE, "warm");
@@ -87,7 +93,9 @@ static void a_long_tale(struct tale *t)
     tale_decided(t, "call-1", WORD_APPROVED);
     tale_started(t, "call-1");
     tale_finished(t, "call-1", WORD_DONE, "paid");
-    tale_step(t, "run_1", "end", 2, words("\n花子さん got 50.\n\n"), call("call-3", "suggest_replies", "{\"replies\":[{\"label\":\"a\",\"value\":\"b\"}]}", GATE_REPLY));
+    tale_step(t, "run_1", "end", 2, words("\n花子さん got 50.\n\n"),
+              call("call-3", "suggest_replies", "{\"replies\":[{\"label\":\"a\",\"value\":\"b\"}]}",
+                   GATE_REPLY));
     tale_finished(t, "call-3", WORD_DONE, "Shown.");
     tale_ended(t, "run_1", WORD_COMPLETE);
     tale_message(t, "run_2", "Thanks");
@@ -96,7 +104,8 @@ static void a_long_tale(struct tale *t)
 }
 
 /* From each id in `wire`, the rest must come again, byte for byte. */
-static size_t resumes_at_every_id(struct tale *t, const struct dialect *d, enum stream_mode mode, const char *run, struct str wire)
+static size_t resumes_at_every_id(struct tale *t, const struct dialect *d, enum stream_mode mode,
+                                  const char *run, struct str wire)
 {
     size_t      n = 0;
     const char *end = wire.ptr + wire.len;
@@ -128,9 +137,12 @@ TEST(a_seek_to_every_place_gives_the_tail)
     struct arena a;
     arena_init(&a, 0);
     a_long_tale(&t);
-    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_THREAD, NULL, tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM)) >= 15);
-    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_1", tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, ROOM)) >= 10);
-    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_2", tell(&a, &t, &dialect_typed, STREAM_RUN, "run_2", 13, 0, ROOM)) >= 2);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_THREAD, NULL,
+                              tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM)) >= 15);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_1",
+                              tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, ROOM)) >= 10);
+    CHECK(resumes_at_every_id(&t, &dialect_typed, STREAM_RUN, "run_2",
+                              tell(&a, &t, &dialect_typed, STREAM_RUN, "run_2", 13, 0, ROOM)) >= 2);
     arena_done(&a);
     tale_done(&t);
 }
@@ -144,7 +156,8 @@ TEST(what_is_streamed_is_what_the_payload_says)
     struct str run = tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, ROOM);
     CHECK(str_eq(words_of(&a, run), message_of(&a, &t, "run_1")));
     CHECK_STR(message_of(&a, &t, "run_1"),
-              "Let me [\\[tool:7]] see.\n\nTwo things.\n\n[[tool:0]]\n\n[[tool:1]]\n\n花子さん got 50.\n\n");
+              "Let me [\\[tool:7]] see.\n\nTwo things.\n\n[[tool:0]]\n\n[[tool:1]]\n\n花子さん got "
+              "50.\n\n");
     arena_done(&a);
     tale_done(&t);
 }
@@ -157,22 +170,25 @@ TEST(words_cut_to_any_room_are_the_same_words)
     a_long_tale(&t);
     struct str want = message_of(&a, &t, "run_1");
     for (size_t room = 0; room < 900; room += 7)
-        CHECK(str_eq(words_of(&a, tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, room)), want));
+        CHECK(str_eq(words_of(&a, tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 1, 0, room)),
+                     want));
     arena_done(&a);
     tale_done(&t);
 }
 
 TEST(a_cut_at_every_byte_of_a_step_goes_on_with_the_next)
 {
-    struct tale  t;
-    struct arena a;
+    struct tale       t;
+    struct arena      a;
     static const char TEXT[] = "Plain words with no markers in them.";
     arena_init(&a, 0);
     tale_init(&t);
     tale_message(&t, "run_1", "hello");
     tale_step(&t, "run_1", "end", 1, words(TEXT));
-    for (size_t n = 0; n <= strlen(TEXT); n++) {        /* one for the step's beginning, one for the part's */
-        struct str got = words_of(&a, tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 1, 2 + n, ROOM));
+    /* one for the step's beginning, one for the part's */
+    for (size_t n = 0; n <= strlen(TEXT); n++) {
+        struct str got =
+            words_of(&a, tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 1, 2 + n, ROOM));
         CHECK_STR(got, TEXT + n);
     }
     arena_done(&a);
@@ -188,7 +204,7 @@ TEST(a_place_taken_in_the_open_step_is_right_when_it_is_committed)
     for (size_t first = 1; first < strlen(TEXT); first++) {
         struct encoder e = encoder(&dialect_typed, STREAM_THREAD, NULL);
         struct buf     told;
-        if ((TEXT[first] & 0xC0) == 0x80) continue;      /* models send whole characters */
+        if ((TEXT[first] & 0xC0) == 0x80) continue; /* models send whole characters */
         buf_init(&told, 0);
         tale_init(&t);
         tale_message(&t, "run_1", "hello");
@@ -199,11 +215,15 @@ TEST(a_place_taken_in_the_open_step_is_right_when_it_is_committed)
         step_clear(&t.thread.step);
         tale_step(&t, "run_1", "end", 1, words(TEXT));
         tale_ended(&t, "run_1", WORD_COMPLETE);
-        struct encoder again = encoder(&dialect_typed, STREAM_THREAD, NULL);     /* a reconnect, and the one that stayed */
+        /* a reconnect, and the one that stayed */
+        struct encoder again = encoder(&dialect_typed, STREAM_THREAD, NULL);
         struct buf     rest = { 0 };
         size_t         so_far = told.len;
         tell_from(&rest, &t, &again, seq, units, ROOM);
-        for (struct buf b = { 0 }; encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false); buf_clear(&b)) buf_str(&told, buf_view(&b));
+        for (struct buf b = { 0 };
+             encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false);
+             buf_clear(&b))
+            buf_str(&told, buf_view(&b));
         struct str after = str_from(buf_view(&told), so_far);
         CHECK(str_eq(words_of(&a, after), words_of(&a, buf_view(&rest))));
         CHECK(str_eq(words_of(&a, buf_view(&told)), message_of(&a, &t, "run_1")));
@@ -227,10 +247,12 @@ TEST(a_cursor_into_lost_words_is_told_to_begin_the_step_again)
     tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
     tale_step(&t, "run_1", "end", 1, words("After."));
     struct str lost = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 4, 9, ROOM);
-    CHECK(str_find(lost, STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}")) >= 0);
+    CHECK(str_find(lost,
+                   STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}")) >= 0);
     CHECK_STR(words_of(&a, lost), "Before.\n\n[[tool:0]]\n\nAfter.");
     struct str whole = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 4, 0, ROOM);
-    CHECK(str_find(whole, STR("step_reset")) < 0);           /* nothing of the step was told: nothing to take back */
+    /* nothing of the step was told: nothing to take back */
+    CHECK(str_find(whole, STR("step_reset")) < 0);
     CHECK_STR(words_of(&a, whole), "\n\nAfter.");
     arena_done(&a);
     tale_done(&t);
@@ -247,22 +269,31 @@ TEST(a_cursor_into_the_lost_words_of_a_step_that_was_given_up_is_told_so_and_the
     tale_started(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "ok");
     tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
-    tale_fact(&t, (struct fact){ .kind = FACT_ENDED, .run = STR("run_1"), .outcome = WORD_ERROR, .code = STR("interrupted"), .text = STR("Given up.") });
+    tale_fact(&t, (struct fact){ .kind = FACT_ENDED,
+                                 .run = STR("run_1"),
+                                 .outcome = WORD_ERROR,
+                                 .code = STR("interrupted"),
+                                 .text = STR("Given up.") });
     tale_message(&t, "run_2", "again");
     tale_step(&t, "run_2", "end", 1, words("Next."));
-    static const uint64_t PLACES[][2] = { { 5, 9 }, { 4, 9 } };           /* of the last try; of the one before */
+    /* of the last try; of the one before */
+    static const uint64_t PLACES[][2] = { { 5, 9 }, { 4, 9 } };
     for (int i = 0; i < 2; i++) {
-        struct str lost = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, PLACES[i][0], PLACES[i][1], ROOM);
-        ptrdiff_t  reset = str_find(lost, STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}"));
+        struct str lost =
+            tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, PLACES[i][0], PLACES[i][1], ROOM);
+        ptrdiff_t reset = str_find(
+            lost, STR("{\"type\":\"step_reset\",\"message\":\"Before.\\n\\n[[tool:0]]\"}"));
         CHECK(reset >= 0 && str_find(lost, STR("Given up.")) > reset);
         CHECK_STR(words_of(&a, lost), "Before.\n\n[[tool:0]]Next.");
     }
-    struct str told = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 5, 1, ROOM);       /* the end itself was told */
+    /* the end itself was told */
+    struct str told = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 5, 1, ROOM);
     CHECK(str_find(told, STR("step_reset")) < 0 && str_find(told, STR("Given up.")) < 0);
     struct encoder e = encoder(&dialect_aisdk, STREAM_THREAD, NULL);
     struct buf     wire = { 0 };
     tell_from(&wire, &t, &e, 5, 9, ROOM);
-    CHECK(str_starts(buf_view(&wire), STR("data: {\"type\":\"start\"")) && str_find(buf_view(&wire), STR("Given up.")) > 0);
+    CHECK(str_starts(buf_view(&wire), STR("data: {\"type\":\"start\"")) &&
+          str_find(buf_view(&wire), STR("Given up.")) > 0);
     buf_done(&wire);
     arena_done(&a);
     tale_done(&t);
@@ -282,8 +313,12 @@ TEST(a_marker_is_a_delta_of_its_own_and_so_are_the_blank_lines_around_it)
     struct str wire = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM), line;
     struct buf deltas = { 0 };
     for (struct str rest = wire; str_split(&rest, '\n', &line);)
-        if (str_find(line, STR("text_delta")) >= 0) { buf_str(&deltas, str_from(line, 34)); buf_chr(&deltas, ' '); }
-    CHECK_STR(buf_view(&deltas), "\"Before.\"} \"\\n\\n\"} \"[[tool:0]]\"} \"\\n\\n\"} \"After.\"} ");
+        if (str_find(line, STR("text_delta")) >= 0) {
+            buf_str(&deltas, str_from(line, 34));
+            buf_chr(&deltas, ' ');
+        }
+    CHECK_STR(buf_view(&deltas),
+              "\"Before.\"} \"\\n\\n\"} \"[[tool:0]]\"} \"\\n\\n\"} \"After.\"} ");
     buf_done(&deltas);
     arena_done(&a);
     tale_done(&t);
@@ -304,7 +339,10 @@ TEST(a_stream_that_lives_through_a_lost_step_weaves_as_if_it_had_not_been)
     step_clear(&t.thread.step);
     tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
     tale_step(&t, "run_1", "end", 1, words("Found words"));
-    for (struct buf b = { 0 }; encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false); buf_clear(&b)) buf_str(&told, buf_view(&b));
+    for (struct buf b = { 0 };
+         encode_next(&e, &t.thread, &b, ROOM) == ENCODED_ITEM || (buf_done(&b), false);
+         buf_clear(&b))
+        buf_str(&told, buf_view(&b));
     CHECK_STR(words_of(&a, buf_view(&told)), "Found words");
     buf_done(&told);
     arena_done(&a);
@@ -317,9 +355,11 @@ TEST(a_place_beyond_its_fact_does_not_eat_the_next)
     struct arena a;
     arena_init(&a, 0);
     a_long_tale(&t);
-    struct str got = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 3, 99, ROOM);     /* fact 4 is a start: one unit */
+    /* fact 4 is a start: one unit */
+    struct str got = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, 3, 99, ROOM);
     CHECK(str_find(got, STR("tool_confirmation")) >= 0);
-    CHECK(str_find(got, STR("tool_start")) > str_find(got, STR("tool_confirmation")));   /* only the later one */
+    /* only the later one */
+    CHECK(str_find(got, STR("tool_start")) > str_find(got, STR("tool_confirmation")));
     arena_done(&a);
     tale_done(&t);
 }
@@ -335,7 +375,8 @@ TEST(a_stream_of_a_run_ends_at_its_gate_and_a_replay_passes_over_it)
     tale_asked(&t, "call-1");
     struct str wire = tell(&a, &t, &dialect_typed, STREAM_RUN, "run_1", 0, 0, ROOM);
     CHECK(str_find(wire, STR("\"awaiting\":[\"confirmation-call-1\"]")) >= 0);
-    CHECK(str_find(tell(&a, &t, &dialect_toolcalls, STREAM_RUN, "run_1", 0, 0, ROOM), STR("{\"type\":\"done\"}\n\ndata: [DONE]")) >= 0);
+    CHECK(str_find(tell(&a, &t, &dialect_toolcalls, STREAM_RUN, "run_1", 0, 0, ROOM),
+                   STR("{\"type\":\"done\"}\n\ndata: [DONE]")) >= 0);
     tale_decided(&t, "call-1", WORD_APPROVED);
     tale_started(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "paid");
@@ -360,13 +401,18 @@ TEST(the_two_doors_give_the_same_places_to_the_same_facts)
         uint64_t seq, units;
         if (!str_starts(line, STR("id: "))) continue;
         REQUIRE(place_parse(str_from(line, 4), &seq, &units));
-        struct str typed = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, seq, units, ROOM), event;
+        struct str typed = tell(&a, &t, &dialect_typed, STREAM_THREAD, NULL, seq, units, ROOM),
+                   event;
         REQUIRE(str_split(&wire, '\n', &event));
         /* Whatever was told here as started or over is not told again there. */
-        bool start = str_find(event, STR("tool_call_start")) >= 0, over = str_find(event, STR("tool_result")) >= 0;
+        bool start = str_find(event, STR("tool_call_start")) >= 0,
+             over = str_find(event, STR("tool_result")) >= 0;
         bool first = str_find(event, STR("call-2")) >= 0;
-        if (start && first) CHECK(str_find(typed, STR("\"type\":\"tool_start\",\"tool\":\"weather\"")) < 0);
-        if (over && first) CHECK(str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"weather\"")) < 0 && str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"pay\"")) >= 0);
+        if (start && first)
+            CHECK(str_find(typed, STR("\"type\":\"tool_start\",\"tool\":\"weather\"")) < 0);
+        if (over && first)
+            CHECK(str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"weather\"")) < 0 &&
+                  str_find(typed, STR("\"type\":\"tool_complete\",\"tool\":\"pay\"")) >= 0);
     }
     arena_done(&a);
     tale_done(&t);
@@ -375,10 +421,13 @@ TEST(the_two_doors_give_the_same_places_to_the_same_facts)
 TEST(a_place_is_two_numbers)
 {
     static const char *const GOOD[] = { "0.0", "41.17", "18446744073709551615.0" };
-    static const char *const BAD[] = { "", ".", "x", "1.x", "-1.0", "1.2.3", "01.0", "18446744073709551616.0", " 1.0" };
-    uint64_t seq, units;
+    static const char *const BAD[] = { "",     ".",     "x",    "1.x",
+                                       "-1.0", "1.2.3", "01.0", "18446744073709551616.0",
+                                       " 1.0" };
+    uint64_t                 seq, units;
     for (size_t i = 0; i < 3; i++) CHECK(place_parse(str_c(GOOD[i]), &seq, &units));
-    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) CHECK(!place_parse(str_c(BAD[i]), &seq, &units));
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
+        CHECK(!place_parse(str_c(BAD[i]), &seq, &units));
     CHECK(place_parse(STR("41.17"), &seq, &units) && seq == 41 && units == 17);
     CHECK(place_parse(STR("41"), &seq, &units) && seq == 41 && units == 0);
 }
@@ -390,10 +439,14 @@ TEST(a_place_inside_a_character_or_beyond_the_head_is_none)
     tale_message(&t, "run_1", "Hi");
     tale_step(&t, "run_1", "end", 2, words("a\xe8\x8a\xb1z"), words("\xc3\xa9"));
     tale_ended(&t, "run_1", WORD_COMPLETE);
-    /* Units of the step: its beginning, the part's, five bytes, the part's end, then the second part. */
-    static const bool fits[] = { true, true, true, true, false, false, true, true, true, true, false, true, true };
-    for (uint64_t units = 0; units < sizeof fits; units++) CHECK(place_fits(&t.thread, 1, units) == fits[units]);
-    CHECK(place_fits(&t.thread, 1, 1000) && place_fits(&t.thread, 0, 7) && place_fits(&t.thread, 3, 0));
+    /* Units of the step: its beginning, the part's, five bytes, the part's end, then the second
+     * part. */
+    static const bool fits[] = { true, true, true, true,  false, false, true,
+                                 true, true, true, false, true,  true };
+    for (uint64_t units = 0; units < sizeof fits; units++)
+        CHECK(place_fits(&t.thread, 1, units) == fits[units]);
+    CHECK(place_fits(&t.thread, 1, 1000) && place_fits(&t.thread, 0, 7) &&
+          place_fits(&t.thread, 3, 0));
     CHECK(!place_fits(&t.thread, 4, 0));
     tale_done(&t);
 }
@@ -412,7 +465,8 @@ TEST(an_intent_is_measured_once_however_many_are_told)
     for (int i = 0; i < 4; i++) {
         struct arena a;
         arena_init(&a, 0);
-        struct str wire = tell(&a, &t, i & 1 ? &dialect_toolcalls : &dialect_typed, STREAM_THREAD, NULL, 0, 0, ROOM);
+        struct str wire = tell(&a, &t, i & 1 ? &dialect_toolcalls : &dialect_typed, STREAM_THREAD,
+                               NULL, 0, 0, ROOM);
         CHECK(str_find(wire, STR("intent_confirmation")) >= 0);
         arena_done(&a);
         CHECK(tale_intents() == before + 1);

@@ -12,7 +12,8 @@
 TEST(every_error_has_a_name_of_its_own)
 {
     for (int a = OK; a <= ERR_UNSUPPORTED; a++)
-        for (int b = OK; b < a; b++) CHECK(strcmp(err_name((enum err)a), err_name((enum err)b)) != 0);
+        for (int b = OK; b < a; b++)
+            CHECK(strcmp(err_name((enum err)a), err_name((enum err)b)) != 0);
     CHECK(strcmp(err_name(ERR_NOT_FOUND), "not_found") == 0 && strcmp(err_name(OK), "ok") == 0);
 }
 
@@ -24,7 +25,8 @@ TEST(an_unknown_error_has_a_name_too)
 TEST(too_many_open_files_are_called_that_and_what_to_do)
 {
     CHECK(strstr(os_words(EMFILE), "too many open files") && strstr(os_words(EMFILE), "ulimit -n"));
-    CHECK(strstr(os_words(ENFILE), "too many open files") && strcmp(os_words(ENOENT), strerror(ENOENT)) == 0);
+    CHECK(strstr(os_words(ENFILE), "too many open files") &&
+          strcmp(os_words(ENOENT), strerror(ENOENT)) == 0);
 }
 
 TEST(a_broken_invariant_ends_the_process_with_one_line)

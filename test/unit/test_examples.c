@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "tool/process/exec.h"
 #include "tool/http.h"
 #include "tool/mcp/mcp.h"
 #include "tool/policy.h"
+#include "tool/process/exec.h"
 #include "toolrun.h"
 
 static struct toolrun *T;
@@ -26,11 +26,15 @@ static bool begin(void)
     }
     fclose(f);
     T = toolrun_new();
-    REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_n(text, n)), &config, NULL) == OK);
+    REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_n(text, n)), &config, NULL) ==
+            OK);
     return true;
 }
 
-static void end(void) { toolrun_free(T); }
+static void end(void)
+{
+    toolrun_free(T);
+}
 
 static struct tool *example(const char *name)
 {
@@ -75,7 +79,8 @@ TEST(the_python_example_splits_a_bill)
 {
     if (!begin()) return;
     struct tool *t = example("split_bill");
-    gives(t, "{\"total\":100,\"people\":[\"Ada\",\"Bob\",\"Cyd\"]}", TOOL_DONE, "{\"Ada\": 33.34, \"Bob\": 33.33, \"Cyd\": 33.33}");
+    gives(t, "{\"total\":100,\"people\":[\"Ada\",\"Bob\",\"Cyd\"]}", TOOL_DONE,
+          "{\"Ada\": 33.34, \"Bob\": 33.33, \"Cyd\": 33.33}");
     gives(t, "{\"total\":10,\"people\":[]}", TOOL_FAILED, "Nobody is there to pay.");
     end();
 }
@@ -109,7 +114,11 @@ TEST(the_c_example_counts_primes)
 
 /* --- the HTTP example: its server is a child here ------------------------------------------- */
 
-struct server { struct child child; struct buf out; bool up, gone; };
+struct server {
+    struct child child;
+    struct buf   out;
+    bool         up, gone;
+};
 
 static void on_out(struct child *c, struct str bytes)
 {
@@ -117,13 +126,19 @@ static void on_out(struct child *c, struct str bytes)
     buf_str(&s->out, bytes);
     s->up = memchr(s->out.ptr, '\n', s->out.len) != NULL;
 }
-static void on_err(struct child *c, struct str bytes) {}
-static void on_gone(struct child *c, int status) { LIST_ITEM(c, struct server, child)->gone = true; }
+static void on_err(struct child *c, struct str bytes)
+{
+}
+static void on_gone(struct child *c, int status)
+{
+    LIST_ITEM(c, struct server, child)->gone = true;
+}
 
 TEST(the_http_example_gives_the_same_quote_for_the_same_call)
 {
-    struct server     s = { .child = { .on_out = on_out, .on_err = on_err, .on_exit = on_gone } };
-    const char       *argv[] = { "node", "examples/tools/quote_server.mjs", NULL }, *envp[] = { "PORT=0", NULL };
+    struct server s = { .child = { .on_out = on_out, .on_err = on_err, .on_exit = on_gone } };
+    const char   *argv[] = { "node", "examples/tools/quote_server.mjs", NULL },
+               *envp[] = { "PORT=0", NULL };
     struct child_spec spec = { .argv = argv, .envp = envp };
     struct tool      *t;
     struct jv        *http;
@@ -137,12 +152,18 @@ TEST(the_http_example_gives_the_same_quote_for_the_same_call)
     toolrun_wait(T, &s.up, 10000);
     REQUIRE(s.up);
     t = registry_tool(&T->reg, STR("quote"));
-    struct str json = arena_printf(&T->reg.arena, "{\"url\":\"http://127.0.0.1:%d/quote\",\"allow\":[\"127.0.0.1\"]}", atoi(s.out.ptr + 13));
+    struct str json = arena_printf(
+        &T->reg.arena, "{\"url\":\"http://127.0.0.1:%d/quote\",\"allow\":[\"127.0.0.1\"]}",
+        atoi(s.out.ptr + 13));
     REQUIRE(json_parse(&T->reg.arena, json, &http, NULL) == OK);
-    REQUIRE(http_tool_read(&T->reg, t, http, &T->pool, &T->loop, &why) == OK && registry_add(&T->reg, t) == OK);
-    gives(t, "{\"item\":\"lamp\",\"quantity\":3}", TOOL_DONE, "{\"quote\":1,\"item\":\"lamp\",\"quantity\":3,\"total\":12}");
-    gives(t, "{\"item\":\"lamp\",\"quantity\":3}", TOOL_DONE, "{\"quote\":1,\"item\":\"lamp\",\"quantity\":3,\"total\":12}");
-    gives(t, "{}", TOOL_FAILED, "It answered with status 422: {\"error\":\"What should be quoted?\"}");
+    REQUIRE(http_tool_read(&T->reg, t, http, &T->pool, &T->loop, &why) == OK &&
+            registry_add(&T->reg, t) == OK);
+    gives(t, "{\"item\":\"lamp\",\"quantity\":3}", TOOL_DONE,
+          "{\"quote\":1,\"item\":\"lamp\",\"quantity\":3,\"total\":12}");
+    gives(t, "{\"item\":\"lamp\",\"quantity\":3}", TOOL_DONE,
+          "{\"quote\":1,\"item\":\"lamp\",\"quantity\":3,\"total\":12}");
+    gives(t, "{}", TOOL_FAILED,
+          "It answered with status 422: {\"error\":\"What should be quoted?\"}");
     child_kill(&s.child);
     toolrun_wait(T, &s.gone, 5000);
     CHECK(s.gone);
@@ -158,10 +179,11 @@ TEST(every_example_of_the_configuration_is_accepted)
     if (!begin()) return;
     buf_init(&why, 0);
     struct tool *t = registry_tool(&T->reg, STR("quote"));
-    CHECK(http_tool_read(&T->reg, t, jv_get(jv_get(jv_get(config, "tools"), "quote"), "http"), &T->pool, &T->loop, &why) == OK);
+    CHECK(http_tool_read(&T->reg, t, jv_get(jv_get(jv_get(config, "tools"), "quote"), "http"),
+                         &T->pool, &T->loop, &why) == OK);
     if (t->ops) t->ops->free(t);
     struct mcp_host host = { &T->loop, &T->reg, T->children, &T->pool, NULL, NULL };
-    JV_EACH(entry, jv_get(config, "mcpServers")) {
+    JV_EACH (entry, jv_get(config, "mcpServers")) {
         struct mcp *m = NULL;
         CHECK(mcp_read(&m, &host, entry->key, entry, STR("examples"), &why) == OK);
         if (m) mcp_stop(m, NULL);

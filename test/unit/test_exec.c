@@ -9,13 +9,17 @@
 
 #include "base/clock.h"
 #include "test.h"
-#include "tool/process/exec.h"
 #include "tool/exec_out.h"
+#include "tool/process/exec.h"
 #include "toolrun.h"
 
 /* --- lines -------------------------------------------------------------------------- */
 
-struct lines { struct exec_out out; unsigned progress; double last; };
+struct lines {
+    struct exec_out out;
+    unsigned        progress;
+    double          last;
+};
 
 static void count(struct exec_out *o, const struct tool_progress *p)
 {
@@ -38,7 +42,10 @@ TEST(lines_cut_anywhere_are_the_same_lines)
 {
     for (size_t step = 1; step < 60; step++) {
         struct lines l;
-        feed(&l, "{\"progress\":0.25,\"stage\":\"a\"}\n\n{\"message\":\"b\"}\r\n{\"result\":{\"x\":1}}\n", step);
+        feed(&l,
+             "{\"progress\":0.25,\"stage\":\"a\"}\n\n{\"message\":\"b\"}\r\n{\"result\":{\"x\":1}}"
+             "\n",
+             step);
         CHECK(l.progress == 2 && l.out.bad == 0 && l.out.end == EXEC_RESULT);
         CHECK_STR(buf_view(&l.out.value), "{\"x\":1}");
         exec_out_done(&l.out);
@@ -93,8 +100,14 @@ TEST(progress_outside_its_range_is_not_known_or_full)
 /* --- tools that behave ----------------------------------------------------------------- */
 
 static struct toolrun *T;
-static void begin(void) { T = toolrun_new(); }
-static void end(void) { toolrun_free(T); }
+static void            begin(void)
+{
+    T = toolrun_new();
+}
+static void end(void)
+{
+    toolrun_free(T);
+}
 
 static void run_sh(struct ran *r, const char *script, const char *more, unsigned timeout_ms)
 {
@@ -105,8 +118,11 @@ TEST(an_exec_tool_gets_its_arguments_and_gives_its_result)
 {
     struct ran r;
     begin();
-    run_sh(&r, "read line; echo \"{\\\"progress\\\":0.5,\\\"message\\\":\\\"half\\\"}\"; echo noise >&2;"
-               "echo \"{\\\"result\\\":$line}\"", "", 5000);
+    run_sh(
+        &r,
+        "read line; echo \"{\\\"progress\\\":0.5,\\\"message\\\":\\\"half\\\"}\"; echo noise >&2;"
+        "echo \"{\\\"result\\\":$line}\"",
+        "", 5000);
     CHECK(r.outcome == TOOL_DONE && r.progress == 1 && r.last_progress == 0.5);
     CHECK_STR(r.text, "{\"name\":\"Ada\"}");
     CHECK_STR(r.value, "{\"name\":\"Ada\"}");
@@ -125,7 +141,8 @@ TEST(an_exec_tool_reads_its_arguments_as_one_line)
 {
     struct ran r;
     begin();
-    struct tool *t = toolrun_sh(T, "read -r line; read -r more && exit 9; echo \"{\\\"result\\\":$line}\"", "", 5000);
+    struct tool *t = toolrun_sh(
+        T, "read -r line; read -r more && exit 9; echo \"{\\\"result\\\":$line}\"", "", 5000);
     ran_run(T, &r, t, "{\n  \"text\" : \"a b\\nc\",\r\n\t\"list\": [1, 2.50,\n {\"x\" :null}]\n}");
     CHECK(r.outcome == TOOL_DONE);
     CHECK_STR(r.text, "{\"text\":\"a b\\nc\",\"list\":[1,2.50,{\"x\":null}]}");
@@ -142,7 +159,8 @@ TEST(an_exec_tool_says_what_went_wrong)
     CHECK_STR(r.text, "no such account");
     ran_done(&r);
     run_sh(&r, "echo oops >&2; exit 3", "", 5000);
-    CHECK_STR(r.text, "It ended without a result (exit status 3). Whether it had an effect is not known.");
+    CHECK_STR(r.text,
+              "It ended without a result (exit status 3). Whether it had an effect is not known.");
     CHECK_STR(r.note, "oops");
     ran_done(&r);
     end();
@@ -152,13 +170,16 @@ TEST(an_exec_tool_sees_only_the_environment_it_was_given)
 {
     struct ran r;
     begin();
-    setenv("PARLEY_TEST_SECRET", "hunter2", 1);          /* what looks like a reference is a value here */
-    run_sh(&r, "env | cut -d= -f1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ' > $HOME/e; "
-               "echo \"{\\\"result\\\":\\\"$(cat $HOME/e)$KEY\\\"}\"",
+    setenv("PARLEY_TEST_SECRET", "hunter2", 1); /* what looks like a reference is a value here */
+    run_sh(&r,
+           "env | cut -d= -f1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ' > $HOME/e; "
+           "echo \"{\\\"result\\\":\\\"$(cat $HOME/e)$KEY\\\"}\"",
            ",\"env\":{\"KEY\":\"env:PARLEY_TEST_SECRET\"}", 5000);
-    CHECK_STR(r.text, "HOME KEY LANG PARLEY_CALL_ID PARLEY_TOOL PATH TMPDIR env:PARLEY_TEST_SECRET");
+    CHECK_STR(r.text,
+              "HOME KEY LANG PARLEY_CALL_ID PARLEY_TOOL PATH TMPDIR env:PARLEY_TEST_SECRET");
     ran_done(&r);
-    struct tool *t = toolrun_sh(T, "echo \"{\\\"result\\\":\\\"$PARLEY_TOOL $PARLEY_CALL_ID\\\"}\"", "", 5000);
+    struct tool *t =
+        toolrun_sh(T, "echo \"{\\\"result\\\":\\\"$PARLEY_TOOL $PARLEY_CALL_ID\\\"}\"", "", 5000);
     ran_run(T, &r, t, "{}");
     CHECK(str_starts(r.text, t->name));
     CHECK(str_has(r.text, " call-abcdefghijklmnopqrstuv"));
@@ -182,7 +203,8 @@ TEST(an_exec_tool_that_is_cancelled_ends)
     end();
 }
 
-static void stopped_gives(enum tool_confirm confirm, const char *risk, bool idempotent, enum tool_outcome outcome)
+static void stopped_gives(enum tool_confirm confirm, const char *risk, bool idempotent,
+                          enum tool_outcome outcome)
 {
     struct ran   r = { 0 };
     struct tool *t = toolrun_sh(T, "echo '{\"progress\":0.1}'; sleep 64203", "", 60000);
@@ -195,7 +217,9 @@ static void stopped_gives(enum tool_confirm confirm, const char *risk, bool idem
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 5000);
     CHECK(r.outcome == outcome);
-    if (outcome == TOOL_UNKNOWN) CHECK_STR(r.text, "It was stopped after it had begun. Whether it had an effect is not known.");
+    if (outcome == TOOL_UNKNOWN)
+        CHECK_STR(r.text,
+                  "It was stopped after it had begun. Whether it had an effect is not known.");
     ran_done(&r);
 }
 
@@ -214,8 +238,12 @@ TEST(what_was_said_before_a_cancellation_counts)
 {
     struct ran r = { 0 };
     begin();
-    ran_start(T, &r, toolrun_sh(T, "trap 'echo \"{\\\"result\\\":\\\"paid after all\\\"}\"; exit' TERM;"
-                                   "echo '{\"progress\":0.1}'; sleep 64202 & wait", "", 60000), "{}");
+    ran_start(T, &r,
+              toolrun_sh(T,
+                         "trap 'echo \"{\\\"result\\\":\\\"paid after all\\\"}\"; exit' TERM;"
+                         "echo '{\"progress\":0.1}'; sleep 64202 & wait",
+                         "", 60000),
+              "{}");
     for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
     r.job.tool->ops->cancel(&r.job);
     ran_wait(T, &r, 5000);
@@ -229,7 +257,10 @@ TEST(progress_is_told_ten_times_a_second_and_the_last_of_it_always)
 {
     struct ran r;
     begin();
-    run_sh(&r, "for i in 1 2 3 4 5 6 7 8 9; do echo \"{\\\"progress\\\":0.$i}\"; done; sleep 0.3; echo '{\"result\":1}'", "", 5000);
+    run_sh(&r,
+           "for i in 1 2 3 4 5 6 7 8 9; do echo \"{\\\"progress\\\":0.$i}\"; done; sleep 0.3; echo "
+           "'{\"result\":1}'",
+           "", 5000);
     CHECK(r.progress >= 2 && r.progress <= 4 && r.last_progress == 0.9);
     ran_done(&r);
     end();
@@ -246,7 +277,8 @@ static void refused(const char *json, const char *because)
     buf_init(&why, 0);
     REQUIRE(json_parse(&T->reg.arena, str_c(json), &v, NULL) == OK);
     CHECK(exec_tool_read(&T->reg, t, v, &T->exec, STR_NONE, &why) != OK);
-    if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    if (!str_has(buf_view(&why), because))
+        test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
     buf_done(&why);
 }
 
@@ -259,9 +291,12 @@ TEST(a_wrong_exec_configuration_is_told_in_a_sentence)
     refused("{\"command\":[]}", "\"command\" must be a list");
     refused("{\"command\":[1]}", "texts only");
     refused("{\"command\":[\"a\\u0000b\"]}", "NUL");
-    refused("{\"command\":[\"no-such-program-here\"]}", "no-such-program-here of \"command\" is not installed");
-    refused("{\"command\":[\"ls\"],\"cwd\":\"/no/such/dir\"}", "/no/such/dir of \"cwd\" is not there");
-    refused("{\"command\":[\"ls\"],\"env\":{\"PARLEY_TOOL\":\"x\"}}", "\"env\" cannot set PARLEY_TOOL");
+    refused("{\"command\":[\"no-such-program-here\"]}",
+            "no-such-program-here of \"command\" is not installed");
+    refused("{\"command\":[\"ls\"],\"cwd\":\"/no/such/dir\"}",
+            "/no/such/dir of \"cwd\" is not there");
+    refused("{\"command\":[\"ls\"],\"env\":{\"PARLEY_TOOL\":\"x\"}}",
+            "\"env\" cannot set PARLEY_TOOL");
     refused("{\"command\":[\"ls\"],\"env\":[]}", "\"env\" must be an object");
     refused("{\"command\":[\"ls\"],\"limits\":{\"cpus\":1}}", "no limit called cpus");
     refused("{\"command\":[\"ls\"],\"limits\":{\"memory\":-1}}", "memory must be a whole number");
@@ -315,7 +350,10 @@ TEST(a_grandchild_left_behind_does_not_stay)
 {
     struct ran r;
     begin();
-    run_sh(&r, "setsid sleep 64206 & (setsid nohup sleep 64206 > /dev/null 2>&1 &) ; sleep 0.1; echo '{\"result\":1}'", "", 60000);
+    run_sh(&r,
+           "setsid sleep 64206 & (setsid nohup sleep 64206 > /dev/null 2>&1 &) ; sleep 0.1; echo "
+           "'{\"result\":1}'",
+           "", 60000);
     CHECK(r.outcome == TOOL_DONE && r.ms < 1500);
     CHECK(processes_with("64206") == 0);
     ran_done(&r);
@@ -347,10 +385,12 @@ TEST(what_is_not_json_lines_is_told_in_words)
     begin();
     run_sh(&r, "echo hello; echo world", "", 5000);
     CHECK(r.outcome == TOOL_UNKNOWN);
-    CHECK_STR(r.text, "Its answer is not JSON lines: line 1 is not JSON: hello. Whether it had an effect is not known.");
+    CHECK_STR(r.text, "Its answer is not JSON lines: line 1 is not JSON: hello. Whether it had an "
+                      "effect is not known.");
     ran_done(&r);
     run_sh(&r, "printf '{\"result\":\"\\xff\\xfe\"}\\n'", "", 5000);
-    CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "line 1 is not JSON: {\"result\":\"\xEF\xBF\xBD\xEF\xBF\xBD\"}"));
+    CHECK(r.outcome == TOOL_UNKNOWN &&
+          str_has(r.text, "line 1 is not JSON: {\"result\":\"\xEF\xBF\xBD\xEF\xBF\xBD\"}"));
     ran_done(&r);
     run_sh(&r, "printf '{\"result\":\"unfin'", "", 5000);
     CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "line 1 is not JSON"));
@@ -385,7 +425,8 @@ TEST(what_is_left_of_tools_dies_with_the_keeper_and_another_one_comes)
 {
     struct ran r = { 0 };
     begin();
-    ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64207 & wait", "", 60000), "{}");
+    ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64207 & wait", "", 60000),
+              "{}");
     for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
     kill(children_keeper(T->children), SIGKILL);
     ran_wait(T, &r, 5000);
@@ -412,7 +453,12 @@ TEST(tools_die_with_the_server)
     if (server == 0) {
         struct ran r = { 0 };
         begin();
-        ran_start(T, &r, toolrun_sh(T, "echo '{\"progress\":0}'; setsid sleep 64208 & trap '' TERM HUP; sleep 64208; sleep 64208", "", 60000), "{}");
+        ran_start(T, &r,
+                  toolrun_sh(T,
+                             "echo '{\"progress\":0}'; setsid sleep 64208 & trap '' TERM HUP; "
+                             "sleep 64208; sleep 64208",
+                             "", 60000),
+                  "{}");
         for (int i = 0; i < 100 && r.progress == 0; i++) toolrun_turn(T, 20);
         (void)!write(ready[1], "x", 1);
         for (;;) pause();
@@ -427,11 +473,20 @@ TEST(tools_die_with_the_server)
     close(ready[1]);
 }
 
-/* --- without a sandbox (MCP servers): looked after all the same -------------------------------- */
+/* --- without a sandbox (MCP servers): looked after all the same
+ * -------------------------------- */
 
-struct free_child { struct child child; bool over; int status; unsigned heard; };
+struct free_child {
+    struct child child;
+    bool         over;
+    int          status;
+    unsigned     heard;
+};
 
-static void heard(struct child *c, struct str bytes) { LIST_ITEM(c, struct free_child, child)->heard += (unsigned)bytes.len; }
+static void heard(struct child *c, struct str bytes)
+{
+    LIST_ITEM(c, struct free_child, child)->heard += (unsigned)bytes.len;
+}
 static void gone(struct child *c, int status)
 {
     LIST_ITEM(c, struct free_child, child)->status = status;
@@ -455,7 +510,9 @@ TEST(a_child_without_a_sandbox_leaves_nothing_either)
     toolrun_wait(T, &f.over, 5000);
     CHECK(f.over && WIFEXITED(f.status) && WEXITSTATUS(f.status) == 7);
     CHECK(processes_with("64210") == 0);
-    run_free(&f, "trap '' TERM; (trap '' TERM; setsid sleep 64211 &); echo up; sleep 64211; sleep 64211");
+    run_free(
+        &f,
+        "trap '' TERM; (trap '' TERM; setsid sleep 64211 &); echo up; sleep 64211; sleep 64211");
     for (int i = 0; i < 100 && !f.heard; i++) toolrun_turn(T, 10);
     child_term(&f.child);
     toolrun_turn(T, 200);
@@ -470,22 +527,25 @@ TEST(a_child_without_a_sandbox_leaves_nothing_either)
 TEST(a_program_that_is_not_there_is_told_not_waited_for)
 {
     struct free_child f = { .child = { .on_out = heard, .on_err = heard, .on_exit = gone } };
-    const char *argv[] = { "x", NULL }, *envp[] = { NULL };
+    const char       *argv[] = { "x", NULL }, *envp[] = { NULL };
     begin();
-    REQUIRE(child_start(T->children, &f.child, &(struct child_spec){ .program = "/no/such", .argv = argv, .envp = envp }) == OK);
+    REQUIRE(child_start(
+                T->children, &f.child,
+                &(struct child_spec){ .program = "/no/such", .argv = argv, .envp = envp }) == OK);
     toolrun_wait(T, &f.over, 5000);
     CHECK(f.over && f.status == CHILD_NOT_STARTED && f.heard > 0);
     end();
 }
 
-/* --- their turn -------------------------------------------------------------------------------- */
+/* --- their turn
+ * -------------------------------------------------------------------------------- */
 
 TEST(no_more_programs_run_at_once_than_may_and_every_call_has_its_turn)
 {
     enum { ALL = 12, AT_ONCE = 3 };
     static struct ran rs[ALL];
-    struct tool *t;
-    size_t       most = 0;
+    struct tool      *t;
+    size_t            most = 0;
 
     begin();
     T->exec.at_once = AT_ONCE;
@@ -517,7 +577,7 @@ TEST(a_call_that_waits_for_its_turn_has_time_and_can_be_cancelled_for_certain)
     snprintf(path, sizeof path, "%s/ran", test_dir());
     snprintf(script, sizeof script, "echo x > $HOME/ran; echo '{\"result\":1}'");
     slow = toolrun_sh(T, "sleep 0.5; echo '{\"result\":1}'", "", 20000);
-    quick = toolrun_sh(T, "echo '{\"result\":2}'", "", 400);         /* less than it waits */
+    quick = toolrun_sh(T, "echo '{\"result\":2}'", "", 400); /* less than it waits */
     never = toolrun_sh(T, script, "", 20000);
     never->confirm = CONFIRM_ALWAYS;
     ran_start(T, &first, slow, "{}");
@@ -542,7 +602,7 @@ TEST(a_call_that_waits_for_its_turn_has_time_and_can_be_cancelled_for_certain)
 
 static uint64_t worst_ns;
 static unsigned slow_turns;
-static void on_turn(void *ctx, uint64_t busy_ns)
+static void     on_turn(void *ctx, uint64_t busy_ns)
 {
     if (busy_ns > worst_ns) worst_ns = busy_ns;
     if (busy_ns > 5000000) slow_turns++;
@@ -552,10 +612,10 @@ TEST(a_thousand_starts_leave_nothing_and_do_not_hold_the_loop)
 {
     enum { ALL = 1000, AT_ONCE = 20 };
     static struct ran rs[AT_ONCE];
-    struct tool *tool;
-    unsigned     started = 0, done = 0, good = 0, before;
-    uint64_t     began, took;
-    struct ran   first;
+    struct tool      *tool;
+    unsigned          started = 0, done = 0, good = 0, before;
+    uint64_t          began, took;
+    struct ran        first;
 
     begin();
     tool = toolrun_sh(T, "echo '{\"result\":64209}'", "", 30000);
@@ -585,7 +645,8 @@ TEST(a_thousand_starts_leave_nothing_and_do_not_hold_the_loop)
     CHECK(open_descriptors() == before);
     CHECK(children_count(T->children) == 0);
     CHECK(processes_with("64209") == 0);
-    CHECK(waitpid(-1, NULL, WNOHANG) == 0);      /* the keeper lives, and nothing waits to be buried */
+    /* the keeper lives, and nothing waits to be buried */
+    CHECK(waitpid(-1, NULL, WNOHANG) == 0);
     end();
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }

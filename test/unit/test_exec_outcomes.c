@@ -12,7 +12,8 @@
 
 static struct toolrun *T;
 
-static void ends(const char *script, const char *more, unsigned timeout_ms, enum tool_outcome outcome, const char *words)
+static void ends(const char *script, const char *more, unsigned timeout_ms,
+                 enum tool_outcome outcome, const char *words)
 {
     struct ran r;
     T = toolrun_new();
@@ -26,29 +27,79 @@ static void ends(const char *script, const char *more, unsigned timeout_ms, enum
     toolrun_free(T);
 }
 
-TEST(exec_outcome_a_result_is_done) { ends("echo '{\"result\":\"paid\"}'", "", 5000, TOOL_DONE, "paid"); }
-TEST(exec_outcome_an_error_is_failed) { ends("echo '{\"error\":\"no money\"}'", "", 5000, TOOL_FAILED, "no money"); }
-TEST(exec_outcome_an_error_and_a_bad_exit_is_failed) { ends("echo '{\"error\":\"no money\"}'; exit 3", "", 5000, TOOL_FAILED, "no money"); }
-TEST(exec_outcome_a_result_and_a_bad_exit_is_done) { ends("echo '{\"result\":\"paid\"}'; exit 3", "", 5000, TOOL_DONE, "paid"); }
-TEST(exec_outcome_a_result_and_a_crash_is_done) { ends("echo '{\"result\":\"paid\"}'; kill -SEGV $$", "", 5000, TOOL_DONE, "paid"); }
-TEST(exec_outcome_a_result_then_an_error_is_done) { ends("echo '{\"result\":\"paid\"}'; echo '{\"error\":\"no\"}'", "", 5000, TOOL_DONE, "paid"); }
-TEST(exec_outcome_an_error_then_a_result_is_done) { ends("echo '{\"error\":\"no\"}'; echo '{\"result\":\"paid\"}'", "", 5000, TOOL_DONE, "paid"); }
+TEST(exec_outcome_a_result_is_done)
+{
+    ends("echo '{\"result\":\"paid\"}'", "", 5000, TOOL_DONE, "paid");
+}
+TEST(exec_outcome_an_error_is_failed)
+{
+    ends("echo '{\"error\":\"no money\"}'", "", 5000, TOOL_FAILED, "no money");
+}
+TEST(exec_outcome_an_error_and_a_bad_exit_is_failed)
+{
+    ends("echo '{\"error\":\"no money\"}'; exit 3", "", 5000, TOOL_FAILED, "no money");
+}
+TEST(exec_outcome_a_result_and_a_bad_exit_is_done)
+{
+    ends("echo '{\"result\":\"paid\"}'; exit 3", "", 5000, TOOL_DONE, "paid");
+}
+TEST(exec_outcome_a_result_and_a_crash_is_done)
+{
+    ends("echo '{\"result\":\"paid\"}'; kill -SEGV $$", "", 5000, TOOL_DONE, "paid");
+}
+TEST(exec_outcome_a_result_then_an_error_is_done)
+{
+    ends("echo '{\"result\":\"paid\"}'; echo '{\"error\":\"no\"}'", "", 5000, TOOL_DONE, "paid");
+}
+TEST(exec_outcome_an_error_then_a_result_is_done)
+{
+    ends("echo '{\"error\":\"no\"}'; echo '{\"result\":\"paid\"}'", "", 5000, TOOL_DONE, "paid");
+}
 TEST(exec_outcome_a_result_then_a_flood_is_done)
 {
-    ends("echo '{\"result\":\"paid\"}'; exec yes", ",\"limits\":{\"output\":100000}", 5000, TOOL_DONE, "paid");
+    ends("echo '{\"result\":\"paid\"}'; exec yes", ",\"limits\":{\"output\":100000}", 5000,
+         TOOL_DONE, "paid");
 }
-TEST(exec_outcome_silence_is_unknown) { ends("true", "", 5000, TOOL_UNKNOWN, "ended without a result"); }
-TEST(exec_outcome_silence_and_a_bad_exit_is_unknown) { ends("exit 3", "", 5000, TOOL_UNKNOWN, "(exit status 3)"); }
-TEST(exec_outcome_what_a_shell_says_of_a_missing_program_is_unknown) { ends("no-such-program", "", 5000, TOOL_UNKNOWN, "(exit status 127)"); }
-TEST(exec_outcome_no_json_is_unknown) { ends("echo paid", "", 5000, TOOL_UNKNOWN, "not JSON lines"); }
-TEST(exec_outcome_half_a_line_is_unknown) { ends("printf '{\"result\":\"pa'", "", 5000, TOOL_UNKNOWN, "not JSON lines"); }
-TEST(exec_outcome_progress_without_an_end_is_unknown) { ends("echo '{\"progress\":1}'", "", 5000, TOOL_UNKNOWN, "ended without a result"); }
-TEST(exec_outcome_a_crash_is_unknown) { ends("kill -SEGV $$", "", 5000, TOOL_UNKNOWN, "signal 11"); }
-TEST(exec_outcome_killed_is_unknown) { ends("kill -KILL $$", "", 5000, TOOL_UNKNOWN, "signal 9"); }
-TEST(exec_outcome_too_late_is_unknown) { ends("sleep 64401", "", 100, TOOL_UNKNOWN, "did not finish within 0.1 s"); }
+TEST(exec_outcome_silence_is_unknown)
+{
+    ends("true", "", 5000, TOOL_UNKNOWN, "ended without a result");
+}
+TEST(exec_outcome_silence_and_a_bad_exit_is_unknown)
+{
+    ends("exit 3", "", 5000, TOOL_UNKNOWN, "(exit status 3)");
+}
+TEST(exec_outcome_what_a_shell_says_of_a_missing_program_is_unknown)
+{
+    ends("no-such-program", "", 5000, TOOL_UNKNOWN, "(exit status 127)");
+}
+TEST(exec_outcome_no_json_is_unknown)
+{
+    ends("echo paid", "", 5000, TOOL_UNKNOWN, "not JSON lines");
+}
+TEST(exec_outcome_half_a_line_is_unknown)
+{
+    ends("printf '{\"result\":\"pa'", "", 5000, TOOL_UNKNOWN, "not JSON lines");
+}
+TEST(exec_outcome_progress_without_an_end_is_unknown)
+{
+    ends("echo '{\"progress\":1}'", "", 5000, TOOL_UNKNOWN, "ended without a result");
+}
+TEST(exec_outcome_a_crash_is_unknown)
+{
+    ends("kill -SEGV $$", "", 5000, TOOL_UNKNOWN, "signal 11");
+}
+TEST(exec_outcome_killed_is_unknown)
+{
+    ends("kill -KILL $$", "", 5000, TOOL_UNKNOWN, "signal 9");
+}
+TEST(exec_outcome_too_late_is_unknown)
+{
+    ends("sleep 64401", "", 100, TOOL_UNKNOWN, "did not finish within 0.1 s");
+}
 TEST(exec_outcome_too_much_output_is_unknown)
 {
-    ends("exec yes", ",\"limits\":{\"output\":100000}", 5000, TOOL_UNKNOWN, "wrote more than 100000 bytes");
+    ends("exec yes", ",\"limits\":{\"output\":100000}", 5000, TOOL_UNKNOWN,
+         "wrote more than 100000 bytes");
 }
 
 TEST(exec_outcome_the_keeper_killed_is_unknown)

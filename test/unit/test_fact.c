@@ -42,16 +42,32 @@ TEST(every_kind_has_a_name_and_is_found_by_it)
 TEST(every_member_comes_back)
 {
     struct part parts[] = {
-        { .type = STEP_REASONING, .text = STR("hm"), .opaque = STR("{\"signature\":\"x\"}"), .complete = true },
+        { .type = STEP_REASONING,
+          .text = STR("hm"),
+          .opaque = STR("{\"signature\":\"x\"}"),
+          .complete = true },
         { .type = STEP_TEXT, .text = STR("Hello"), .complete = true },
-        { .type = STEP_CALL, .text = STR("{\"a\":1}"), .call = STR("call-1"), .provider_id = STR("p"), .tool = STR("browser.search"),
-          .gate = GATE_ASK, .client = true, .complete = true, .intent = STR("I'll look..."), .at_ms = 5 },
-        { .type = STEP_CALL, .text = STR("{"), .call = STR("call-2"), .tool = STR("x"), .gate = GATE_BAD, .problem = STR("cut off") },
+        { .type = STEP_CALL,
+          .text = STR("{\"a\":1}"),
+          .call = STR("call-1"),
+          .provider_id = STR("p"),
+          .tool = STR("browser.search"),
+          .gate = GATE_ASK,
+          .client = true,
+          .complete = true,
+          .intent = STR("I'll look..."),
+          .at_ms = 5 },
+        { .type = STEP_CALL,
+          .text = STR("{"),
+          .call = STR("call-2"),
+          .tool = STR("x"),
+          .gate = GATE_BAD,
+          .problem = STR("cut off") },
     };
     struct fact f = { .kind = FACT_STEP, .parts = parts, .parts_count = 4 };
-#define SET_STR(n) f.n = STR("text of " #n);
-#define SET_RAW(n) f.n = STR("{\"raw\":[1,2.50,1e3]}");
-#define SET_INT(n) f.n = 9007199254740993;
+#define SET_STR(n)  f.n = STR("text of " #n);
+#define SET_RAW(n)  f.n = STR("{\"raw\":[1,2.50,1e3]}");
+#define SET_INT(n)  f.n = 9007199254740993;
 #define SET_BOOL(n) f.n = true;
 #define SET_WORD(n) f.n = WORD_UNKNOWN;
 #define SET_PARTS(n)
@@ -64,9 +80,10 @@ TEST(every_member_comes_back)
     arena_init(&a, 0);
     REQUIRE(fact_read(&a, STR("step"), written(&a, &f), &read) == OK);
     CHECK(read.expires_ms == 9007199254740993);
-    CHECK_STR(read.value, "{\"raw\":[1,2.50,1e3]}");        /* numbers as they were written */
+    CHECK_STR(read.value, "{\"raw\":[1,2.50,1e3]}"); /* numbers as they were written */
     REQUIRE(read.parts_count == 4);
-    CHECK(read.parts[2].gate == GATE_ASK && read.parts[2].client && read.parts[2].complete && !read.parts[3].complete);
+    CHECK(read.parts[2].gate == GATE_ASK && read.parts[2].client && read.parts[2].complete &&
+          !read.parts[3].complete);
     CHECK_STR(read.parts[0].opaque, "{\"signature\":\"x\"}");
     arena_done(&a);
 }
@@ -94,7 +111,8 @@ TEST(an_empty_text_is_told_from_an_absent_one)
 
 TEST(nul_bytes_quotes_and_lone_surrogates_survive)
 {
-    struct fact f = { .kind = FACT_MESSAGE, .text = { "a\0b\"\\\n\xed\xa0\x80\xf0\x9f\x8e\x89", 13 } };
+    struct fact  f = { .kind = FACT_MESSAGE,
+                       .text = { "a\0b\"\\\n\xed\xa0\x80\xf0\x9f\x8e\x89", 13 } };
     struct arena a;
     struct fact  read = { 0 };
     arena_init(&a, 0);
@@ -108,14 +126,18 @@ TEST(members_of_a_newer_version_are_passed_over)
     struct arena a;
     struct fact  read = { 0 };
     arena_init(&a, 0);
-    REQUIRE(fact_read(&a, STR("message"), STR("{\"text\":\"hi\",\"mood\":{\"deep\":[1]}}"), &read) == OK);
+    REQUIRE(fact_read(&a, STR("message"), STR("{\"text\":\"hi\",\"mood\":{\"deep\":[1]}}"),
+                      &read) == OK);
     CHECK_STR(read.text, "hi");
     arena_done(&a);
 }
 
 TEST(what_is_no_fact_is_refused)
 {
-    static const struct { const char *kind, *body; enum err want; } BAD[] = {
+    static const struct {
+        const char *kind, *body;
+        enum err    want;
+    } BAD[] = {
         { "message", "{\"text\":1}", ERR_TYPE },
         { "message", "{\"text\":", ERR_SYNTAX },
         { "finished", "{\"outcome\":\"perhaps\"}", ERR_TYPE },
@@ -123,7 +145,9 @@ TEST(what_is_no_fact_is_refused)
         { "finished", "{\"ms\":1.5}", ERR_TYPE },
         { "step", "{\"parts\":{}}", ERR_TYPE },
         { "step", "{\"parts\":[{\"type\":\"song\"}]}", ERR_TYPE },
-        { "step", "{\"parts\":[{\"type\":\"call\",\"gate\":\"open\",\"call\":\"c\",\"tool\":\"t\"}]}", ERR_TYPE },
+        { "step",
+          "{\"parts\":[{\"type\":\"call\",\"gate\":\"open\",\"call\":\"c\",\"tool\":\"t\"}]}",
+          ERR_TYPE },
         { "step", "{\"parts\":[{\"type\":\"call\",\"gate\":\"free\"}]}", ERR_TYPE },
         { "dreamt", "{}", ERR_NOT_FOUND },
     };

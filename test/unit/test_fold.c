@@ -1,10 +1,23 @@
 /* The fold and the one decision that follows from it: every state of a call and of a run. */
 #include "tale.h"
 
-static bool never(void *ctx, const struct call *c) { (void)ctx; (void)c; return false; }
-static bool always(void *ctx, const struct call *c) { (void)ctx; (void)c; return true; }
+static bool never(void *ctx, const struct call *c)
+{
+    (void)ctx;
+    (void)c;
+    return false;
+}
+static bool always(void *ctx, const struct call *c)
+{
+    (void)ctx;
+    (void)c;
+    return true;
+}
 
-static struct next decide(struct tale *t) { return fold_decide(tale_fold(t), never, NULL); }
+static struct next decide(struct tale *t)
+{
+    return fold_decide(tale_fold(t), never, NULL);
+}
 static bool is(struct next n, enum next_kind kind, const char *call)
 {
     return n.kind == kind && (call ? n.call && str_is(n.call->id, call) : !n.call);
@@ -131,17 +144,18 @@ TEST(free_calls_start_before_questions_are_asked)
 {
     struct tale t;
     int         job;
-    stepped(&t, 2, call("call-1", "pay", "{}", GATE_ASK), call("call-2", "weather", "{}", GATE_FREE));
+    stepped(&t, 2, call("call-1", "pay", "{}", GATE_ASK),
+            call("call-2", "weather", "{}", GATE_FREE));
     CHECK(is(decide(&t), NEXT_START, "call-2"));
     tale_started(&t, "call-2");
     tale_call(&t, "call-2")->job = &job;
     CHECK(is(decide(&t), NEXT_ASK, "call-1"));
     tale_asked(&t, "call-1");
     CHECK(is(decide(&t), NEXT_NOTHING, NULL));
-    CHECK(!run_waiting(tale_fold(&t)->run));             /* the weather is still under way */
+    CHECK(!run_waiting(tale_fold(&t)->run)); /* the weather is still under way */
     tale_finished(&t, "call-2", WORD_DONE, "warm");
     CHECK(run_waiting(tale_fold(&t)->run));
-    CHECK(is(decide(&t), NEXT_NOTHING, NULL));           /* the model waits for all of them */
+    CHECK(is(decide(&t), NEXT_NOTHING, NULL)); /* the model waits for all of them */
     tale_done(&t);
 }
 
@@ -163,7 +177,10 @@ TEST(a_result_that_comes_before_the_gate_is_kept_until_then)
     p.client = true;
     stepped(&t, 1, p, NO_PART);
     tale_asked(&t, "call-1");
-    tale_fact(&t, (struct fact){ .kind = FACT_RESULT, .call = STR("call-1"), .outcome = WORD_DONE, .value = STR("{\"a\":1}") });
+    tale_fact(&t, (struct fact){ .kind = FACT_RESULT,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .value = STR("{\"a\":1}") });
     CHECK(tale_call(&t, "call-1")->state == CALL_ASKED && tale_call(&t, "call-1")->early);
     CHECK(is(decide(&t), NEXT_NOTHING, NULL));
     tale_done(&t);
@@ -183,12 +200,15 @@ TEST(a_call_that_must_not_run_gets_its_error)
 TEST(a_step_of_reply_tools_only_ends_the_run_and_fills_the_payload)
 {
     struct tale t;
-    stepped(&t, 2, call("call-1", "suggest_replies", "{\"replies\":[{\"label\":\"a\",\"value\":\"b\"}]}", GATE_REPLY),
+    stepped(&t, 2,
+            call("call-1", "suggest_replies", "{\"replies\":[{\"label\":\"a\",\"value\":\"b\"}]}",
+                 GATE_REPLY),
             call("call-2", "present", "{\"type\":\"x\",\"data\":{}}", GATE_REPLY));
     for (int i = 0; i < 2; i++) {
         struct next n = decide(&t);
         REQUIRE(n.kind == NEXT_FINISH && n.outcome == WORD_DONE);
-        tale_fact(&t, (struct fact){ .kind = FACT_FINISHED, .call = n.call->id, .outcome = WORD_DONE });
+        tale_fact(&t,
+                  (struct fact){ .kind = FACT_FINISHED, .call = n.call->id, .outcome = WORD_DONE });
     }
     struct run *r = tale_fold(&t)->run;
     CHECK_STR(r->replies, "[{\"label\":\"a\",\"value\":\"b\"}]");
@@ -201,7 +221,8 @@ TEST(a_step_of_reply_tools_only_ends_the_run_and_fills_the_payload)
 TEST(a_reply_tool_beside_another_call_is_followed_by_the_model)
 {
     struct tale t;
-    stepped(&t, 2, call("call-1", "suggest_replies", "{\"replies\":[]}", GATE_REPLY), call("call-2", "weather", "{}", GATE_FREE));
+    stepped(&t, 2, call("call-1", "suggest_replies", "{\"replies\":[]}", GATE_REPLY),
+            call("call-2", "weather", "{}", GATE_FREE));
     CHECK(tale_fold(&t)->run->iterations == 1);
     tale_finished(&t, "call-1", WORD_DONE, "");
     tale_started(&t, "call-2");
@@ -240,7 +261,8 @@ TEST(a_stop_keeps_the_words_but_none_of_the_calls_of_the_cut_step)
     tale_init(&t);
     tale_message(&t, "run_1", "hello");
     tale_fact(&t, (struct fact){ .kind = FACT_STOP, .run = STR("run_1") });
-    tale_step(&t, "run_1", "cancelled", 2, words("I was say"), call("call-1", "pay", "{}", GATE_BAD));
+    tale_step(&t, "run_1", "cancelled", 2, words("I was say"),
+              call("call-1", "pay", "{}", GATE_BAD));
     CHECK(!tale_call(&t, "call-1"));
     CHECK(is(decide(&t), NEXT_END, NULL));
     tale_done(&t);
@@ -250,7 +272,8 @@ TEST(a_stop_gives_every_open_call_its_outcome_first)
 {
     struct tale t;
     int         job;
-    stepped(&t, 2, call("call-1", "weather", "{}", GATE_FREE), call("call-2", "pay", "{}", GATE_ASK));
+    stepped(&t, 2, call("call-1", "weather", "{}", GATE_FREE),
+            call("call-2", "pay", "{}", GATE_ASK));
     tale_started(&t, "call-1");
     tale_call(&t, "call-1")->job = &job;
     tale_asked(&t, "call-2");
@@ -259,8 +282,8 @@ TEST(a_stop_gives_every_open_call_its_outcome_first)
     struct next n = decide(&t);
     CHECK(is(n, NEXT_FINISH, "call-2") && n.outcome == WORD_CANCELLED);
     tale_finished(&t, "call-2", WORD_CANCELLED, "Stopped.");
-    CHECK(is(decide(&t), NEXT_NOTHING, NULL));            /* the running one reports itself */
-    tale_call(&t, "call-1")->job = NULL;                  /* ... unless its process is gone */
+    CHECK(is(decide(&t), NEXT_NOTHING, NULL)); /* the running one reports itself */
+    tale_call(&t, "call-1")->job = NULL;       /* ... unless its process is gone */
     n = decide(&t);
     CHECK(is(n, NEXT_FINISH, "call-1") && n.outcome == WORD_UNKNOWN);
     tale_finished(&t, "call-1", WORD_UNKNOWN, "?");
@@ -290,7 +313,11 @@ TEST(a_server_action_is_one_call_and_then_the_model)
     struct tale t;
     struct part p = call("call-1", "apply_schema", "{\"schema_id\":1}", GATE_FREE);
     tale_init(&t);
-    tale_fact(&t, (struct fact){ .kind = FACT_ACTION, .run = STR("run_1"), .action = STR("apply"), .parts = &p, .parts_count = 1 });
+    tale_fact(&t, (struct fact){ .kind = FACT_ACTION,
+                                 .run = STR("run_1"),
+                                 .action = STR("apply"),
+                                 .parts = &p,
+                                 .parts_count = 1 });
     CHECK(is(decide(&t), NEXT_START, "call-1"));
     tale_started(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "applied");
@@ -314,9 +341,11 @@ TEST(runs_are_found_by_id_and_by_place)
     tale_ended(&t, "run_1", WORD_COMPLETE);
     tale_message(&t, "run_2", "again");
     struct fold *f = tale_fold(&t);
-    CHECK(fold_run(f, STR("run_1")) == f->runs[0] && fold_run(f, STR("run_2")) == f->run && !fold_run(f, STR("run_3")));
+    CHECK(fold_run(f, STR("run_1")) == f->runs[0] && fold_run(f, STR("run_2")) == f->run &&
+          !fold_run(f, STR("run_3")));
     CHECK(!fold_run_at(f, 0));
-    CHECK(fold_run_at(f, 1) == f->runs[0] && fold_run_at(f, 3) == f->runs[0] && fold_run_at(f, 4) == f->runs[1]);
+    CHECK(fold_run_at(f, 1) == f->runs[0] && fold_run_at(f, 3) == f->runs[0] &&
+          fold_run_at(f, 4) == f->runs[1]);
     tale_done(&t);
 }
 
@@ -324,7 +353,8 @@ TEST(runs_are_found_by_id_and_by_place)
 static void a_full_log(struct tale *t)
 {
     struct part action = call("call-4", "apply", "{}", GATE_FREE);
-    stepped(t, 2, call("call-1", "pay", "{\"amount\":50}", GATE_ASK), call("call-2", "weather", "{}", GATE_FREE));
+    stepped(t, 2, call("call-1", "pay", "{\"amount\":50}", GATE_ASK),
+            call("call-2", "weather", "{}", GATE_FREE));
     tale_started(t, "call-2");
     tale_asked(t, "call-1");
     tale_finished(t, "call-2", WORD_DONE, "warm");
@@ -337,8 +367,11 @@ static void a_full_log(struct tale *t)
     tale_finished(t, "call-3", WORD_DONE, "here");
     tale_step(t, "run_1", "end", 1, words("Done."));
     tale_ended(t, "run_1", WORD_COMPLETE);
-    tale_fact(t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE });
-    tale_fact(t, (struct fact){ .kind = FACT_ACTION, .run = STR("run_2"), .parts = &action, .parts_count = 1 });
+    tale_fact(t,
+              (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE });
+    tale_fact(t,
+              (struct fact){
+                  .kind = FACT_ACTION, .run = STR("run_2"), .parts = &action, .parts_count = 1 });
     tale_fact(t, (struct fact){ .kind = FACT_STOP, .run = STR("run_2") });
     tale_finished(t, "call-4", WORD_CANCELLED, "Stopped.");
     tale_ended(t, "run_2", WORD_CANCELLED);
@@ -350,8 +383,8 @@ TEST(a_log_read_back_decides_as_it_did_live_at_every_length)
     a_full_log(&whole);
     tale_init(&live);
     for (size_t n = 1; n <= tale_fold(&whole)->count; n++) {
-        struct tale  again;
-        struct fact  f = *tale_fold(&whole)->facts[n - 1];
+        struct tale again;
+        struct fact f = *tale_fold(&whole)->facts[n - 1];
         tale_again(&again, &whole, n);
         tale_fact(&live, f);
         struct next a = decide(&again), b = decide(&live);
@@ -380,8 +413,9 @@ TEST(where_a_run_waited_is_known_afterwards)
 
 TEST(every_question_of_a_call_keeps_its_own_verdict)
 {
-    struct tale t;
-    static const char *const ids[] = { "confirmation-call-1", "confirmation-call-1-2", "confirmation-call-1-3" };
+    struct tale              t;
+    static const char *const ids[] = { "confirmation-call-1", "confirmation-call-1-2",
+                                       "confirmation-call-1-3" };
     tale_init(&t);
     tale_message(&t, "run_1", "Pay");
     tale_step(&t, "run_1", "calls", 1, call("call-1", "crm__pay", "{}", GATE_ASK));
@@ -389,17 +423,27 @@ TEST(every_question_of_a_call_keeps_its_own_verdict)
     tale_decided(&t, "call-1", WORD_APPROVED);
     tale_started(&t, "call-1");
     for (int i = 1; i < 3; i++) {
-        tale_fact(&t, (struct fact){ .kind = FACT_ASKED, .call = STR("call-1"), .id = str_c(ids[i]), .ask = STR("Well?"), .data = STR("{}") });
-        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i])) == NULL && str_is(call_gate(tale_call(&t, "call-1"))->id, ids[i]));
-        tale_fact(&t, (struct fact){ .kind = FACT_DECIDED, .call = STR("call-1"), .id = str_c(ids[i]), .outcome = WORD_DENIED });
+        tale_fact(&t, (struct fact){ .kind = FACT_ASKED,
+                                     .call = STR("call-1"),
+                                     .id = str_c(ids[i]),
+                                     .ask = STR("Well?"),
+                                     .data = STR("{}") });
+        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i])) == NULL &&
+              str_is(call_gate(tale_call(&t, "call-1"))->id, ids[i]));
+        tale_fact(&t, (struct fact){ .kind = FACT_DECIDED,
+                                     .call = STR("call-1"),
+                                     .id = str_c(ids[i]),
+                                     .outcome = WORD_DENIED });
         tale_fact(&t, (struct fact){ .kind = FACT_CONTINUED, .call = STR("call-1") });
     }
     for (int i = 0; i < 3; i++) {
         CHECK(fold_confirmation(tale_fold(&t), str_c(ids[i])) == tale_call(&t, "call-1"));
         CHECK(str_is(fold_asked(tale_fold(&t), str_c(ids[i]))->id, ids[i]));
-        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i]))->outcome == (i ? WORD_DENIED : WORD_APPROVED));
+        CHECK(fold_verdict(tale_fold(&t), str_c(ids[i]))->outcome ==
+              (i ? WORD_DENIED : WORD_APPROVED));
     }
-    CHECK(!fold_confirmation(tale_fold(&t), STR("confirmation-call-1-4")) && !fold_confirmation(tale_fold(&t), STR("")) && !fold_verdict(tale_fold(&t), STR_NONE));
+    CHECK(!fold_confirmation(tale_fold(&t), STR("confirmation-call-1-4")) &&
+          !fold_confirmation(tale_fold(&t), STR("")) && !fold_verdict(tale_fold(&t), STR_NONE));
     tale_done(&t);
 }
 
@@ -410,12 +454,20 @@ TEST(a_tool_that_asked_and_rests_needs_nobody_until_it_is_answered_and_goes_on_o
     tale_message(&t, "run_1", "Pay");
     tale_step(&t, "run_1", "calls", 1, call("call-1", "crm__pay", "{}", GATE_FREE));
     tale_started(&t, "call-1");
-    tale_fact(&t, (struct fact){ .kind = FACT_ASKED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .ask = STR("From where?"), .data = STR("{}") });
-    CHECK(decide(&t).kind == NEXT_NOTHING);                  /* also after a restart: it is not unknown */
-    tale_fact(&t, (struct fact){ .kind = FACT_DECIDED, .call = STR("call-1"), .id = STR("confirmation-call-1"), .outcome = WORD_APPROVED });
+    tale_fact(&t, (struct fact){ .kind = FACT_ASKED,
+                                 .call = STR("call-1"),
+                                 .id = STR("confirmation-call-1"),
+                                 .ask = STR("From where?"),
+                                 .data = STR("{}") });
+    CHECK(decide(&t).kind == NEXT_NOTHING); /* also after a restart: it is not unknown */
+    tale_fact(&t, (struct fact){ .kind = FACT_DECIDED,
+                                 .call = STR("call-1"),
+                                 .id = STR("confirmation-call-1"),
+                                 .outcome = WORD_APPROVED });
     CHECK(is(decide(&t), NEXT_CONTINUE, "call-1"));
     tale_fact(&t, (struct fact){ .kind = FACT_CONTINUED, .call = STR("call-1") });
     struct next n = decide(&t);
-    CHECK(n.kind == NEXT_FINISH && n.outcome == WORD_UNKNOWN);      /* a process that is gone may have sent it */
+    /* a process that is gone may have sent it */
+    CHECK(n.kind == NEXT_FINISH && n.outcome == WORD_UNKNOWN);
     tale_done(&t);
 }

@@ -19,47 +19,93 @@ static struct str formed(const struct wire *w, const char *schema)
 }
 
 #define OBJECT(rest) "{\"type\":\"object\"" rest "}"
-#define EMPTY OBJECT(",\"properties\":{}")
+#define EMPTY        OBJECT(",\"properties\":{}")
 
 /* In; out for Anthropic, OpenAI, Gemini (NULL: as the one before). */
 static const char *const rows[][4] = {
-    { "", EMPTY }, { "5", EMPTY }, { "{", EMPTY }, { "[]", EMPTY }, { "{}", EMPTY }, { "{\"type\":\"object\"}", EMPTY }, { "{\"type\":\"string\"}", EMPTY },
+    { "", EMPTY },
+    { "5", EMPTY },
+    { "{", EMPTY },
+    { "[]", EMPTY },
+    { "{}", EMPTY },
+    { "{\"type\":\"object\"}", EMPTY },
+    { "{\"type\":\"string\"}", EMPTY },
     { "{\"type\":\"OBJECT\",\"properties\":null,\"required\":true}", EMPTY },
-    { "{\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\",\"a\",\"b\",5]}", OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]") },
-    { "{\"type\":[\"object\",\"null\"],\"$schema\":\"x\",\"$id\":\"y\",\"description\":\"D\",\"additionalProperties\":false,\"properties\":{\"a\":true,\"b\":5,\"\":{}}}",
+    { "{\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\",\"a\",\"b\",5]}",
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]") },
+    { "{\"type\":[\"object\",\"null\"],\"$schema\":\"x\",\"$id\":\"y\",\"description\":\"D\","
+      "\"additionalProperties\":false,\"properties\":{\"a\":true,\"b\":5,\"\":{}}}",
       OBJECT(",\"description\":\"D Further members: \\\"\\\" ({})\",\"properties\":{\"a\":{}}") },
     /* choices and references at the top */
-    { "{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{\"const\":\"x\"}},\"required\":[\"a\",\"k\"]},"
-      "{\"properties\":{\"b\":{\"type\":\"number\"},\"k\":{\"const\":\"y\"}},\"required\":[\"k\",\"b\"]}]}",
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{\"anyOf\":[{\"const\":\"x\"},{\"const\":\"y\"}]},\"b\":{\"type\":\"number\"}},\"required\":[\"k\"]"), NULL,
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{\"anyOf\":[{\"enum\":[\"x\"]},{\"enum\":[\"y\"]}]},\"b\":{\"type\":\"number\"}},\"required\":[\"k\"]") },
-    { "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}", OBJECT(",\"properties\":{\"a\":{},\"b\":{}}") },
-    { "{\"allOf\":[{\"properties\":{\"a\":{}},\"required\":[\"a\"]},{\"$ref\":\"#/$defs/B\"}],\"$defs\":{\"B\":{\"properties\":{\"b\":{}},\"required\":[\"b\"]}}}",
-      OBJECT(",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"],\"$defs\":{\"B\":{\"properties\":{\"b\":{}},\"required\":[\"b\"]}}"), NULL,
-      OBJECT(",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"]") },
-    { "{\"$ref\":\"#/definitions/P\",\"definitions\":{\"P\":{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#/definitions/N\"}}},\"N\":{\"type\":\"integer\"}}}",
-      OBJECT(",\"properties\":{\"n\":{\"$ref\":\"#/definitions/N\"}},\"definitions\":{\"P\":{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#/definitions/N\"}}},\"N\":{\"type\":\"integer\"}}"), NULL,
-      OBJECT(",\"properties\":{\"n\":{\"type\":\"integer\"}}") },
-    { "{\"$ref\":\"#\"}", EMPTY }, { "{\"$ref\":\"http://x/y\"}", EMPTY }, { "{\"allOf\":[{\"$ref\":\"#\"}]}", EMPTY },
-    { "{\"properties\":{\"a\":{\"$ref\":\"#/nowhere\"},\"b\":{\"$ref\":5}}}", OBJECT(",\"properties\":{\"a\":{},\"b\":{}}") },
+    { "{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{"
+      "\"const\":\"x\"}},\"required\":[\"a\",\"k\"]},"
+      "{\"properties\":{\"b\":{\"type\":\"number\"},\"k\":{\"const\":\"y\"}},\"required\":[\"k\","
+      "\"b\"]}]}",
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{\"anyOf\":[{\"const\":\"x\"},{"
+             "\"const\":\"y\"}]},\"b\":{\"type\":\"number\"}},\"required\":[\"k\"]"),
+      NULL,
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"k\":{\"anyOf\":[{\"enum\":[\"x\"]},{"
+             "\"enum\":[\"y\"]}]},\"b\":{\"type\":\"number\"}},\"required\":[\"k\"]") },
+    { "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"oneOf\":[{\"required\":[\"a\"]},{"
+      "\"required\":[\"b\"]}]}",
+      OBJECT(",\"properties\":{\"a\":{},\"b\":{}}") },
+    { "{\"allOf\":[{\"properties\":{\"a\":{}},\"required\":[\"a\"]},{\"$ref\":\"#/$defs/"
+      "B\"}],\"$defs\":{\"B\":{\"properties\":{\"b\":{}},\"required\":[\"b\"]}}}",
+      OBJECT(",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"],\"$defs\":{\"B\":{"
+             "\"properties\":{\"b\":{}},\"required\":[\"b\"]}}"),
+      NULL, OBJECT(",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"]") },
+    { "{\"$ref\":\"#/definitions/"
+      "P\",\"definitions\":{\"P\":{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#/"
+      "definitions/N\"}}},\"N\":{\"type\":\"integer\"}}}",
+      OBJECT(",\"properties\":{\"n\":{\"$ref\":\"#/definitions/"
+             "N\"}},\"definitions\":{\"P\":{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#"
+             "/definitions/N\"}}},\"N\":{\"type\":\"integer\"}}"),
+      NULL, OBJECT(",\"properties\":{\"n\":{\"type\":\"integer\"}}") },
+    { "{\"$ref\":\"#\"}", EMPTY },
+    { "{\"$ref\":\"http://x/y\"}", EMPTY },
+    { "{\"allOf\":[{\"$ref\":\"#\"}]}", EMPTY },
+    { "{\"properties\":{\"a\":{\"$ref\":\"#/nowhere\"},\"b\":{\"$ref\":5}}}",
+      OBJECT(",\"properties\":{\"a\":{},\"b\":{}}") },
     /* keywords of the wrong form, arrays and objects that are not whole */
-    { "{\"properties\":{\"a\":{\"type\":\"any\",\"minimum\":\"1\",\"exclusiveMinimum\":true,\"minLength\":-1,\"pattern\":5,\"enum\":[],\"anyOf\":[],\"items\":5}}}", OBJECT(",\"properties\":{\"a\":{}}") },
-    { "{\"properties\":{\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},\"t\":{\"type\":\"array\",\"items\":[{\"type\":\"string\"}]}}}",
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},\"t\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"string\"}]}}}"),
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{}},\"o\":{\"type\":\"object\",\"properties\":{}},\"t\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"string\"}]}}}"), NULL },
+    { "{\"properties\":{\"a\":{\"type\":\"any\",\"minimum\":\"1\",\"exclusiveMinimum\":true,"
+      "\"minLength\":-1,\"pattern\":5,\"enum\":[],\"anyOf\":[],\"items\":5}}}",
+      OBJECT(",\"properties\":{\"a\":{}}") },
+    { "{\"properties\":{\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},\"t\":{\"type\":"
+      "\"array\",\"items\":[{\"type\":\"string\"}]}}}",
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},\"t\":{"
+             "\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":\"string\"}]}}}"),
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{}},\"o\":{\"type\":\"object\","
+             "\"properties\":{}},\"t\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":"
+             "\"string\"}]}}}"),
+      NULL },
     /* what Gemini does not know */
-    { "{\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\",\"format\":\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]},\"d\":{\"format\":\"date-time\"}}}",
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\",\"format\":\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]},\"d\":{\"format\":\"date-time\"}}"), NULL,
-      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"e\":{},\"d\":{\"format\":\"date-time\"}}") },
-    { "{\"properties\":{\"e\":{\"enum\":[\"x\",1]}}}", OBJECT(",\"properties\":{\"e\":{\"enum\":[\"x\",1]}}") },
-    { "{\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{\"y\":{}},\"required\":[\"y\"]}]}}}",
-      OBJECT(",\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{\"y\":{}},\"required\":[\"y\"]}]}}"), NULL,
+    { "{\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\",\"format\":"
+      "\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]},\"d\":{"
+      "\"format\":\"date-time\"}}}",
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\",\"minLength\":1,\"pattern\":\"x\","
+             "\"format\":\"uri\",\"default\":\"d\",\"x-own\":1},\"e\":{\"enum\":[\"x\",1,null,true]"
+             "},\"d\":{\"format\":\"date-time\"}}"),
+      NULL,
+      OBJECT(",\"properties\":{\"a\":{\"type\":\"string\"},\"e\":{},\"d\":{\"format\":\"date-"
+             "time\"}}") },
+    { "{\"properties\":{\"e\":{\"enum\":[\"x\",1]}}}",
+      OBJECT(",\"properties\":{\"e\":{\"enum\":[\"x\",1]}}") },
+    { "{\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{\"y\":{}},"
+      "\"required\":[\"y\"]}]}}}",
+      OBJECT(",\"properties\":{\"p\":{\"allOf\":[{\"properties\":{\"x\":{}}},{\"properties\":{"
+             "\"y\":{}},\"required\":[\"y\"]}]}}"),
+      NULL,
       OBJECT(",\"properties\":{\"p\":{\"properties\":{\"x\":{},\"y\":{}},\"required\":[\"y\"]}}") },
     /* names that Anthropic does not take, and characters nobody does */
-    { "{\"additionalProperties\":false,\"properties\":{\"$filter\":{\"type\":\"string\"},\"b\":{}},\"required\":[\"$filter\",\"b\"]}",
-      OBJECT(",\"description\":\"Further members: \\\"$filter\\\" ({\\\"type\\\":\\\"string\\\"})\",\"properties\":{\"b\":{}},\"required\":[\"b\"]"),
-      OBJECT(",\"additionalProperties\":false,\"properties\":{\"$filter\":{\"type\":\"string\"},\"b\":{}},\"required\":[\"$filter\",\"b\"]"), NULL },
-    { "{\"properties\":{\"a\":{\"description\":\"\\ud800\",\"default\":1e999}}}", OBJECT(",\"properties\":{\"a\":{}}") },
+    { "{\"additionalProperties\":false,\"properties\":{\"$filter\":{\"type\":\"string\"},\"b\":{}},"
+      "\"required\":[\"$filter\",\"b\"]}",
+      OBJECT(",\"description\":\"Further members: \\\"$filter\\\" "
+             "({\\\"type\\\":\\\"string\\\"})\",\"properties\":{\"b\":{}},\"required\":[\"b\"]"),
+      OBJECT(",\"additionalProperties\":false,\"properties\":{\"$filter\":{\"type\":\"string\"},"
+             "\"b\":{}},\"required\":[\"$filter\",\"b\"]"),
+      NULL },
+    { "{\"properties\":{\"a\":{\"description\":\"\\ud800\",\"default\":1e999}}}",
+      OBJECT(",\"properties\":{\"a\":{}}") },
 };
 
 TEST(each_provider_gets_a_schema_it_takes)
@@ -80,7 +126,10 @@ TEST(a_schema_that_means_itself_is_cut)
 {
     struct str s = formed(&wire_gemini, "{\"properties\":{\"next\":{\"$ref\":\"#\"}}}");
     CHECK(s.len > 100 && s.len < 4000 && str_find(s, STR("$ref")) < 0);
-    s = formed(&wire_gemini, "{\"properties\":{\"a\":{\"$ref\":\"#/$defs/A\"}},\"$defs\":{\"A\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/A\"},\"y\":{\"$ref\":\"#/$defs/A\"},\"z\":{\"$ref\":\"#/$defs/A\"}}}}}");
+    s = formed(&wire_gemini,
+               "{\"properties\":{\"a\":{\"$ref\":\"#/$defs/"
+               "A\"}},\"$defs\":{\"A\":{\"properties\":{\"x\":{\"$ref\":\"#/$defs/"
+               "A\"},\"y\":{\"$ref\":\"#/$defs/A\"},\"z\":{\"$ref\":\"#/$defs/A\"}}}}}");
     CHECK(s.len < 2 * FORM_BYTES);
     struct arena a;
     struct jv   *v;
@@ -97,7 +146,8 @@ TEST(a_huge_schema_is_cut_and_stays_json)
     struct jv   *v;
     buf_init(&b, 0);
     buf_lit(&b, "{\"properties\":{\"p\":{}");
-    for (int i = 0; i < 4000; i++) buf_printf(&b, ",\"p%d\":{\"type\":\"string\",\"description\":\"number %d\"}", i, i);
+    for (int i = 0; i < 4000; i++)
+        buf_printf(&b, ",\"p%d\":{\"type\":\"string\",\"description\":\"number %d\"}", i, i);
     buf_lit(&b, "}}");
     buf_init(&out, 0);
     jsonw_init(&w, &out);
@@ -142,8 +192,10 @@ TEST(a_hostile_schema_costs_no_more_than_others)
 
 TEST(a_wire_name_begins_as_every_provider_wants_it)
 {
-    static const char *const names[][2] = { { "3d.render", "_3d_render" }, { "-x", "_-x" }, { "browser.search", "browser_search" } };
-    struct registry r;
+    static const char *const names[][2] = { { "3d.render", "_3d_render" },
+                                            { "-x", "_-x" },
+                                            { "browser.search", "browser_search" } };
+    struct registry          r;
     registry_init(&r);
     for (size_t i = 0; i < 3; i++) {
         struct tool *t = registry_tool(&r, str_c(names[i][0]));

@@ -11,10 +11,26 @@ static struct wsock  wsock;
 static struct conn   conn = { .wsock = &wsock };
 static struct source source = { .conn = &conn };
 
-static void frame_begin(struct encoder *e, bool with_id) { (void)e; (void)with_id; }
-static void frame_end(struct encoder *e) { (void)e; frames_mark(); }
-static void frame_raw(struct encoder *e, struct str text) { buf_str(e->out, text); frames_mark(); }
-static void frame_left_out(struct encoder *e) { (void)e; frames_drop(); }
+static void frame_begin(struct encoder *e, bool with_id)
+{
+    (void)e;
+    (void)with_id;
+}
+static void frame_end(struct encoder *e)
+{
+    (void)e;
+    frames_mark();
+}
+static void frame_raw(struct encoder *e, struct str text)
+{
+    buf_str(e->out, text);
+    frames_mark();
+}
+static void frame_left_out(struct encoder *e)
+{
+    (void)e;
+    frames_drop();
+}
 static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
 
 static void text(struct buf *item, size_t len, char c)
@@ -30,7 +46,10 @@ static void read_texts(struct buf *texts, const struct buf *wire)
         const unsigned char *p = (const unsigned char *)wire->ptr + at;
         size_t               n = p[1], head = 2;
         REQUIRE(n != 127);
-        if (n == 126) { n = (size_t)p[2] << 8 | p[3]; head = 4; }
+        if (n == 126) {
+            n = (size_t)p[2] << 8 | p[3];
+            head = 4;
+        }
         buf_add(texts, wire->ptr + at + head, n);
         if (p[0] & 0x80) buf_chr(texts, '\n');
         at += head + n;
@@ -49,10 +68,12 @@ TEST(a_kept_item_goes_on_where_it_was_cut_without_being_encoded_again)
     CHECK(!frames_send(&source, &wire, 64, &cut));
     REQUIRE(frames_keep(&cut, 7) && frames_held(&cut) == 2);
     text(frames_begin(), 50, 'z');
-    for (int guard = 0; cut.held && guard < 100; guard++) (void)frames_go_on(&source, &wire, wire.len + 64, &cut, &then);
+    for (int guard = 0; cut.held && guard < 100; guard++)
+        (void)frames_go_on(&source, &wire, wire.len + 64, &cut, &then);
     CHECK(then == 7 && !cut.sent && !cut.held && !wsock.mid_text);
     read_texts(&got, &wire);
-    CHECK(got.len == 322 && got.ptr[20] == '\n' && got.ptr[321] == '\n' && !memchr(got.ptr, 'z', got.len));
+    CHECK(got.len == 322 && got.ptr[20] == '\n' && got.ptr[321] == '\n' &&
+          !memchr(got.ptr, 'z', got.len));
     buf_done(&wire);
     buf_done(&got);
 }
@@ -76,7 +97,8 @@ TEST(what_connections_keep_is_bounded_for_all_of_them_together)
 TEST(texts_come_out_the_same_wherever_they_are_cut)
 {
     struct buf want = { 0 };
-    for (size_t i = 0; i < 300; i++) buf_chr(&want, i == 99 || i == 102 ? '\n' : i < 99 ? 'a' : i < 102 ? 'b' : 'c');
+    for (size_t i = 0; i < 300; i++)
+        buf_chr(&want, i == 99 || i == 102 ? '\n' : i < 99 ? 'a' : i < 102 ? 'b' : 'c');
     buf_chr(&want, '\n');
     for (size_t room = 11; room < 340; room++) {
         struct frames_cut cut = { 0 };
@@ -100,7 +122,8 @@ TEST(texts_come_out_the_same_wherever_they_are_cut)
     buf_done(&want);
 }
 
-/* Better no bytes, and the connection ends as stuck, than the head of one message with the tail of another. */
+/* Better no bytes, and the connection ends as stuck, than the head of one message with the tail of
+ * another. */
 TEST(an_item_that_is_not_the_same_any_more_is_not_sent_on)
 {
     for (size_t len = 0; len < 400; len++) {
@@ -138,7 +161,7 @@ TEST(a_report_that_is_left_out_leaves_no_text_behind)
     struct buf *item = frames_begin();
     CHECK(encode_next(&e, &t.thread, item, ROOM) == ENCODED_NOTHING);
     CHECK(item->len == 0 && frames_count() == 0);
-    text(item, 300, 'z');                              /* what follows it in the same item */
+    text(item, 300, 'z'); /* what follows it in the same item */
     CHECK(frames_count() == 1 && frames_send(&source, &wire, 2 * ROOM, &cut));
     CHECK(wire.len == 304 && !memchr(wire.ptr, 'x', wire.len));
     c->progress_data = STR("1");

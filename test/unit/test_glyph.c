@@ -5,9 +5,13 @@
 
 TEST(characters_that_show_nothing_are_hidden)
 {
-    static const uint32_t hidden[] = { 0, '\t', '\n', 0x7f, 0x85, 0xa0, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x180e, 0x200b, 0x200d, 0x200e, 0x200f,
-        0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066, 0x2069, 0x206f, 0x2800, 0x3164, 0xd800, 0xfe0f, 0xfeff, 0xffa0, 0xfff9, 0xffff, 0xe0001, 0xe0041, 0xe01ef };
-    static const uint32_t shown[] = { ' ', '!', 'a', '~', 0xa1, 0xe9, 0x391, 0x5d0, 0x3000, 0x6c34, 0xfffd, 0x1f600 };
+    static const uint32_t hidden[] = { 0,      '\t',   '\n',   0x7f,   0x85,    0xa0,    0xad,
+                                       0x34f,  0x61c,  0x115f, 0x1160, 0x180e,  0x200b,  0x200d,
+                                       0x200e, 0x200f, 0x2028, 0x2029, 0x202a,  0x202e,  0x2060,
+                                       0x2066, 0x2069, 0x206f, 0x2800, 0x3164,  0xd800,  0xfe0f,
+                                       0xfeff, 0xffa0, 0xfff9, 0xffff, 0xe0001, 0xe0041, 0xe01ef };
+    static const uint32_t shown[] = { ' ',   '!',   'a',    '~',    0xa1,   0xe9,
+                                      0x391, 0x5d0, 0x3000, 0x6c34, 0xfffd, 0x1f600 };
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) CHECK(glyph_hidden(hidden[i]));
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) CHECK(!glyph_hidden(shown[i]));
 }
@@ -21,18 +25,27 @@ static bool alike(const char *a, const char *b)
 
 TEST(names_that_differ_in_case_marks_width_or_gaps_are_alike)
 {
-    CHECK(alike("amount", "AMOUNT") && alike("transferAmount", "transfer_amount") && alike("transfer-amount", "Transfer Amount"));
-    CHECK(alike("kind", "\u212aind") && alike("sum", "\u017fum") && alike("id", "\u0130D") && alike("id", "\u0131d"));
-    CHECK(alike("café", "CAFE\u0301") && alike("ångström", "\u212bngstrom") && alike("straße", "STRA\u1e9eE"));
-    CHECK(alike("сумма", "СУММА") && alike("ёлка", "Ёлка") && alike("ποσός", "ΠΟΣΌΣ") && alike("գին", "Գին") && alike("ǆ", "ǆ"));
-    CHECK(alike("ａｂ１", "AB1") && alike("𝔸𝒷", "ab") && alike("ⓐ", "a") && alike("µ", "Μ") && alike("ḋ", "Ḋ") && alike("ǎ", "Ǎ") && alike("ɏ", "Ɏ"));
-    CHECK(alike("amount", "amo\u01d4nt") && alike("to", "t\u1ecd") && alike("amount", "a\u1e3fount") && alike("to", "t\u2134") && alike("to", "\u1d57o") && alike("m1", "\u217f\u00b9"));
-    CHECK(alike("pay_to", "pay\u203fto") && alike("pay_to", "pay\ufe63to") && alike("z", "\u01b6") && alike("b", "\u0253"));
+    CHECK(alike("amount", "AMOUNT") && alike("transferAmount", "transfer_amount") &&
+          alike("transfer-amount", "Transfer Amount"));
+    CHECK(alike("kind", "\u212aind") && alike("sum", "\u017fum") && alike("id", "\u0130D") &&
+          alike("id", "\u0131d"));
+    CHECK(alike("café", "CAFE\u0301") && alike("ångström", "\u212bngstrom") &&
+          alike("straße", "STRA\u1e9eE"));
+    CHECK(alike("сумма", "СУММА") && alike("ёлка", "Ёлка") && alike("ποσός", "ΠΟΣΌΣ") &&
+          alike("գին", "Գին") && alike("ǆ", "ǆ"));
+    CHECK(alike("ａｂ１", "AB1") && alike("𝔸𝒷", "ab") && alike("ⓐ", "a") && alike("µ", "Μ") &&
+          alike("ḋ", "Ḋ") && alike("ǎ", "Ǎ") && alike("ɏ", "Ɏ"));
+    CHECK(alike("amount", "amo\u01d4nt") && alike("to", "t\u1ecd") &&
+          alike("amount", "a\u1e3fount") && alike("to", "t\u2134") && alike("to", "\u1d57o") &&
+          alike("m1", "\u217f\u00b9"));
+    CHECK(alike("pay_to", "pay\u203fto") && alike("pay_to", "pay\ufe63to") &&
+          alike("z", "\u01b6") && alike("b", "\u0253"));
     CHECK(alike("", "_") && alike("\u200b", "") && alike("金額", "金額"));
 }
 
 TEST(other_names_are_not_alike)
 {
-    CHECK(!alike("amount", "amounts") && !alike("a", "") && !alike("a", "b") && !alike("a1", "a2") && !alike("a.b", "ab") && !alike("金額", "金"));
-    CHECK(!alike("а", "a"));      /* Cyrillic and Latin: no program takes one for the other */
+    CHECK(!alike("amount", "amounts") && !alike("a", "") && !alike("a", "b") &&
+          !alike("a1", "a2") && !alike("a.b", "ab") && !alike("金額", "金"));
+    CHECK(!alike("а", "a")); /* Cyrillic and Latin: no program takes one for the other */
 }

@@ -13,23 +13,38 @@ static void render_part(struct buf *b, const struct msg_part *p)
     switch (p->type) {
     case PART_TEXT: buf_printf(b, " '" STR_FMT "'", STR_ARG(p->text)); break;
     case PART_REASONING: buf_printf(b, " (" STR_FMT ")", STR_ARG(p->text)); break;
-    case PART_CALL: buf_printf(b, " " STR_FMT "=" STR_FMT STR_FMT, STR_ARG(p->id), STR_ARG(p->name), STR_ARG(p->input)); break;
-    case PART_RESULT: buf_printf(b, " " STR_FMT "%s'" STR_FMT "'", STR_ARG(p->id), p->is_error ? "!" : ":", STR_ARG(p->text)); break;
-    case PART_FILE: buf_printf(b, " <" STR_FMT " " STR_FMT STR_FMT ">", STR_ARG(p->media_type), STR_ARG(p->url), STR_ARG(p->text)); break;
+    case PART_CALL:
+        buf_printf(b, " " STR_FMT "=" STR_FMT STR_FMT, STR_ARG(p->id), STR_ARG(p->name),
+                   STR_ARG(p->input));
+        break;
+    case PART_RESULT:
+        buf_printf(b, " " STR_FMT "%s'" STR_FMT "'", STR_ARG(p->id), p->is_error ? "!" : ":",
+                   STR_ARG(p->text));
+        break;
+    case PART_FILE:
+        buf_printf(b, " <" STR_FMT " " STR_FMT STR_FMT ">", STR_ARG(p->media_type), STR_ARG(p->url),
+                   STR_ARG(p->text));
+        break;
     }
     if (p->opaque.ptr) buf_printf(b, "+" STR_FMT, STR_ARG(p->opaque));
 }
 
-static bool is_search(void *ctx, struct str tool) { (void)ctx; return str_is(tool, "search"); }
+static bool is_search(void *ctx, struct str tool)
+{
+    (void)ctx;
+    return str_is(tool, "search");
+}
 
 /* "user 'hello'; assistant 'hi';" */
 static struct str told_to(struct arena *a, struct tale *t, const char *provider, size_t text_max)
 {
-    static const char *const ROLES[] = { [MSG_USER] = "user", [MSG_ASSISTANT] = "assistant", [MSG_TOOLS] = "tools" };
-    struct history_names     names = { same_name, is_search, NULL };
-    struct msg              *msgs;
-    size_t                   count;
-    struct buf               b;
+    static const char *const ROLES[] = {
+        [MSG_USER] = "user", [MSG_ASSISTANT] = "assistant", [MSG_TOOLS] = "tools"
+    };
+    struct history_names names = { same_name, is_search, NULL };
+    struct msg          *msgs;
+    size_t               count;
+    struct buf           b;
     REQUIRE(history_build(a, tale_fold(t), str_c(provider), text_max, &names, &msgs, &count) == OK);
     buf_init(&b, 0);
     for (size_t i = 0; i < count; i++) {
@@ -59,8 +74,10 @@ static struct str hidden(struct arena *a, struct tale *t)
     REQUIRE(history_versions(a, tale_fold(t), &versions, &count) == OK);
     buf_init(&b, 0);
     for (size_t i = 0; i < count; i++) {
-        buf_printf(&b, STR_FMT " for " STR_FMT ":", STR_ARG(versions[i].facts[0]->id), STR_ARG(versions[i].of));
-        for (size_t k = 0; k < versions[i].count; k++) buf_printf(&b, " %s", fact_name(versions[i].facts[k]->kind));
+        buf_printf(&b, STR_FMT " for " STR_FMT ":", STR_ARG(versions[i].facts[0]->id),
+                   STR_ARG(versions[i].of));
+        for (size_t k = 0; k < versions[i].count; k++)
+            buf_printf(&b, " %s", fact_name(versions[i].facts[k]->kind));
         buf_lit(&b, "; ");
     }
     struct str s = arena_dup(a, str_trim(buf_view(&b)));
@@ -81,12 +98,18 @@ TEST(a_turn_with_a_tool_is_told_in_order)
     struct tale t;
     tale_init(&t);
     tale_message(&t, "run_1", "Find CRISPR");
-    tale_step(&t, "run_1", "calls", 2, words("Let me look."), call("call-1", "browser.search", "{\"query\":\"CRISPR\"}", GATE_FREE));
+    tale_step(&t, "run_1", "calls", 2, words("Let me look."),
+              call("call-1", "browser.search", "{\"query\":\"CRISPR\"}", GATE_FREE));
     tale_started(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "found 5");
     tale_step(&t, "run_1", "end", 1, words("Five."));
-    TELLS(&t, "demo", 1000, "user 'Find CRISPR'; assistant 'Let me look.' p-1=browser_search{\"query\":\"CRISPR\"}; tools p-1:'found 5'; assistant 'Five.';");
-    TELLS(&t, "other", 1000, "user 'Find CRISPR'; assistant 'Let me look.' call-1=browser_search{\"query\":\"CRISPR\"}; tools call-1:'found 5'; assistant 'Five.';");
+    TELLS(&t, "demo", 1000,
+          "user 'Find CRISPR'; assistant 'Let me look.' p-1=browser_search{\"query\":\"CRISPR\"}; "
+          "tools p-1:'found 5'; assistant 'Five.';");
+    TELLS(
+        &t, "other", 1000,
+        "user 'Find CRISPR'; assistant 'Let me look.' call-1=browser_search{\"query\":\"CRISPR\"}; "
+        "tools call-1:'found 5'; assistant 'Five.';");
     tale_done(&t);
 }
 
@@ -97,10 +120,12 @@ TEST(every_call_has_a_result_even_when_nobody_decided)
     tale_message(&t, "run_1", "Pay");
     tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
     tale_asked(&t, "call-1");
-    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'Not decided; the user continued.';");
+    TELLS(&t, "demo", 1000,
+          "user 'Pay'; assistant p-1=pay{}; tools p-1!'Not decided; the user continued.';");
     tale_decided(&t, "call-1", WORD_DENIED);
     tale_finished(&t, "call-1", WORD_DENIED, "{\"error\":\"User denied execution\"}");
-    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'{\"error\":\"User denied execution\"}';");
+    TELLS(&t, "demo", 1000,
+          "user 'Pay'; assistant p-1=pay{}; tools p-1!'{\"error\":\"User denied execution\"}';");
     tale_done(&t);
 }
 
@@ -112,8 +137,14 @@ TEST(an_unknown_outcome_is_told_and_so_is_how_it_was_settled)
     tale_step(&t, "run_1", "calls", 1, call("call-1", "pay", "{}", GATE_ASK));
     tale_finished(&t, "call-1", WORD_UNKNOWN, "Nobody knows.");
     TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1!'Nobody knows.';");
-    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED, .call = STR("call-1"), .outcome = WORD_DONE, .note = STR("I looked."), .value = STR("{\"ref\":7}") });
-    TELLS(&t, "demo", 1000, "user 'Pay'; assistant p-1=pay{}; tools p-1:'The outcome was unknown at first. The person checked: it did happen. I looked. Result: {\"ref\":7}';");
+    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .note = STR("I looked."),
+                                 .value = STR("{\"ref\":7}") });
+    TELLS(&t, "demo", 1000,
+          "user 'Pay'; assistant p-1=pay{}; tools p-1:'The outcome was unknown at first. The "
+          "person checked: it did happen. I looked. Result: {\"ref\":7}';");
     tale_done(&t);
 }
 
@@ -121,20 +152,39 @@ TEST(an_edited_message_hides_what_came_from_the_old_one)
 {
     struct tale t;
     tale_init(&t);
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_1"), .id = STR("m_1"), .text = STR("first") });
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_1"),
+                                 .id = STR("m_1"),
+                                 .text = STR("first") });
     tale_step(&t, "run_1", "end", 1, words("one"));
     tale_ended(&t, "run_1", WORD_COMPLETE);
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_2"), .id = STR("m_2"), .text = STR("second") });
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_2"),
+                                 .id = STR("m_2"),
+                                 .text = STR("second") });
     tale_step(&t, "run_2", "end", 1, words("two"));
     tale_ended(&t, "run_2", WORD_COMPLETE);
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_3"), .id = STR("m_3"), .replaces = STR("m_2"), .text = STR("better") });
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_3"),
+                                 .id = STR("m_3"),
+                                 .replaces = STR("m_2"),
+                                 .text = STR("better") });
     TELLS(&t, "demo", 1000, "user 'first'; assistant 'one'; user 'better';");
     HIDES(&t, "m_2 for m_3: message step ended;");
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_4"), .id = STR("m_4"), .replaces = STR("m_1"), .text = STR("anew") });
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_4"),
+                                 .id = STR("m_4"),
+                                 .replaces = STR("m_1"),
+                                 .text = STR("anew") });
     TELLS(&t, "demo", 1000, "user 'anew';");
     HIDES(&t, "m_2 for m_3: message step ended; m_1 for m_4: message step ended message;");
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_5"), .id = STR("m_5"), .replaces = STR("m_4"), .text = STR("once more") });
-    HIDES(&t, "m_2 for m_3: message step ended; m_1 for m_5: message step ended message; m_4 for m_5: message;");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_5"),
+                                 .id = STR("m_5"),
+                                 .replaces = STR("m_4"),
+                                 .text = STR("once more") });
+    HIDES(&t, "m_2 for m_3: message step ended; m_1 for m_5: message step ended message; m_4 for "
+              "m_5: message;");
     tale_done(&t);
 }
 
@@ -149,7 +199,9 @@ TEST(a_retry_hides_the_old_answer_and_one_from_the_end_keeps_it)
     TELLS(&t, "demo", 1000, "user 'hello';");
     tale_step(&t, "run_2", "end", 1, words("new"));
     tale_ended(&t, "run_2", WORD_ERROR);
-    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_3"), .of = STR("run_2"), .from_end = true });
+    tale_fact(&t,
+              (struct fact){
+                  .kind = FACT_RETRY, .run = STR("run_3"), .of = STR("run_2"), .from_end = true });
     TELLS(&t, "demo", 1000, "user 'hello'; assistant 'new';");
     HIDES(&t, "m_1 for m_1: message step ended;");
     tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_4"), .of = STR("run_2") });
@@ -167,7 +219,8 @@ TEST(a_retry_keeps_what_was_done_and_makes_only_the_words_anew)
     tale_finished(&t, "call-1", WORD_DONE, "paid");
     tale_step(&t, "run_1", "end", 1, words("Old words."));
     tale_ended(&t, "run_1", WORD_COMPLETE);
-    tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_2"), .of = STR("run_1"), .keep = 4 });
+    tale_fact(&t, (struct fact){
+                      .kind = FACT_RETRY, .run = STR("run_2"), .of = STR("run_1"), .keep = 4 });
     TELLS(&t, "demo", 1000, "user 'pay'; assistant p-1=pay{}; tools p-1:'paid';");
     tale_done(&t);
 }
@@ -177,15 +230,22 @@ TEST(what_a_replaced_version_did_is_told_with_the_message_that_took_its_place)
     struct tale t;
     tale_init(&t);
     tale_message(&t, "run_1", "pay");
-    tale_step(&t, "run_1", "calls", 2, call("call-1", "pay", "{\"amount\":50}", GATE_FREE), call("call-2", "search", "{}", GATE_FREE));
+    tale_step(&t, "run_1", "calls", 2, call("call-1", "pay", "{\"amount\":50}", GATE_FREE),
+              call("call-2", "search", "{}", GATE_FREE));
     tale_started(&t, "call-1");
     tale_started(&t, "call-2");
     tale_finished(&t, "call-1", WORD_DONE, "paid");
     tale_finished(&t, "call-2", WORD_DONE, "found");
     tale_ended(&t, "run_1", WORD_COMPLETE);
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_2"), .id = STR("m_2"), .replaces = STR("m_1"), .text = STR("pay, please") });
-    TELLS(&t, "demo", 1000, "user 'pay, please' '(A version of this conversation that was replaced has already run these tools. What they did stays done; "
-                            "do not do it again unless asked to:\npay {\"amount\":50} -> done: paid)';");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_2"),
+                                 .id = STR("m_2"),
+                                 .replaces = STR("m_1"),
+                                 .text = STR("pay, please") });
+    TELLS(&t, "demo", 1000,
+          "user 'pay, please' '(A version of this conversation that was replaced has already run "
+          "these tools. What they did stays done; "
+          "do not do it again unless asked to:\npay {\"amount\":50} -> done: paid)';");
     tale_done(&t);
 }
 
@@ -198,7 +258,8 @@ TEST(a_step_cut_by_an_error_is_not_told_one_that_was_stopped_is)
     tale_ended(&t, "run_1", WORD_ERROR);
     TELLS(&t, "demo", 1000, "user 'hello';");
     tale_message(&t, "run_2", "again");
-    tale_step(&t, "run_2", "cancelled", 2, words("I was say"), call("call-1", "pay", "{", GATE_BAD));
+    tale_step(&t, "run_2", "cancelled", 2, words("I was say"),
+              call("call-1", "pay", "{", GATE_BAD));
     tale_ended(&t, "run_2", WORD_CANCELLED);
     TELLS(&t, "demo", 1000, "user 'hello'; user 'again'; assistant 'I was say';");
     tale_done(&t);
@@ -207,7 +268,9 @@ TEST(a_step_cut_by_an_error_is_not_told_one_that_was_stopped_is)
 TEST(reasoning_and_opaque_parts_go_back_to_their_own_provider_only)
 {
     struct tale t;
-    struct part think = { .type = STEP_REASONING, .text = STR("hm"), .opaque = STR("{\"sig\":1}"), .complete = true };
+    struct part think = {
+        .type = STEP_REASONING, .text = STR("hm"), .opaque = STR("{\"sig\":1}"), .complete = true
+    };
     tale_init(&t);
     tale_message(&t, "run_1", "hello");
     tale_step(&t, "run_1", "end", 2, think, words("Hi."));
@@ -223,7 +286,8 @@ TEST(a_long_result_is_cut_on_a_character_and_says_so)
     tale_message(&t, "run_1", "hello");
     tale_step(&t, "run_1", "calls", 1, call("call-1", "x", "{}", GATE_FREE));
     tale_finished(&t, "call-1", WORD_DONE, "\xe8\x8a\xb1\xe5\xad\x90");
-    TELLS(&t, "demo", 4, "user 'hello'; assistant p-1=x{}; tools p-1:'\xe8\x8a\xb1\n[cut: 3 of 6 bytes shown]';");
+    TELLS(&t, "demo", 4,
+          "user 'hello'; assistant p-1=x{}; tools p-1:'\xe8\x8a\xb1\n[cut: 3 of 6 bytes shown]';");
     TELLS(&t, "demo", 6, "user 'hello'; assistant p-1=x{}; tools p-1:'\xe8\x8a\xb1\xe5\xad\x90';");
     tale_done(&t);
 }
@@ -234,10 +298,16 @@ TEST(an_action_is_told_as_a_button_the_person_pressed)
     struct part p = call("call-1", "apply_schema", "{\"schema_id\":1}", GATE_FREE);
     tale_init(&t);
     p.provider_id = STR_NONE;
-    tale_fact(&t, (struct fact){ .kind = FACT_ACTION, .run = STR("run_1"), .action = STR("apply_schema"), .parts = &p, .parts_count = 1 });
+    tale_fact(&t, (struct fact){ .kind = FACT_ACTION,
+                                 .run = STR("run_1"),
+                                 .action = STR("apply_schema"),
+                                 .parts = &p,
+                                 .parts_count = 1 });
     tale_started(&t, "call-1");
     tale_finished(&t, "call-1", WORD_DONE, "applied");
-    TELLS(&t, "demo", 1000, "user '(The person pressed the button \"apply_schema\".)'; assistant call-1=apply_schema{\"schema_id\":1}; tools call-1:'applied';");
+    TELLS(&t, "demo", 1000,
+          "user '(The person pressed the button \"apply_schema\".)'; assistant "
+          "call-1=apply_schema{\"schema_id\":1}; tools call-1:'applied';");
     tale_done(&t);
 }
 
@@ -245,9 +315,14 @@ TEST(files_of_a_message_are_told_before_its_words)
 {
     struct tale t;
     tale_init(&t);
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_1"), .text = STR("what is this?"),
-                                 .files = STR("[{\"mediaType\":\"image/png\",\"url\":\"data:image/png;base64,AAAA\"},{\"url\":\"https://x/y.pdf\",\"mediaType\":\"application/pdf\"}]") });
-    TELLS(&t, "demo", 1000, "user <image/png AAAA> <application/pdf https://x/y.pdf> 'what is this?';");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_1"),
+                                 .text = STR("what is this?"),
+                                 .files = STR("[{\"mediaType\":\"image/png\",\"url\":\"data:image/"
+                                              "png;base64,AAAA\"},{\"url\":\"https://x/"
+                                              "y.pdf\",\"mediaType\":\"application/pdf\"}]") });
+    TELLS(&t, "demo", 1000,
+          "user <image/png AAAA> <application/pdf https://x/y.pdf> 'what is this?';");
     tale_done(&t);
 }
 
@@ -258,23 +333,35 @@ TEST(a_call_whose_input_is_no_object_is_told_as_an_empty_one)
     tale_message(&t, "run_1", "hello");
     tale_step(&t, "run_1", "calls", 1, call("call-1", "x", "{\"a\":", GATE_BAD));
     tale_finished(&t, "call-1", WORD_FAILED, "The input is not valid JSON.");
-    TELLS(&t, "demo", 1000, "user 'hello'; assistant p-1=x{}; tools p-1!'The input is not valid JSON.';");
+    TELLS(&t, "demo", 1000,
+          "user 'hello'; assistant p-1=x{}; tools p-1!'The input is not valid JSON.';");
     tale_done(&t);
 }
 
 /* --- what a provider refused ------------------------------------------------------ */
 
-#define PICTURE "[{\"type\":\"file\",\"filename\":\"a.png\",\"mediaType\":\"image/png\",\"url\":\"data:image/png;base64,eA==\"}]"
-#define SORRY " '(This turn was refused as a whole; what of it was meant is not known. Its files are only named here.)'"
+#define PICTURE                                                                                    \
+    "[{\"type\":\"file\",\"filename\":\"a.png\",\"mediaType\":\"image/png\",\"url\":\"data:image/" \
+    "png;base64,eA==\"}]"
+#define SORRY                                                                                     \
+    " '(This turn was refused as a whole; what of it was meant is not known. Its files are only " \
+    "named here.)'"
 
 static void ask_with_picture(struct tale *t, const char *run, const char *text)
 {
-    tale_fact(t, (struct fact){ .kind = FACT_MESSAGE, .run = str_c(run), .id = str_c(run), .text = str_c(text), .files = STR(PICTURE) });
+    tale_fact(t, (struct fact){ .kind = FACT_MESSAGE,
+                                .run = str_c(run),
+                                .id = str_c(run),
+                                .text = str_c(text),
+                                .files = STR(PICTURE) });
 }
 
 static void refuse(struct tale *t, const char *run)
 {
-    tale_fact(t, (struct fact){ .kind = FACT_ENDED, .run = str_c(run), .outcome = WORD_ERROR, .code = STR("model_refused") });
+    tale_fact(t, (struct fact){ .kind = FACT_ENDED,
+                                .run = str_c(run),
+                                .outcome = WORD_ERROR,
+                                .code = STR("model_refused") });
 }
 
 TEST(a_turn_that_was_refused_is_told_plainly_from_then_on)
@@ -291,7 +378,8 @@ TEST(a_turn_that_was_refused_is_told_plainly_from_then_on)
     TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY "; user 'hello?';");
     tale_step(&t, "run_3", "end", 1, words("yes"));
     tale_ended(&t, "run_3", WORD_COMPLETE);
-    TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY "; user 'hello?'; assistant 'yes';");
+    TELLS(&t, "demo", 1000,
+          BEFORE "user <image/png > 'look'" SORRY "; user 'hello?'; assistant 'yes';");
     tale_fact(&t, (struct fact){ .kind = FACT_RETRY, .run = STR("run_4"), .of = STR("run_2") });
     TELLS(&t, "demo", 1000, BEFORE "user <image/png > 'look'" SORRY ";");
     tale_done(&t);
@@ -316,7 +404,7 @@ TEST(after_several_refusals_in_a_row_all_that_came_before_is_told_plainly_then_i
         struct history_names names = { same_name, is_search, NULL };
         arena_init(&a, 0);
         REQUIRE(history_build(&a, tale_fold(&t), STR("demo"), 1000, &names, &msgs, &count) == OK);
-        CHECK((msgs[0].parts[0].text.len > 0) == (i == 2));      /* the picture */
+        CHECK((msgs[0].parts[0].text.len > 0) == (i == 2)); /* the picture */
         CHECK(msgs[1].parts[0].foreign == (i > 2));
         CHECK(msgs[1].words == (i == 4) && msgs[2].words == (i == 4));
         CHECK_STR(msgs[2].parts[0].text, "paid");

@@ -27,7 +27,8 @@ static void begin(struct parsed *p)
 
 static void feed(struct parsed *p, struct str s)
 {
-    /* From a copy of its own, so that ASan sees a look beyond the piece, and a kept pointer into it. */
+    /* From a copy of its own, so that ASan sees a look beyond the piece, and a kept pointer into
+     * it. */
     char *copy = mem_alloc(s.len);
     if (s.len) memcpy(copy, s.ptr, s.len);
     p->used += http1_feed(&p->http1, copy, s.len);
@@ -45,7 +46,10 @@ static void describe(struct parsed *p, size_t all, struct buf *out)
 {
     struct http1 *h = &p->http1;
 
-    if (h->status == HTTP1_REFUSED) { buf_printf(out, "%d %s", h->why.status, h->why.code); return; }
+    if (h->status == HTTP1_REFUSED) {
+        buf_printf(out, "%d %s", h->why.status, h->why.code);
+        return;
+    }
     buf_lit(out, h->status == HTTP1_DONE ? "done " : "more ");
     if (p->used < all) buf_printf(out, "(%zu left) ", all - p->used);
     if (!h->head_done) return;
@@ -71,7 +75,8 @@ static void feed_split(struct str text, size_t at, size_t step, struct buf *out)
 
     begin(&p);
     feed(&p, str_cut(text, at));
-    for (struct str rest = str_from(text, p.used); rest.len && p.http1.status == HTTP1_MORE; rest = str_from(text, p.used))
+    for (struct str rest = str_from(text, p.used); rest.len && p.http1.status == HTTP1_MORE;
+         rest = str_from(text, p.used))
         feed(&p, str_cut(rest, step));
     describe(&p, text.len, out);
     end(&p);
@@ -104,30 +109,34 @@ static bool refused_as(struct str text, const char *want)
 {
     struct str got = outcome(text);
     if (str_is(got, want)) return true;
-    printf("    want %s, got " STR_FMT " for:\n" STR_FMT "\n", want, STR_ARG(got), STR_ARG(str_cut(text, 200)));
+    printf("    want %s, got " STR_FMT " for:\n" STR_FMT "\n", want, STR_ARG(got),
+           STR_ARG(str_cut(text, 200)));
     return false;
 }
 
 #define REFUSED(text, want) CHECK(refused_as(STR(text), want))
 #define TAKEN(text, want)   CHECK_STR(outcome(STR(text)), want)
 
-#define GET(more)   "GET / HTTP/1.1\r\nHost: a\r\n" more "\r\n"
-#define POST(more)  "POST / HTTP/1.1\r\nHost: a\r\n" more "\r\n"
+#define GET(more)     "GET / HTTP/1.1\r\nHost: a\r\n" more "\r\n"
+#define POST(more)    "POST / HTTP/1.1\r\nHost: a\r\n" more "\r\n"
 #define CHUNKED(body) POST("Transfer-Encoding: chunked\r\n") body
 
 /* --- taken ------------------------------------------------------------------------ */
 
 TEST(a_get_has_method_path_query_and_headers)
 {
-    TAKEN("GET /a/b?x=1&y=%20 HTTP/1.1\r\nHost: example.org:8000\r\nAccept:  text/html \t\r\nX-Empty:\r\n\r\nNEXT",
-          "done (4 left) GET /a/b?x=1&y=%20 010|Host=example.org:8000|Accept=text/html|X-Empty= body ");
+    TAKEN("GET /a/b?x=1&y=%20 HTTP/1.1\r\nHost: example.org:8000\r\nAccept:  text/html "
+          "\t\r\nX-Empty:\r\n\r\nNEXT",
+          "done (4 left) GET /a/b?x=1&y=%20 010|Host=example.org:8000|Accept=text/html|X-Empty= "
+          "body ");
 }
 
 TEST(a_post_has_its_body_and_no_byte_of_the_next_request)
 {
     TAKEN(POST("Content-Length: 5\r\n") "helloGET /",
           "done (5 left) POST /? 010|Host=a|Content-Length=5 body hello");
-    TAKEN(POST("Content-Length: 0\r\n") "GET /", "done (5 left) POST /? 010|Host=a|Content-Length=0 body ");
+    TAKEN(POST("Content-Length: 0\r\n") "GET /",
+          "done (5 left) POST /? 010|Host=a|Content-Length=0 body ");
     TAKEN(POST("") "GET /", "done (5 left) POST /? 010|Host=a body ");
 }
 
@@ -143,13 +152,15 @@ TEST(chunks_are_joined_and_extensions_and_trailers_dropped)
 TEST(blanks_around_a_header_value_are_not_part_of_it)
 {
     TAKEN(POST("X: \t 5 \t\r\nY:z\r\n"), "done POST /? 010|Host=a|X=5|Y=z body ");
-    TAKEN(POST("Content-Length:5\r\n") "hello", "done POST /? 010|Host=a|Content-Length=5 body hello");
+    TAKEN(POST("Content-Length:5\r\n") "hello",
+          "done POST /? 010|Host=a|Content-Length=5 body hello");
 }
 
 TEST(a_body_that_has_not_come_is_waited_for)
 {
     TAKEN(POST("Content-Length: 5\r\n") "hell", "more POST /? 010|Host=a|Content-Length=5 body ");
-    TAKEN(CHUNKED("5\r\nhello\r\n0\r\n"), "more POST /? 010|Host=a|Transfer-Encoding=chunked body ");
+    TAKEN(CHUNKED("5\r\nhello\r\n0\r\n"),
+          "more POST /? 010|Host=a|Transfer-Encoding=chunked body ");
     TAKEN("GET / HTTP/1.1\r\nHost: a\r\n\r", "more ");
 }
 
@@ -164,19 +175,22 @@ TEST(connection_close_and_http_1_0_end_the_connection)
     TAKEN(GET("Connection: close\r\n"), "done GET /? 000|Host=a|Connection=close body ");
     TAKEN(GET("Connection: x, ClOsE\r\n"), "done GET /? 000|Host=a|Connection=x, ClOsE body ");
     TAKEN("GET / HTTP/1.0\r\n\r\n", "done GET /? 100 body ");
-    TAKEN("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "done GET /? 100|Connection=keep-alive body ");
+    TAKEN("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+          "done GET /? 100|Connection=keep-alive body ");
 }
 
 TEST(the_path_is_decoded_and_the_query_is_not)
 {
-    TAKEN("GET /caf%C3%A9/a%20b?q=%41 HTTP/1.1\r\nHost: a\r\n\r\n", "done GET /caf\xc3\xa9/a b?q=%41 010|Host=a body ");
+    TAKEN("GET /caf%C3%A9/a%20b?q=%41 HTTP/1.1\r\nHost: a\r\n\r\n",
+          "done GET /caf\xc3\xa9/a b?q=%41 010|Host=a body ");
     TAKEN("GET /a..b/...?.. HTTP/1.1\r\nHost: a\r\n\r\n", "done GET /a..b/...?.. 010|Host=a body ");
     TAKEN("GET /%7B%2E5%7D?{|} HTTP/1.1\r\nHost: a\r\n\r\n", "done GET /{.5}?{|} 010|Host=a body ");
 }
 
 TEST(an_absolute_target_is_taken_for_the_same_host_only)
 {
-    TAKEN("GET http://A:80/x?y HTTP/1.1\r\nHost: a:80\r\n\r\n", "done GET /x?y 010|Host=a:80 body ");
+    TAKEN("GET http://A:80/x?y HTTP/1.1\r\nHost: a:80\r\n\r\n",
+          "done GET /x?y 010|Host=a:80 body ");
     TAKEN("GET http://a HTTP/1.1\r\nHost: a\r\n\r\n", "done GET /? 010|Host=a body ");
     TAKEN("GET https://a?b HTTP/1.1\r\nHost: a\r\n\r\n", "done GET /?b 010|Host=a body ");
     REFUSED("GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", "400 bad_target");
@@ -206,8 +220,10 @@ TEST(expect_100_continue_is_seen_when_a_body_will_come)
 
 TEST(hosts_may_be_names_addresses_and_have_ports)
 {
-    TAKEN("GET / HTTP/1.1\r\nHost: my_host-1.example.:65535\r\n\r\n", "done GET /? 010|Host=my_host-1.example.:65535 body ");
-    TAKEN("GET / HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n\r\n", "done GET /? 010|Host=[2001:db8::1]:80 body ");
+    TAKEN("GET / HTTP/1.1\r\nHost: my_host-1.example.:65535\r\n\r\n",
+          "done GET /? 010|Host=my_host-1.example.:65535 body ");
+    TAKEN("GET / HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n\r\n",
+          "done GET /? 010|Host=[2001:db8::1]:80 body ");
 }
 
 TEST(query_members_are_decoded_when_asked_for)
@@ -240,11 +256,19 @@ TEST(headers_are_found_in_any_case_and_lists_are_searched)
 
 /* --- refused: what two servers could frame differently -------------------------------- */
 
-#define RAW(text) { text, sizeof(text) - 1 }      /* as STR, for constant tables */
-static const struct { struct str text; const char *want; } smuggling[] = {
+#define RAW(text)              \
+    {                          \
+        text, sizeof(text) - 1 \
+    } /* as STR, for constant tables */
+static const struct {
+    struct str  text;
+    const char *want;
+} smuggling[] = {
     /* two lengths, or a length that is not one plain number */
-    { RAW(POST("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
-    { RAW(POST("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"),
+      "400 bad_framing" },
+    { RAW(POST("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n") "0\r\n\r\n"),
+      "400 bad_framing" },
     { RAW(POST("Transfer-Encoding: x\r\nContent-Length: 5\r\n") "hello"), "400 bad_framing" },
     { RAW(POST("Content-Length: 5\r\nContent-Length: 5\r\n") "hello"), "400 repeated_header" },
     { RAW(POST("Content-Length: 5\r\ncontent-length: 6\r\n") "hello!"), "400 repeated_header" },
@@ -275,7 +299,9 @@ static const struct { struct str text; const char *want; } smuggling[] = {
     { RAW(POST("Content-Length: 5\r\n X: y\r\n") "hello"), "400 folded_header" },
     { RAW(POST("Content-Length:\r\n 5\r\n") "hello"), "400 folded_header" },
     { RAW(POST("X: y\r\n\tContent-Length: 5\r\n") "hello"), "400 folded_header" },
-    { RAW(POST("Content-Length: \x0b" "5\r\n") "hello"), "400 control_character" },
+    { RAW(POST("Content-Length: \x0b"
+               "5\r\n") "hello"),
+      "400 control_character" },
     { RAW(POST("Content-Length: 5\0\r\n") "hello"), "400 control_character" },
     { RAW(POST("Content\0-Length: 5\r\n") "hello"), "400 control_character" },
     { RAW(POST("Content-Length: 5\x7f\r\n") "hello"), "400 control_character" },
@@ -285,14 +311,19 @@ static const struct { struct str text; const char *want; } smuggling[] = {
     { RAW(POST("X: y\nContent-Length: 5\r\n") "hello"), "400 bare_newline" },
     { RAW(POST("X: y\rContent-Length: 5\r\n") "hello"), "400 bare_newline" },
     { RAW(POST("X: y\r\rContent-Length: 5\r\n") "hello"), "400 bare_newline" },
-    { RAW("POST / HTTP/1.1\r\nHost: a\r\nX: y\n\nGET /evil HTTP/1.1\r\nHost: a\r\n\r\n"), "400 bare_newline" },
-    { RAW("POST / HTTP/1.1\r\nHost: a\r\n\nGET /evil HTTP/1.1\r\nHost: a\r\n\r\n"), "400 bare_newline" },
+    { RAW("POST / HTTP/1.1\r\nHost: a\r\nX: y\n\nGET /evil HTTP/1.1\r\nHost: a\r\n\r\n"),
+      "400 bare_newline" },
+    { RAW("POST / HTTP/1.1\r\nHost: a\r\n\nGET /evil HTTP/1.1\r\nHost: a\r\n\r\n"),
+      "400 bare_newline" },
     { RAW("POST / HTTP/1.1\nHost: a\n\n"), "400 bare_newline" },
     /* an encoding that only some undo */
     { RAW(POST("Transfer-Encoding: identity\r\n")), "501 unsupported_encoding" },
-    { RAW(POST("Transfer-Encoding: chunked, chunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
-    { RAW(POST("Transfer-Encoding: chunked, identity\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
-    { RAW(POST("Transfer-Encoding: identity, chunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
+    { RAW(POST("Transfer-Encoding: chunked, chunked\r\n") "0\r\n\r\n"),
+      "501 unsupported_encoding" },
+    { RAW(POST("Transfer-Encoding: chunked, identity\r\n") "0\r\n\r\n"),
+      "501 unsupported_encoding" },
+    { RAW(POST("Transfer-Encoding: identity, chunked\r\n") "0\r\n\r\n"),
+      "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding: gzip, chunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding: xchunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding: \"chunked\"\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
@@ -301,17 +332,24 @@ static const struct { struct str text; const char *want; } smuggling[] = {
     { RAW(POST("Transfer-Encoding: chun ked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding: ,chunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding: chunked,\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
-    { RAW(POST("Transfer-Encoding: \xff" "chunked\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
+    { RAW(POST("Transfer-Encoding: \xff"
+               "chunked\r\n") "0\r\n\r\n"),
+      "501 unsupported_encoding" },
     { RAW(POST("Transfer-Encoding:\r\n") "0\r\n\r\n"), "501 unsupported_encoding" },
-    { RAW(POST("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 repeated_header" },
-    { RAW(POST("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n") "0\r\n\r\n"), "400 repeated_header" },
+    { RAW(POST("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"),
+      "400 repeated_header" },
+    { RAW(POST("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n") "0\r\n\r\n"),
+      "400 repeated_header" },
     { RAW(POST("Transfer-Encoding : chunked\r\n") "0\r\n\r\n"), "400 bad_header" },
     { RAW(POST("Transfer-Encoding\r\n : chunked\r\n") "0\r\n\r\n"), "400 bad_header" },
     { RAW(POST("Transfer-Encoding:\r\n chunked\r\n") "0\r\n\r\n"), "400 folded_header" },
     { RAW(POST("Transfer\x85-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bad_header" },
-    { RAW(POST("Transfer-Encoding: \x0b" "chunked\r\n") "0\r\n\r\n"), "400 control_character" },
+    { RAW(POST("Transfer-Encoding: \x0b"
+               "chunked\r\n") "0\r\n\r\n"),
+      "400 control_character" },
     { RAW(POST("X: y\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bare_newline" },
-    { RAW("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "400 bad_framing" },
+    { RAW("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+      "400 bad_framing" },
     /* blanks that not everybody takes off, where what is left decides about the framing */
     { RAW(POST("Transfer-Encoding: chunked \r\n") "0\r\n\r\n"), "400 bad_framing" },
     { RAW(POST("Transfer-Encoding: chunked\t\r\n") "0\r\n\r\n"), "400 bad_framing" },
@@ -327,8 +365,12 @@ static const struct { struct str text; const char *want; } smuggling[] = {
     { RAW(POST("Transfer'Encoding: chunked\r\nContent-Length: 5\r\n") "hello"), "400 bad_framing" },
     /* what Connection names, a proxy takes off */
     { RAW(POST("Connection: Content-Length\r\nContent-Length: 5\r\n") "hello"), "400 bad_framing" },
-    { RAW(POST("Content-Length: 5\r\nConnection: close, content-length\r\n") "hello"), "400 bad_framing" },
-    { RAW(POST("Connection: keep-alive,Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 bad_framing" },
+    { RAW(POST("Content-Length: 5\r\nConnection: close, content-length\r\n") "hello"),
+      "400 bad_framing" },
+    { RAW(POST(
+          "Connection: keep-alive,Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n") "0\r\n\r"
+                                                                                        "\n"),
+      "400 bad_framing" },
     /* a body that many do not look for */
     { RAW(GET("Content-Length: 5\r\n") "hello"), "400 unexpected_body" },
     { RAW(GET("Transfer-Encoding: chunked\r\n") "0\r\n\r\n"), "400 unexpected_body" },
@@ -419,7 +461,8 @@ TEST(nothing_that_could_be_framed_in_two_ways_is_taken)
 TEST(a_length_of_nothing_is_no_body)
 {
     TAKEN(GET("Content-Length: 0\r\n"), "done GET /? 010|Host=a|Content-Length=0 body ");
-    TAKEN("DELETE / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", "done DELETE /? 010|Host=a|Content-Length=2 body {}");
+    TAKEN("DELETE / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}",
+          "done DELETE /? 010|Host=a|Content-Length=2 body {}");
 }
 
 TEST(headers_that_decide_who_you_are_may_come_once)
@@ -433,14 +476,18 @@ TEST(headers_that_decide_who_you_are_may_come_once)
 TEST(addresses_that_could_be_read_in_two_ways_are_refused)
 {
     static const char *const bad[] = {
-        "x", "", "/%", "/%4", "/%zz", "/%4g", "/?%", "/?a=%1", "/..", "/../x", "/a/../b", "/a/..", "/.", "/a/./b",
-        "/%2e%2e/x", "/.%2E", "/a%2Fb", "/a%2fb", "/%00", "/a%0d%0a", "/%7f", "/%ff", "/%c0%af", "/%ed%a0%80",
-        "/a\\b", "/a#b", "/<x>", "/\"", "/caf\xc3\xa9", "?x", "//", "http:/x",
+        "x",     "",         "/%",        "/%4",   "/%zz",         "/%4g",
+        "/?%",   "/?a=%1",   "/..",       "/../x", "/a/../b",      "/a/..",
+        "/.",    "/a/./b",   "/%2e%2e/x", "/.%2E", "/a%2Fb",       "/a%2fb",
+        "/%00",  "/a%0d%0a", "/%7f",      "/%ff",  "/%c0%af",      "/%ed%a0%80",
+        "/a\\b", "/a#b",     "/<x>",      "/\"",   "/caf\xc3\xa9", "?x",
+        "//",    "http:/x",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[200];
         int  n = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", bad[i]);
-        if (strcmp(bad[i], "//") == 0) CHECK_STR(outcome(str_n(text, (size_t)n)), "done GET //? 010|Host=a body ");
+        if (strcmp(bad[i], "//") == 0)
+            CHECK_STR(outcome(str_n(text, (size_t)n)), "done GET //? 010|Host=a body ");
         else CHECK(refused_as(str_n(text, (size_t)n), "400 bad_target"));
     }
 }
@@ -460,12 +507,18 @@ static struct str filled(const char *before, char c, size_t n, const char *after
 
 TEST(a_long_address_is_414_and_a_long_head_431)
 {
-    CHECK(str_starts(outcome(filled("GET /", 'a', 8191, " HTTP/1.1\r\nHost: a\r\n\r\n")), STR("done")));
-    CHECK(refused_as(filled("GET /", 'a', 8192, " HTTP/1.1\r\nHost: a\r\n\r\n"), "414 uri_too_long"));
+    CHECK(str_starts(outcome(filled("GET /", 'a', 8191, " HTTP/1.1\r\nHost: a\r\n\r\n")),
+                     STR("done")));
+    CHECK(
+        refused_as(filled("GET /", 'a', 8192, " HTTP/1.1\r\nHost: a\r\n\r\n"), "414 uri_too_long"));
     CHECK(refused_as(filled("GET /", 'a', 20000, ""), "414 uri_too_long"));
-    CHECK(refused_as(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 20000, "\r\n\r\n"), "431 head_too_large"));
-    CHECK(str_starts(outcome(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 16384 - 32, "\r\n\r\n")), STR("done ")));
-    CHECK(refused_as(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 16384 - 31, "\r\n\r\n"), "431 head_too_large"));
+    CHECK(refused_as(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 20000, "\r\n\r\n"),
+                     "431 head_too_large"));
+    CHECK(
+        str_starts(outcome(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 16384 - 32, "\r\n\r\n")),
+                   STR("done ")));
+    CHECK(refused_as(filled("GET / HTTP/1.1\r\nHost: a\r\nX: ", 'a', 16384 - 31, "\r\n\r\n"),
+                     "431 head_too_large"));
 }
 
 TEST(the_hundred_and_first_header_is_too_many)
@@ -493,7 +546,8 @@ TEST(a_body_over_the_limit_is_413_before_it_comes)
 TEST(chunk_extensions_and_trailers_are_bounded)
 {
     CHECK(str_starts(outcome(filled(CHUNKED("1;"), 'e', 1023, "\r\nx\r\n0\r\n\r\n")), STR("done")));
-    CHECK(refused_as(filled(CHUNKED("1;"), 'e', 1024, "\r\nx\r\n0\r\n\r\n"), "400 chunk_extensions"));
+    CHECK(
+        refused_as(filled(CHUNKED("1;"), 'e', 1024, "\r\nx\r\n0\r\n\r\n"), "400 chunk_extensions"));
     buf_clear(&big);
     buf_lit(&big, CHUNKED(""));
     for (int i = 0; i < 200; i++) buf_lit(&big, "1;abcdef\r\nx\r\n");
@@ -509,8 +563,10 @@ TEST(every_refusal_is_a_status_a_code_and_a_sentence)
         begin(&p);
         feed(&p, smuggling[i].text);
         CHECK(p.http1.why.status >= 400 && p.http1.why.code[0]);
-        CHECK(p.http1.why.text[0] >= 'A' && p.http1.why.text[0] <= 'Z' && str_ends(str_c(p.http1.why.text), STR(".")));
-        CHECK(http1_feed(&p.http1, "GET / HTTP/1.1\r\n", 16) == 0);      /* and nothing more is taken */
+        CHECK(p.http1.why.text[0] >= 'A' && p.http1.why.text[0] <= 'Z' &&
+              str_ends(str_c(p.http1.why.text), STR(".")));
+        /* and nothing more is taken */
+        CHECK(http1_feed(&p.http1, "GET / HTTP/1.1\r\n", 16) == 0);
         end(&p);
     }
 }

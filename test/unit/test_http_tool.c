@@ -24,7 +24,8 @@ static bool may(const char *allow, const char *host, const char *ip)
     buf_init(&why, 0);
     must(json_parse(&a, str_c(allow), &v, NULL) == OK);
     must(egress_read(&a, &e, v, &why) == OK);
-    if (inet_pton(AF_INET, ip, &four.sin_addr) == 1) yes = egress_may(&e, str_c(host), (void *)&four);
+    if (inet_pton(AF_INET, ip, &four.sin_addr) == 1)
+        yes = egress_may(&e, str_c(host), (void *)&four);
     else {
         must(inet_pton(AF_INET6, ip, &six.sin6_addr) == 1);
         yes = egress_may(&e, str_c(host), (void *)&six);
@@ -37,15 +38,60 @@ static bool may(const char *allow, const char *host, const char *ip)
 TEST(private_addresses_are_refused_in_every_disguise)
 {
     static const char *const refused[] = {
-        "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255",
-        "192.168.1.1", "169.254.169.254", "169.254.0.1", "100.64.0.1", "100.100.100.200", "100.127.255.255", "192.0.0.192",
-        "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.9", "224.0.0.1", "239.1.1.1",
-        "240.0.0.1", "255.255.255.255", "168.63.129.16", "::1", "::", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-        "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2002:a00:1::1",
-        "2001:0:1:2::3", "2001:db8::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1", "100::1", "4000::1",
+        "127.0.0.1",
+        "127.255.255.254",
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "10.255.255.255",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.168.1.1",
+        "169.254.169.254",
+        "169.254.0.1",
+        "100.64.0.1",
+        "100.100.100.200",
+        "100.127.255.255",
+        "192.0.0.192",
+        "192.0.2.1",
+        "192.88.99.1",
+        "198.18.0.1",
+        "198.19.255.255",
+        "198.51.100.1",
+        "203.0.113.9",
+        "224.0.0.1",
+        "239.1.1.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "168.63.129.16",
+        "::1",
+        "::",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::1",
+        "2002:7f00:1::",
+        "2002:a00:1::1",
+        "2001:0:1:2::3",
+        "2001:db8::1",
+        "fc00::1",
+        "fd00:ec2::254",
+        "fe80::1",
+        "fec0::1",
+        "ff02::1",
+        "100::1",
+        "4000::1",
     };
-    static const char *const open[] = { "1.1.1.1", "8.8.8.8", "172.32.0.1", "172.15.0.1", "100.63.255.255", "100.128.0.1",
-        "192.169.0.1", "198.20.0.1", "223.255.255.255", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1" };
+    static const char *const open[] = { "1.1.1.1",         "8.8.8.8",
+                                        "172.32.0.1",      "172.15.0.1",
+                                        "100.63.255.255",  "100.128.0.1",
+                                        "192.169.0.1",     "198.20.0.1",
+                                        "223.255.255.255", "2606:4700:4700::1111",
+                                        "::ffff:1.1.1.1",  "64:ff9b::101:101",
+                                        "2002:101:101::1" };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (may("[]", "x", refused[i])) test_failed(__FILE__, __LINE__, refused[i]);
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
@@ -55,7 +101,7 @@ TEST(private_addresses_are_refused_in_every_disguise)
 TEST(what_a_tool_lists_it_may_reach)
 {
     CHECK(may("[\"10.0.0.0/8\"]", "x", "10.1.2.3"));
-    CHECK(!may("[\"10.0.0.0/8\"]", "x", "11.0.0.1") == false);     /* public anyway */
+    CHECK(!may("[\"10.0.0.0/8\"]", "x", "11.0.0.1") == false); /* public anyway */
     CHECK(!may("[\"10.0.0.0/8\"]", "x", "127.0.0.1"));
     CHECK(may("[\"10.0.0.0/8\"]", "x", "::ffff:10.1.2.3"));
     CHECK(may("[\"127.0.0.1\"]", "x", "127.0.0.1"));
@@ -68,7 +114,8 @@ TEST(what_a_tool_lists_it_may_reach)
     CHECK(may("[\"localhost\"]", "localhost", "::1"));
 }
 
-/* --- a server and a tool ------------------------------------------------------------------------ */
+/* --- a server and a tool
+ * ------------------------------------------------------------------------ */
 
 static struct toolrun *T;
 static struct httpd    H;
@@ -83,40 +130,66 @@ static void answer(struct httpd *h, struct httpd_conn *c, struct str head, struc
         buf_chr(&b, 0);
         httpd_json(c, 200, "", b.ptr);
         buf_done(&b);
-    } else if (str_has(head, "/text")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nplain words", true);
-    else if (str_has(head, "/html")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>no</p>", true);
-    else if (str_has(head, "/no-type")) httpd_say(c, "HTTP/1.1 200 OK\r\n\r\n{\"paid\":true}", true);
+    } else if (str_has(head, "/text"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nplain words", true);
+    else if (str_has(head, "/html"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>no</p>", true);
+    else if (str_has(head, "/no-type"))
+        httpd_say(c, "HTTP/1.1 200 OK\r\n\r\n{\"paid\":true}", true);
     else if (str_has(head, "/500")) httpd_json(c, 500, "", "{\"error\":\"boom\"}");
     else if (str_has(head, "/503")) httpd_json(c, 503, "", "");
-    else if (str_has(head, "/cut-402")) httpd_say(c, "HTTP/1.1 402 No\r\nContent-Length: 100\r\n\r\nno mo", true);
-    else if (str_has(head, "/bare-404")) httpd_say(c, "HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\n", true);
+    else if (str_has(head, "/cut-402"))
+        httpd_say(c, "HTTP/1.1 402 No\r\nContent-Length: 100\r\n\r\nno mo", true);
+    else if (str_has(head, "/bare-404"))
+        httpd_say(c, "HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\n", true);
     else if (str_has(head, "/long-402")) {
         httpd_say(c, "HTTP/1.1 402 No\r\n\r\n", false);
-        for (int i = 0; i < 100; i++) httpd_say(c, "no money no money no money no money no money ", i == 99);
+        for (int i = 0; i < 100; i++)
+            httpd_say(c, "no money no money no money no money no money ", i == 99);
     } else if (str_has(head, "/result-error"))
-        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"result\":1}\n\ndata: {\"error\":\"no\"}\n\n", true);
+        httpd_say(c,
+                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: "
+                  "{\"result\":1}\n\ndata: {\"error\":\"no\"}\n\n",
+                  true);
     else if (str_has(head, "/error-result"))
-        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"error\":\"no\"}\n\ndata: {\"result\":1}\n\n", true);
+        httpd_say(c,
+                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: "
+                  "{\"error\":\"no\"}\n\ndata: {\"result\":1}\n\n",
+                  true);
     else if (str_has(head, "/broken-json")) httpd_json(c, 200, "", "{\"paid\":");
-    else if (str_has(head, "/cut")) httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", true);
+    else if (str_has(head, "/cut"))
+        httpd_say(
+            c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+            true);
     else if (str_has(head, "/402")) httpd_json(c, 402, "", "{\"error\":\"no money\"}");
     else if (str_has(head, "/504")) httpd_json(c, 504, "", "late");
-    else if (str_has(head, "/away")) httpd_json(c, 302, "Location: http://127.0.0.1:1/secret\r\n", "");
-    else if (str_has(head, "/empty")) httpd_say(c, "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", true);
+    else if (str_has(head, "/away"))
+        httpd_json(c, 302, "Location: http://127.0.0.1:1/secret\r\n", "");
+    else if (str_has(head, "/empty"))
+        httpd_say(c, "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n", true);
     else if (str_has(head, "/hang-up")) httpd_say(c, "", true);
-    else if (str_has(head, "/kept")) {                     /* answers once, then takes a request and hangs up before the first byte */
+    else if (
+        str_has(
+            head,
+            "/kept")) { /* answers once, then takes a request and hangs up before the first byte */
         if (httpd_mark(c, h)) httpd_say(c, "", true);
         else httpd_kept(c, "{\"paid\":true}");
-    }
-    else if (str_has(head, "/events")) {
-        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
-                     "data: {\"progress\":0.5,\ndata: \"message\":\"half\"}\n\n: alive\n\n", false);
+    } else if (str_has(head, "/events")) {
+        httpd_say(c,
+                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n"
+                  "data: {\"progress\":0.5,\ndata: \"message\":\"half\"}\n\n: alive\n\n",
+                  false);
         httpd_say(c, "data: {\"result\":{\"id\":7}}\n\n", true);
     } else if (str_has(head, "/half-events"))
-        httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"progress\":0.5}\n\n", true);
+        httpd_say(c,
+                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: "
+                  "{\"progress\":0.5}\n\n",
+                  true);
     else if (str_has(head, "/flood")) {
         httpd_say(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n\"", false);
-        for (int i = 0; i < 100; i++) httpd_say(c, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", i == 99);
+        for (int i = 0; i < 100; i++)
+            httpd_say(c, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                      i == 99);
     }
     /* "/never": nothing */
 }
@@ -149,11 +222,12 @@ static struct tool *http_tool(const char *json, unsigned timeout_ms, struct buf 
 
 static void call(struct ran *r, const char *path, const char *more, unsigned timeout_ms)
 {
-    char       json[500];
-    struct buf why;
+    char         json[500];
+    struct buf   why;
     struct tool *t;
     buf_init(&why, 0);
-    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d%s\",\"allow\":[\"127.0.0.1\"]%s}", H.port, path, more);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d%s\",\"allow\":[\"127.0.0.1\"]%s}",
+             H.port, path, more);
     t = http_tool(json, timeout_ms, &why);
     REQUIRE(t);
     ran_run(T, r, t, "{\"amount\":50}");
@@ -164,7 +238,8 @@ TEST(an_http_tool_posts_its_arguments_with_the_key)
 {
     struct ran r;
     begin();
-    call(&r, "/json", ",\"headers\":{\"Authorization\":\"Bearer hunter2\",\"X-Plain\":\"p\"}", 5000);
+    call(&r, "/json", ",\"headers\":{\"Authorization\":\"Bearer hunter2\",\"X-Plain\":\"p\"}",
+         5000);
     CHECK(r.outcome == TOOL_DONE);
     CHECK_STR(r.value, "{\"paid\":true}");
     CHECK_STR(r.text, "{\"paid\":true}");
@@ -232,10 +307,22 @@ static void done_as_text(const char *path, const char *text, const char *note)
     end();
 }
 
-TEST(http_2xx_that_is_not_json_is_done_in_words) { done_as_text("/html", "<p>no</p>", "not JSON"); }
-TEST(http_2xx_with_broken_json_is_done_in_words) { done_as_text("/broken-json", "{\"paid\":", "not JSON"); }
-TEST(http_2xx_without_a_type_is_done_in_words)   { done_as_text("/no-type", "{\"paid\":true}", "not JSON"); }
-TEST(http_2xx_that_is_empty_is_done)             { done_as_text("/empty", "", ""); }
+TEST(http_2xx_that_is_not_json_is_done_in_words)
+{
+    done_as_text("/html", "<p>no</p>", "not JSON");
+}
+TEST(http_2xx_with_broken_json_is_done_in_words)
+{
+    done_as_text("/broken-json", "{\"paid\":", "not JSON");
+}
+TEST(http_2xx_without_a_type_is_done_in_words)
+{
+    done_as_text("/no-type", "{\"paid\":true}", "not JSON");
+}
+TEST(http_2xx_that_is_empty_is_done)
+{
+    done_as_text("/empty", "", "");
+}
 
 TEST(http_2xx_that_is_too_long_is_done_and_cut)
 {
@@ -247,19 +334,58 @@ TEST(http_2xx_that_is_too_long_is_done_and_cut)
     end();
 }
 
-TEST(http_events_with_a_result_are_done)            { row("/events", TOOL_DONE, "{\"id\":7}"); }
-TEST(http_events_with_an_error_have_failed)         { row("/error-result", TOOL_FAILED, "no"); }
-TEST(http_a_result_is_not_unsaid_by_an_error)       { row("/result-error", TOOL_DONE, "1"); }
-TEST(http_events_without_an_end_are_unknown)        { row("/half-events", TOOL_UNKNOWN, "ended without a result"); }
-TEST(http_4xx_has_failed)                           { row("/402", TOOL_FAILED, "It answered with status 402: {\"error\":\"no money\"}"); }
-TEST(http_4xx_whose_body_breaks_off_has_failed)     { row("/cut-402", TOOL_FAILED, "status 402: no mo"); }
-TEST(http_4xx_without_its_body_has_failed)          { row("/bare-404", TOOL_FAILED, "status 404"); }
-TEST(http_4xx_that_is_too_long_has_failed)          { row("/long-402", TOOL_FAILED, "status 402: no money"); }
-TEST(http_500_is_unknown)                           { row("/500", TOOL_UNKNOWN, "status 500: {\"error\":\"boom\"}."); }
-TEST(http_503_is_unknown)                           { row("/503", TOOL_UNKNOWN, "status 503."); }
-TEST(http_504_is_unknown)                           { row("/504", TOOL_UNKNOWN, "status 504"); }
-TEST(http_an_answer_that_breaks_off_is_unknown)     { row("/cut", TOOL_UNKNOWN, "ended before its answer"); }
-TEST(http_a_connection_lost_after_sending_is_unknown) { row("/hang-up", TOOL_UNKNOWN, "ended before its answer"); }
+TEST(http_events_with_a_result_are_done)
+{
+    row("/events", TOOL_DONE, "{\"id\":7}");
+}
+TEST(http_events_with_an_error_have_failed)
+{
+    row("/error-result", TOOL_FAILED, "no");
+}
+TEST(http_a_result_is_not_unsaid_by_an_error)
+{
+    row("/result-error", TOOL_DONE, "1");
+}
+TEST(http_events_without_an_end_are_unknown)
+{
+    row("/half-events", TOOL_UNKNOWN, "ended without a result");
+}
+TEST(http_4xx_has_failed)
+{
+    row("/402", TOOL_FAILED, "It answered with status 402: {\"error\":\"no money\"}");
+}
+TEST(http_4xx_whose_body_breaks_off_has_failed)
+{
+    row("/cut-402", TOOL_FAILED, "status 402: no mo");
+}
+TEST(http_4xx_without_its_body_has_failed)
+{
+    row("/bare-404", TOOL_FAILED, "status 404");
+}
+TEST(http_4xx_that_is_too_long_has_failed)
+{
+    row("/long-402", TOOL_FAILED, "status 402: no money");
+}
+TEST(http_500_is_unknown)
+{
+    row("/500", TOOL_UNKNOWN, "status 500: {\"error\":\"boom\"}.");
+}
+TEST(http_503_is_unknown)
+{
+    row("/503", TOOL_UNKNOWN, "status 503.");
+}
+TEST(http_504_is_unknown)
+{
+    row("/504", TOOL_UNKNOWN, "status 504");
+}
+TEST(http_an_answer_that_breaks_off_is_unknown)
+{
+    row("/cut", TOOL_UNKNOWN, "ended before its answer");
+}
+TEST(http_a_connection_lost_after_sending_is_unknown)
+{
+    row("/hang-up", TOOL_UNKNOWN, "ended before its answer");
+}
 
 TEST(http_3xx_is_unknown_and_not_followed)
 {
@@ -296,9 +422,19 @@ static void never_left(const char *json, const char *words)
     end();
 }
 
-TEST(http_a_refused_connection_has_failed) { never_left("{\"url\":\"http://127.0.0.1:1/\",\"allow\":[\"127.0.0.1\"]}", "could not be reached"); }
-TEST(http_a_name_nobody_has_has_failed)    { never_left("{\"url\":\"http://no-such-name.invalid/\"}", "could not be reached"); }
-TEST(http_a_refused_address_has_failed)    { never_left("{\"url\":\"http://127.0.0.1:1/\"}", "private address"); }
+TEST(http_a_refused_connection_has_failed)
+{
+    never_left("{\"url\":\"http://127.0.0.1:1/\",\"allow\":[\"127.0.0.1\"]}",
+               "could not be reached");
+}
+TEST(http_a_name_nobody_has_has_failed)
+{
+    never_left("{\"url\":\"http://no-such-name.invalid/\"}", "could not be reached");
+}
+TEST(http_a_refused_address_has_failed)
+{
+    never_left("{\"url\":\"http://127.0.0.1:1/\"}", "private address");
+}
 
 TEST(a_request_that_acts_is_sent_once_whatever_becomes_of_a_kept_connection)
 {
@@ -306,7 +442,8 @@ TEST(a_request_that_acts_is_sent_once_whatever_becomes_of_a_kept_connection)
     begin();
     for (unsigned i = 1; i <= 3; i++) {
         call(&r, "/kept", "", 5000);
-        CHECK(r.outcome == TOOL_DONE);                     /* each on a connection of its own: none is there to die under it */
+        /* each on a connection of its own: none is there to die under it */
+        CHECK(r.outcome == TOOL_DONE);
         CHECK(H.requests == i);
         ran_done(&r);
     }
@@ -320,7 +457,8 @@ TEST(an_http_tool_can_be_cancelled)
     char       json[200];
     begin();
     buf_init(&why, 0);
-    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}", H.port);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}",
+             H.port);
     ran_start(T, &r, http_tool(json, 30000, &why), "{}");
     toolrun_turn(T, 50);
     r.job.tool->ops->cancel(&r.job);
@@ -353,18 +491,23 @@ TEST(a_request_that_was_sent_and_stopped_is_unknown_whatever_its_policy)
 
     begin();
     buf_init(&why, 0);
-    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}", H.port);
+    snprintf(json, sizeof json, "{\"url\":\"http://127.0.0.1:%d/never\",\"allow\":[\"127.0.0.1\"]}",
+             H.port);
     t = http_tool(json, 30000, &why);
     REQUIRE(t);
     t->confirm = CONFIRM_ALWAYS;
-    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    stopped_gives(t, true, TOOL_UNKNOWN,
+                  "It was stopped after it had begun. Whether it had an effect is not known.");
     stopped_gives(t, false, TOOL_CANCELLED, "It was cancelled before it began.");
     t->confirm = CONFIRM_NEVER;
-    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    stopped_gives(t, true, TOOL_UNKNOWN,
+                  "It was stopped after it had begun. Whether it had an effect is not known.");
     t->risk = STR("high");
-    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    stopped_gives(t, true, TOOL_UNKNOWN,
+                  "It was stopped after it had begun. Whether it had an effect is not known.");
     t->idempotent = true;
-    stopped_gives(t, true, TOOL_UNKNOWN, "It was stopped after it had begun. Whether it had an effect is not known.");
+    stopped_gives(t, true, TOOL_UNKNOWN,
+                  "It was stopped after it had begun. Whether it had an effect is not known.");
     buf_done(&why);
     end();
 }
@@ -373,13 +516,57 @@ TEST(a_request_that_was_sent_and_stopped_is_unknown_whatever_its_policy)
 TEST(forty_spellings_of_a_private_address_reach_nobody)
 {
     static const char *const hosts[] = {
-        "127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.0.0.01", "0177.0.0.1", "0177.0.0.01", "0x7f.0.0.1", "0x7f.1",
-        "0x7f000001", "0X7F000001", "2130706433", "017700000001", "0x7f.0x0.0x0.0x1", "127.0x1", "127.000.000.001",
-        "localhost", "LOCALHOST", "localhost.", "LocalHost.", "0.0.0.0", "0", "0x0", "00.0", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]",
-        "[0000:0000:0000:0000:0000:0000:0000:0001]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]",
-        "[::127.0.0.1]", "[::7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[2002:7f00:0001::1]",
-        "[fe80::1]", "[fc00::1]", "127.255.255.255", "127.0.0.2", "127.%30.0.1", "%6c%6f%63alhost", "user@127.0.0.1",
-        "1.1.1.1@127.0.0.1", "127。0。0。1", "①②⑦.⓪.⓪.①", "ip6-localhost", "169.254.169.254", "10.0.0.1", "192.168.0.1",
+        "127.0.0.1",
+        "127.0.0.1.",
+        "127.1",
+        "127.0.1",
+        "127.0.0.01",
+        "0177.0.0.1",
+        "0177.0.0.01",
+        "0x7f.0.0.1",
+        "0x7f.1",
+        "0x7f000001",
+        "0X7F000001",
+        "2130706433",
+        "017700000001",
+        "0x7f.0x0.0x0.0x1",
+        "127.0x1",
+        "127.000.000.001",
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "LocalHost.",
+        "0.0.0.0",
+        "0",
+        "0x0",
+        "00.0",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[0000:0000:0000:0000:0000:0000:0000:0001]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[::7f00:1]",
+        "[64:ff9b::7f00:1]",
+        "[64:ff9b::127.0.0.1]",
+        "[2002:7f00:1::]",
+        "[2002:7f00:0001::1]",
+        "[fe80::1]",
+        "[fc00::1]",
+        "127.255.255.255",
+        "127.0.0.2",
+        "127.%30.0.1",
+        "%6c%6f%63alhost",
+        "user@127.0.0.1",
+        "1.1.1.1@127.0.0.1",
+        "127。0。0。1",
+        "①②⑦.⓪.⓪.①",
+        "ip6-localhost",
+        "169.254.169.254",
+        "10.0.0.1",
+        "192.168.0.1",
     };
     struct ran r;
     size_t     tried = 0;
@@ -394,7 +581,7 @@ TEST(forty_spellings_of_a_private_address_reach_nobody)
         t = http_tool(json, 3000, &why);
         buf_done(&why);
         tried++;
-        if (!t) continue;                     /* not even an address */
+        if (!t) continue; /* not even an address */
         ran_run(T, &r, t, "{}");
         if (r.outcome != TOOL_FAILED) test_failed(__FILE__, __LINE__, hosts[i]);
         ran_done(&r);
@@ -407,9 +594,9 @@ TEST(forty_spellings_of_a_private_address_reach_nobody)
 /* A pooled connection that one tool may use is not another's way in. */
 TEST(a_connection_of_a_tool_that_may_is_not_reused_by_one_that_may_not)
 {
-    struct ran  r;
-    struct buf  why;
-    char        json[200];
+    struct ran r;
+    struct buf why;
+    char       json[200];
     begin();
     buf_init(&why, 0);
     call(&r, "/json", "", 3000);
@@ -428,7 +615,8 @@ static void refused(const char *json, const char *because)
     struct buf why;
     buf_init(&why, 0);
     CHECK(!http_tool(json, 1000, &why));
-    if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    if (!str_has(buf_view(&why), because))
+        test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
     buf_done(&why);
 }
 

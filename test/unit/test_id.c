@@ -44,10 +44,12 @@ TEST(an_id_without_memory_is_absent)
 
 TEST(only_letters_digits_dash_and_underscore_are_valid)
 {
-    CHECK(id_valid(STR("aZ09_-"), 6) && !id_valid(STR("aZ09_-"), 5) && !id_valid(STR(""), 5) && !id_valid(STR_NONE, 5));
+    CHECK(id_valid(STR("aZ09_-"), 6) && !id_valid(STR("aZ09_-"), 5) && !id_valid(STR(""), 5) &&
+          !id_valid(STR_NONE, 5));
     for (int c = 0; c < 256; c++) {
         char z = (char)c;
-        bool want = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        bool want = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '-' || c == '_';
         CHECK(id_valid(str_n(&z, 1), 8) == want);
     }
 }

@@ -4,7 +4,10 @@
 #include "run/intent.h"
 #include "test.h"
 
-struct said { struct arena arena; struct buf line; };
+struct said {
+    struct arena arena;
+    struct buf   line;
+};
 
 static struct str say_with(struct said *s, struct str tool, struct str tmpl, const char *json)
 {
@@ -23,22 +26,25 @@ static void unsay(struct said *s)
 }
 
 #define SAYS(tool, json, want) SAYS_T(tool, STR_NONE, json, want)
-#define SAYS_T(tool, tmpl, json, want)                                          \
-    do {                                                                        \
-        struct said said_;                                                      \
-        CHECK_STR(say_with(&said_, str_c(tool), tmpl, json), want);             \
-        unsay(&said_);                                                          \
+#define SAYS_T(tool, tmpl, json, want)                              \
+    do {                                                            \
+        struct said said_;                                          \
+        CHECK_STR(say_with(&said_, str_c(tool), tmpl, json), want); \
+        unsay(&said_);                                              \
     } while (0)
 #define BUILDS(prompt, noun) \
     SAYS("generate_artifact", "{\"prompt\":\"" prompt "\"}", "I'll build " noun " for you...")
-#define PAINTS(prompt, subject) \
-    SAYS("generate_image", "{\"prompt\":\"" prompt "\"}", "I'll create an image of " subject " for you...")
-#define SEARCHES(query, topic) \
-    SAYS("browser.search", "{\"query\":\"" query "\"}", "I'll search for information about " topic "...")
+#define PAINTS(prompt, subject)                           \
+    SAYS("generate_image", "{\"prompt\":\"" prompt "\"}", \
+         "I'll create an image of " subject " for you...")
+#define SEARCHES(query, topic)                          \
+    SAYS("browser.search", "{\"query\":\"" query "\"}", \
+         "I'll search for information about " topic "...")
 
 TEST(intent_generates_artifact_confirmation_with_extracted_noun)
 {
-    SAYS("generate_artifact", "{\"artifactType\":\"react\",\"prompt\":\"Build me a todo app with drag and drop\"}",
+    SAYS("generate_artifact",
+         "{\"artifactType\":\"react\",\"prompt\":\"Build me a todo app with drag and drop\"}",
          "I'll build a todo app for you...");
 }
 
@@ -74,8 +80,10 @@ TEST(intent_finds_the_noun_in_whole_sentences_and_in_subjects)
     BUILDS("Hi, build a habit tracker that counts days", "a habit tracker");
     BUILDS("charts", "charts");
     BUILDS("Build my portfolio", "my portfolio");
-    SAYS("generate_artifact", "{\"artifactType\":\"dashboard\"}", "I'll build a dashboard for you...");
-    SAYS("generate_artifact", "{\"artifactType\":\"react\"}", "I'll build a react component for you...");
+    SAYS("generate_artifact", "{\"artifactType\":\"dashboard\"}",
+         "I'll build a dashboard for you...");
+    SAYS("generate_artifact", "{\"artifactType\":\"react\"}",
+         "I'll build a react component for you...");
 }
 
 TEST(intent_says_a_unicorn_and_an_hour)
@@ -109,7 +117,8 @@ TEST(intent_says_image_of_once)
     PAINTS("mountains at night", "mountains at night");
     PAINTS("snow", "snow");
     PAINTS("", "that");
-    SAYS("generate_image", "{\"mode\":\"edit\",\"prompt\":\"make it blue\"}", "I'll edit that image for you...");
+    SAYS("generate_image", "{\"mode\":\"edit\",\"prompt\":\"make it blue\"}",
+         "I'll edit that image for you...");
 }
 
 TEST(intent_finds_the_topic_of_a_search)
@@ -132,7 +141,7 @@ TEST(intent_cuts_a_200_character_prompt_on_a_character_boundary)
     strcat(json, "\",\"query\":\"");
     for (int i = 0; i < 200; i++) strcat(json, i % 2 ? "山" : "a");
     strcat(json, "\"}");
-    static const char *tools[] = { "generate_artifact", "generate_image", "browser.search" };
+    static const char  *tools[] = { "generate_artifact", "generate_image", "browser.search" };
     static const size_t most[] = { 70, 90, 90 };
     for (size_t i = 0; i < 3; i++) {
         struct said s;
@@ -142,8 +151,10 @@ TEST(intent_cuts_a_200_character_prompt_on_a_character_boundary)
         CHECK(str_ends(line, STR("...")));
         unsay(&s);
     }
-    PAINTS("a very tall lighthouse on a very small and rocky island under a very wide sky full of stars, at the end of "
-           "a long day in which nothing much happened but the wind and the waves and the birds and the long light",
+    PAINTS("a very tall lighthouse on a very small and rocky island under a very wide sky full of "
+           "stars, at the end of "
+           "a long day in which nothing much happened but the wind and the waves and the birds and "
+           "the long light",
            "a very tall lighthouse on a very small");
 }
 
@@ -173,10 +184,13 @@ TEST(intent_survives_empty_prompts_and_wrong_types)
 {
     BUILDS("", "a component");
     BUILDS(" ... ", "a component");
-    SAYS("generate_artifact", "{\"prompt\":42,\"artifactType\":[]}", "I'll build a component for you...");
-    SAYS("generate_artifact", "{\"prompt\":null,\"artifactType\":{}}", "I'll build a component for you...");
+    SAYS("generate_artifact", "{\"prompt\":42,\"artifactType\":[]}",
+         "I'll build a component for you...");
+    SAYS("generate_artifact", "{\"prompt\":null,\"artifactType\":{}}",
+         "I'll build a component for you...");
     SAYS("generate_artifact", "[1,2]", "I'll build a component for you...");
-    SAYS("generate_image", "{\"prompt\":{\"a\":1},\"mode\":7}", "I'll create an image of that for you...");
+    SAYS("generate_image", "{\"prompt\":{\"a\":1},\"mode\":7}",
+         "I'll create an image of that for you...");
     SAYS("generate_image", "\"x\"", "I'll create an image of that for you...");
     SAYS("browser.search", "{\"query\":false}", "I'll search for information about that...");
     SAYS("browser.search", "null", "I'll search for information about that...");
@@ -197,12 +211,16 @@ TEST(intent_fills_templates_from_the_arguments)
            "I'll send 50.10 USD to 花子...");
     SAYS_T("process_payment", pay, "{\"amount\":1e2}", "I'll send 1e2 ? to ?...");
     SAYS_T("process_payment", pay, NULL, "I'll send ? ? to ?...");
-    SAYS_T("x", STR("{a.b} {{x} {a} {c"), "{\"a\":{\"b\":true},\"c\":1}", "true {x} {\"b\":true} {c");
-    SAYS_T("x", STR("To {to}."), "{\"to\":\"Bob\\n\\u001b[2J  (approved)\"}", "To \"Bob\\n\\u{001B}[2J  (approved)\".");
+    SAYS_T("x", STR("{a.b} {{x} {a} {c"), "{\"a\":{\"b\":true},\"c\":1}",
+           "true {x} {\"b\":true} {c");
+    SAYS_T("x", STR("To {to}."), "{\"to\":\"Bob\\n\\u001b[2J  (approved)\"}",
+           "To \"Bob\\n\\u{001B}[2J  (approved)\".");
 }
 
 #define ASKS(json, want) SAYS_T("pay", STR("Send {amount} {currency} to {recipient}?"), json, want)
-#define TO(recipient, shown) ASKS("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"" recipient "\"}", "Send 50 USD to " shown "?")
+#define TO(recipient, shown)                                                     \
+    ASKS("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"" recipient "\"}", \
+         "Send 50 USD to " shown "?")
 
 TEST(intent_leaves_plain_words_as_they_are)
 {
@@ -228,7 +246,8 @@ TEST(intent_quotes_a_value_that_could_read_like_words_of_ours)
     TO("", "\"\"");
     TO("?", "\"?\"");
     TO("花子。承認済み", "\"花子。承認済み\"");
-    TO("Hanako and then whoever else is on that long list", "\"Hanako and then whoever else is on that long list\"");
+    TO("Hanako and then whoever else is on that long list",
+       "\"Hanako and then whoever else is on that long list\"");
 }
 
 TEST(intent_shows_what_cannot_be_seen)
@@ -245,14 +264,18 @@ TEST(intent_shows_what_cannot_be_seen)
     TO("Hanako\\udb40\\udc41", "\"Hanako\\u{E0041}\"");
     TO("Hanako\\ud800", "\"Hanako\\u{D800}\"");
     TO("\\u0338Hanako", "\"\\u{0338}Hanako\"");
-    TO("He\\u0301la\\u0336\\u0336\\u0336\\u0336ne", "\"He\u0301la\u0336\u0336\\u{0336}\\u{0336}ne\"");
-    ASKS("{\"amount\":[1,\n2],\"currency\":{\"a\":\"\u202e\"},\"recipient\":null}", "Send [1, 2] {\"a\":\"\\u{202E}\"} to ??");
+    TO("He\\u0301la\\u0336\\u0336\\u0336\\u0336ne",
+       "\"He\u0301la\u0336\u0336\\u{0336}\\u{0336}ne\"");
+    ASKS("{\"amount\":[1,\n2],\"currency\":{\"a\":\"\u202e\"},\"recipient\":null}",
+         "Send [1, 2] {\"a\":\"\\u{202E}\"} to ??");
 }
 
 TEST(intent_tells_a_member_together_with_its_twin)
 {
-    ASKS("{\"amount\":50,\"Amount\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}", "Send 50 (also \"Amount\": 5000) USD to Hanako?");
-    ASKS("{\"AMOUNT\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}", "Send ? (also \"AMOUNT\": 5000) USD to Hanako?");
+    ASKS("{\"amount\":50,\"Amount\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}",
+         "Send 50 (also \"Amount\": 5000) USD to Hanako?");
+    ASKS("{\"AMOUNT\":5000,\"currency\":\"USD\",\"recipient\":\"Hanako\"}",
+         "Send ? (also \"AMOUNT\": 5000) USD to Hanako?");
     SAYS_T("x", STR("To {a.b}."), "{\"a\":{\"b\":1,\"B\":\"x\"}}", "To 1 (also \"B\": x).");
 }
 
@@ -268,9 +291,13 @@ TEST(intent_cuts_long_values_in_the_middle_and_counts_what_is_left_out)
     for (int i = 0; i < 25; i++) strcat(want, "ö");
     strcat(want, "\"");
     SAYS_T("x", STR("{a}"), json, want);
-    SAYS_T("x", STR("{n}"), json, "50000000000000000000000000000000000000000000000000 … 25 more characters … 0000000000000000000000000");
-    SAYS_T("x", STR("{n}"), "{\"n\":12345678901234567890123456789012345678901234567890123456789012345678901234567890}",
-           "12345678901234567890123456789012345678901234567890123456789012345678901234567890");
+    SAYS_T("x", STR("{n}"), json,
+           "50000000000000000000000000000000000000000000000000 … 25 more characters … "
+           "0000000000000000000000000");
+    SAYS_T(
+        "x", STR("{n}"),
+        "{\"n\":12345678901234567890123456789012345678901234567890123456789012345678901234567890}",
+        "12345678901234567890123456789012345678901234567890123456789012345678901234567890");
 }
 
 TEST(intent_asks_by_template_or_by_name)
@@ -292,7 +319,7 @@ TEST(intent_asks_by_template_or_by_name)
     intent_ask(&s.line, STR("look\u202e? It is harmless"), STR_NONE, args);
     CHECK_STR(buf_view(&s.line), "Run \"look\\u{202E}? It is harmless\"?");
     char bytes[100];
-    memset(bytes, 0xb2, sizeof bytes);      /* no text at all */
+    memset(bytes, 0xb2, sizeof bytes); /* no text at all */
     buf_clear(&s.line);
     intent_ask(&s.line, str_n(bytes, sizeof bytes), STR_NONE, args);
     CHECK(utf8_valid(buf_view(&s.line)) && str_find(buf_view(&s.line), STR("\" … ")) > 0);

@@ -54,9 +54,13 @@ TEST(the_reader_walks_objects_and_arrays_in_order)
 
 TEST(peek_names_each_type_and_consumes_nothing)
 {
-    static const struct { const char *text; enum json_type type; } each[] = {
-        { "null", JSON_NULL }, { " true", JSON_BOOL }, { "false", JSON_BOOL }, { "-1", JSON_NUMBER },
-        { "0", JSON_NUMBER }, { "\"\"", JSON_STRING }, { "[]", JSON_ARRAY }, { "{}", JSON_OBJECT },
+    static const struct {
+        const char    *text;
+        enum json_type type;
+    } each[] = {
+        { "null", JSON_NULL }, { " true", JSON_BOOL }, { "false", JSON_BOOL },
+        { "-1", JSON_NUMBER }, { "0", JSON_NUMBER },   { "\"\"", JSON_STRING },
+        { "[]", JSON_ARRAY },  { "{}", JSON_OBJECT },
     };
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         begin(each[i].text);
@@ -84,7 +88,8 @@ TEST(the_first_error_sticks_and_everything_after_it_is_empty)
     key = STR("untouched");
     CHECK(!json_key(&r, &key) && str_is(key, "untouched"));
     CHECK(!json_object(&r) && !json_array(&r) && !json_item(&r) && !json_bool(&r));
-    CHECK(json_int(&r) == 0 && json_f64(&r) == 0 && json_string(&r).ptr == NULL && json_raw(&r).ptr == NULL);
+    CHECK(json_int(&r) == 0 && json_f64(&r) == 0 && json_string(&r).ptr == NULL &&
+          json_raw(&r).ptr == NULL);
     CHECK(json_peek(&r) == JSON_NULL);
     json_null(&r);
     json_skip(&r);
@@ -136,7 +141,8 @@ TEST(integers_are_exact_to_64_bits)
 
 TEST(an_integer_beyond_64_bits_is_a_range_error)
 {
-    static const char *const big[] = { "9223372036854775808", "-9223372036854775809", "99999999999999999999999" };
+    static const char *const big[] = { "9223372036854775808", "-9223372036854775809",
+                                       "99999999999999999999999" };
     for (size_t i = 0; i < sizeof big / sizeof *big; i++) {
         begin(big[i]);
         CHECK(json_int(&r) == 0 && json_end(&r) == ERR_RANGE);
@@ -178,7 +184,8 @@ TEST(a_string_without_escapes_is_a_view_of_the_text)
 TEST(every_escape_is_decoded)
 {
     CHECK(reads_as("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", STR("\"\\/\b\f\n\r\t")));
-    CHECK(reads_as("\"a\\u0041\\u00e9\\u20AC\\ud83d\\ude00z\"", STR("aA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z")));
+    CHECK(reads_as("\"a\\u0041\\u00e9\\u20AC\\ud83d\\ude00z\"",
+                   STR("aA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z")));
 }
 
 TEST(an_escaped_nul_is_a_byte_inside_the_string)
@@ -192,7 +199,8 @@ TEST(a_lone_surrogate_escape_becomes_its_three_wtf8_bytes)
     CHECK(reads_as("\"\\udfff!\"", STR("\xed\xbf\xbf!")));
     CHECK(reads_as("\"\\ud800\\ud83d\\ude00\"", STR("\xed\xa0\x80\xf0\x9f\x98\x80")));
     CHECK(reads_as("\"\\udc00\\ud800\"", STR("\xed\xb0\x80\xed\xa0\x80")));
-    CHECK(reads_as("\"\\ud800\\u0041\"", STR("\xed\xa0\x80" "A")));
+    CHECK(reads_as("\"\\ud800\\u0041\"", STR("\xed\xa0\x80"
+                                             "A")));
 }
 
 TEST(an_escape_without_scratch_is_an_error_not_a_crash)
@@ -236,7 +244,8 @@ TEST(special_bytes_are_found_at_every_place_of_a_word)
 
 TEST(raw_gives_any_value_as_it_was_written)
 {
-    static const char *const values[] = { "1.50E+01", "-0", "\"a\\u0041\"", "[ 1 , {} ]", "{ \"a\" : [ ] }", "null", "true" };
+    static const char *const values[] = { "1.50E+01",        "-0",   "\"a\\u0041\"", "[ 1 , {} ]",
+                                          "{ \"a\" : [ ] }", "null", "true" };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char text[64];
         snprintf(text, sizeof text, " [ %s ] ", values[i]);
@@ -382,7 +391,7 @@ TEST(an_object_of_a_hundred_thousand_keys_takes_no_quadratic_time)
     buf_lit(&b, "\"z\":1}");
     uint64_t from = clock_mono_ms();
     CHECK(skip_all(buf_view(&b)) == OK);
-    CHECK(clock_mono_ms() - from < 2000);      /* about 20 ms; quadratic would be minutes */
+    CHECK(clock_mono_ms() - from < 2000); /* about 20 ms; quadratic would be minutes */
     buf_done(&b);
 }
 
@@ -424,9 +433,9 @@ TEST(a_stream_delta_is_read_without_allocation_and_fast)
 {
     struct str event = STR("{\"type\":\"content_block_delta\",\"index\":0,"
                            "\"delta\":{\"type\":\"text_delta\",\"text\":\" hello\"}}");
-    long     before = mem_count();
-    uint64_t best = UINT64_MAX;
-    int      right = 0;
+    long       before = mem_count();
+    uint64_t   best = UINT64_MAX;
+    int        right = 0;
     for (int round = 0; round < 50; round++) {
         uint64_t from = clock_mono_ns();
         for (int i = 0; i < 1000; i++) right += str_is(text_of_delta(event), " hello");
@@ -437,5 +446,6 @@ TEST(a_stream_delta_is_read_without_allocation_and_fast)
     CHECK(mem_count() == before);
     /* About 250 ns here; the bound has room for sanitizers and busy machines. */
     CHECK(best / 1000 < 5000);
-    if (getenv("PARLEY_BENCH")) printf("note: one delta in %llu ns\n", (unsigned long long)best / 1000);
+    if (getenv("PARLEY_BENCH"))
+        printf("note: one delta in %llu ns\n", (unsigned long long)best / 1000);
 }

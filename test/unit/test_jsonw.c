@@ -45,31 +45,40 @@ TEST(commas_are_put_by_the_writer)
     jw_key_str(&w, STR("h\""));
     jw_bool(&w, false);
     jw_end_obj(&w);
-    CHECK_STR(buf_view(&out), "{\"a\":1,\"b\":[-1,[],{},null],\"c\":\"x\",\"d\":\"y\",\"e\":null,\"f\":true,"
-                              "\"g\":[1],\"h\\\"\":false}");
+    CHECK_STR(buf_view(&out),
+              "{\"a\":1,\"b\":[-1,[],{},null],\"c\":\"x\",\"d\":\"y\",\"e\":null,\"f\":true,"
+              "\"g\":[1],\"h\\\"\":false}");
 }
 
 TEST(control_characters_quotes_and_backslashes_are_escaped)
 {
-    CHECK_STR(written(STR("\"\\\b\f\n\r\t\x01\x1f\x7f/")), "\"\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u001f\x7f/\"");
+    CHECK_STR(written(STR("\"\\\b\f\n\r\t\x01\x1f\x7f/")),
+              "\"\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u001f\x7f/\"");
     CHECK_STR(written(STR("a\0b")), "\"a\\u0000b\"");
 }
 
 TEST(line_separators_of_javascript_are_escaped)
 {
-    CHECK_STR(written(STR("a\xe2\x80\xa8" "b\xe2\x80\xa9" "c\xe2\x80\xa7")), "\"a\\u2028b\\u2029c\xe2\x80\xa7\"");
+    CHECK_STR(written(STR("a\xe2\x80\xa8"
+                          "b\xe2\x80\xa9"
+                          "c\xe2\x80\xa7")),
+              "\"a\\u2028b\\u2029c\xe2\x80\xa7\"");
 }
 
 TEST(valid_text_is_written_as_it_is)
 {
-    CHECK_STR(written(STR("plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80")), "\"plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+    CHECK_STR(written(STR("plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80")),
+              "\"plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
     CHECK_STR(written(STR("")), "\"\"");
     CHECK_STR(written(STR_NONE), "\"\"");
 }
 
 TEST(bytes_that_are_no_text_become_replacement_characters)
 {
-    CHECK_STR(written(STR("a\xff" "b")), "\"a\xef\xbf\xbd" "b\"");
+    CHECK_STR(written(STR("a\xff"
+                          "b")),
+              "\"a\xef\xbf\xbd"
+              "b\"");
     CHECK_STR(written(STR("\xc3")), "\"\xef\xbf\xbd\"");
     CHECK_STR(written(STR("\xc0\xaf")), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
     CHECK_STR(written(STR("\xef\xbf\xbd")), "\"\xef\xbf\xbd\"");
@@ -206,15 +215,21 @@ static struct str rewritten(const char *text, void (*write)(struct jsonw *, cons
 
 TEST(a_tree_is_written_in_its_order_with_numbers_as_written)
 {
-    CHECK_STR(rewritten(" { \"z\" : 1.50 , \"a\" : [ 1E+2 , -0 , true , false , null , \"\\u0041\" , { } ] } ", jw_jv),
-              "{\"z\":1.50,\"a\":[1E+2,-0,true,false,null,\"A\",{}]}");
+    CHECK_STR(
+        rewritten(
+            " { \"z\" : 1.50 , \"a\" : [ 1E+2 , -0 , true , false , null , \"\\u0041\" , { } ] } ",
+            jw_jv),
+        "{\"z\":1.50,\"a\":[1E+2,-0,true,false,null,\"A\",{}]}");
     CHECK_STR(rewritten("123456789012345678901234567890", jw_jv), "123456789012345678901234567890");
 }
 
 TEST(canonical_form_sorts_by_bytes_and_spells_one_way)
 {
-    CHECK_STR(rewritten("{ \"b\":1, \"a\":{\"\\u007a\":1,\"y\":[{\"d\":1,\"c\":2}]}, \"B\":\"\\u000a\", \"\":0, \"aa\":3, \"\xc3\xa9\":4 }", jw_canonical),
-              "{\"\":0,\"B\":\"\\n\",\"a\":{\"y\":[{\"c\":2,\"d\":1}],\"z\":1},\"aa\":3,\"b\":1,\"\xc3\xa9\":4}");
+    CHECK_STR(rewritten("{ \"b\":1, \"a\":{\"\\u007a\":1,\"y\":[{\"d\":1,\"c\":2}]}, "
+                        "\"B\":\"\\u000a\", \"\":0, \"aa\":3, \"\xc3\xa9\":4 }",
+                        jw_canonical),
+              "{\"\":0,\"B\":\"\\n\",\"a\":{\"y\":[{\"c\":2,\"d\":1}],\"z\":1},\"aa\":3,\"b\":1,"
+              "\"\xc3\xa9\":4}");
 }
 
 TEST(a_value_taken_as_it_is_stays_on_one_line)
@@ -230,7 +245,7 @@ TEST(a_value_taken_as_it_is_stays_on_one_line)
 
 TEST(two_spellings_of_one_object_have_one_canonical_form)
 {
-    char first[128];
+    char       first[128];
     struct str s = rewritten("{\"x\":\"\\u00e9\\/\",\"y\":[1,2]}", jw_canonical);
     snprintf(first, sizeof first, STR_FMT, STR_ARG(s));
     CHECK_STR(rewritten("{ \"y\" : [ 1, 2 ], \"\\u0078\" : \"\xc3\xa9/\" }", jw_canonical), first);

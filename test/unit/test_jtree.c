@@ -23,7 +23,8 @@ static struct jv *parse(const char *text)
 
 TEST(the_tree_has_every_value_in_its_place)
 {
-    struct jv *v = parse("{\"n\":null,\"t\":true,\"f\":false,\"i\":-7,\"s\":\"a\\nb\",\"a\":[1,[2],{}],\"o\":{\"x\":1}}");
+    struct jv *v = parse("{\"n\":null,\"t\":true,\"f\":false,\"i\":-7,\"s\":\"a\\nb\",\"a\":[1,[2],"
+                         "{}],\"o\":{\"x\":1}}");
     CHECK(jv_is(v, JSON_OBJECT) && v->count == 7);
     CHECK(jv_is(jv_get(v, "n"), JSON_NULL));
     CHECK(jv_true(jv_get(v, "t")) && !jv_true(jv_get(v, "f")));
@@ -40,7 +41,7 @@ TEST(members_keep_their_order_and_their_decoded_keys)
     struct jv  *v = parse("{\"z\":1,\"\\u0061\":2,\"m\\u0000\":3}");
     const char *keys[] = { "z", "a", "m" };
     size_t      n = 0;
-    JV_EACH(m, v) {
+    JV_EACH (m, v) {
         CHECK(n < 3 && m->key.ptr[0] == keys[n][0]);
         n++;
     }
@@ -72,11 +73,12 @@ TEST(absent_and_wrong_types_read_as_absent)
     CHECK(!jv_get(v, "b") && !jv_get(NULL, "a") && !jv_get(jv_get(v, "a"), "a"));
     CHECK(!jv_at(v, 0) && !jv_at(NULL, 0) && !jv_at(parse_more("[1]"), 1));
     CHECK(!jv_is(NULL, JSON_NULL) && !jv_true(NULL) && !jv_true(jv_get(v, "a")));
-    CHECK(jv_str(NULL).ptr == NULL && jv_str_at(v, "a").ptr == NULL && jv_str_at(NULL, "a").ptr == NULL);
+    CHECK(jv_str(NULL).ptr == NULL && jv_str_at(v, "a").ptr == NULL &&
+          jv_str_at(NULL, "a").ptr == NULL);
     CHECK(!jv_int(NULL, &i) && !jv_int(jv_get(v, "s"), &i) && i == 77);
     CHECK(!jv_f64(NULL, &d) && !jv_f64(jv_get(v, "s"), &d) && d == 7.5);
     CHECK(jv_int_at(v, "s", 5) == 5 && jv_int_at(NULL, "s", 6) == 6);
-    JV_EACH(m, (const struct jv *)NULL) CHECK(!m);
+    JV_EACH (m, (const struct jv *)NULL) CHECK(!m);
 }
 
 TEST(an_empty_string_is_not_absent)
@@ -88,7 +90,8 @@ TEST(only_exact_integers_are_integers)
 {
     int64_t i = 0;
     CHECK(jv_int(parse("-9223372036854775808"), &i) && i == INT64_MIN);
-    CHECK(!jv_int(parse("9223372036854775808"), &i) && !jv_int(parse("1e3"), &i) && !jv_int(parse("1.0"), &i));
+    CHECK(!jv_int(parse("9223372036854775808"), &i) && !jv_int(parse("1e3"), &i) &&
+          !jv_int(parse("1.0"), &i));
     CHECK(i == INT64_MIN);
 }
 
@@ -102,7 +105,7 @@ TEST(a_number_too_large_for_a_double_is_not_one)
 
 TEST(a_number_longer_than_any_buffer_converts)
 {
-    char text[400] = "0.";
+    char   text[400] = "0.";
     double d = 0;
     memset(text + 2, '3', 390);
     CHECK(jv_f64(parse(text), &d) && d == 1.0 / 3);
@@ -170,9 +173,11 @@ TEST(a_tree_that_outgrows_its_arena_is_refused)
 TEST(pointers_resolve_as_rfc_6901_says)
 {
     /* The document and the pointers of section 5. */
-    struct jv *v = parse("{\"foo\":[\"bar\",\"baz\"],\"\":0,\"a/b\":1,\"c%d\":2,\"e^f\":3,\"g|h\":4,"
-                         "\"i\\\\j\":5,\"k\\\"l\":6,\" \":7,\"m~n\":8}");
-    static const char *const numbered[] = { "/", "/a~1b", "/c%d", "/e^f", "/g|h", "/i\\j", "/k\"l", "/ ", "/m~0n" };
+    struct jv *v =
+        parse("{\"foo\":[\"bar\",\"baz\"],\"\":0,\"a/b\":1,\"c%d\":2,\"e^f\":3,\"g|h\":4,"
+              "\"i\\\\j\":5,\"k\\\"l\":6,\" \":7,\"m~n\":8}");
+    static const char *const numbered[] = { "/",     "/a~1b", "/c%d", "/e^f", "/g|h",
+                                            "/i\\j", "/k\"l", "/ ",   "/m~0n" };
     for (int i = 0; i < 9; i++) {
         int64_t got = -1;
         CHECK(jv_int(jv_pointer(v, str_c(numbered[i])), &got) && got == i);
@@ -185,9 +190,22 @@ TEST(pointers_resolve_as_rfc_6901_says)
 
 TEST(a_pointer_to_nothing_is_absent)
 {
-    struct jv *v = parse("{\"a\":[1,{\"b\":2}],\"~\":3,\"x\":{\"\":{\"\":4}}}");
-    static const char *const nothing[] = { "a", "/b", "/a/2", "/a/-", "/a/01", "/a/+1", "/a/", "/a/0/0", "/a/1/c", "/~", "/~2", "/a/1/b/", "/a/99999999999999999999" };
-    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) CHECK(!jv_pointer(v, str_c(nothing[i])));
+    struct jv               *v = parse("{\"a\":[1,{\"b\":2}],\"~\":3,\"x\":{\"\":{\"\":4}}}");
+    static const char *const nothing[] = { "a",
+                                           "/b",
+                                           "/a/2",
+                                           "/a/-",
+                                           "/a/01",
+                                           "/a/+1",
+                                           "/a/",
+                                           "/a/0/0",
+                                           "/a/1/c",
+                                           "/~",
+                                           "/~2",
+                                           "/a/1/b/",
+                                           "/a/99999999999999999999" };
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        CHECK(!jv_pointer(v, str_c(nothing[i])));
     CHECK(jv_pointer(v, STR("/~0")) && jv_pointer(v, STR("/a/1/b")) && jv_pointer(v, STR("/x//")));
     CHECK(!jv_pointer(NULL, STR("")) && !jv_pointer(NULL, STR("/a")));
 }
@@ -204,10 +222,12 @@ static bool equal(const char *a, const char *b)
 TEST(numbers_are_compared_by_value)
 {
     CHECK(equal("1.0", "1") && equal("1e3", "1000") && equal("-0", "0") && equal("0e5", "0.000"));
-    CHECK(equal("10e-1", "1") && equal("0.001", "1e-3") && equal("1.50", "15E-1") && equal("-2.50e2", "-250"));
+    CHECK(equal("10e-1", "1") && equal("0.001", "1e-3") && equal("1.50", "15E-1") &&
+          equal("-2.50e2", "-250"));
     CHECK(equal("100", "1e+2") && equal("123.456e3", "123456") && equal("1e400", "10e399"));
     CHECK(!equal("1", "-1") && !equal("1", "10") && !equal("1", "1.0000000000000000000001"));
-    CHECK(!equal("9007199254740993", "9007199254740992") && !equal("1e400", "1e401") && !equal("0.1", "1"));
+    CHECK(!equal("9007199254740993", "9007199254740992") && !equal("1e400", "1e401") &&
+          !equal("0.1", "1"));
 }
 
 TEST(exponents_beyond_counting_are_equal_only_as_written)
@@ -220,14 +240,17 @@ TEST(objects_are_equal_in_any_order_and_arrays_are_not)
 {
     CHECK(equal("{\"a\":1,\"b\":{\"c\":[1],\"d\":2}}", "{\"b\":{\"d\":2.0,\"c\":[1]},\"a\":1}"));
     CHECK(!equal("[1,2]", "[2,1]") && equal("[1,2]", " [ 1 , 2 ] "));
-    CHECK(!equal("{\"a\":1}", "{\"a\":2}") && !equal("{\"a\":1}", "{\"b\":1}") && !equal("{\"a\":1}", "{\"a\":1,\"b\":1}"));
-    CHECK(!equal("{\"a\":1,\"b\":2}", "{\"b\":1,\"a\":2}") && !equal("[1]", "[1,1]") && !equal("[]", "{}"));
+    CHECK(!equal("{\"a\":1}", "{\"a\":2}") && !equal("{\"a\":1}", "{\"b\":1}") &&
+          !equal("{\"a\":1}", "{\"a\":1,\"b\":1}"));
+    CHECK(!equal("{\"a\":1,\"b\":2}", "{\"b\":1,\"a\":2}") && !equal("[1]", "[1,1]") &&
+          !equal("[]", "{}"));
 }
 
 TEST(strings_are_equal_by_what_they_mean)
 {
     CHECK(equal("\"\\u0041\"", "\"A\"") && equal("{\"\\u0041\":1}", "{\"A\":1}"));
-    CHECK(!equal("\"1\"", "1") && !equal("\"a\"", "\"A\"") && !equal("null", "false") && !equal("true", "false"));
+    CHECK(!equal("\"1\"", "1") && !equal("\"a\"", "\"A\"") && !equal("null", "false") &&
+          !equal("true", "false"));
 }
 
 TEST(nothing_equals_only_nothing)
@@ -238,7 +261,8 @@ TEST(nothing_equals_only_nothing)
 
 TEST(equality_does_not_depend_on_memory)
 {
-    struct jv *x = parse("{\"a\":1,\"b\":[2],\"c\":3}"), *y = parse_more("{\"c\":3,\"a\":1,\"b\":[2]}");
+    struct jv *x = parse("{\"a\":1,\"b\":[2],\"c\":3}"),
+              *y = parse_more("{\"c\":3,\"a\":1,\"b\":[2]}");
     struct jv *z = parse_more("{\"c\":3,\"a\":1,\"d\":[2]}");
     for (long n = 0; n < 2; n++) {
         mem_fail_at(n);
@@ -261,7 +285,8 @@ TEST(large_objects_in_another_order_compare_quickly)
     buf_chr(&b, '}');
     arena_reset(&arena);
     uint64_t from = clock_mono_ms();
-    REQUIRE(json_parse(&arena, buf_view(&a), &x, NULL) == OK && json_parse(&arena, buf_view(&b), &y, NULL) == OK);
+    REQUIRE(json_parse(&arena, buf_view(&a), &x, NULL) == OK &&
+            json_parse(&arena, buf_view(&b), &y, NULL) == OK);
     CHECK(jv_equal(x, y));
     CHECK(clock_mono_ms() - from < 3000);
     arena_reset(&arena);
@@ -271,19 +296,35 @@ TEST(large_objects_in_another_order_compare_quickly)
 
 TEST(values_that_are_equal_have_the_same_hash)
 {
-    static const char *const same[][2] = { { "1", "1.0" }, { "1e2", "100" }, { "-0", "0" }, { "0.1e1", "10e-1" }, { "\"a\"", "\"\\u0061\"" },
-        { "{\"a\":1,\"b\":[2]}", "{ \"b\": [2.0], \"a\": 1 }" }, { "[]", "[ ]" }, { "1e99999999999999999999", "1e99999999999999999999" } };
-    static const char *const other[][2] = { { "1", "-1" }, { "1", "10" }, { "12", "21" }, { "1", "\"1\"" }, { "[1,2]", "[2,1]" }, { "[[1],2]", "[1,[2]]" },
-        { "{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}" }, { "null", "false" }, { "{}", "[]" }, { "9007199254740992", "9007199254740993" } };
-    struct arena a;
-    struct jv   *x, *y;
+    static const char *const same[][2] = { { "1", "1.0" },
+                                           { "1e2", "100" },
+                                           { "-0", "0" },
+                                           { "0.1e1", "10e-1" },
+                                           { "\"a\"", "\"\\u0061\"" },
+                                           { "{\"a\":1,\"b\":[2]}", "{ \"b\": [2.0], \"a\": 1 }" },
+                                           { "[]", "[ ]" },
+                                           { "1e99999999999999999999", "1e99999999999999999999" } };
+    static const char *const other[][2] = { { "1", "-1" },
+                                            { "1", "10" },
+                                            { "12", "21" },
+                                            { "1", "\"1\"" },
+                                            { "[1,2]", "[2,1]" },
+                                            { "[[1],2]", "[1,[2]]" },
+                                            { "{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}" },
+                                            { "null", "false" },
+                                            { "{}", "[]" },
+                                            { "9007199254740992", "9007199254740993" } };
+    struct arena             a;
+    struct jv               *x, *y;
     arena_init(&a, 0);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        REQUIRE(json_parse(&a, str_c(same[i][0]), &x, NULL) == OK && json_parse(&a, str_c(same[i][1]), &y, NULL) == OK);
+        REQUIRE(json_parse(&a, str_c(same[i][0]), &x, NULL) == OK &&
+                json_parse(&a, str_c(same[i][1]), &y, NULL) == OK);
         CHECK(jv_equal(x, y) && jv_hash(x) == jv_hash(y));
     }
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        REQUIRE(json_parse(&a, str_c(other[i][0]), &x, NULL) == OK && json_parse(&a, str_c(other[i][1]), &y, NULL) == OK);
+        REQUIRE(json_parse(&a, str_c(other[i][0]), &x, NULL) == OK &&
+                json_parse(&a, str_c(other[i][1]), &y, NULL) == OK);
         CHECK(!jv_equal(x, y) && jv_hash(x) != jv_hash(y));
     }
     arena_done(&a);

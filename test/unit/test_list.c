@@ -3,12 +3,16 @@
 
 #include "test.h"
 
-struct thing { int n; struct list node; };
+struct thing {
+    int         n;
+    struct list node;
+};
 
 static int spelled(const struct list *l)
 {
     int v = 0;
-    for (const struct list *n = l->next; n != l; n = n->next) v = v * 10 + LIST_ITEM(n, struct thing, node)->n;
+    for (const struct list *n = l->next; n != l; n = n->next)
+        v = v * 10 + LIST_ITEM(n, struct thing, node)->n;
     return v;
 }
 
@@ -45,7 +49,7 @@ TEST(the_body_of_a_walk_may_remove_its_node)
     struct thing t[] = { { .n = 1 }, { .n = 2 }, { .n = 3 }, { .n = 4 } };
     list_init(&l);
     for (int i = 0; i < 4; i++) list_add(&l, &t[i].node);
-    LIST_EACH(n, &l)
+    LIST_EACH (n, &l)
         if (LIST_ITEM(n, struct thing, node)->n % 2 == 0) list_remove(n);
     CHECK(spelled(&l) == 13);
 }

@@ -82,7 +82,8 @@ static void check_stalled(int reader, unsigned many, const char *value)
     log_waits(true);
     CHECK(came > 0 && came + cut < many);
     CHECK(after == 2u + cut && str_find(buf_view(&then), STR("test.after")) > 0);
-    snprintf(words, sizeof words, "\"event\":\"log.lost\",\"lines\":\"%u\"", many - (unsigned)came - cut);
+    snprintf(words, sizeof words, "\"event\":\"log.lost\",\"lines\":\"%u\"",
+             many - (unsigned)came - cut);
     CHECK(str_find(buf_view(&then), str_c(words)) >= 0);
     buf_done(&first);
     buf_done(&then);
@@ -142,7 +143,8 @@ TEST(a_log_line_is_one_json_object)
     CHECK_STR(jv_str_at(v, "event"), "store.full");
     CHECK_STR(jv_str_at(v, "path"), "/data \"x\"\n");
     CHECK_STR(jv_str_at(v, "free"), "0");
-    CHECK(str_starts(s, STR("{\"at\":\"")) && str_find(s, STR("\",\"level\":\"warn\",\"event\":\"store.full\",\"path\":")) > 0);
+    CHECK(str_starts(s, STR("{\"at\":\"")) &&
+          str_find(s, STR("\",\"level\":\"warn\",\"event\":\"store.full\",\"path\":")) > 0);
     arena_done(&a);
 }
 
@@ -181,10 +183,16 @@ TEST(a_terminal_gets_a_readable_line)
 TEST(untrusted_text_cannot_move_the_cursor_of_a_terminal)
 {
     listen_terminal();
-    log_line(LOG_INFO, "x.y", "v", "a\x1b[2J\r\n\x7f\xc2\x9b" "31m\xff\xe2\x80\xae\"\\end", "k\x1b", "v", NULL);
+    log_line(LOG_INFO, "x.y", "v",
+             "a\x1b[2J\r\n\x7f\xc2\x9b"
+             "31m\xff\xe2\x80\xae\"\\end",
+             "k\x1b", "v", NULL);
     struct str s = str_trim(heard());
-    for (size_t i = 0; i < s.len; i++) CHECK((unsigned char)s.ptr[i] >= 0x20 && (unsigned char)s.ptr[i] < 0x7f);
-    CHECK_STR(str_from(s, 13), "info x.y v=\"a\\u001b[2J\\u000d\\u000a\\u007f\\u009b31m\\ufffd\\u202e\\\"\\\\end\" k\\u001b=v");
+    for (size_t i = 0; i < s.len; i++)
+        CHECK((unsigned char)s.ptr[i] >= 0x20 && (unsigned char)s.ptr[i] < 0x7f);
+    CHECK_STR(str_from(s, 13),
+              "info x.y v=\"a\\u001b[2J\\u000d\\u000a\\u007f\\u009b31m\\ufffd\\u202e\\\"\\\\end\" "
+              "k\\u001b=v");
 }
 
 TEST(text_in_other_scripts_stays_readable_on_a_terminal)

@@ -13,7 +13,10 @@ struct thing {
     uint64_t          longest_ns;
 };
 
-static void count_flush(struct loop_dirty *d) { LIST_ITEM(d, struct thing, dirty)->flushed++; }
+static void count_flush(struct loop_dirty *d)
+{
+    LIST_ITEM(d, struct thing, dirty)->flushed++;
+}
 
 static void stop_on_fire(struct loop_timer *t)
 {
@@ -128,10 +131,10 @@ TEST(two_that_mark_each_other_for_ever_do_not_stop_the_loop_nor_let_it_sleep)
     x.other = &y;
     x.dirty.flush = mark_other;
     loop_mark(&l, &x.dirty);
-    loop_timer_set(&x.timer, 20);      /* comes in spite of them */
+    loop_timer_set(&x.timer, 20); /* comes in spite of them */
     loop_run(&l);
     CHECK(x.fired == 1);
-    CHECK(x.flushed > 100);            /* the loop span instead of sleeping 20 ms */
+    CHECK(x.flushed > 100); /* the loop span instead of sleeping 20 ms */
     CHECK(clock_mono_ms() - began < 5000);
     loop_undirty(&x.dirty);
     loop_undirty(&y.dirty);
@@ -141,7 +144,7 @@ TEST(two_that_mark_each_other_for_ever_do_not_stop_the_loop_nor_let_it_sleep)
 static void burn(struct loop_timer *t)
 {
     uint64_t until = clock_mono_ns() + 20000000;
-    while (clock_mono_ns() < until) { }
+    while (clock_mono_ns() < until) {}
     loop_stop(LIST_ITEM(t, struct thing, timer)->loop);
 }
 
@@ -154,8 +157,8 @@ TEST(lag_is_what_callbacks_took_and_not_what_the_loop_slept)
     l.on_turn = count_turn;
     l.on_turn_ctx = &x;
     loop_timer_set(&x.timer, 100);
-    loop_run(&l);                      /* sleeps 100 ms */
-    uv_run(&l.uv, UV_RUN_NOWAIT);      /* ends the turn in which loop_stop was called */
+    loop_run(&l);                 /* sleeps 100 ms */
+    uv_run(&l.uv, UV_RUN_NOWAIT); /* ends the turn in which loop_stop was called */
     CHECK(x.turns >= 2);
     CHECK(loop_lag_take(&l) < 90000000);
     x.timer.fire = burn;
@@ -173,7 +176,7 @@ static void set_after_burning(struct loop_timer *t)
     struct thing *x = LIST_ITEM(t, struct thing, timer);
     uint64_t      until = clock_mono_ns() + 20000000;
 
-    while (clock_mono_ns() < until) { }
+    while (clock_mono_ns() < until) {}
     t->fire = stop_on_fire;
     x->longest_ns = clock_mono_ns();
     loop_timer_set(t, 10);
@@ -188,7 +191,7 @@ TEST(a_timer_set_late_in_a_long_turn_does_not_fire_early)
     x.timer.fire = set_after_burning;
     loop_timer_set(&x.timer, 0);
     loop_run(&l);
-    CHECK(clock_mono_ns() - x.longest_ns >= 9000000);   /* libuv counts in whole ms */
+    CHECK(clock_mono_ns() - x.longest_ns >= 9000000); /* libuv counts in whole ms */
     end(&l, &x);
 }
 
@@ -211,7 +214,10 @@ TEST(a_stopped_timer_does_not_fire_and_setting_again_moves_it)
     end(&l, &x);
 }
 
-static void note_closed(struct loop_timer *t) { LIST_ITEM(t, struct thing, timer)->ran++; }
+static void note_closed(struct loop_timer *t)
+{
+    LIST_ITEM(t, struct thing, timer)->ran++;
+}
 
 TEST(the_owner_hears_when_a_timer_s_memory_may_go)
 {
@@ -267,7 +273,10 @@ TEST(posts_of_another_thread_run_on_the_loop_in_their_order)
     end(&l, &x);
 }
 
-static void count_post(struct loop_post *p) { LIST_ITEM(p, struct thing, post)->ran++; }
+static void count_post(struct loop_post *p)
+{
+    LIST_ITEM(p, struct thing, post)->ran++;
+}
 
 TEST(a_post_taken_back_does_not_run)
 {

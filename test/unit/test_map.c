@@ -4,7 +4,10 @@
 #include "base/arena.h"
 #include "test.h"
 
-struct thing { char name[16]; int n; };
+struct thing {
+    char name[16];
+    int  n;
+};
 enum { COUNT = 5000 };
 static struct thing things[COUNT];
 
@@ -56,7 +59,7 @@ TEST(putting_again_replaces_value_and_key)
     int        a, b;
     map_init(&m);
     CHECK(map_put(&m, str_c(old_key), &a) == OK && map_put(&m, str_c(new_key), &b) == OK);
-    old_key[0] = 'x';      /* its owner is gone */
+    old_key[0] = 'x'; /* its owner is gone */
     CHECK(m.count == 1 && map_get(&m, STR("key")) == &b);
     map_done(&m);
 }
@@ -70,7 +73,7 @@ TEST(each_visits_every_value_once)
         things[i].n = 0;
         REQUIRE(map_put(&m, name_of(i), &things[i]) == OK);
     }
-    for (size_t i = 0; (t = map_each(&m, &i)); ) t->n++;
+    for (size_t i = 0; (t = map_each(&m, &i));) t->n++;
     for (int i = 0; i < 100; i++) CHECK(things[i].n == 1);
     map_done(&m);
     CHECK(!map_each(&m, &(size_t){ 0 }));
@@ -81,8 +84,10 @@ TEST(the_empty_key_and_keys_with_nul_are_keys)
     struct map m;
     int        a, b, c;
     map_init(&m);
-    CHECK(map_put(&m, STR(""), &a) == OK && map_put(&m, STR("x"), &b) == OK && map_put(&m, STR("x\0"), &c) == OK);
-    CHECK(map_get(&m, STR_NONE) == &a && map_get(&m, STR("x")) == &b && map_get(&m, STR("x\0")) == &c);
+    CHECK(map_put(&m, STR(""), &a) == OK && map_put(&m, STR("x"), &b) == OK &&
+          map_put(&m, STR("x\0"), &c) == OK);
+    CHECK(map_get(&m, STR_NONE) == &a && map_get(&m, STR("x")) == &b &&
+          map_get(&m, STR("x\0")) == &c);
     map_done(&m);
 }
 

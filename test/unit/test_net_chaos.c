@@ -15,8 +15,9 @@ static unsigned dice(unsigned sides)
     return (unsigned)(seed >> 33) % sides;
 }
 
-#define UPGRADE "GET /own/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
-                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+#define UPGRADE                                                                        \
+    "GET /own/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
 static const char *const requests[] = {
     "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -30,8 +31,11 @@ static const char *const requests[] = {
     "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
     "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "GET /page HTTP/1.1\r\nHost: a\r\n\r\n",
-    "\x81\x82\x20\x20\x20\x20HI", "\x89\x82\x20\x20\x20\x20HI", "\x88\x82\x20\x20\x20\x20\x23\xc8",
-    "\x01\x82\x20\x20\x20\x20HI", "\x80\x82\x20\x20\x20\x20HI",
+    "\x81\x82\x20\x20\x20\x20HI",
+    "\x89\x82\x20\x20\x20\x20HI",
+    "\x88\x82\x20\x20\x20\x20\x23\xc8",
+    "\x01\x82\x20\x20\x20\x20HI",
+    "\x80\x82\x20\x20\x20\x20HI",
 };
 
 static void client_step(struct peer **slot)
@@ -45,25 +49,32 @@ static void client_step(struct peer **slot)
         return;
     }
     switch (dice(12)) {
-    case 0:  peer_close(p); return;
-    case 1:  peer_reset(p); return;
-    case 2:  peer_half_close(p); return;
-    case 3:  p->deaf = !p->deaf; return;
-    case 4:  send(p->fd, text, dice((unsigned)strlen(text)), MSG_DONTWAIT | MSG_NOSIGNAL); return;      /* a torso */
+    case 0: peer_close(p); return;
+    case 1: peer_reset(p); return;
+    case 2: peer_half_close(p); return;
+    case 3: p->deaf = !p->deaf; return;
+    /* a torso */
+    case 4: send(p->fd, text, dice((unsigned)strlen(text)), MSG_DONTWAIT | MSG_NOSIGNAL); return;
     default: send(p->fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL); return;
     }
 }
 
 static void server_step(void)
 {
-    LIST_EACH(n, &net.owns) {
+    LIST_EACH (n, &net.owns) {
         struct own *o = LIST_ITEM(n, struct own, node);
         switch (dice(10)) {
         case 0: o->spring.end = true; break;
         case 1: o->spring.endless += dice(500000); break;
-        case 2: if (o->ws) conn_ws_close(o->socket.conn, 1000, "enough"); break;
-        case 3: if (o->ws) o->spring.parts += 5000 + dice(100000); break;
-        case 4: if (o->ws) conn_ws_send(o->socket.conn, STR("by the way")); break;
+        case 2:
+            if (o->ws) conn_ws_close(o->socket.conn, 1000, "enough");
+            break;
+        case 3:
+            if (o->ws) o->spring.parts += 5000 + dice(100000);
+            break;
+        case 4:
+            if (o->ws) conn_ws_send(o->socket.conn, STR("by the way"));
+            break;
         default: continue;
         }
         source_wake(&o->spring.source);
@@ -76,7 +87,7 @@ static void run_chaos(uint64_t from)
     struct net_limits   l = net_short();
 
     seed = from;
-    l.connections = CLIENTS - 5;            /* some are refused */
+    l.connections = CLIENTS - 5; /* some are refused */
     net_up(&l);
     memset(clients, 0, sizeof clients);
     for (int i = 0; i < STEPS; i++) {

@@ -1,4 +1,5 @@
-/* The payload of a run: entry N is marker N, what waits is listed with its buttons, the sum is the run's. */
+/* The payload of a run: entry N is marker N, what waits is listed with its buttons, the sum is the
+ * run's. */
 #include "dialect/payload.h"
 #include "tale.h"
 
@@ -24,10 +25,17 @@ static void two_calls(struct tale *t)
 {
     tale_init(t);
     tale_message(t, "run_1", "Pay and tell");
-    tale_step(t, "run_1", "calls", 3, words("Two."), call("call-1", "pay", "{\"amount\":50}", GATE_ASK), call("call-2", "weather", "{}", GATE_FREE));
+    tale_step(t, "run_1", "calls", 3, words("Two."),
+              call("call-1", "pay", "{\"amount\":50}", GATE_ASK),
+              call("call-2", "weather", "{}", GATE_FREE));
     tale_started(t, "call-2");
     tale_asked(t, "call-1");
-    tale_fact(t, (struct fact){ .kind = FACT_FINISHED, .call = STR("call-2"), .outcome = WORD_DONE, .text = STR("warm"), .value = STR("{\"c\":20}"), .ms = 7 });
+    tale_fact(t, (struct fact){ .kind = FACT_FINISHED,
+                                .call = STR("call-2"),
+                                .outcome = WORD_DONE,
+                                .text = STR("warm"),
+                                .value = STR("{\"c\":20}"),
+                                .ms = 7 });
     tale_decided(t, "call-1", WORD_DENIED);
     tale_finished(t, "call-1", WORD_DENIED, "no");
     tale_step(t, "run_1", "end", 1, words("Well."));
@@ -40,17 +48,20 @@ TEST(the_history_is_in_the_order_of_the_outcomes)
     struct arena a;
     arena_init(&a, 0);
     two_calls(&t);
-    struct jv *p = payload(&a, &t, "run_1", tale_fold(&t)->count);
+    struct jv       *p = payload(&a, &t, "run_1", tale_fold(&t)->count);
     const struct jv *h = jv_get(p, "tool_history");
     REQUIRE(h && h->count == 2);
     CHECK_STR(jv_str_at(p, "message"), "Two.\n\n[[tool:0]]\n\n[[tool:1]]\n\nWell.");
-    CHECK_STR(jv_at(h, 0)->raw, "{\"tool_name\":\"weather\",\"input\":{},\"output\":\"warm\",\"tool_use_id\":\"call-2\",\"ok\":true,\"ms\":7,\"outcome\":\"done\",\"value\":{\"c\":20}}");
+    CHECK_STR(jv_at(h, 0)->raw,
+              "{\"tool_name\":\"weather\",\"input\":{},\"output\":\"warm\",\"tool_use_id\":\"call-"
+              "2\",\"ok\":true,\"ms\":7,\"outcome\":\"done\",\"value\":{\"c\":20}}");
     CHECK_STR(jv_str_at(jv_at(h, 1), "tool_name"), "pay");
     CHECK(!jv_true(jv_get(jv_at(h, 1), "ok")));
     CHECK(jv_equal(jv_get(jv_get(p, "custom_payload"), "data"), h));
     CHECK_STR(jv_str_at(jv_get(p, "custom_payload"), "type"), "tool_history");
     CHECK_STR(jv_get(p, "usage")->raw, "{\"input_tokens\":20,\"output_tokens\":6}");
-    CHECK(!jv_get(p, "awaiting") && !jv_get(p, "suggested_values") && !jv_get(p, "suggested_actions"));
+    CHECK(!jv_get(p, "awaiting") && !jv_get(p, "suggested_values") &&
+          !jv_get(p, "suggested_actions"));
     arena_done(&a);
     tale_done(&t);
 }
@@ -83,7 +94,8 @@ TEST(what_waits_is_listed_with_two_buttons_each)
     REQUIRE(actions && actions->count == 2);
     CHECK_STR(jv_str_at(jv_at(actions, 0), "action"), "approve");
     CHECK_STR(jv_str_at(jv_at(actions, 1), "action"), "deny");
-    CHECK_STR(jv_get(jv_at(actions, 1), "data")->raw, "{\"confirmation_id\":\"confirmation-call-1\"}");
+    CHECK_STR(jv_get(jv_at(actions, 1), "data")->raw,
+              "{\"confirmation_id\":\"confirmation-call-1\"}");
     arena_done(&a);
     tale_done(&t);
 }
@@ -95,14 +107,17 @@ TEST(what_the_model_presented_takes_the_place_of_the_history)
     arena_init(&a, 0);
     tale_init(&t);
     tale_message(&t, "run_1", "Propose");
-    tale_step(&t, "run_1", "calls", 3, words("Here."), call("call-1", "present", "{\"type\":\"schema_proposal\",\"data\":{\"id\":1}}", GATE_REPLY),
-              call("call-2", "suggest_actions", "{\"actions\":[{\"label\":\"Go\"}]}", GATE_REPLY));
+    tale_step(
+        &t, "run_1", "calls", 3, words("Here."),
+        call("call-1", "present", "{\"type\":\"schema_proposal\",\"data\":{\"id\":1}}", GATE_REPLY),
+        call("call-2", "suggest_actions", "{\"actions\":[{\"label\":\"Go\"}]}", GATE_REPLY));
     tale_finished(&t, "call-1", WORD_DONE, "Shown.");
     tale_finished(&t, "call-2", WORD_DONE, "Shown.");
     tale_ended(&t, "run_1", WORD_COMPLETE);
     struct jv *p = payload(&a, &t, "run_1", tale_fold(&t)->count);
     CHECK_STR(jv_str_at(p, "message"), "Here.");
-    CHECK_STR(jv_get(p, "custom_payload")->raw, "{\"type\":\"schema_proposal\",\"data\":{\"id\":1}}");
+    CHECK_STR(jv_get(p, "custom_payload")->raw,
+              "{\"type\":\"schema_proposal\",\"data\":{\"id\":1}}");
     CHECK_STR(jv_get(p, "suggested_actions")->raw, "[{\"label\":\"Go\"}]");
     CHECK(!jv_get(p, "tool_history"));
     arena_done(&a);
@@ -122,7 +137,8 @@ TEST(a_run_does_not_speak_for_another)
     CHECK_STR(jv_str_at(p, "message"), "Welcome.");
     CHECK(!jv_get(p, "tool_history") && !jv_get(p, "custom_payload"));
     CHECK_STR(jv_get(p, "usage")->raw, "{\"input_tokens\":10,\"output_tokens\":3}");
-    CHECK_STR(jv_str_at(payload(&a, &t, "run_1", tale_fold(&t)->count), "message"), "Two.\n\n[[tool:0]]\n\n[[tool:1]]\n\nWell.");
+    CHECK_STR(jv_str_at(payload(&a, &t, "run_1", tale_fold(&t)->count), "message"),
+              "Two.\n\n[[tool:0]]\n\n[[tool:1]]\n\nWell.");
     arena_done(&a);
     tale_done(&t);
 }

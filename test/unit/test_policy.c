@@ -64,7 +64,8 @@ TEST(policy_compares_numbers_exactly)
     CHECK(!asks(WHEN(">", "0"), "{\"x\":-0.0}"));
     CHECK(asks(WHEN(">", "1e400"), "{\"x\":1e401}"));
     CHECK(!asks(WHEN(">", "1e-400"), "{\"x\":1e-401}"));
-    CHECK(asks(WHEN(">", "100"), "{\"x\":1e-99999999999999999999}"));          /* nobody can count that far */
+    /* nobody can count that far */
+    CHECK(asks(WHEN(">", "100"), "{\"x\":1e-99999999999999999999}"));
     CHECK(asks(WHEN("==", "1e99999999999999999999"), "{\"x\":10e99999999999999999998}"));
     CHECK(asks(WHEN("in", "[1e99999999999999999999]"), "{\"x\":10e99999999999999999998}"));
     CHECK(asks(WHEN("==", "1"), "{\"x\":1.0}"));
@@ -107,45 +108,78 @@ TEST(policy_asks_when_in_doubt)
     arena_done(&arena);
 }
 
-/* Go's encoding/json ignores case, protobuf takes "transfer_amount" for "transferAmount", Swift joins marks to letters. */
+/* Go's encoding/json ignores case, protobuf takes "transfer_amount" for "transferAmount", Swift
+ * joins marks to letters. */
 TEST(policy_asks_when_a_member_has_a_twin_that_a_careless_receiver_reads_instead)
 {
     static const char *const twins[] = {
-        "{\"amount\":50,\"Amount\":5000}", "{\"Amount\":5000,\"amount\":50}", "{\"amount\":50,\"AMOUNT\":5000}",
-        "{\"AMOUNT\":5000}", "{\"Amount\":50}", "{\"amount\":50,\"\\u0061MOUNT\":5000}",
-        "{\"amount\":50,\"amo_unt\":5000}", "{\"amount\":50,\"amo-unt\":5000}", "{\"amount\":50,\"amount \":5000}",
-        "{\"amount\":50,\"amo\\u200bunt\":5000}", "{\"amount\":50,\"amount\\ufe0f\":5000}", "{\"amount\":50,\"amount\\u0000\":5000}",
-        "{\"amount\":50,\"ａｍｏｕｎｔ\":5000}", "{\"amount\":50,\"ａＭｏｕｎｔ\":5000}", "{\"amount\":50,\"𝐚𝐦𝐨𝐮𝐧𝐭\":5000}",
-        "{\"amount\":50,\"am\\u00f6unt\":5000}", "{\"amount\":50,\"amo\\u0308unt\":5000}",
+        "{\"amount\":50,\"Amount\":5000}",
+        "{\"Amount\":5000,\"amount\":50}",
+        "{\"amount\":50,\"AMOUNT\":5000}",
+        "{\"AMOUNT\":5000}",
+        "{\"Amount\":50}",
+        "{\"amount\":50,\"\\u0061MOUNT\":5000}",
+        "{\"amount\":50,\"amo_unt\":5000}",
+        "{\"amount\":50,\"amo-unt\":5000}",
+        "{\"amount\":50,\"amount \":5000}",
+        "{\"amount\":50,\"amo\\u200bunt\":5000}",
+        "{\"amount\":50,\"amount\\ufe0f\":5000}",
+        "{\"amount\":50,\"amount\\u0000\":5000}",
+        "{\"amount\":50,\"ａｍｏｕｎｔ\":5000}",
+        "{\"amount\":50,\"ａＭｏｕｎｔ\":5000}",
+        "{\"amount\":50,\"𝐚𝐦𝐨𝐮𝐧𝐭\":5000}",
+        "{\"amount\":50,\"am\\u00f6unt\":5000}",
+        "{\"amount\":50,\"amo\\u0308unt\":5000}",
     };
     arena_init(&arena, 0);
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         CHECK(asks("{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}", twins[i]));
-    CHECK(!asks("{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}", "{\"amount\":50,\"amounts\":5000,\"\":1}"));
-    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}", "{\"tasks\":1,\"tas\u212as\":5}"));
-    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}", "{\"tasks\":1,\"ta\\u017fks\":5}"));
-    CHECK(asks("{\"when\":{\"pointer\":\"/сумма\",\"op\":\">\",\"value\":1}}", "{\"сумма\":1,\"Сумма\":5}"));
-    CHECK(asks("{\"when\":{\"pointer\":\"/ποσό\",\"op\":\">\",\"value\":1}}", "{\"ποσό\":1,\"ΠΟΣΌ\":5}"));
+    CHECK(!asks("{\"when\":{\"pointer\":\"/amount\",\"op\":\">\",\"value\":100}}",
+                "{\"amount\":50,\"amounts\":5000,\"\":1}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}",
+               "{\"tasks\":1,\"tas\u212as\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/tasks\",\"op\":\">\",\"value\":1}}",
+               "{\"tasks\":1,\"ta\\u017fks\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/сумма\",\"op\":\">\",\"value\":1}}",
+               "{\"сумма\":1,\"Сумма\":5}"));
+    CHECK(asks("{\"when\":{\"pointer\":\"/ποσό\",\"op\":\">\",\"value\":1}}",
+               "{\"ποσό\":1,\"ΠΟΣΌ\":5}"));
     CHECK(asks("{\"when\":{\"pointer\":\"/force\",\"op\":\"exists\"}}", "{\"Force\":true}"));
     arena_done(&arena);
 }
 
 TEST(policy_looks_for_twins_at_every_object_on_the_way)
 {
-    static const char deep[] = "{\"when\":{\"pointer\":\"/orders/1/pay~1now/amount\",\"op\":\">\",\"value\":100}}";
+    static const char deep[] =
+        "{\"when\":{\"pointer\":\"/orders/1/pay~1now/amount\",\"op\":\">\",\"value\":100}}";
     arena_init(&arena, 0);
-    CHECK(!asks(deep, "{\"orders\":[{\"pay/now\":{\"AMOUNT\":1}},{\"pay/now\":{\"amount\":50},\"x\":{\"Amount\":1}}]}"));
+    CHECK(!asks(deep, "{\"orders\":[{\"pay/now\":{\"AMOUNT\":1}},{\"pay/"
+                      "now\":{\"amount\":50},\"x\":{\"Amount\":1}}]}"));
     CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50,\"Amount\":5000}}]}"));
-    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50},\"Pay/Now\":{\"amount\":5000}}]}"));
-    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50}}],\"Orders\":[0,{\"pay/now\":{\"amount\":5000}}]}"));
+    CHECK(
+        asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50},\"Pay/Now\":{\"amount\":5000}}]}"));
+    CHECK(asks(deep, "{\"orders\":[0,{\"pay/now\":{\"amount\":50}}],\"Orders\":[0,{\"pay/"
+                     "now\":{\"amount\":5000}}]}"));
     arena_done(&arena);
 }
 
 TEST(policy_asks_about_amounts_that_are_no_plain_number)
 {
-    static const char *const odd[] = { "\"5000\"", "\"5\"", "null", "true", "[5]", "[]", "{}", "{\"amount\":5}", "1e999", "1e99999999999999999999",
-                                       "-1e99999999999999999999", "1e-99999999999999999999", "\"NaN\"", "\"\"" };
-    char args[64];
+    static const char *const odd[] = { "\"5000\"",
+                                       "\"5\"",
+                                       "null",
+                                       "true",
+                                       "[5]",
+                                       "[]",
+                                       "{}",
+                                       "{\"amount\":5}",
+                                       "1e999",
+                                       "1e99999999999999999999",
+                                       "-1e99999999999999999999",
+                                       "1e-99999999999999999999",
+                                       "\"NaN\"",
+                                       "\"\"" };
+    char                     args[64];
     arena_init(&arena, 0);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         snprintf(args, sizeof args, "{\"x\":%s}", odd[i]);
@@ -171,7 +205,8 @@ TEST(policy_asks_about_what_is_too_large_to_be_looked_at)
         buf_lit(&args, member);
     }
     buf_lit(&args, "}");
-    REQUIRE(json_parse(&arena, buf_view(&args), &v, NULL) == OK && json_parse(&arena, STR(WHEN(">", "100")), &c, NULL) == OK);
+    REQUIRE(json_parse(&arena, buf_view(&args), &v, NULL) == OK &&
+            json_parse(&arena, STR(WHEN(">", "100")), &c, NULL) == OK);
     REQUIRE(policy_read(&t, c, &why) == OK);
     CHECK(policy_asks(&t, v, &turn));
     CHECK(turn.left == BUDGET_CHECK);
@@ -218,7 +253,8 @@ TEST(policy_keeps_its_own_words_for_the_tool_list)
     struct tool t = { 0 };
     const char *why;
     arena_init(&arena, 0);
-    REQUIRE(policy_read(&t, parse("{ \"when\" : {\"pointer\":\"/x\",\"op\":\"exists\"} }"), &why) == OK);
+    REQUIRE(policy_read(&t, parse("{ \"when\" : {\"pointer\":\"/x\",\"op\":\"exists\"} }"), &why) ==
+            OK);
     CHECK_STR(t.confirm_text, "{ \"when\" : {\"pointer\":\"/x\",\"op\":\"exists\"} }");
     CHECK(t.confirm == CONFIRM_WHEN);
     arena_done(&arena);

@@ -1,4 +1,5 @@
-/* What an outsider broke by playing a hostile model, a hurried client or an impatient operator: each sentence was false once. */
+/* What an outsider broke by playing a hostile model, a hurried client or an impatient operator:
+ * each sentence was false once. */
 #include <stdlib.h>
 
 #include "stage.h"
@@ -61,7 +62,8 @@ static void turn_with(struct stage *s, const char *tool, const char *input)
 
 TEST(a_guarded_call_that_the_model_left_unfinished_is_not_run)
 {
-    static const char *const INPUTS[] = { "{\"amount\":5000}", "null", "[]", "5000", "[{\"amount\":5000}]", "{\"amount\":", "" };
+    static const char *const INPUTS[] = { "{\"amount\":5000}",   "null",         "[]", "5000",
+                                          "[{\"amount\":5000}]", "{\"amount\":", "" };
     for (size_t i = 0; i < sizeof INPUTS / sizeof *INPUTS; i++) {
         struct stage s;
         stage_up(&s);
@@ -70,15 +72,17 @@ TEST(a_guarded_call_that_the_model_left_unfinished_is_not_run)
         begins_call(&s, "pay", INPUTS[i]);
         calls(&s, "locate", "{}");
         stops(&s, STOP_CALLS);
-        UNTIL(waits(&s));                                   /* for the browser */
+        UNTIL(waits(&s)); /* for the browser */
         CHECK(s.begun == 0);
         const struct call *c = thread_fold(the_thread(&s))->calls[0];
-        CHECK(c->state == CALL_FINISHED && c->finished->outcome == WORD_FAILED && !c->started && !c->asked);
+        CHECK(c->state == CALL_FINISHED && c->finished->outcome == WORD_FAILED && !c->started &&
+              !c->asked);
         stage_down(&s);
     }
 }
 
-TEST(an_unknown_tool_with_rubbish_for_input_is_an_error_for_the_model_and_a_restart_finds_nothing_odd)
+TEST(
+    an_unknown_tool_with_rubbish_for_input_is_an_error_for_the_model_and_a_restart_finds_nothing_odd)
 {
     static const char *const INPUTS[] = { "null", "[]", "{\"a\":", "7" };
     for (size_t i = 0; i < sizeof INPUTS / sizeof *INPUTS; i++) {
@@ -125,7 +129,8 @@ TEST(judging_much_takes_several_turns_of_the_loop_and_loses_no_call)
     say(&s, "hello");
     UNTIL(s.speaking);
     for (int i = 0; i < 4; i++) calls(&s, "work", big);
-    struct parts now = { s.hub ? the_thread(&s)->step.parts : NULL, the_thread(&s)->step.count, true };
+    struct parts now = { s.hub ? the_thread(&s)->step.parts : NULL, the_thread(&s)->step.count,
+                         true };
     CHECK(now.at[0].complete && now.at[3].judging && now.at[3].gate == GATE_UNJUDGED);
     CHECK(parts_at(now, parts_len(now)).what == PIECE_NONE);
     stops(&s, STOP_CALLS);
@@ -156,7 +161,8 @@ TEST(a_stop_while_calls_wait_for_the_judge_runs_none_of_them)
     free(big);
 }
 
-/* --- nothing runs twice ------------------------------------------------------------------------ */
+/* --- nothing runs twice
+ * ------------------------------------------------------------------------ */
 
 TEST(the_same_message_delivered_twice_has_one_run)
 {
@@ -169,7 +175,7 @@ TEST(the_same_message_delivered_twice_has_one_run)
         c->text = STR("Pay 50");
         c->message_id = STR("msg-1");
         c->when_busy = BUSY_INTERRUPT;
-        if (i == 2) stops(&s, STOP_END);                    /* the third comes when all is over */
+        if (i == 2) stops(&s, STOP_END); /* the third comes when all is over */
         if (i == 2) UNTIL(idle(&s));
         sent(&s, c, &x);
         CHECK(x.status == 200 && x.duplicate == (i > 0));
@@ -179,7 +185,8 @@ TEST(the_same_message_delivered_twice_has_one_run)
     CHECK(str_eq(runs[0], runs[1]) && str_eq(runs[0], runs[2]));
     CHECK(s.asked == 1);
     CHECK_STR(story(&s), "message step:end ended:complete");
-    struct command *c = command(CMD_MESSAGE, &x);           /* other words under the same id are an edit */
+    /* other words under the same id are an edit */
+    struct command *c = command(CMD_MESSAGE, &x);
     c->text = STR("Pay 60");
     c->message_id = STR("msg-1");
     CHECK(sent(&s, c, &x).status == 200 && !x.duplicate);
@@ -215,7 +222,7 @@ TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
     calls(&s, "work", "{\"amount\":50}");
     calls(&s, "work", "{\"amount\":51}");
     stops(&s, STOP_CALLS);
-    UNTIL(s.begun == 2);                                    /* the other amount is another call */
+    UNTIL(s.begun == 2); /* the other amount is another call */
     CHECK(gate_of(&s).len > 0);
     finish_all(&s);
     stage_down(&s);
@@ -246,7 +253,7 @@ TEST(a_yes_is_not_acted_on_by_a_process_whose_tool_is_another_one)
     pay_asks(&s);
     hub_drain(s.hub, NULL, NULL);
     CHECK(decides(&s, gate_of(&s), true).status == 200);
-    registry_find(&s.registry, STR("pay"))->idempotent = true;        /* another definition */
+    registry_find(&s.registry, STR("pay"))->idempotent = true; /* another definition */
     stage_restart(&s);
     hub_recover(s.hub);
     UNTIL(s.speaking);
@@ -291,7 +298,7 @@ TEST(an_idempotent_call_is_not_run_again_by_a_process_whose_tool_is_another_one)
         struct hub *dead = s.hub;
         (void)lost;
         if (changed) registry_find(&s.registry, STR("store_it"))->runner = STR("[\"elsewhere\"]");
-        stage_hub(&s);                       /* the old one is left as a dead process leaves it */
+        stage_hub(&s); /* the old one is left as a dead process leaves it */
         s.job = NULL;
         hub_recover(s.hub);
         if (changed) UNTIL(s.speaking);
@@ -366,7 +373,8 @@ TEST(a_run_that_was_cut_by_a_restart_is_not_shown_half_of_the_tools)
     stage_down(&s);
 }
 
-/* --- stopped, superseded, held ---------------------------------------------------------------------- */
+/* --- stopped, superseded, held
+ * ---------------------------------------------------------------------- */
 
 TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_leaves_it_unknown)
 {
@@ -378,7 +386,10 @@ TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_lea
         calls(&s, "work", "{}");
         stops(&s, STOP_CALLS);
         UNTIL(s.job);
-        s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_ASKS, .text = STR("Which account?"), .value = STR("{}"), .resume = STR("{\"at\":1}") });
+        s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_ASKS,
+                                                    .text = STR("Which account?"),
+                                                    .value = STR("{}"),
+                                                    .resume = STR("{\"at\":1}") });
         UNTIL(waits(&s));
         if (stop) CHECK(does(&s, CMD_STOP).status == 200);
         else CHECK(say(&s, "something else").status == 200);
@@ -412,7 +423,8 @@ TEST(hold_keeps_the_question_while_another_call_of_the_step_still_runs)
     stage_down(&s);
 }
 
-/* --- threads that live ------------------------------------------------------------------------------------ */
+/* --- threads that live
+ * ------------------------------------------------------------------------------------ */
 
 TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
 {
@@ -448,8 +460,9 @@ TEST(a_deleted_conversation_is_gone_for_everybody_who_waits_in_it)
         hub_submit(s.hub, c);
     }
     UNTIL(x[0].done && x[1].done && x[2].done && x[3].done);
-    CHECK(x[0].status == 404 && x[1].status == 404 && x[2].status == 200 && x[2].run.len > 0);      /* the run that it stopped */
-    CHECK(x[3].status == 200);                              /* came after it: a new conversation of that name */
+    /* the run that it stopped */
+    CHECK(x[0].status == 404 && x[1].status == 404 && x[2].status == 200 && x[2].run.len > 0);
+    CHECK(x[3].status == 200); /* came after it: a new conversation of that name */
     UNTIL(s.speaking);
     CHECK_STR(story(&s), "message");
     CHECK(thread_step(the_thread(&s))->count == 0);
@@ -472,10 +485,12 @@ TEST(a_tool_that_ends_after_its_conversation_was_deleted_ends_for_nobody)
         UNTIL(s.job);
         struct tool_job *job = s.job;
         hub_submit(s.hub, command(CMD_DELETE, &x));
-        if (!late) job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
+        if (!late)
+            job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
         UNTIL(x.done);
         CHECK(x.status == 200);
-        if (late) job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
+        if (late)
+            job->finish(job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("secret") });
         CHECK(does(&s, CMD_FOLLOW).status == 404);
         UNTIL(hub_jobs(s.hub) == 0);
         CHECK(hub_runs(s.hub) == 0);
@@ -483,9 +498,11 @@ TEST(a_tool_that_ends_after_its_conversation_was_deleted_ends_for_nobody)
     }
 }
 
-/* --- within limits --------------------------------------------------------------------------------------------- */
+/* --- within limits
+ * --------------------------------------------------------------------------------------------- */
 
-static struct said in_thread(struct stage *s, enum command_kind kind, const char *thread, struct str id)
+static struct said in_thread(struct stage *s, enum command_kind kind, const char *thread,
+                             struct str id)
 {
     struct said     x;
     struct command *c = command(kind, &x);
@@ -519,7 +536,7 @@ TEST(runs_that_waited_for_a_yes_go_on_within_the_limit)
         UNTIL(s.job);
         finishes(&s, TOOL_DONE);
     }
-    for (unsigned i = 0; i < 3; i++) {                       /* one at a time, in their order */
+    for (unsigned i = 0; i < 3; i++) { /* one at a time, in their order */
         UNTIL(s.speaking);
         CHECK(s.asked == 4 + i && hub_runs(s.hub) == 1);
         stops(&s, STOP_END);

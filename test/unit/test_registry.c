@@ -1,8 +1,8 @@
 /* The registry: two names per tool, both unique; removed tools live on. */
 #include <stdio.h>
 
-#include "test.h"
 #include "base/clock.h"
+#include "test.h"
 #include "tool/registry.h"
 #include "tool/text.h"
 
@@ -92,8 +92,11 @@ TEST(a_tool_that_is_not_listed_is_named_so_that_models_take_it)
 
 TEST(a_long_or_taken_wire_name_does_not_depend_on_who_came_before)
 {
-    static const char *const names[] = { "pay.now", "pay now", "pay/now", "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_1",
-                                         "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_2" };
+    static const char *const names[] = {
+        "pay.now", "pay now", "pay/now",
+        "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_1",
+        "pay_now_and_then_and_again_and_again_and_again_and_again_and_again_2"
+    };
     struct registry one, two;
     registry_init(&one);
     registry_init(&two);
@@ -102,7 +105,8 @@ TEST(a_long_or_taken_wire_name_does_not_depend_on_who_came_before)
     for (int i = 0; i < 5; i++) add(&one, names[i]);
     for (int i = 5; i-- > 0;) add(&two, names[i]);
     for (int i = 0; i < 5; i++)
-        CHECK(str_eq(registry_find(&one, str_c(names[i]))->wire_name, registry_find(&two, str_c(names[i]))->wire_name));
+        CHECK(str_eq(registry_find(&one, str_c(names[i]))->wire_name,
+                     registry_find(&two, str_c(names[i]))->wire_name));
     registry_done(&one);
     registry_done(&two);
 }
@@ -183,8 +187,10 @@ TEST(registry_digest_changes_with_what_runs_the_tool)
 {
     CHECK(digest_of(NULL).len == TOOL_DIGEST - 1);
     CHECK(!str_eq(digest_of(NULL), digest_of("{\"url\":\"https://a.example\"}")));
-    CHECK(!str_eq(digest_of("{\"url\":\"https://a.example\"}"), digest_of("{\"url\":\"https://b.example\"}")));
-    CHECK_STR(digest_of("{\"url\":\"https://a.example\"}"), digest_of("{\"url\":\"https://a.example\"}").ptr);
+    CHECK(!str_eq(digest_of("{\"url\":\"https://a.example\"}"),
+                  digest_of("{\"url\":\"https://b.example\"}")));
+    CHECK_STR(digest_of("{\"url\":\"https://a.example\"}"),
+              digest_of("{\"url\":\"https://a.example\"}").ptr);
 }
 
 static struct str runner_of(struct arena *a, const char *json, const char *base)
@@ -198,21 +204,34 @@ TEST(a_runner_is_told_by_command_and_names_and_its_secrets_by_reference)
 {
     struct arena a;
     arena_init(&a, 0);
-    CHECK_STR(runner_of(&a, "{\"network\":true,\"env\":{\"KEY\":\"env:PAY_KEY\",\"B\":\"hunter2\",\"A\":\"x\"},\"command\":[\"python3\",\"pay.py\"]}", "/srv"),
-              "[\"/srv\",{\"command\":[\"python3\",\"pay.py\"],\"env\":{\"A\":null,\"B\":null,\"KEY\":\"env:PAY_KEY\"},\"network\":true}]");
-    CHECK_STR(runner_of(&a, "{\"url\":\"https://a.example/pay\",\"method\":\"PUT\",\"headers\":{\"X-Key\":\"hunter2\",\"Authorization\":\"Bearer env:SHOP\"}}", NULL),
-              "[null,{\"headers\":{\"Authorization\":\"env:SHOP\",\"X-Key\":null},\"method\":\"PUT\",\"url\":\"https://a.example/pay\"}]");
+    CHECK_STR(runner_of(&a,
+                        "{\"network\":true,\"env\":{\"KEY\":\"env:PAY_KEY\",\"B\":\"hunter2\","
+                        "\"A\":\"x\"},\"command\":[\"python3\",\"pay.py\"]}",
+                        "/srv"),
+              "[\"/"
+              "srv\",{\"command\":[\"python3\",\"pay.py\"],\"env\":{\"A\":null,\"B\":null,\"KEY\":"
+              "\"env:PAY_KEY\"},\"network\":true}]");
+    CHECK_STR(runner_of(&a,
+                        "{\"url\":\"https://a.example/"
+                        "pay\",\"method\":\"PUT\",\"headers\":{\"X-Key\":\"hunter2\","
+                        "\"Authorization\":\"Bearer env:SHOP\"}}",
+                        NULL),
+              "[null,{\"headers\":{\"Authorization\":\"env:SHOP\",\"X-Key\":null},\"method\":"
+              "\"PUT\",\"url\":\"https://a.example/pay\"}]");
     arena_done(&a);
 }
 
 static int  freed;
-static void count_free(struct tool *t) { freed++; }
+static void count_free(struct tool *t)
+{
+    freed++;
+}
 
 TEST(registry_removes_and_lists_again_and_frees_each_tool_once)
 {
     static const struct tool_ops ops = { .free = count_free };
-    struct registry r;
-    struct tool    *t[40];
+    struct registry              r;
+    struct tool                 *t[40];
     registry_init(&r);
     freed = 0;
     for (int i = 0; i < 40; i++) {
@@ -222,7 +241,7 @@ TEST(registry_removes_and_lists_again_and_frees_each_tool_once)
         t[i]->ops = &ops;
         if (i % 3 == 0) registry_remove(&r, t[i]);
     }
-    registry_remove(&r, t[0]);      /* twice is harmless */
+    registry_remove(&r, t[0]); /* twice is harmless */
     CHECK(r.count == 26 && r.removed == 14);
     CHECK(registry_find(&r, STR("t3")) == NULL);
     CHECK(registry_find(&r, STR("t4")) == t[4]);
@@ -252,7 +271,10 @@ TEST(registry_survives_every_failing_allocation)
 /* --- tools that are not there yet ------------------------------------------------------ */
 
 static unsigned told;
-static void on_changed(void *ctx) { told += ctx == &told; }
+static void     on_changed(void *ctx)
+{
+    told += ctx == &told;
+}
 
 TEST(a_name_is_expected_while_a_source_may_still_list_it)
 {
@@ -264,10 +286,12 @@ TEST(a_name_is_expected_while_a_source_may_still_list_it)
     registry_expect(&r, &files, STR("files__"), clock_mono_ms() + 60000);
     registry_expect(&r, &crm, STR("crm__"), clock_mono_ms() + 60000);
     CHECK(registry_expects(&r, STR("files__read")) && registry_expects(&r, STR("crm__pay")));
-    CHECK(!registry_expects(&r, STR("filesystem")) && !registry_expects(&r, STR("pay")) && !registry_settled(&r));
+    CHECK(!registry_expects(&r, STR("filesystem")) && !registry_expects(&r, STR("pay")) &&
+          !registry_settled(&r));
     registry_settle(&r, &files);
     registry_settle(&r, &files);
-    CHECK(!registry_expects(&r, STR("files__read")) && registry_expects(&r, STR("crm__pay")) && !registry_settled(&r));
+    CHECK(!registry_expects(&r, STR("files__read")) && registry_expects(&r, STR("crm__pay")) &&
+          !registry_settled(&r));
     registry_settle(&r, &crm);
     CHECK(registry_settled(&r));
     registry_done(&r);
@@ -279,9 +303,10 @@ TEST(nobody_is_expected_for_ever)
     struct registry_source late = { 0 };
 
     registry_init(&r);
-    registry_expect(&r, &late, STR("late__"), clock_mono_ms());       /* its time is over now */
+    registry_expect(&r, &late, STR("late__"), clock_mono_ms()); /* its time is over now */
     CHECK(!registry_expects(&r, STR("late__pay")) && registry_settled(&r));
-    registry_expect(&r, &late, STR("late__"), clock_mono_ms() + 60000);    /* again: a new wait, not two */
+    /* again: a new wait, not two */
+    registry_expect(&r, &late, STR("late__"), clock_mono_ms() + 60000);
     CHECK(registry_expects(&r, STR("late__pay")));
     registry_settle(&r, &late);
     CHECK(registry_settled(&r));
@@ -292,7 +317,7 @@ TEST(whoever_waits_for_a_tool_is_told)
 {
     struct registry r;
     registry_init(&r);
-    registry_tell(&r);                                                /* nobody waits */
+    registry_tell(&r); /* nobody waits */
     told = 0;
     r.changed = on_changed;
     r.changed_ctx = &told;

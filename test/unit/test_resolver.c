@@ -1,7 +1,9 @@
-/* test_resolver.c -- a name server that never answers. libcurl asks in a thread of its own, and used to wait for that
- * thread when a transfer was removed: one stop, and everybody stood still until the resolver gave up.
+/* test_resolver.c -- a name server that never answers. libcurl asks in a thread of its own, and
+ * used to wait for that thread when a transfer was removed: one stop, and everybody stood still
+ * until the resolver gave up.
  *
- * getaddrinfo is ours here, for the whole test program: "silent.test" is answered when the test says so.
+ * getaddrinfo is ours here, for the whole test program: "silent.test" is answered when the test
+ * says so.
  */
 #include <dlfcn.h>
 #include <netdb.h>
@@ -13,13 +15,14 @@
 #include "tool/http.h"
 #include "toolrun.h"
 
-#define PATIENCE_S 10              /* of the resolver; a transfer that waits for it is seen by that */
+#define PATIENCE_S 10 /* of the resolver; a transfer that waits for it is seen by that */
 
 static sem_t       let_go;
 static atomic_uint asked, answered;
 
-__attribute__((visibility("default")))
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out)
+__attribute__((visibility("default"))) int getaddrinfo(const char *host, const char *port,
+                                                       const struct addrinfo *hints,
+                                                       struct addrinfo      **out)
 {
     int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     struct timespec until;
@@ -73,5 +76,11 @@ static void ends_alone(unsigned timeout_ms, bool stop, enum tool_outcome outcome
     toolrun_free(t);
 }
 
-TEST(a_call_is_stopped_while_its_name_is_looked_up)          { ends_alone(60000, true, TOOL_CANCELLED); }
-TEST(a_call_is_given_up_while_its_name_is_looked_up)         { ends_alone(300, false, TOOL_FAILED); }
+TEST(a_call_is_stopped_while_its_name_is_looked_up)
+{
+    ends_alone(60000, true, TOOL_CANCELLED);
+}
+TEST(a_call_is_given_up_while_its_name_is_looked_up)
+{
+    ends_alone(300, false, TOOL_FAILED);
+}

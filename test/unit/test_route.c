@@ -37,15 +37,16 @@ TEST(a_last_star_takes_the_rest)
     CHECK(!route_matches("/assets/*", STR("/assets"), param));
     CHECK(route_matches("/{}/*", STR("/a/b/c"), param));
     CHECK_STR(param[1], "b/c");
-    CHECK(!route_matches("/*/x", STR("/a/x"), param));          /* only as the last one */
+    CHECK(!route_matches("/*/x", STR("/a/x"), param)); /* only as the last one */
 }
 
 static const struct route table[] = {
-    { "GET", "/a/new", NULL }, { "GET", "/a/{}", NULL }, { "POST", "/a/{}", NULL }, { "GET", "/a/{}", NULL },
-    { "OPTIONS", "*", NULL }, { NULL },
+    { "GET", "/a/new", NULL }, { "GET", "/a/{}", NULL }, { "POST", "/a/{}", NULL },
+    { "GET", "/a/{}", NULL },  { "OPTIONS", "*", NULL }, { NULL },
 };
 
-static struct route_match find(struct arena *a, struct request *q, struct str method, struct str path)
+static struct route_match find(struct arena *a, struct request *q, struct str method,
+                               struct str path)
 {
     *q = (struct request){ .method = method, .path = path, .arena = a };
     return route_find(table, q);
@@ -71,10 +72,13 @@ TEST(the_first_entry_that_fits_wins_and_others_are_listed)
 TEST(an_entry_that_takes_every_address_says_nothing_about_those_that_have_their_own)
 {
     static const struct route doors[] = {
-        { "POST", "/chat", NULL }, { "GET", "/", NULL }, { "GET", "/*", NULL }, { NULL },
+        { "POST", "/chat", NULL },
+        { "GET", "/", NULL },
+        { "GET", "/*", NULL },
+        { NULL },
     };
-    struct arena   a;
-    struct request q;
+    struct arena       a;
+    struct request     q;
     struct route_match m;
     arena_init(&a, 0);
     q = (struct request){ .method = STR("PUT"), .path = STR("/chat"), .arena = &a };
@@ -95,7 +99,10 @@ TEST(an_entry_that_takes_every_address_says_nothing_about_those_that_have_their_
 TEST(an_entry_for_every_method_leaves_other_entries_their_own)
 {
     static const struct route doors[] = {
-        { "POST", "/chat", NULL }, { "GET", "/*", NULL }, { "*", "/*", NULL }, { NULL },
+        { "POST", "/chat", NULL },
+        { "GET", "/*", NULL },
+        { "*", "/*", NULL },
+        { NULL },
     };
     struct arena   a;
     struct request q = { .method = STR("PUT"), .path = STR("/chat"), .arena = &a };

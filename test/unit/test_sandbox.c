@@ -1,4 +1,5 @@
-/* test_sandbox.c -- what a tool must not be able to do. Each test first makes sure that the means is there. */
+/* test_sandbox.c -- what a tool must not be able to do. Each test first makes sure that the means
+ * is there. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -12,7 +13,7 @@
 #include "tool/process/sandbox.h"
 #include "toolrun.h"
 
-static struct toolrun *T;
+static struct toolrun            *T;
 static const struct sandbox_caps *caps;
 
 static void begin(void)
@@ -20,7 +21,10 @@ static void begin(void)
     T = toolrun_new();
     caps = children_caps(T->children);
 }
-static void end(void) { toolrun_free(T); }
+static void end(void)
+{
+    toolrun_free(T);
+}
 
 static void sh(struct ran *r, const char *script, const char *more)
 {
@@ -32,7 +36,9 @@ static void words(struct ran *r, const char *script, const char *more)
 {
     char text[4000];
     snprintf(text, sizeof text,
-             "o=$( { %s ; } 2>&1 | tr '\\n\"\\\\\\0' '   .' | head -c 3000); echo \"{\\\"result\\\":\\\"$o\\\"}\"", script);
+             "o=$( { %s ; } 2>&1 | tr '\\n\"\\\\\\0' '   .' | head -c 3000); echo "
+             "\"{\\\"result\\\":\\\"$o\\\"}\"",
+             script);
     sh(r, text, more);
     CHECK(r->outcome == TOOL_DONE);
 }
@@ -52,13 +58,18 @@ TEST(a_tool_writes_nowhere_but_in_its_directory)
 
     begin();
     snprintf(path, sizeof path, "%s/outside", test_dir());
-    snprintf(script, sizeof script, "echo x > %s; echo x > /tmp/parley-outside; echo x >> /etc/hosts; rm /etc/hostname; mkdir /var/parley-x;"
-             "echo inside > $HOME/a && ln -s /etc/passwd $HOME/b && mkdir -p $TMPDIR/c/d && cat $HOME/a", path);
+    snprintf(
+        script, sizeof script,
+        "echo x > %s; echo x > /tmp/parley-outside; echo x >> /etc/hosts; rm /etc/hostname; mkdir "
+        "/var/parley-x;"
+        "echo inside > $HOME/a && ln -s /etc/passwd $HOME/b && mkdir -p $TMPDIR/c/d && cat $HOME/a",
+        path);
     words(&r, script, "");
     CHECK(str_has(r.text, "inside"));
     if (!skip(caps->landlock, "landlock")) {
         CHECK(str_has(r.text, "Permission denied"));
-        CHECK(stat(path, &st) != 0 && stat("/tmp/parley-outside", &st) != 0 && stat("/var/parley-x", &st) != 0);
+        CHECK(stat(path, &st) != 0 && stat("/tmp/parley-outside", &st) != 0 &&
+              stat("/var/parley-x", &st) != 0);
         CHECK(stat("/etc/hostname", &st) == 0);
     }
     ran_done(&r);
@@ -71,7 +82,8 @@ TEST(a_tools_directory_is_its_own_and_is_gone_afterwards)
     struct stat st;
 
     begin();
-    words(&r, "mkdir -p $HOME/deep/er; echo 1 > $HOME/deep/er/f; chmod 0 $HOME/deep/er; echo $HOME", "");
+    words(&r, "mkdir -p $HOME/deep/er; echo 1 > $HOME/deep/er/f; chmod 0 $HOME/deep/er; echo $HOME",
+          "");
     words(&other, "echo $HOME", "");
     CHECK(!str_eq(r.text, other.text));
     toolrun_turn(T, 100);
@@ -91,7 +103,8 @@ TEST(a_relative_root_works_and_what_a_dead_keeper_left_is_removed)
     struct timespec  old[2] = { { 1000, 0 }, { 1000, 0 } };
 
     REQUIRE(getcwd(here, sizeof here) && chdir(test_dir()) == 0 && loop_init(&l) == OK);
-    REQUIRE(mkdir("rel.work", 0700) == 0 && mkdir("rel.work/k-stale1", 0700) == 0 && mkdir("rel.work/k-stale1/1", 0700) == 0);
+    REQUIRE(mkdir("rel.work", 0700) == 0 && mkdir("rel.work/k-stale1", 0700) == 0 &&
+            mkdir("rel.work/k-stale1/1", 0700) == 0);
     REQUIRE(utimensat(AT_FDCWD, "rel.work/k-stale1", old, 0) == 0);
     REQUIRE(children_start(&c, &l, "rel.work") == OK);
     REQUIRE(children_start(&other, &l, "rel.work") == OK);
@@ -112,12 +125,16 @@ TEST(a_tool_does_not_read_what_is_not_for_it)
     FILE      *f;
 
     begin();
-    if (skip(caps->landlock, "landlock")) { end(); return; }
+    if (skip(caps->landlock, "landlock")) {
+        end();
+        return;
+    }
     snprintf(path, sizeof path, "%s/secret", test_dir());
     REQUIRE((f = fopen(path, "w")));
     fputs("the store's secret", f);
     fclose(f);
-    snprintf(script, sizeof script, "cat %s; cat /etc/shadow | head -c 5; ls /root /home /tmp | head -3", path);
+    snprintf(script, sizeof script,
+             "cat %s; cat /etc/shadow | head -c 5; ls /root /home /tmp | head -3", path);
     words(&r, script, "");
     CHECK(!str_has(r.text, "the store's secret") && !str_has(r.text, "root:"));
     CHECK(str_has(r.text, "Permission denied"));
@@ -138,15 +155,18 @@ TEST(a_tool_does_not_read_the_servers_environment)
 
     begin();
     setenv("PARLEY_TEST_SECRET", "hunter2", 1);
-    snprintf(script, sizeof script, "cat /proc/%d/environ /proc/$PPID/environ /proc/[0-9]*/environ; env; "
-             "head -c 100 /proc/%d/mem; ls /proc/%d/fd", getpid(), getpid(), getpid());
+    snprintf(script, sizeof script,
+             "cat /proc/%d/environ /proc/$PPID/environ /proc/[0-9]*/environ; env; "
+             "head -c 100 /proc/%d/mem; ls /proc/%d/fd",
+             getpid(), getpid(), getpid());
     words(&r, script, "");
     CHECK(!str_has(r.text, "hunter2"));
     ran_done(&r);
     end();
 }
 
-/* --- the server's own files --------------------------------------------------------------------- */
+/* --- the server's own files
+ * --------------------------------------------------------------------- */
 
 static void put_file(const char *path, const char *text)
 {
@@ -164,10 +184,12 @@ static void config_says(const char *json, const char *because)
 
     buf_init(&why, 0);
     REQUIRE(json_parse(&T->reg.arena, arena_dup(&T->reg.arena, str_c(json)), &v, NULL) == OK);
-    enum err e = exec_tool_read(&T->reg, registry_tool(&T->reg, STR("x")), v, &T->exec, STR_NONE, &why);
+    enum err e =
+        exec_tool_read(&T->reg, registry_tool(&T->reg, STR("x")), v, &T->exec, STR_NONE, &why);
     CHECK((e == OK) == (because == NULL));
     if (!because) CHECK_STR(buf_view(&why), "");
-    else if (!str_has(buf_view(&why), because)) test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
+    else if (!str_has(buf_view(&why), because))
+        test_check_str(__FILE__, __LINE__, buf_view(&why), str_c(because));
     buf_done(&why);
 }
 
@@ -181,9 +203,10 @@ TEST(a_tool_that_could_read_the_servers_own_files_is_refused)
 
     begin();
     snprintf(dir, sizeof dir, "%s/home", test_dir());
-    snprintf(store, sizeof store, "%s/data/parley.db", dir);          /* not there yet */
+    snprintf(store, sizeof store, "%s/data/parley.db", dir); /* not there yet */
     snprintf(config, sizeof config, "%s/parley.json", dir);
-    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/data"), 0755) == 0 && mkdir(IN("%s/tools"), 0755) == 0);
+    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/data"), 0755) == 0 &&
+            mkdir(IN("%s/tools"), 0755) == 0);
     put_file(config, "{}");
     put_file(IN("%s/tools/pay.sh"), "true");
     put_file(IN("%s/pay.sh"), "true");
@@ -197,10 +220,12 @@ TEST(a_tool_that_could_read_the_servers_own_files_is_refused)
     config_says(IN("{\"command\":[\"sh\"],\"read\":[\"%s/data\"]}"), "of \"read\" it could read");
     config_says("{\"command\":[\"sh\"],\"read\":[\"/\"]}", "of \"read\" it could read");
     config_says(IN("{\"command\":[\"cat\",\"%s/parley.json\"]}"), "of \"command\" it could read");
-    config_says(IN("{\"command\":[\"cat\",\"%s/tools/other-name\"]}"), "of \"command\" it could read");
+    config_says(IN("{\"command\":[\"cat\",\"%s/tools/other-name\"]}"),
+                "of \"command\" it could read");
     put_file(store, "rows");
     put_file(IN("%s/data/parley.db-wal"), "rows");
-    config_says(IN("{\"command\":[\"cat\",\"%s/data/parley.db-wal\"]}"), "of \"command\" it could read");
+    config_says(IN("{\"command\":[\"cat\",\"%s/data/parley.db-wal\"]}"),
+                "of \"command\" it could read");
     snprintf(store, sizeof store, "/usr/share/parley/parley.db");
     config_says("{\"command\":[\"sh\"]}", "lies in /usr/share, which every program can read");
     end();
@@ -213,18 +238,26 @@ TEST(the_neighbours_of_a_script_and_of_a_folder_of_path_are_not_read)
     struct ran r;
 
     begin();
-    if (skip(caps->landlock, "landlock")) { end(); return; }
+    if (skip(caps->landlock, "landlock")) {
+        end();
+        return;
+    }
     snprintf(dir, sizeof dir, "%s/app", test_dir());
-    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/bin"), 0755) == 0 && mkdir(IN("%s/lib"), 0755) == 0);
+    REQUIRE(mkdir(dir, 0755) == 0 && mkdir(IN("%s/bin"), 0755) == 0 &&
+            mkdir(IN("%s/lib"), 0755) == 0);
     put_file(IN("%s/secret"), "hunter2");
     put_file(IN("%s/bin/helper"), "#!/bin/sh\ncat $(dirname $0)/../lib/words\n");
     put_file(IN("%s/lib/words"), "from-the-library");
-    put_file(IN("%s/pay.sh"), "cd $(dirname $0); o=$( (cat secret 2>&1; helper) | tr -d \"\\n\"); echo \"{\\\"result\\\":\\\"$o\\\"}\"\n");
+    put_file(IN("%s/pay.sh"), "cd $(dirname $0); o=$( (cat secret 2>&1; helper) | tr -d \"\\n\"); "
+                              "echo \"{\\\"result\\\":\\\"$o\\\"}\"\n");
     REQUIRE(chmod(IN("%s/bin/helper"), 0755) == 0);
     char json[1000];
-    snprintf(json, sizeof json, "{\"command\":[\"sh\",\"%s/pay.sh\"],\"env\":{\"PATH\":\"/usr/bin:/bin:%s/bin:%s\"}}", dir, dir, dir);
+    snprintf(json, sizeof json,
+             "{\"command\":[\"sh\",\"%s/pay.sh\"],\"env\":{\"PATH\":\"/usr/bin:/bin:%s/bin:%s\"}}",
+             dir, dir, dir);
     ran_run(T, &r, toolrun_exec(T, json, 10000), "{}");
-    CHECK(str_has(r.text, "Permission denied") && str_has(r.text, "from-the-library") && !str_has(r.text, "hunter2"));
+    CHECK(str_has(r.text, "Permission denied") && str_has(r.text, "from-the-library") &&
+          !str_has(r.text, "hunter2"));
     ran_done(&r);
     end();
 }
@@ -233,7 +266,10 @@ TEST(what_the_system_does_not_need_is_not_read)
 {
     struct ran r;
     begin();
-    if (skip(caps->landlock, "landlock")) { end(); return; }
+    if (skip(caps->landlock, "landlock")) {
+        end();
+        return;
+    }
     words(&r, "ls /opt /srv /var /usr/src /usr/local/etc /etc /mnt 2>&1 | grep -v denied", "");
     CHECK_STR(str_trim(r.text), "");
     ran_done(&r);
@@ -242,7 +278,8 @@ TEST(what_the_system_does_not_need_is_not_read)
 
 TEST(a_machine_that_cannot_isolate_refuses_programs_unless_told_otherwise)
 {
-    static const struct sandbox_caps none, old = { .landlock = 1, .seccomp = true, .own_uid = true, .nproc = true };
+    static const struct sandbox_caps none,
+        old = { .landlock = 1, .seccomp = true, .own_uid = true, .nproc = true };
 
     begin();
     T->exec.caps = &none;
@@ -264,12 +301,19 @@ TEST(a_tool_does_not_change_the_permissions_of_what_is_not_its_own)
     struct stat st;
 
     begin();
-    if (skip(caps->seccomp, "seccomp")) { end(); return; }
+    if (skip(caps->seccomp, "seccomp")) {
+        end();
+        return;
+    }
     snprintf(path, sizeof path, "%s/store.db", test_dir());
     put_file(path, "rows");
     REQUIRE(chmod(path, 0600) == 0);
-    snprintf(script, sizeof script, "chmod 000 %s && echo could; chmod 000 $(dirname %s) && echo could; rm -f %s && echo could;"
-             "mv %s $HOME/ && echo could; ln %s $HOME/mine && echo could; setfattr -n user.x -v 1 %s 2>/dev/null && echo could", path, path, path, path, path, path);
+    snprintf(
+        script, sizeof script,
+        "chmod 000 %s && echo could; chmod 000 $(dirname %s) && echo could; rm -f %s && echo could;"
+        "mv %s $HOME/ && echo could; ln %s $HOME/mine && echo could; setfattr -n user.x -v 1 %s "
+        "2>/dev/null && echo could",
+        path, path, path, path, path, path);
     words(&r, script, "");
     CHECK(!str_has(r.text, "could") && stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
     ran_done(&r);
@@ -281,16 +325,22 @@ TEST(a_tool_does_not_change_the_permissions_of_what_is_not_its_own)
     end();
 }
 
-/* --- other processes ------------------------------------------------------------------------------- */
+/* --- other processes
+ * ------------------------------------------------------------------------------- */
 
 TEST(a_tool_does_not_change_the_servers_limits_or_priority)
 {
     struct ran r;
     char       script[500];
     begin();
-    if (skip(caps->seccomp, "seccomp")) { end(); return; }
-    snprintf(script, sizeof script, "prlimit --pid %d --nofile=5:5 && echo could; renice -n 19 -p %d && echo could;"
-             "taskset -p 1 %d && echo could", getpid(), getpid(), getpid());
+    if (skip(caps->seccomp, "seccomp")) {
+        end();
+        return;
+    }
+    snprintf(script, sizeof script,
+             "prlimit --pid %d --nofile=5:5 && echo could; renice -n 19 -p %d && echo could;"
+             "taskset -p 1 %d && echo could",
+             getpid(), getpid(), getpid());
     words(&r, script, "");
     CHECK(!str_has(r.text, "could"));
     ran_done(&r);
@@ -302,7 +352,8 @@ TEST(a_tool_does_not_signal_the_server)
     struct ran r;
     char       script[200];
     begin();
-    snprintf(script, sizeof script, "kill -0 %d && echo could; kill -0 %d && echo could", getpid(), children_keeper(T->children));
+    snprintf(script, sizeof script, "kill -0 %d && echo could; kill -0 %d && echo could", getpid(),
+             children_keeper(T->children));
     words(&r, script, "");
     if (caps->pidns || caps->own_uid || caps->landlock >= 6) CHECK(!str_has(r.text, "could"));
     ran_done(&r);
@@ -315,7 +366,8 @@ static int listen_here(int *port)
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          n = sizeof a;
     int                fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    must(bind(fd, (void *)&a, sizeof a) == 0 && listen(fd, 4) == 0 && getsockname(fd, (void *)&a, &n) == 0);
+    must(bind(fd, (void *)&a, sizeof a) == 0 && listen(fd, 4) == 0 &&
+         getsockname(fd, (void *)&a, &n) == 0);
     *port = ntohs(a.sin_port);
     return fd;
 }
@@ -354,19 +406,31 @@ TEST(a_tool_gains_nothing_by_system_calls_or_set_user_id_programs)
 {
     struct ran r;
     begin();
-    if (skip(caps->seccomp, "seccomp")) { end(); return; }
-    words(&r, "unshare -U true && echo new-user; unshare -m true && echo new-mount; mount -t tmpfs x /mnt && echo mounted;"
-              "dmesg | head -1 | grep -q . && echo dmesg; chroot / true && echo chrooted;"
-              "grep -E 'NoNewPrivs|Seccomp:|CapEff|CapBnd' /proc/self/status", "");
-    CHECK(!str_has(r.text, "new-user") && !str_has(r.text, "new-mount") && !str_has(r.text, "mounted"));
+    if (skip(caps->seccomp, "seccomp")) {
+        end();
+        return;
+    }
+    words(&r,
+          "unshare -U true && echo new-user; unshare -m true && echo new-mount; mount -t tmpfs x "
+          "/mnt && echo mounted;"
+          "dmesg | head -1 | grep -q . && echo dmesg; chroot / true && echo chrooted;"
+          "grep -E 'NoNewPrivs|Seccomp:|CapEff|CapBnd' /proc/self/status",
+          "");
+    CHECK(!str_has(r.text, "new-user") && !str_has(r.text, "new-mount") &&
+          !str_has(r.text, "mounted"));
     CHECK(!str_has(r.text, " dmesg ") && !str_has(r.text, "chrooted"));
     ran_done(&r);
     /* By the tool itself: not even its children may look into /proc. */
-    sh(&r, "mapfile -t x < /proc/self/status; x=\"${x[*]//$'\\t'/ }\"; echo \"{\\\"result\\\":\\\"$x\\\"}\"", "");
+    sh(&r,
+       "mapfile -t x < /proc/self/status; x=\"${x[*]//$'\\t'/ }\"; echo "
+       "\"{\\\"result\\\":\\\"$x\\\"}\"",
+       "");
     CHECK(str_has(r.text, "NoNewPrivs: 1") && str_has(r.text, "Seccomp: 2"));
-    /* None; or, for root's tools, the one to read (2: where a container has only CAP_DAC_OVERRIDE). */
-    CHECK(str_has(r.text, "CapEff: 0000000000000000") || str_has(r.text, "CapEff: 0000000000000004")
-          || (str_has(r.text, "CapEff: 0000000000000002") && caps->landlock));
+    /* None; or, for root's tools, the one to read (2: where a container has only
+     * CAP_DAC_OVERRIDE). */
+    CHECK(str_has(r.text, "CapEff: 0000000000000000") ||
+          str_has(r.text, "CapEff: 0000000000000004") ||
+          (str_has(r.text, "CapEff: 0000000000000002") && caps->landlock));
     ran_done(&r);
     end();
 }
@@ -377,14 +441,20 @@ TEST(a_fork_bomb_stays_within_its_limit_and_ends)
     struct tool *t;
 
     begin();
-    if (skip(caps->nproc, "the process limit")) { end(); return; }      /* no bomb without it */
-    sh(&r, "n=0; for i in $(seq 100); do sleep 64301 2>/dev/null & done 2>/dev/null; n=$(jobs -p | wc -l); echo \"{\\\"result\\\":$n}\"",
+    if (skip(caps->nproc, "the process limit")) {
+        end();
+        return;
+    } /* no bomb without it */
+    sh(&r,
+       "n=0; for i in $(seq 100); do sleep 64301 2>/dev/null & done 2>/dev/null; n=$(jobs -p | wc "
+       "-l); echo \"{\\\"result\\\":$n}\"",
        ",\"limits\":{\"processes\":8}");
     CHECK(!str_has(r.text, "100"));
     ran_done(&r);
     toolrun_turn(T, 50);
     CHECK(processes_with("64301") == 0);
-    t = toolrun_sh(T, "bomb64302() { bomb64302 | bomb64302 & }; bomb64302; sleep 64302", ",\"limits\":{\"processes\":16}", 700);
+    t = toolrun_sh(T, "bomb64302() { bomb64302 | bomb64302 & }; bomb64302; sleep 64302",
+                   ",\"limits\":{\"processes\":16}", 700);
     ran_run(T, &r, t, "{}");
     CHECK(r.outcome == TOOL_UNKNOWN);
     CHECK(r.ms < 6000);
@@ -397,10 +467,12 @@ TEST(memory_files_and_file_sizes_are_limited)
 {
     struct ran r;
     begin();
-    words(&r, "python3 -c 'print(\"made\", len(bytearray(300000000)))'", ",\"limits\":{\"memory\":200000000}");
+    words(&r, "python3 -c 'print(\"made\", len(bytearray(300000000)))'",
+          ",\"limits\":{\"memory\":200000000}");
     CHECK(str_has(r.text, "MemoryError") && !str_has(r.text, "made"));
     ran_done(&r);
-    words(&r, "head -c 2M /dev/zero > $HOME/big; stat -c %s $HOME/big", ",\"limits\":{\"file_size\":1000000}");
+    words(&r, "head -c 2M /dev/zero > $HOME/big; stat -c %s $HOME/big",
+          ",\"limits\":{\"file_size\":1000000}");
     CHECK(str_has(r.text, "1000000") && !str_has(r.text, "2097152"));
     ran_done(&r);
     words(&r, "ulimit -n; ulimit -c", ",\"limits\":{\"files\":32}");
@@ -417,19 +489,27 @@ TEST(memory_that_belongs_to_no_process_cannot_be_had)
         "f = os.memfd_create(\\\"m\\\"); os.ftruncate(f, 600 << 20)",
         "f = os.open(\\\"/dev/zero\\\", os.O_RDWR); m = mmap.mmap(f, 600 << 20)",
         "f = open(\\\"/dev/shm/parley-test\\\", \\\"w\\\")",
-        "l = ctypes.CDLL(None, use_errno=True); assert l.shmget(0, 600 << 20, 0o1600) >= 0, \\\"refused\\\"",
+        "l = ctypes.CDLL(None, use_errno=True); assert l.shmget(0, 600 << 20, 0o1600) >= 0, "
+        "\\\"refused\\\"",
         "l = ctypes.CDLL(None, use_errno=True); assert l.msgget(0, 0o1600) >= 0, \\\"refused\\\"",
-        "l = ctypes.CDLL(None); l.mmap.restype = ctypes.c_void_p; assert l.mmap(None, ctypes.c_size_t(600 << 20), 3, 0x122, -1, 0) != 2**64 - 1, \\\"refused\\\"",
+        "l = ctypes.CDLL(None); l.mmap.restype = ctypes.c_void_p; assert l.mmap(None, "
+        "ctypes.c_size_t(600 << 20), 3, 0x122, -1, 0) != 2**64 - 1, \\\"refused\\\"",
         "resource.setrlimit(resource.RLIMIT_STACK, (600 << 20, 600 << 20))",
     };
     begin();
-    if (skip(caps->seccomp && caps->landlock, "seccomp and landlock")) { end(); return; }
+    if (skip(caps->seccomp && caps->landlock, "seccomp and landlock")) {
+        end();
+        return;
+    }
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         char       script[600];
         struct ran r;
-        snprintf(script, sizeof script, "python3 -c \"import ctypes, mmap, os, resource; %s; print(\\\"could\\\")\"", ways[i]);
+        snprintf(script, sizeof script,
+                 "python3 -c \"import ctypes, mmap, os, resource; %s; print(\\\"could\\\")\"",
+                 ways[i]);
         words(&r, script, ",\"limits\":{\"memory\":100000000}");
-        if (str_has(r.text, "could") || !str_has(r.text, "Error")) test_check_str(__FILE__, __LINE__, r.text, str_c(ways[i]));
+        if (str_has(r.text, "could") || !str_has(r.text, "Error"))
+            test_check_str(__FILE__, __LINE__, r.text, str_c(ways[i]));
         ran_done(&r);
     }
     end();
@@ -439,13 +519,21 @@ TEST(all_processes_of_a_tool_share_one_memory_limit)
 {
     struct ran r;
     begin();
-    sh(&r, "for i in 1 2 3 4; do python3 -c 'import time; b = bytearray(80 << 20); time.sleep(20)' & done; wait", ",\"limits\":{\"memory\":200000000}");
+    sh(&r,
+       "for i in 1 2 3 4; do python3 -c 'import time; b = bytearray(80 << 20); time.sleep(20)' & "
+       "done; wait",
+       ",\"limits\":{\"memory\":200000000}");
     CHECK(r.outcome == TOOL_UNKNOWN);
-    CHECK_STR(r.text, "It used more memory than it may and was ended. Whether it had an effect is not known.");
+    CHECK_STR(
+        r.text,
+        "It used more memory than it may and was ended. Whether it had an effect is not known.");
     ran_done(&r);
     /* What forked processes share is counted once. */
-    sh(&r, "python3 -c 'import os, time\nb = bytearray(80 << 20)\nfor i in range(4):\n if os.fork() == 0:\n  time.sleep(1); os._exit(0)\nfor i in range(4): os.wait()';"
-           "echo '{\"result\":1}'", ",\"limits\":{\"memory\":200000000}");
+    sh(&r,
+       "python3 -c 'import os, time\nb = bytearray(80 << 20)\nfor i in range(4):\n if os.fork() == "
+       "0:\n  time.sleep(1); os._exit(0)\nfor i in range(4): os.wait()';"
+       "echo '{\"result\":1}'",
+       ",\"limits\":{\"memory\":200000000}");
     CHECK(r.outcome == TOOL_DONE);
     ran_done(&r);
     end();
@@ -455,17 +543,24 @@ TEST(the_work_directory_has_a_limit)
 {
     struct ran r;
     begin();
-    sh(&r, "for i in $(seq 100); do head -c 1000000 /dev/urandom > $HOME/$i; done; sleep 20", ",\"limits\":{\"work\":20000000}");
+    sh(&r, "for i in $(seq 100); do head -c 1000000 /dev/urandom > $HOME/$i; done; sleep 20",
+       ",\"limits\":{\"work\":20000000}");
     CHECK(r.outcome == TOOL_UNKNOWN);
-    CHECK_STR(r.text, "It kept more in its directory than it may and was ended. Whether it had an effect is not known.");
+    CHECK_STR(r.text, "It kept more in its directory than it may and was ended. Whether it had an "
+                      "effect is not known.");
     ran_done(&r);
-    sh(&r, "for i in $(seq 100); do eval \"exec $((i + 10))> $HOME/x\"; head -c 1000000 /dev/urandom >&$((i + 10)); rm $HOME/x; done; sleep 20", ",\"limits\":{\"work\":20000000}");
-    if (!skip(caps->pidns, "a look at open files")) CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "in its directory"));
+    sh(&r,
+       "for i in $(seq 100); do eval \"exec $((i + 10))> $HOME/x\"; head -c 1000000 /dev/urandom "
+       ">&$((i + 10)); rm $HOME/x; done; sleep 20",
+       ",\"limits\":{\"work\":20000000}");
+    if (!skip(caps->pidns, "a look at open files"))
+        CHECK(r.outcome == TOOL_UNKNOWN && str_has(r.text, "in its directory"));
     ran_done(&r);
     end();
 }
 
-/* Three thousand levels: deeper than any path can be long, than there are descriptors, and than the meter looks. */
+/* Three thousand levels: deeper than any path can be long, than there are descriptors, and than the
+ * meter looks. */
 TEST(a_work_directory_of_any_depth_is_removed)
 {
     struct ran  r;
@@ -491,10 +586,12 @@ TEST(interpreters_of_all_kinds_start_in_the_sandbox)
 {
     struct ran r;
     begin();
-    words(&r, "python3 -c 'import json,ssl,subprocess,sys; print(\"py\", sys.version_info[0])'", "");
+    words(&r, "python3 -c 'import json,ssl,subprocess,sys; print(\"py\", sys.version_info[0])'",
+          "");
     CHECK(str_has(r.text, "py 3"));
     ran_done(&r);
-    words(&r, "node -e 'console.log(\"js\", require(\"fs\").readFileSync(\"/dev/null\").length)'", "");
+    words(&r, "node -e 'console.log(\"js\", require(\"fs\").readFileSync(\"/dev/null\").length)'",
+          "");
     CHECK(str_has(r.text, "js 0"));
     if (!str_has(r.text, "js 0")) printf("%s\n", r.text.ptr);
     ran_done(&r);
@@ -508,7 +605,10 @@ TEST(what_the_kernel_lacks_is_said)
 {
     struct buf b;
     buf_init(&b, 0);
-    sandbox_report(&(struct sandbox_caps){ .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true }, true, &b);
+    sandbox_report(
+        &(struct sandbox_caps){
+            .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true },
+        true, &b);
     CHECK_STR(buf_view(&b), "");
     sandbox_report(&(struct sandbox_caps){ 0 }, true, &b);
     CHECK(str_has(buf_view(&b), "no landlock") && str_has(buf_view(&b), "no seccomp"));

@@ -42,7 +42,10 @@ static sqlite3 *open_raw(const char *sql)
     return db;
 }
 
-static void run_raw(const char *sql) { sqlite3_close(open_raw(sql)); }
+static void run_raw(const char *sql)
+{
+    sqlite3_close(open_raw(sql));
+}
 
 static void expect_refusal(const char *url, enum err want, const char *words)
 {
@@ -154,8 +157,9 @@ TEST(a_temporary_store_leaves_no_file_behind)
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");
     fix_done(&f);
-    CHECK(rmdir(cmd) == 0);            /* it is empty */
-    if (*old) setenv("TMPDIR", old, 1); else unsetenv("TMPDIR");
+    CHECK(rmdir(cmd) == 0); /* it is empty */
+    if (*old) setenv("TMPDIR", old, 1);
+    else unsetenv("TMPDIR");
 }
 
 /* --- schema ------------------------------------------------------------------------- */
@@ -170,7 +174,7 @@ TEST(an_empty_file_is_brought_to_the_newest_schema)
     CHECK(fix_open(&f, path) == OK);
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     fix_done(&f);
-    fix_init(&f);                      /* and once more: nothing left to upgrade */
+    fix_init(&f); /* and once more: nothing left to upgrade */
     CHECK(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");
     fix_done(&f);
@@ -184,7 +188,8 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     fix_done(&f);
     run_raw("PRAGMA user_version=7");
-    expect_refusal(path, ERR_UNSUPPORTED, "made by a newer version of parley (its schema is 7, this program knows 2)");
+    expect_refusal(path, ERR_UNSUPPORTED,
+                   "made by a newer version of parley (its schema is 7, this program knows 2)");
     run_raw("PRAGMA user_version=2");
     fix_init(&f);
     REQUIRE(fix_open(&f, path) == OK);
@@ -200,7 +205,8 @@ static struct str plan_of(struct fix *f, struct db *d, const char *sql)
 
     REQUIRE(sqlite3_prepare_v2(d->sql, explain.ptr, -1, &st, NULL) == SQLITE_OK);
     while (sqlite3_step(st) == SQLITE_ROW)
-        plan = arena_printf(&f->arena, STR_FMT "%s;", STR_ARG(plan), (const char *)sqlite3_column_text(st, 3));
+        plan = arena_printf(&f->arena, STR_FMT "%s;", STR_ARG(plan),
+                            (const char *)sqlite3_column_text(st, 3));
     sqlite3_finalize(st);
     return plan;
 }
@@ -212,7 +218,9 @@ static void check_plan(struct fix *f, struct db *d, const char *sql, bool may_so
     struct str rest = plan, line;
 
     while (str_split(&rest, ';', &line))
-        if (str_starts(line, STR("SCAN")) && str_find(line, STR("USING")) < 0 && str_find(line, STR("SCAN tool")) < 0) good = false;
+        if (str_starts(line, STR("SCAN")) && str_find(line, STR("USING")) < 0 &&
+            str_find(line, STR("SCAN tool")) < 0)
+            good = false;
     CHECK(good);
     if (!good) printf("    %s\n    " STR_FMT "\n", sql, STR_ARG(plan));
 }
@@ -227,7 +235,8 @@ TEST(no_list_walks_a_whole_table_or_sorts_what_an_index_has_sorted)
     REQUIRE(db_open(&d, path, db_read_sql, true) == OK);
     for (int i = 0; i < DB_READ_SQL_COUNT; i++) check_plan(&f, &d, db_read_sql[i], false);
     for (int by = BY_OWNER; by <= BY_ALL; by++) {
-        if (!(by & (BY_OWNER | BY_STATUS))) continue;          /* everybody's, old ones too: nobody asks often */
+        /* everybody's, old ones too: nobody asks often */
+        if (!(by & (BY_OWNER | BY_STATUS))) continue;
         db_approvals_sql(by, sql);
         check_plan(&f, &d, sql, !(by & BY_STATUS) || by & (BY_THREAD | BY_ID));
     }
@@ -238,15 +247,15 @@ TEST(no_list_walks_a_whole_table_or_sorts_what_an_index_has_sorted)
 /* --- a disk that fails when told to ----------------------------------------------------- */
 
 static struct {
-    sqlite3_vfs       vfs, *real;
-    sqlite3_io_methods methods[4];
+    sqlite3_vfs               vfs, *real;
+    sqlite3_io_methods        methods[4];
     const sqlite3_io_methods *of[4];
-    atomic_int        write_error;     /* what writes answer; SQLITE_OK: they work */
-    atomic_bool       no_space;        /* ... and that it was for want of space */
-    atomic_int        syncs;
-    atomic_int        bad_syncs;       /* so many more syncs fail */
-    atomic_bool       hold;            /* the next sync waits until `go` */
-    uv_sem_t          held, go;
+    atomic_int                write_error; /* what writes answer; SQLITE_OK: they work */
+    atomic_bool               no_space;    /* ... and that it was for want of space */
+    atomic_int                syncs;
+    atomic_int                bad_syncs; /* so many more syncs fail */
+    atomic_bool               hold;      /* the next sync waits until `go` */
+    uv_sem_t                  held, go;
 } disk;
 
 static const sqlite3_io_methods *real_methods(sqlite3_file *file)
@@ -276,7 +285,8 @@ static int disk_sync(sqlite3_file *file, int flags)
 
 static int disk_control(sqlite3_file *file, int op, void *arg)
 {
-    if (op != SQLITE_FCNTL_LAST_ERRNO || !atomic_load(&disk.no_space)) return real_methods(file)->xFileControl(file, op, arg);
+    if (op != SQLITE_FCNTL_LAST_ERRNO || !atomic_load(&disk.no_space))
+        return real_methods(file)->xFileControl(file, op, arg);
     *(int *)arg = ENOSPC;
     return SQLITE_OK;
 }
@@ -322,7 +332,10 @@ static void disk_end(struct fix *f)
 }
 
 /* What was asked for is the writer's from here on. */
-static void end_turn(struct fix *f) { uv_run(&f->loop.uv, UV_RUN_NOWAIT); }
+static void end_turn(struct fix *f)
+{
+    uv_run(&f->loop.uv, UV_RUN_NOWAIT);
+}
 
 /* The writer is inside a sync from here on, until release(). */
 static void hold_writer(struct fix *f, struct ap *p)
@@ -353,10 +366,12 @@ TEST(a_full_disk_is_told_as_full_and_heals_while_reads_go_on)
     CHECK(ap_run(&f, &p) == ERR_FULL);
     CHECK(store_health(f.store) == ERR_FULL);
     CHECK(fix_edit(&f, "ann", "t", "lost too", false) == ERR_FULL);
-    CHECK(fix_append(&f, "ann", "t", 7, "y") == ERR_CONFLICT);      /* no write was needed to see this */
+    /* no write was needed to see this */
+    CHECK(fix_append(&f, "ann", "t", 7, "y") == ERR_CONFLICT);
     CHECK(store_health(f.store) == ERR_FULL);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");
-    CHECK_STR(fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "t '' idle;");
+    CHECK_STR(fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              "t '' idle;");
     atomic_store(&disk.write_error, SQLITE_OK);
     CHECK(fix_append(&f, "ann", "t", 1, "z") == OK);
     CHECK(store_health(f.store) == OK);
@@ -420,7 +435,9 @@ TEST(when_the_commit_fails_every_append_of_the_batch_gets_the_error)
 /* What a kill at this moment would leave, opened again: the facts of ann's log t. */
 static struct str after_a_kill(struct fix *f)
 {
-    struct str at = arena_printf(&f->arena, "%s.killed", path), cmd = arena_printf(&f->arena, "rm -f %s* && cp %s %s && cp %s-wal %s-wal", at.ptr, path, at.ptr, path, at.ptr);
+    struct str at = arena_printf(&f->arena, "%s.killed", path),
+               cmd = arena_printf(&f->arena, "rm -f %s* && cp %s %s && cp %s-wal %s-wal", at.ptr,
+                                  path, at.ptr, path, at.ptr);
     struct fix g;
     struct str text;
 
@@ -459,11 +476,11 @@ TEST(an_append_whose_sync_failed_on_a_disk_that_stays_bad_is_told_as_unsure)
     p.a.request_id = STR("r-1");
     CHECK(ap_run(&f, &p) == ERR_UNSURE);
     CHECK(store_health(f.store) == ERR_IO);
-    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");       /* it is not seen */
+    CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;"); /* it is not seen */
     atomic_store(&disk.bad_syncs, 0);
     ap_init(&p, "ann", "t", 1, "maybe");
     p.a.request_id = STR("r-1");
-    CHECK(ap_run(&f, &p) == OK);                               /* the same request settles it: once */
+    CHECK(ap_run(&f, &p) == OK); /* the same request settles it: once */
     CHECK_STR(after_a_kill(&f), "1 note x;2 note maybe;");
     disk_end(&f);
 }
@@ -593,7 +610,7 @@ TEST(what_builds_on_a_failed_append_fails_in_a_later_batch_too)
     ap_init(&next, "zoe", "held", 1, "so that the batch of `lost` syncs");
     ap_send(&f, &next);
     release(&f);
-    uv_sem_wait(&disk.held);           /* `lost` has failed by now; its caller does not know */
+    uv_sem_wait(&disk.held); /* `lost` has failed by now; its caller does not know */
     {
         struct ap builds;
         ap_init(&builds, "ann", "t", 2, "fits by chance");
@@ -629,7 +646,8 @@ TEST(an_append_too_large_for_memory_fails_alone)
     fix_wait(&f);
     sqlite3_hard_heap_limit64(0);
     CHECK(big.e == ERR_NOMEM);
-    CHECK(small.e == OK || small.e == ERR_NOMEM);      /* SQLite may drop the whole transaction, but not the process */
+    /* SQLite may drop the whole transaction, but not the process */
+    CHECK(small.e == OK || small.e == ERR_NOMEM);
     CHECK(store_health(f.store) == OK);
     CHECK_STR(fix_read(&f, "ann", "big", 0), "not_found");
     CHECK(fix_append(&f, "ann", "big", 0, body) == OK);
@@ -686,7 +704,8 @@ TEST(the_write_ahead_log_does_not_grow_without_end)
     memset(body, 'x', (64 << 10) - 1);
     body[(64 << 10) - 1] = 0;
     begin(&f);
-    for (uint64_t i = 0; i < 400; i++) CHECK(fix_append(&f, "ann", "t", i, body) == OK);     /* 25 MB */
+    /* 25 MB */
+    for (uint64_t i = 0; i < 400; i++) CHECK(fix_append(&f, "ann", "t", i, body) == OK);
     snprintf(name, sizeof name, "%s-wal", path);
     REQUIRE(stat(name, &st) == 0);
     CHECK(st.st_size < 10 << 20);
@@ -694,7 +713,8 @@ TEST(the_write_ahead_log_does_not_grow_without_end)
     free(body);
 }
 
-/* --- kill -9 ------------------------------------------------------------------------------------ */
+/* --- kill -9
+ * ------------------------------------------------------------------------------------ */
 
 static int answers_fd;
 
@@ -732,11 +752,11 @@ static void child(const char *fault, int fd, int count)
  * the file again and compares what was answered with what is there. */
 static void die_and_look(const char *fault, int kill_after, uint64_t at_least)
 {
-    int             fds[2], status, answered = 0;
-    char            c;
-    pid_t           pid;
-    struct fix      f;
-    struct rd       d = { 0 };
+    int        fds[2], status, answered = 0;
+    char       c;
+    pid_t      pid;
+    struct fix f;
+    struct rd  d = { 0 };
 
     new_path();
     REQUIRE(pipe(fds) == 0);
@@ -766,10 +786,16 @@ static void die_and_look(const char *fault, int kill_after, uint64_t at_least)
     fix_done(&f);
 }
 
-TEST(kill_9_before_a_commit_loses_nothing_that_was_answered) { die_and_look("store.before_commit:3", 0, 0); }
+TEST(kill_9_before_a_commit_loses_nothing_that_was_answered)
+{
+    die_and_look("store.before_commit:3", 0, 0);
+}
 
 /* After the commit and before its answer: the fact is there, though nobody was told. */
-TEST(kill_9_after_a_commit_keeps_what_was_committed) { die_and_look("store.after_commit:1", 0, 1); }
+TEST(kill_9_after_a_commit_keeps_what_was_committed)
+{
+    die_and_look("store.after_commit:1", 0, 1);
+}
 
 TEST(kill_9_at_any_moment_loses_nothing_that_was_answered)
 {

@@ -2,8 +2,14 @@
 #include "run/step.h"
 #include "test.h"
 
-static struct parts open_parts(const struct open_step *s) { return (struct parts){ s->parts, s->count, true }; }
-static struct parts closed_parts(const struct open_step *s) { return (struct parts){ s->parts, s->count, false }; }
+static struct parts open_parts(const struct open_step *s)
+{
+    return (struct parts){ s->parts, s->count, true };
+}
+static struct parts closed_parts(const struct open_step *s)
+{
+    return (struct parts){ s->parts, s->count, false };
+}
 
 static void some_step(struct open_step *s)
 {
@@ -30,7 +36,7 @@ TEST(deltas_of_one_kind_grow_one_part_and_another_kind_begins_the_next)
     CHECK_STR(s.parts[2].provider_id, "p-1");
     CHECK(s.parts[0].complete && s.parts[1].complete && s.parts[2].complete);
     REQUIRE(step_text(&s, STEP_TEXT, STR("")) == OK);
-    CHECK(s.count == 3);                                   /* nothing is no part */
+    CHECK(s.count == 3); /* nothing is no part */
     REQUIRE(step_text(&s, STEP_TEXT, STR("more")) == OK);
     CHECK(s.count == 4 && !s.parts[3].complete);
     step_clear(&s);
@@ -98,7 +104,7 @@ TEST(a_place_in_the_open_step_means_the_same_in_the_closed_one)
 {
     struct open_step s;
     some_step(&s);
-    REQUIRE(step_text(&s, STEP_TEXT, STR("and so on")) == OK);       /* the last part is still open */
+    REQUIRE(step_text(&s, STEP_TEXT, STR("and so on")) == OK); /* the last part is still open */
     uint64_t len = parts_len(open_parts(&s));
     CHECK(parts_len(closed_parts(&s)) == len + 1);
     for (uint64_t at = 0; at < len; at++) {

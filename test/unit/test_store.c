@@ -16,7 +16,10 @@ static void sqlite_url(char *out, size_t size)
     snprintf(out, size, "sqlite:%s/suite-%d.db", test_dir(), n++);
 }
 
-static const struct { const char *name; void (*url)(char *out, size_t size); } stores[] = {
+static const struct {
+    const char *name;
+    void (*url)(char *out, size_t size);
+} stores[] = {
     { "sqlite", sqlite_url },
 };
 
@@ -34,9 +37,12 @@ static void with_each_store(void (*run)(struct fix *))
     }
 }
 
-#define STORE_TEST(name)                                      \
-    static void case_##name(struct fix *f);                   \
-    TEST(name) { with_each_store(case_##name); }              \
+#define STORE_TEST(name)                    \
+    static void case_##name(struct fix *f); \
+    TEST(name)                              \
+    {                                       \
+        with_each_store(case_##name);       \
+    }                                       \
     static void case_##name(struct fix *f)
 
 static void reopen(struct fix *f)
@@ -119,7 +125,10 @@ STORE_TEST(the_same_name_under_another_owner_is_another_log)
 }
 
 static struct str big_seen;
-static void keep_big(struct rd *d) { big_seen = arena_dup(&d->f->arena, buf_view(&d->text)); }
+static void       keep_big(struct rd *d)
+{
+    big_seen = arena_dup(&d->f->arena, buf_view(&d->text));
+}
 
 STORE_TEST(a_fact_keeps_every_byte)
 {
@@ -215,7 +224,8 @@ STORE_TEST(a_thousand_appends_at_once_to_a_hundred_logs_keep_each_log_s_order)
     for (int i = 0; i < 1000; i++) CHECK(p[i].e == OK);
     for (int t = 0; t < 100; t++) {
         size_t n = 0;
-        for (int k = 0; k < 10; k++) n += (size_t)snprintf(want + n, sizeof want - n, "%d note %d;", k + 1, k * 100 + t);
+        for (int k = 0; k < 10; k++)
+            n += (size_t)snprintf(want + n, sizeof want - n, "%d note %d;", k + 1, k * 100 + t);
         CHECK_STR(fix_read(f, "ann", name[t], 0), want);
     }
 }
@@ -240,8 +250,8 @@ STORE_TEST(what_builds_on_a_failed_append_fails_even_if_the_log_stands_there)
 
     CHECK(fix_append(f, "ann", "t", 0, "1") == OK);
     CHECK(fix_append(f, "ann", "t", 1, "somebody else's") == OK);
-    ap_init(&p[0], "ann", "t", 1, "mine");            /* conflicts: the log is at 2 */
-    ap_init(&p[1], "ann", "t", 2, "mine, next");      /* would fit by chance, with a hole before it */
+    ap_init(&p[0], "ann", "t", 1, "mine");       /* conflicts: the log is at 2 */
+    ap_init(&p[1], "ann", "t", 2, "mine, next"); /* would fit by chance, with a hole before it */
     ap_init(&p[2], "ann", "t", 3, "mine, third");
     ap_init(&p[3], "ann", "u", 0, "another log");
     ap_init(&p[4], "bob", "t", 0, "another owner");
@@ -278,7 +288,7 @@ STORE_TEST(a_request_id_is_claimed_once_and_later_comers_hear_by_whom)
     CHECK_STR(p.a.found_run, "run-1");
     CHECK_STR(fix_read(f, "ann", "u", 0), "not_found");
 
-    ap_init(&p, "bob", "t", 0, "z");                  /* another owner's ids are another space */
+    ap_init(&p, "bob", "t", 0, "z"); /* another owner's ids are another space */
     ap_request(&p, "req", "run-3");
     CHECK(ap_run(f, &p) == OK);
 }
@@ -308,14 +318,27 @@ STORE_TEST(an_append_that_conflicts_claims_nothing_and_counts_nothing)
     p.a.approvals = &ap;
     p.a.approval_count = 1;
     CHECK(ap_run(f, &p) == ERR_CONFLICT);
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") }, NULL), "");
+    CHECK_STR(
+        fix_list(
+            f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") },
+            NULL),
+        "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL), "");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL),
+              "");
     p.done = false;
     p.a.expected = 0;
     CHECK(ap_run(f, &p) == OK);
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") }, NULL), "ann/t run-1;");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("bob"), .id = STR("req") }, NULL), "");
+    CHECK_STR(
+        fix_list(
+            f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req") },
+            NULL),
+        "ann/t run-1;");
+    CHECK_STR(
+        fix_list(
+            f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("bob"), .id = STR("req") },
+            NULL),
+        "");
 }
 
 STORE_TEST(the_same_request_id_twenty_times_at_once_wins_once)
@@ -341,7 +364,8 @@ STORE_TEST(the_same_request_id_twenty_times_at_once_wins_once)
 
 /* --- lists ------------------------------------------------------------------------------ */
 
-static void make_thread(struct fix *f, const char *owner, const char *name, const char *title, const char *state, int64_t at)
+static void make_thread(struct fix *f, const char *owner, const char *name, const char *title,
+                        const char *state, int64_t at)
 {
     struct ap p;
 
@@ -362,12 +386,12 @@ STORE_TEST(threads_are_listed_newest_change_first)
     make_thread(f, "bob", "c", "C", NULL, 300);
     CHECK_STR(fix_list(f, l, NULL), "b '' running;a 'A' idle;");
 
-    ap_init(&p, "ann", "a", 1, "x");                  /* STR_NONE: title and state stay */
+    ap_init(&p, "ann", "a", 1, "x"); /* STR_NONE: title and state stay */
     p.fact.at_ms = 400;
     CHECK(ap_run(f, &p) == OK);
     CHECK_STR(fix_list(f, l, NULL), "a 'A' idle;b '' running;");
     ap_init(&p, "ann", "b", 1, "x");
-    p.fact.at_ms = 150;                               /* the clock went back; the thread does not */
+    p.fact.at_ms = 150; /* the clock went back; the thread does not */
     p.a.title = STR("B");
     p.a.state = STR("idle");
     CHECK(ap_run(f, &p) == OK);
@@ -398,7 +422,8 @@ STORE_TEST(pages_lose_and_repeat_nothing_though_all_times_are_equal)
         }
         l.before = next;
         pages++;
-        if (pages == 2) make_thread(f, "ann", "newer", "", NULL, 900);   /* comes in front; later pages do not move */
+        /* comes in front; later pages do not move */
+        if (pages == 2) make_thread(f, "ann", "newer", "", NULL, 900);
     } while (next.ptr && pages < 20);
     CHECK(rows == 10);
     CHECK(pages == 4);
@@ -417,10 +442,15 @@ STORE_TEST(a_page_that_ends_exactly_at_the_end_has_no_next)
 
 STORE_TEST(a_cursor_that_is_not_ours_is_refused)
 {
-    static const char *const bad[] = { "", ".", "1", "1.", ".1", "1.x", "x.1", "1.2.3", "-1.2", "99999999999999999999.1" };
+    static const char *const bad[] = { "",    ".",   "1",     "1.",   ".1",
+                                       "1.x", "x.1", "1.2.3", "-1.2", "99999999999999999999.1" };
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .before = str_c(bad[i]) }, NULL),
+        CHECK_STR(fix_list(f,
+                           (struct store_list){ .kind = STORE_THREADS,
+                                                .owner = STR("ann"),
+                                                .before = str_c(bad[i]) },
+                           NULL),
                   "syntax");
 }
 
@@ -442,7 +472,7 @@ STORE_TEST(titles_are_searched_in_any_case_and_word_for_word)
     CHECK_STR(fix_list(f, l, NULL), "c '花子さんに50ドル' idle;");
     l.search = STR("0%");
     CHECK_STR(fix_list(f, l, NULL), "a 'Sunset over 100% of Mountains' idle;");
-    l.search = STR("s_nset");                         /* no pattern language */
+    l.search = STR("s_nset"); /* no pattern language */
     CHECK_STR(fix_list(f, l, NULL), "");
     l.search = STR("%");
     CHECK_STR(fix_list(f, l, NULL), "a 'Sunset over 100% of Mountains' idle;");
@@ -451,7 +481,8 @@ STORE_TEST(titles_are_searched_in_any_case_and_word_for_word)
     CHECK_STR(fix_list(f, l, NULL), "c '花子さんに50ドル' idle;");
 }
 
-static void ask_approval(struct fix *f, const char *owner, const char *thread, uint64_t expected, struct store_approval ap)
+static void ask_approval(struct fix *f, const char *owner, const char *thread, uint64_t expected,
+                         struct store_approval ap)
 {
     struct ap p;
 
@@ -461,10 +492,16 @@ static void ask_approval(struct fix *f, const char *owner, const char *thread, u
     CHECK(ap_run(f, &p) == OK);
 }
 
-static struct store_approval approval(const char *id, const char *status, int64_t requested, int64_t expires)
+static struct store_approval approval(const char *id, const char *status, int64_t requested,
+                                      int64_t expires)
 {
-    return (struct store_approval){ .id = str_c(id), .call = STR("k"), .tool = STR("pay"), .status = str_c(status),
-                                    .body = STR("{}"), .requested_ms = requested, .expires_ms = expires };
+    return (struct store_approval){ .id = str_c(id),
+                                    .call = STR("k"),
+                                    .tool = STR("pay"),
+                                    .status = str_c(status),
+                                    .body = STR("{}"),
+                                    .requested_ms = requested,
+                                    .expires_ms = expires };
 }
 
 STORE_TEST(approvals_are_listed_newest_first_and_filtered)
@@ -476,9 +513,11 @@ STORE_TEST(approvals_are_listed_newest_first_and_filtered)
     ask_approval(f, "ann", "t", 1, approval("c2", "pending", 20, 90));
     ask_approval(f, "ann", "u", 0, approval("c3", "granted", 30, 80));
     ask_approval(f, "bob", "t", 0, approval("c1", "pending", 40, 70));
-    CHECK_STR(fix_list(f, l, NULL), "ann/u/c3 k pay granted {} 30 80;ann/t/c2 k pay pending {} 20 90;ann/t/c1 k pay pending {} 10 0;");
+    CHECK_STR(fix_list(f, l, NULL), "ann/u/c3 k pay granted {} 30 80;ann/t/c2 k pay pending {} 20 "
+                                    "90;ann/t/c1 k pay pending {} 10 0;");
     l.status = STR("pending");
-    CHECK_STR(fix_list(f, l, NULL), "ann/t/c2 k pay pending {} 20 90;ann/t/c1 k pay pending {} 10 0;");
+    CHECK_STR(fix_list(f, l, NULL),
+              "ann/t/c2 k pay pending {} 20 90;ann/t/c1 k pay pending {} 10 0;");
     l.thread = STR("u");
     CHECK_STR(fix_list(f, l, NULL), "");
     l.status = STR_NONE;
@@ -489,9 +528,13 @@ STORE_TEST(approvals_are_listed_newest_first_and_filtered)
     l.owner = STR_NONE;
     CHECK_STR(fix_list(f, l, NULL), "denied");
     l.everybody = true;
-    CHECK_STR(fix_list(f, l, NULL), "bob/t/c1 k pay pending {} 40 70;ann/t/c1 k pay pending {} 10 0;");
-    l = (struct store_list){ .kind = STORE_APPROVALS, .everybody = true, .status = STR("pending"), .limit = 2 };
-    CHECK_STR(fix_list(f, l, &next), "bob/t/c1 k pay pending {} 40 70;ann/t/c2 k pay pending {} 20 90;");
+    CHECK_STR(fix_list(f, l, NULL),
+              "bob/t/c1 k pay pending {} 40 70;ann/t/c1 k pay pending {} 10 0;");
+    l = (struct store_list){
+        .kind = STORE_APPROVALS, .everybody = true, .status = STR("pending"), .limit = 2
+    };
+    CHECK_STR(fix_list(f, l, &next),
+              "bob/t/c1 k pay pending {} 40 70;ann/t/c2 k pay pending {} 20 90;");
     l.before = next;
     CHECK_STR(fix_list(f, l, &next), "ann/t/c1 k pay pending {} 10 0;");
     CHECK(!next.ptr);
@@ -501,7 +544,9 @@ STORE_TEST(an_approval_given_again_replaces_the_row)
 {
     ask_approval(f, "ann", "t", 0, approval("c1", "pending", 10, 50));
     ask_approval(f, "ann", "t", 1, approval("c1", "denied", 10, 50));
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .owner = STR("ann") }, NULL), "ann/t/c1 k pay denied {} 10 50;");
+    CHECK_STR(
+        fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .owner = STR("ann") }, NULL),
+        "ann/t/c1 k pay denied {} 10 50;");
 }
 
 STORE_TEST(what_is_due_is_pending_has_an_end_and_comes_soonest_first)
@@ -515,7 +560,8 @@ STORE_TEST(what_is_due_is_pending_has_an_end_and_comes_soonest_first)
     ask_approval(f, "ann", "t", 2, approval("now", "pending", 3, 100));
     ask_approval(f, "bob", "t", 0, approval("over", "pending", 4, 40));
     ask_approval(f, "bob", "t", 1, approval("answered", "granted", 5, 30));
-    CHECK_STR(fix_list(f, due, NULL), "bob/t/over k pay pending {} 4 40;ann/t/now k pay pending {} 3 100;");
+    CHECK_STR(fix_list(f, due, NULL),
+              "bob/t/over k pay pending {} 4 40;ann/t/now k pay pending {} 3 100;");
     CHECK_STR(fix_list(f, next, NULL), "bob/t/over k pay pending {} 4 40;");
     due.limit = 1;
     CHECK_STR(fix_list(f, due, NULL), "bob/t/over k pay pending {} 4 40;");
@@ -525,7 +571,8 @@ STORE_TEST(a_call_offered_to_a_browser_is_due_too)
 {
     ask_approval(f, "ann", "t", 0, approval("asked", "pending", 1, 90));
     ask_approval(f, "ann", "t", 1, approval("tab", "offered", 2, 60));
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), "ann/t/tab k pay offered {} 2 60;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL),
+              "ann/t/tab k pay offered {} 2 60;");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100 }, NULL),
               "ann/t/tab k pay offered {} 2 60;ann/t/asked k pay pending {} 1 90;");
 }
@@ -537,7 +584,8 @@ STORE_TEST(unfinished_logs_of_everybody_are_found_without_reading_logs)
     make_thread(f, "ann", "a", "", "running", 1);
     make_thread(f, "ann", "b", "", "idle", 1);
     make_thread(f, "bob", "c", "", "waiting", 1);
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "ann/a running;bob/c waiting;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL),
+              "ann/a running;bob/c waiting;");
     ap_init(&p, "ann", "a", 1, "x");
     p.a.state = STR("idle");
     CHECK(ap_run(f, &p) == OK);
@@ -565,7 +613,8 @@ STORE_TEST(a_title_can_be_changed_without_a_fact)
     make_thread(f, "ann", "t", "old", NULL, 1);
     CHECK(fix_edit(f, "ann", "t", "new", false) == OK);
     CHECK(fix_edit(f, "bob", "t", "new", false) == ERR_NOT_FOUND);
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "t 'new' idle;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              "t 'new' idle;");
     CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;");
 }
 
@@ -582,8 +631,10 @@ STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
     CHECK(fix_edit(f, "ann", "t", NULL, true) == OK);
     CHECK(fix_edit(f, "ann", "t", NULL, true) == ERR_NOT_FOUND);
     CHECK_STR(fix_read(f, "ann", "t", 0), "not_found");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "u '' idle;");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL), "");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              "u '' idle;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL),
+              "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), "");
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "");
     CHECK(fix_append(f, "ann", "t", 2, "too late") == ERR_CONFLICT);
@@ -596,7 +647,12 @@ STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
 
 /* --- watch, lease, life -------------------------------------------------------------------- */
 
-struct watched { struct ap *p; int calls; uint64_t seq; bool before_done; };
+struct watched {
+    struct ap *p;
+    int        calls;
+    uint64_t   seq;
+    bool       before_done;
+};
 
 static void on_change(void *ctx, struct log_name log, uint64_t seq)
 {
@@ -606,7 +662,10 @@ static void on_change(void *ctx, struct log_name log, uint64_t seq)
     w->before_done = !w->p->done && str_is(log.owner, "ann") && str_is(log.thread, "t");
 }
 
-static void count_commit(void *ctx, uint64_t ns) { ++*(int *)ctx; }
+static void count_commit(void *ctx, uint64_t ns)
+{
+    ++*(int *)ctx;
+}
 
 STORE_TEST(the_watcher_hears_of_each_commit_before_the_caller_does)
 {
@@ -635,7 +694,7 @@ STORE_TEST(a_lease_has_one_holder_until_given_back_or_over)
     CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
     CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
     CHECK(store_lease(f->store, u, STR("you"), 60000) == OK);
-    store_unlease(f->store, t, STR("you"));           /* not yours to give */
+    store_unlease(f->store, t, STR("you")); /* not yours to give */
     CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
     store_unlease(f->store, t, STR("me"));
     CHECK(store_lease(f->store, t, STR("you"), 0) == OK);
@@ -648,7 +707,8 @@ STORE_TEST(thousands_of_leases_that_end_by_themselves_are_fine)
 
     for (int i = 0; i < 5000; i++) {
         snprintf(name, sizeof name, "t%d", i);
-        CHECK(store_lease(f->store, (struct log_name){ STR("ann"), str_c(name) }, STR("me"), i % 3) == OK);
+        CHECK(store_lease(f->store, (struct log_name){ STR("ann"), str_c(name) }, STR("me"),
+                          i % 3) == OK);
     }
 }
 
@@ -658,7 +718,8 @@ STORE_TEST(what_was_answered_is_there_after_reopening)
     CHECK(fix_append(f, "ann", "t", 1, "y") == OK);
     reopen(f);
     CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;2 note y;");
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL), "t 'Title' waiting;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann") }, NULL),
+              "t 'Title' waiting;");
     CHECK(fix_append(f, "ann", "t", 2, "z") == OK);
 }
 
@@ -720,7 +781,7 @@ STORE_TEST(a_read_or_list_without_memory_says_so_and_the_next_one_works)
     make_thread(f, "ann", "t", "Title", NULL, 1);
     for (long n = 0; n < 8; n++) {
         struct rd d = { 0 };
-        rd_send(f, &d, "ann", "nobody", 0);           /* the worker sleeps when memory is taken away */
+        rd_send(f, &d, "ann", "nobody", 0); /* the worker sleeps when memory is taken away */
         fix_wait(f);
         buf_done(&d.text);
         mem_fail_at(n);
@@ -729,7 +790,8 @@ STORE_TEST(a_read_or_list_without_memory_says_so_and_the_next_one_works)
         fix_wait(f);
         mem_fail_at(-1);
         CHECK(d.e == OK || d.e == ERR_NOMEM);
-        if (d.e) failed++; else worked++;
+        if (d.e) failed++;
+        else worked++;
         buf_done(&d.text);
     }
     CHECK(failed > 0);

@@ -1,7 +1,8 @@
-/* test_store_file.c -- the store's files and the people who handle them: locks that are removed, a backup put in place
- * by hand, files taken away from under a running server, and `parley restore`.
+/* test_store_file.c -- the store's files and the people who handle them: locks that are removed, a
+ * backup put in place by hand, files taken away from under a running server, and `parley restore`.
  *
- * A crash is a copy of file and log taken while the store is open: what is on the disk at that moment.
+ * A crash is a copy of file and log taken while the store is open: what is on the disk at that
+ * moment.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,7 +53,10 @@ static void copy(const char *from, const char *to)
     close(out);
 }
 
-static bool is_there(const char *name) { return access(name, F_OK) == 0; }
+static bool is_there(const char *name)
+{
+    return access(name, F_OK) == 0;
+}
 
 static void run_sql(const char *file, const char *sql)
 {
@@ -154,7 +158,8 @@ TEST(a_crash_leaves_file_and_log_that_belong_together)
     }
 }
 
-/* Makes a store, a backup of it by `how`, more words than a log holds, and a crash; then the backup is put in place by hand. */
+/* Makes a store, a backup of it by `how`, more words than a log holds, and a crash; then the backup
+ * is put in place by hand. */
 static void put_backup_over_crash(const char *how)
 {
     struct fix  f;
@@ -195,7 +200,7 @@ TEST(a_copied_backup_is_not_mixed_with_the_log_of_a_crash)
     put_backup_over_crash("");
     expect_refusal(path, ERR_CONFLICT, "do not belong together");
     CHECK(is_there(beside("-wal")));
-    REQUIRE(unlink(beside("-wal")) == 0);          /* as the sentence says */
+    REQUIRE(unlink(beside("-wal")) == 0); /* as the sentence says */
     begin(&f);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
     fix_done(&f);
@@ -232,8 +237,14 @@ static void expect_gone_and_back(const char *end)
     fix_done(&f);
 }
 
-TEST(a_store_whose_file_was_taken_away_saves_nothing_until_it_is_back) { expect_gone_and_back(""); }
-TEST(a_store_whose_log_was_taken_away_saves_nothing_until_it_is_back) { expect_gone_and_back("-wal"); }
+TEST(a_store_whose_file_was_taken_away_saves_nothing_until_it_is_back)
+{
+    expect_gone_and_back("");
+}
+TEST(a_store_whose_log_was_taken_away_saves_nothing_until_it_is_back)
+{
+    expect_gone_and_back("-wal");
+}
 
 TEST(a_store_whose_file_was_replaced_notices_also_when_nobody_writes)
 {
@@ -269,21 +280,51 @@ static void expect_overwritten(void (*how)(void), bool refused_after)
     CHECK(store_health(f.store) == ERR_GONE);
     CHECK(fix_append(&f, "ann", "t", 6, "nobody would find it") == ERR_GONE);
     fix_done(&f);
-    CHECK(is_there(beside("-wal")));               /* nothing was moved over what is there now */
+    CHECK(is_there(beside("-wal"))); /* nothing was moved over what is there now */
     if (refused_after) expect_refusal(path, ERR_CONFLICT, "Nothing was changed");
 }
 
-static void vacuumed_over(void) { copy(beside(".backup"), path); }
-static void copied_over(void) { copy(beside(".early"), path); }
-static void cut_file(void) { REQUIRE(truncate(path, 0) == 0); }
-static void cut_file_short(void) { REQUIRE(truncate(path, 8192) == 0); }
-static void cut_log(void) { REQUIRE(truncate(beside("-wal"), 0) == 0); }
+static void vacuumed_over(void)
+{
+    copy(beside(".backup"), path);
+}
+static void copied_over(void)
+{
+    copy(beside(".early"), path);
+}
+static void cut_file(void)
+{
+    REQUIRE(truncate(path, 0) == 0);
+}
+static void cut_file_short(void)
+{
+    REQUIRE(truncate(path, 8192) == 0);
+}
+static void cut_log(void)
+{
+    REQUIRE(truncate(beside("-wal"), 0) == 0);
+}
 
-TEST(a_backup_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log) { expect_overwritten(vacuumed_over, true); }
-TEST(an_old_copy_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log) { expect_overwritten(copied_over, true); }
-TEST(an_open_file_that_was_cut_to_nothing_is_noticed) { expect_overwritten(cut_file, true); }
-TEST(an_open_file_that_was_cut_short_is_noticed) { expect_overwritten(cut_file_short, false); }
-TEST(a_log_that_was_cut_while_it_was_open_is_noticed) { expect_overwritten(cut_log, false); }
+TEST(a_backup_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log)
+{
+    expect_overwritten(vacuumed_over, true);
+}
+TEST(an_old_copy_written_over_the_open_file_is_noticed_and_not_mixed_with_its_log)
+{
+    expect_overwritten(copied_over, true);
+}
+TEST(an_open_file_that_was_cut_to_nothing_is_noticed)
+{
+    expect_overwritten(cut_file, true);
+}
+TEST(an_open_file_that_was_cut_short_is_noticed)
+{
+    expect_overwritten(cut_file_short, false);
+}
+TEST(a_log_that_was_cut_while_it_was_open_is_noticed)
+{
+    expect_overwritten(cut_log, false);
+}
 
 TEST(checkpoints_and_changes_by_another_program_are_no_overwriting)
 {
@@ -327,7 +368,7 @@ static const char *crashed(void)
     strcpy(whole, path);
     whole[strlen(whole) - strlen(".crash")] = 0;
     snprintf(backup, sizeof backup, "%s.backup", whole);
-    copy(whole, path);                             /* its own file again; closed cleanly, so the log is of the time before */
+    copy(whole, path); /* its own file again; closed cleanly, so the log is of the time before */
     run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)");
     return backup;
 }
@@ -343,13 +384,14 @@ TEST(a_restore_brings_the_backup_and_keeps_what_was_there)
     CHECK(restore(&f, backup, &did) == OK);
     CHECK(did.threads == 1);
     snprintf(kept, sizeof kept, STR_FMT, STR_ARG(did.kept));
-    CHECK(is_there(kept) && !is_there(beside("-wal")) && !is_there(beside(".restoring")) && !is_there(beside(".copying")));
+    CHECK(is_there(kept) && !is_there(beside("-wal")) && !is_there(beside(".restoring")) &&
+          !is_there(beside(".copying")));
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
     CHECK(fix_append(&f, "ann", "t", 3, "goes on") == OK);
     fix_done(&f);
     fix_init(&f);
-    CHECK(restore(&f, kept, &did) == OK);          /* and back again */
+    CHECK(restore(&f, kept, &did) == OK); /* and back again */
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 3), "4 note 3;5 note 4;6 note 5;");
     fix_done(&f);
@@ -414,7 +456,8 @@ TEST(a_backup_with_a_flipped_bit_in_a_fact_is_refused_unless_it_is_wanted_anyway
     run_sql(backup, "UPDATE fact SET body = '7' WHERE seq = 2");
     fix_init(&f);
     CHECK(restore(&f, backup, &did) == ERR_DAMAGED);
-    CHECK(str_find(f.why, STR("1 conversations (t)")) >= 0 && str_find(f.why, STR("Nothing was changed")) >= 0);
+    CHECK(str_find(f.why, STR("1 conversations (t)")) >= 0 &&
+          str_find(f.why, STR("Nothing was changed")) >= 0);
     CHECK(store_restore(str_c(path), str_c(backup), true, &f.arena, &did, &f.why) == OK);
     CHECK(did.threads == 1 && did.damaged == 1);
     fix_done(&f);
@@ -426,8 +469,10 @@ TEST(a_backup_with_an_approval_that_is_not_what_was_stored_is_refused)
     struct store_restored did;
     struct fix            f;
 
-    run_sql(backup, "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, expires_ms, sum)"
-                    " SELECT owner, 'a', id, 'c', 'pay', 'approved', '{}', 1, 0, 5 FROM thread LIMIT 1");
+    run_sql(backup,
+            "INSERT INTO approval(owner, id, thread, call, tool, status, body, requested_ms, "
+            "expires_ms, sum)"
+            " SELECT owner, 'a', id, 'c', 'pay', 'approved', '{}', 1, 0, 5 FROM thread LIMIT 1");
     fix_init(&f);
     CHECK(restore(&f, backup, &did) == ERR_DAMAGED);
     CHECK(str_find(f.why, STR("approvals of 1 (t)")) >= 0);
@@ -440,7 +485,7 @@ TEST(a_restore_that_was_cut_off_is_completed_by_the_next_start)
     struct fix  f;
 
     copy(backup, beside(".restoring"));
-    REQUIRE(unlink(path) == 0);                    /* moved aside, and then the power failed */
+    REQUIRE(unlink(path) == 0); /* moved aside, and then the power failed */
     begin(&f);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note 0;2 note 1;3 note 2;");
     CHECK(!is_there(beside(".restoring")));
@@ -492,19 +537,44 @@ static void expect_damaged(const char *what)
     fix_done(&f);
 }
 
-TEST(a_log_with_another_body_is_damaged_and_can_be_deleted) { expect_damaged("fact SET body = '7' WHERE thread = 1 AND seq = 2"); }
-TEST(a_log_with_another_kind_is_damaged) { expect_damaged("fact SET kind = 'nota' WHERE thread = 1 AND seq = 2"); }
-TEST(a_log_with_another_time_is_damaged) { expect_damaged("fact SET at_ms = at_ms + 8 WHERE thread = 1 AND seq = 3"); }
-TEST(a_log_with_a_hole_is_damaged) { expect_damaged("fact SET thread = 9 WHERE thread = 1 AND seq = 2"); }
-TEST(a_log_with_a_fact_of_another_log_is_damaged) { expect_damaged("fact SET body = (SELECT body FROM fact WHERE thread = 2), kind = (SELECT kind FROM fact WHERE thread = 2),"
-                                                                  " at_ms = (SELECT at_ms FROM fact WHERE thread = 2), sum = (SELECT sum FROM fact WHERE thread = 2) WHERE thread = 1 AND seq = 1"); }
-TEST(a_log_that_says_it_is_shorter_is_damaged) { expect_damaged("thread SET seq = 2 WHERE id = 1"); }
+TEST(a_log_with_another_body_is_damaged_and_can_be_deleted)
+{
+    expect_damaged("fact SET body = '7' WHERE thread = 1 AND seq = 2");
+}
+TEST(a_log_with_another_kind_is_damaged)
+{
+    expect_damaged("fact SET kind = 'nota' WHERE thread = 1 AND seq = 2");
+}
+TEST(a_log_with_another_time_is_damaged)
+{
+    expect_damaged("fact SET at_ms = at_ms + 8 WHERE thread = 1 AND seq = 3");
+}
+TEST(a_log_with_a_hole_is_damaged)
+{
+    expect_damaged("fact SET thread = 9 WHERE thread = 1 AND seq = 2");
+}
+TEST(a_log_with_a_fact_of_another_log_is_damaged)
+{
+    expect_damaged("fact SET body = (SELECT body FROM fact WHERE thread = 2), kind = (SELECT kind "
+                   "FROM fact WHERE thread = 2),"
+                   " at_ms = (SELECT at_ms FROM fact WHERE thread = 2), sum = (SELECT sum FROM "
+                   "fact WHERE thread = 2) WHERE thread = 1 AND seq = 1");
+}
+TEST(a_log_that_says_it_is_shorter_is_damaged)
+{
+    expect_damaged("thread SET seq = 2 WHERE id = 1");
+}
 
 static void ask(struct fix *f, const char *thread, const char *id, int64_t expires_ms)
 {
     struct ap             p;
-    struct store_approval a = { .id = str_c(id), .call = STR("call"), .tool = STR("pay"), .status = STR("pending"),
-                                .body = STR("{\"amount\":50}"), .requested_ms = 5, .expires_ms = expires_ms };
+    struct store_approval a = { .id = str_c(id),
+                                .call = STR("call"),
+                                .tool = STR("pay"),
+                                .status = STR("pending"),
+                                .body = STR("{\"amount\":50}"),
+                                .requested_ms = 5,
+                                .expires_ms = expires_ms };
 
     ap_init(&p, "ann", thread, 0, "x");
     p.a.state = STR("running");
@@ -513,7 +583,10 @@ static void ask(struct fix *f, const char *thread, const char *id, int64_t expir
     CHECK(ap_run(f, &p) == OK);
 }
 
-static struct str due(struct fix *f) { return fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100, .limit = 1 }, NULL); }
+static struct str due(struct fix *f)
+{
+    return fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100, .limit = 1 }, NULL);
+}
 
 TEST(a_damaged_log_stops_neither_the_expiry_nor_the_recovery_of_others)
 {
@@ -524,18 +597,21 @@ TEST(a_damaged_log_stops_neither_the_expiry_nor_the_recovery_of_others)
     ask(&f, "bad", "c1", 10);
     ask(&f, "good", "c2", 20);
     damage("fact SET body = 'y' WHERE thread = 1");
-    CHECK(str_starts(due(&f), STR("ann/bad/c1")));              /* nobody has looked yet */
+    CHECK(str_starts(due(&f), STR("ann/bad/c1"))); /* nobody has looked yet */
     CHECK_STR(fix_read(&f, "ann", "bad", 0), "damaged");
     CHECK(str_starts(due(&f), STR("ann/good/c2")));
-    CHECK(str_starts(fix_list(&f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL), STR("ann/good/c2")));
-    CHECK_STR(fix_list(&f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "ann/good running;");
+    CHECK(str_starts(fix_list(&f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL),
+                     STR("ann/good/c2")));
+    CHECK_STR(fix_list(&f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL),
+              "ann/good running;");
     CHECK(fix_edit(&f, "ann", "bad", NULL, true) == OK);
-    ask(&f, "bad", "c1", 10);                                   /* a new one of the same name */
+    ask(&f, "bad", "c1", 10); /* a new one of the same name */
     CHECK(str_starts(due(&f), STR("ann/bad/c1")));
     fix_done(&f);
 }
 
-static void on_rows(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_rows(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                    struct str next)
 {
     (void)next;
     CHECK(e == OK && count == 2);
@@ -545,8 +621,10 @@ static void on_rows(struct store_list *l, enum err e, const struct store_row *ro
 
 TEST(an_approval_that_is_not_what_was_stored_says_so)
 {
-    struct store_list l = { .kind = STORE_APPROVALS, .owner = STR("ann"), .limit = 10, .done = on_rows };
-    struct fix        f;
+    struct store_list l = {
+        .kind = STORE_APPROVALS, .owner = STR("ann"), .limit = 10, .done = on_rows
+    };
+    struct fix f;
 
     new_path();
     begin(&f);
@@ -568,7 +646,8 @@ static void make_old(void)
     ask(&f, "t", "c1", 10);
     CHECK(fix_append(&f, "ann", "t", 1, "old") == OK);
     fix_done(&f);
-    run_sql(path, "DROP TABLE store; ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum; PRAGMA user_version=1");
+    run_sql(path, "DROP TABLE store; ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP "
+                  "COLUMN sum; PRAGMA user_version=1");
 }
 
 TEST(a_store_of_the_version_before_is_upgraded_and_goes_on)
@@ -610,9 +689,15 @@ TEST(an_upgrade_that_was_cut_off_is_done_at_the_next_start)
 
 static int finished;
 
-struct found { struct store_list l; int place; size_t count; struct str next; };
+struct found {
+    struct store_list l;
+    int               place;
+    size_t            count;
+    struct str        next;
+};
 
-static void on_found(struct store_list *l, enum err e, const struct store_row *rows, size_t count, struct str next)
+static void on_found(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
 {
     struct found *x = LIST_ITEM(l, struct found, l);
     CHECK(e == OK);
@@ -626,13 +711,22 @@ static void many_threads(void)
 {
     run_sql(path, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
                   " INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
-                  " SELECT 'ann', 't' || i, iif(i % 1000 = 0, 'A ZEBRA in Zürich', iif(i = 19999, 'lately', 'nothing')), 'idle', 0, i, i FROM n");
+                  " SELECT 'ann', 't' || i, iif(i % 1000 = 0, 'A ZEBRA in Zürich', iif(i = 19999, "
+                  "'lately', 'nothing')), 'idle', 0, i, i FROM n");
 }
 
 TEST(a_long_search_does_not_keep_a_short_one_waiting)
 {
-    struct found all = { .l = { .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("not there"), .limit = 1, .done = on_found } };
-    struct found one = { .l = { .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("nothing"), .limit = 1, .done = on_found } };
+    struct found all = { .l = { .kind = STORE_THREADS,
+                                .owner = STR("ann"),
+                                .search = STR("not there"),
+                                .limit = 1,
+                                .done = on_found } };
+    struct found one = { .l = { .kind = STORE_THREADS,
+                                .owner = STR("ann"),
+                                .search = STR("nothing"),
+                                .limit = 1,
+                                .done = on_found } };
     struct fix   f;
 
     new_path();
@@ -657,13 +751,23 @@ TEST(a_search_through_many_titles_finds_each_once_page_by_page)
     begin(&f);
     many_threads();
     do {
-        page = fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("zebra IN zÜr"), .limit = 7, .before = next }, &next);
+        page = fix_list(&f,
+                        (struct store_list){ .kind = STORE_THREADS,
+                                             .owner = STR("ann"),
+                                             .search = STR("zebra IN zÜr"),
+                                             .limit = 7,
+                                             .before = next },
+                        &next);
         for (struct str rest = page, row; str_split(&rest, ';', &row);) names += row.len > 0;
         if (!pages++) CHECK(str_starts(page, STR("t20000 'A ZEBRA in Zürich' idle;t19000 ")));
     } while (next.ptr && pages < 9);
     CHECK(pages == 3 && names == 20);
     CHECK(str_find(page, STR("t1000 ")) >= 0);
-    page = fix_list(&f, (struct store_list){ .kind = STORE_THREADS, .everybody = true, .search = STR("LATELY"), .limit = 7 }, &next);
+    page = fix_list(
+        &f,
+        (struct store_list){
+            .kind = STORE_THREADS, .everybody = true, .search = STR("LATELY"), .limit = 7 },
+        &next);
     CHECK_STR(page, "t19999 'lately' idle;");
     CHECK(!next.ptr);
     fix_done(&f);

@@ -24,12 +24,13 @@ static void tell(const char *text)
     source_wake(&net.spring.source);
 }
 
-/* The stream has ended for the source; the server is then closed, and that must not tell it again. */
+/* The stream has ended for the source; the server is then closed, and that must not tell it
+ * again. */
 static void check_gone_once(void)
 {
     net_until(net.spring.gone == 1);
     CHECK(net.spring.source.conn == NULL);
-    source_wake(&net.spring.source);                /* harmless afterwards */
+    source_wake(&net.spring.source); /* harmless afterwards */
     net_down();
     CHECK(net.spring.gone == 1);
 }
@@ -44,9 +45,13 @@ static size_t dechunk(const struct peer *p, bool *ended)
     rest = str_from(rest, (size_t)str_find(rest, STR("\r\n\r\n")) + 4);
     while (rest.len) {
         size_t n = (size_t)strtoul(rest.ptr, NULL, 16);
-        if (n == 0) { *ended = str_is(rest, "0\r\n\r\n"); return body; }
+        if (n == 0) {
+            *ended = str_is(rest, "0\r\n\r\n");
+            return body;
+        }
         if (rest.len < 6 + n + 2) return body;
-        CHECK(rest.ptr[4] == '\r' && rest.ptr[5] == '\n' && rest.ptr[6 + n] == '\r' && rest.ptr[7 + n] == '\n');
+        CHECK(rest.ptr[4] == '\r' && rest.ptr[5] == '\n' && rest.ptr[6 + n] == '\r' &&
+              rest.ptr[7 + n] == '\n');
         body += n;
         rest = str_from(rest, 6 + n + 2);
     }
@@ -63,7 +68,8 @@ TEST(a_stream_comes_in_chunks_and_ends_and_the_connection_goes_on)
     peer_say(p, STREAM);
     net_until(peer_has(p, "0009\r\ndata: 1\n\n\r\n"));
     CHECK(peer_has(p, "Content-Type: text/event-stream\r\n"));
-    CHECK(peer_has(p, "Cache-Control: no-cache, no-store\r\nX-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n"));
+    CHECK(peer_has(p, "Cache-Control: no-cache, no-store\r\nX-Accel-Buffering: "
+                      "no\r\nTransfer-Encoding: chunked\r\n\r\n"));
     net.spring.end = true;
     tell("data: 2\n\n");
     net_until(peer_has(p, "0009\r\ndata: 2\n\n\r\n0\r\n\r\n"));
@@ -128,7 +134,7 @@ TEST(a_reader_that_does_not_read_costs_64_kib_and_its_source_is_not_asked)
         net_turn();
     }
     CHECK(net.spring.pulls == pulls && net.spring.given == given);
-    CHECK(given < 12000000);                                   /* what the kernel's buffers took */
+    CHECK(given < 12000000); /* what the kernel's buffers took */
     struct conn *c = net_conn();
     CHECK(c->blocked->bytes.cap <= CONN_OUT_MAX && c->out.cap == 0 && c->in.cap == 0);
     p->deaf = false;
@@ -143,7 +149,7 @@ TEST(a_pipelined_request_waits_until_the_stream_has_ended)
     net_up(NULL);
     struct peer *p = streaming();
     peer_say(p, HELLO);
-    net_until(!net_conn()->reading);                            /* its bytes stay with the kernel from here on */
+    net_until(!net_conn()->reading); /* its bytes stay with the kernel from here on */
     CHECK(net.handled == 0 && net_conn()->in.len == sizeof HELLO - 1);
     tell("data");
     net_until(peer_has(p, "0004\r\ndata\r\n"));
@@ -164,7 +170,7 @@ TEST(a_peer_that_floods_its_stream_with_input_is_not_read)
     tell("data");
     net_until(peer_has(p, "0004\r\ndata\r\n"));
     peer_reset(p);
-    tell("data");                                                /* writing finds out */
+    tell("data"); /* writing finds out */
     check_gone_once();
 }
 
@@ -173,7 +179,8 @@ TEST(an_idle_stream_owns_nothing_but_its_struct)
     net_up(NULL);
     streaming();
     struct conn *c = net_conn();
-    CHECK(c->state == CONN_STREAM && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked && !c->wsock);
+    CHECK(c->state == CONN_STREAM && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked &&
+          !c->wsock);
     CHECK(sizeof *c <= 640);
     net_down();
 }
@@ -187,7 +194,7 @@ TEST(silence_is_broken_by_heartbeats)
     net.heartbeat_ms = 30;
     struct peer *p = streaming();
     net_until(peer_count(p, "000e\r\n: keep-alive\n\n\r\n") >= 3);
-    CHECK(net.spring.gone == 0);                                 /* no idle deadline for streams */
+    CHECK(net.spring.gone == 0); /* no idle deadline for streams */
     net_down();
 }
 
@@ -198,12 +205,13 @@ TEST(a_stream_without_heartbeats_may_be_silent)
     struct peer *p = streaming(), *other = peer_open();
     net_until(other->eof);
     other = peer_open();
-    net_until(other->eof);                                        /* twice the idle deadline went by */
+    net_until(other->eof); /* twice the idle deadline went by */
     CHECK(!p->eof && !peer_has(p, "keep-alive"));
     net_down();
 }
 
-/* --- every end is told once -------------------------------------------------------------------- */
+/* --- every end is told once
+ * -------------------------------------------------------------------- */
 
 TEST(the_source_is_told_when_the_client_closes)
 {
@@ -253,7 +261,7 @@ TEST(the_source_is_told_when_the_client_takes_nothing_for_too_long)
 TEST(a_client_that_takes_a_little_now_and_then_is_not_cut_off)
 {
     struct net_limits l = net_short();
-    l.write_ms = 1500;                 /* a busy machine may keep this test from reading for a while */
+    l.write_ms = 1500; /* a busy machine may keep this test from reading for a while */
     net_up(&l);
     char         bytes[300000];
     struct peer *p = peer_open();
@@ -261,7 +269,8 @@ TEST(a_client_that_takes_a_little_now_and_then_is_not_cut_off)
     net.spring.endless = SIZE_MAX;
     peer_say(p, STREAM);
     net_until(source_blocked(&net.spring.source));
-    for (uint64_t until = uv_hrtime() + 3200 * 1000000ull; uv_hrtime() < until; ) {      /* more than twice as long */
+    /* more than twice as long */
+    for (uint64_t until = uv_hrtime() + 3200 * 1000000ull; uv_hrtime() < until;) {
         uint64_t pause = uv_hrtime() + 20 * 1000000u;
         recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         while (uv_hrtime() < pause) net_turn();
@@ -297,7 +306,7 @@ TEST(a_held_request_may_become_a_stream)
     peer_say(p, "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
     net_until(net.held);
     conn_stream(net.held, 200, "text/event-stream", &net.spring.source, 0);
-    CHECK_STR(conn_request(net.held)->path, "/later");            /* until the end of this turn */
+    CHECK_STR(conn_request(net.held)->path, "/later"); /* until the end of this turn */
     tell("data: x\n\n");
     net_until(peer_has(p, "data: x\n\n"));
     CHECK(conn_request(net.held) == NULL);

@@ -1,4 +1,5 @@
-/* A thread's mailbox: every order of commands, steps, tools and appends. The stage is in stage.h. */
+/* A thread's mailbox: every order of commands, steps, tools and appends. The stage is in
+ * stage.h. */
 #include "stage.h"
 #include "tool/policy.h"
 
@@ -14,7 +15,7 @@ TEST(a_turn_is_a_message_its_steps_and_an_end)
     calls(&s, "work", "{}");
     stops(&s, STOP_CALLS);
     UNTIL(s.job);
-    CHECK(thread_committed(the_thread(&s)) == 3);           /* the start was on disk before the tool ran */
+    CHECK(thread_committed(the_thread(&s)) == 3); /* the start was on disk before the tool ran */
     finishes(&s, TOOL_DONE);
     UNTIL(s.speaking);
     says(&s, "Done.");
@@ -35,14 +36,15 @@ TEST(a_stop_and_the_end_of_the_step_in_one_turn_keep_the_words_once)
         UNTIL(s.speaking);
         says(&s, "Some words.");
         struct thread *t = the_thread(&s);
-        t->inflight = true;                                 /* as while an append is under way */
+        t->inflight = true; /* as while an append is under way */
         if (stop_first) hub_submit(s.hub, command(CMD_STOP, &x));
         stops(&s, STOP_END);
         if (!stop_first) hub_submit(s.hub, command(CMD_STOP, &x));
         t->inflight = false;
         thread_pump(t);
         UNTIL(x.done && idle(&s));
-        CHECK_STR(story(&s), stop_first ? "message stop step:cancelled ended:cancelled" : "message step:end stop ended:cancelled");
+        CHECK_STR(story(&s), stop_first ? "message stop step:cancelled ended:cancelled"
+                                        : "message step:end stop ended:cancelled");
         CHECK(hub_runs(s.hub) == 0);
         stage_down(&s);
     }
@@ -57,7 +59,7 @@ TEST(a_stop_takes_the_words_so_far_and_nothing_after_them)
     UNTIL(s.speaking);
     says(&s, "Half a sen");
     hub_submit(s.hub, command(CMD_STOP, &x));
-    CHECK(!s.speaking);                                     /* hung up at once */
+    CHECK(!s.speaking); /* hung up at once */
     UNTIL(idle(&s));
     CHECK_STR(story(&s), "message stop step:cancelled ended:cancelled");
     CHECK_STR(thread_fold(the_thread(&s))->facts[2]->parts[0].text, "Half a sen");
@@ -93,11 +95,12 @@ TEST(a_model_that_never_stops_calling_is_closed_at_the_limit)
     }
     UNTIL(s.speaking);
     CHECK(s.no_calls);
-    calls(&s, "work", "{}");                                /* although it was told not to */
+    calls(&s, "work", "{}"); /* although it was told not to */
     stops(&s, STOP_CALLS);
     UNTIL(idle(&s));
     CHECK(s.asked == 3 && !s.job);
-    CHECK_STR(story(&s), "message step:calls started finished:done step:calls started finished:done step:limit finished:failed ended:complete");
+    CHECK_STR(story(&s), "message step:calls started finished:done step:calls started "
+                         "finished:done step:limit finished:failed ended:complete");
     stage_down(&s);
 }
 
@@ -149,7 +152,9 @@ TEST(a_call_whose_end_was_not_seen_is_not_run)
 
 TEST(bad_calls_get_an_error_each_and_the_model_goes_on)
 {
-    static const struct { const char *tool, *input; } BAD[] = { { "nothing", "{}" }, { "work", "[1]" }, { "work", "{\"a\":" }, { "work", "7" } };
+    static const struct {
+        const char *tool, *input;
+    } BAD[] = { { "nothing", "{}" }, { "work", "[1]" }, { "work", "{\"a\":" }, { "work", "7" } };
     struct stage s;
     stage_up(&s);
     say(&s, "hello");
@@ -158,7 +163,8 @@ TEST(bad_calls_get_an_error_each_and_the_model_goes_on)
     stops(&s, STOP_CALLS);
     UNTIL(s.asked == 2);
     CHECK(!s.job);
-    CHECK_STR(story(&s), "message step:calls finished:failed finished:failed finished:failed finished:failed");
+    CHECK_STR(story(&s),
+              "message step:calls finished:failed finished:failed finished:failed finished:failed");
     stops(&s, STOP_END);
     UNTIL(idle(&s));
     stage_down(&s);
@@ -166,7 +172,7 @@ TEST(bad_calls_get_an_error_each_and_the_model_goes_on)
 
 TEST(an_input_of_blanks_is_an_empty_object_and_leaves_the_words_after_it_right)
 {
-    static char long_text[20000];
+    static char  long_text[20000];
     struct stage s;
     memset(long_text, 'x', sizeof long_text - 1);
     stage_up(&s);
@@ -175,13 +181,14 @@ TEST(an_input_of_blanks_is_an_empty_object_and_leaves_the_words_after_it_right)
     says(&s, "Before.");
     calls(&s, "work", " \n");
     says(&s, "After.");
-    says(&s, long_text);                                    /* the bytes of the step move */
+    says(&s, long_text); /* the bytes of the step move */
     stops(&s, STOP_CALLS);
     UNTIL(s.job);
     const struct fact *step = thread_fold(the_thread(&s))->facts[1];
     CHECK_STR(step->parts[0].text, "Before.");
     CHECK_STR(str_trim(step->parts[1].text), "{}");
-    CHECK(str_starts(step->parts[2].text, STR("After.xxx")) && step->parts[2].text.len == 6 + sizeof long_text - 1);
+    CHECK(str_starts(step->parts[2].text, STR("After.xxx")) &&
+          step->parts[2].text.len == 6 + sizeof long_text - 1);
     finishes(&s, TOOL_DONE);
     UNTIL(s.speaking);
     stops(&s, STOP_END);
@@ -220,7 +227,8 @@ TEST(a_tool_that_takes_too_long_is_told_to_stop_and_has_failed)
     stage_down(&s);
 }
 
-/* A payment on a disk that hangs: nobody can take it back from its thread, and it comes home when all is told. */
+/* A payment on a disk that hangs: nobody can take it back from its thread, and it comes home when
+ * all is told. */
 TEST(a_tool_that_does_not_even_stop_is_unknown_and_may_still_come_home)
 {
     struct stage s;
@@ -231,7 +239,7 @@ TEST(a_tool_that_does_not_even_stop_is_unknown_and_may_still_come_home)
     stops(&s, STOP_CALLS);
     UNTIL(s.job);
     UNTIL(s.cancels == 1);
-    UNTIL(s.speaking);                                   /* the grace is over */
+    UNTIL(s.speaking); /* the grace is over */
     CHECK_STR(story(&s), "message step:calls started finished:unknown");
     stops(&s, STOP_END);
     UNTIL(idle(&s));
@@ -311,8 +319,8 @@ TEST(a_run_that_was_cut_at_the_same_place_again_and_again_is_given_up)
         if (i < 4) UNTIL(s.speaking);
         else UNTIL(the_thread(&s) && idle(&s));
         if (i == 4) break;
-        UNTIL(!s.hub->expiry_busy);                         /* the store still has its question */
-        hub_free(s.hub);                                    /* as if the process had died here */
+        UNTIL(!s.hub->expiry_busy); /* the store still has its question */
+        hub_free(s.hub);            /* as if the process had died here */
         uv_run(&s.loop.uv, UV_RUN_NOWAIT);
         s.speaking = false;
         stage_hub(&s);
@@ -375,7 +383,8 @@ TEST(two_answers_in_one_turn_have_one_winner)
     stage_down(&s);
 }
 
-/* --- a tool that cannot be started posts its end from inside the acting ------------------------ */
+/* --- a tool that cannot be started posts its end from inside the acting
+ * ------------------------ */
 
 static struct tool_job *picky[3];
 static unsigned         picky_starts, too_early;
@@ -431,11 +440,13 @@ TEST(a_tool_that_cannot_start_makes_nothing_begin_or_be_told_before_it_is_on_dis
     t->inflight = false;
     thread_pump(t);
     REQUIRE(t->inflight);
-    yes_to(&s, 2, &x[2]);                  /* while the first two are being saved */
+    yes_to(&s, 2, &x[2]); /* while the first two are being saved */
     UNTIL(x[0].done && x[1].done && x[2].done && picky_starts == 3);
     CHECK(x[0].status == 200 && x[1].status == 200 && x[2].status == 200);
     CHECK(too_early == 0);
-    for (int i = 1; i < 3; i++) picky[i]->finish(picky[i], &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("paid") });
+    for (int i = 1; i < 3; i++)
+        picky[i]->finish(picky[i],
+                         &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("paid") });
     UNTIL(s.speaking);
     stops(&s, STOP_END);
     UNTIL(idle(&s));
@@ -447,13 +458,18 @@ TEST(a_value_as_deep_as_json_may_be_does_not_hold_the_conversation)
     char         deep[2 * JSON_DEPTH_MAX];
     struct stage s;
     stage_up(&s);
-    for (int i = 0; i < JSON_DEPTH_MAX; i++) { deep[i] = '['; deep[sizeof deep - 1 - (size_t)i] = ']'; }
+    for (int i = 0; i < JSON_DEPTH_MAX; i++) {
+        deep[i] = '[';
+        deep[sizeof deep - 1 - (size_t)i] = ']';
+    }
     say(&s, "hello");
     UNTIL(s.speaking);
     calls(&s, "work", "{}");
     stops(&s, STOP_CALLS);
     UNTIL(s.job);
-    s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_DONE, .text = STR("ok"), .value = str_n(deep, sizeof deep) });
+    s.job->finish(s.job, &(struct tool_result){ .outcome = TOOL_DONE,
+                                                .text = STR("ok"),
+                                                .value = str_n(deep, sizeof deep) });
     UNTIL(s.speaking);
     const struct fact *end = the_thread(&s)->fold.calls[0]->finished;
     CHECK(end->outcome == WORD_DONE && str_is(end->text, "ok") && !end->value.ptr && end->note.len);
@@ -465,16 +481,25 @@ TEST(a_value_as_deep_as_json_may_be_does_not_hold_the_conversation)
 TEST(an_action_is_judged_by_its_own_page_not_by_that_of_the_run_before)
 {
     static struct hub_action acts[] = { { { "go", 2 }, { "work", 4 } } };
-    struct hub_page pages[2];
-    struct stage    s;
-    struct said     x;
+    struct hub_page          pages[2];
+    struct stage             s;
+    struct said              x;
     stage_up(&s);
     hub_free(s.hub);
     pages[0] = s.page;
     pages[1] = (struct hub_page){ .name = STR("narrow"), .model = &s.model };
-    s.hub = hub_new(&(struct hub_setup){ .loop = &s.loop, .store = s.store, .registry = &s.registry, .pages = pages, .page_count = 2,
-                                         .actions = acts, .action_count = 1, .max_iterations = 2, .tool_text_max = 1000,
-                                         .runs_max = 10, .threads_max = 100, .cancel_grace_ms = 100 });
+    s.hub = hub_new(&(struct hub_setup){ .loop = &s.loop,
+                                         .store = s.store,
+                                         .registry = &s.registry,
+                                         .pages = pages,
+                                         .page_count = 2,
+                                         .actions = acts,
+                                         .action_count = 1,
+                                         .max_iterations = 2,
+                                         .tool_text_max = 1000,
+                                         .runs_max = 10,
+                                         .threads_max = 100,
+                                         .cancel_grace_ms = 100 });
     for (int narrow = 1; narrow >= 0; narrow--) {
         struct command *c = command(CMD_MESSAGE, &x);
         c->text = STR("hi");
@@ -539,7 +564,11 @@ TEST(only_so_many_messages_wait_for_one_answer)
 }
 
 static bool spoiled;
-static void on_spoiled(struct store_append *a, enum err e) { (void)a; spoiled = e == OK; }
+static void on_spoiled(struct store_append *a, enum err e)
+{
+    (void)a;
+    spoiled = e == OK;
+}
 
 TEST(a_log_that_cannot_be_read_is_told_and_read_again_only_when_somebody_asks)
 {
@@ -550,8 +579,14 @@ TEST(a_log_that_cannot_be_read_is_told_and_read_again_only_when_somebody_asks)
     stops(&s, STOP_END);
     UNTIL(idle(&s));
     struct log_name     log = { STR("ann"), STR("t_1") };
-    struct store_fact   bad = { thread_committed(the_thread(&s)) + 1, 1, STR("ended"), STR("{\"outcome\":\"a word of a newer version\"}") };
-    struct store_append a = { .log = log, .expected = bad.seq - 1, .facts = &bad, .fact_count = 1, .state = STR("idle"), .done = on_spoiled };
+    struct store_fact   bad = { thread_committed(the_thread(&s)) + 1, 1, STR("ended"),
+                                STR("{\"outcome\":\"a word of a newer version\"}") };
+    struct store_append a = { .log = log,
+                              .expected = bad.seq - 1,
+                              .facts = &bad,
+                              .fact_count = 1,
+                              .state = STR("idle"),
+                              .done = on_spoiled };
     spoiled = false;
     store_append(s.store, &a);
     UNTIL(spoiled);

@@ -22,7 +22,8 @@ static const struct jv *messages(struct arena *a, struct tale *t, enum approval_
 
 static const struct jv *part(const struct jv *list, size_t message, const char *type)
 {
-    JV_EACH(p, jv_get(jv_at(list, message), "parts")) if (str_is(jv_str_at(p, "type"), type)) return p;
+    JV_EACH (p, jv_get(jv_at(list, message), "parts"))
+        if (str_is(jv_str_at(p, "type"), type)) return p;
     return NULL;
 }
 
@@ -57,7 +58,8 @@ TEST(a_waiting_question_is_in_the_history_so_that_a_reloaded_page_has_its_button
     CHECK_STR(jv_str_at(p, "state"), "input-available");
     CHECK_STR(jv_str_at(p, "toolCallId"), "confirmation-call-1");
     CHECK(!part(adk, 1, "tool-pay"));
-    CHECK_STR(jv_str_at(jv_at(jv_get(jv_at(adk, 1), "parts"), 2), "type"), "step-start");     /* in a step of its own */
+    /* in a step of its own */
+    CHECK_STR(jv_str_at(jv_at(jv_get(jv_at(adk, 1), "parts"), 2), "type"), "step-start");
     arena_done(&a);
     tale_done(&t);
 }
@@ -77,11 +79,18 @@ TEST(an_answer_that_is_being_written_is_left_out)
 
 TEST(each_outcome_has_its_state_and_only_the_approval_that_the_sdk_allows_there)
 {
-    static const struct { enum word verdict, outcome; const char *native, *adk, *approval; } CASES[] = {
-        { WORD_APPROVED, WORD_DONE, "output-available", "output-available", "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
-        { WORD_APPROVED, WORD_FAILED, "output-error", "output-error", "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
-        { WORD_APPROVED, WORD_UNKNOWN, "output-error", "output-error", "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
-        { WORD_DENIED, WORD_DENIED, "output-denied", "output-error", "{\"id\":\"confirmation-call-1\",\"approved\":false}" },
+    static const struct {
+        enum word   verdict, outcome;
+        const char *native, *adk, *approval;
+    } CASES[] = {
+        { WORD_APPROVED, WORD_DONE, "output-available", "output-available",
+          "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
+        { WORD_APPROVED, WORD_FAILED, "output-error", "output-error",
+          "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
+        { WORD_APPROVED, WORD_UNKNOWN, "output-error", "output-error",
+          "{\"id\":\"confirmation-call-1\",\"approved\":true}" },
+        { WORD_DENIED, WORD_DENIED, "output-denied", "output-error",
+          "{\"id\":\"confirmation-call-1\",\"approved\":false}" },
         { WORD_EXPIRED, WORD_EXPIRED, "output-error", "output-error", NULL },
         { WORD_CANCELLED, WORD_CANCELLED, "output-error", "output-error", NULL },
     };
@@ -94,7 +103,8 @@ TEST(each_outcome_has_its_state_and_only_the_approval_that_the_sdk_allows_there)
         if (CASES[i].verdict == WORD_APPROVED) tale_started(&t, "call-1");
         tale_finished(&t, "call-1", CASES[i].outcome, "{\"error\":\"why\"}");
         ends(&t);
-        const struct jv *p = part(messages(&a, &t, FORM_NATIVE), 1, "tool-pay"), *approval = jv_get(p, "approval");
+        const struct jv *p = part(messages(&a, &t, FORM_NATIVE), 1, "tool-pay"),
+                        *approval = jv_get(p, "approval");
         CHECK_STR(jv_str_at(p, "state"), CASES[i].native);
         CHECK(!approval == !CASES[i].approval);
         if (approval && CASES[i].approval) CHECK_STR(approval->raw, CASES[i].approval);
@@ -142,7 +152,11 @@ TEST(an_edit_and_a_retry_show_only_the_branch_that_counts)
     const struct jv *list = messages(&a, &t, FORM_NATIVE);
     CHECK(list->count == 2);
     CHECK_STR(jv_str_at(jv_at(list, 1), "id"), "run_2");
-    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE, .run = STR("run_3"), .id = STR("m_2"), .replaces = STR("m_1"), .text = STR("other") });
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_3"),
+                                 .id = STR("m_2"),
+                                 .replaces = STR("m_1"),
+                                 .text = STR("other") });
     tale_step(&t, "run_3", "end", 1, words("three"));
     tale_ended(&t, "run_3", WORD_COMPLETE);
     list = messages(&a, &t, FORM_NATIVE);

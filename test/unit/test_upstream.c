@@ -14,7 +14,7 @@
 #include "model/upstream.h"
 #include "model_trace.h"
 
-#define PATIENCE_MS 20000       /* a test that takes longer hangs */
+#define PATIENCE_MS 20000 /* a test that takes longer hangs */
 
 static pid_t service;
 static int   port;
@@ -56,7 +56,9 @@ static void service_get(const char *path, struct buf *out)
 {
     char               piece[4096];
     ssize_t            n;
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int                fd = socket(AF_INET, SOCK_STREAM, 0);
     REQUIRE(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0);
     n = snprintf(piece, sizeof piece, "%s HTTP/1.1\r\nHost: x\r\n\r\n", path);
@@ -88,7 +90,8 @@ static int64_t service_stat(const char *name)
 
 struct trial {
     struct trace      trace;
-    struct model_sink watch;           /* in front of the trace: stops the loop at the end, cancels on demand */
+    /* in front of the trace: stops the loop at the end, cancels on demand */
+    struct model_sink watch;
     struct loop       loop;
     struct upstream  *up;
     struct model     *model;
@@ -99,7 +102,10 @@ struct trial {
     bool              hung;
 };
 
-static struct trial *of(struct model_sink *s) { return LIST_ITEM(s, struct trial, watch); }
+static struct trial *of(struct model_sink *s)
+{
+    return LIST_ITEM(s, struct trial, watch);
+}
 
 static void count(struct trial *t)
 {
@@ -108,13 +114,38 @@ static void count(struct trial *t)
     t->trace.over = true;
     loop_stop(&t->loop);
 }
-static void w_text(struct model_sink *s, struct str d) { of(s)->trace.sink.text(&of(s)->trace.sink, d); count(of(s)); }
-static void w_reasoning(struct model_sink *s, struct str d) { of(s)->trace.sink.reasoning(&of(s)->trace.sink, d); count(of(s)); }
-static void w_opaque(struct model_sink *s, struct str d) { of(s)->trace.sink.opaque(&of(s)->trace.sink, d); }
-static void w_call(struct model_sink *s, struct str id, struct str name) { of(s)->trace.sink.call(&of(s)->trace.sink, id, name); count(of(s)); }
-static void w_input(struct model_sink *s, struct str d) { of(s)->trace.sink.input(&of(s)->trace.sink, d); count(of(s)); }
-static void w_call_end(struct model_sink *s) { of(s)->trace.sink.call_end(&of(s)->trace.sink); }
-static void w_usage(struct model_sink *s, int64_t in, int64_t out) { of(s)->trace.sink.usage(&of(s)->trace.sink, in, out); }
+static void w_text(struct model_sink *s, struct str d)
+{
+    of(s)->trace.sink.text(&of(s)->trace.sink, d);
+    count(of(s));
+}
+static void w_reasoning(struct model_sink *s, struct str d)
+{
+    of(s)->trace.sink.reasoning(&of(s)->trace.sink, d);
+    count(of(s));
+}
+static void w_opaque(struct model_sink *s, struct str d)
+{
+    of(s)->trace.sink.opaque(&of(s)->trace.sink, d);
+}
+static void w_call(struct model_sink *s, struct str id, struct str name)
+{
+    of(s)->trace.sink.call(&of(s)->trace.sink, id, name);
+    count(of(s));
+}
+static void w_input(struct model_sink *s, struct str d)
+{
+    of(s)->trace.sink.input(&of(s)->trace.sink, d);
+    count(of(s));
+}
+static void w_call_end(struct model_sink *s)
+{
+    of(s)->trace.sink.call_end(&of(s)->trace.sink);
+}
+static void w_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+    of(s)->trace.sink.usage(&of(s)->trace.sink, in, out);
+}
 static void w_done(struct model_sink *s, enum model_stop stop)
 {
     of(s)->trace.sink.done(&of(s)->trace.sink, stop);
@@ -138,7 +169,8 @@ static void on_patience(struct loop_timer *timer)
 static void trial_open(struct trial *t)
 {
     start_service();
-    *t = (struct trial){ .watch = { w_text, w_reasoning, w_opaque, w_call, w_input, w_call_end, w_usage, w_done, w_failed } };
+    *t = (struct trial){ .watch = { w_text, w_reasoning, w_opaque, w_call, w_input, w_call_end,
+                                    w_usage, w_done, w_failed } };
     trace_init(&t->trace);
     REQUIRE(loop_init(&t->loop) == OK);
     t->up = upstream_new(&t->loop);
@@ -160,16 +192,17 @@ static const char *const providers[] = { "anthropic", "openai", "gemini" };
 static void base_url(char *out, size_t size, const char *provider)
 {
     static const char *const tails[] = { "", "/v1", "/v1beta" };
-    size_t i = 0;
+    size_t                   i = 0;
     while (i < 2 && strcmp(providers[i], provider)) i++;
     snprintf(out, size, "http://127.0.0.1:%d%s", port, tails[i]);
 }
 
-static struct model *make(struct trial *t, const char *provider, const char *model, const struct model_config *tweak)
+static struct model *make(struct trial *t, const char *provider, const char *model,
+                          const struct model_config *tweak)
 {
-    char                 url[100];
-    struct str           why = STR("");
-    struct model_config  c = tweak ? *tweak : (struct model_config){ .retries = 2 };
+    char                url[100];
+    struct str          why = STR("");
+    struct model_config c = tweak ? *tweak : (struct model_config){ .retries = 2 };
     base_url(url, sizeof url, provider);
     c.provider = str_c(provider);
     c.model = str_c(model);
@@ -201,10 +234,11 @@ static void ask_text(struct trial *t, const char *text)
     ask(t, &(struct model_request){ .msgs = &msg, .msg_count = 1 });
 }
 
-/* --- faults x providers ------------------------------------------------------------------------- */
+/* --- faults x providers
+ * ------------------------------------------------------------------------- */
 
 static const struct expectation {
-    const char *scenario, *code;      /* code NULL: done */
+    const char *scenario, *code; /* code NULL: done */
     bool        retryable;
     const char *text;
     unsigned    calls, ends;
@@ -245,17 +279,24 @@ static const struct expectation {
 
 static void expect(const struct expectation *x, const char *provider)
 {
-    struct trial t;
-    char         model[64];
-    /* The waits between attempts would make this test long; where the service names none, one retry is enough. */
-    struct model_config tweak = { .retries = str_ends(str_c(x->scenario), STR("-once")) || strstr(x->scenario, "429") || strstr(x->scenario, "5") ? 2 : 0 };
+    struct trial        t;
+    char                model[64];
+    /* The waits between attempts would make this test long; where the service names none, one retry
+     * is enough. */
+    struct model_config tweak = { .retries = str_ends(str_c(x->scenario), STR("-once")) ||
+                                                     strstr(x->scenario, "429") ||
+                                                     strstr(x->scenario, "5")
+                                                 ? 2
+                                                 : 0 };
     snprintf(model, sizeof model, "sc-%s", x->scenario);
     trial_open(&t);
     t.model = make(&t, provider, model, &tweak);
     REQUIRE(t.model);
     ask_text(&t, "hi");
-    bool ok = t.trace.failed == (x->code != NULL) && (!x->code || (!strcmp(x->code, t.trace.code) && t.trace.retryable == x->retryable))
-           && str_is(buf_view(&t.trace.text), x->text) && t.trace.calls == x->calls && t.trace.ends == x->ends;
+    bool ok = t.trace.failed == (x->code != NULL) &&
+              (!x->code || (!strcmp(x->code, t.trace.code) && t.trace.retryable == x->retryable)) &&
+              str_is(buf_view(&t.trace.text), x->text) && t.trace.calls == x->calls &&
+              t.trace.ends == x->ends;
     if (!ok) {
         test_failed(provider, 0, x->scenario);
         printf("%s\n" STR_FMT, t.message, STR_ARG(buf_view(&t.trace.out)));
@@ -284,7 +325,8 @@ TEST(upstream_an_error_in_the_middle_keeps_what_was_said_and_is_not_repeated)
     }
 }
 
-/* A complete call whose stop reason never came: the run sees the end of the call, but the attempt failed. */
+/* A complete call whose stop reason never came: the run sees the end of the call, but the attempt
+ * failed. */
 TEST(upstream_a_complete_call_without_a_stop_reason_fails)
 {
     for (size_t p = 0; p < 3; p++) {
@@ -297,7 +339,8 @@ TEST(upstream_a_complete_call_without_a_stop_reason_fails)
     }
 }
 
-/* --- cancelling --------------------------------------------------------------------------------------- */
+/* --- cancelling
+ * --------------------------------------------------------------------------------------- */
 
 TEST(upstream_cancel_from_inside_a_delta_closes_the_transfer)
 {
@@ -311,7 +354,7 @@ TEST(upstream_cancel_from_inside_a_delta_closes_the_transfer)
         CHECK(t.deltas == 5);
         uv_run(&t.loop.uv, UV_RUN_NOWAIT);
         CHECK(upstream_active(t.up) == 0);
-        usleep(50000);                              /* the service hears of it at once, not when the process ends */
+        usleep(50000); /* the service hears of it at once, not when the process ends */
         CHECK(service_stat("cancelled") == before + 1);
         trial_close(&t);
     }
@@ -322,21 +365,24 @@ TEST(upstream_cancel_before_anything_came_is_quiet)
     struct trial t;
     trial_open(&t);
     t.model = make(&t, "openai", "sc-silent", NULL);
-    struct msg_part part = { .type = PART_TEXT, .text = STR("hi") };
-    struct msg      msg = { MSG_USER, &part, 1 };
+    struct msg_part      part = { .type = PART_TEXT, .text = STR("hi") };
+    struct msg           msg = { MSG_USER, &part, 1 };
     struct model_request q = { .msgs = &msg, .msg_count = 1 };
     t.run = t.model->ops->start(t.model, &q, &t.watch);
-    t.model->ops->cancel(t.run);                 /* not even sent */
+    t.model->ops->cancel(t.run); /* not even sent */
     CHECK(t.trace.out.len == 0);
     t.run = t.model->ops->start(t.model, &q, &t.watch);
     for (int i = 0; i < 5; i++) uv_run(&t.loop.uv, UV_RUN_NOWAIT);
     t.model->ops->cancel(t.run);
-    uv_run(&t.loop.uv, UV_RUN_NOWAIT);           /* the connection is closed at the end of the turn */
-    CHECK(upstream_active(t.up) == 0 && (!t.trace.out.len || str_starts(buf_view(&t.trace.out), STR("usage "))) && t.deltas == 0);      /* what was asked is counted */
+    uv_run(&t.loop.uv, UV_RUN_NOWAIT); /* the connection is closed at the end of the turn */
+    /* what was asked is counted */
+    CHECK(upstream_active(t.up) == 0 &&
+          (!t.trace.out.len || str_starts(buf_view(&t.trace.out), STR("usage "))) && t.deltas == 0);
     trial_close(&t);
 }
 
-/* --- the conversations of the seeds --------------------------------------------------------------------- */
+/* --- the conversations of the seeds
+ * --------------------------------------------------------------------- */
 
 TEST(upstream_parallel_calls_and_their_results_go_round)
 {
@@ -344,7 +390,8 @@ TEST(upstream_parallel_calls_and_their_results_go_round)
         struct trial t;
         trial_open(&t);
         t.model = make(&t, providers[p], "m", NULL);
-        ask_text(&t, "{{think}}{{call process_payment {\"amount\":30,\"recipient\":\"Al\\\"ice\"}}}{{call search {\"q\":\"x\"}}}");
+        ask_text(&t, "{{think}}{{call process_payment "
+                     "{\"amount\":30,\"recipient\":\"Al\\\"ice\"}}}{{call search {\"q\":\"x\"}}}");
         CHECK(!t.trace.failed && t.trace.calls == 2 && t.trace.ends == 2);
         CHECK(strstr(t.trace.out.ptr, "done calls") != NULL);
         trial_close(&t);
@@ -356,19 +403,38 @@ static void second_turn(struct trial *t, bool gemini, bool anthropic)
 {
     struct msg_part user = { .type = PART_TEXT, .text = STR("pay") };
     struct msg_part said[] = {
-        { .type = PART_REASONING, .text = STR("Let me see."), .opaque = anthropic ? STR("{\"signature\":\"c2lnLWE=\"}") : STR_NONE },
+        { .type = PART_REASONING,
+          .text = STR("Let me see."),
+          .opaque = anthropic ? STR("{\"signature\":\"c2lnLWE=\"}") : STR_NONE },
         { .type = PART_TEXT, .text = STR("One moment.") },
-        { .type = PART_CALL, .id = STR("fc1"), .name = STR("process_payment"), .input = STR("{\"amount\":30}"),
+        { .type = PART_CALL,
+          .id = STR("fc1"),
+          .name = STR("process_payment"),
+          .input = STR("{\"amount\":30}"),
           .opaque = gemini ? STR("{\"id\":\"fc1\",\"thoughtSignature\":\"c2lnLWc=\"}") : STR_NONE },
-        { .type = PART_CALL, .id = STR("fc2"), .name = STR("search"), .input = STR("{}"), .opaque = gemini ? STR("{\"id\":\"fc2\"}") : STR_NONE },
+        { .type = PART_CALL,
+          .id = STR("fc2"),
+          .name = STR("search"),
+          .input = STR("{}"),
+          .opaque = gemini ? STR("{\"id\":\"fc2\"}") : STR_NONE },
     };
     struct msg_part results[] = {
-        { .type = PART_RESULT, .id = STR("fc1"), .name = STR("process_payment"), .text = STR("The user declined."), .is_error = true },
+        { .type = PART_RESULT,
+          .id = STR("fc1"),
+          .name = STR("process_payment"),
+          .text = STR("The user declined."),
+          .is_error = true },
         { .type = PART_RESULT, .id = STR("fc2"), .name = STR("search"), .text = STR("[1,2]") },
     };
-    struct msg msgs[] = { { MSG_USER, &user, 1 }, { MSG_ASSISTANT, said, 4 }, { MSG_TOOLS, results, 2 } };
+    struct msg        msgs[] = { { MSG_USER, &user, 1 },
+                                 { MSG_ASSISTANT, said, 4 },
+                                 { MSG_TOOLS, results, 2 } };
     struct model_tool tool = { STR("search"), STR("Finds"), STR("{\"type\":\"object\"}") };
-    ask(t, &(struct model_request){ .system = STR("Be brief"), .msgs = msgs, .msg_count = 3, .tools = &tool, .tool_count = 1 });
+    ask(t, &(struct model_request){ .system = STR("Be brief"),
+                                    .msgs = msgs,
+                                    .msg_count = 3,
+                                    .tools = &tool,
+                                    .tool_count = 1 });
 }
 
 TEST(upstream_results_are_accepted_by_a_service_that_checks_them)
@@ -401,16 +467,17 @@ TEST(upstream_a_connection_is_used_again_after_an_answer)
             ask_text(&t, "hi");
             CHECK(!t.trace.failed);
             again(&t);
-            for (int k = 0; k < 50 && upstream_active(t.up); k++) usleep(1000), uv_run(&t.loop.uv, UV_RUN_NOWAIT);
+            for (int k = 0; k < 50 && upstream_active(t.up); k++)
+                usleep(1000), uv_run(&t.loop.uv, UV_RUN_NOWAIT);
         }
-        CHECK(service_stat("open") <= before + 8);      /* at most one for each CURLM */
+        CHECK(service_stat("open") <= before + 8); /* at most one for each CURLM */
         trial_close(&t);
     }
 }
 
 TEST(upstream_a_large_conversation_arrives_whole)
 {
-    static char text[3000001];
+    static char  text[3000001];
     struct trial t;
     memset(text, 'x', sizeof text - 1);
     for (size_t p = 0; p < 3; p++) {
@@ -447,8 +514,9 @@ TEST(upstream_lack_of_memory_fails_the_run_and_nothing_else)
         struct trial t;
         trial_open(&t);
         t.model = make(&t, providers[n % 3], "m", &(struct model_config){ .retries = 0 });
-        struct msg_part part = { .type = PART_TEXT, .text = STR("{{think}}{{call pay {\"a\":1}}}") };
-        struct msg      msg = { MSG_USER, &part, 1 };
+        struct msg_part      part = { .type = PART_TEXT,
+                                      .text = STR("{{think}}{{call pay {\"a\":1}}}") };
+        struct msg           msg = { MSG_USER, &part, 1 };
         struct model_request q = { .msgs = &msg, .msg_count = 1 };
         buf_room(&t.trace.out, 4096);
         buf_room(&t.trace.text, 4096);
@@ -474,15 +542,19 @@ TEST(upstream_signatures_gemini_refuses_are_dropped_once)
     trial_close(&t);
 }
 
-/* --- unreachable, fallback, check --------------------------------------------------------------------------- */
+/* --- unreachable, fallback, check
+ * --------------------------------------------------------------------------- */
 
 TEST(upstream_a_service_that_is_not_there_is_told_as_such)
 {
     struct trial t;
     trial_open(&t);
-    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = STR("http://127.0.0.1:1/v1"), .retries = 0 });
+    t.model =
+        make(&t, "openai", "m",
+             &(struct model_config){ .base_url = STR("http://127.0.0.1:1/v1"), .retries = 0 });
     ask_text(&t, "hi");
-    CHECK_STR(str_c(t.message), "There is no connection to the model's service. Trying again helps once it can be reached.");
+    CHECK_STR(str_c(t.message), "There is no connection to the model's service. Trying again helps "
+                                "once it can be reached.");
     trial_close(&t);
 }
 
@@ -492,7 +564,9 @@ TEST(upstream_a_service_without_tls_is_told_as_such)
     char         url[64];
     trial_open(&t);
     snprintf(url, sizeof url, "https://127.0.0.1:%d/v1", port);
-    t.model = make(&t, "openai", "m", &(struct model_config){ .base_url = str_c(url), .retries = 0, .first_byte_ms = 5000 });
+    t.model =
+        make(&t, "openai", "m",
+             &(struct model_config){ .base_url = str_c(url), .retries = 0, .first_byte_ms = 5000 });
     ask_text(&t, "hi");
     CHECK(!strcmp(t.trace.code, "model_tls") && !t.trace.retryable);
     trial_close(&t);
@@ -516,7 +590,8 @@ TEST(upstream_the_next_model_is_asked_when_the_first_fails_before_a_word)
     t.trace.over = false;
     buf_clear(&t.trace.text);
     list[1]->ops->free(list[1]);
-    list[1] = make(&t, "anthropic", "sc-error", &quick);      /* fails after it has spoken: that is the end */
+    /* fails after it has spoken: that is the end */
+    list[1] = make(&t, "anthropic", "sc-error", &quick);
     t.model = model_fallback_new(STR("two"), (struct model *[]){ list[0], list[1], list[2] }, 3);
     ask_text(&t, "hi");
     CHECK(t.trace.failed);
@@ -534,20 +609,29 @@ TEST(upstream_a_fallback_keeps_signatures_apart)
     list[1] = make(&t, "gemini", "m", NULL);
     t.model = model_fallback_new(STR("two"), list, 2);
     ask_text(&t, "{{think}}x");
-    CHECK(str_find(buf_view(&t.trace.out), STR("opaque {\"by\":\"anthropic\",\"opaque\":{\"signature\":\"c2lnLWE=\"}}")) >= 0);
+    CHECK(str_find(buf_view(&t.trace.out),
+                   STR("opaque {\"by\":\"anthropic\",\"opaque\":{\"signature\":\"c2lnLWE=\"}}")) >=
+          0);
     for (int i = 0; i < 2; i++) list[i]->ops->free(list[i]);
     trial_close(&t);
 }
 
-/* --- what is counted when the provider does not count ---------------------------------------------- */
+/* --- what is counted when the provider does not count
+ * ---------------------------------------------- */
 
-static bool told(struct trial *t, const char *line) { return str_find(buf_view(&t->trace.out), str_c(line)) >= 0; }
+static bool told(struct trial *t, const char *line)
+{
+    return str_find(buf_view(&t->trace.out), str_c(line)) >= 0;
+}
 
 TEST(upstream_an_answer_that_is_stopped_or_breaks_is_counted_by_what_was_sent)
 {
-    static const char text[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";                 /* 40 bytes: 10 tokens */
-    static const char *const cut[] = { "usage 20 2\n", "usage 10 2\n", "usage 20 2\n" };      /* "Half an": 7 bytes; OpenAI has not counted at all */
-    static const char *const stopped[] = { "usage 20 9\n", "usage 10 9\n", "usage 20 9\n" };  /* five of "000001 " */
+    /* 40 bytes: 10 tokens */
+    static const char        text[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+    /* "Half an": 7 bytes; OpenAI has not counted at all */
+    static const char *const cut[] = { "usage 20 2\n", "usage 10 2\n", "usage 20 2\n" };
+    /* five of "000001 " */
+    static const char *const stopped[] = { "usage 20 9\n", "usage 10 9\n", "usage 20 9\n" };
     for (size_t p = 0; p < 3; p++) {
         struct trial t;
         trial_open(&t);
@@ -564,19 +648,26 @@ TEST(upstream_an_answer_that_is_stopped_or_breaks_is_counted_by_what_was_sent)
         trial_open(&t);
         t.model = make(&t, providers[p], "sc-401", NULL);
         ask_text(&t, text);
-        CHECK(!told(&t, "usage"));                           /* nobody pays for a refusal */
+        CHECK(!told(&t, "usage")); /* nobody pays for a refusal */
         trial_close(&t);
     }
 }
 
-/* --- one model, many calls ------------------------------------------------------------------------------ */
+/* --- one model, many calls
+ * ------------------------------------------------------------------------------ */
 
 struct crowd {
-    struct trial      trial;
-    struct { struct model_sink sink; struct crowd *all; struct model_run *run; bool over, failed, spoke; char code[32]; } member[8];
-    unsigned          count, over, speaking, most;
-    unsigned          order[8], spoken;
-    bool              hold;                /* nobody stops the loop before all are over */
+    struct trial trial;
+    struct {
+        struct model_sink sink;
+        struct crowd     *all;
+        struct model_run *run;
+        bool              over, failed, spoke;
+        char              code[32];
+    } member[8];
+    unsigned count, over, speaking, most;
+    unsigned order[8], spoken;
+    bool     hold; /* nobody stops the loop before all are over */
 };
 
 #define MEMBER(s) ((__typeof__(&((struct crowd *)0)->member[0]))(void *)(s))
@@ -588,11 +679,22 @@ static void c_text(struct model_sink *s, struct str d)
     c->order[c->spoken++] = (unsigned)(MEMBER(s) - c->member);
     if (++c->speaking > c->most) c->most = c->speaking;
 }
-static void c_str(struct model_sink *s, struct str d) { }
-static void c_call(struct model_sink *s, struct str id, struct str name) { }
-static void c_call_end(struct model_sink *s) { }
-static void c_usage(struct model_sink *s, int64_t in, int64_t out) { }
-static void c_over(struct crowd *c) { if (++c->over == c->count) loop_stop(&c->trial.loop); }
+static void c_str(struct model_sink *s, struct str d)
+{
+}
+static void c_call(struct model_sink *s, struct str id, struct str name)
+{
+}
+static void c_call_end(struct model_sink *s)
+{
+}
+static void c_usage(struct model_sink *s, int64_t in, int64_t out)
+{
+}
+static void c_over(struct crowd *c)
+{
+    if (++c->over == c->count) loop_stop(&c->trial.loop);
+}
 static void c_done(struct model_sink *s, enum model_stop stop)
 {
     MEMBER(s)->over = true;
@@ -612,9 +714,12 @@ static void crowd_ask(struct crowd *c, unsigned count)
     struct msg      msg = { MSG_USER, &part, 1 };
     c->count = count;
     for (unsigned i = 0; i < count; i++) {
-        c->member[i].sink = (struct model_sink){ c_text, c_str, c_str, c_call, c_str, c_call_end, c_usage, c_done, c_failed };
+        c->member[i].sink = (struct model_sink){ c_text,     c_str,   c_str,  c_call,  c_str,
+                                                 c_call_end, c_usage, c_done, c_failed };
         c->member[i].all = c;
-        c->member[i].run = c->trial.model->ops->start(c->trial.model, &(struct model_request){ .msgs = &msg, .msg_count = 1 }, &c->member[i].sink);
+        c->member[i].run = c->trial.model->ops->start(
+            c->trial.model, &(struct model_request){ .msgs = &msg, .msg_count = 1 },
+            &c->member[i].sink);
         REQUIRE(c->member[i].run);
     }
 }
@@ -642,9 +747,11 @@ TEST(upstream_calls_beyond_the_limit_wait_in_order_and_are_all_answered)
     static struct crowd c;
     memset(&c, 0, sizeof c);
     trial_open(&c.trial);
-    c.trial.model = make(&c.trial, "openai", "sc-pace-20-1000", &(struct model_config){ .concurrent = 3, .first_byte_ms = 10000 });
+    c.trial.model = make(&c.trial, "openai", "sc-pace-20-1000",
+                         &(struct model_config){ .concurrent = 3, .first_byte_ms = 10000 });
     crowd_ask(&c, 6);
-    CHECK(gauge("parley_model_calls{model=\"sc-pace-20-1000\"} ") == 3 && gauge("parley_model_calls_waiting{model=\"sc-pace-20-1000\"} ") == 3);
+    CHECK(gauge("parley_model_calls{model=\"sc-pace-20-1000\"} ") == 3 &&
+          gauge("parley_model_calls_waiting{model=\"sc-pace-20-1000\"} ") == 3);
     crowd_wait(&c);
     for (unsigned i = 0; i < 6; i++) CHECK(!c.member[i].failed);
     for (unsigned i = 3; i < 6; i++) CHECK(c.order[i] == i);
@@ -657,14 +764,16 @@ TEST(upstream_a_hanging_model_turns_away_whom_it_has_no_room_for_and_a_place_tha
     static struct crowd c;
     memset(&c, 0, sizeof c);
     trial_open(&c.trial);
-    c.trial.model = make(&c.trial, "openai", "sc-silent", &(struct model_config){ .concurrent = 2, .first_byte_ms = 10000 });
-    crowd_ask(&c, 5);                                          /* 2 are asked, 2 wait, 1 is told so */
+    c.trial.model = make(&c.trial, "openai", "sc-silent",
+                         &(struct model_config){ .concurrent = 2, .first_byte_ms = 10000 });
+    crowd_ask(&c, 5); /* 2 are asked, 2 wait, 1 is told so */
     c.over = 4;
     crowd_wait(&c);
     CHECK(c.member[4].failed && !strcmp(c.member[4].code, "model_busy") && !c.member[3].over);
     c.trial.model->ops->cancel(c.member[0].run);
     c.trial.model->ops->cancel(c.member[3].run);
-    CHECK(gauge("parley_model_calls{model=\"sc-silent\"} ") == 2 && gauge("parley_model_calls_waiting{model=\"sc-silent\"} ") == 0);
+    CHECK(gauge("parley_model_calls{model=\"sc-silent\"} ") == 2 &&
+          gauge("parley_model_calls_waiting{model=\"sc-silent\"} ") == 0);
     c.trial.model->ops->cancel(c.member[1].run);
     c.trial.model->ops->cancel(c.member[2].run);
     CHECK(gauge("parley_model_calls{model=\"sc-silent\"} ") == 0);
@@ -672,14 +781,17 @@ TEST(upstream_a_hanging_model_turns_away_whom_it_has_no_room_for_and_a_place_tha
 
     memset(&c, 0, sizeof c);
     trial_open(&c.trial);
-    c.trial.model = make(&c.trial, "openai", "sc-silent", &(struct model_config){ .concurrent = 1, .first_byte_ms = 300, .retries = 0 });
-    crowd_ask(&c, 2);                                          /* nobody waits for ever */
+    c.trial.model =
+        make(&c.trial, "openai", "sc-silent",
+             &(struct model_config){ .concurrent = 1, .first_byte_ms = 300, .retries = 0 });
+    crowd_ask(&c, 2); /* nobody waits for ever */
     crowd_wait(&c);
     CHECK(c.member[0].failed && c.member[1].failed);
     trial_close(&c.trial);
 }
 
-/* --- a list passes over what is away ---------------------------------------------------------------------- */
+/* --- a list passes over what is away
+ * ---------------------------------------------------------------------- */
 
 static unsigned asked(const char *what)
 {
@@ -687,7 +799,8 @@ static unsigned asked(const char *what)
     unsigned   n = 0;
     buf_init(&b, 0);
     service_get("GET /requests", &b);
-    for (struct str rest = buf_view(&b); str_find(rest, str_c(what)) >= 0; n++) rest = str_from(rest, (size_t)str_find(rest, str_c(what)) + strlen(what));
+    for (struct str rest = buf_view(&b); str_find(rest, str_c(what)) >= 0; n++)
+        rest = str_from(rest, (size_t)str_find(rest, str_c(what)) + strlen(what));
     buf_done(&b);
     return n;
 }
@@ -702,7 +815,7 @@ TEST(upstream_a_model_that_asked_for_a_pause_is_not_waited_for_when_there_is_ano
     service_get("DELETE /requests", &b);
     buf_done(&b);
     struct model_config patient = { .retries = 2, .first_byte_ms = 5000 };
-    list[0] = make(&t, "anthropic", "sc-429-pause", &patient);        /* retry-after: 20 */
+    list[0] = make(&t, "anthropic", "sc-429-pause", &patient); /* retry-after: 20 */
     list[1] = make(&t, "gemini", "m", &patient);
     t.model = model_fallback_new(STR("two"), list, 2);
     for (int i = 0; i < 3; i++) {
@@ -719,7 +832,10 @@ TEST(upstream_a_model_that_asked_for_a_pause_is_not_waited_for_when_there_is_ano
     trial_close(&t);
 }
 
-static struct { bool told, ok; char sentence[400]; } checked;
+static struct {
+    bool told, ok;
+    char sentence[400];
+} checked;
 
 static void on_checked(void *ctx, bool ok, struct str sentence)
 {
@@ -735,7 +851,10 @@ static void check_one(const char *provider, const char *model, const char *url)
     char         own[100];
     trial_open(&t);
     base_url(own, sizeof own, provider);
-    struct model_config c = { .provider = str_c(provider), .model = str_c(model), .base_url = str_c(url ? url : own), .api_key = STR("sk-secret") };
+    struct model_config c = { .provider = str_c(provider),
+                              .model = str_c(model),
+                              .base_url = str_c(url ? url : own),
+                              .api_key = STR("sk-secret") };
     memset(&checked, 0, sizeof checked);
     REQUIRE(model_check(t.up, &c, on_checked, &t.loop));
     CHECK(!checked.told);

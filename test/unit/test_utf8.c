@@ -10,7 +10,8 @@ TEST(every_character_encodes_and_decodes)
         uint32_t back = 0;
         unsigned n = utf8_encode(cp, bytes);
         bool     surrogate = cp >= 0xD800 && cp <= 0xDFFF;
-        if (utf8_decode(str_n(bytes, n), &back) != n || back != cp || utf8_valid(str_n(bytes, n)) == surrogate)
+        if (utf8_decode(str_n(bytes, n), &back) != n || back != cp ||
+            utf8_valid(str_n(bytes, n)) == surrogate)
             CHECK(!"a character is not itself again");
     }
 }
@@ -24,9 +25,26 @@ TEST(what_is_no_character_encodes_as_the_replacement)
 TEST(bad_bytes_are_refused)
 {
     static const char *const bad[] = {
-        "\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xc3\x28", "\xe0\x80\x80", "\xe0\x9f\xbf", "\xe2\x82", "\xe2\x28\xa1",
-        "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-        "\xff", "\xfe", "\xf8\x88\x80\x80\x80",
+        "\x80",
+        "\xbf",
+        "\xc0\x80",
+        "\xc1\xbf",
+        "\xc3",
+        "\xc3\x28",
+        "\xe0\x80\x80",
+        "\xe0\x9f\xbf",
+        "\xe2\x82",
+        "\xe2\x28\xa1",
+        "\xed\xa0\x80",
+        "\xed\xbf\xbf",
+        "\xf0\x80\x80\x80",
+        "\xf0\x8f\xbf\xbf",
+        "\xf0\x9f\x98",
+        "\xf4\x90\x80\x80",
+        "\xf5\x80\x80\x80",
+        "\xff",
+        "\xfe",
+        "\xf8\x88\x80\x80\x80",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[40];
@@ -36,7 +54,8 @@ TEST(bad_bytes_are_refused)
             CHECK(utf8_prefix(str_c(text), NULL) == before);
         }
     }
-    CHECK(utf8_valid(STR("")) && utf8_valid(STR_NONE) && utf8_valid(STR("a\0b")) && utf8_valid(STR("caf\xc3\xa9 \xf0\x9f\x98\x80")));
+    CHECK(utf8_valid(STR("")) && utf8_valid(STR_NONE) && utf8_valid(STR("a\0b")) &&
+          utf8_valid(STR("caf\xc3\xa9 \xf0\x9f\x98\x80")));
 }
 
 static size_t prefix(struct str s, bool want_cut)
@@ -51,11 +70,14 @@ TEST(an_unfinished_character_is_told_from_a_bad_one)
 {
     CHECK(prefix(STR("ab"), false) == 2);
     CHECK(prefix(STR("ab\xc3"), true) == 2);
-    CHECK(prefix(STR("\xe2\x82"), true) == 0 && prefix(STR("\xf0\x9f\x98"), true) == 0 && prefix(STR("\xf0"), true) == 0);
+    CHECK(prefix(STR("\xe2\x82"), true) == 0 && prefix(STR("\xf0\x9f\x98"), true) == 0 &&
+          prefix(STR("\xf0"), true) == 0);
     CHECK(prefix(STR("\xed\x9f"), true) == 0 && prefix(STR("\xf4\x8f\xbf"), true) == 0);
     CHECK(prefix(STR("a\xff"), false) == 1 && prefix(STR("a\x80"), false) == 1);
-    CHECK(prefix(STR("\xe0\x80"), false) == 0 && prefix(STR("\xed\xa0"), false) == 0 && prefix(STR("\xf4\x90"), false) == 0);
-    CHECK(prefix(STR("\xf0\x9f\x28"), false) == 0 && prefix(STR("\xe2x"), false) == 0 && prefix(STR("\xc3x"), false) == 0);
+    CHECK(prefix(STR("\xe0\x80"), false) == 0 && prefix(STR("\xed\xa0"), false) == 0 &&
+          prefix(STR("\xf4\x90"), false) == 0);
+    CHECK(prefix(STR("\xf0\x9f\x28"), false) == 0 && prefix(STR("\xe2x"), false) == 0 &&
+          prefix(STR("\xc3x"), false) == 0);
     CHECK(prefix(STR("\xe2\x82x"), false) == 0 && prefix(STR("\xed\xa0\x80"), false) == 0);
 }
 
@@ -71,9 +93,10 @@ TEST(a_bad_byte_decodes_as_one_replacement)
 
 TEST(a_cut_never_splits_a_character)
 {
-    struct str s = STR("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z");
+    struct str          s = STR("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z");
     static const size_t want[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11 };
-    for (size_t max = 0; max < sizeof want / sizeof *want; max++) CHECK(utf8_cut(s, max) == want[max]);
+    for (size_t max = 0; max < sizeof want / sizeof *want; max++)
+        CHECK(utf8_cut(s, max) == want[max]);
     CHECK(utf8_cut(STR_NONE, 5) == 0);
 }
 

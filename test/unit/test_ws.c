@@ -19,7 +19,8 @@ static void frame_of(unsigned first, const char *payload, size_t len, size_t len
 
     buf_chr(&wire, (char)first);
     buf_chr(&wire, (char)(0x80 | (length_bytes == 8 ? 127 : length_bytes == 2 ? 126 : len)));
-    for (size_t i = 0; i < length_bytes; i++) buf_chr(&wire, (char)((uint64_t)len >> 8 * (length_bytes - 1 - i)));
+    for (size_t i = 0; i < length_bytes; i++)
+        buf_chr(&wire, (char)((uint64_t)len >> 8 * (length_bytes - 1 - i)));
     buf_add(&wire, key, 4);
     for (size_t i = 0; i < len; i++) buf_chr(&wire, (char)(payload[i] ^ key[i & 3]));
 }
@@ -30,24 +31,40 @@ static void frame(unsigned first, const char *payload, size_t len)
 }
 
 #define FRAME(first, lit) frame((first), (lit), sizeof(lit) - 1)
-enum { TEXT = 0x81, BINARY = 0x82, CLOSE = 0x88, PING = 0x89, PONG = 0x8a, TEXT_BEGIN = 0x01, BINARY_BEGIN = 0x02, MORE = 0x00, LAST = 0x80 };
+enum {
+    TEXT = 0x81,
+    BINARY = 0x82,
+    CLOSE = 0x88,
+    PING = 0x89,
+    PONG = 0x8a,
+    TEXT_BEGIN = 0x01,
+    BINARY_BEGIN = 0x02,
+    MORE = 0x00,
+    LAST = 0x80
+};
 
 /* --- what comes out ------------------------------------------------------------------ */
 
 static void describe(struct buf *out, const struct ws *w, enum ws_event event, struct str data)
 {
-    static const char *const names[] = { "more", "text", "binary", "ping", "pong", "close", "fail" };
+    static const char *const names[] = {
+        "more", "text", "binary", "ping", "pong", "close", "fail"
+    };
 
     buf_printf(out, "[%s", names[event]);
     if (event == WS_CLOSE || event == WS_FAIL) buf_printf(out, " %u", w->code);
     else if (data.len > 200) buf_printf(out, " %zu bytes", data.len);
-    else { buf_chr(out, ' '); buf_str(out, data); }
+    else {
+        buf_chr(out, ' ');
+        buf_str(out, data);
+    }
     buf_chr(out, ']');
 }
 
 static bool feed_piece(struct ws *w, struct str piece, struct buf *out)
 {
-    char         *copy = mem_alloc(piece.len), *at = copy;      /* it is unmasked in place */
+    /* it is unmasked in place */
+    char         *copy = mem_alloc(piece.len), *at = copy;
     enum ws_event event = WS_MORE;
     struct str    data = STR("");
 
@@ -69,7 +86,7 @@ static void feed_split(struct str bytes, size_t first, size_t step, struct buf *
     bool on = feed_piece(&w, str_cut(bytes, first), out);
     for (struct str rest = str_from(bytes, first); on && rest.len; rest = str_from(rest, step))
         on = feed_piece(&w, str_cut(rest, step), out);
-    if (on) CHECK(w.message.ptr == NULL || w.kind);      /* between messages it owns nothing */
+    if (on) CHECK(w.message.ptr == NULL || w.kind); /* between messages it owns nothing */
     ws_done(&w);
 }
 
@@ -101,7 +118,8 @@ static struct str events(void)
 
 TEST(messages_of_every_length_form_come_out_whole)
 {
-    static const size_t sizes[] = { 0, 1, 3, 4, 7, 8, 9, 124, 125, 126, 127, 128, 255, 256, 65535, 65536, 65537 };
+    static const size_t sizes[] = { 0,   1,   3,   4,   7,   8,     9,     124,  125,
+                                    126, 127, 128, 255, 256, 65535, 65536, 65537 };
     static char         text[70000];
 
     memset(text, 'a', sizeof text);
@@ -150,7 +168,8 @@ TEST(a_length_must_be_in_its_shortest_form)
     char text[1000] = { 0 };
     frame_of(BINARY, text, sizeof text, 8);
     EVENTS("[fail 1002]");
-    buf_add(&wire, "\x82\xff\x80\0\0\0\0\0\0\x01\0\0\0\0", 14);      /* the highest bit of the length */
+    /* the highest bit of the length */
+    buf_add(&wire, "\x82\xff\x80\0\0\0\0\0\0\x01\0\0\0\0", 14);
     EVENTS("[fail 1002]");
 }
 
@@ -258,16 +277,47 @@ TEST(a_new_message_may_not_begin_inside_another)
 /* --- UTF-8 ------------------------------------------------------------------------------------ */
 
 static const char *const good_utf8[] = {
-    "Hello-\xc2\xb5@\xc3\x9f\xc3\xb6\xc3\xa4\xc3\xbc\xc3\xa0\xc3\xa1-UTF-8!!", "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5",
-    "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbd", "\xef\xbf\xbf",
-    "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "12345678\xe8\x8a\xb1", "1234567\xe8\x8a\xb1--345678901234567890", "\xf0\x9f\xa6\x84",
+    "Hello-\xc2\xb5@\xc3\x9f\xc3\xb6\xc3\xa4\xc3\xbc\xc3\xa0\xc3\xa1-UTF-8!!",
+    "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5",
+    "\x7f",
+    "\xc2\x80",
+    "\xdf\xbf",
+    "\xe0\xa0\x80",
+    "\xed\x9f\xbf",
+    "\xee\x80\x80",
+    "\xef\xbf\xbd",
+    "\xef\xbf\xbf",
+    "\xf0\x90\x80\x80",
+    "\xf4\x8f\xbf\xbf",
+    "12345678\xe8\x8a\xb1",
+    "1234567\xe8\x8a\xb1--345678901234567890",
+    "\xf0\x9f\xa6\x84",
 };
 /* The valid beginning and the first byte that cannot follow it. */
-static const struct { const char *start, *wrong; } bad_utf8[] = {
-    { "", "\x80" }, { "", "\xbf" }, { "", "\xc0" }, { "", "\xc1" }, { "", "\xf5" }, { "", "\xfe" }, { "", "\xff" },
-    { "\xc2", "A" }, { "\xc2", "\xc2" }, { "\xe0", "\x9f" }, { "\xe0\xa0", "A" }, { "\xed", "\xa0" }, { "\xed", "\xbf" },
-    { "\xe4\xbd", "\xe5" }, { "\xf0", "\x8f" }, { "\xf0\x90", "\x00" }, { "\xf0\x90\x80", "a" }, { "\xf4", "\x90" },
-    { "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5\xf4", "\x90" }, { "12345678", "\x80" }, { "1234567\xc3\xa4", "\x80" },
+static const struct {
+    const char *start, *wrong;
+} bad_utf8[] = {
+    { "", "\x80" },
+    { "", "\xbf" },
+    { "", "\xc0" },
+    { "", "\xc1" },
+    { "", "\xf5" },
+    { "", "\xfe" },
+    { "", "\xff" },
+    { "\xc2", "A" },
+    { "\xc2", "\xc2" },
+    { "\xe0", "\x9f" },
+    { "\xe0\xa0", "A" },
+    { "\xed", "\xa0" },
+    { "\xed", "\xbf" },
+    { "\xe4\xbd", "\xe5" },
+    { "\xf0", "\x8f" },
+    { "\xf0\x90", "\x00" },
+    { "\xf0\x90\x80", "a" },
+    { "\xf4", "\x90" },
+    { "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5\xf4", "\x90" },
+    { "12345678", "\x80" },
+    { "1234567\xc3\xa4", "\x80" },
 };
 
 TEST(valid_text_is_taken_in_one_frame_and_in_a_frame_per_byte)
@@ -292,11 +342,11 @@ TEST(bad_text_fails_at_its_first_bad_byte_before_the_frame_is_whole)
         char   text[100] = { 0 };
         size_t n = strlen(bad_utf8[i].start);
         memcpy(text, bad_utf8[i].start, n);
-        frame(TEXT_BEGIN, text, n);                         /* alone it is fine */
+        frame(TEXT_BEGIN, text, n); /* alone it is fine */
         EVENTS("");
         text[n] = bad_utf8[i].wrong[0];
-        frame(TEXT, text, 100);                             /* announced 100 bytes, ... */
-        buf_truncate(&wire, 6 + n + 1);                     /* ... but only the bad one has come */
+        frame(TEXT, text, 100);         /* announced 100 bytes, ... */
+        buf_truncate(&wire, 6 + n + 1); /* ... but only the bad one has come */
         EVENTS("[fail 1007]");
         frame(TEXT_BEGIN, text, n);
         frame(MORE, text + n, 1);
@@ -327,7 +377,8 @@ TEST(binary_messages_may_be_any_bytes)
     EVENTS("[binary \xff\xfe\x80]");
 }
 
-/* --- close ------------------------------------------------------------------------------------- */
+/* --- close
+ * ------------------------------------------------------------------------------------- */
 
 TEST(a_close_frame_may_be_empty_or_have_a_code_and_a_reason)
 {
@@ -335,7 +386,8 @@ TEST(a_close_frame_may_be_empty_or_have_a_code_and_a_reason)
     EVENTS("[close 1005]");
     FRAME(CLOSE, "\x03\xe8");
     EVENTS("[close 1000]");
-    FRAME(CLOSE, "\x03\xe9" "good bye \xe2\x98\x83");
+    FRAME(CLOSE, "\x03\xe9"
+                 "good bye \xe2\x98\x83");
     EVENTS("[close 1001]");
     FRAME(CLOSE, "\x03");
     EVENTS("[fail 1002]");
@@ -347,8 +399,10 @@ TEST(a_close_frame_may_be_empty_or_have_a_code_and_a_reason)
 
 TEST(only_close_codes_that_may_be_on_the_wire_are_taken)
 {
-    static const unsigned good[] = { 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999 };
-    static const unsigned bad[] = { 0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65535 };
+    static const unsigned good[] = { 1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010,
+                                     1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999 };
+    static const unsigned bad[] = { 0,    1,    999,  1004, 1005, 1006, 1015,
+                                    1016, 1100, 2000, 2999, 5000, 65535 };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char want[32], code[2] = { (char)(good[i] >> 8), (char)good[i] };
         snprintf(want, sizeof want, "[close %u]", good[i]);
@@ -370,7 +424,8 @@ TEST(a_close_inside_a_fragmented_message_is_a_close)
     EVENTS("[close 1000]");
 }
 
-/* --- limits -------------------------------------------------------------------------------------- */
+/* --- limits
+ * -------------------------------------------------------------------------------------- */
 
 TEST(a_message_over_the_limit_fails_before_its_payload_comes)
 {
@@ -412,8 +467,8 @@ TEST(without_memory_a_message_fails_and_nothing_leaks)
 {
     static char bytes[5000];
     for (long n = 0; n < 4; n++) {
-        struct ws     w;
-        struct str    data;
+        struct ws  w;
+        struct str data;
         ws_init(&w, MESSAGE_MAX);
         frame(BINARY_BEGIN, bytes, 2000);
         frame(LAST, bytes, 3000);
@@ -427,7 +482,8 @@ TEST(without_memory_a_message_fails_and_nothing_leaks)
     }
 }
 
-/* --- frames out ------------------------------------------------------------------------------------ */
+/* --- frames out
+ * ------------------------------------------------------------------------------------ */
 
 TEST(our_frames_have_the_shortest_length_and_no_mask)
 {
@@ -444,7 +500,10 @@ TEST(our_frames_have_the_shortest_length_and_no_mask)
     CHECK(b.len == 65546 && !memcmp(b.ptr, "\x81\x7f\0\0\0\0\0\1\0\0", 10));
     buf_clear(&b);
     ws_frame_close(&b, 1000, STR("bye"));
-    CHECK(b.len == 7 && !memcmp(b.ptr, "\x88\x05\x03\xe8" "bye", 7));
+    CHECK(b.len == 7 && !memcmp(b.ptr,
+                                "\x88\x05\x03\xe8"
+                                "bye",
+                                7));
     buf_clear(&b);
     ws_frame_close(&b, WS_NO_CODE, STR(""));
     CHECK(b.len == 2 && !memcmp(b.ptr, "\x88\0", 2));
@@ -461,7 +520,7 @@ TEST(a_close_reason_is_cut_between_characters)
     CHECK(b.len == 2 + 2 + 123);
     buf_clear(&b);
     buf_clear(&reason);
-    buf_lit(&reason, "xx");                              /* now the last one that would fit lies across the end */
+    buf_lit(&reason, "xx"); /* now the last one that would fit lies across the end */
     for (int i = 0; i < 100; i++) buf_lit(&reason, "\xe8\x8a\xb1");
     ws_frame_close(&b, 1008, buf_view(&reason));
     CHECK(b.len == 2 + 2 + 122);
@@ -469,7 +528,8 @@ TEST(a_close_reason_is_cut_between_characters)
     buf_done(&reason);
 }
 
-/* --- handshake ----------------------------------------------------------------------------------------- */
+/* --- handshake
+ * ----------------------------------------------------------------------------------------- */
 
 static int handshake(const char *line, const char *headers, char accept[WS_ACCEPT_LEN + 1])
 {
@@ -500,23 +560,30 @@ TEST(the_handshake_of_the_rfc_gives_the_accept_of_the_rfc)
     char accept[WS_ACCEPT_LEN + 1] = "";
     CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY V13, accept) == 0);
     CHECK_STR(str_c(accept), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    CHECK(handshake("GET / HTTP/1.1", "upgrade: h2c, WebSocket\r\nconnection: keep-alive,UPGRADE\r\n" KEY V13, accept) == 0);
+    CHECK(handshake("GET / HTTP/1.1",
+                    "upgrade: h2c, WebSocket\r\nconnection: keep-alive,UPGRADE\r\n" KEY V13,
+                    accept) == 0);
 }
 
 TEST(handshakes_that_are_not_quite_right_are_refused)
 {
     char accept[WS_ACCEPT_LEN + 1];
     CHECK(handshake("GET / HTTP/1.1", "", accept) == 426);
-    CHECK(handshake("GET / HTTP/1.1", "Upgrade: h2c\r\nConnection: Upgrade\r\n" KEY V13, accept) == 426);
+    CHECK(handshake("GET / HTTP/1.1", "Upgrade: h2c\r\nConnection: Upgrade\r\n" KEY V13, accept) ==
+          426);
     CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY, accept) == 426);
     CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY "Sec-WebSocket-Version: 8\r\n", accept) == 426);
-    CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY "Sec-WebSocket-Version: 13, 8\r\n", accept) == 426);
+    CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY "Sec-WebSocket-Version: 13, 8\r\n", accept) ==
+          426);
     CHECK(handshake("GET / HTTP/1.1", "Upgrade: websocket\r\n" KEY V13, accept) == 400);
-    CHECK(handshake("GET / HTTP/1.1", "Upgrade: websocket\r\nConnection: close\r\n" KEY V13, accept) == 400);
+    CHECK(handshake("GET / HTTP/1.1", "Upgrade: websocket\r\nConnection: close\r\n" KEY V13,
+                    accept) == 400);
     CHECK(handshake("GET / HTTP/1.1", UPGRADE V13, accept) == 400);
     CHECK(handshake("GET / HTTP/1.1", UPGRADE V13 "Sec-WebSocket-Key:\r\n", accept) == 400);
-    CHECK(handshake("GET / HTTP/1.1", UPGRADE V13 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=\r\n", accept) == 400);
-    CHECK(handshake("GET / HTTP/1.1", UPGRADE V13 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZ!==\r\n", accept) == 400);
+    CHECK(handshake("GET / HTTP/1.1", UPGRADE V13 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=\r\n",
+                    accept) == 400);
+    CHECK(handshake("GET / HTTP/1.1", UPGRADE V13 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZ!==\r\n",
+                    accept) == 400);
     CHECK(handshake("GET / HTTP/1.1", UPGRADE KEY KEY V13, accept) == 400);
     CHECK(handshake("POST / HTTP/1.1", UPGRADE KEY V13, accept) == 400);
     CHECK(handshake("GET / HTTP/1.0", UPGRADE KEY V13, accept) == 400);

@@ -7,7 +7,10 @@
 enum { TEXT = 0x81, BINARY = 0x82, CLOSE = 0x88, PING = 0x89, PONG = 0x8a };
 #define SAY(p, op, lit) peer_frame((p), (op), (lit), sizeof(lit) - 1)
 
-static bool peer_has_bytes(const struct peer *p, struct str bytes) { return str_find(buf_view(&p->got), bytes) >= 0; }
+static bool peer_has_bytes(const struct peer *p, struct str bytes)
+{
+    return str_find(buf_view(&p->got), bytes) >= 0;
+}
 #define HAS(p, lit) peer_has_bytes((p), STR(lit))
 
 static void check_gone_once(void)
@@ -33,7 +36,8 @@ TEST(a_websocket_greets_and_echoes)
     net_up(NULL);
     struct peer *p = peer_upgrade("/ws/hello");
     net_until(HAS(p, "\x81\x05hello"));
-    CHECK(peer_has(p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"));
+    CHECK(peer_has(
+        p, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"));
     net.socket.echo = true;
     SAY(p, TEXT, "you there");
     net_until(HAS(p, "\x81\x09you there"));
@@ -51,9 +55,10 @@ TEST(frames_that_come_with_the_handshake_are_not_lost)
     net_up(NULL);
     struct peer *p = peer_open();
     net.socket.echo = true;
-    peer_say(p, "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-                "\x81\x82\x20\x20\x20\x20HI");
+    peer_say(p,
+             "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+             "\x81\x82\x20\x20\x20\x20HI");
     net_until(HAS(p, "\r\n\r\n\x81\x02hi"));
     net_down();
 }
@@ -63,10 +68,11 @@ TEST(frames_behind_a_pipelined_handshake_wait_for_it)
     net_up(NULL);
     struct peer *p = peer_open();
     net.socket.echo = true;
-    peer_say(p, "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-                "\x81\x82\x20\x20\x20\x20HI");
+    peer_say(p,
+             "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"
+             "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+             "\x81\x82\x20\x20\x20\x20HI");
     net_until(net.held);
     conn_reply(net.held, 204, NULL, STR(""));
     net_until(HAS(p, "\r\n\r\n\x81\x02hi"));
@@ -78,10 +84,12 @@ TEST(a_plain_request_for_a_websocket_is_426_and_the_connection_goes_on)
 {
     net_up(NULL);
     struct peer *p = peer_open();
-    peer_say(p, "GET /ws HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    peer_say(p, "GET /ws HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hello HTTP/1.1\r\nHost: "
+                "localhost\r\n\r\n");
     net_until(peer_has(p, "\r\n\r\nhi"));
-    CHECK(peer_has(p, "HTTP/1.1 426 Upgrade Required\r\n") && peer_has(p, "Sec-WebSocket-Version: 13\r\n"));
-    CHECK(net.spring.gone == 0 && net.socket.gone == 0);      /* never began */
+    CHECK(peer_has(p, "HTTP/1.1 426 Upgrade Required\r\n") &&
+          peer_has(p, "Sec-WebSocket-Version: 13\r\n"));
+    CHECK(net.spring.gone == 0 && net.socket.gone == 0); /* never began */
     net_down();
 }
 
@@ -98,7 +106,8 @@ TEST(the_source_of_a_websocket_is_pulled_with_back_pressure)
     CHECK(net.spring.given == given && net_conn()->blocked->bytes.cap <= CONN_OUT_MAX);
     p->deaf = false;
     peer_forget(p);
-    net_until(p->got.len > 20000 * 1004 - 300);               /* 20,000 frames of 1000 bytes with 4 bytes of head */
+    /* 20,000 frames of 1000 bytes with 4 bytes of head */
+    net_until(p->got.len > 20000 * 1004 - 300);
     CHECK(str_ends(buf_view(&p->got), STR("xxx")));
     net_down();
 }
@@ -111,7 +120,8 @@ TEST(an_idle_websocket_owns_two_structs_and_no_buffer)
     SAY(p, 0x80, "parts");
     net_until(net.socket.messages == 1);
     struct conn *c = net_conn();
-    CHECK(c->state == CONN_WS && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked && !c->wsock->ws.message.ptr);
+    CHECK(c->state == CONN_WS && !c->exchange && !c->out.ptr && !c->in.ptr && !c->blocked &&
+          !c->wsock->ws.message.ptr);
     CHECK(sizeof *c + sizeof *c->wsock <= 1200);
     net_down();
 }
@@ -122,7 +132,9 @@ TEST(a_close_by_the_peer_is_answered_with_its_code)
 {
     net_up(NULL);
     struct peer *p = peer_upgrade("/ws");
-    SAY(p, CLOSE, "\x0f\xa0" "my reason");
+    SAY(p, CLOSE,
+        "\x0f\xa0"
+        "my reason");
     check_closed_with(p, STR("\x88\x02\x0f\xa0"));
 }
 
@@ -167,10 +179,12 @@ TEST(the_end_of_the_source_closes_with_1000)
 {
     net_up(NULL);
     struct peer *p = peer_upgrade("/ws");
-    buf_lit(&net.spring.text, "\x81\x03" "bye");
+    buf_lit(&net.spring.text, "\x81\x03"
+                              "bye");
     net.spring.end = true;
     source_wake(&net.spring.source);
-    net_until(HAS(p, "\x81\x03" "bye\x88\x02\x03\xe8"));
+    net_until(HAS(p, "\x81\x03"
+                     "bye\x88\x02\x03\xe8"));
     CHECK(net.spring.gone == 1);
     SAY(p, CLOSE, "\x03\xe8");
     check_closed_with(p, STR("\x88\x02\x03\xe8"));
@@ -180,8 +194,9 @@ TEST(bad_frames_are_answered_with_1002)
 {
     net_up(NULL);
     struct peer *p = peer_upgrade("/ws");
-    peer_say(p, "\x81\x05hello");                             /* no mask */
-    check_closed_with(p, STR("\x88\x22\x03\xea" "frames of clients must be masked"));
+    peer_say(p, "\x81\x05hello"); /* no mask */
+    check_closed_with(p, STR("\x88\x22\x03\xea"
+                             "frames of clients must be masked"));
 }
 
 TEST(bad_text_is_answered_with_1007)
@@ -222,7 +237,8 @@ TEST(messages_in_flight_count_with_the_bodies)
     peer_frame(p, 0x02, part, 60000);
     net_until(net.server->bodies >= 60000);
     peer_frame(p, 0x00, part, 60000);
-    net_until(HAS(p, "\x03\xf5" "busy"));                     /* 1013 */
+    net_until(HAS(p, "\x03\xf5"
+                     "busy")); /* 1013 */
     SAY(p, CLOSE, "");
     mem_free(part);
     check_gone_once();
@@ -279,9 +295,11 @@ TEST(source_and_peer_are_told_when_the_client_left_before_its_upgrade_was_looked
     net_until(net.held);
     peer_half_close(p);
     net_until(net_conn()->eof);
-    static const char upgrade[] = "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                                  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-    buf_add(&net_conn()->in, upgrade, sizeof upgrade - 1);      /* as if it had come in one read with the end */
+    static const char upgrade[] =
+        "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    /* as if it had come in one read with the end */
+    buf_add(&net_conn()->in, upgrade, sizeof upgrade - 1);
     conn_reply(net.held, 204, NULL, STR(""));
     check_gone_once();
 }
@@ -319,9 +337,11 @@ TEST(without_memory_a_websocket_may_end_and_is_told_once)
         net_until(server_connections(net.server) == 1);
         mem_fail_at(n);
         static const char text[] =
-            "GET /ws/hello HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "GET /ws/hello HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
+            "Upgrade\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-            "\x81\x82\x20\x20\x20\x20HI\x01\x82\x20\x20\x20\x20HI\x80\x82\x20\x20\x20\x20HI\x89\x80\x20\x20\x20\x20";
+            "\x81\x82\x20\x20\x20\x20HI\x01\x82\x20\x20\x20\x20HI\x80\x82\x20\x20\x20\x20HI\x89\x80"
+            "\x20\x20\x20\x20";
         send(p->fd, text, sizeof text - 1, MSG_NOSIGNAL);
         for (int i = 0; i < 10; i++) uv_run(&net.loop.uv, UV_RUN_NOWAIT);
         mem_fail_at(-1);
@@ -349,7 +369,8 @@ TEST(each_of_a_few_pings_is_answered)
 
 static size_t held_by(const struct conn *c)
 {
-    return c->out.cap + c->in.cap + c->wsock->ws.message.cap + (c->blocked ? c->blocked->bytes.cap : 0);
+    return c->out.cap + c->in.cap + c->wsock->ws.message.cap +
+           (c->blocked ? c->blocked->bytes.cap : 0);
 }
 
 TEST(a_million_unread_pings_grow_nothing)
@@ -360,7 +381,7 @@ TEST(a_million_unread_pings_grow_nothing)
     p->deaf = true;
     for (int i = 0; i < 1000; i++) {
         char *at = pings + 131 * i;
-        memcpy(at, "\x89\xfd\0\0\0\0", 6);                    /* a mask of zeros, 125 bytes */
+        memcpy(at, "\x89\xfd\0\0\0\0", 6); /* a mask of zeros, 125 bytes */
         memset(at + 6, 'p', 125);
     }
     size_t most = 0;
@@ -370,7 +391,7 @@ TEST(a_million_unread_pings_grow_nothing)
         size_t now = held_by(net_conn());
         if (now > most) most = now;
     }
-    CHECK(net_conn()->blocked);                               /* its pongs fill the socket */
+    CHECK(net_conn()->blocked); /* its pongs fill the socket */
     CHECK(most <= CONN_OUT_MAX + 16 * 1024);
     SAY(p, PING, "the newest");
     for (int i = 0; i < 10; i++) net_turn();
@@ -413,18 +434,24 @@ TEST(texts_for_a_peer_that_does_not_read_end_in_1008)
     check_gone_once();
 }
 
-/* --- long texts --------------------------------------------------------------------------------- */
+/* --- long texts
+ * --------------------------------------------------------------------------------- */
 
-/* Joins the frames after the handshake into "y*3000000|t|": data messages, each followed by a bar. */
+/* Joins the frames after the handshake into "y*3000000|t|": data messages, each followed by a
+ * bar. */
 static void join_messages(const struct peer *p, struct buf *out)
 {
     struct str rest = buf_view(&p->got);
 
     while (rest.len >= 2) {
         size_t n = (unsigned char)rest.ptr[1], head = 2;
-        if (n == 126) { n = (size_t)(unsigned char)rest.ptr[2] << 8 | (unsigned char)rest.ptr[3]; head = 4; }
+        if (n == 126) {
+            n = (size_t)(unsigned char)rest.ptr[2] << 8 | (unsigned char)rest.ptr[3];
+            head = 4;
+        }
         if (rest.len < head + n) return;
-        CHECK(((unsigned char)rest.ptr[0] & 0x0f) == ((out->len && out->ptr[out->len - 1] != '|') ? 0 : 1));
+        CHECK(((unsigned char)rest.ptr[0] & 0x0f) ==
+              ((out->len && out->ptr[out->len - 1] != '|') ? 0 : 1));
         buf_str(out, str_cut(str_from(rest, head), n));
         if (rest.ptr[0] & 0x80) buf_chr(out, '|');
         rest = str_from(rest, head + n);
@@ -454,7 +481,8 @@ TEST(a_text_too_long_for_the_room_goes_out_in_parts_and_no_other_comes_between)
     net_down();
 }
 
-/* --- drain -------------------------------------------------------------------------------------- */
+/* --- drain
+ * -------------------------------------------------------------------------------------- */
 
 TEST(a_quiet_websocket_is_closed_with_1012_when_the_server_drains)
 {
@@ -462,7 +490,7 @@ TEST(a_quiet_websocket_is_closed_with_1012_when_the_server_drains)
     struct peer *p = peer_upgrade("/ws");
     server_drain(net.server);
     CHECK(!HAS(p, "\x03\xf4"));
-    for (int i = 0; i < 5; i++) {                              /* words still come: not quiet yet */
+    for (int i = 0; i < 5; i++) { /* words still come: not quiet yet */
         conn_ws_send(net.socket.conn, STR("word"));
         net_turn();
     }

@@ -11,10 +11,16 @@
 #include "test.h"
 #include "tool/process/exec.h"
 
-/* Tools run with what there is here; a test of one of these means asks children_caps whether it is there. */
-static const struct sandbox_caps enough = { .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true };
+/* Tools run with what there is here; a test of one of these means asks children_caps whether it is
+ * there. */
+static const struct sandbox_caps enough = {
+    .landlock = 7, .seccomp = true, .pidns = PIDNS_ROOT, .own_uid = true, .nproc = true
+};
 
-static void pool_closed(struct curl_pool *p) { LIST_ITEM(p, struct toolrun, pool)->has_pool = false; }
+static void pool_closed(struct curl_pool *p)
+{
+    LIST_ITEM(p, struct toolrun, pool)->has_pool = false;
+}
 
 struct toolrun *toolrun_new(void)
 {
@@ -25,7 +31,7 @@ struct toolrun *toolrun_new(void)
     must(loop_init(&t->loop) == OK);
     registry_init(&t->reg);
     snprintf(root, sizeof root, "%s/work%u", test_dir(), n++);
-    chmod(test_dir(), 0711);          /* tools of root are somebody else and must pass through */
+    chmod(test_dir(), 0711); /* tools of root are somebody else and must pass through */
     must(children_start(&t->children, &t->loop, root) == OK);
     t->exec = (struct exec_host){ .loop = &t->loop, .children = t->children, .caps = &enough };
     curl_pool_init(&t->pool, &t->loop, 1);
@@ -43,8 +49,14 @@ void toolrun_free(struct toolrun *t)
     mem_free(t);
 }
 
-static void tick(uv_timer_t *h) { *(bool *)h->data = true; }
-static void tick_closed(uv_handle_t *h) { *(bool *)h->data = true; }
+static void tick(uv_timer_t *h)
+{
+    *(bool *)h->data = true;
+}
+static void tick_closed(uv_handle_t *h)
+{
+    *(bool *)h->data = true;
+}
 
 void toolrun_wait(struct toolrun *t, const bool *until, unsigned ms)
 {
@@ -54,14 +66,18 @@ void toolrun_wait(struct toolrun *t, const bool *until, unsigned ms)
     uv_update_time(&t->loop.uv);
     uv_timer_init(&t->loop.uv, &timer);
     timer.data = &late;
-    uv_timer_start(&timer, tick, ms, 1);     /* again and again: one that fires before the poll would leave the loop asleep */
+    /* again and again: one that fires before the poll would leave the loop asleep */
+    uv_timer_start(&timer, tick, ms, 1);
     while (!late && !(until && *until)) uv_run(&t->loop.uv, UV_RUN_ONCE);
     timer.data = &closed;
     uv_close((uv_handle_t *)&timer, tick_closed);
     while (!closed) uv_run(&t->loop.uv, UV_RUN_NOWAIT);
 }
 
-void toolrun_turn(struct toolrun *t, unsigned ms) { toolrun_wait(t, NULL, ms); }
+void toolrun_turn(struct toolrun *t, unsigned ms)
+{
+    toolrun_wait(t, NULL, ms);
+}
 
 struct tool *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned timeout_ms)
 {
@@ -84,7 +100,8 @@ struct tool *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned tim
     return tool;
 }
 
-struct tool *toolrun_sh(struct toolrun *t, const char *script, const char *more, unsigned timeout_ms)
+struct tool *toolrun_sh(struct toolrun *t, const char *script, const char *more,
+                        unsigned timeout_ms)
 {
     struct buf   b;
     struct jsonw w;
@@ -149,14 +166,24 @@ void ran_prepare(struct ran *r, struct tool *tool, const char *input)
     arena_init(&r->arena, 0);
     must(json_parse(&r->arena, str_c(input), &v, NULL) == OK);
     r->job = (struct tool_job){
-        .tool = tool, .call_id = STR("call-abcdefghijklmnopqrstuv"), .thread = STR("t_1"), .owner = STR("me"),
-        .input = str_c(input), .args = v, .payload = STR_NONE, .resume = STR_NONE, .content = STR_NONE,
-        .progress = on_progress, .finish = on_finish, .ask = on_ask,
+        .tool = tool,
+        .call_id = STR("call-abcdefghijklmnopqrstuv"),
+        .thread = STR("t_1"),
+        .owner = STR("me"),
+        .input = str_c(input),
+        .args = v,
+        .payload = STR_NONE,
+        .resume = STR_NONE,
+        .content = STR_NONE,
+        .progress = on_progress,
+        .finish = on_finish,
+        .ask = on_ask,
     };
     r->began_ms = clock_mono_ms();
 }
 
-void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume)
+void ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input,
+                    struct str resume)
 {
     ran_prepare(r, tool, input);
     r->job.resume = resume;
@@ -183,9 +210,15 @@ void ran_run(struct toolrun *t, struct ran *r, struct tool *tool, const char *in
     ran_wait(t, r, 20000);
 }
 
-void ran_done(struct ran *r) { arena_done(&r->arena); }
+void ran_done(struct ran *r)
+{
+    arena_done(&r->arena);
+}
 
-bool str_has(struct str s, const char *part) { return s.ptr && str_find(s, str_c(part)) >= 0; }
+bool str_has(struct str s, const char *part)
+{
+    return s.ptr && str_find(s, str_c(part)) >= 0;
+}
 
 /* `what`: cmdline or environ. */
 static bool proc_has(const char *pid, const char *what, const char *mark)
@@ -201,15 +234,17 @@ static bool proc_has(const char *pid, const char *what, const char *mark)
     return n > 0 && memmem(text, (size_t)n, mark, strlen(mark));
 }
 
-/* Ours are known by the work directory in their environment: the same test may be running elsewhere. */
+/* Ours are known by the work directory in their environment: the same test may be running
+ * elsewhere. */
 unsigned processes_with(const char *mark)
 {
     DIR           *d = opendir("/proc");
     struct dirent *e;
     unsigned       n = 0;
     while (d && (e = readdir(d)))
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != getpid() && proc_has(e->d_name, "cmdline", mark)
-            && proc_has(e->d_name, "environ", test_dir())) n++;
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != getpid() &&
+            proc_has(e->d_name, "cmdline", mark) && proc_has(e->d_name, "environ", test_dir()))
+            n++;
     if (d) closedir(d);
     return n;
 }

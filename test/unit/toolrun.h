@@ -8,12 +8,12 @@
 #include "tool/registry.h"
 
 struct toolrun {
-    struct loop       loop;
-    struct registry   reg;
-    struct children  *children;
-    struct exec_host  exec;
-    struct curl_pool  pool;
-    bool              has_pool;
+    struct loop      loop;
+    struct registry  reg;
+    struct children *children;
+    struct exec_host exec;
+    struct curl_pool pool;
+    bool             has_pool;
 };
 
 /* One execution and what came of it. */
@@ -22,17 +22,17 @@ struct ran {
     struct arena      arena;
     bool              over;
     enum tool_outcome outcome;
-    struct str        text, value, note, resume;      /* in the arena */
+    struct str        text, value, note, resume; /* in the arena */
     unsigned          progress, asked;
     double            last_progress;
     struct str        last_message, question, schema;
-    uint64_t          ms;                     /* how long it took */
+    uint64_t          ms; /* how long it took */
     uint64_t          began_ms;
-    void            (*on_ask)(struct ran *r);
-    void            (*on_progress)(struct ran *r);
+    void (*on_ask)(struct ran *r);
+    void (*on_progress)(struct ran *r);
 };
 
-struct toolrun *toolrun_new(void);            /* with the keeper running */
+struct toolrun *toolrun_new(void); /* with the keeper running */
 void            toolrun_free(struct toolrun *t);
 /* The loop turns until *until is true or ms have passed. */
 void            toolrun_wait(struct toolrun *t, const bool *until, unsigned ms);
@@ -40,17 +40,21 @@ void            toolrun_turn(struct toolrun *t, unsigned ms);
 /* An exec tool from its JSON; timeout in ms. */
 struct tool    *toolrun_exec(struct toolrun *t, const char *exec_json, unsigned timeout_ms);
 /* A sandboxed shell script with these extra members of "exec" ("" or ",\"network\":true"). */
-struct tool    *toolrun_sh(struct toolrun *t, const char *script, const char *more, unsigned timeout_ms);
-void            ran_prepare(struct ran *r, struct tool *tool, const char *input);      /* everything but the start */
+struct tool    *toolrun_sh(struct toolrun *t, const char *script, const char *more,
+                           unsigned timeout_ms);
+/* everything but the start */
+void            ran_prepare(struct ran *r, struct tool *tool, const char *input);
 void            ran_start(struct toolrun *t, struct ran *r, struct tool *tool, const char *input);
-void            ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input, struct str resume);   /* accepted, {} */
-void            ran_wait(struct toolrun *t, struct ran *r, unsigned ms);
-void            ran_done(struct ran *r);
+/* accepted, {} */
+void     ran_start_with(struct toolrun *t, struct ran *r, struct tool *tool, const char *input,
+                        struct str resume);
+void     ran_wait(struct toolrun *t, struct ran *r, unsigned ms);
+void     ran_done(struct ran *r);
 /* Starts it and waits up to 20 s. */
-void            ran_run(struct toolrun *t, struct ran *r, struct tool *tool, const char *input);
-bool            str_has(struct str s, const char *part);
+void     ran_run(struct toolrun *t, struct ran *r, struct tool *tool, const char *input);
+bool     str_has(struct str s, const char *part);
 /* Processes whose command line contains `mark`; and descriptors of this process. */
-unsigned        processes_with(const char *mark);
-unsigned        open_descriptors(void);
+unsigned processes_with(const char *mark);
+unsigned open_descriptors(void);
 
 #endif

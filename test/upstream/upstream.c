@@ -5,16 +5,19 @@
  *   POST /v1/messages                              Anthropic
  *   POST /v1/chat/completions                      chat completions
  *   POST /v1beta/models/M:streamGenerateContent    Gemini
- *   GET  /requests      [{"path","key","body"} ...], the bodies received so far;  DELETE /requests forgets them
- *   GET  /stats         {"open","streams","cancelled"}: connections, answers begun, answers left by the client
+ *   GET  /requests      [{"path","key","body"} ...], the bodies received so far;  DELETE /requests
+ *   forgets them
+ *   GET  /stats         {"open","streams","cancelled"}: connections, answers begun, answers left by
+ *   the client
  *
  * What is answered is chosen by {{scenario:WORD}} in the last user message, else by a
- * model called "sc-WORD", else the conversation is played: {{call NAME {json}}} in the message makes a
- * call (several: parallel calls), {{think}} a signed thought, results are
- * repeated in words. {{then:WORD}} is the scenario of the request that brings the results; {{again}} calls
- * get_weather in every answer as long as calls are allowed. Bodies the real service would refuse get its 400, and so does
- * every body with a picture that says "poison". The words are in the table `faults`;
- * a word with "-once" fails every first, third ... time it is asked for. "pace-N-US": N tokens, one every US microseconds.
+ * model called "sc-WORD", else the conversation is played: {{call NAME {json}}} in the message
+ * makes a call (several: parallel calls), {{think}} a signed thought, results are
+ * repeated in words. {{then:WORD}} is the scenario of the request that brings the results;
+ * {{again}} calls get_weather in every answer as long as calls are allowed. Bodies the real service
+ * would refuse get its 400, and so does every body with a picture that says "poison". The words are
+ * in the table `faults`; a word with "-once" fails every first, third ... time it is asked for.
+ * "pace-N-US": N tokens, one every US microseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,18 +34,20 @@
 #define PIECE       65536
 
 struct client {
-    uv_tcp_t    tcp;
-    struct list paced;            /* linked while it has tokens to send */
-    struct buf  in, out;
-    enum wire   wire;
+    uv_tcp_t       tcp;
+    struct list    paced; /* linked while it has tokens to send */
+    struct buf     in, out;
+    enum wire      wire;
     struct speaker speaker;
-    unsigned    tokens, sent, every_us;
-    uint64_t    began_us;
-    size_t      long_left;        /* of the 100 MB line */
-    bool        answering, dead;
+    unsigned       tokens, sent, every_us;
+    uint64_t       began_us;
+    size_t         long_left; /* of the 100 MB line */
+    bool           answering, dead;
 };
 
-struct record { struct str path, key, body; };
+struct record {
+    struct str path, key, body;
+};
 
 static uv_loop_t     loop;
 static uv_timer_t    pace;
@@ -71,14 +76,19 @@ static void close_client(struct client *c)
     uv_close((uv_handle_t *)&c->tcp, on_closed);
 }
 
-struct sending { uv_write_t req; struct client *c; bool last; char data[]; };
+struct sending {
+    uv_write_t     req;
+    struct client *c;
+    bool           last;
+    char           data[];
+};
 static void more_of_long_line(struct client *c);
 
 static void on_written(uv_write_t *req, int status)
 {
     struct sending *s = (struct sending *)req;
     struct client  *c = s->c;
-    bool last = s->last;
+    bool            last = s->last;
     free(s);
     if (status < 0 || last) close_client(c);
     else if (c->long_left) more_of_long_line(c);
@@ -113,9 +123,14 @@ static void send_chunk(struct client *c, struct str bytes)
     buf_done(&b);
 }
 
-#define STREAM_HEAD "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nrequest-id: req_1\r\nTransfer-Encoding: chunked\r\n\r\n"
+#define STREAM_HEAD                                                                     \
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nrequest-id: " \
+    "req_1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-static void send_head(struct client *c) { send_bytes(c, STR(STREAM_HEAD), false); }
+static void send_head(struct client *c)
+{
+    send_bytes(c, STR(STREAM_HEAD), false);
+}
 static void send_last(struct client *c)
 {
     send_bytes(c, STR("0\r\n\r\n"), false);
@@ -133,7 +148,8 @@ static void send_plain(struct client *c, const char *status, const char *headers
     c->answering = false;
 }
 
-static void send_json(struct client *c, const char *status, const char *headers, const struct buf *body)
+static void send_json(struct client *c, const char *status, const char *headers,
+                      const struct buf *body)
 {
     char all[400];
     snprintf(all, sizeof all, "Content-Type: application/json\r\nrequest-id: req_1\r\n%s", headers);
@@ -142,7 +158,8 @@ static void send_json(struct client *c, const char *status, const char *headers,
 
 /* --- faults ---------------------------------------------------------------------------- */
 
-static void error_answer(struct client *c, int status, const char *reason, const char *type, const char *headers, const char *extra)
+static void error_answer(struct client *c, int status, const char *reason, const char *type,
+                         const char *headers, const char *extra)
 {
     struct buf b;
     char       line[64];
@@ -159,26 +176,89 @@ static const char *pick(struct client *c, const char *a, const char *o, const ch
     return c->wire == W_ANTHROPIC ? a : c->wire == W_OPENAI ? o : g;
 }
 
-static void f_429(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 0\r\n", ""); }
-static void f_429_long(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 3600\r\n", ""); }
-static void f_429_pause(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after: 20\r\n", ""); }
-static void f_429_ms(struct client *c) { error_answer(c, 429, "Too Many", pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"), "retry-after-ms: 30\r\n", ""); }
+static void f_429(struct client *c)
+{
+    error_answer(c, 429, "Too Many",
+                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
+                 "retry-after: 0\r\n", "");
+}
+static void f_429_long(struct client *c)
+{
+    error_answer(c, 429, "Too Many",
+                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
+                 "retry-after: 3600\r\n", "");
+}
+static void f_429_pause(struct client *c)
+{
+    error_answer(c, 429, "Too Many",
+                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
+                 "retry-after: 20\r\n", "");
+}
+static void f_429_ms(struct client *c)
+{
+    error_answer(c, 429, "Too Many",
+                 pick(c, "rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
+                 "retry-after-ms: 30\r\n", "");
+}
 static void f_quota(struct client *c)
 {
-    error_answer(c, c->wire == W_GEMINI ? 402 : 429, "Too Many", pick(c, "rate_limit_error", "insufficient_quota", "OUT"), "",
-                 c->wire == W_ANTHROPIC ? ",\"details\":{\"error_code\":\"enforced_spend_limit_reached\"}" : "");
+    error_answer(c, c->wire == W_GEMINI ? 402 : 429, "Too Many",
+                 pick(c, "rate_limit_error", "insufficient_quota", "OUT"), "",
+                 c->wire == W_ANTHROPIC
+                     ? ",\"details\":{\"error_code\":\"enforced_spend_limit_reached\"}"
+                     : "");
 }
-static void f_500(struct client *c) { error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"), "retry-after-ms: 10\r\n", ""); }
-static void f_500_no(struct client *c) { error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"), "x-should-retry: false\r\n", ""); }
-static void f_529(struct client *c) { error_answer(c, c->wire == W_ANTHROPIC ? 529 : 503, "Overloaded", pick(c, "overloaded_error", "unavailable_error", "UNAVAILABLE"), "retry-after-ms: 10\r\n", ""); }
-static void f_400(struct client *c) { error_answer(c, 400, "Bad", pick(c, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"), "", ""); }
-static void f_401(struct client *c) { error_answer(c, 401, "No", pick(c, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"), "", ""); }
-static void f_404(struct client *c) { error_answer(c, 404, "No", pick(c, "not_found_error", "model_not_found", "NOT_FOUND"), "", ""); }
-static void f_redirect(struct client *c) { send_plain(c, "302 Found", "Location: /elsewhere\r\n", STR("")); }
-static void f_html(struct client *c) { send_plain(c, "200 OK", "Content-Type: text/html\r\n", STR("<html>Welcome, sk-secret</html>")); }
-static void f_gzip(struct client *c) { send_plain(c, "200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", STR("\x1f\x8bgarbage")); }
-static void f_silent(struct client *c) { }
-static void f_drop(struct client *c) { close_client(c); }
+static void f_500(struct client *c)
+{
+    error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"),
+                 "retry-after-ms: 10\r\n", "");
+}
+static void f_500_no(struct client *c)
+{
+    error_answer(c, 500, "Oops", pick(c, "api_error", "server_error", "INTERNAL"),
+                 "x-should-retry: false\r\n", "");
+}
+static void f_529(struct client *c)
+{
+    error_answer(c, c->wire == W_ANTHROPIC ? 529 : 503, "Overloaded",
+                 pick(c, "overloaded_error", "unavailable_error", "UNAVAILABLE"),
+                 "retry-after-ms: 10\r\n", "");
+}
+static void f_400(struct client *c)
+{
+    error_answer(c, 400, "Bad",
+                 pick(c, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"), "",
+                 "");
+}
+static void f_401(struct client *c)
+{
+    error_answer(c, 401, "No",
+                 pick(c, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"), "", "");
+}
+static void f_404(struct client *c)
+{
+    error_answer(c, 404, "No", pick(c, "not_found_error", "model_not_found", "NOT_FOUND"), "", "");
+}
+static void f_redirect(struct client *c)
+{
+    send_plain(c, "302 Found", "Location: /elsewhere\r\n", STR(""));
+}
+static void f_html(struct client *c)
+{
+    send_plain(c, "200 OK", "Content-Type: text/html\r\n", STR("<html>Welcome, sk-secret</html>"));
+}
+static void f_gzip(struct client *c)
+{
+    send_plain(c, "200 OK", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n",
+               STR("\x1f\x8bgarbage"));
+}
+static void f_silent(struct client *c)
+{
+}
+static void f_drop(struct client *c)
+{
+    close_client(c);
+}
 static void f_empty(struct client *c)
 {
     send_head(c);
@@ -209,7 +289,10 @@ static void f_stall(struct client *c)
     begin(c);
     flush(c);
 }
-static void f_stall_late(struct client *c) { some_text(c); }
+static void f_stall_late(struct client *c)
+{
+    some_text(c);
+}
 static void f_error(struct client *c)
 {
     some_text(c);
@@ -254,14 +337,20 @@ static void f_cut_early(struct client *c)
     send_bytes(c, STR("4000\r\ndata: {\"ty"), true);
 }
 
-static struct str payment(void) { return STR("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"Alice\"}"); }
+static struct str payment(void)
+{
+    return STR("{\"amount\":50,\"currency\":\"USD\",\"recipient\":\"Alice\"}");
+}
 
-static void f_half(struct client *c)          /* half an input, and then an end as if all were well */
+/* half an input, and then an end as if all were well */
+static void f_half(struct client *c)
 {
     begin(c);
     speak_call(&c->speaker, STR("toolu_h"), STR("process_payment"), payment(), 20);
     if (c->wire == W_ANTHROPIC) {
-        buf_lit(&c->out, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
+        buf_lit(
+            &c->out,
+            "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
     }
     speak_end(&c->speaker, S_CALLS);
     flush(c);
@@ -274,7 +363,8 @@ static void f_half_cut(struct client *c)
     flush(c);
     send_bytes(c, STR("40\r\ndata: "), true);
 }
-static void f_whole_cut(struct client *c)     /* the call is complete, its stop reason never comes */
+/* the call is complete, its stop reason never comes */
+static void f_whole_cut(struct client *c)
 {
     begin(c);
     speak_call(&c->speaker, STR("toolu_w"), STR("process_payment"), payment(), 1000);
@@ -303,7 +393,7 @@ static void f_refusal(struct client *c)
 static void more_of_long_line(struct client *c)
 {
     static char piece[PIECE];
-    size_t n = c->long_left < PIECE ? c->long_left : PIECE;
+    size_t      n = c->long_left < PIECE ? c->long_left : PIECE;
     memset(piece, 'x', sizeof piece);
     c->long_left -= n;
     send_chunk(c, str_n(piece, n));
@@ -316,13 +406,42 @@ static void f_longline(struct client *c)
     send_chunk(c, STR("data: "));
 }
 
-static const struct fault { const char *word; void (*answer)(struct client *c); } faults[] = {
-    { "429", f_429 }, { "429-long", f_429_long }, { "429-pause", f_429_pause }, { "429-ms", f_429_ms }, { "quota", f_quota }, { "500", f_500 }, { "500-no", f_500_no },
-    { "529", f_529 }, { "400", f_400 }, { "401", f_401 }, { "404", f_404 }, { "redirect", f_redirect }, { "html", f_html },
-    { "gzip", f_gzip }, { "silent", f_silent }, { "drop", f_drop }, { "empty", f_empty }, { "stall", f_stall }, { "stall-late", f_stall_late },
-    { "error", f_error }, { "error-early", f_error_early }, { "badjson", f_badjson }, { "badjson-early", f_badjson_early }, { "eof", f_eof },
-    { "cut", f_cut }, { "cut-early", f_cut_early }, { "half", f_half }, { "half-cut", f_half_cut }, { "whole-cut", f_whole_cut },
-    { "length", f_length }, { "refusal", f_refusal }, { "longline", f_longline },
+static const struct fault {
+    const char *word;
+    void (*answer)(struct client *c);
+} faults[] = {
+    { "429", f_429 },
+    { "429-long", f_429_long },
+    { "429-pause", f_429_pause },
+    { "429-ms", f_429_ms },
+    { "quota", f_quota },
+    { "500", f_500 },
+    { "500-no", f_500_no },
+    { "529", f_529 },
+    { "400", f_400 },
+    { "401", f_401 },
+    { "404", f_404 },
+    { "redirect", f_redirect },
+    { "html", f_html },
+    { "gzip", f_gzip },
+    { "silent", f_silent },
+    { "drop", f_drop },
+    { "empty", f_empty },
+    { "stall", f_stall },
+    { "stall-late", f_stall_late },
+    { "error", f_error },
+    { "error-early", f_error_early },
+    { "badjson", f_badjson },
+    { "badjson-early", f_badjson_early },
+    { "eof", f_eof },
+    { "cut", f_cut },
+    { "cut-early", f_cut_early },
+    { "half", f_half },
+    { "half-cut", f_half_cut },
+    { "whole-cut", f_whole_cut },
+    { "length", f_length },
+    { "refusal", f_refusal },
+    { "longline", f_longline },
 };
 static unsigned asked_for[sizeof faults / sizeof *faults];
 
@@ -331,7 +450,7 @@ static unsigned asked_for[sizeof faults / sizeof *faults];
 static void play_calls(struct client *c, struct str text, bool *called)
 {
     static unsigned serial;
-    ptrdiff_t at;
+    ptrdiff_t       at;
     while ((at = str_find(text, STR("{{call "))) >= 0) {
         struct str rest = str_from(text, (size_t)at + 7), name;
         ptrdiff_t  end = str_find(rest, STR("}}}"));
@@ -339,7 +458,11 @@ static void play_calls(struct client *c, struct str text, bool *called)
         if (end < 0) return;
         struct str spec = str_cut(rest, (size_t)end + 1);
         if (!str_split(&spec, ' ', &name)) return;
-        snprintf(id, sizeof id, "%s%u", c->wire == W_ANTHROPIC ? "toolu_" : c->wire == W_OPENAI ? "call_" : "fc", ++serial);
+        snprintf(id, sizeof id, "%s%u",
+                 c->wire == W_ANTHROPIC ? "toolu_"
+                 : c->wire == W_OPENAI  ? "call_"
+                                        : "fc",
+                 ++serial);
         speak_call(&c->speaker, str_c(id), name, spec, spec.len);
         *called = true;
         text = str_from(rest, (size_t)end + 3);
@@ -358,7 +481,8 @@ static void play(struct client *c, const struct asked *q)
     else buf_printf(&line, "You said: " STR_FMT, STR_ARG(q->text));
     speak_text(&c->speaker, buf_view(&line));
     if (!q->has_results) play_calls(c, q->text, &called);
-    if (q->may_call && str_find(q->question, STR("{{again}}")) >= 0) play_calls(c, STR("{{call get_weather {\"city\":\"Oslo\"}}}"), &called);
+    if (q->may_call && str_find(q->question, STR("{{again}}")) >= 0)
+        play_calls(c, STR("{{call get_weather {\"city\":\"Oslo\"}}}"), &called);
     speak_end(&c->speaker, called ? S_CALLS : S_END);
     flush(c);
     send_last(c);
@@ -370,11 +494,13 @@ static void play(struct client *c, const struct asked *q)
 static void on_pace(uv_timer_t *t)
 {
     uint64_t now = uv_hrtime() / 1000;
-    LIST_EACH(n, &paced) {
+    LIST_EACH (n, &paced) {
         struct client *c = LIST_ITEM(n, struct client, paced);
-        while (c->sent < c->tokens && now >= c->began_us + (uint64_t)c->sent * c->every_us) speak_token(&c->speaker, c->sent++);
+        while (c->sent < c->tokens && now >= c->began_us + (uint64_t)c->sent * c->every_us)
+            speak_token(&c->speaker, c->sent++);
         if (c->sent == c->tokens) {
-            if (c->wire == W_ANTHROPIC) buf_lit(&c->out, "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
+            if (c->wire == W_ANTHROPIC)
+                buf_lit(&c->out, "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n");
             speak_end(&c->speaker, S_END);
         }
         flush(c);
@@ -399,16 +525,21 @@ static bool start_pace(struct client *c, struct str word)
     return true;
 }
 
-/* --- requests ---------------------------------------------------------------------------------- */
+/* --- requests
+ * ---------------------------------------------------------------------------------- */
 
 /* The last one counts: some wires join a question that failed with the next one. */
 static bool word_after(struct str text, struct str mark, struct str *word)
 {
     size_t n = 0;
     bool   found = false;
-    for (ptrdiff_t at; (at = str_find(text, mark)) >= 0; found = true) text = str_from(text, (size_t)at + mark.len);
+    for (ptrdiff_t at; (at = str_find(text, mark)) >= 0; found = true)
+        text = str_from(text, (size_t)at + mark.len);
     if (!found) return false;
-    while (n < text.len && (strchr("-_", text.ptr[n]) || (text.ptr[n] >= '0' && text.ptr[n] <= '9') || (text.ptr[n] >= 'a' && text.ptr[n] <= 'z'))) n++;
+    while (n < text.len &&
+           (strchr("-_", text.ptr[n]) || (text.ptr[n] >= '0' && text.ptr[n] <= '9') ||
+            (text.ptr[n] >= 'a' && text.ptr[n] <= 'z')))
+        n++;
     *word = str_cut(text, n);
     return n > 0;
 }
@@ -442,13 +573,19 @@ static void answer_model(struct client *c, struct str path, struct str body)
         wire_asked(c->wire, v, &a, &q);
         if (q.has_results) word_after(q.question, STR("{{then:"), &word);
         else word_after(q.text, STR("{{scenario:"), &word);
-        if (!word.len && !word_after(path, STR("/sc-"), &word)) word_after(jv_str_at(v, "model"), STR("sc-"), &word);
+        if (!word.len && !word_after(path, STR("/sc-"), &word))
+            word_after(jv_str_at(v, "model"), STR("sc-"), &word);
         no = wire_refuses(c->wire, v);
-        if (str_find(body, STR("iVBORw0KGgpwb2lzb24=")) >= 0) no = "Could not process image";      /* a PNG that says "poison" */
-        if (str_is(word, "signature") && str_find(body, STR("thoughtSignature")) >= 0) no = "Corrupted thought signature.";
+        /* a PNG that says "poison" */
+        if (str_find(body, STR("iVBORw0KGgpwb2lzb24=")) >= 0) no = "Could not process image";
+        if (str_is(word, "signature") && str_find(body, STR("thoughtSignature")) >= 0)
+            no = "Corrupted thought signature.";
         if (no) {
             buf_init(&b, 0);
-            wire_error(&b, c->wire, 400, pick(c, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"), no, "");
+            wire_error(
+                &b, c->wire, 400,
+                pick(c, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"), no,
+                "");
             fprintf(stderr, "refused: %s\n", no);
             send_json(c, "400 Bad Request", "", &b);
             buf_done(&b);
@@ -469,7 +606,9 @@ static char *copy(struct str s)
 static void record(struct str path, struct str key, struct str body)
 {
     if (record_count == RECORDS_MAX || body.len > (1u << 20)) return;
-    records[record_count++] = (struct record){ str_n(copy(path), path.len), str_n(copy(key), key.len), str_n(copy(body), body.len) };
+    records[record_count++] =
+        (struct record){ str_n(copy(path), path.len), str_n(copy(key), key.len),
+                         str_n(copy(body), body.len) };
 }
 
 static void forget(void)
@@ -505,7 +644,8 @@ static void serve_stats(struct client *c)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "{\"open\":%u,\"streams\":%u,\"cancelled\":%u}", open_count, streams, left_by_client);
+    buf_printf(&b, "{\"open\":%u,\"streams\":%u,\"cancelled\":%u}", open_count, streams,
+               left_by_client);
     send_json(c, "200 OK", "", &b);
     buf_done(&b);
 }
@@ -515,7 +655,8 @@ static struct str header(struct str head, const char *name)
     struct str line;
     while (str_split(&head, '\n', &line)) {
         size_t n = strlen(name);
-        if (line.len > n && line.ptr[n] == ':' && str_eq_nocase(str_cut(line, n), str_c(name))) return str_trim(str_from(line, n + 1));
+        if (line.len > n && line.ptr[n] == ':' && str_eq_nocase(str_cut(line, n), str_c(name)))
+            return str_trim(str_from(line, n + 1));
     }
     return STR("");
 }
@@ -531,13 +672,16 @@ static struct str key_of(struct str head)
 static void answer(struct client *c, struct str head, struct str body)
 {
     struct str line = head, method, path, rest = head;
-    if (!str_split(&rest, '\n', &line) || !str_split(&line, ' ', &method) || !str_split(&line, ' ', &path)) {
+    if (!str_split(&rest, '\n', &line) || !str_split(&line, ' ', &method) ||
+        !str_split(&line, ' ', &path)) {
         close_client(c);
         return;
     }
     c->answering = true;
     if (str_is(method, "POST")) {
-        c->wire = str_find(path, STR("/messages")) >= 0 ? W_ANTHROPIC : str_find(path, STR("/chat/completions")) >= 0 ? W_OPENAI : W_GEMINI;
+        c->wire = str_find(path, STR("/messages")) >= 0           ? W_ANTHROPIC
+                  : str_find(path, STR("/chat/completions")) >= 0 ? W_OPENAI
+                                                                  : W_GEMINI;
         record(path, key_of(head), body);
         answer_model(c, path, body);
     } else if (str_is(path, "/requests")) {
@@ -581,7 +725,8 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
         return;
     }
     buf_add(&c->in, b->base, (size_t)n);
-    if (c->in.ptr[0] == 0x16) send_bytes(c, STR("HTTP/1.1 400 This port does not speak TLS\r\n\r\n"), true);
+    if (c->in.ptr[0] == 0x16)
+        send_bytes(c, STR("HTTP/1.1 400 This port does not speak TLS\r\n\r\n"), true);
     else take_requests(c);
 }
 
@@ -594,7 +739,9 @@ static void on_connect(uv_stream_t *server, int status)
     uv_tcp_init(&loop, &c->tcp);
     c->tcp.data = c;
     open_count++;
-    if (uv_accept(server, (uv_stream_t *)&c->tcp) || uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read)) close_client(c);
+    if (uv_accept(server, (uv_stream_t *)&c->tcp) ||
+        uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read))
+        close_client(c);
     else uv_tcp_nodelay(&c->tcp, 1);
 }
 
@@ -610,7 +757,8 @@ int main(int argc, char **argv)
     uv_timer_init(&loop, &pace);
     uv_tcp_init(&loop, &server);
     uv_ip4_addr("127.0.0.1", argc > 1 ? atoi(argv[1]) : 0, &at);
-    if (uv_tcp_bind(&server, (struct sockaddr *)&at, 0) || uv_listen((uv_stream_t *)&server, 1024, on_connect)) {
+    if (uv_tcp_bind(&server, (struct sockaddr *)&at, 0) ||
+        uv_listen((uv_stream_t *)&server, 1024, on_connect)) {
         fprintf(stderr, "upstream: cannot listen\n");
         return 1;
     }

@@ -5,31 +5,62 @@
 
 /* Where Japanese text may be cut: every Japanese word of the script's patterns. */
 static const char *const JAPANESE[] = {
-    "さん", "様", "ちゃん", "くん", "君", "氏", "に", "へ", "を", "の", "は", "宛", "送金", "送って", "送り", "振り込",
-    "振込", "支払", "払", "米ドル", "ドル", "ユーロ", "円", "ポンド", "ウォン", "元", "天気", "気温", "論文", "記事",
-    "探", "検索", "調べ", "について", "関する", "変え", "変更", "トラック", "私", "ここ", "どこ", "現在地", "こんにちは",
-    "おはよう", "こんばんは", "ありがとう", "と", NULL,
+    "さん",   "様",       "ちゃん",     "くん",     "君",         "氏",         "に",   "へ",
+    "を",     "の",       "は",         "宛",       "送金",       "送って",     "送り", "振り込",
+    "振込",   "支払",     "払",         "米ドル",   "ドル",       "ユーロ",     "円",   "ポンド",
+    "ウォン", "元",       "天気",       "気温",     "論文",       "記事",       "探",   "検索",
+    "調べ",   "について", "関する",     "変え",     "変更",       "トラック",   "私",   "ここ",
+    "どこ",   "現在地",   "こんにちは", "おはよう", "こんばんは", "ありがとう", "と",   NULL,
 };
 
-static const struct { const char *words, *code; } CURRENCIES[] = {
-    { "$|dollar|dollars|buck|bucks|usd|ドル|米ドル", "USD" }, { "€|euro|euros|eur|ユーロ", "EUR" },
-    { "¥|￥|yen|jpy|円", "JPY" }, { "£|pound|pounds|quid|gbp|sterling|ポンド", "GBP" },
-    { "franc|francs|chf", "CHF" }, { "₹|rupee|rupees|inr", "INR" }, { "₩|won|krw|ウォン", "KRW" },
-    { "yuan|renminbi|rmb|cny|元", "CNY" }, { "peso|pesos|mxn", "MXN" }, { "real|reais|brl", "BRL" },
-    { "krona|kronor|sek", "SEK" }, { "krone|kroner|nok", "NOK" }, { "dkk", "DKK" },
+static const struct {
+    const char *words, *code;
+} CURRENCIES[] = {
+    { "$|dollar|dollars|buck|bucks|usd|ドル|米ドル", "USD" },
+    { "€|euro|euros|eur|ユーロ", "EUR" },
+    { "¥|￥|yen|jpy|円", "JPY" },
+    { "£|pound|pounds|quid|gbp|sterling|ポンド", "GBP" },
+    { "franc|francs|chf", "CHF" },
+    { "₹|rupee|rupees|inr", "INR" },
+    { "₩|won|krw|ウォン", "KRW" },
+    { "yuan|renminbi|rmb|cny|元", "CNY" },
+    { "peso|pesos|mxn", "MXN" },
+    { "real|reais|brl", "BRL" },
+    { "krona|kronor|sek", "SEK" },
+    { "krone|kroner|nok", "NOK" },
+    { "dkk", "DKK" },
     { "zloty|zlotys|zł|pln", "PLN" },
-    { "koruna|korunas|czk", "CZK" }, { "forint|forints|huf", "HUF" }, { "lira|liras|₺|try", "TRY" },
-    { "ruble|rubles|rouble|roubles|rub", "RUB" }, { "hryvnia|hryvnias|uah", "UAH" },
+    { "koruna|korunas|czk", "CZK" },
+    { "forint|forints|huf", "HUF" },
+    { "lira|liras|₺|try", "TRY" },
+    { "ruble|rubles|rouble|roubles|rub", "RUB" },
+    { "hryvnia|hryvnias|uah", "UAH" },
     { "shekel|shekels|₪|ils", "ILS" },
-    { "rand|zar", "ZAR" }, { "naira|ngn", "NGN" }, { "shilling|shillings|kes", "KES" },
+    { "rand|zar", "ZAR" },
+    { "naira|ngn", "NGN" },
+    { "shilling|shillings|kes", "KES" },
     { "dirham|dirhams|aed", "AED" },
-    { "riyal|riyals|sar", "SAR" }, { "baht|thb", "THB" }, { "ringgit|myr", "MYR" }, { "rupiah|idr", "IDR" },
-    { "dong|vnd", "VND" }, { "cad", "CAD" }, { "aud", "AUD" }, { "nzd", "NZD" }, { "sgd", "SGD" }, { "hkd", "HKD" },
-    { "bitcoin|bitcoins|btc", "BTC" }, { "ether|eth", "ETH" },
+    { "riyal|riyals|sar", "SAR" },
+    { "baht|thb", "THB" },
+    { "ringgit|myr", "MYR" },
+    { "rupiah|idr", "IDR" },
+    { "dong|vnd", "VND" },
+    { "cad", "CAD" },
+    { "aud", "AUD" },
+    { "nzd", "NZD" },
+    { "sgd", "SGD" },
+    { "hkd", "HKD" },
+    { "bitcoin|bitcoins|btc", "BTC" },
+    { "ether|eth", "ETH" },
 };
 /* "Canadian dollars": the first word decides. */
-static const struct { const char *words, *code; } DOLLARS[] = {
-    { "us|u.s|american", "USD" }, { "canadian", "CAD" }, { "australian", "AUD" }, { "singapore", "SGD" },
+static const struct {
+    const char *words, *code;
+} DOLLARS[] = {
+    { "us|u.s|american", "USD" },
+    { "canadian", "CAD" },
+    { "australian", "AUD" },
+    { "singapore", "SGD" },
 };
 
 static const char SIGNS[] = "$€¥￥£₹₩₺₪&";
@@ -39,15 +70,22 @@ static const char WHO_ENDS[] = "and|to|for|because|then|also|&|と";
 
 enum kind { BLANK, POINT, SIGN, DIGIT, LETTER, ASIAN };
 
-static bool is_wide_digit(uint32_t cp) { return cp >= 0xff10 && cp <= 0xff19; }
+static bool is_wide_digit(uint32_t cp)
+{
+    return cp >= 0xff10 && cp <= 0xff19;
+}
 
 static enum kind kind_of(struct str c, uint32_t cp)
 {
     if (cp <= ' ' || cp == 0xa0 || cp == 0x3000) return BLANK;
     if (str_find(str_c(SIGNS), c) >= 0) return SIGN;
     if ((cp >= '0' && cp <= '9') || is_wide_digit(cp)) return DIGIT;
-    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp < 0x80 && strchr("_@+#", (int)cp))) return LETTER;
-    if (cp < 0x80 || (cp >= 0x2010 && cp <= 0x205e) || (cp >= 0x3001 && cp <= 0x3020) || cp == 0x30fb) return POINT;
+    if ((cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') ||
+        (cp < 0x80 && strchr("_@+#", (int)cp)))
+        return LETTER;
+    if (cp < 0x80 || (cp >= 0x2010 && cp <= 0x205e) || (cp >= 0x3001 && cp <= 0x3020) ||
+        cp == 0x30fb)
+        return POINT;
     if (cp >= 0xff01 && cp <= 0xff0f) return POINT;
     if (cp == 0xff1f || cp == 0xff1a || cp == 0xff1b) return POINT;
     return cp >= 0x2e80 ? ASIAN : LETTER;
@@ -56,7 +94,10 @@ static enum kind kind_of(struct str c, uint32_t cp)
 static enum kind kind_at(struct str s, size_t at, unsigned *len)
 {
     uint32_t cp;
-    if (at >= s.len) { *len = 0; return BLANK; }
+    if (at >= s.len) {
+        *len = 0;
+        return BLANK;
+    }
     *len = utf8_decode(str_from(s, at), &cp);
     return kind_of(str_n(s.ptr + at, *len), cp);
 }
@@ -88,7 +129,8 @@ static size_t asian_end(struct str s, size_t at)
 static bool joins(struct str s, size_t at, bool number)
 {
     unsigned n;
-    if (!strchr(number ? ".," : ".'-", s.ptr[at])) return str_starts(str_from(s, at), STR("’")) && !number;
+    if (!strchr(number ? ".," : ".'-", s.ptr[at]))
+        return str_starts(str_from(s, at), STR("’")) && !number;
     enum kind next = kind_at(s, at + 1, &n);
     return next == DIGIT || (!number && next == LETTER);
 }
@@ -99,7 +141,10 @@ static size_t word_end(struct str s, size_t at, enum kind first)
     unsigned n;
     for (;;) {
         enum kind k = kind_at(s, at, &n);
-        if (at < s.len && k == POINT && joins(s, at, number)) { at += n; continue; }
+        if (at < s.len && k == POINT && joins(s, at, number)) {
+            at += n;
+            continue;
+        }
         if (k != DIGIT && (number || k != LETTER)) return at;
         at += n;
     }
@@ -115,10 +160,10 @@ static bool signed_number(struct str s, size_t at)
 static size_t token_end(struct str s, size_t at, enum kind k, unsigned n)
 {
     switch (k) {
-    case SIGN:  return at + n;
+    case SIGN: return at + n;
     case ASIAN: return asian_end(s, at);
     case POINT: return word_end(s, at + 1, DIGIT);
-    default:    return word_end(s, at, k);
+    default: return word_end(s, at, k);
     }
 }
 
@@ -130,7 +175,10 @@ void tokens_read(struct tokens *t, struct str s)
         enum kind k = kind_at(s, at, &n);
         if (k == POINT && t->count && strchr(",;.!?:", s.ptr[at])) t->at[t->count - 1].ends = true;
         if (k == POINT && n > 1 && t->count) t->at[t->count - 1].ends = true;
-        if (k == BLANK || (k == POINT && !signed_number(s, at))) { at += n; continue; }
+        if (k == BLANK || (k == POINT && !signed_number(s, at))) {
+            at += n;
+            continue;
+        }
         size_t end = token_end(s, at, k, n);
         t->at[t->count++] = (struct token){ str_n(s.ptr + at, end - at), false };
         at = end;
@@ -145,13 +193,19 @@ static bool word_in(struct str word, struct str alternatives)
     return false;
 }
 
-bool token_is(const struct token *t, const char *alternatives) { return word_in(t->text, str_c(alternatives)); }
+bool token_is(const struct token *t, const char *alternatives)
+{
+    return word_in(t->text, str_c(alternatives));
+}
 
 /* --- numbers ------------------------------------------------------------------- */
 
-static const char *const SMALL[] = { "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" };
-static const char *const TENS[] = { "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety" };
+static const char *const SMALL[] = { "zero",    "one",     "two",       "three",    "four",
+                                     "five",    "six",     "seven",     "eight",    "nine",
+                                     "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                     "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" };
+static const char *const TENS[] = { "twenty", "thirty",  "forty",  "fifty",
+                                    "sixty",  "seventy", "eighty", "ninety" };
 
 /* "five", "fifty", "fifty-five" */
 static bool number_word(struct str w, int *value)
@@ -160,11 +214,17 @@ static bool number_word(struct str w, int *value)
     int        ones = 0;
     str_split(&rest, '-', &tens);
     for (int i = 0; i < 20; i++)
-        if (str_eq_nocase(w, str_c(SMALL[i]))) { *value = i; return true; }
+        if (str_eq_nocase(w, str_c(SMALL[i]))) {
+            *value = i;
+            return true;
+        }
     for (int i = 1; i < 10; i++)
         if (rest.ptr && str_eq_nocase(rest, str_c(SMALL[i]))) ones = i;
     for (int i = 0; i < 8 && (!rest.ptr || ones); i++)
-        if (str_eq_nocase(tens, str_c(TENS[i]))) { *value = 20 + 10 * i + ones; return true; }
+        if (str_eq_nocase(tens, str_c(TENS[i]))) {
+            *value = 20 + 10 * i + ones;
+            return true;
+        }
     return false;
 }
 
@@ -195,7 +255,8 @@ static size_t amount_tokens(const struct token *t, size_t n)
         if (v >= 20 && v % 10 == 0 && n > 1 && number_word(t[1].text, &v) && v > 0 && v < 10) k = 2;
     }
     if (k && k < n && zeros_of(t[k].text)) {
-        if (str_find(t[0].text, STR(".")) >= 0) return 0;    /* "1.5 million": rather not understood than wrong */
+        /* "1.5 million": rather not understood than wrong */
+        if (str_find(t[0].text, STR(".")) >= 0) return 0;
         k++;
     }
     return k;
@@ -220,7 +281,8 @@ static void add_digits(struct buf *out, struct str w)
         if (cp == ',' && groups(w, at)) continue;
         if (cp == ',') cp = '.';
         if (cp == '.' && out->len == begin) buf_chr(out, '0');
-        if (cp != '.' && out->len == begin + 1 && out->ptr && out->ptr[begin] == '0') buf_truncate(out, begin);
+        if (cp != '.' && out->len == begin + 1 && out->ptr && out->ptr[begin] == '0')
+            buf_truncate(out, begin);
         buf_chr(out, (char)cp);
     }
 }
@@ -237,7 +299,10 @@ void slot_number(struct buf *out, const struct slot *s)
     for (int z = zeros_of(s->from[s->count - 1].text); z > 0; z--) buf_chr(out, '0');
 }
 
-bool slot_is_number(const struct slot *s) { return s->count == 1 && is_digits(s->from[0].text); }
+bool slot_is_number(const struct slot *s)
+{
+    return s->count == 1 && is_digits(s->from[0].text);
+}
 
 /* --- currencies ------------------------------------------------------------------ */
 
@@ -275,7 +340,8 @@ struct str slot_currency(const struct slot *s)
 
 static bool here(struct str p, const struct token *t, size_t n, struct match *m);
 
-static bool fits(const struct slot *s, struct str rest, const struct token *t, size_t n, struct match *m)
+static bool fits(const struct slot *s, struct str rest, const struct token *t, size_t n,
+                 struct match *m)
 {
     if (!here(rest, t + s->count, n - s->count, m)) return false;
     if (m->count < SLOTS_MAX) m->slots[m->count++] = *s;
@@ -283,12 +349,14 @@ static bool fits(const struct slot *s, struct str rest, const struct token *t, s
 }
 
 /* The fewest tokens that let the rest of the pattern fit. */
-static bool slot_here(struct str name, struct str rest, const struct token *t, size_t n, struct match *m)
+static bool slot_here(struct str name, struct str rest, const struct token *t, size_t n,
+                      struct match *m)
 {
     struct slot s = { name, t, 0 };
     bool        who = str_starts(name, STR("who"));
     if (str_is(name, "amount")) return (s.count = amount_tokens(t, n)) && fits(&s, rest, t, n, m);
-    if (str_is(name, "currency")) return (s.count = currency_tokens(t, n)) && fits(&s, rest, t, n, m);
+    if (str_is(name, "currency"))
+        return (s.count = currency_tokens(t, n)) && fits(&s, rest, t, n, m);
     for (s.count = 1; s.count <= n; s.count++) {
         const struct token *last = t + s.count - 1;
         if (who && (s.count > 4 || token_is(last, WHO_ENDS) || is_digits(last->text))) return false;

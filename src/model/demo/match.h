@@ -20,26 +20,39 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-#define TOKENS_MAX 200      /* a request to a demo is a sentence; longer texts are not looked at further */
+/* a request to a demo is a sentence; longer texts are not looked at further */
+#define TOKENS_MAX 200
 #define SLOTS_MAX  4
 
 struct token {
     struct str text;
-    bool       ends;         /* a comma, full stop or the like follows */
+    bool       ends; /* a comma, full stop or the like follows */
 };
-struct tokens { struct token at[TOKENS_MAX]; size_t count; };
+struct tokens {
+    struct token at[TOKENS_MAX];
+    size_t       count;
+};
 
-struct slot { struct str name; const struct token *from; size_t count; };
-struct match { struct slot slots[SLOTS_MAX]; size_t count; };
+struct slot {
+    struct str          name;
+    const struct token *from;
+    size_t              count;
+};
+struct match {
+    struct slot slots[SLOTS_MAX];
+    size_t      count;
+};
 
 void tokens_read(struct tokens *t, struct str text);
-bool token_is(const struct token *t, const char *alternatives);       /* "a|b|c" */
+bool token_is(const struct token *t, const char *alternatives); /* "a|b|c" */
 bool match_tokens(const char *pattern, const struct token *t, size_t n, struct match *out);
 
-const struct slot *match_slot(const struct match *m, struct str name);  /* NULL: not captured */
-struct str slot_text(const struct slot *s);                 /* as written */
-void slot_number(struct buf *out, const struct slot *s);    /* <amount> as a JSON number, digits as written */
-struct str slot_currency(const struct slot *s);             /* <currency> as a code: "USD" */
-bool slot_is_number(const struct slot *s);
+/* NULL: not captured */
+const struct slot *match_slot(const struct match *m, struct str name);
+struct str         slot_text(const struct slot *s); /* as written */
+/* <amount> as a JSON number, digits as written */
+void               slot_number(struct buf *out, const struct slot *s);
+struct str         slot_currency(const struct slot *s); /* <currency> as a code: "USD" */
+bool               slot_is_number(const struct slot *s);
 
 #endif

@@ -11,13 +11,19 @@
 
 #define SPLITS_MAX (PLAN_MAX + 1)
 
-struct clause { const struct token *t; size_t n; };
+struct clause {
+    const struct token *t;
+    size_t              n;
+};
 
 /* --- one clause ----------------------------------------------------------------- */
 
 static struct clause without_courtesy(struct clause c)
 {
-    while (c.n && token_is(c.t, DEMO_BEFORE)) { c.t++; c.n--; }
+    while (c.n && token_is(c.t, DEMO_BEFORE)) {
+        c.t++;
+        c.n--;
+    }
     while (c.n && token_is(c.t + c.n - 1, DEMO_AFTER)) c.n--;
     if (c.n > 2 && token_is(c.t + c.n - 1, "me|us") && token_is(c.t + c.n - 2, "for")) c.n -= 2;
     return c;
@@ -43,7 +49,10 @@ static bool clause_fits(struct clause c, const struct demo_rule *before, struct 
     if (bare.n) c = bare;
     for (const struct demo_rule *r = DEMO_RULES; r->patterns[0]; r++) {
         if (r->follows && (!before || before->tool != r->tool)) continue;
-        if (rule_fits(r, c, &out->match)) { out->rule = r; return true; }
+        if (rule_fits(r, c, &out->match)) {
+            out->rule = r;
+            return true;
+        }
     }
     return false;
 }
@@ -61,12 +70,16 @@ static size_t find_splits(const struct tokens *t, size_t at[SPLITS_MAX])
     return n;
 }
 
-/* Can [i, j) be one clause after a clause of rule `before`? Leading "and" is courtesy, see DEMO_BEFORE. */
-static bool try_clause(struct plan *p, const size_t *at, size_t i, size_t j, const struct demo_rule *before,
-                       struct plan_step *out)
+/* Can [i, j) be one clause after a clause of rule `before`? Leading "and" is courtesy, see
+ * DEMO_BEFORE. */
+static bool try_clause(struct plan *p, const size_t *at, size_t i, size_t j,
+                       const struct demo_rule *before, struct plan_step *out)
 {
     struct clause c = { p->tokens.at + at[i], at[j] - at[i] };
-    while (c.n && token_is(c.t, DEMO_BETWEEN)) { c.t++; c.n--; }
+    while (c.n && token_is(c.t, DEMO_BETWEEN)) {
+        c.t++;
+        c.n--;
+    }
     return c.n && clause_fits(c, before, out);
 }
 
@@ -106,12 +119,14 @@ void plan_make(struct plan *p, struct str text)
 
 /* --- inputs ---------------------------------------------------------------------------- */
 
-/* The slot of this clause, or of the one before it for the same tool: "... and 20 to Taro" are dollars too. */
+/* The slot of this clause, or of the one before it for the same tool: "... and 20 to Taro" are
+ * dollars too. */
 static const struct slot *find_slot(const struct plan *p, size_t i, struct str name)
 {
     const char *tool = p->steps[i].rule->tool;
     for (;; i--) {
-        const struct slot *s = p->steps[i].rule->tool == tool ? match_slot(&p->steps[i].match, name) : NULL;
+        const struct slot *s =
+            p->steps[i].rule->tool == tool ? match_slot(&p->steps[i].match, name) : NULL;
         if (s || i == 0) return s;
     }
 }
@@ -122,7 +137,8 @@ static void write_slot(struct buf *out, const struct plan *p, size_t i, struct s
     struct jsonw       w;
     jsonw_init(&w, out);
     if (!s) jw_str(&w, str_is(name, "currency") ? STR("USD") : STR(""));
-    else if (str_is(name, "amount") || (str_is(name, "track") && slot_is_number(s))) slot_number(out, s);
+    else if (str_is(name, "amount") || (str_is(name, "track") && slot_is_number(s)))
+        slot_number(out, s);
     else if (str_is(name, "currency")) jw_str(&w, slot_currency(s));
     else jw_str(&w, slot_text(s));
 }
@@ -136,8 +152,10 @@ void plan_input(struct buf *out, const struct plan *p, size_t i, struct str item
     while (str_split(&rest, '<', &piece)) {
         buf_str(out, piece);
         if (!rest.ptr || !str_split(&rest, '>', &name)) break;
-        if (r->each && str_is(name, r->each)) { jw_str(&w, item); w.need_comma = false; }
-        else write_slot(out, p, i, name);
+        if (r->each && str_is(name, r->each)) {
+            jw_str(&w, item);
+            w.need_comma = false;
+        } else write_slot(out, p, i, name);
     }
 }
 
@@ -145,7 +163,9 @@ bool plan_each(const struct plan *p, size_t i, size_t *at, struct str *item)
 {
     const struct slot *s = match_slot(&p->steps[i].match, str_c(p->steps[i].rule->each));
     if (!s) return false;
-    while (*at < s->count && (token_is(s->from + *at, DEMO_BETWEEN) || token_is(s->from + *at, "in"))) ++*at;
+    while (*at < s->count &&
+           (token_is(s->from + *at, DEMO_BETWEEN) || token_is(s->from + *at, "in")))
+        ++*at;
     if (*at >= s->count) return false;
     struct slot part = { s->name, s->from + *at, 0 };
     while (*at < s->count && !token_is(s->from + *at, DEMO_BETWEEN)) {

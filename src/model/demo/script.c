@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-/* clang-format off: tables, and JSON as it is, without a backslash before every quote. */
+/* Tables, and JSON as it is, without a backslash before every quote. */
+/* clang-format off */
 #define JSON(...) #__VA_ARGS__
 
 #define TRY_ARTICLES "Find articles about CRISPR"

@@ -11,14 +11,14 @@
 
 enum end { END_DONE, END_DENIED, END_EXPIRED, END_CANCELLED, END_UNKNOWN, END_FAILED };
 
-#define QUOTE_MAX 300       /* characters of a tool's own words that are repeated */
+#define QUOTE_MAX 300 /* characters of a tool's own words that are repeated */
 
 struct told {
     const struct demo_outcome *o;
-    const struct jv *input;      /* of the call; NULL when it cannot be read */
-    const struct jv *value;      /* the result, when it is JSON */
-    struct str       text;       /* the result as text, or its error */
-    enum end         end;
+    const struct jv           *input; /* of the call; NULL when it cannot be read */
+    const struct jv           *value; /* the result, when it is JSON */
+    struct str                 text;  /* the result as text, or its error */
+    enum end                   end;
 };
 
 /* --- how did it end? ------------------------------------------------------------ */
@@ -34,9 +34,11 @@ static bool mentions(struct str text, const char *what)
 static enum end end_of_error(const struct told *t)
 {
     if (jv_true(jv_get(t->value, "denied")) || mentions(t->text, "user denied")) return END_DENIED;
-    if (mentions(t->text, "expired") || mentions(t->text, "approval request timed out")) return END_EXPIRED;
-    if (mentions(t->text, "may or may not") || mentions(t->text, "outcome is unknown")
-        || mentions(t->text, "outcome unknown") || mentions(t->text, "unknown outcome")) return END_UNKNOWN;
+    if (mentions(t->text, "expired") || mentions(t->text, "approval request timed out"))
+        return END_EXPIRED;
+    if (mentions(t->text, "may or may not") || mentions(t->text, "outcome is unknown") ||
+        mentions(t->text, "outcome unknown") || mentions(t->text, "unknown outcome"))
+        return END_UNKNOWN;
     if (mentions(t->text, "cancelled") || mentions(t->text, "superseded")) return END_CANCELLED;
     return END_FAILED;
 }
@@ -82,7 +84,8 @@ static void add_filled(struct buf *out, const char *tmpl, const struct jv *input
     }
 }
 
-static void add_sentence(struct buf *out, const char *before, const struct told *t, const char *after)
+static void add_sentence(struct buf *out, const char *before, const struct told *t,
+                         const char *after)
 {
     buf_lit(out, before);
     add_filled(out, t->o->task, t->input);
@@ -93,7 +96,8 @@ static void add_text(struct buf *out, const struct told *t)
 {
     add_cut(out, str_trim(t->text));
     size_t end = out->len;
-    while (end && out->ptr[end - 1] && strchr(")]\"'", out->ptr[end - 1])) end--;       /* "(... touched.)" has its full stop */
+    /* "(... touched.)" has its full stop */
+    while (end && out->ptr[end - 1] && strchr(")]\"'", out->ptr[end - 1])) end--;
     if (!end || !strchr(".!?", out->ptr[end - 1])) buf_chr(out, '.');
 }
 
@@ -114,14 +118,16 @@ static void tell_end(struct buf *out, const struct told *t)
     case END_DONE: return;
     case END_DENIED: tell_denied(out, t); return;
     case END_EXPIRED:
-        add_sentence(out, "Nobody answered in time, so I did not ", t, ". Ask me again whenever you like.");
+        add_sentence(out, "Nobody answered in time, so I did not ", t,
+                     ". Ask me again whenever you like.");
         return;
     case END_CANCELLED:
         add_sentence(out, "That was called off before I could ", t, ", so nothing was done.");
         return;
     case END_UNKNOWN:
         add_sentence(out, "I do not know whether I managed to ", t,
-                     ": the server was interrupted while it was under way, and I will not guess. Please check "
+                     ": the server was interrupted while it was under way, and I will not guess. "
+                     "Please check "
                      "before trying again, so that it does not happen twice.");
         return;
     case END_FAILED:
@@ -159,8 +165,12 @@ static void tell_articles(struct buf *out, const struct told *t)
     struct buf titles;
     buf_init(&titles, 0);
     int n = add_titles(&titles, t->text);
-    if (n == 0) add_filled(out, "I found no relevant articles about \"{query}\". The library is small; try CRISPR, "
-                                "batteries, sleep or exoplanets.", t->input);
+    if (n == 0)
+        add_filled(
+            out,
+            "I found no relevant articles about \"{query}\". The library is small; try CRISPR, "
+            "batteries, sleep or exoplanets.",
+            t->input);
     else if (n == 1) buf_lit(out, "I found 1 relevant article.\n");
     else buf_printf(out, "I found %d relevant articles.\n", n);
     buf_str(out, buf_view(&titles));
@@ -172,11 +182,16 @@ static void tell_search(struct buf *out, const struct told *t)
     struct buf titles;
     buf_init(&titles, 0);
     int n = add_titles(&titles, t->text);
-    if (n == 0) add_filled(out, "I found nothing about \"{query}\". This demo has no internet, only its small "
-                                "built-in library.", t->input);
+    if (n == 0)
+        add_filled(out,
+                   "I found nothing about \"{query}\". This demo has no internet, only its small "
+                   "built-in library.",
+                   t->input);
     else {
         buf_printf(out, "I found %d %s about ", n, n == 1 ? "entry" : "entries");
-        add_filled(out, "\"{query}\" in the built-in library, which is all the web this demo has:\n", t->input);
+        add_filled(out,
+                   "\"{query}\" in the built-in library, which is all the web this demo has:\n",
+                   t->input);
     }
     buf_str(out, buf_view(&titles));
     buf_done(&titles);
@@ -202,19 +217,23 @@ static void tell_payment(struct buf *out, const struct told *t)
 {
     if (is_asian(jv_str_at(t->input, "recipient")))
         add_filled(out, "{recipient}さんに{amount} {currency}を送金しました。\n\n", t->input);
-    add_filled(out, "Done: {amount} {currency} went to {recipient}. The payment stands in the ledger exactly once, "
-                    "under its own call id, so it cannot happen twice by accident.", t->input);
+    add_filled(out,
+               "Done: {amount} {currency} went to {recipient}. The payment stands in the ledger "
+               "exactly once, "
+               "under its own call id, so it cannot happen twice by accident.",
+               t->input);
 }
 
 static void tell_bgm(struct buf *out, const struct told *t)
 {
-    add_filled(out, "BGM changed to track {track}. Your browser did that, after you allowed it.", t->input);
+    add_filled(out, "BGM changed to track {track}. Your browser did that, after you allowed it.",
+               t->input);
 }
 
 static void tell_location(struct buf *out, const struct told *t)
 {
     static const char *const nested[] = { "coords", "location", "result", "position" };
-    const struct jv *v = t->value;
+    const struct jv         *v = t->value;
     for (size_t i = 0; v && i < 4 && !jv_get(v, "latitude"); i++)
         if (jv_get(t->value, nested[i])) v = jv_get(t->value, nested[i]);
     if (!jv_get(v, "latitude") || !jv_get(v, "longitude")) {
@@ -223,31 +242,45 @@ static void tell_location(struct buf *out, const struct told *t)
         return;
     }
     add_filled(out, "You are at latitude {latitude}, longitude {longitude}", v);
-    if (jv_is(jv_get(v, "accuracy"), JSON_NUMBER)) add_filled(out, ", give or take {accuracy} metres", v);
+    if (jv_is(jv_get(v, "accuracy"), JSON_NUMBER))
+        add_filled(out, ", give or take {accuracy} metres", v);
     buf_lit(out, ". Only your browser knew that; it told me because you agreed.");
 }
 
 static void tell_artifact(struct buf *out, const struct told *t)
 {
     add_text(out, t);
-    buf_lit(out, " It is one self-contained page: no libraries, no network. Open it and try it out.");
+    buf_lit(out,
+            " It is one self-contained page: no libraries, no network. Open it and try it out.");
 }
 
 static void tell_image(struct buf *out, const struct told *t)
 {
     add_text(out, t);
-    buf_lit(out, " It is drawn from the words of your request, so the same words always give the same picture.");
+    buf_lit(out, " It is drawn from the words of your request, so the same words always give the "
+                 "same picture.");
 }
 
 static void tell_done(struct buf *out, const struct told *t)
 {
-    static const struct { const char *tool; void (*tell)(struct buf *, const struct told *); } by_tool[] = {
-        { "search_articles", tell_articles }, { "browser_search", tell_search }, { "get_weather", tell_weather },
-        { "process_payment", tell_payment }, { "change_bgm", tell_bgm }, { "get_location", tell_location },
-        { "generate_artifact", tell_artifact }, { "generate_image", tell_image },
+    static const struct {
+        const char *tool;
+        void (*tell)(struct buf *, const struct told *);
+    } by_tool[] = {
+        { "search_articles", tell_articles },
+        { "browser_search", tell_search },
+        { "get_weather", tell_weather },
+        { "process_payment", tell_payment },
+        { "change_bgm", tell_bgm },
+        { "get_location", tell_location },
+        { "generate_artifact", tell_artifact },
+        { "generate_image", tell_image },
     };
     for (size_t i = 0; t->o->tool && i < sizeof by_tool / sizeof *by_tool; i++)
-        if (!strcmp(t->o->tool, by_tool[i].tool)) { by_tool[i].tell(out, t); return; }
+        if (!strcmp(t->o->tool, by_tool[i].tool)) {
+            by_tool[i].tell(out, t);
+            return;
+        }
     if (t->text.len) add_text(out, t);
     else buf_lit(out, "That is done.");
 }
@@ -266,14 +299,17 @@ static struct str input_of(const struct model_request *q, size_t from, struct st
 
 static bool is_reply_tool(struct str name)
 {
-    return str_is(name, "suggest_replies") || str_is(name, "suggest_actions") || str_is(name, "present");
+    return str_is(name, "suggest_replies") || str_is(name, "suggest_actions") ||
+           str_is(name, "present");
 }
 
 static void tell_one(struct buf *out, struct arena *a, const struct msg_part *p, struct str input,
                      const struct demo_outcome *o)
 {
-    struct told t = { .o = o, .text = p->text, .input = try_json(a, input), .value = try_json(a, p->text) };
-    struct str  error = jv_str_at(t.value, "error");
+    struct told t = {
+        .o = o, .text = p->text, .input = try_json(a, input), .value = try_json(a, p->text)
+    };
+    struct str error = jv_str_at(t.value, "error");
     if (error.ptr) t.text = error;
     else if (jv_is(t.value, JSON_STRING)) t.text = t.value->str;
     t.end = p->is_error || error.ptr ? end_of_error(&t) : END_DONE;
@@ -282,7 +318,8 @@ static void tell_one(struct buf *out, struct arena *a, const struct msg_part *p,
     else tell_end(out, &t);
 }
 
-size_t tell_outcomes(struct buf *out, const struct model_request *q, size_t from, const struct demo_outcome **last)
+size_t tell_outcomes(struct buf *out, const struct model_request *q, size_t from,
+                     const struct demo_outcome **last)
 {
     struct arena a;
     size_t       told = 0;

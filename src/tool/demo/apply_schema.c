@@ -1,10 +1,14 @@
-/* apply_schema.c -- the server action under a proposed schema. It changes nothing outside: it remembers which
- * ids were applied, so that the second click gets an honest "already". */
+/* apply_schema.c -- the server action under a proposed schema. It changes nothing outside: it
+ * remembers which ids were applied, so that the second click gets an honest "already". */
 #include "tool/demo/demo_work.h"
 
-#define APPLIED_MAX 1000         /* a demo that is left running for years must not grow */
+#define APPLIED_MAX 1000 /* a demo that is left running for years must not grow */
 
-struct applied { struct applied *next; size_t len; char id[]; };
+struct applied {
+    struct applied *next;
+    size_t          len;
+    char            id[];
+};
 
 void applied_free(struct applied *a)
 {
@@ -46,14 +50,21 @@ void apply_schema_run(struct demo_work *w)
 {
     const struct jv *id = jv_get(w->job->args, "schema_id");
     struct jsonw     j;
-    if (!id) { demo_fail(w, "The schema_id is missing."); return; }
+    if (!id) {
+        demo_fail(w, "The schema_id is missing.");
+        return;
+    }
     bool already = is_applied(w->all->applied, id->raw);
-    if (!already && !remember(w->all, id->raw)) { demo_fail(w, "There was not enough memory to do this."); return; }
+    if (!already && !remember(w->all, id->raw)) {
+        demo_fail(w, "There was not enough memory to do this.");
+        return;
+    }
     struct str shown = id->type == JSON_STRING ? id->str : id->raw;
     buf_lit(&w->text, "Schema ");
     buf_str(&w->text, shown);
-    buf_lit(&w->text, already ? " was already applied; nothing changed."
-                              : " is applied. (In this demo that means: noted. No database was touched.)");
+    buf_lit(&w->text,
+            already ? " was already applied; nothing changed."
+                    : " is applied. (In this demo that means: noted. No database was touched.)");
     jsonw_init(&j, &w->value);
     jw_obj(&j);
     jw_key(&j, "schema_id");

@@ -2,7 +2,8 @@
  * policies and sentences. What they do is in the file of the same name. */
 #include "tool/demo/demo_work.h"
 
-/* clang-format off: tables, and JSON as it is, without a backslash before every quote. */
+/* Tables, and JSON as it is, without a backslash before every quote. */
+/* clang-format off */
 #define JSON(...) #__VA_ARGS__
 
 struct entry {
@@ -154,7 +155,6 @@ static const struct entry REPLIES[] = {
             "required": ["type", "data"], "additionalProperties": false}),
     },
 };
-
 /* clang-format on */
 
 static struct tool *make_tool(struct registry *r, const struct entry *e)
@@ -166,7 +166,7 @@ static struct tool *make_tool(struct registry *r, const struct entry *e)
     t->where = e->where;
     t->confirm = e->confirm;
     if (e->risk) t->risk = str_c(e->risk);
-    t->intent = str_c(e->intent);        /* NULL stays STR_NONE */
+    t->intent = str_c(e->intent); /* NULL stays STR_NONE */
     t->ask = str_c(e->ask);
     t->status = str_c(e->status);
     t->idempotent = e->idempotent;

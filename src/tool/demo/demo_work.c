@@ -15,8 +15,9 @@ void demo_stage(struct demo_work *w, const char *stage, double progress, const c
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     struct str message = str_c(text);
-    message.len = utf8_prefix(message, NULL);       /* a long one may be cut inside a character */
-    w->stages[w->stage_count++] = (struct demo_stage){ stage, progress, arena_dup(&w->arena, message) };
+    message.len = utf8_prefix(message, NULL); /* a long one may be cut inside a character */
+    w->stages[w->stage_count++] =
+        (struct demo_stage){ stage, progress, arena_dup(&w->arena, message) };
 }
 
 void demo_fail(struct demo_work *w, const char *why)
@@ -41,11 +42,13 @@ static void finish(struct demo_work *w)
     struct tool_result r = { .outcome = w->outcome, .text = buf_view(&w->text) };
     if (w->value.len) r.value = buf_view(&w->value);
     if (w->stop) {
-        r = (struct tool_result){ .outcome = TOOL_CANCELLED, .text = STR("Cancelled before it was finished.") };
+        r = (struct tool_result){ .outcome = TOOL_CANCELLED,
+                                  .text = STR("Cancelled before it was finished.") };
     } else if (w->text.err || w->value.err || w->arena.failed) {
-        r = (struct tool_result){ .outcome = TOOL_FAILED, .text = STR("There was not enough memory to do this.") };
+        r = (struct tool_result){ .outcome = TOOL_FAILED,
+                                  .text = STR("There was not enough memory to do this.") };
     }
-    loop_timer_close(&w->timer, closed);        /* w lives until that is done */
+    loop_timer_close(&w->timer, closed); /* w lives until that is done */
     w->job->finish(w->job, &r);
 }
 

@@ -18,20 +18,24 @@
 
 #define STAGES_MAX 3
 
-struct library;                  /* library.c: the index of the articles */
-struct applied;                  /* apply_schema.c: the schemas applied so far */
+struct library; /* library.c: the index of the articles */
+struct applied; /* apply_schema.c: the schemas applied so far */
 
 struct demo_tools {
     struct loop    *loop;
     struct str      ledger;      /* NUL behind it */
     uv_mutex_t      ledger_lock; /* one payment writes at a time */
     unsigned        stage_ms;
-    unsigned        users;       /* tools that point here */
-    struct library *library;     /* made at the first search */
-    struct applied *applied;     /* newest first */
+    unsigned        users;   /* tools that point here */
+    struct library *library; /* made at the first search */
+    struct applied *applied; /* newest first */
 };
 
-struct demo_stage { const char *stage; double progress; struct str message; };
+struct demo_stage {
+    const char *stage;
+    double      progress;
+    struct str  message;
+};
 
 struct demo_work {
     struct tool_job   *job;
@@ -40,23 +44,29 @@ struct demo_work {
     struct arena       arena;
     struct demo_stage  stages[STAGES_MAX];
     unsigned           stage_count, told;
-    struct buf         text, value;      /* the result */
-    enum tool_outcome  outcome;          /* TOOL_DONE unless the tool says otherwise */
+    struct buf         text, value; /* the result */
+    enum tool_outcome  outcome;     /* TOOL_DONE unless the tool says otherwise */
     bool               computed, stop;
 };
 
 typedef void demo_fn(struct demo_work *w);
-struct demo_ctx { struct demo_tools *all; demo_fn *fn; };     /* tool->ctx */
+struct demo_ctx {
+    struct demo_tools *all;
+    demo_fn           *fn;
+}; /* tool->ctx */
 
-void demo_stage(struct demo_work *w, const char *stage, double progress, const char *fmt, ...) PRINTF_LIKE(4, 5);
-void demo_fail(struct demo_work *w, const char *why);         /* TOOL_FAILED with this sentence */
+void demo_stage(struct demo_work *w, const char *stage, double progress, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* TOOL_FAILED with this sentence */
+void demo_fail(struct demo_work *w, const char *why);
 
-extern const struct tool_ops demo_ops;                        /* runs ctx->fn as above */
-void demo_tool_free(struct tool *t);                          /* ops->free of all demo tools */
+extern const struct tool_ops demo_ops;                       /* runs ctx->fn as above */
+void                         demo_tool_free(struct tool *t); /* ops->free of all demo tools */
 
-demo_fn search_articles_run, get_weather_run, generate_artifact_run, generate_image_run, browser_search_run, apply_schema_run;
+demo_fn search_articles_run, get_weather_run, generate_artifact_run, generate_image_run,
+    browser_search_run, apply_schema_run;
 extern const struct tool_ops payment_ops;
-void library_free(struct library *l);
-void applied_free(struct applied *a);
+void                         library_free(struct library *l);
+void                         applied_free(struct applied *a);
 
 #endif

@@ -1,8 +1,12 @@
-/* generate_artifact.c -- a self-contained HTML page that really works, chosen by the words of the prompt. */
-#include "tool/demo/pages.h"
+/* generate_artifact.c -- a self-contained HTML page that really works, chosen by the words of the
+ * prompt. */
 #include "tool/demo/demo_work.h"
+#include "tool/demo/pages.h"
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
 
 static bool mentions(struct str text, const char *word)
 {
@@ -18,7 +22,7 @@ static const struct page *page_for(struct str prompt)
     for (; p->words[0]; p++)
         for (int i = 0; p->words[i]; i++)
             if (mentions(prompt, p->words[i])) return p;
-    return p;                        /* the last one fits everything */
+    return p; /* the last one fits everything */
 }
 
 /* Untrusted text in the page: no tag, no attribute, no script can come of it. */
@@ -39,11 +43,18 @@ static void add_html(struct buf *out, struct str s)
 static void write_page(struct buf *out, const char *tmpl, struct str title, struct str prompt)
 {
     static const char slots[2][9] = { "{title}", "{prompt}" };
-    struct str rest = str_c(tmpl);
+    struct str        rest = str_c(tmpl);
     while (rest.len) {
-        if (str_starts(rest, str_c(slots[0]))) { add_html(out, title); rest = str_from(rest, 7); }
-        else if (str_starts(rest, str_c(slots[1]))) { add_html(out, prompt); rest = str_from(rest, 8); }
-        else { buf_chr(out, rest.ptr[0]); rest = str_from(rest, 1); }
+        if (str_starts(rest, str_c(slots[0]))) {
+            add_html(out, title);
+            rest = str_from(rest, 7);
+        } else if (str_starts(rest, str_c(slots[1]))) {
+            add_html(out, prompt);
+            rest = str_from(rest, 8);
+        } else {
+            buf_chr(out, rest.ptr[0]);
+            rest = str_from(rest, 1);
+        }
     }
 }
 

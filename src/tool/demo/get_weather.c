@@ -14,9 +14,12 @@ static uint32_t hash_name(struct str s)
 
 static const char *condition(uint32_t h, int temperature)
 {
-    static const char *const mild[] = { "clear sky", "a few clouds", "light rain", "overcast",
-                                        "showers", "sunshine", "mist", "a fresh breeze" };
-    static const char *const cold[] = { "light snow", "clear and frosty", "snow showers", "freezing fog" };
+    static const char *const mild[] = {
+        "clear sky", "a few clouds", "light rain", "overcast",
+        "showers",   "sunshine",     "mist",       "a fresh breeze"
+    };
+    static const char *const cold[] = { "light snow", "clear and frosty", "snow showers",
+                                        "freezing fog" };
     return temperature <= 1 ? cold[h % 4] : mild[h % 8];
 }
 
@@ -25,21 +28,26 @@ static struct str shown(struct arena *a, struct str city)
 {
     struct str s = arena_dup(a, city);
     if (!s.ptr || !s.len || s.ptr[0] < 'a' || s.ptr[0] > 'z') return s;
-    ((char *)(uintptr_t)s.ptr)[0] = (char)(s.ptr[0] - 32);      /* our own copy */
+    ((char *)(uintptr_t)s.ptr)[0] = (char)(s.ptr[0] - 32); /* our own copy */
     return s;
 }
 
 void get_weather_run(struct demo_work *w)
 {
-    struct str   city = str_trim(jv_str_at(w->job->args, "city"));
-    uint32_t     h = hash_name(city);
-    int          temperature = (int)(h % 41) - 6, wind = (int)(h >> 8 & 31), humidity = 35 + (int)(h >> 16) % 61;
+    struct str city = str_trim(jv_str_at(w->job->args, "city"));
+    uint32_t   h = hash_name(city);
+    int        temperature = (int)(h % 41) - 6, wind = (int)(h >> 8 & 31),
+        humidity = 35 + (int)(h >> 16) % 61;
     const char  *sky = condition(h >> 4, temperature);
     struct jsonw j;
-    if (!city.len) { demo_fail(w, "Which city? The name is empty."); return; }
+    if (!city.len) {
+        demo_fail(w, "Which city? The name is empty.");
+        return;
+    }
     city = shown(&w->arena, city);
     buf_str(&w->text, city);
-    buf_printf(&w->text, ": %d °C, %s, wind %d km/h, humidity %d %%.", temperature, sky, wind, humidity);
+    buf_printf(&w->text, ": %d °C, %s, wind %d km/h, humidity %d %%.", temperature, sky, wind,
+               humidity);
     jsonw_init(&j, &w->value);
     jw_obj(&j);
     jw_kstr(&j, "city", city);

@@ -8,12 +8,16 @@
 
 #include <sqlite3.h>
 
-#define WORDS_MAX 12             /* of a query */
+#define WORDS_MAX 12 /* of a query */
 
-struct library { sqlite3 *db; sqlite3_stmt *find, *count; };
+struct library {
+    sqlite3      *db;
+    sqlite3_stmt *find, *count;
+};
 
-static const char MAKE[] = "CREATE VIRTUAL TABLE article USING fts5(title, keywords, abstract, authors, year, "
-                           "tokenize='porter unicode61 remove_diacritics 2')";
+static const char MAKE[] =
+    "CREATE VIRTUAL TABLE article USING fts5(title, keywords, abstract, authors, year, "
+    "tokenize='porter unicode61 remove_diacritics 2')";
 static const char FILL[] = "INSERT INTO article(rowid, title, keywords, abstract, authors, year) "
                            "VALUES(?1,?2,?3,?4,?5,?6)";
 /* A word in the title says more than one in the abstract. */
@@ -53,10 +57,10 @@ static bool fill(sqlite3 *db)
 static bool open_index(struct library *l)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    return sqlite3_open_v2(":memory:", &l->db, flags, NULL) == SQLITE_OK
-        && sqlite3_exec(l->db, MAKE, NULL, NULL, NULL) == SQLITE_OK && fill(l->db)
-        && sqlite3_prepare_v2(l->db, FIND, -1, &l->find, NULL) == SQLITE_OK
-        && sqlite3_prepare_v2(l->db, COUNT, -1, &l->count, NULL) == SQLITE_OK;
+    return sqlite3_open_v2(":memory:", &l->db, flags, NULL) == SQLITE_OK &&
+           sqlite3_exec(l->db, MAKE, NULL, NULL, NULL) == SQLITE_OK && fill(l->db) &&
+           sqlite3_prepare_v2(l->db, FIND, -1, &l->find, NULL) == SQLITE_OK &&
+           sqlite3_prepare_v2(l->db, COUNT, -1, &l->count, NULL) == SQLITE_OK;
 }
 
 static struct library *build(void)
@@ -71,13 +75,17 @@ static struct library *build(void)
 
 static bool is_word_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (unsigned char)c >= 0x80;
 }
 
 static bool says_nothing(struct str word)
 {
-    static const char *const none[] = { "the", "a", "an", "of", "and", "or", "in", "on", "for", "to", "with", "by",
-        "about", "is", "are", "what", "how", "latest", "recent", "new", "newest", "some", "any", "between", "from" };
+    static const char *const none[] = { "the",    "a",    "an",     "of",      "and",
+                                        "or",     "in",   "on",     "for",     "to",
+                                        "with",   "by",   "about",  "is",      "are",
+                                        "what",   "how",  "latest", "recent",  "new",
+                                        "newest", "some", "any",    "between", "from" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (str_eq_nocase(word, str_c(none[i]))) return true;
     return false;
@@ -118,7 +126,7 @@ static enum err run_match(struct library *l, struct str match, size_t limit, str
     sqlite3_bind_text(l->count, 1, match.ptr, (int)match.len, SQLITE_STATIC);
     if (sqlite3_step(l->count) == SQLITE_ROW) out->total = (size_t)sqlite3_column_int(l->count, 0);
     sqlite3_reset(l->count);
-    sqlite3_clear_bindings(l->find);     /* they must not keep pointing at match */
+    sqlite3_clear_bindings(l->find); /* they must not keep pointing at match */
     sqlite3_clear_bindings(l->count);
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? OK : ERR_IO;
 }
@@ -126,9 +134,9 @@ static enum err run_match(struct library *l, struct str match, size_t limit, str
 enum err library_search(struct demo_tools *all, struct str query, size_t limit, struct hits *out)
 {
     static const char *const between[] = { " AND ", " OR " };
-    struct hits hits = { 0 };
-    struct buf  match;
-    enum err    e = OK;
+    struct hits              hits = { 0 };
+    struct buf               match;
+    enum err                 e = OK;
     if (!all->library && !(all->library = build())) return ERR_IO;
     if (limit > HITS_MAX) limit = HITS_MAX;
     buf_init(&match, 0);
@@ -149,7 +157,8 @@ void library_text(struct buf *out, const struct hits *h)
 {
     for (size_t i = 0; i < h->count; i++) {
         const struct article *a = h->at[i];
-        buf_printf(out, "\n%zu. %s (%s, %d)\n   %s", i + 1, a->title, a->authors, a->year, a->abstract);
+        buf_printf(out, "\n%zu. %s (%s, %d)\n   %s", i + 1, a->title, a->authors, a->year,
+                   a->abstract);
     }
 }
 

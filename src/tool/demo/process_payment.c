@@ -23,12 +23,12 @@
 
 struct payment {
     uv_work_t          req;
-    struct tool_job   *job;          /* loop thread only */
-    struct demo_tools *all;          /* the thread uses ledger and ledger_lock only */
+    struct tool_job   *job; /* loop thread only */
+    struct demo_tools *all; /* the thread uses ledger and ledger_lock only */
     struct buf         line;
-    struct buf         text, value;  /* made at the start, told when it went well */
+    struct buf         text, value; /* made at the start, told when it went well */
     enum tool_outcome  outcome;
-    int                error;        /* errno of what went wrong */
+    int                error; /* errno of what went wrong */
 };
 
 /* --- in the thread pool ------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static enum tool_outcome append(struct payment *p, int fd)
     if (!ends_cleanly(fd, st.st_size) && write_all(fd, "\n", 1) != 1) return TOOL_FAILED;
     size_t done = write_all(fd, p->line.ptr, p->line.len);
     if (done < p->line.len) {
-        p->error = errno;            /* half a line is no payment, if it can be taken back */
+        p->error = errno; /* half a line is no payment, if it can be taken back */
         return done == 0 || ftruncate(fd, st.st_size) == 0 ? TOOL_FAILED : TOOL_UNKNOWN;
     }
     fault_hit("payment.written");
@@ -111,12 +111,16 @@ static struct tool_result result_of(struct payment *p)
         r.text = buf_view(&p->text);
         r.value = buf_view(&p->value);
         break;
-    case TOOL_CANCELLED: r.text = STR("The payment was cancelled before it began; nothing was sent."); break;
-    case TOOL_FAILED:    r.text = STR("The ledger could not be written, so no payment was made."); break;
+    case TOOL_CANCELLED:
+        r.text = STR("The payment was cancelled before it began; nothing was sent.");
+        break;
+    case TOOL_FAILED:
+        r.text = STR("The ledger could not be written, so no payment was made.");
+        break;
     case TOOL_UNKNOWN:
         r.text = STR("The ledger could not be synced: the payment may or may not have been made.");
         break;
-    case TOOL_ASKS: break;             /* it has its yes before it starts */
+    case TOOL_ASKS: break; /* it has its yes before it starts */
     }
     if (p->error) r.note = str_c(strerror(p->error));
     return r;

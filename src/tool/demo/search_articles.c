@@ -3,9 +3,12 @@
 #include "tool/demo/library.h"
 
 #define LIMIT_DEFAULT 5
-#define SHOWN_MAX     60         /* characters of the query in a progress line */
+#define SHOWN_MAX     60 /* characters of the query in a progress line */
 
-static const char *s_for(size_t n) { return n == 1 ? "" : "s"; }
+static const char *s_for(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 static size_t corpus_size(void)
 {

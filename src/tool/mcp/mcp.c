@@ -4,7 +4,8 @@
  *     ▲                │                               │          │
  *     └── 1, 2 … 60 s ─┴────── the connection is lost ─┴──────────┘
  *   AUTH: the server wants credentials; nothing is tried again until it is told to start anew.
- *   Only one that never let us in is left there: one that did may have a bad day, and is lost like any other.
+ *   Only one that never let us in is left there: one that did may have a bad day, and is lost like
+ *   any other.
  *
  * Which era the server speaks is asked (server/discover) unless it is known or
  * pinned; it is forgotten when an opening fails, so that an updated server is asked again.
@@ -25,7 +26,10 @@ void mcp_changed(struct mcp *m)
     if (m->host.changed) m->host.changed(m, m->host.ctx);
 }
 
-static void tell(struct loop_dirty *d) { registry_tell(LIST_ITEM(d, struct mcp, news)->host.registry); }
+static void tell(struct loop_dirty *d)
+{
+    registry_tell(LIST_ITEM(d, struct mcp, news)->host.registry);
+}
 
 void mcp_settle(struct mcp *m)
 {
@@ -34,7 +38,10 @@ void mcp_settle(struct mcp *m)
     loop_mark(m->host.loop, &m->news);
 }
 
-static uint64_t expected_until(const struct mcp *m) { return list_linked(&m->source.node) ? m->source.until_ms : 0; }
+static uint64_t expected_until(const struct mcp *m)
+{
+    return list_linked(&m->source.node) ? m->source.until_ms : 0;
+}
 
 /* --- clocks -------------------------------------------------------------------------- */
 
@@ -46,7 +53,7 @@ void mcp_rearm(struct mcp *m)
     if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
     if (m->renew_ms && (!next || m->renew_ms < next)) next = m->renew_ms;
     if (expected_until(m) && (!next || expected_until(m) < next)) next = expected_until(m);
-    LIST_EACH(n, &m->requests) {
+    LIST_EACH (n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->deadline_ms && (!next || q->deadline_ms < next)) next = q->deadline_ms;
     }
@@ -61,7 +68,8 @@ static void cancel_notice(struct mcp_request *q, const char *reason)
     struct jsonw w;
 
     if (str_is(str_c(q->method), "initialize") || m->state == MCP_STOPPING) return;
-    if (m->era == ERA_MODERN && m->transport == &mcp_http) return;      /* there, closing the response says it */
+    /* there, closing the response says it */
+    if (m->era == ERA_MODERN && m->transport == &mcp_http) return;
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     buf_printf(&b, "\"requestId\":%lld,\"reason\":", (long long)q->id);
@@ -70,7 +78,10 @@ static void cancel_notice(struct mcp_request *q, const char *reason)
     buf_done(&b);
 }
 
-static bool is_call(const struct mcp_request *q) { return strcmp(q->method, "tools/call") == 0; }
+static bool is_call(const struct mcp_request *q)
+{
+    return strcmp(q->method, "tools/call") == 0;
+}
 
 void mcp_end_request(struct mcp_request *q, const struct mcp_reply *r)
 {
@@ -99,8 +110,8 @@ static void lose(struct mcp_request *q, const char *why)
     mcp_end_request(q, &(struct mcp_reply){ .lost = why, .unsent = !sent });
 }
 
-/* A call that was given up may still ask, and nothing would say that it is the one that asks. On a new connection it
- * cannot. Never while others are under way: they would be lost with it. */
+/* A call that was given up may still ask, and nothing would say that it is the one that asks. On a
+ * new connection it cannot. Never while others are under way: they would be lost with it. */
 static void renew(struct mcp *m)
 {
     m->renew_ms = clock_mono_ms() + MCP_RENEW_MS;
@@ -113,7 +124,7 @@ static void renew(struct mcp *m)
 
 static struct mcp_request *overdue(struct mcp *m, uint64_t now)
 {
-    LIST_EACH(n, &m->requests) {
+    LIST_EACH (n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->deadline_ms && q->deadline_ms <= now) return q;
     }
@@ -156,9 +167,12 @@ static void write_meta(struct mcp *m, struct buf *b, int64_t token, bool progres
     if (!modern && !progress) return;
     buf_lit(b, "\"_meta\":{");
     if (modern)
-        buf_printf(b, "\"io.modelcontextprotocol/protocolVersion\":\"%s\","
-                      "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"},"
-                      "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"form\":{}}}", m->version);
+        buf_printf(b,
+                   "\"io.modelcontextprotocol/protocolVersion\":\"%s\","
+                   "\"io.modelcontextprotocol/"
+                   "clientInfo\":{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"},"
+                   "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"form\":{}}}",
+                   m->version);
     if (modern && progress) buf_chr(b, ',');
     if (progress) buf_printf(b, "\"progressToken\":\"%lld\"", (long long)token);
     buf_chr(b, '}');
@@ -168,12 +182,13 @@ static void write_request(struct mcp *m, struct buf *b, int64_t id, const struct
 {
     size_t before;
 
-    buf_printf(b, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\",\"params\":{", (long long)id, s->method);
+    buf_printf(b, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"method\":\"%s\",\"params\":{", (long long)id,
+               s->method);
     buf_str(b, s->params);
     if (s->params.len) buf_chr(b, ',');
     before = b->len;
     write_meta(m, b, id, s->progress);
-    if (b->len == before && s->params.len) buf_truncate(b, b->len - 1);      /* no _meta: no comma */
+    if (b->len == before && s->params.len) buf_truncate(b, b->len - 1); /* no _meta: no comma */
     buf_lit(b, "}}");
 }
 
@@ -190,7 +205,9 @@ struct mcp_request *mcp_request(struct mcp *m, const struct mcp_send *s)
         curl_slist_free_all(s->extra);
         return NULL;
     }
-    *q = (struct mcp_request){ .m = m, .id = m->next_id, .method = s->method, .done = s->done, .ctx = s->ctx };
+    *q = (struct mcp_request){
+        .m = m, .id = m->next_id, .method = s->method, .done = s->done, .ctx = s->ctx
+    };
     if (s->timeout_ms) q->deadline_ms = clock_mono_ms() + s->timeout_ms;
     list_add(&m->requests, &q->node);
     if (m->transport->send(m, q, buf_view(&b), s->extra) != OK) {
@@ -215,7 +232,8 @@ void mcp_notify(struct mcp *m, const char *method, struct str params)
     }
     buf_chr(&b, '}');
     if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
-        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", method, "why", "no memory", NULL);
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", method, "why",
+                 "no memory", NULL);
     buf_done(&b);
 }
 
@@ -223,9 +241,11 @@ void mcp_answer(struct mcp *m, struct str id, struct str result)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"result\":" STR_FMT "}", STR_ARG(id), STR_ARG(result));
+    buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"result\":" STR_FMT "}", STR_ARG(id),
+               STR_ARG(result));
     if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
-        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why", "no memory", NULL);
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why",
+                 "no memory", NULL);
     buf_done(&b);
 }
 
@@ -233,9 +253,12 @@ static void refuse(struct mcp *m, struct str id, int code, const char *message)
 {
     struct buf b;
     buf_init(&b, 0);
-    buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"error\":{\"code\":%d,\"message\":\"%s\"}}", STR_ARG(id), code, message);
+    buf_printf(
+        &b, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"error\":{\"code\":%d,\"message\":\"%s\"}}",
+        STR_ARG(id), code, message);
     if (b.err || m->transport->send(m, NULL, buf_view(&b), NULL) != OK)
-        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why", "no memory", NULL);
+        log_line(LOG_WARN, "mcp.unsent", "server", log_str(m->alias), "what", "an answer", "why",
+                 "no memory", NULL);
     buf_done(&b);
 }
 
@@ -243,7 +266,7 @@ static void refuse(struct mcp *m, struct str id, int code, const char *message)
 
 static struct mcp_request *find(struct mcp *m, int64_t id)
 {
-    LIST_EACH(n, &m->requests) {
+    LIST_EACH (n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
         if (q->id == id) return q;
     }
@@ -258,12 +281,17 @@ static void on_response(struct mcp *m, const struct jv *v, struct mcp_request *o
     int64_t             n;
 
     if (jv_int(id, &n)) q = find(m, n);
-    else if ((!id || id->type == JSON_NULL) && error) q = on;       /* the server could not read whose it was */
-    if (!q) return;                                                 /* late, after a cancellation */
+    else if ((!id || id->type == JSON_NULL) && error)
+        q = on;     /* the server could not read whose it was */
+    if (!q) return; /* late, after a cancellation */
     if (error && error->type == JSON_NULL) error = NULL;
     /* Said of nobody on a call's stream, it does not say that the call did not begin. */
     bool vague = (!id || id->type == JSON_NULL) && is_call(q);
-    if ((r.result && error) || vague) r = (struct mcp_reply){ .code = MCP_INTERNAL, .message = vague ? jv_str_at(error, "message") : STR("it answered with a result and an error at once") };
+    if ((r.result && error) || vague)
+        r = (struct mcp_reply){ .code = MCP_INTERNAL,
+                                .message =
+                                    vague ? jv_str_at(error, "message")
+                                          : STR("it answered with a result and an error at once") };
     else if (!r.result) {
         r.code = jv_int_at(error, "code", MCP_INTERNAL);
         if (!r.code) r.code = MCP_INTERNAL;
@@ -274,13 +302,14 @@ static void on_response(struct mcp *m, const struct jv *v, struct mcp_request *o
     mcp_rearm(m);
 }
 
-/* Everything it asks is answered, because an unanswered request stalls it; unless it asks faster than it takes the answers. */
+/* Everything it asks is answered, because an unanswered request stalls it; unless it asks faster
+ * than it takes the answers. */
 static bool too_fast(struct mcp *m)
 {
     if (!m->transport->busy(m)) return false;
     if (!m->rude)
-        log_line(LOG_WARN, "mcp.too_fast", "server", log_str(m->alias),
-                 "why", "it asks faster than it takes the answers; some are left out", NULL);
+        log_line(LOG_WARN, "mcp.too_fast", "server", log_str(m->alias), "why",
+                 "it asks faster than it takes the answers; some are left out", NULL);
     return m->rude = true;
 }
 
@@ -289,9 +318,9 @@ static void on_request(struct mcp *m, const struct jv *v, struct mcp_request *on
     struct str       method = jv_str_at(v, "method"), id = jv_get(v, "id")->raw;
     const struct jv *params = jv_get(v, "params");
     struct str       mode = jv_str_at(params, "mode");
-    bool             question = str_is(method, "elicitation/create"), form = !mode.ptr || str_is(mode, "form");
+    bool question = str_is(method, "elicitation/create"), form = !mode.ptr || str_is(mode, "form");
 
-    if (id.len > ASKED_ID_MAX) return;                                    /* it would be sent back, over and over */
+    if (id.len > ASKED_ID_MAX) return; /* it would be sent back, over and over */
     if (question && form && mcp_call_elicit(m, on, id, params)) return;
     if (too_fast(m)) return;
     if (str_is(method, "ping")) mcp_answer(m, id, STR("{}"));
@@ -303,7 +332,8 @@ static void on_request(struct mcp *m, const struct jv *v, struct mcp_request *on
 struct mcp_request *mcp_by_token(struct mcp *m, const struct jv *token)
 {
     uint64_t n;
-    if (!token || !str_to_u64(token->type == JSON_STRING ? token->str : token->raw, &n)) return NULL;
+    if (!token || !str_to_u64(token->type == JSON_STRING ? token->str : token->raw, &n))
+        return NULL;
     return find(m, (int64_t)n);
 }
 
@@ -334,7 +364,8 @@ void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
     } else if (jv_get(v, "result") || jv_get(v, "error")) on_response(m, v, on);
 }
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening
+ * ------------------------------------------------------------------------------------ */
 
 static void note_trouble(struct mcp *m, const char *why, struct str more)
 {
@@ -348,7 +379,8 @@ static void note_trouble(struct mcp *m, const char *why, struct str more)
 
 static void fail_all(struct mcp *m, const char *why)
 {
-    while (!list_empty(&m->requests)) lose(LIST_ITEM(m->requests.next, struct mcp_request, node), why);
+    while (!list_empty(&m->requests))
+        lose(LIST_ITEM(m->requests.next, struct mcp_request, node), why);
 }
 
 uint64_t mcp_backoff(unsigned failures)
@@ -368,7 +400,8 @@ void mcp_lost(struct mcp *m, const char *why)
     m->listening = m->listed = false;
     m->listen_ms = m->relist_ms = m->renew_ms = 0;
     if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
-    log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why", log_str(buf_view(&m->trouble)), NULL);
+    log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why",
+             log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);
     m->settled = true;
     if (m->ready_ms && now - m->ready_ms >= MCP_STEADY_MS) m->failures = 0;
@@ -431,7 +464,8 @@ static void on_initialized(struct mcp_request *q, const struct mcp_reply *r)
         return;
     }
     if (!is_legacy_version(version)) {
-        opening_failed(m, "it speaks a version that we do not", &(struct mcp_reply){ .message = version });
+        opening_failed(m, "it speaks a version that we do not",
+                       &(struct mcp_reply){ .message = version });
         return;
     }
     snprintf(m->version, sizeof m->version, STR_FMT, STR_ARG(version));
@@ -441,18 +475,22 @@ static void on_initialized(struct mcp_request *q, const struct mcp_reply *r)
 static void initialize(struct mcp *m)
 {
     struct mcp_send s = {
-        .method = "initialize", .timeout_ms = MCP_OPEN_MS, .done = on_initialized,
-        .params = STR("\"protocolVersion\":\"" MCP_LEGACY "\",\"capabilities\":{\"elicitation\":{\"form\":{}}},"
+        .method = "initialize",
+        .timeout_ms = MCP_OPEN_MS,
+        .done = on_initialized,
+        .params = STR("\"protocolVersion\":\"" MCP_LEGACY
+                      "\",\"capabilities\":{\"elicitation\":{\"form\":{}}},"
                       "\"clientInfo\":{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"}"),
     };
     m->era = ERA_LEGACY;
     m->version[0] = 0;
-    if (!mcp_request(m, &s)) opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
+    if (!mcp_request(m, &s))
+        opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
 }
 
 bool mcp_chosen_version(struct mcp *m, const struct jv *data)
 {
-    JV_EACH(v, jv_get(data, "supported"))
+    JV_EACH (v, jv_get(data, "supported"))
         if (str_is(jv_str(v), MCP_MODERN)) return true;
     return false;
 }
@@ -472,26 +510,33 @@ static void on_discovered(struct mcp_request *q, const struct mcp_reply *r)
         opened(m, jv_get(r->result, "capabilities"));
         return;
     }
-    /* Over HTTP silence and broken connections say nothing about the era; over stdio old servers are silent. */
+    /* Over HTTP silence and broken connections say nothing about the era; over stdio old servers
+     * are silent. */
     if (r->lost && (http || r->unsent)) opening_failed(m, "it could not be reached", r);
     else if (http && r->http >= 500) opening_failed(m, "it could not be opened", r);
     else if (is_modern_error(r->code)) {
         if (mcp_chosen_version(m, r->data) && q->ctx == NULL) discover(m);
         else if (m->pinned != ERA_MODERN) initialize(m);
         else opening_failed(m, "it speaks a version that we do not", r);
-    } else if (http && r->http == 404 && r->code == MCP_NO_METHOD) opened(m, NULL);   /* modern, without discover */
+    } else if (http && r->http == 404 && r->code == MCP_NO_METHOD)
+        opened(m, NULL); /* modern, without discover */
     else if (m->pinned == ERA_MODERN) opening_failed(m, "it does not speak the modern protocol", r);
     else initialize(m);
 }
 
 static void discover(struct mcp *m)
 {
-    bool again = m->era == ERA_MODERN && m->version[0];
-    struct mcp_send s = { .method = "server/discover", .done = on_discovered, .ctx = again ? m : NULL,
-                          .timeout_ms = m->pinned == ERA_MODERN || m->transport == &mcp_http ? MCP_OPEN_MS : MCP_PROBE_MS };
+    bool            again = m->era == ERA_MODERN && m->version[0];
+    struct mcp_send s = { .method = "server/discover",
+                          .done = on_discovered,
+                          .ctx = again ? m : NULL,
+                          .timeout_ms = m->pinned == ERA_MODERN || m->transport == &mcp_http
+                                            ? MCP_OPEN_MS
+                                            : MCP_PROBE_MS };
     m->era = ERA_MODERN;
     snprintf(m->version, sizeof m->version, MCP_MODERN);
-    if (!mcp_request(m, &s)) opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
+    if (!mcp_request(m, &s))
+        opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
 }
 
 static void open_now(struct mcp *m)
@@ -515,7 +560,8 @@ static void open_now(struct mcp *m)
     }
 }
 
-/* --- interface -------------------------------------------------------------------------------------- */
+/* --- interface
+ * -------------------------------------------------------------------------------------- */
 
 void mcp_start(struct mcp *m)
 {
@@ -558,9 +604,18 @@ void mcp_transport_closed(struct mcp *m)
     if (m->state == MCP_STOPPING) loop_timer_close(&m->tick, tick_closed);
 }
 
-struct str mcp_alias(const struct mcp *m) { return m->alias; }
-bool mcp_settled(const struct mcp *m) { return m->settled; }
-bool mcp_ready(const struct mcp *m) { return m->listed; }
+struct str mcp_alias(const struct mcp *m)
+{
+    return m->alias;
+}
+bool mcp_settled(const struct mcp *m)
+{
+    return m->settled;
+}
+bool mcp_ready(const struct mcp *m)
+{
+    return m->listed;
+}
 
 void mcp_state_text(const struct mcp *m, struct buf *out)
 {
@@ -574,7 +629,7 @@ void mcp_state_text(const struct mcp *m, struct buf *out)
         else buf_lit(out, "opening");
         return;
     case MCP_STOPPING: buf_lit(out, "stopping"); return;
-    case MCP_AUTH:     buf_str(out, buf_view(&m->trouble)); return;
+    case MCP_AUTH: buf_str(out, buf_view(&m->trouble)); return;
     case MCP_DOWN:
         buf_lit(out, m->restart_ms ? "waiting to start again: " : "not started");
         buf_str(out, buf_view(&m->trouble));

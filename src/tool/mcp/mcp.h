@@ -1,7 +1,10 @@
-/* mcp.h -- tools from Model Context Protocol servers. protocols/mcp-client.md is what this implements.
+/* mcp.h -- tools from Model Context Protocol servers. protocols/mcp-client.md is what this
+ * implements.
  *
- *     "mcpServers": {"files": {"command":"npx","args":["-y","some-server"],"env":{"TOKEN":"env:FILES_TOKEN"},"cwd":"."},
- *                    "crm":   {"url":"https://crm.example/mcp","headers":{"Authorization":"Bearer env:CRM"}}}
+ *     "mcpServers": {"files":
+ *     {"command":"npx","args":["-y","some-server"],"env":{"TOKEN":"env:FILES_TOKEN"},"cwd":"."},
+ *                    "crm":   {"url":"https://crm.example/mcp","headers":{"Authorization":"Bearer
+ *                    env:CRM"}}}
  *
  * as other clients have it, and for us: "confirm" (a policy for all its tools, or an
  * object from tool name to policy), "trust_annotations" (true: a read-only hint may
@@ -16,13 +19,14 @@
  * A call whose fate is not known (the server died, fell silent, the stream broke)
  * is TOOL_UNKNOWN and never repeated from here.
  *
- * Elicitation: a legacy server asks while its call is under way (job->ask, ops->answer), and no clock runs
- * while a person thinks; a modern one ends its call with TOOL_ASKS and is called again with the answers and
- * what it gave us to carry, also after a restart. A legacy question is put to a person only when it is certain
- * which person's call it is for (mcp_call.c, call_for); otherwise it is put to nobody and cancelled.
+ * Elicitation: a legacy server asks while its call is under way (job->ask, ops->answer), and no
+ * clock runs while a person thinks; a modern one ends its call with TOOL_ASKS and is called again
+ * with the answers and what it gave us to carry, also after a restart. A legacy question is put to
+ * a person only when it is certain which person's call it is for (mcp_call.c, call_for); otherwise
+ * it is put to nobody and cancelled.
  *
- * Bounded for every server: answers under way, what it has not read, its stderr, its lists, how often it is
- * opened again.
+ * Bounded for every server: answers under way, what it has not read, its stderr, its lists, how
+ * often it is opened again.
  */
 #ifndef PARLEY_MCP_H
 #define PARLEY_MCP_H
@@ -33,26 +37,28 @@
 
 struct mcp;
 
-struct mcp_host {                  /* what it works with; must outlive it */
+struct mcp_host { /* what it works with; must outlive it */
     struct loop      *loop;
     struct registry  *registry;
     struct children  *children;
     struct curl_pool *pool;
-    void            (*changed)(struct mcp *m, void *ctx);   /* optional: its tools or its state changed */
-    void             *ctx;
+    /* optional: its tools or its state changed */
+    void (*changed)(struct mcp *m, void *ctx);
+    void *ctx;
 };
 
 /* One entry of "mcpServers". `base` as in exec_tool_read. The tree must live as
  * long as the registry (policies point into it). A sentence in `why` on error. */
-MUST_CHECK enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alias, const struct jv *entry,
-                             struct str base, struct buf *why);
-void mcp_start(struct mcp *m);
+MUST_CHECK enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alias,
+                             const struct jv *entry, struct str base, struct buf *why);
+void                mcp_start(struct mcp *m);
 /* Ends it as the protocol wants (stdio: stdin closed, two seconds, SIGTERM ...).
  * Live calls end as unknown. on_closed: its memory is about to go. */
-void mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m));
+void                mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m));
 
 struct str mcp_alias(const struct mcp *m);
-/* True when there is nothing to wait for: the tools are listed, or it could not be reached so far. */
+/* True when there is nothing to wait for: the tools are listed, or it could not be reached so
+ * far. */
 bool       mcp_settled(const struct mcp *m);
 bool       mcp_ready(const struct mcp *m);
 /* "ready (2025-11-25, 12 tools)", "waiting to start again: ...", "authorization needed: ..." */

@@ -3,11 +3,13 @@
  *   start ──▶ tools/call ──▶ result ──▶ finish
  *     ▲         ▲   │ elicitation/create (legacy): ask, then answer that request
  *     │         └───┘
- *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the answers
+ *     │  input_required (modern): finish with TOOL_ASKS; what the server gave us to carry, the
+ *     answers
  *     └─ so far and the questions left are in `resume`, and the answer starts a new call with it
  *
- * What becomes of it is the table in docs/outcomes.md: failed only when the server said so or the request certainly
- * never left, done when it gave a result, and unknown otherwise. It is sent once; nothing here sends it again.
+ * What becomes of it is the table in docs/outcomes.md: failed only when the server said so or the
+ * request certainly never left, done when it gave a result, and unknown otherwise. It is sent once;
+ * nothing here sends it again.
  *
  * Questions are asked one at a time. Everything ends in end(), which only notes the
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
@@ -21,27 +23,28 @@
 #define ROUNDS_MAX    10
 #define QUESTIONS_MAX 16
 #define VALUE_MAX     (4u << 20)
-#define MESSAGE_MAX   (72 * 1024)     /* 8,000 bytes, should each of them have to be shown as an escape */
-#define SCHEMA_MAX    (64 * 1024)
-#define CARRIED_MAX   (1u << 20)
-#define NOTE_MAX      4000
+/* 8,000 bytes, should each of them have to be shown as an escape */
+#define MESSAGE_MAX (72 * 1024)
+#define SCHEMA_MAX  (64 * 1024)
+#define CARRIED_MAX (1u << 20)
+#define NOTE_MAX    4000
 
-struct question {              /* legacy: the server waits for our reply */
+struct question { /* legacy: the server waits for our reply */
     struct list node;
-    struct buf  id;            /* the server's request id, raw */
+    struct buf  id; /* the server's request id, raw */
     struct buf  message, schema;
     bool        asked;
 };
 
 struct mcp_call {
-    struct list         node;          /* in m->calls while the server is there */
+    struct list         node; /* in m->calls while the server is there */
     struct mcp         *m;
     struct mcp_tool    *tool;
     struct tool_job    *job;
-    struct mcp_request *q;             /* NULL: none under way */
+    struct mcp_request *q; /* NULL: none under way */
     struct pace         pace;
     struct loop_dirty   dirty;
-    uint64_t            until_ms;      /* total cap */
+    uint64_t            until_ms; /* total cap */
     struct list         questions;
     size_t              question_count;
     unsigned            rounds;        /* how often it has asked for input (modern) */
@@ -49,15 +52,16 @@ struct mcp_call {
     struct buf          request_state; /* as JSON string, raw */
     struct buf          resume;        /* what is carried over a question */
     bool                ended;
-    bool                left;          /* the server has had this call, in an earlier round */
-    struct buf          note;          /* for the card */
+    bool                left; /* the server has had this call, in an earlier round */
+    struct buf          note; /* for the card */
     enum tool_outcome   outcome;
     struct mcp_said     said;
 };
 
 static void send_call(struct mcp_call *c);
 
-/* --- ending ------------------------------------------------------------------------------------- */
+/* --- ending
+ * ------------------------------------------------------------------------------------- */
 
 static void end(struct mcp_call *c, enum tool_outcome outcome)
 {
@@ -67,7 +71,8 @@ static void end(struct mcp_call *c, enum tool_outcome outcome)
     loop_mark(c->m->host.loop, &c->dirty);
 }
 
-static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence, struct str more)
+static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence,
+                     struct str more)
 {
     if (c->ended) return;
     buf_clear(&c->said.text);
@@ -129,12 +134,15 @@ static void pace_closed(struct pace *p)
 static void tell_end(struct loop_dirty *d)
 {
     struct mcp_call   *c = LIST_ITEM(d, struct mcp_call, dirty);
-    struct tool_result r = { .outcome = c->outcome, .value = STR_NONE, .note = c->note.len ? buf_view(&c->note) : STR_NONE };
+    struct tool_result r = { .outcome = c->outcome,
+                             .value = STR_NONE,
+                             .note = c->note.len ? buf_view(&c->note) : STR_NONE };
 
     pace_flush(&c->pace);
     drop_questions(c);
     list_remove(&c->node);
-    r.text = c->said.text.err ? STR("There was not enough memory for its answer.") : buf_view(&c->said.text);
+    r.text = c->said.text.err ? STR("There was not enough memory for its answer.")
+                              : buf_view(&c->said.text);
     if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
     else if (c->said.value.err) r.note = STR("Its answer is too long to be shown in full.");
     if (c->outcome == TOOL_ASKS) r.resume = buf_view(&c->resume);
@@ -143,7 +151,8 @@ static void tell_end(struct loop_dirty *d)
     pace_close(&c->pace, pace_closed);
 }
 
-/* --- questions ----------------------------------------------------------------------------------------- */
+/* --- questions
+ * ----------------------------------------------------------------------------------------- */
 
 static void pause_clock(struct mcp_call *c)
 {
@@ -169,7 +178,8 @@ static void ask_next(struct mcp_call *c)
 }
 
 /* A person must see who asks: the words are the server's, not ours. */
-static void write_question(struct mcp_call *c, const char *doubt, const struct jv *params, struct buf *message, struct buf *schema)
+static void write_question(struct mcp_call *c, const char *doubt, const struct jv *params,
+                           struct buf *message, struct buf *schema)
 {
     const struct jv *wanted = jv_get(params, "requestedSchema");
     buf_printf(message, "The server " STR_FMT " asks%s: ", STR_ARG(c->m->alias), doubt);
@@ -177,7 +187,8 @@ static void write_question(struct mcp_call *c, const char *doubt, const struct j
     buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
 }
 
-static bool add_question(struct mcp_call *c, const char *doubt, struct str id, const struct jv *params)
+static bool add_question(struct mcp_call *c, const char *doubt, struct str id,
+                         const struct jv *params)
 {
     struct question *q;
 
@@ -198,18 +209,20 @@ static bool add_question(struct mcp_call *c, const char *doubt, struct str id, c
 
 static void nobodys(struct mcp *m, const char *why)
 {
-    if (!m->nobody_said) log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
-    m->nobody_said = true;                    /* once for a connection: a server may ask as fast as it can */
+    if (!m->nobody_said)
+        log_line(LOG_WARN, "mcp.question_of_nobody", "server", log_str(m->alias), "why", why, NULL);
+    m->nobody_said = true; /* once for a connection: a server may ask as fast as it can */
 }
 
-/* The calls that could ask on this connection (under way, or given up: an honest server may ask for one of those later) must
- * all be of one person; then it is that person's newest, and the words say what is in doubt. */
+/* The calls that could ask on this connection (under way, or given up: an honest server may ask for
+ * one of those later) must all be of one person; then it is that person's newest, and the words say
+ * what is in doubt. */
 static struct mcp_call *only_persons(struct mcp *m, const char **doubt)
 {
     struct mcp_call *newest = NULL;
     bool             several = m->given_up_several;
 
-    LIST_EACH(n, &m->calls) {
+    LIST_EACH (n, &m->calls) {
         struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
         if (!c->q || c->ended) continue;
         if (newest) *doubt = ", and does not say for which of its calls";
@@ -217,16 +230,21 @@ static struct mcp_call *only_persons(struct mcp *m, const char **doubt)
         newest = c;
     }
     if (newest && m->given_up_any) *doubt = ", perhaps for a call that was stopped before";
-    if (!newest || (!several && (!m->given_up_any || str_eq(newest->job->owner, buf_view(&m->given_up))))) return newest;
-    nobodys(m, "calls of several people are under way or were given up, and it does not say which it is for");
+    if (!newest ||
+        (!several && (!m->given_up_any || str_eq(newest->job->owner, buf_view(&m->given_up)))))
+        return newest;
+    nobodys(m, "calls of several people are under way or were given up, and it does not say which "
+               "it is for");
     if (m->given_up_any && !m->renew_ms) m->renew_ms = clock_mono_ms() + MCP_RENEW_MS;
     mcp_rearm(m);
     return NULL;
 }
 
-/* Whose question it is. A yes must not come from the wrong person, so it must be certain who may say it: it came on the
- * call's own stream, or names its progress token, or all that could ask is one person's, and nobody but us is on the line. */
-static struct mcp_call *call_for(struct mcp *m, struct mcp_request *on, const struct jv *params, const char **doubt)
+/* Whose question it is. A yes must not come from the wrong person, so it must be certain who may
+ * say it: it came on the call's own stream, or names its progress token, or all that could ask is
+ * one person's, and nobody but us is on the line. */
+static struct mcp_call *call_for(struct mcp *m, struct mcp_request *on, const struct jv *params,
+                                 const char **doubt)
 {
     const struct jv *token = jv_get(jv_get(params, "_meta"), "progressToken");
 
@@ -243,7 +261,8 @@ void mcp_call_given_up(struct mcp_request *q)
     struct mcp      *m = q->m;
     struct mcp_call *c = q->ctx;
 
-    if (m->given_up_any && !str_eq(buf_view(&m->given_up), c->job->owner)) m->given_up_several = true;
+    if (m->given_up_any && !str_eq(buf_view(&m->given_up), c->job->owner))
+        m->given_up_several = true;
     buf_clear(&m->given_up);
     buf_str(&m->given_up, c->job->owner);
     if (m->given_up.err) m->given_up_several = true;
@@ -296,9 +315,11 @@ static void on_answer(struct tool_job *job, bool accepted, struct str content)
     else restart_clock(c);
 }
 
-/* --- questions that are carried ------------------------------------------------------------------------- */
+/* --- questions that are carried
+ * ------------------------------------------------------------------------- */
 
-/* {"rounds":1,"state":"…","responses":{"key":{…}},"questions":[{"key":"…","message":"…","schema":{…}}]} */
+/*
+ * {"rounds":1,"state":"…","responses":{"key":{…}},"questions":[{"key":"…","message":"…","schema":{…}}]} */
 static void write_carried(struct mcp_call *c, struct jsonw *w)
 {
     jsonw_init(w, &c->resume);
@@ -335,7 +356,7 @@ static void add_response(struct mcp_call *c, const struct jv *before, struct str
     buf_clear(&c->responses);
     jsonw_init(&w, &c->responses);
     jw_obj(&w);
-    JV_EACH(r, before) {
+    JV_EACH (r, before) {
         jw_key_str(&w, r->key);
         jw_raw(&w, r->raw);
     }
@@ -346,10 +367,12 @@ static void add_response(struct mcp_call *c, const struct jv *before, struct str
     buf_done(&action);
 }
 
-/* A person answered the first of the questions that were carried: the next one is asked, or the call is sent again. */
+/* A person answered the first of the questions that were carried: the next one is asked, or the
+ * call is sent again. */
 static void go_on(struct mcp_call *c, const struct jv *carried)
 {
-    const struct jv *questions = jv_get(carried, "questions"), *first = jv_at(questions, 0), *state = jv_get(carried, "state");
+    const struct jv *questions = jv_get(carried, "questions"), *first = jv_at(questions, 0),
+                    *state = jv_get(carried, "state");
     const struct jv *next = first ? first->next : NULL;
     struct jsonw     w;
 
@@ -362,12 +385,15 @@ static void go_on(struct mcp_call *c, const struct jv *carried)
     }
     write_carried(c, &w);
     for (const struct jv *q = next; q; q = q->next) jw_raw(&w, q->raw);
-    rest(c, &w, jv_str_at(next, "message"), jv_get(next, "schema") ? jv_get(next, "schema")->raw : STR("{}"));
+    rest(c, &w, jv_str_at(next, "message"),
+         jv_get(next, "schema") ? jv_get(next, "schema")->raw : STR("{}"));
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------- */
+/* --- answers
+ * ---------------------------------------------------------------------------------------------- */
 
-static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request, struct buf *message, struct buf *schema)
+static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request,
+                  struct buf *message, struct buf *schema)
 {
     buf_clear(message);
     buf_clear(schema);
@@ -382,9 +408,10 @@ static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request,
 
 static void input_required(struct mcp_call *c, const struct jv *result)
 {
-    const struct jv *requests = jv_get(result, "inputRequests"), *state = jv_get(result, "requestState");
-    struct buf       message, schema;
-    struct jsonw     w;
+    const struct jv *requests = jv_get(result, "inputRequests"),
+                    *state = jv_get(result, "requestState");
+    struct buf   message, schema;
+    struct jsonw w;
 
     if (++c->rounds > ROUNDS_MAX) {
         end_unknown(c, "It keeps asking for input and was given up.", STR_NONE);
@@ -394,18 +421,21 @@ static void input_required(struct mcp_call *c, const struct jv *result)
     buf_clear(&c->request_state);
     if (jv_is(state, JSON_STRING)) buf_str(&c->request_state, state->raw);
     if (!requests || !requests->count) {
-        send_call(c);                                   /* it only wanted its state back */
+        send_call(c); /* it only wanted its state back */
         return;
     }
-    JV_EACH(r, requests) {
-        if (str_is(jv_str_at(r, "method"), "elicitation/create") && requests->count <= QUESTIONS_MAX) continue;
-        end_unknown(c, "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
+    JV_EACH (r, requests) {
+        if (str_is(jv_str_at(r, "method"), "elicitation/create") &&
+            requests->count <= QUESTIONS_MAX)
+            continue;
+        end_unknown(c,
+                    "It asks for something that this client cannot give: ", jv_str_at(r, "method"));
         return;
     }
     buf_init(&message, MESSAGE_MAX);
     buf_init(&schema, SCHEMA_MAX);
     write_carried(c, &w);
-    JV_EACH(r, requests) carry(c, &w, r, &message, &schema);
+    JV_EACH (r, requests) carry(c, &w, r, &message, &schema);
     buf_clear(&message);
     buf_clear(&schema);
     write_question(c, "", jv_get(requests->child, "params"), &message, &schema);
@@ -422,7 +452,8 @@ static bool fits(struct mcp_call *c, const struct jv *result, struct buf *why)
         buf_lit(why, "there is no structured content");
         return false;
     }
-    return schema_check(c->tool->output_schema, structured, NULL, why) != ERR_TYPE;      /* too large to be checked is no misfit */
+    /* too large to be checked is no misfit */
+    return schema_check(c->tool->output_schema, structured, NULL, why) != ERR_TYPE;
 }
 
 /* It said that it did it. That its answer is not what it promised is for the card. */
@@ -441,13 +472,20 @@ static void completed(struct mcp_call *c, const struct jv *result)
     buf_done(&why);
 }
 
-/* The errors by which a server says that it did not begin. Of any other it may have done half of it. */
+/* The errors by which a server says that it did not begin. Of any other it may have done half of
+ * it. */
 static bool never_began(const struct mcp *m, const struct mcp_reply *r)
 {
     if (r->http) return r->http >= 400 && r->http < 500;
     switch (r->code) {
-    case MCP_NOT_READ: case MCP_BAD_REQUEST: case MCP_NO_METHOD: case MCP_BAD_PARAMS: return true;
-    case MCP_HEADER_MISMATCH: case MCP_NO_CAPABILITY: case MCP_BAD_VERSION: return m->era == ERA_MODERN;    /* before, they mean whatever it likes */
+    case MCP_NOT_READ:
+    case MCP_BAD_REQUEST:
+    case MCP_NO_METHOD:
+    case MCP_BAD_PARAMS: return true;
+    /* before, they mean whatever it likes */
+    case MCP_HEADER_MISMATCH:
+    case MCP_NO_CAPABILITY:
+    case MCP_BAD_VERSION: return m->era == ERA_MODERN;
     case MCP_URL_WANTED: return m->era == ERA_LEGACY;
     default: return false;
     }
@@ -456,14 +494,18 @@ static bool never_began(const struct mcp *m, const struct mcp_reply *r)
 static void refused(struct mcp_call *c, const struct mcp_reply *r)
 {
     bool        modern = c->m->era == ERA_MODERN;
-    const char *sentence = r->http && !r->code ? "The server answered with " : "The server refused: ";
-    struct str  why = r->message.len ? r->message : STR("no reason given");
+    const char *sentence =
+        r->http && !r->code ? "The server answered with " : "The server refused: ";
+    struct str why = r->message.len ? r->message : STR("no reason given");
 
-    /* Our idea of the tool is old. The next call, which is judged and asked about like any, will know better. */
-    if (r->code == MCP_BAD_PARAMS || (modern && r->code == MCP_HEADER_MISMATCH)) mcp_list_soon(c->m);
+    /* Our idea of the tool is old. The next call, which is judged and asked about like any, will
+     * know better. */
+    if (r->code == MCP_BAD_PARAMS || (modern && r->code == MCP_HEADER_MISMATCH))
+        mcp_list_soon(c->m);
     if (modern && r->code == MCP_NO_CAPABILITY) {
         sentence = "The server wants something of this client that it cannot do: ";
-        if (jv_get(r->data, "requiredCapabilities")) why = jv_get(r->data, "requiredCapabilities")->raw;
+        if (jv_get(r->data, "requiredCapabilities"))
+            why = jv_get(r->data, "requiredCapabilities")->raw;
     }
     if (never_began(c->m, r)) end_with(c, TOOL_FAILED, sentence, why);
     else end_unknown(c, sentence, why);
@@ -495,13 +537,15 @@ void mcp_call_progress(struct mcp_request *q, const struct jv *params)
     double               done, total;
 
     if (!str_is(str_c(q->method), "tools/call") || c->ended) return;
-    if (jv_f64(jv_get(params, "progress"), &done) && jv_f64(jv_get(params, "total"), &total) && total > 0 && done >= 0)
+    if (jv_f64(jv_get(params, "progress"), &done) && jv_f64(jv_get(params, "total"), &total) &&
+        total > 0 && done >= 0)
         p.progress = done > total ? 1 : done / total;
     if (list_empty(&c->questions)) restart_clock(c);
     pace_tell(&c->pace, &p);
 }
 
-/* --- starting ---------------------------------------------------------------------------------------------- */
+/* --- starting
+ * ---------------------------------------------------------------------------------------------- */
 
 static void write_params(struct mcp_call *c, struct buf *b)
 {
@@ -511,14 +555,20 @@ static void write_params(struct mcp_call *c, struct buf *b)
     jw_str(&w, c->tool->name);
     buf_lit(b, ",\"arguments\":");
     buf_str(b, c->job->input);
-    if (c->responses.len) buf_printf(b, ",\"inputResponses\":" STR_FMT, STR_ARG(buf_view(&c->responses)));
-    if (c->request_state.len) buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
+    if (c->responses.len)
+        buf_printf(b, ",\"inputResponses\":" STR_FMT, STR_ARG(buf_view(&c->responses)));
+    if (c->request_state.len)
+        buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
 }
 
 static void send_call(struct mcp_call *c)
 {
     struct mcp     *m = c->m;
-    struct mcp_send s = { .method = "tools/call", .timeout_ms = m->call_ms, .progress = true, .done = on_reply, .ctx = c };
+    struct mcp_send s = { .method = "tools/call",
+                          .timeout_ms = m->call_ms,
+                          .progress = true,
+                          .done = on_reply,
+                          .ctx = c };
     struct buf      b;
 
     if (m->state != MCP_READY && m->state != MCP_LISTING) {
@@ -569,7 +619,9 @@ static enum err start(struct tool *t, struct tool_job *job)
     buf_init(&c->note, NOTE_MAX);
     pace_init(&c->pace, c->m->host.loop, job);
     job->runner = c;
-    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() && c->m->state == MCP_READY) mcp_list_soon(c->m);
+    if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() &&
+        c->m->state == MCP_READY)
+        mcp_list_soon(c->m);
     if (job->resume.ptr) take_up(c);
     else send_call(c);
     return OK;

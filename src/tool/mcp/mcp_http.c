@@ -1,11 +1,13 @@
 /* mcp_http.c -- streamable HTTP: every message is its own POST.
  *
  * An exchange is one POST and its answer, or the legacy GET stream, or the DELETE
- * of a session. Its request (`q`) is taken off it as soon as it is over; what still comes then is not wanted.
+ * of a session. Its request (`q`) is taken off it as soon as it is over; what still comes then is
+ * not wanted.
  *
  *   POST ──▶ JSON ────────────────────────────────▶ receive, done
  *        ──▶ events ──▶ receive each … our response ─▶ done
- *               └── ends early, legacy, had an event id: wait `retry`, GET with Last-Event-ID, go on
+ *               └── ends early, legacy, had an event id: wait `retry`, GET with Last-Event-ID, go
+ *               on
  *   GET  ──▶ events … ends: wait, again            (405: the server does not offer it)
  */
 #include "base/clock.h"
@@ -14,15 +16,15 @@
 #include "tool/http.h"
 #include "tool/mcp/mcp_int.h"
 
-#define CONNECT_MS     10000L
-#define RETRY_MS       1000
-#define RETRY_MAX_MS   30000
-#define RETRY_MIN_MS   200            /* whatever the server says: it must not keep us busy */
-#define RESUMES_MAX    3              /* in a row without hearing anything */
-#define QUICK_MAX      5              /* streams in a row that ended at once, before the waits grow */
-#define ANSWERS_MAX    16             /* under way at once */
-#define ANSWER_MS      30000L         /* it takes our answer, or never will */
-#define SESSION_MAX    512
+#define CONNECT_MS   10000L
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 30000
+#define RETRY_MIN_MS 200    /* whatever the server says: it must not keep us busy */
+#define RESUMES_MAX  3      /* in a row without hearing anything */
+#define QUICK_MAX    5      /* streams in a row that ended at once, before the waits grow */
+#define ANSWERS_MAX  16     /* under way at once */
+#define ANSWER_MS    30000L /* it takes our answer, or never will */
+#define SESSION_MAX  512
 
 enum kind { POST, GET, DELETE_SESSION };
 
@@ -30,12 +32,13 @@ struct http {
     struct mcp        *m;
     const char        *url;
     struct str         host;
-    struct egress      egress;        /* plain http: loopback only */
+    struct egress      egress; /* plain http: loopback only */
     bool               any_address;
-    struct curl_slist *headers;       /* configured */
+    struct curl_slist *headers; /* configured */
     char               session[SESSION_MAX];
-    bool               had_session;   /* this connection */
-    unsigned           answers;       /* exchanges that carry an answer or a notice of ours */
+    bool               had_session; /* this connection */
+    /* exchanges that carry an answer or a notice of ours */
+    unsigned           answers;
     struct list        exchanges;
     bool               closing;
 };
@@ -44,23 +47,23 @@ struct exchange {
     struct list         node;
     struct mcp         *m;
     struct http        *link;
-    struct mcp_request *q;            /* NULL: none, or over */
+    struct mcp_request *q; /* NULL: none, or over */
     enum kind           kind;
-    const char         *method;       /* JSON-RPC, for the header */
+    const char         *method; /* JSON-RPC, for the header */
     bool                initialize, modern;
-    bool                answer;       /* counted in link->answers */
-    bool                no_memory;    /* a header is missing: it must not be sent */
+    bool                answer;    /* counted in link->answers */
+    bool                no_memory; /* a header is missing: it must not be sent */
     struct curl_job     job;
     struct curl_slist  *headers;
     struct egress_check check;
     struct buf          message, body, challenge;
     struct sse_in       events;
     bool                is_events, head_seen, running, heard;
-    bool                unwanted;     /* nobody waits for it */
-    bool                over;         /* about to be freed by ended() */
+    bool                unwanted; /* nobody waits for it */
+    bool                over;     /* about to be freed by ended() */
     long                status;
-    unsigned            resumes;      /* in a row without hearing anything */
-    unsigned            quick;        /* in a row that ended at once */
+    unsigned            resumes; /* in a row without hearing anything */
+    unsigned            quick;   /* in a row that ended at once */
     uint64_t            began_ms;
     struct loop_timer   wait;
 };
@@ -136,12 +139,14 @@ static void exchange_drop(struct exchange *x)
     if (x->q) x->q->exchange = NULL;
     x->q = NULL;
     if (x->unwanted || x->over) return;
-    x->unwanted = x->check.stop = true;        /* whoever was told that it did not leave was told the truth */
+    /* whoever was told that it did not leave was told the truth */
+    x->unwanted = x->check.stop = true;
     if (x->running) curl_cancel(&x->job);
     else loop_timer_close(&x->wait, wait_closed);
 }
 
-/* --- headers ------------------------------------------------------------------------------------ */
+/* --- headers
+ * ------------------------------------------------------------------------------------ */
 
 static void add_header(struct exchange *x, const char *name, const char *value)
 {
@@ -171,7 +176,8 @@ static void make_headers(struct exchange *x)
         add_header(x, "Accept", "application/json, text/event-stream");
     } else if (x->kind == GET) add_header(x, "Accept", "text/event-stream");
     if (m->version[0] && !x->initialize) add_header(x, "MCP-Protocol-Version", m->version);
-    if (x->link->session[0] && !x->initialize && !x->modern) add_header(x, "Mcp-Session-Id", x->link->session);
+    if (x->link->session[0] && !x->initialize && !x->modern)
+        add_header(x, "Mcp-Session-Id", x->link->session);
     if (x->modern && x->method) add_header(x, "Mcp-Method", x->method);
     add_header(x, "Expect", "");
 }
@@ -179,7 +185,8 @@ static void make_headers(struct exchange *x)
 static bool is_header(struct str line, const char *name, struct str *value)
 {
     size_t n = strlen(name);
-    if (line.len <= n || line.ptr[n] != ':' || !str_eq_nocase(str_cut(line, n), str_c(name))) return false;
+    if (line.len <= n || line.ptr[n] != ':' || !str_eq_nocase(str_cut(line, n), str_c(name)))
+        return false;
     *value = str_trim(str_from(line, n + 1));
     return true;
 }
@@ -208,7 +215,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return n;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------------- */
+/* --- bytes
+ * ----------------------------------------------------------------------------------------- */
 
 static void look_at_head(struct exchange *x)
 {
@@ -253,7 +261,8 @@ static bool at_the_door(const struct exchange *x)
     return false;
 }
 
-/* False: there is no memory, and nothing was sent. A request without one of its headers would be another request. */
+/* False: there is no memory, and nothing was sent. A request without one of its headers would be
+ * another request. */
 static bool begin(struct exchange *x)
 {
     CURL *e = x->no_memory || x->message.err ? NULL : curl_easy_new(true);
@@ -276,7 +285,8 @@ static bool begin(struct exchange *x)
     if (x->kind == DELETE_SESSION) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, 2000L);
     if (x->answer) curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, ANSWER_MS);
     if (x->kind == POST && !at_the_door(x)) curl_once(e);
-    x->check = (struct egress_check){ .egress = x->link->any_address ? NULL : &x->link->egress, .host = x->link->host };
+    x->check = (struct egress_check){ .egress = x->link->any_address ? NULL : &x->link->egress,
+                                      .host = x->link->host };
     if (!x->link->any_address) curl_easy_setopt(e, CURLOPT_PROXY, "");
     egress_guard(e, &x->check);
     x->job = (struct curl_job){ .easy = e, .done = on_done };
@@ -285,10 +295,12 @@ static bool begin(struct exchange *x)
     return true;
 }
 
-/* --- the end of an exchange ------------------------------------------------------------------------------ */
+/* --- the end of an exchange
+ * ------------------------------------------------------------------------------ */
 
-/* As long as the server wants us to, within reason; longer when nothing comes of it, or when its streams end as soon as
- * they are there; and a little more, so that a thousand of us do not come back at once. */
+/* As long as the server wants us to, within reason; longer when nothing comes of it, or when its
+ * streams end as soon as they are there; and a little more, so that a thousand of us do not come
+ * back at once. */
 static uint64_t rest_ms(struct exchange *x)
 {
     uint64_t wait = x->events.retry_ms >= 0 ? (uint64_t)x->events.retry_ms : RETRY_MS;
@@ -343,21 +355,24 @@ static void bad_status(struct exchange *x)
     buf_init(&words, 0);
     buf_printf(&words, "status %ld", x->status);
     if (gone) buf_lit(&words, " (its session ended)");
-    else if (x->challenge.len) buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
+    else if (x->challenge.len)
+        buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
     r.message = buf_view(&words);
     if (json_parse(&a, buf_view(&x->body), &v, NULL) == OK && jv_get(v, "error")) {
         r.code = jv_int_at(jv_get(v, "error"), "code", 0);
         r.message = jv_str_at(jv_get(v, "error"), "message");
         r.data = jv_get(jv_get(v, "error"), "data");
     }
-    /* Without opening and listing there is no server; of anything else a 401 or 403 is that request's own end. */
+    /* Without opening and listing there is no server; of anything else a 401 or 403 is that
+     * request's own end. */
     bool auth = (x->status == 401 || x->status == 403) && at_the_door(x);
     bool doubt = x->status == 401 && x->q && !auth;
     if (x->q && !auth) mcp_end_request(x->q, &r);
     if (gone) x->link->session[0] = 0;
     if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : buf_view(&words));
     else if (gone) mcp_lost(m, "its session ended");
-    else if (doubt && m->state == MCP_READY) mcp_list_soon(m);       /* do our credentials still hold at all? */
+    else if (doubt && m->state == MCP_READY)
+        mcp_list_soon(m); /* do our credentials still hold at all? */
     buf_done(&words);
     arena_done(&a);
     exchange_free(x);
@@ -370,11 +385,14 @@ static void ended(struct exchange *x, CURLcode code)
     if (!x->unwanted && x->status < 400 && (x->is_events || x->kind == GET) && resume(x)) return;
     if (!x->unwanted && x->kind == GET && x->status >= 500 && resume(x)) return;
     x->over = true;
-    if (x->unwanted || (x->kind == GET && !x->q)) exchange_free(x);        /* the stream is not offered */
-    else if (x->status >= 400 && x->kind == GET) lose(x, "its stream could not be taken up again", false);   /* the call itself was taken */
+    /* the stream is not offered */
+    if (x->unwanted || (x->kind == GET && !x->q)) exchange_free(x);
+    else if (x->status >= 400 && x->kind == GET)
+        lose(x, "its stream could not be taken up again", false); /* the call itself was taken */
     else if (x->status >= 400) bad_status(x);
     else if (code != CURLE_OK)
-        lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code), !x->check.sent);
+        lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code),
+             !x->check.sent);
     else if (x->is_events) lose(x, "its stream ended before the answer", false);
     else {
         if (x->body.len) mcp_receive(x->m, buf_view(&x->body), x->q);
@@ -387,23 +405,27 @@ static void on_done(struct curl_job *j, CURLcode code)
     struct exchange *x = LIST_ITEM(j, struct exchange, job);
     CURL            *easy = j->easy;
     x->running = false;
-    ended(x, code);          /* x may be gone after this */
+    ended(x, code); /* x may be gone after this */
     curl_easy_cleanup(easy);
 }
 
-/* --- transport ------------------------------------------------------------------------------------------------ */
+/* --- transport
+ *
+ * ------------------------------------------------------------------------------------------------ */
 
 static enum err http_open(struct mcp *m)
 {
     struct http *h = m->link;
-    if (h->had_session) mcp_calls_fresh(m);         /* what it still asks in the session before does not reach us */
+    /* what it still asks in the session before does not reach us */
+    if (h->had_session) mcp_calls_fresh(m);
     h->session[0] = 0;
     h->had_session = false;
-    LIST_EACH(n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
+    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
     return OK;
 }
 
-static enum err http_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
+static enum err http_send(struct mcp *m, struct mcp_request *q, struct str message,
+                          struct curl_slist *extra)
 {
     struct http     *h = m->link;
     struct exchange *x = exchange_new(m, POST);
@@ -428,8 +450,14 @@ static enum err http_send(struct mcp *m, struct mcp_request *q, struct str messa
     return ERR_NOMEM;
 }
 
-static bool http_busy(const struct mcp *m) { return ((const struct http *)m->link)->answers >= ANSWERS_MAX; }
-static bool http_private(const struct mcp *m) { return ((const struct http *)m->link)->session[0] != 0; }
+static bool http_busy(const struct mcp *m)
+{
+    return ((const struct http *)m->link)->answers >= ANSWERS_MAX;
+}
+static bool http_private(const struct mcp *m)
+{
+    return ((const struct http *)m->link)->session[0] != 0;
+}
 
 static void http_release(struct mcp *m, struct mcp_request *q)
 {
@@ -439,7 +467,7 @@ static void http_release(struct mcp *m, struct mcp_request *q)
     q->exchange = NULL;
     /* An answer that came as plain JSON has just ended by itself; a stream is left here. */
     if (x->running) exchange_drop(x);
-    else if (x->kind == GET && !x->unwanted) exchange_drop(x);       /* waiting to resume */
+    else if (x->kind == GET && !x->unwanted) exchange_drop(x); /* waiting to resume */
 }
 
 static bool http_sent(const struct mcp_request *q)
@@ -461,7 +489,7 @@ static void http_close(struct mcp *m)
     struct http     *h = m->link;
     struct exchange *x;
 
-    LIST_EACH(n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
+    LIST_EACH (n, &h->exchanges) exchange_drop(LIST_ITEM(n, struct exchange, node));
     if (m->state == MCP_STOPPING && h->session[0] && (x = exchange_new(m, DELETE_SESSION))) {
         make_headers(x);
         if (!begin(x)) exchange_free(x);
@@ -480,20 +508,31 @@ static void http_free(struct mcp *m)
 }
 
 const struct mcp_transport mcp_http = {
-    .open = http_open, .send = http_send, .busy = http_busy, .private_line = http_private, .release = http_release, .sent = http_sent, .opened = http_opened,
-    .close = http_close, .free = http_free,
+    .open = http_open,
+    .send = http_send,
+    .busy = http_busy,
+    .private_line = http_private,
+    .release = http_release,
+    .sent = http_sent,
+    .opened = http_opened,
+    .close = http_close,
+    .free = http_free,
 };
 
-/* --- configuration ------------------------------------------------------------------------------------------------ */
+/* --- configuration
+ *
+ * ------------------------------------------------------------------------------------------------ */
 
-static enum err read_headers(struct mcp *m, struct http *h, const struct jv *headers, struct buf *why)
+static enum err read_headers(struct mcp *m, struct http *h, const struct jv *headers,
+                             struct buf *why)
 {
     if (headers && !jv_is(headers, JSON_OBJECT)) {
         buf_lit(why, "\"headers\" must be an object");
         return ERR_TYPE;
     }
-    JV_EACH(item, headers) {
-        const char        *line = http_header_read(&m->config, item->key, jv_str(item).ptr ? item->str : STR(""), why);
+    JV_EACH (item, headers) {
+        const char *line =
+            http_header_read(&m->config, item->key, jv_str(item).ptr ? item->str : STR(""), why);
         struct curl_slist *next = line ? curl_slist_append(h->headers, line) : NULL;
         if (!next) return ERR_TYPE;
         h->headers = next;
@@ -517,7 +556,8 @@ static enum err read_url(struct mcp *m, struct http *h, struct str url, struct b
         buf_lit(why, "plain http is for servers on this machine only; use https");
         return ERR_TYPE;
     }
-    if (json_parse(&m->config, STR("[\"127.0.0.0/8\",\"::1\"]"), &loopback, NULL) != OK) return ERR_NOMEM;
+    if (json_parse(&m->config, STR("[\"127.0.0.0/8\",\"::1\"]"), &loopback, NULL) != OK)
+        return ERR_NOMEM;
     return egress_read(&m->config, &h->egress, loopback, why);
 }
 

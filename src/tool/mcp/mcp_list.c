@@ -2,20 +2,21 @@
  *
  * All pages are fetched first, then compared with what is listed: a tool whose
  * definition is byte for byte the same stays as it is, anything else is
- * listed anew (with another digest, so that old approvals do not cover it), and what is not there any
- * more is unlisted. Calls in progress keep the struct they started with. A server is asked for its list at most
- * once a second, and may take MCP_KEPT_MAX bytes with all it ever listed.
+ * listed anew (with another digest, so that old approvals do not cover it), and what is not there
+ * any more is unlisted. Calls in progress keep the struct they started with. A server is asked for
+ * its list at most once a second, and may take MCP_KEPT_MAX bytes with all it ever listed.
  */
 #include "base/clock.h"
 #include "base/log.h"
 #include "tool/mcp/mcp_int.h"
 #include "tool/policy.h"
 
-#define PAGES_MAX 1000
-#define TOOLS_MAX 2000
-#define LIST_MAX  (16u << 20)      /* bytes of all pages together */
+#define PAGES_MAX    1000
+#define TOOLS_MAX    2000
+#define LIST_MAX     (16u << 20) /* bytes of all pages together */
 #define NAME_MAX_LEN 128
-#define SKIPPED_MAX  20            /* lines about it for one connection; a list may come once a second, for ever */
+/* lines about it for one connection; a list may come once a second, for ever */
+#define SKIPPED_MAX 20
 
 static void fetch_page(struct mcp *m);
 
@@ -43,20 +44,26 @@ static const struct jv *configured_policy(const struct mcp *m, struct str name, 
     return own ? own : jv_get(m->confirm, "*");
 }
 
-/* What the server says of itself may make us ask more, never less; unless the operator trusts it. */
+/* What the server says of itself may make us ask more, never less; unless the operator trusts
+ * it. */
 static enum err set_policy(struct mcp *m, struct tool *t, struct str name, const struct jv *def)
 {
     bool             by_name, read_only = hint(def, "readOnlyHint", false);
     const struct jv *policy = configured_policy(m, name, &by_name);
     const char      *why = NULL;
-    bool             explicit = policy != NULL;
+    bool explicit = policy != NULL;
 
-    if (!policy) policy = parse_const(m->host.registry, m->trust && read_only ? STR("\"never\"") : STR("\"always\""));
-    else if (!by_name && hint(def, "destructiveHint", false)) policy = parse_const(m->host.registry, STR("\"always\""));
+    if (!policy)
+        policy = parse_const(m->host.registry,
+                             m->trust && read_only ? STR("\"never\"") : STR("\"always\""));
+    else if (!by_name && hint(def, "destructiveHint", false))
+        policy = parse_const(m->host.registry, STR("\"always\""));
     t->risk = m->trust && read_only ? STR("low") : STR("high");
     t->idempotent = m->trust && (read_only || hint(def, "idempotentHint", false));
     if (policy && policy_read(t, policy, &why) == OK) return OK;
-    if (explicit) log_line(LOG_ERROR, "mcp.policy", "server", log_str(m->alias), "tool", log_str(name), "why", why ? why : "", NULL);
+    if (explicit)
+        log_line(LOG_ERROR, "mcp.policy", "server", log_str(m->alias), "tool", log_str(name), "why",
+                 why ? why : "", NULL);
     policy = parse_const(m->host.registry, STR("\"always\""));
     return policy ? policy_read(t, policy, &why) : ERR_NOMEM;
 }
@@ -96,8 +103,9 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
     x->name = arena_dup(a, jv_str_at(def, "name"));
     if (!x->definition.ptr || !x->name.ptr) return ERR_NOMEM;
     if ((e = json_parse(a, x->definition, &copy, NULL)) != OK) return e;
-    if (m->era == ERA_MODERN && m->transport == &mcp_http
-        && !mcp_params_read(a, jv_get(copy, "inputSchema"), &x->params, &x->param_count, why)) return ERR_TYPE;
+    if (m->era == ERA_MODERN && m->transport == &mcp_http &&
+        !mcp_params_read(a, jv_get(copy, "inputSchema"), &x->params, &x->param_count, why))
+        return ERR_TYPE;
     x->output_schema = jv_get(copy, "outputSchema");
     t->description = jv_str_at(copy, "description");
     if (!t->description.ptr) t->description = jv_str_at(copy, "title");
@@ -118,14 +126,16 @@ static const char *unusable(const struct jv *def)
     struct str name = jv_str_at(def, "name");
     if (name.len == 0 || name.len > NAME_MAX_LEN) return "it has no usable name";
     if (!jv_is(jv_get(def, "inputSchema"), JSON_OBJECT)) return "it has no input schema";
-    if (str_is(jv_str_at(jv_get(def, "execution"), "taskSupport"), "required")) return "it runs as a task only";
+    if (str_is(jv_str_at(jv_get(def, "execution"), "taskSupport"), "required"))
+        return "it runs as a task only";
     return NULL;
 }
 
 static void skip(struct mcp *m, struct str name, const char *why)
 {
     if (m->skipped++ >= SKIPPED_MAX) return;
-    log_line(LOG_WARN, "mcp.tool_skipped", "server", log_str(m->alias), "tool", log_str(name), "why", why, NULL);
+    log_line(LOG_WARN, "mcp.tool_skipped", "server", log_str(m->alias), "tool", log_str(name),
+             "why", why, NULL);
 }
 
 struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name)
@@ -162,7 +172,8 @@ static void add(struct mcp *m, const struct jv *def)
 
     if (x && room(m)) {
         x->m = m;
-        x->tool = registry_tool(r, arena_printf(&r->arena, STR_FMT STR_FMT, STR_ARG(m->prefix), STR_ARG(name)));
+        x->tool = registry_tool(
+            r, arena_printf(&r->arena, STR_FMT STR_FMT, STR_ARG(m->prefix), STR_ARG(name)));
         if (x->tool) e = fill(m, x, def, &why);
     }
     if (e == OK) e = registry_add(r, x->tool);
@@ -174,13 +185,15 @@ static void add(struct mcp *m, const struct jv *def)
     m->tools[m->tool_count++] = x;
 }
 
-/* What was listed once stays in memory, because a call or an approval may still mean it. So there is an end to it. */
+/* What was listed once stays in memory, because a call or an approval may still mean it. So there
+ * is an end to it. */
 static bool is_full(struct mcp *m)
 {
     if (m->kept < m->kept_max) return false;
     if (!m->full)
-        log_line(LOG_ERROR, "mcp.full", "server", log_str(m->alias),
-                 "why", "its tools changed so often that no more changes are taken before the next start", NULL);
+        log_line(LOG_ERROR, "mcp.full", "server", log_str(m->alias), "why",
+                 "its tools changed so often that no more changes are taken before the next start",
+                 NULL);
     return m->full = true;
 }
 
@@ -194,7 +207,7 @@ static void take(struct mcp *m, const struct jv *def)
         return;
     }
     old = mcp_find_tool(m, jv_str_at(def, "name"));
-    if (old && old->seen) return;                              /* named twice: the first one counts */
+    if (old && old->seen) return; /* named twice: the first one counts */
     if (old && str_eq(old->definition, def->raw)) {
         old->seen = true;
         return;
@@ -211,7 +224,8 @@ static void take(struct mcp *m, const struct jv *def)
 
 /* --- the whole list --------------------------------------------------------------------------- */
 
-/* Entries of tools that are gone are dropped; their structs live on in the registry's arena for calls that use them. */
+/* Entries of tools that are gone are dropped; their structs live on in the registry's arena for
+ * calls that use them. */
 static void drop_unlisted(struct mcp *m)
 {
     size_t n = 0;
@@ -271,13 +285,15 @@ static const char *take_page(struct mcp *m, const struct jv *result)
     struct str text = arena_dup(&m->pages, result->raw);
     struct jv *page;
 
-    if (!text.ptr || json_parse(&m->pages, text, &page, NULL) != OK) return "its list of tools is too long";
+    if (!text.ptr || json_parse(&m->pages, text, &page, NULL) != OK)
+        return "its list of tools is too long";
     if (!jv_is(jv_get(page, "tools"), JSON_ARRAY)) return "its list of tools cannot be read";
-    JV_EACH(def, jv_get(page, "tools"))
+    JV_EACH (def, jv_get(page, "tools"))
         if (!collect(m, def)) return "it has too many tools";
     if (++m->page_count > PAGES_MAX) return "its list of tools does not end";
     struct str next = jv_str_at(page, "nextCursor");
-    if (next.ptr && m->cursor.ptr && str_eq(next, m->cursor)) return "its list of tools does not end";
+    if (next.ptr && m->cursor.ptr && str_eq(next, m->cursor))
+        return "its list of tools does not end";
     m->cursor = next;
     int64_t ttl = jv_int_at(page, "ttlMs", 0);
     m->list_expires_ms = ttl > 0 ? clock_mono_ms() + (uint64_t)ttl : 0;
@@ -293,7 +309,7 @@ static void on_page(struct mcp_request *q, const struct mcp_reply *r)
         forget_pages(m);
         return;
     }
-    if (r->code == MCP_NO_METHOD && m->page_count == 0) {        /* a server without tools */
+    if (r->code == MCP_NO_METHOD && m->page_count == 0) { /* a server without tools */
         finished(m);
         return;
     }
@@ -341,7 +357,7 @@ void mcp_list_soon(struct mcp *m)
 {
     uint64_t next = m->list_began_ms + MCP_RELIST_MS;
 
-    if (m->state != MCP_READY) m->list_again = true;         /* when this list is complete */
+    if (m->state != MCP_READY) m->list_again = true; /* when this list is complete */
     else if (next <= clock_mono_ms()) mcp_list(m);
     else {
         m->relist_ms = next;
@@ -358,22 +374,26 @@ void mcp_list_done(struct mcp *m)
     m->tool_count = 0;
 }
 
-/* --- notices of changes, modern ------------------------------------------------------------------ */
+/* --- notices of changes, modern
+ * ------------------------------------------------------------------ */
 
-/* The stream is over: opened again after a while, with a fresh list, because a notice may have been missed. */
+/* The stream is over: opened again after a while, with a fresh list, because a notice may have been
+ * missed. */
 static void on_listen_end(struct mcp_request *q, const struct mcp_reply *r)
 {
     struct mcp *m = q->m;
 
     m->listening = false;
-    if (r->code || m->state == MCP_DOWN || m->state == MCP_STOPPING) return;     /* not offered, or all is over */
+    /* not offered, or all is over */
+    if (r->code || m->state == MCP_DOWN || m->state == MCP_STOPPING) return;
     m->listen_ms = clock_mono_ms() + mcp_backoff(m->listen_failures++);
     mcp_rearm(m);
 }
 
 void mcp_listen(struct mcp *m)
 {
-    struct mcp_send s = { .method = "subscriptions/listen", .done = on_listen_end,
+    struct mcp_send s = { .method = "subscriptions/listen",
+                          .done = on_listen_end,
                           .params = STR("\"notifications\":{\"toolsListChanged\":true}") };
     if (!m->listening) m->listening = mcp_request(m, &s) != NULL;
 }

@@ -1,4 +1,5 @@
-/* mcp_read.c -- one entry of "mcpServers". Strict about what we understand, silent about what other clients added. */
+/* mcp_read.c -- one entry of "mcpServers". Strict about what we understand, silent about what other
+ * clients added. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -14,13 +15,16 @@ static enum err bad(struct buf *why, const char *sentence)
     return ERR_TYPE;
 }
 
-/* The alias is half of every tool's name, ALIAS__tool. Without "__" in it and "_" at its end the first "__" of a name is
- * where it ends, so no server can take a name, and with it the policy, of another's tool. */
+/* The alias is half of every tool's name, ALIAS__tool. Without "__" in it and "_" at its end the
+ * first "__" of a name is where it ends, so no server can take a name, and with it the policy, of
+ * another's tool. */
 static bool good_alias(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.ptr[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == ' ')) return false;
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '-' || c == '_' || c == '.' || c == ' '))
+            return false;
     }
     return s.len > 0 && s.len <= 64 && s.ptr[s.len - 1] != '_' && str_find(s, STR("__")) < 0;
 }
@@ -38,7 +42,9 @@ static enum err check_confirm(const struct jv *confirm, struct buf *why)
 
     if (!confirm) return OK;
     if (!jv_is(confirm, JSON_OBJECT) || jv_get(confirm, "when")) sentence = bad_policy(confirm);
-    else JV_EACH(item, confirm) if (!sentence) sentence = bad_policy(item);
+    else
+        JV_EACH (item, confirm)
+            if (!sentence) sentence = bad_policy(item);
     if (!sentence) return OK;
     buf_printf(why, "\"confirm\": %s", sentence);
     return ERR_TYPE;
@@ -46,15 +52,18 @@ static enum err check_confirm(const struct jv *confirm, struct buf *why)
 
 static enum err read_common(struct mcp *m, const struct jv *entry, struct buf *why)
 {
-    const struct jv *trust = jv_get(entry, "trust_annotations"), *timeout = jv_get(entry, "timeout");
-    struct str       era = jv_str_at(entry, "era");
-    double           seconds = 0;
+    const struct jv *trust = jv_get(entry, "trust_annotations"),
+                    *timeout = jv_get(entry, "timeout");
+    struct str era = jv_str_at(entry, "era");
+    double     seconds = 0;
 
-    if (trust && !jv_is(trust, JSON_BOOL)) return bad(why, "\"trust_annotations\" must be true or false");
+    if (trust && !jv_is(trust, JSON_BOOL))
+        return bad(why, "\"trust_annotations\" must be true or false");
     m->trust = jv_true(trust);
     m->confirm = jv_get(entry, "confirm");
     m->call_ms = CALL_MS;
-    if (timeout && (!jv_f64(timeout, &seconds) || seconds <= 0)) return bad(why, "\"timeout\" must be a number of seconds");
+    if (timeout && (!jv_f64(timeout, &seconds) || seconds <= 0))
+        return bad(why, "\"timeout\" must be a number of seconds");
     /* Other clients count in milliseconds; nobody waits longer than half an hour in silence. */
     if (seconds > 0) m->call_ms = (uint64_t)((seconds > 1800 ? 1800 : seconds) * 1000);
     if (str_is(era, "legacy")) m->pinned = ERA_LEGACY;
@@ -63,28 +72,31 @@ static enum err read_common(struct mcp *m, const struct jv *entry, struct buf *w
     return check_confirm(m->confirm, why);
 }
 
-static enum err read_transport(struct mcp *m, const struct jv *entry, struct str base, struct buf *why)
+static enum err read_transport(struct mcp *m, const struct jv *entry, struct str base,
+                               struct buf *why)
 {
     bool command = jv_get(entry, "command"), url = jv_get(entry, "url");
 
     if (command == url) return bad(why, "it must have either a \"command\" or a \"url\"");
-    if (str_is(jv_str_at(entry, "type"), "sse")) return bad(why, "the transport \"sse\" of 2024 is not supported; streamable HTTP is");
+    if (str_is(jv_str_at(entry, "type"), "sse"))
+        return bad(why, "the transport \"sse\" of 2024 is not supported; streamable HTTP is");
     return command ? mcp_stdio_read(m, entry, base, why) : mcp_http_read(m, entry, why);
 }
 
 /* --- what runs its tools, for the digest of each --------------------------------------------- */
 
-/* A secret is meant by where it comes from, as it stands in the file; one that stands there itself is not kept. */
+/* A secret is meant by where it comes from, as it stands in the file; one that stands there itself
+ * is not kept. */
 static bool is_reference(struct str raw)
 {
-    return str_starts(raw, STR("\"env:")) || str_starts(raw, STR("\"file:")) || str_starts(raw, STR("\"Bearer env:"))
-        || str_starts(raw, STR("\"Bearer file:"));
+    return str_starts(raw, STR("\"env:")) || str_starts(raw, STR("\"file:")) ||
+           str_starts(raw, STR("\"Bearer env:")) || str_starts(raw, STR("\"Bearer file:"));
 }
 
 static void write_references(struct jsonw *w, const struct jv *values)
 {
     jw_obj(w);
-    JV_EACH(v, values) {
+    JV_EACH (v, values) {
         jw_key_str(w, v->key);
         if (is_reference(v->raw)) jw_raw(w, v->raw);
         else jw_null(w);
@@ -94,13 +106,15 @@ static void write_references(struct jsonw *w, const struct jv *values)
 
 static void write_runner(struct buf *out, const struct jv *entry, struct str base)
 {
-    static const char *const as_it_is[] = { "command", "args", "cwd", "url", NULL }, *const refer[] = { "env", "headers", NULL };
-    char                     real[PATH_MAX];
-    struct jsonw             w;
+    static const char *const        as_it_is[] = { "command", "args", "cwd", "url", NULL },
+                             *const refer[] = { "env", "headers", NULL };
+    char                            real[PATH_MAX];
+    struct jsonw                    w;
 
     jsonw_init(&w, out);
     jw_obj(&w);
-    if (jv_get(entry, "command")) jw_kstr(&w, "base", realpath(base.len ? base.ptr : ".", real) ? str_c(real) : base);
+    if (jv_get(entry, "command"))
+        jw_kstr(&w, "base", realpath(base.len ? base.ptr : ".", real) ? str_c(real) : base);
     for (int i = 0; as_it_is[i]; i++)
         if (jv_get(entry, as_it_is[i])) {
             jw_key(&w, as_it_is[i]);
@@ -125,7 +139,8 @@ static enum err make_runner(struct mcp *m, const struct jv *entry, struct str ba
     buf_init(&canonical, 0);
     jsonw_init(&w, &canonical);
     write_runner(&text, entry, z);
-    if (!text.err && json_parse(&m->config, arena_dup(&m->config, buf_view(&text)), &v, NULL) == OK) {
+    if (!text.err &&
+        json_parse(&m->config, arena_dup(&m->config, buf_view(&text)), &v, NULL) == OK) {
         jw_canonical(&w, v);
         if (!canonical.err) m->runner = arena_dup(&m->config, buf_view(&canonical));
     }
@@ -141,14 +156,17 @@ static void undo(struct mcp *m)
     mem_free(m);
 }
 
-enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alias, const struct jv *entry,
-                  struct str base, struct buf *why)
+enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alias,
+                  const struct jv *entry, struct str base, struct buf *why)
 {
     struct mcp *m;
     enum err    e;
 
-    if (!good_alias(alias)) return bad(why, "its name must be 1 to 64 letters, digits, dots, dashes or underscores, without two underscores in a row and none at its end");
-    if (!jv_is(entry, JSON_OBJECT)) return bad(why, "it must be an object with a \"command\" or a \"url\"");
+    if (!good_alias(alias))
+        return bad(why, "its name must be 1 to 64 letters, digits, dots, dashes or underscores, "
+                        "without two underscores in a row and none at its end");
+    if (!jv_is(entry, JSON_OBJECT))
+        return bad(why, "it must be an object with a \"command\" or a \"url\"");
     if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
     m->host = *host;
     m->kept_max = MCP_KEPT_MAX;

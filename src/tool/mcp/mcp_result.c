@@ -6,7 +6,7 @@
  */
 #include "tool/mcp/mcp_int.h"
 
-#define OTHER_MAX 2000           /* of a content item we do not know */
+#define OTHER_MAX 2000 /* of a content item we do not know */
 
 static size_t base64_bytes(struct str b64)
 {
@@ -52,8 +52,10 @@ static bool content(struct buf *out, const struct jv *item)
         text_clean(out, text, text.len);
         return true;
     }
-    if (str_is(type, "image")) blob(out, "image", jv_str_at(item, "mimeType"), jv_str_at(item, "data"));
-    else if (str_is(type, "audio")) blob(out, "audio", jv_str_at(item, "mimeType"), jv_str_at(item, "data"));
+    if (str_is(type, "image"))
+        blob(out, "image", jv_str_at(item, "mimeType"), jv_str_at(item, "data"));
+    else if (str_is(type, "audio"))
+        blob(out, "audio", jv_str_at(item, "mimeType"), jv_str_at(item, "data"));
     else if (str_is(type, "resource")) resource(out, jv_get(item, "resource"));
     else if (str_is(type, "resource_link")) resource_link(out, item);
     else text_clean(out, item->raw, OTHER_MAX);
@@ -76,16 +78,17 @@ static void whole_value(struct buf *out, const struct jv *items, const struct jv
 
 void mcp_result_read(const struct jv *result, struct mcp_said *out)
 {
-    const struct jv *items = jv_get(result, "content"), *structured = jv_get(result, "structuredContent");
-    bool             all_text = true, any_text = false;
+    const struct jv *items = jv_get(result, "content"),
+                    *structured = jv_get(result, "structuredContent");
+    bool all_text = true, any_text = false;
 
-    if (!jv_is(result, JSON_OBJECT)) {                /* not as agreed, but an answer */
+    if (!jv_is(result, JSON_OBJECT)) { /* not as agreed, but an answer */
         if (!jv_is(result, JSON_NULL)) text_clean(&out->text, result->raw, result->raw.len);
         return;
     }
     out->is_error = jv_true(jv_get(result, "isError"));
     if (!jv_is(items, JSON_ARRAY)) items = NULL;
-    JV_EACH(item, items) {
+    JV_EACH (item, items) {
         bool plain;
         if (out->text.len) buf_chr(&out->text, '\n');
         plain = content(&out->text, item);

@@ -9,19 +9,19 @@
 #include "base/log.h"
 #include "tool/mcp/mcp_int.h"
 
-#define ENV_MAX     100
-#define BAD_MAX     20           /* lines that are not JSON */
-#define STDERR_MAX  (64 * 1024)
-#define GRACE_MS    2000
-#define BUSY_MAX    (64 * 1024)         /* unread: nothing is added that need not be said */
-#define UNREAD_MAX  (16u << 20)         /* unread: it will not read any more */
+#define ENV_MAX    100
+#define BAD_MAX    20 /* lines that are not JSON */
+#define STDERR_MAX (64 * 1024)
+#define GRACE_MS   2000
+#define BUSY_MAX   (64 * 1024) /* unread: nothing is added that need not be said */
+#define UNREAD_MAX (16u << 20) /* unread: it will not read any more */
 
 enum phase { RUNNING, STDIN_CLOSED, TERM, KILL };
 
 struct stdio {
     struct mcp       *m;
     struct child      child;
-    bool              alive;       /* the child struct is in use */
+    bool              alive; /* the child struct is in use */
     const char      **argv, *cwd;
     const char       *env[ENV_MAX + 1];
     size_t            envc;
@@ -44,7 +44,10 @@ static void kill_it(struct stdio *s, const char *why)
     child_kill(&s->child);
 }
 
-static bool looks_like_json(struct str line) { return line.len > 1 && line.ptr[0] == '{' && line.ptr[line.len - 1] == '}'; }
+static bool looks_like_json(struct str line)
+{
+    return line.len > 1 && line.ptr[0] == '{' && line.ptr[line.len - 1] == '}';
+}
 
 static void take_line(struct stdio *s, struct str line)
 {
@@ -78,9 +81,13 @@ static void on_out(struct child *c, struct str bytes)
     if (s->line.err && s->phase != KILL) kill_it(s, "it writes lines without end");
 }
 
-static void on_err(struct child *c, struct str bytes) { tail_add(&LIST_ITEM(c, struct stdio, child)->err, bytes); }
+static void on_err(struct child *c, struct str bytes)
+{
+    tail_add(&LIST_ITEM(c, struct stdio, child)->err, bytes);
+}
 
-/* --- its life -------------------------------------------------------------------------------------- */
+/* --- its life
+ * -------------------------------------------------------------------------------------- */
 
 static void maybe_free(struct stdio *s)
 {
@@ -129,8 +136,10 @@ static enum err stdio_open(struct mcp *m)
 {
     struct stdio     *s = m->link;
     struct str        program = child_find(&m->arena, s->command, s->cwd);
-    struct child_spec spec = { .argv = s->argv, .envp = s->env, .cwd = s->cwd, .program = program.ptr };
-    enum err          e;
+    struct child_spec spec = {
+        .argv = s->argv, .envp = s->env, .cwd = s->cwd, .program = program.ptr
+    };
+    enum err e;
 
     if (s->alive) return ERR_BUSY;
     if (!program.ptr) {
@@ -145,12 +154,13 @@ static enum err stdio_open(struct mcp *m)
     s->child.on_exit = on_gone;
     if ((e = child_start(m->host.children, &s->child, &spec)) != OK) return e;
     s->alive = true;
-    mcp_calls_fresh(m);                                    /* what worked on them is dead */
+    mcp_calls_fresh(m); /* what worked on them is dead */
     return OK;
 }
 
-/* A message is a line. A line break in it, which JSON allows between its parts, would make what follows a message of its
- * own: arguments are written by a model, and could hold a call of another tool. */
+/* A message is a line. A line break in it, which JSON allows between its parts, would make what
+ * follows a message of its own: arguments are written by a model, and could hold a call of another
+ * tool. */
 static enum err write_line(struct stdio *s, struct str message)
 {
     struct buf line;
@@ -166,13 +176,14 @@ static enum err write_line(struct stdio *s, struct str message)
     return e;
 }
 
-static enum err stdio_send(struct mcp *m, struct mcp_request *q, struct str message, struct curl_slist *extra)
+static enum err stdio_send(struct mcp *m, struct mcp_request *q, struct str message,
+                           struct curl_slist *extra)
 {
     struct stdio *s = m->link;
     size_t        unread;
 
     curl_slist_free_all(extra);
-    if (!s->alive || s->phase == KILL) return OK;          /* its end is about to be told */
+    if (!s->alive || s->phase == KILL) return OK; /* its end is about to be told */
     unread = child_unsent(&s->child);
     if (unread && unread + message.len > UNREAD_MAX) {
         kill_it(s, "it does not read what is sent to it");
@@ -193,10 +204,17 @@ static bool stdio_busy(const struct mcp *m)
     return s->alive && child_unsent(&s->child) > BUSY_MAX;
 }
 
-static bool stdio_private(const struct mcp *m) { return true; }
+static bool stdio_private(const struct mcp *m)
+{
+    return true;
+}
 
-static void stdio_release(struct mcp *m, struct mcp_request *q) {}
-static void stdio_opened(struct mcp *m) {}
+static void stdio_release(struct mcp *m, struct mcp_request *q)
+{
+}
+static void stdio_opened(struct mcp *m)
+{
+}
 
 static void on_grace(struct loop_timer *t)
 {
@@ -233,11 +251,18 @@ static void stdio_free(struct mcp *m)
 }
 
 const struct mcp_transport mcp_stdio = {
-    .open = stdio_open, .send = stdio_send, .busy = stdio_busy, .private_line = stdio_private, .release = stdio_release, .opened = stdio_opened,
-    .close = stdio_close, .free = stdio_free,
+    .open = stdio_open,
+    .send = stdio_send,
+    .busy = stdio_busy,
+    .private_line = stdio_private,
+    .release = stdio_release,
+    .opened = stdio_opened,
+    .close = stdio_close,
+    .free = stdio_free,
 };
 
-/* --- configuration ------------------------------------------------------------------------------------ */
+/* --- configuration
+ * ------------------------------------------------------------------------------------ */
 
 static enum err add_env(struct mcp *m, struct stdio *s, struct str name, struct str value)
 {
@@ -254,12 +279,14 @@ static enum err read_env(struct mcp *m, struct stdio *s, const struct jv *env, s
 
     for (int i = 0; kept[i]; i++) {
         const char *v = getenv(kept[i]);
-        if (v && !jv_get(env, kept[i]) && add_env(m, s, str_c(kept[i]), str_c(v)) != OK) return ERR_TYPE;
+        if (v && !jv_get(env, kept[i]) && add_env(m, s, str_c(kept[i]), str_c(v)) != OK)
+            return ERR_TYPE;
     }
-    JV_EACH(item, env) {
+    JV_EACH (item, env) {
         struct str value = jv_is(item, JSON_STRING) ? item->str : STR_NONE;
         if (!value.ptr || add_env(m, s, item->key, value) != OK) {
-            if (why->len == 0) buf_printf(why, "\"env\" has a wrong value for " STR_FMT, STR_ARG(item->key));
+            if (why->len == 0)
+                buf_printf(why, "\"env\" has a wrong value for " STR_FMT, STR_ARG(item->key));
             return ERR_TYPE;
         }
     }
@@ -272,7 +299,7 @@ static enum err read_args(struct mcp *m, struct stdio *s, const struct jv *args,
     s->argv = arena_array(&m->config, (args ? args->count : 0) + 2, sizeof *s->argv);
     if (!s->argv) return ERR_NOMEM;
     s->argv[n++] = s->command.ptr;
-    JV_EACH(item, args) {
+    JV_EACH (item, args) {
         if (!jv_is(item, JSON_STRING) || memchr(item->str.ptr, 0, item->str.len)) {
             buf_lit(why, "\"args\" must be a list of texts");
             return ERR_TYPE;
@@ -285,7 +312,8 @@ static enum err read_args(struct mcp *m, struct stdio *s, const struct jv *args,
 static enum err read_cwd(struct mcp *m, struct stdio *s, struct str cwd, struct str base)
 {
     if (cwd.len && cwd.ptr[0] == '/') s->cwd = arena_dup(&m->config, cwd).ptr;
-    else if (cwd.len && base.len) s->cwd = arena_printf(&m->config, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd)).ptr;
+    else if (cwd.len && base.len)
+        s->cwd = arena_printf(&m->config, STR_FMT "/" STR_FMT, STR_ARG(base), STR_ARG(cwd)).ptr;
     else if (cwd.len || base.len) s->cwd = arena_dup(&m->config, cwd.len ? cwd : base).ptr;
     else return OK;
     return s->cwd ? OK : ERR_NOMEM;
@@ -305,7 +333,8 @@ enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, 
     tail_init(&s->err, STDERR_MAX);
     s->command = arena_dup(&m->config, jv_str_at(entry, "command"));
     if (jv_str_at(entry, "command").len && !s->command.ptr) return ERR_NOMEM;
-    if (s->command.len == 0 || (args && !jv_is(args, JSON_ARRAY)) || (env && !jv_is(env, JSON_OBJECT))) {
+    if (s->command.len == 0 || (args && !jv_is(args, JSON_ARRAY)) ||
+        (env && !jv_is(env, JSON_OBJECT))) {
         buf_lit(why, "\"command\" must be a text, \"args\" a list and \"env\" an object");
         return ERR_TYPE;
     }

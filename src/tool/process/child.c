@@ -23,17 +23,17 @@
 #include "base/log.h"
 #include "tool/process/keeper.h"
 
-#define READY_WAIT_MS   5000
-#define STOP_WAIT_MS    2000
-#define RESTART_MS      1000
-#define DRAIN_MS        1000      /* for what is still in the pipes of a dead child */
-#define READ_CHUNK      (64 * 1024)
-#define ROOT_MAX        300       /* the keeper adds to it */
+#define READY_WAIT_MS 5000
+#define STOP_WAIT_MS  2000
+#define RESTART_MS    1000
+#define DRAIN_MS      1000 /* for what is still in the pipes of a dead child */
+#define READ_CHUNK    (64 * 1024)
+#define ROOT_MAX      300 /* the keeper adds to it */
 
-struct packet {                   /* waits for room in the socket */
+struct packet { /* waits for room in the socket */
     struct list node;
     size_t      len;
-    int         fds[3];           /* -1: none */
+    int         fds[3]; /* -1: none */
     char        data[];
 };
 
@@ -42,7 +42,7 @@ struct children {
     char                root[2 * PATH_MAX];
     struct sandbox_caps caps;
     pid_t               keeper;
-    int                 socket;   /* -1: the keeper is gone */
+    int                 socket; /* -1: the keeper is gone */
     uv_poll_t          *poll;
     struct loop_timer   restart;
     struct list         waiting, living;
@@ -58,11 +58,11 @@ extern char **environ;
 
 static enum err spawn_keeper(struct children *c, int theirs)
 {
-    char *argv[] = { "parley", KEEPER_ARG, c->root, NULL };
-    char *envp[] = { NULL };
+    char                      *argv[] = { "parley", KEEPER_ARG, c->root, NULL };
+    char                      *envp[] = { NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t          attr;
-    int r;
+    int                        r;
 
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
@@ -92,7 +92,10 @@ static enum err open_keeper(struct children *c)
 }
 
 static void on_socket(uv_poll_t *h, int status, int events);
-static void poll_closed(uv_handle_t *h) { mem_free(h); }
+static void poll_closed(uv_handle_t *h)
+{
+    mem_free(h);
+}
 
 static enum err watch_keeper(struct children *c)
 {
@@ -136,7 +139,10 @@ static void close_fds(const int fds[3])
 
 static bool send_now(struct children *c, const void *data, size_t len, const int fds[3])
 {
-    union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } control;
+    union {
+        struct cmsghdr head;
+        char           room[CMSG_SPACE(3 * sizeof(int))];
+    } control;
     struct iovec  v = { (void *)(uintptr_t)data, len };
     struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
 
@@ -204,8 +210,14 @@ static void all_closed(struct child *ch)
     ch->on_exit(ch, ch->status);
 }
 
-static void pipe_closed(uv_handle_t *h) { all_closed(h->data); }
-static void timer_closed(struct loop_timer *t) { all_closed(LIST_ITEM(t, struct child, drain)); }
+static void pipe_closed(uv_handle_t *h)
+{
+    all_closed(h->data);
+}
+static void timer_closed(struct loop_timer *t)
+{
+    all_closed(LIST_ITEM(t, struct child, drain));
+}
 
 static void close_child(struct child *ch)
 {
@@ -245,7 +257,7 @@ static void child_exited(struct child *ch, int status)
 
 static struct child *find(struct children *c, uint64_t id)
 {
-    LIST_EACH(n, &c->living) {
+    LIST_EACH (n, &c->living) {
         struct child *ch = LIST_ITEM(n, struct child, node);
         if (ch->id == id) return ch;
     }
@@ -271,9 +283,10 @@ static void keeper_lost(struct children *c)
 {
     close_keeper(c);
     while (!list_empty(&c->waiting)) drop_packet(LIST_ITEM(c->waiting.next, struct packet, node));
-    LIST_EACH(n, &c->living) child_exited(LIST_ITEM(n, struct child, node), CHILD_LOST);
+    LIST_EACH (n, &c->living) child_exited(LIST_ITEM(n, struct child, node), CHILD_LOST);
     if (c->stopping) return;
-    log_line(LOG_ERROR, "tool.keeper_lost", "what", "the process that starts tools is gone; starting another", NULL);
+    log_line(LOG_ERROR, "tool.keeper_lost", "what",
+             "the process that starts tools is gone; starting another", NULL);
     loop_timer_set(&c->restart, RESTART_MS);
 }
 
@@ -282,21 +295,27 @@ static void heard(struct children *c, const struct keeper_msg *m, size_t len)
     struct child *ch;
 
     if (len < sizeof *m) return;
-    if (m->kind == KEEPER_READY && len == sizeof *m + sizeof c->caps) memcpy(&c->caps, m + 1, sizeof c->caps);
+    if (m->kind == KEEPER_READY && len == sizeof *m + sizeof c->caps)
+        memcpy(&c->caps, m + 1, sizeof c->caps);
     if (m->kind != KEEPER_EXITED && m->kind != KEEPER_GONE && m->kind != KEEPER_OVER) return;
     if (!(ch = find(c, m->id))) return;
     if (m->kind == KEEPER_OVER) {
         ch->over = (enum child_over)m->status;
         return;
     }
-    child_exited(ch, m->status == -1 ? CHILD_NOT_STARTED : m->kind == KEEPER_EXITED ? m->status : CHILD_LOST);
+    child_exited(ch, m->status == -1            ? CHILD_NOT_STARTED
+                     : m->kind == KEEPER_EXITED ? m->status
+                                                : CHILD_LOST);
 }
 
 /* At most 64 messages per turn: a thousand endings at once must not hold the loop. */
 static void on_socket(uv_poll_t *h, int status, int events)
 {
     struct children *c = h->data;
-    union { struct keeper_msg msg; char room[256]; } in;
+    union {
+        struct keeper_msg msg;
+        char              room[256];
+    } in;
 
     if (events & UV_WRITABLE) send_waiting(c);
     for (int i = 0; i < 64; i++) {
@@ -314,7 +333,10 @@ static void on_socket(uv_poll_t *h, int status, int events)
 
 static enum err wait_ready(struct children *c)
 {
-    union { struct keeper_msg msg; char room[256]; } in;
+    union {
+        struct keeper_msg msg;
+        char              room[256];
+    } in;
     struct pollfd p = { .fd = c->socket, .events = POLLIN };
     ssize_t       n;
 
@@ -343,7 +365,7 @@ enum err children_start(struct children **out, struct loop *l, const char *root)
     enum err         e = ERR_RANGE;
 
     if (!c) return ERR_NOMEM;
-    signal(SIGPIPE, SIG_IGN);             /* a child that does not read its stdin is not our end */
+    signal(SIGPIPE, SIG_IGN); /* a child that does not read its stdin is not our end */
     c->loop = l;
     c->socket = -1;
     list_init(&c->waiting);
@@ -362,7 +384,10 @@ undo:
     return e;
 }
 
-static void restart_closed(struct loop_timer *t) { mem_free(LIST_ITEM(t, struct children, restart)); }
+static void restart_closed(struct loop_timer *t)
+{
+    mem_free(LIST_ITEM(t, struct children, restart));
+}
 
 void children_stop(struct children *c)
 {
@@ -372,13 +397,25 @@ void children_stop(struct children *c)
     loop_timer_close(&c->restart, restart_closed);
 }
 
-const struct sandbox_caps *children_caps(const struct children *c) { return &c->caps; }
-size_t children_count(const struct children *c) { return c->count; }
-pid_t  children_keeper(const struct children *c) { return c->keeper; }
+const struct sandbox_caps *children_caps(const struct children *c)
+{
+    return &c->caps;
+}
+size_t children_count(const struct children *c)
+{
+    return c->count;
+}
+pid_t children_keeper(const struct children *c)
+{
+    return c->keeper;
+}
 
 /* --- starting one -------------------------------------------------------------------- */
 
-static void put_text(struct buf *b, const char *z) { buf_add(b, z ? z : "", z ? strlen(z) + 1 : 1); }
+static void put_text(struct buf *b, const char *z)
+{
+    buf_add(b, z ? z : "", z ? strlen(z) + 1 : 1);
+}
 
 static uint32_t put_list(struct buf *b, const char **list)
 {
@@ -387,11 +424,14 @@ static uint32_t put_list(struct buf *b, const char **list)
     return n;
 }
 
-static enum err send_start(struct children *all, struct child *c, const struct child_spec *spec, const int fds[3])
+static enum err send_start(struct children *all, struct child *c, const struct child_spec *spec,
+                           const int fds[3])
 {
     struct keeper_start s = {
-        .msg = { .id = c->id, .kind = KEEPER_START }, .limits = spec->limits,
-        .sandbox = spec->sandbox, .network = spec->network,
+        .msg = { .id = c->id, .kind = KEEPER_START },
+        .limits = spec->limits,
+        .sandbox = spec->sandbox,
+        .network = spec->network,
     };
     struct buf b;
     enum err   e;
@@ -449,7 +489,9 @@ static void open_pipe(struct child *c, uv_pipe_t *p, int fd)
 static bool open_pipes(int fds[6])
 {
     for (int i = 0; i < 6; i++) fds[i] = -1;
-    if (pipe2(fds, O_CLOEXEC) == 0 && pipe2(fds + 2, O_CLOEXEC) == 0 && pipe2(fds + 4, O_CLOEXEC) == 0) return true;
+    if (pipe2(fds, O_CLOEXEC) == 0 && pipe2(fds + 2, O_CLOEXEC) == 0 &&
+        pipe2(fds + 4, O_CLOEXEC) == 0)
+        return true;
     for (int i = 0; i < 6; i++)
         if (fds[i] >= 0) close(fds[i]);
     return false;
@@ -472,7 +514,7 @@ enum err child_start(struct children *all, struct child *c, const struct child_s
     c->exited = c->closing = c->out_ended = c->err_ended = c->in_closed = false;
     c->status = CHILD_LOST;
     c->over = CHILD_WITHIN;
-    c->open = 4;                          /* three pipes and the timer */
+    c->open = 4; /* three pipes and the timer */
     c->node = (struct list){ NULL, NULL };
     list_add(&all->living, &c->node);
     all->count++;
@@ -487,9 +529,15 @@ enum err child_start(struct children *all, struct child *c, const struct child_s
 
 /* --- talking to one -------------------------------------------------------------------- */
 
-struct write { uv_write_t req; char data[]; };
+struct write {
+    uv_write_t req;
+    char       data[];
+};
 
-static void written(uv_write_t *req, int status) { mem_free(req); }
+static void written(uv_write_t *req, int status)
+{
+    mem_free(req);
+}
 
 void child_write(struct child *c, struct str bytes)
 {
@@ -508,7 +556,10 @@ void child_write(struct child *c, struct str bytes)
     if (uv_write(&w->req, (uv_stream_t *)&c->in, &b, 1, written)) mem_free(w);
 }
 
-size_t child_unsent(const struct child *c) { return c->in_closed ? 0 : uv_stream_get_write_queue_size((const uv_stream_t *)&c->in); }
+size_t child_unsent(const struct child *c)
+{
+    return c->in_closed ? 0 : uv_stream_get_write_queue_size((const uv_stream_t *)&c->in);
+}
 
 /* libuv can only shut down sockets properly; a pipe is closed when its queue is empty. */
 static void shut(uv_write_t *req, int status)
@@ -549,8 +600,14 @@ static void send_signal(struct child *c, enum keeper_kind kind)
     if (!c->exited && send_packet(c->all, &m, sizeof m, (int[3]){ -1, -1, -1 }) != OK) return;
 }
 
-void child_term(struct child *c) { send_signal(c, KEEPER_TERM); }
-void child_kill(struct child *c) { send_signal(c, KEEPER_KILL); }
+void child_term(struct child *c)
+{
+    send_signal(c, KEEPER_TERM);
+}
+void child_kill(struct child *c)
+{
+    send_signal(c, KEEPER_KILL);
+}
 
 /* --- words ------------------------------------------------------------------------------- */
 
@@ -579,7 +636,8 @@ struct str child_find(struct arena *a, struct str name, const char *cwd)
     struct str  rest = str_c(path ? path : "/usr/local/bin:/usr/bin:/bin"), dir, found;
 
     if (name.len == 0 || memchr(name.ptr, 0, name.len)) return STR_NONE;
-    if (memchr(name.ptr, '/', name.len)) return try_path(a, name.ptr[0] == '/' || !cwd ? "" : cwd, name);
+    if (memchr(name.ptr, '/', name.len))
+        return try_path(a, name.ptr[0] == '/' || !cwd ? "" : cwd, name);
     while (str_split(&rest, ':', &dir)) {
         struct str z = arena_dup(a, dir.len ? dir : STR("."));
         if (z.ptr && (found = try_path(a, z.ptr, name)).ptr) return found;
@@ -591,6 +649,7 @@ void child_status_text(int status, struct buf *out)
 {
     if (status == CHILD_NOT_STARTED) buf_lit(out, "it could not be started");
     else if (status == CHILD_LOST) buf_lit(out, "it was lost");
-    else if (WIFSIGNALED(status)) buf_printf(out, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WIFSIGNALED(status))
+        buf_printf(out, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else buf_printf(out, "exit status %d", WEXITSTATUS(status));
 }

@@ -26,34 +26,35 @@ struct children;
  * `root`: where work directories are made, e.g. DATA/work (at most 300 bytes, may be
  * relative, is made and removed; several programs may share one; what a killed one left there is
  * removed). It must not be writable by others. ERR_IO, ERR_TIMEOUT, ERR_RANGE, ERR_NOMEM. */
-MUST_CHECK enum err children_start(struct children **out, struct loop *l, const char *root);
+MUST_CHECK enum err        children_start(struct children **out, struct loop *l, const char *root);
 /* Everything is killed. No child may be left unless the process ends now;
  * waits up to 2 s for the keeper. `c` is freed on the loop, later. */
-void children_stop(struct children *c);
+void                       children_stop(struct children *c);
 const struct sandbox_caps *children_caps(const struct children *c);
-size_t children_count(const struct children *c);          /* living ones */
-pid_t  children_keeper(const struct children *c);         /* for tests that kill it */
+size_t                     children_count(const struct children *c);  /* living ones */
+pid_t                      children_keeper(const struct children *c); /* for tests that kill it */
 
 struct child_spec {
-    const char  *program;        /* absolute path, see child_find */
-    const char **argv, **envp;   /* NULL-ended; at most 256 each */
-    const char  *cwd;            /* NULL: the server's */
-    bool         sandbox;        /* false: only looked after, not restricted (MCP servers) */
-    bool         network;
-    const char **read;           /* see sandbox.h; NULL: none */
+    const char           *program;      /* absolute path, see child_find */
+    const char          **argv, **envp; /* NULL-ended; at most 256 each */
+    const char           *cwd;          /* NULL: the server's */
+    bool                  sandbox;      /* false: only looked after, not restricted (MCP servers) */
+    bool                  network;
+    const char          **read; /* see sandbox.h; NULL: none */
     struct sandbox_limits limits;
 };
 
-#define CHILD_NOT_STARTED (-1)   /* in place of a wait status: the program certainly never began */
+#define CHILD_NOT_STARTED (-1) /* in place of a wait status: the program certainly never began */
 #define CHILD_LOST        (-2)
 
-enum child_over { CHILD_WITHIN, CHILD_OVER_MEMORY, CHILD_OVER_WORK };     /* the limit it was killed for */
+/* the limit it was killed for */
+enum child_over { CHILD_WITHIN, CHILD_OVER_MEMORY, CHILD_OVER_WORK };
 
 struct child {
     void (*on_out)(struct child *c, struct str bytes);
     void (*on_err)(struct child *c, struct str bytes);
-    void (*on_exit)(struct child *c, int status);       /* as of waitpid, or the two above */
-    enum child_over over;         /* to look at in on_exit */
+    void (*on_exit)(struct child *c, int status); /* as of waitpid, or the two above */
+    enum child_over   over;                       /* to look at in on_exit */
     /* private */
     struct children  *all;
     struct list       node;
@@ -61,25 +62,27 @@ struct child {
     uv_pipe_t         in, out, err;
     struct loop_timer drain;
     int               status;
-    unsigned          open;       /* handles not yet closed */
+    unsigned          open; /* handles not yet closed */
     bool              exited, closing, out_ended, err_ended, in_closed;
 };
 
 /* ERR_BUSY: no keeper right now. ERR_RANGE: the command and environment are too
  * long. ERR_IO: no descriptors left. */
-MUST_CHECK enum err child_start(struct children *all, struct child *c, const struct child_spec *spec);
+MUST_CHECK enum err child_start(struct children *all, struct child *c,
+                                const struct child_spec *spec);
 /* Copies. Nothing happens when the child does not read any more. */
-void child_write(struct child *c, struct str bytes);
-size_t child_unsent(const struct child *c);               /* bytes written to it that its pipe has not taken yet */
-void child_close_in(struct child *c);                     /* after what was written */
-void child_mute(struct child *c);                         /* what it says from now on is thrown away */
-void child_term(struct child *c);                         /* SIGTERM to all of it */
-void child_kill(struct child *c);                         /* SIGKILL to all of it */
+void                child_write(struct child *c, struct str bytes);
+/* bytes written to it that its pipe has not taken yet */
+size_t              child_unsent(const struct child *c);
+void                child_close_in(struct child *c); /* after what was written */
+void                child_mute(struct child *c);     /* what it says from now on is thrown away */
+void                child_term(struct child *c);     /* SIGTERM to all of it */
+void                child_kill(struct child *c);     /* SIGKILL to all of it */
 
 /* The program a command means: a name is searched in PATH, a path is taken from
  * `cwd` (NULL: the current directory). Absolute, with NUL; STR_NONE: there is none. */
 struct str child_find(struct arena *a, struct str name, const char *cwd);
 /* "exit status 3", "signal 9 (Killed)", "it could not be started" ... */
-void child_status_text(int status, struct buf *out);
+void       child_status_text(int status, struct buf *out);
 
 #endif

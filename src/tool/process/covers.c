@@ -12,7 +12,7 @@ static bool is_above(const struct stat *st, char *path)
 {
     struct stat up;
     for (char *slash; (slash = strrchr(path, '/'));) {
-        slash[slash == path] = 0;                /* "/" stays */
+        slash[slash == path] = 0; /* "/" stays */
         if (stat(path, &up) == 0 && up.st_dev == st->st_dev && up.st_ino == st->st_ino) return true;
         if (slash == path) return false;
     }
@@ -88,6 +88,6 @@ bool covers(const char *readable, const char *secret)
     if (!real(readable, tree)) return false;
     if (!real(secret, file)) return true;
     if (strncmp(tree, file, strlen(file)) == 0) return true;
-    if (stat(tree, &st)) return false;           /* not there: nothing else to read */
+    if (stat(tree, &st)) return false; /* not there: nothing else to read */
     return S_ISDIR(st.st_mode) ? above(&st, file) || mounted_below(tree, file) : is_same(&st, file);
 }

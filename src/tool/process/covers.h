@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /* `readable`: a file or folder. Both are absolute and need not exist (yet). What begins
- * with the secret's name beside it counts as the secret: the store's log, its ledger, its work directory.
- * When in doubt (no memory, a path that cannot be looked at) it is covered. */
+ * with the secret's name beside it counts as the secret: the store's log, its ledger, its work
+ * directory. When in doubt (no memory, a path that cannot be looked at) it is covered. */
 bool covers(const char *readable, const char *secret);
 
 #endif

@@ -15,21 +15,22 @@
 #include <sys/wait.h>
 
 #include "base/jsonw.h"
-#include "tool/process/exec_int.h"
 #include "tool/exec_out.h"
 #include "tool/policy.h"
+#include "tool/process/exec_int.h"
 #include "tool/text.h"
 
-#define GRACE_MS   2000                  /* between asking and killing */
-#define STDERR_MAX (16 * 1024 * 1024)    /* far above any log; a flood without end would keep the loop busy */
+#define GRACE_MS 2000 /* between asking and killing */
+/* far above any log; a flood without end would keep the loop busy */
+#define STDERR_MAX (16 * 1024 * 1024)
 
 enum phase { QUEUED, DROPPED, RUNNING, LINGER, TERM, KILL };
 enum reason { BY_ITSELF, CANCELLED, TIMEOUT, OUTPUT, ERRORS };
 
 struct exec_job {
     struct child      child;
-    struct list       node;      /* in the host's queue */
-    struct buf        input;     /* until it is written */
+    struct list       node;  /* in the host's queue */
+    struct buf        input; /* until it is written */
     struct tool_job  *job;
     struct exec_tool *tool;
     struct exec_out   out;
@@ -38,8 +39,8 @@ struct exec_job {
     struct loop_timer clock;
     enum phase        phase;
     enum reason       reason;
-    size_t            heard, heard_err;      /* bytes of stdout, of stderr */
-    unsigned          open;      /* handles to close before it can be freed */
+    size_t            heard, heard_err; /* bytes of stdout, of stderr */
+    unsigned          open;             /* handles to close before it can be freed */
 };
 
 /* --- the result --------------------------------------------------------------------- */
@@ -47,16 +48,25 @@ struct exec_job {
 static void why_it_ended(struct exec_job *x, int status, struct buf *text)
 {
     switch (x->reason) {
-    case TIMEOUT: buf_printf(text, "It did not finish within %g s and was ended.", x->job->tool->timeout_ms / 1000.0); return;
-    case OUTPUT:  buf_printf(text, "It wrote more than %zu bytes and was ended.", x->tool->output_max); return;
-    case ERRORS:  buf_printf(text, "It wrote more than %d bytes to stderr and was ended.", STDERR_MAX); return;
+    case TIMEOUT:
+        buf_printf(text, "It did not finish within %g s and was ended.",
+                   x->job->tool->timeout_ms / 1000.0);
+        return;
+    case OUTPUT:
+        buf_printf(text, "It wrote more than %zu bytes and was ended.", x->tool->output_max);
+        return;
+    case ERRORS:
+        buf_printf(text, "It wrote more than %d bytes to stderr and was ended.", STDERR_MAX);
+        return;
     case CANCELLED:
     case BY_ITSELF: break;
     }
     switch (x->child.over) {
     case CHILD_OVER_MEMORY: buf_lit(text, "It used more memory than it may and was ended."); return;
-    case CHILD_OVER_WORK:   buf_lit(text, "It kept more in its directory than it may and was ended."); return;
-    case CHILD_WITHIN:      break;
+    case CHILD_OVER_WORK:
+        buf_lit(text, "It kept more in its directory than it may and was ended.");
+        return;
+    case CHILD_WITHIN: break;
     }
     if (x->out.bad > 0) {
         buf_lit(text, "Its answer is not JSON lines: ");
@@ -86,12 +96,8 @@ static enum tool_outcome without_end(struct exec_job *x, int status, struct buf 
 static enum tool_outcome say(struct exec_job *x, int status, struct buf *text)
 {
     switch (x->out.end) {
-    case EXEC_RESULT:
-        text_of_value(text, buf_view(&x->out.value));
-        return TOOL_DONE;
-    case EXEC_ERROR:
-        buf_str(text, buf_view(&x->out.value));
-        return TOOL_FAILED;
+    case EXEC_RESULT: text_of_value(text, buf_view(&x->out.value)); return TOOL_DONE;
+    case EXEC_ERROR: buf_str(text, buf_view(&x->out.value)); return TOOL_FAILED;
     case EXEC_NO_END: break;
     }
     return without_end(x, status, text);
@@ -102,9 +108,12 @@ static void note(struct exec_job *x, int status, struct buf *out)
 {
     tail_text(&x->err, out);
     if (x->out.end == EXEC_NO_END) return;
-    if (x->out.ends > 1) buf_lit(out, "\nIt said more than one result or error; the first result counts, else the first error.");
-    if (x->out.bad > 0) buf_printf(out, "\n%u of its lines could not be read; " STR_FMT, x->out.bad,
-                                   STR_ARG(buf_view(&x->out.complaint)));
+    if (x->out.ends > 1)
+        buf_lit(out, "\nIt said more than one result or error; the first result counts, else the "
+                     "first error.");
+    if (x->out.bad > 0)
+        buf_printf(out, "\n%u of its lines could not be read; " STR_FMT, x->out.bad,
+                   STR_ARG(buf_view(&x->out.complaint)));
     if (x->reason == BY_ITSELF && status > 0 && x->phase < TERM) {
         buf_lit(out, "\nAfter its result: ");
         child_status_text(status, out);
@@ -120,8 +129,14 @@ static void one_closed(struct exec_job *x)
     mem_free(x);
 }
 
-static void clock_closed(struct loop_timer *t) { one_closed(LIST_ITEM(t, struct exec_job, clock)); }
-static void pace_closed(struct pace *p) { one_closed(LIST_ITEM(p, struct exec_job, pace)); }
+static void clock_closed(struct loop_timer *t)
+{
+    one_closed(LIST_ITEM(t, struct exec_job, clock));
+}
+static void pace_closed(struct pace *p)
+{
+    one_closed(LIST_ITEM(p, struct exec_job, pace));
+}
 
 static void tell(struct exec_job *x, const struct tool_result *r)
 {
@@ -177,15 +192,15 @@ static void on_clock(struct loop_timer *t)
 {
     struct exec_job *x = LIST_ITEM(t, struct exec_job, clock);
     switch (x->phase) {
-    case QUEUED:  return;
+    case QUEUED: return;
     case DROPPED: give_up(x, TOOL_CANCELLED, STR("It was cancelled before it began.")); return;
     case RUNNING: stop(x, TIMEOUT); return;
-    case LINGER:  stop(x, BY_ITSELF); return;
+    case LINGER: stop(x, BY_ITSELF); return;
     case TERM:
         x->phase = KILL;
         child_kill(&x->child);
         return;
-    case KILL:    return;
+    case KILL: return;
     }
 }
 
@@ -202,7 +217,7 @@ static void linger(struct exec_job *x)
 static void too_much(struct exec_job *x, enum reason what)
 {
     stop(x, what);
-    x->phase = KILL;                     /* a flood is not waited for */
+    x->phase = KILL; /* a flood is not waited for */
     child_mute(&x->child);
     child_kill(&x->child);
 }
@@ -212,7 +227,8 @@ static void on_out(struct child *c, struct str bytes)
     struct exec_job *x = LIST_ITEM(c, struct exec_job, child);
     enum err         e;
 
-    if (x->phase == KILL && x->reason != CANCELLED && x->reason != TIMEOUT) return;      /* it was too much */
+    /* it was too much */
+    if (x->phase == KILL && x->reason != CANCELLED && x->reason != TIMEOUT) return;
     x->heard += bytes.len;
     if (x->heard > x->tool->output_max) {
         too_much(x, OUTPUT);
@@ -246,8 +262,14 @@ static enum err start_child(struct exec_job *x)
     char              call[sizeof "PARLEY_CALL_ID=" + 256], name[sizeof "PARLEY_TOOL=" + 256];
     size_t            n = 0;
     struct child_spec spec = {
-        .program = t->program, .argv = t->argv, .envp = envp, .cwd = t->cwd,
-        .sandbox = true, .network = t->network, .read = t->read, .limits = t->limits,
+        .program = t->program,
+        .argv = t->argv,
+        .envp = envp,
+        .cwd = t->cwd,
+        .sandbox = true,
+        .network = t->network,
+        .read = t->read,
+        .limits = t->limits,
     };
 
     snprintf(call, sizeof call, "PARLEY_CALL_ID=" STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
@@ -279,7 +301,10 @@ static enum err launch(struct exec_job *x)
     return e;
 }
 
-static bool has_room(const struct exec_host *h) { return !h->at_once || h->running < h->at_once; }
+static bool has_room(const struct exec_host *h)
+{
+    return !h->at_once || h->running < h->at_once;
+}
 
 static void next_turn(struct exec_host *h)
 {
@@ -291,7 +316,8 @@ static void next_turn(struct exec_host *h)
     }
 }
 
-/* The arguments on one line, whatever the model's spelling: `read line` in a shell is a whole reader then. */
+/* The arguments on one line, whatever the model's spelling: `read line` in a shell is a whole
+ * reader then. */
 static enum err make_input(struct buf *b, const struct tool_job *job)
 {
     struct jsonw w;
@@ -341,7 +367,7 @@ static void cancel(struct tool_job *job)
     }
     x->phase = DROPPED;
     list_remove(&x->node);
-    loop_timer_set(&x->clock, 0);        /* told from the loop, as any result */
+    loop_timer_set(&x->clock, 0); /* told from the loop, as any result */
 }
 
 const struct tool_ops exec_ops = { .start = start, .cancel = cancel };

@@ -1,4 +1,5 @@
-/* exec_read.c -- the "exec" object of a configured tool: checked once, with sentences, so that starting cannot surprise. */
+/* exec_read.c -- the "exec" object of a configured tool: checked once, with sentences, so that
+ * starting cannot surprise. */
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -32,8 +33,10 @@ static const char *copy(struct reader *r, struct str s)
 /* `path` as seen from `dir`. NULL: no memory. */
 static const char *seen_from(struct reader *r, const char *dir, struct str path)
 {
-    return (path.len && path.ptr[0] == '/' ? arena_dup(r->arena, path)
-            : arena_printf(r->arena, "%s/" STR_FMT, dir && *dir ? dir : ".", STR_ARG(path))).ptr;
+    return (path.len && path.ptr[0] == '/'
+                ? arena_dup(r->arena, path)
+                : arena_printf(r->arena, "%s/" STR_FMT, dir && *dir ? dir : ".", STR_ARG(path)))
+        .ptr;
 }
 
 /* The same, absolute and real; NULL: not there. */
@@ -59,7 +62,10 @@ static enum err check_read(struct reader *r, const char *path, const char *membe
 
     if (!path) return ERR_NOMEM;
     if (!secret) return OK;
-    buf_printf(r->why, "with %s of \"%s\" it could read %s, which is the server's own; give the tool a folder of its own", path, member, secret);
+    buf_printf(r->why,
+               "with %s of \"%s\" it could read %s, which is the server's own; give the tool a "
+               "folder of its own",
+               path, member, secret);
     return ERR_DENIED;
 }
 
@@ -76,24 +82,27 @@ static enum err add_read(struct reader *r, const char *path, const char *member)
 /* What is no more than convenient: left out when it is too much. */
 static void add_read_if(struct reader *r, struct str dir, const char *name)
 {
-    char        real[PATH_MAX];
-    struct str  path = arena_printf(r->arena, STR_FMT "%s", STR_ARG(dir), name);
+    char       real[PATH_MAX];
+    struct str path = arena_printf(r->arena, STR_FMT "%s", STR_ARG(dir), name);
 
-    if (!path.ptr || !realpath(path.ptr, real) || secret_in(r, real) || r->readc == EXEC_READ_MAX) return;
+    if (!path.ptr || !realpath(path.ptr, real) || secret_in(r, real) || r->readc == EXEC_READ_MAX)
+        return;
     for (const char *const *s = sandbox_system(); *s; s++)
-        if (strncmp(real, *s, strlen(*s)) == 0 && (real[strlen(*s)] == '/' || !real[strlen(*s)])) return;
+        if (strncmp(real, *s, strlen(*s)) == 0 && (real[strlen(*s)] == '/' || !real[strlen(*s)]))
+            return;
     if ((path = arena_dup(r->arena, str_c(real))).ptr) r->x->read[r->readc++] = path.ptr;
 }
 
-/* /opt/python/bin/python3 is nothing without /opt/python/lib. `dir` ends in "/bin" or it is of no interest:
- * a directory of PATH can be anything, a whole home too. */
+/* /opt/python/bin/python3 is nothing without /opt/python/lib. `dir` ends in "/bin" or it is of no
+ * interest: a directory of PATH can be anything, a whole home too. */
 static void add_prefix(struct reader *r, struct str dir)
 {
     static const char *const parts[] = { "/lib", "/lib64", "/libexec", "/pyvenv.cfg" };
-    struct str prefix;
+    struct str               prefix;
 
     while (dir.len > 1 && str_ends(dir, STR("/"))) dir.len--;
-    if (!str_starts(dir, STR("/")) || (!str_ends(dir, STR("/bin")) && !str_ends(dir, STR("/sbin")))) return;
+    if (!str_starts(dir, STR("/")) || (!str_ends(dir, STR("/bin")) && !str_ends(dir, STR("/sbin"))))
+        return;
     prefix = str_cut(dir, dir.len - (str_ends(dir, STR("/bin")) ? 4 : 5));
     add_read_if(r, dir, "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) add_read_if(r, prefix, parts[i]);
@@ -110,7 +119,10 @@ static void add_search_path(struct reader *r)
     }
 }
 
-static struct str folder_of(const char *file) { return str_n(file, (size_t)(strrchr(file, '/') - file)); }
+static struct str folder_of(const char *file)
+{
+    return str_n(file, (size_t)(strrchr(file, '/') - file));
+}
 
 /* --- members -------------------------------------------------------------------------- */
 
@@ -148,16 +160,19 @@ static enum err read_command(struct reader *r, const struct jv *v)
     struct str found;
     enum err   e;
 
-    if (!jv_is(v, JSON_ARRAY) || v->count == 0) return bad(r, "\"command\" must be a list such as [\"python3\",\"pay.py\"]");
+    if (!jv_is(v, JSON_ARRAY) || v->count == 0)
+        return bad(r, "\"command\" must be a list such as [\"python3\",\"pay.py\"]");
     if (v->count > EXEC_ARGS_MAX) return bad(r, "\"command\" is too long");
-    JV_EACH(item, v) {
+    JV_EACH (item, v) {
         if (!jv_is(item, JSON_STRING)) return bad(r, "\"command\" must contain texts only");
-        if (!(r->x->argv[n] = copy(r, item->str))) return bad(r, "\"command\" contains a NUL character");
+        if (!(r->x->argv[n] = copy(r, item->str)))
+            return bad(r, "\"command\" contains a NUL character");
         if (n++ > 0 && (e = read_argument_file(r, item->str)) != OK) return e;
     }
     found = child_find(r->arena, v->child->str, r->x->cwd);
     if (!found.ptr) {
-        buf_printf(r->why, "the program " STR_FMT " of \"command\" is not installed", STR_ARG(v->child->str));
+        buf_printf(r->why, "the program " STR_FMT " of \"command\" is not installed",
+                   STR_ARG(v->child->str));
         return ERR_NOT_FOUND;
     }
     r->x->program = found.ptr;
@@ -184,17 +199,22 @@ static enum err read_env(struct reader *r, const struct jv *v)
     const char *path = getenv("PATH"), *lang = getenv("LANG");
     enum err    e;
 
-    if (v && !jv_is(v, JSON_OBJECT)) return bad(r, "\"env\" must be an object such as {\"KEY\":\"env:PAY_KEY\"}");
-    JV_EACH(item, v) {
+    if (v && !jv_is(v, JSON_OBJECT))
+        return bad(r, "\"env\" must be an object such as {\"KEY\":\"env:PAY_KEY\"}");
+    JV_EACH (item, v) {
         if (!jv_is(item, JSON_STRING)) return bad(r, "\"env\" must have texts as values");
         if (str_is(item->key, "PARLEY_CALL_ID") || str_is(item->key, "PARLEY_TOOL")) {
-            buf_printf(r->why, "\"env\" cannot set " STR_FMT ": its value is the call's", STR_ARG(item->key));
+            buf_printf(r->why, "\"env\" cannot set " STR_FMT ": its value is the call's",
+                       STR_ARG(item->key));
             return ERR_TYPE;
         }
         if ((e = add_env(r, item->key, item->str)) != OK) return e;
     }
-    if (!jv_get(v, "PATH") && (e = add_env(r, STR("PATH"), str_c(path ? path : "/usr/local/bin:/usr/bin:/bin"))) != OK) return e;
-    if (!jv_get(v, "LANG") && (e = add_env(r, STR("LANG"), str_c(lang ? lang : "C.UTF-8"))) != OK) return e;
+    if (!jv_get(v, "PATH") &&
+        (e = add_env(r, STR("PATH"), str_c(path ? path : "/usr/local/bin:/usr/bin:/bin"))) != OK)
+        return e;
+    if (!jv_get(v, "LANG") && (e = add_env(r, STR("LANG"), str_c(lang ? lang : "C.UTF-8"))) != OK)
+        return e;
     return OK;
 }
 
@@ -203,7 +223,7 @@ static enum err read_paths(struct reader *r, const struct jv *v)
     enum err e;
 
     if (v && !jv_is(v, JSON_ARRAY)) return bad(r, "\"read\" must be a list of paths");
-    JV_EACH(item, v) {
+    JV_EACH (item, v) {
         const char *path = jv_is(item, JSON_STRING) ? resolve(r, r->x->cwd, item->str) : NULL;
         if (!path) {
             buf_printf(r->why, "the path " STR_FMT " of \"read\" is not there", STR_ARG(item->raw));
@@ -216,14 +236,18 @@ static enum err read_paths(struct reader *r, const struct jv *v)
 
 static enum err read_limits(struct reader *r, const struct jv *v)
 {
-    struct { const char *name; uint64_t value; uint64_t min; } all[] = {
-        { "output", MIB, 256 },            { "memory", 1024ull * MIB, MIB }, { "processes", 64, 1 },
-        { "files", 256, 4 },               { "file_size", 256ull * MIB, 1 },  { "work", 1024ull * MIB, 1024 },
+    struct {
+        const char *name;
+        uint64_t    value;
+        uint64_t    min;
+    } all[] = {
+        { "output", MIB, 256 }, { "memory", 1024ull * MIB, MIB }, { "processes", 64, 1 },
+        { "files", 256, 4 },    { "file_size", 256ull * MIB, 1 }, { "work", 1024ull * MIB, 1024 },
     };
     enum { COUNT = sizeof all / sizeof *all };
 
     if (v && !jv_is(v, JSON_OBJECT)) return bad(r, "\"limits\" must be an object");
-    JV_EACH(item, v) {
+    JV_EACH (item, v) {
         int     i = 0;
         int64_t n;
         while (i < COUNT && !str_is(item->key, all[i].name)) i++;
@@ -239,7 +263,8 @@ static enum err read_limits(struct reader *r, const struct jv *v)
         all[i].value = (uint64_t)n;
     }
     r->x->output_max = all[0].value;
-    r->x->limits = (struct sandbox_limits){ all[1].value, all[2].value, all[3].value, all[4].value, all[5].value };
+    r->x->limits = (struct sandbox_limits){ all[1].value, all[2].value, all[3].value, all[4].value,
+                                            all[5].value };
     return OK;
 }
 
@@ -249,7 +274,9 @@ static enum err check_system(struct reader *r)
     for (const char *const *p = sandbox_system(); *p; p++) {
         const char *secret = secret_in(r, *p);
         if (!secret) continue;
-        buf_printf(r->why, "%s lies in %s, which every program can read; move it to a folder of its own", secret, *p);
+        buf_printf(r->why,
+                   "%s lies in %s, which every program can read; move it to a folder of its own",
+                   secret, *p);
         return ERR_DENIED;
     }
     return OK;
@@ -266,7 +293,8 @@ static enum err read_sandbox(struct reader *r, const struct jv *v)
     buf_init(&lacks, 0);
     sandbox_report(r->host->caps, false, &lacks);
     if (lacks.len > 0) {
-        buf_lit(r->why, "this machine cannot isolate programs as \"sandbox\": \"required\" wants it: ");
+        buf_lit(r->why,
+                "this machine cannot isolate programs as \"sandbox\": \"required\" wants it: ");
         for (size_t i = 0; i < lacks.len; i++)
             if (lacks.ptr[i] != '\n') buf_chr(r->why, lacks.ptr[i]);
             else buf_lit(r->why, i + 1 < lacks.len ? "; " : ". \"best_effort\" goes on without");
@@ -279,12 +307,13 @@ static enum err read_sandbox(struct reader *r, const struct jv *v)
 
 static enum err read_members(struct reader *r, const struct jv *exec)
 {
-    static const char *const known[] = { "command", "cwd", "env", "network", "read", "sandbox", "limits", NULL };
-    const struct jv *network = jv_get(exec, "network");
-    enum err         e;
+    static const char *const known[] = { "command", "cwd",     "env",    "network",
+                                         "read",    "sandbox", "limits", NULL };
+    const struct jv         *network = jv_get(exec, "network");
+    enum err                 e;
 
     if (!jv_is(exec, JSON_OBJECT)) return bad(r, "\"exec\" must be an object with a \"command\"");
-    JV_EACH(item, exec) {
+    JV_EACH (item, exec) {
         int i = 0;
         while (known[i] && !str_is(item->key, known[i])) i++;
         if (!known[i]) {
@@ -304,10 +333,14 @@ static enum err read_members(struct reader *r, const struct jv *exec)
     return read_limits(r, jv_get(exec, "limits"));
 }
 
-enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec, struct exec_host *h,
-                        struct str base, struct buf *why)
+enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *exec,
+                        struct exec_host *h, struct str base, struct buf *why)
 {
-    struct reader r = { .arena = &reg->arena, .why = why, .base = base, .host = h, .x = arena_new(&reg->arena, struct exec_tool) };
+    struct reader r = { .arena = &reg->arena,
+                        .why = why,
+                        .base = base,
+                        .host = h,
+                        .x = arena_new(&reg->arena, struct exec_tool) };
     enum err      e;
 
     if (!r.x) return ERR_NOMEM;
@@ -316,7 +349,8 @@ enum err exec_tool_read(struct registry *reg, struct tool *t, const struct jv *e
     r.x->host = h;
     if (!h->waiting.next) list_init(&h->waiting);
     t->ctx = r.x;
-    t->own_clock = true;          /* after its timeout the outcome is unknown, and only the runner can say so */
+    /* after its timeout the outcome is unknown, and only the runner can say so */
+    t->own_clock = true;
     t->ops = &exec_ops;
     t->source = STR("exec");
     return OK;

@@ -26,24 +26,28 @@
 #include "tool/process/keeper.h"
 
 struct init {
-    bool  init;          /* of a PID namespace */
+    bool  init; /* of a PID namespace */
     pid_t child;
     int   status;
     bool  child_ended;
     int   socket;
-    int   began;         /* its other end closes by itself when the program begins; a byte says that it never will */
+    /* its other end closes by itself when the program begins; a byte says that it never will */
+    int   began;
 };
 
 /* --- the work directory -------------------------------------------------------- */
 
-/* A folder that was closed even to its owner can be neither emptied nor moved. Never through a link. */
+/* A folder that was closed even to its owner can be neither emptied nor moved. Never through a
+ * link. */
 static bool unlock(int dir, const char *name)
 {
     struct stat st;
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && fchmodat(dir, name, 0700, 0) == 0;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           fchmodat(dir, name, 0700, 0) == 0;
 }
 
-/* Empties `from`: files go, folders are moved up into `top`, so that no depth is ever met. False: something stayed. */
+/* Empties `from`: files go, folders are moved up into `top`, so that no depth is ever met. False:
+ * something stayed. */
 static bool flatten(int from, int top, unsigned *moved)
 {
     int            fd = dup(from);
@@ -53,7 +57,9 @@ static bool flatten(int from, int top, unsigned *moved)
     bool           ok = d != NULL;
 
     while (d && (e = readdir(d))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || unlinkat(from, e->d_name, 0) == 0) continue;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            unlinkat(from, e->d_name, 0) == 0)
+            continue;
         do snprintf(name, sizeof name, "m-%u", (*moved)++);
         while (faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
         ok &= unlock(from, e->d_name) && renameat(from, e->d_name, top, name) == 0;
@@ -68,13 +74,16 @@ static bool remove_folder(int top, const char *name, unsigned *moved)
 {
     int fd;
 
-    if (!unlock(top, name) || (fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return false;
+    if (!unlock(top, name) ||
+        (fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+        return false;
     bool emptied = flatten(fd, top, moved);
     close(fd);
     return emptied && unlinkat(top, name, AT_REMOVEDIR) == 0;
 }
 
-/* One pass: what is a folder now is gone afterwards, what was in it is in `top`. False: no pass helps any more. */
+/* One pass: what is a folder now is gone afterwards, what was in it is in `top`. False: no pass
+ * helps any more. */
 static bool remove_level(int top, unsigned *moved)
 {
     int            fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -96,7 +105,9 @@ void remove_tree(int dir, const char *name)
     unsigned moved = 0;
     int      top;
 
-    if (!unlock(dir, name) || (top = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0) return;
+    if (!unlock(dir, name) ||
+        (top = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+        return;
     while (remove_level(top, &moved)) {}
     close(top);
     (void)unlinkat(dir, name, AT_REMOVEDIR);
@@ -104,13 +115,14 @@ void remove_tree(int dir, const char *name)
 
 /* --- the child, up to its exec ----------------------------------------------------- */
 
-#define BEGAN_FD 3       /* in the child, up to its exec */
+#define BEGAN_FD 3 /* in the child, up to its exec */
 
-/* The exit status proves nothing: a shell says 127 after it has paid, too. That it did not begin is said first,
- * and all without allocating: its limits may leave no memory for words. */
+/* The exit status proves nothing: a shell says 127 after it has paid, too. That it did not begin is
+ * said first, and all without allocating: its limits may leave no memory for words. */
 _Noreturn static void cannot(const char *what, const char *name)
 {
-    const char *const words[] = { "cannot start ", name, ": ", what, ": ", strerrordesc_np(errno), "\n" };
+    const char *const words[] = { "cannot start ",        name, ": ", what, ": ",
+                                  strerrordesc_np(errno), "\n" };
 
     (void)!write(BEGAN_FD, "", 1);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -126,7 +138,8 @@ static void plain_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The three pipes become 0, 1, 2. They may lie there already in another order, so all move out of the way first. */
+/* The three pipes become 0, 1, 2. They may lie there already in another order, so all move out of
+ * the way first. */
 static void take_stdio(const int fds[3], int began)
 {
     const int from[4] = { fds[0], fds[1], fds[2], began };
@@ -135,7 +148,7 @@ static void take_stdio(const int fds[3], int began)
     for (int i = 0; i < 4; i++)
         if (high[i] < 0 || dup3(high[i], i, i == BEGAN_FD ? O_CLOEXEC : 0) < 0) _exit(126);
     (void)syscall(SYS_close_range, BEGAN_FD + 1u, ~0u, 0u);
-    for (int i = BEGAN_FD + 1; i < 256; i++) close(i);      /* where the kernel has no close_range */
+    for (int i = BEGAN_FD + 1; i < 256; i++) close(i); /* where the kernel has no close_range */
 }
 
 static const char *find_env(char **envp, const char *name)
@@ -151,7 +164,7 @@ static void add_env(char **envp, const char *name, const char *value)
     static char text[2][4096];
     static int  n;
     size_t      i = 0;
-    if (find_env(envp, name)) return;            /* the configuration says otherwise */
+    if (find_env(envp, name)) return; /* the configuration says otherwise */
     while (envp[i]) i++;
     snprintf(text[n], sizeof text[n], "%s=%s", name, value);
     envp[i] = text[n++];
@@ -159,10 +172,13 @@ static void add_env(char **envp, const char *name, const char *value)
 
 _Noreturn static void become(const struct sandbox_caps *caps, struct keeper_order *o, int began)
 {
-    const char *step = "";
+    const char         *step = "";
     struct sandbox_spec spec = {
-        .network = o->start->network, .uid = o->uid, .limits = o->start->limits,
-        .work = o->work, .read = o->read,
+        .network = o->start->network,
+        .uid = o->uid,
+        .limits = o->start->limits,
+        .work = o->work,
+        .read = o->read,
     };
 
     setsid();
@@ -200,8 +216,8 @@ static bool have_children(void)
 
 static pid_t parent_of(const char *pid)
 {
-    char  path[64], text[512];
-    int   fd, ppid = -1;
+    char    path[64], text[512];
+    int     fd, ppid = -1;
     ssize_t n;
 
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
@@ -220,7 +236,8 @@ static void signal_children(int sig)
     DIR           *d = opendir("/proc");
     struct dirent *e;
     while (d && (e = readdir(d)))
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid()) kill(atoi(e->d_name), sig);
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid())
+            kill(atoi(e->d_name), sig);
     if (d) closedir(d);
 }
 
@@ -230,7 +247,7 @@ static void signal_all(struct init *m, int sig)
         kill(-1, sig);
         return;
     }
-    kill(-m->child, sig);                 /* its session's first group */
+    kill(-m->child, sig); /* its session's first group */
     if (sig == SIGKILL) signal_children(sig);
 }
 
@@ -265,7 +282,7 @@ static void watch(struct init *m, int signals)
 
     while (!m->child_ended) {
         if (poll(p, 2, -1) < 0 && errno != EINTR) return;
-        if (p[1].revents & (POLLHUP | POLLERR | POLLNVAL)) return;         /* the server is gone */
+        if (p[1].revents & (POLLHUP | POLLERR | POLLNVAL)) return; /* the server is gone */
         while (read(signals, &s, sizeof s) == sizeof s) {
             if (s.ssi_signo == SIGTERM) signal_all(m, SIGTERM);
             if (s.ssi_signo == SIGUSR1) return;
@@ -274,7 +291,8 @@ static void watch(struct init *m, int signals)
     }
 }
 
-/* Asked when the child is gone. One that was killed on its way to the program counts as begun: nobody can tell. */
+/* Asked when the child is gone. One that was killed on its way to the program counts as begun:
+ * nobody can tell. */
 static bool never_began(const struct init *m)
 {
     char c;
@@ -284,8 +302,9 @@ static bool never_began(const struct init *m)
 /* The one mapping an ordinary user may make: himself. Should it fail, the exec will. */
 static void map_user(const struct keeper_order *o)
 {
-    const char *const names[] = { "/proc/self/setgroups", "/proc/self/uid_map", "/proc/self/gid_map" };
-    char texts[3][64] = { "deny" };
+    const char *const names[] = { "/proc/self/setgroups", "/proc/self/uid_map",
+                                  "/proc/self/gid_map" };
+    char              texts[3][64] = { "deny" };
 
     snprintf(texts[1], sizeof texts[1], "%u %u 1", o->own_uid, o->own_uid);
     snprintf(texts[2], sizeof texts[2], "%u %u 1", o->own_gid, o->own_gid);
@@ -300,7 +319,7 @@ static void map_user(const struct keeper_order *o)
 _Noreturn void init_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket)
 {
     struct init m = { .init = caps->pidns && o->start->sandbox, .socket = socket, .child = -1 };
-    int           signals = open_signals(), began[2];
+    int         signals = open_signals(), began[2];
 
     prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -317,7 +336,9 @@ _Noreturn void init_run(const struct sandbox_caps *caps, struct keeper_order *o,
         watch(&m, signals);
         kill_all(&m);
     }
-    struct keeper_msg told = { .id = o->start->msg.id, .kind = KEEPER_EXITED, .status = never_began(&m) ? -1 : m.status };
+    struct keeper_msg told = { .id = o->start->msg.id,
+                               .kind = KEEPER_EXITED,
+                               .status = never_began(&m) ? -1 : m.status };
     (void)send(socket, &told, sizeof told, MSG_NOSIGNAL);
     if (o->work && caps->readonly) sandbox_readonly_end(o->work);
     if (o->work) remove_tree(o->root, strrchr(o->work, '/') + 1);

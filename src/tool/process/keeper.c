@@ -2,7 +2,8 @@
  *
  * Single-threaded, small, with no secrets in it: it was executed anew with an
  * empty environment, so that its forks are cheap and nothing leaks through them.
- * It ends when the server's end of the socket closes; its inits see the same and kill what they look after.
+ * It ends when the server's end of the socket closes; its inits see the same and kill what they
+ * look after.
  */
 #include "tool/process/keeper.h"
 
@@ -29,24 +30,26 @@
 #include "tool/process/meter.h"
 
 #define ARGS_MAX  256
-#define INITS_MAX SANDBOX_UID_COUNT     /* one uid each */
+#define INITS_MAX SANDBOX_UID_COUNT /* one uid each */
 
-#define METER_MS  200                     /* between two looks at what is used; the work directory every fifth time */
+/* between two looks at what is used; the work directory every fifth time */
+#define METER_MS 200
 
 struct slot {
     uint64_t              id;
-    pid_t                 pid;            /* 0: free */
+    pid_t                 pid; /* 0: free */
     bool                  metered, over;
     struct sandbox_limits limits;
 };
 
 struct keeper {
     struct sandbox_caps caps;
-    char                root[400];        /* work directories are made here: one folder per keeper, in the one we were given */
-    int                 root_fd;          /* locked, and open in every init */
+    /* work directories are made here: one folder per keeper, in the one we were given */
+    char                root[400];
+    int                 root_fd; /* locked, and open in every init */
     struct slot         slots[INITS_MAX];
-    unsigned            used;             /* slots below this one have been used */
-    unsigned            metered, looks;   /* children to look at, times looked */
+    unsigned            used;           /* slots below this one have been used */
+    unsigned            metered, looks; /* children to look at, times looked */
     struct meter        meter;
     char               *argv[ARGS_MAX + 1], *envp[ARGS_MAX + 3];
     const char         *read[ARGS_MAX + 1];
@@ -54,7 +57,7 @@ struct keeper {
     char                packet[KEEPER_MSG_MAX];
 };
 
-static struct keeper self;                /* the process is the object */
+static struct keeper self; /* the process is the object */
 
 static void tell(uint64_t id, enum keeper_kind kind, int status)
 {
@@ -64,7 +67,10 @@ static void tell(uint64_t id, enum keeper_kind kind, int status)
 
 /* --- taking a START apart --------------------------------------------------------- */
 
-struct texts { char *at, *end; bool bad; };
+struct texts {
+    char *at, *end;
+    bool  bad;
+};
 
 static char *next_text(struct texts *t)
 {
@@ -79,10 +85,11 @@ static char *next_text(struct texts *t)
 
 static bool take_apart(struct keeper_order *o, char *packet, size_t len)
 {
-    struct texts t = { packet + sizeof *o->start, packet + len, false };
+    struct texts               t = { packet + sizeof *o->start, packet + len, false };
     const struct keeper_start *s = o->start = (const void *)packet;
 
-    if (s->argc == 0 || s->argc > ARGS_MAX || s->envc > ARGS_MAX || s->readc > ARGS_MAX) return false;
+    if (s->argc == 0 || s->argc > ARGS_MAX || s->envc > ARGS_MAX || s->readc > ARGS_MAX)
+        return false;
     memset(self.envp, 0, sizeof self.envp);
     o->cwd = next_text(&t);
     o->program = next_text(&t);
@@ -109,7 +116,10 @@ static struct slot *free_slot(void)
     return NULL;
 }
 
-static void set_work(uint64_t id) { snprintf(self.work, sizeof self.work, "%s/%llu", self.root, (unsigned long long)id); }
+static void set_work(uint64_t id)
+{
+    snprintf(self.work, sizeof self.work, "%s/%llu", self.root, (unsigned long long)id);
+}
 
 static bool make_work(struct keeper_order *o)
 {
@@ -125,7 +135,8 @@ static pid_t fork_init(const struct keeper_order *o)
 {
     unsigned long flags = SIGCHLD;
     if (!o->start->sandbox || !self.caps.pidns) return fork();
-    flags |= CLONE_NEWPID | (self.caps.pidns == PIDNS_USER ? CLONE_NEWUSER : 0) | (self.caps.readonly ? CLONE_NEWNS : 0);
+    flags |= CLONE_NEWPID | (self.caps.pidns == PIDNS_USER ? CLONE_NEWUSER : 0) |
+             (self.caps.readonly ? CLONE_NEWNS : 0);
     return (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
 }
 
@@ -136,7 +147,8 @@ static bool start(struct keeper_order *o)
     if (!s) return false;
     o->own_uid = getuid();
     o->own_gid = getgid();
-    if (o->start->sandbox && self.caps.own_uid) o->uid = SANDBOX_UID_FIRST + (uint32_t)(s - self.slots);
+    if (o->start->sandbox && self.caps.own_uid)
+        o->uid = SANDBOX_UID_FIRST + (uint32_t)(s - self.slots);
     if (o->start->sandbox && !make_work(o)) return false;
     s->pid = fork_init(o);
     if (s->pid == 0) init_run(&self.caps, o, KEEPER_FD);
@@ -182,11 +194,16 @@ static void take_fds(struct msghdr *h, int fds[3])
 /* False: the server is gone. */
 static bool receive(void)
 {
-    union { struct cmsghdr head; char room[CMSG_SPACE(3 * sizeof(int))]; } control;
+    union {
+        struct cmsghdr head;
+        char           room[CMSG_SPACE(3 * sizeof(int))];
+    } control;
     struct iovec  v = { self.packet, sizeof self.packet };
-    struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-    int           fds[3] = { -1, -1, -1 };
-    ssize_t       n = recvmsg(KEEPER_FD, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    struct msghdr h = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
+    };
+    int                      fds[3] = { -1, -1, -1 };
+    ssize_t                  n = recvmsg(KEEPER_FD, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     const struct keeper_msg *m = (const void *)self.packet;
 
     if (n < 0) return errno == EINTR || errno == EAGAIN;
@@ -195,12 +212,12 @@ static bool receive(void)
     if ((size_t)n < sizeof *m) return true;
     switch (m->kind) {
     case KEEPER_START: on_start((size_t)n, fds); break;
-    case KEEPER_TERM:  on_signal(m->id, SIGTERM); break;
-    case KEEPER_KILL:  on_signal(m->id, SIGUSR1); break;
+    case KEEPER_TERM: on_signal(m->id, SIGTERM); break;
+    case KEEPER_KILL: on_signal(m->id, SIGUSR1); break;
     case KEEPER_READY:
     case KEEPER_EXITED:
     case KEEPER_OVER:
-    case KEEPER_GONE:  break;
+    case KEEPER_GONE: break;
     }
     return true;
 }
@@ -222,10 +239,13 @@ static void reap(void)
 
 static enum child_over look_at(const struct slot *s, bool work)
 {
-    if (s->limits.memory && meter_memory(&self.meter, s->pid, s->limits.memory) > s->limits.memory) return CHILD_OVER_MEMORY;
+    if (s->limits.memory && meter_memory(&self.meter, s->pid, s->limits.memory) > s->limits.memory)
+        return CHILD_OVER_MEMORY;
     if (!work || !s->limits.work) return CHILD_WITHIN;
     set_work(s->id);
-    return meter_work(&self.meter, s->pid, self.work, s->limits.work) > s->limits.work ? CHILD_OVER_WORK : CHILD_WITHIN;
+    return meter_work(&self.meter, s->pid, self.work, s->limits.work) > s->limits.work
+               ? CHILD_OVER_WORK
+               : CHILD_WITHIN;
 }
 
 static void look(void)
@@ -253,7 +273,7 @@ static uint64_t now_ms(void)
 
 /* --- the folder of work directories ------------------------------------------------------- */
 
-#define STALE_S 10         /* a folder just made may not be locked yet */
+#define STALE_S 10 /* a folder just made may not be locked yet */
 
 static void remove_unlocked(const char *parent)
 {
@@ -267,13 +287,16 @@ static void remove_unlocked(const char *parent)
         if (snprintf(path, sizeof path, "%s/%s", parent, e->d_name) >= (int)sizeof path) continue;
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0) continue;
-        if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > STALE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) remove_tree(AT_FDCWD, path);
+        if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > STALE_S &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0)
+            remove_tree(AT_FDCWD, path);
         close(fd);
     }
     if (d) closedir(d);
 }
 
-/* A folder nobody holds a lock on is of a keeper that is no more. It may be large: nobody waits for that. */
+/* A folder nobody holds a lock on is of a keeper that is no more. It may be large: nobody waits for
+ * that. */
 static void remove_stale(const char *parent)
 {
     if (fork() != 0) return;
@@ -281,15 +304,19 @@ static void remove_stale(const char *parent)
     _exit(0);
 }
 
-/* The lock lives in the open descriptor, which the inits share: it is free when the last of them has cleaned up. */
+/* The lock lives in the open descriptor, which the inits share: it is free when the last of them
+ * has cleaned up. */
 static bool make_root(const char *parent)
 {
     if (mkdir(parent, 0711) && errno != EEXIST) return false;
     remove_stale(parent);
-    if (snprintf(self.root, sizeof self.root, "%s/k-XXXXXX", parent) >= (int)sizeof self.root || !mkdtemp(self.root)) return false;
+    if (snprintf(self.root, sizeof self.root, "%s/k-XXXXXX", parent) >= (int)sizeof self.root ||
+        !mkdtemp(self.root))
+        return false;
     self.root_fd = open(self.root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self.root_fd < 0 || flock(self.root_fd, LOCK_EX | LOCK_NB)) return false;
-    /* The uids of calls must be able to pass through to their own directory, and see nothing else here. */
+    /* The uids of calls must be able to pass through to their own directory, and see nothing else
+     * here. */
     return chmod(parent, 0711) == 0 && chmod(self.root, 0711) == 0;
 }
 
@@ -309,11 +336,17 @@ static int open_signals(void)
 
 static void send_ready(void)
 {
-    struct { struct keeper_msg msg; struct sandbox_caps caps; } ready = { { .kind = KEEPER_READY }, self.caps };
+    struct {
+        struct keeper_msg   msg;
+        struct sandbox_caps caps;
+    } ready = { { .kind = KEEPER_READY }, self.caps };
     (void)send(KEEPER_FD, &ready, sizeof ready, MSG_NOSIGNAL);
 }
 
-bool keeper_is(int argc, char **argv) { return argc == 3 && strcmp(argv[1], KEEPER_ARG) == 0; }
+bool keeper_is(int argc, char **argv)
+{
+    return argc == 3 && strcmp(argv[1], KEEPER_ARG) == 0;
+}
 
 int keeper_main(int argc, char **argv)
 {
@@ -324,7 +357,8 @@ int keeper_main(int argc, char **argv)
     must(keeper_is(argc, argv));
     prctl(PR_SET_NAME, "parley-keeper", 0, 0, 0);
     if (!make_root(argv[2])) return 1;
-    sandbox_probe(&self.caps, self.root);            /* before SIGCHLD is blocked: it waits for its own children */
+    /* before SIGCHLD is blocked: it waits for its own children */
+    sandbox_probe(&self.caps, self.root);
     p[1].fd = open_signals();
     send_ready();
     for (bool more = true; more;) {
@@ -337,8 +371,8 @@ int keeper_main(int argc, char **argv)
         while (read(p[1].fd, &s, sizeof s) == sizeof s) reap();
         if (p[0].revents) more = receive();
     }
-    while (waitpid(-1, NULL, 0) > 0) {}   /* the inits clean up; then nothing is left */
+    while (waitpid(-1, NULL, 0) > 0) {} /* the inits clean up; then nothing is left */
     rmdir(self.root);
-    rmdir(argv[2]);                       /* stays while another keeper uses it */
+    rmdir(argv[2]); /* stays while another keeper uses it */
     return 0;
 }

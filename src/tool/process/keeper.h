@@ -37,17 +37,18 @@ int  keeper_main(int argc, char **argv);
 /* --- the messages; private to keeper.c, init.c and child.c --------------------- */
 
 #define KEEPER_ARG     "__keeper"
-#define KEEPER_FD      3                 /* the socket, in the keeper */
-#define KEEPER_MSG_MAX (128 * 1024)      /* command, environment and paths of one child */
+#define KEEPER_FD      3            /* the socket, in the keeper */
+#define KEEPER_MSG_MAX (128 * 1024) /* command, environment and paths of one child */
 
 enum keeper_kind {
-    KEEPER_START,      /* server: struct keeper_start follows; three descriptors attached */
-    KEEPER_TERM,       /* server: SIGTERM to everything that came of it */
-    KEEPER_KILL,       /* server: SIGKILL */
-    KEEPER_READY,      /* keeper: struct sandbox_caps follows */
-    KEEPER_EXITED,     /* init: `status` as of waitpid, -1: the program never began; all of it is dead */
-    KEEPER_OVER,       /* keeper: it is being killed for a limit; `status`: enum child_over */
-    KEEPER_GONE,       /* keeper: the init is gone too. status -1: it could not be started */
+    KEEPER_START, /* server: struct keeper_start follows; three descriptors attached */
+    KEEPER_TERM,  /* server: SIGTERM to everything that came of it */
+    KEEPER_KILL,  /* server: SIGKILL */
+    KEEPER_READY, /* keeper: struct sandbox_caps follows */
+    /* init: `status` as of waitpid, -1: the program never began; all of it is dead */
+    KEEPER_EXITED,
+    KEEPER_OVER, /* keeper: it is being killed for a limit; `status`: enum child_over */
+    KEEPER_GONE, /* keeper: the init is gone too. status -1: it could not be started */
 };
 
 struct keeper_msg {
@@ -65,23 +66,25 @@ struct keeper_start {
     bool                  sandbox, network;
 };
 
-struct keeper_order {                    /* a START taken apart; pointers into the packet */
+struct keeper_order { /* a START taken apart; pointers into the packet */
     const struct keeper_start *start;
-    const char  *cwd, *program;
-    char       **argv, **envp;           /* envp has room for two more */
-    const char **read;
-    int          fds[3];
-    const char  *work;                   /* the call's directory; NULL: none */
-    int          root;                   /* the folder it lies in, opened before any mount of ours */
-    uint32_t     uid;                    /* the call's own; 0: none */
-    int          unsafe;                 /* errno: its mounts failed; it must not begin */
-    uint32_t     own_uid, own_gid;       /* the server's, which a new user namespace does not know */
+    const char                *cwd, *program;
+    char                     **argv, **envp; /* envp has room for two more */
+    const char               **read;
+    int                        fds[3];
+    const char                *work;   /* the call's directory; NULL: none */
+    int                        root;   /* the folder it lies in, opened before any mount of ours */
+    uint32_t                   uid;    /* the call's own; 0: none */
+    int                        unsafe; /* errno: its mounts failed; it must not begin */
+    /* the server's, which a new user namespace does not know */
+    uint32_t                   own_uid, own_gid;
 };
 
 /* The init's life, in the child of the keeper; never returns. */
 _Noreturn void init_run(const struct sandbox_caps *caps, struct keeper_order *o, int socket);
 
-/* Removes the directory `name` of `dir` and all in it, however deep, without following links. Nobody may be at work in it. */
+/* Removes the directory `name` of `dir` and all in it, however deep, without following links.
+ * Nobody may be at work in it. */
 void remove_tree(int dir, const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* meter.c -- see meter.h. All of it reads /proc; what vanishes while it is read counts as nothing. */
+/* meter.c -- see meter.h. All of it reads /proc; what vanishes while it is read counts as
+ * nothing. */
 #include "tool/process/meter.h"
 
 #include <dirent.h>
@@ -10,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENTRIES_MAX 50000        /* files and folders of one call */
-#define DEPTH_MAX   200          /* one descriptor each */
-#define CHAIN_MAX   1024         /* of parents; more than there can be */
+#define ENTRIES_MAX 50000 /* files and folders of one call */
+#define DEPTH_MAX   200   /* one descriptor each */
+#define CHAIN_MAX   1024  /* of parents; more than there can be */
 
 /* --- the processes -------------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static pid_t parent_of(const char *pid)
 
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     if (!read_text(path, text, sizeof text)) return -1;
-    p = strrchr(text, ')');                      /* the name in parentheses may contain anything, also ") 1" */
+    p = strrchr(text, ')'); /* the name in parentheses may contain anything, also ") 1" */
     return p && sscanf(p + 1, " %*c %d", &parent) == 1 ? parent : -1;
 }
 
@@ -63,7 +64,8 @@ bool meter_scan(struct meter *m)
 
     m->count = 0;
     while (ok && (e = readdir(d)))
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9') ok = add(m, (struct meter_process){ atoi(e->d_name), parent_of(e->d_name) });
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+            ok = add(m, (struct meter_process){ atoi(e->d_name), parent_of(e->d_name) });
     if (d) closedir(d);
     if (m->count) qsort(m->all, m->count, sizeof *m->all, by_pid);
     return ok;
@@ -73,7 +75,8 @@ static bool is_below(const struct meter *m, struct meter_process p, pid_t root)
 {
     for (int i = 0; i < CHAIN_MAX && p.parent > 0; i++) {
         if (p.parent == root) return true;
-        const struct meter_process *up = bsearch(&(struct meter_process){ .pid = p.parent }, m->all, m->count, sizeof *m->all, by_pid);
+        const struct meter_process *up = bsearch(&(struct meter_process){ .pid = p.parent }, m->all,
+                                                 m->count, sizeof *m->all, by_pid);
         if (!up) return false;
         p = *up;
     }
@@ -94,10 +97,11 @@ static uint64_t kilobytes(const char *text, const char *name, bool *found)
 
 static uint64_t memory_of(pid_t pid, bool exact)
 {
-    static const char *const rough[] = { "\nRssAnon:", "\nRssShmem:", "\nVmSwap:" }, *const fine[] = { "\nPss_Anon:", "\nPss_Shmem:", "\nSwapPss:" };
-    char     path[64], text[4096];
-    uint64_t sum = 0;
-    bool     found = false;
+    static const char *const        rough[] = { "\nRssAnon:", "\nRssShmem:", "\nVmSwap:" },
+                             *const fine[] = { "\nPss_Anon:", "\nPss_Shmem:", "\nSwapPss:" };
+    char                            path[64], text[4096];
+    uint64_t                        sum = 0;
+    bool                            found = false;
 
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, exact ? "smaps_rollup" : "status");
     if (read_text(path, text, sizeof text))
@@ -121,9 +125,14 @@ uint64_t meter_memory(const struct meter *m, pid_t root, uint64_t limit)
 
 /* --- the directory -------------------------------------------------------------------------- */
 
-struct walk { uint64_t sum; unsigned entries; bool lost; };
+struct walk {
+    uint64_t sum;
+    unsigned entries;
+    bool     lost;
+};
 
-/* Somebody may be moving folders about meanwhile: every step is relative to a folder that is held open. */
+/* Somebody may be moving folders about meanwhile: every step is relative to a folder that is held
+ * open. */
 static void walk(struct walk *w, int dir, int depth)
 {
     DIR           *d = fdopendir(dir);
@@ -142,12 +151,13 @@ static void walk(struct walk *w, int dir, int depth)
         if (!S_ISDIR(st.st_mode) || w->lost) continue;
         int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) walk(w, fd, depth + 1);
-        else w->lost = errno == EACCES;          /* closed to us, to hide something */
+        else w->lost = errno == EACCES; /* closed to us, to hide something */
     }
     closedir(d);
 }
 
-/* Several processes may have the same one open; it is counted for each of them, which errs on the strict side. */
+/* Several processes may have the same one open; it is counted for each of them, which errs on the
+ * strict side. */
 static void deleted(struct walk *w, pid_t pid)
 {
     char           path[64];
@@ -158,7 +168,8 @@ static void deleted(struct walk *w, pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     d = opendir(path);
     while (d && (e = readdir(d)))
-        if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0) w->sum += (uint64_t)st.st_blocks * 512;
+        if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0)
+            w->sum += (uint64_t)st.st_blocks * 512;
     if (d) closedir(d);
 }
 

@@ -15,17 +15,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct meter_process { pid_t pid, parent; };
-struct meter {                    /* starts as zeros */
-    struct meter_process *all;    /* by pid */
+struct meter_process {
+    pid_t pid, parent;
+};
+struct meter {                 /* starts as zeros */
+    struct meter_process *all; /* by pid */
     size_t                count, room;
 };
 
-bool meter_scan(struct meter *m);                       /* false: no memory, no /proc */
-/* Bytes of memory that only these processes have: their own and shared pages, in memory or swapped; those of files are
- * not counted. What several share is counted once, exactly when the sum is beyond `limit`. */
+bool     meter_scan(struct meter *m); /* false: no memory, no /proc */
+/* Bytes of memory that only these processes have: their own and shared pages, in memory or swapped;
+ * those of files are not counted. What several share is counted once, exactly when the sum is
+ * beyond `limit`. */
 uint64_t meter_memory(const struct meter *m, pid_t root, uint64_t limit);
-/* Bytes of disk in `dir`, and in files that are deleted and still open. UINT64_MAX: too many or too deep to look at. */
+/* Bytes of disk in `dir`, and in files that are deleted and still open. UINT64_MAX: too many or too
+ * deep to look at. */
 uint64_t meter_work(const struct meter *m, pid_t root, const char *dir, uint64_t limit);
 
 #endif

@@ -25,7 +25,7 @@
 
 #include "tool/process/sandbox_int.h"
 
-#define STACK_MAX (64ull * 1024 * 1024)
+#define STACK_MAX  (64ull * 1024 * 1024)
 #define MOUNT_TREE 0x8000
 
 /* --- what there is -------------------------------------------------------- */
@@ -39,7 +39,8 @@ static bool can_clone(unsigned long flags)
     return pid > 0 && waitpid((pid_t)pid, &status, 0) == pid && status == 0;
 }
 
-/* Since 5.14 RLIMIT_NPROC is counted per user namespace; before, one user's tools would share it with all he runs. */
+/* Since 5.14 RLIMIT_NPROC is counted per user namespace; before, one user's tools would share it
+ * with all he runs. */
 static bool nproc_per_namespace(void)
 {
     struct utsname u;
@@ -62,7 +63,10 @@ static bool can_change_uid(const char *work_root, bool may_read)
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-struct mount_attr_v1 { uint64_t set, clear, propagation, userns; };     /* as the kernel has it; libc's is younger */
+/* as the kernel has it; libc's is younger */
+struct mount_attr_v1 {
+    uint64_t set, clear, propagation, userns;
+};
 #define RDONLY 1ull
 
 static int set_mount(const char *path, unsigned flags, struct mount_attr_v1 a)
@@ -77,7 +81,10 @@ int sandbox_readonly(const char *work)
     return set_mount(work, 0, (struct mount_attr_v1){ .clear = RDONLY });
 }
 
-void sandbox_readonly_end(const char *work) { (void)umount2(work, MNT_DETACH); }
+void sandbox_readonly_end(const char *work)
+{
+    (void)umount2(work, MNT_DETACH);
+}
 
 /* Would all of that work? */
 static bool can_mount(const char *work_root)
@@ -98,27 +105,36 @@ void sandbox_probe(struct sandbox_caps *caps, const char *work_root)
     else if (geteuid() != 0 && can_clone(CLONE_NEWPID | CLONE_NEWUSER)) caps->pidns = PIDNS_USER;
     caps->readonly = caps->pidns == PIDNS_USER && can_mount(work_root);
     caps->nproc = caps->own_uid || (caps->pidns == PIDNS_USER && nproc_per_namespace());
-    caps->seccomp = seccomp_build(caps);              /* again: now it is known what the rest leaves open */
+    caps->seccomp = seccomp_build(caps); /* again: now it is known what the rest leaves open */
 }
 
-const char *const *sandbox_system(void) { return landlock_system(); }
+const char *const *sandbox_system(void)
+{
+    return landlock_system();
+}
 
 void sandbox_report(const struct sandbox_caps *caps, bool all, struct buf *out)
 {
     if (!caps->landlock)
-        buf_lit(out, "no landlock: tools can read and write every file that the server's user can\n");
+        buf_lit(out,
+                "no landlock: tools can read and write every file that the server's user can\n");
     if (!caps->seccomp)
         buf_lit(out, "no seccomp: tools can open network connections and use every system call\n");
     if (!caps->nproc)
-        buf_lit(out, "no process limit: a tool may start as many processes as the server's user may\n");
+        buf_lit(out,
+                "no process limit: a tool may start as many processes as the server's user may\n");
     if (!caps->own_uid && caps->landlock < 6 && !caps->pidns)
         buf_lit(out, "no signal isolation: a tool can send signals to the server\n");
     if (geteuid() == 0 && !caps->own_uid)
         buf_lit(out, "no uids: the server is root and cannot give that up for its tools\n");
     if (all && !caps->own_uid && !caps->readonly)
-        buf_lit(out, "no read-only mounts: a tool cannot change permissions, not even of its own files\n");
+        buf_lit(
+            out,
+            "no read-only mounts: a tool cannot change permissions, not even of its own files\n");
     if (all && !caps->pidns)
-        buf_lit(out, "no PID namespace: a tool's left-over processes are searched and killed one by one\n");
+        buf_lit(
+            out,
+            "no PID namespace: a tool's left-over processes are searched and killed one by one\n");
 }
 
 /* --- identity --------------------------------------------------------------- */
@@ -130,7 +146,7 @@ static int set_caps(int keep)
     struct __user_cap_data_struct   data[2] = { { 0 } };
 
     if (keep >= 0) {
-        uint32_t bit = 1u << keep;       /* those we keep are below 32 */
+        uint32_t bit = 1u << keep; /* those we keep are below 32 */
         data[0].effective = data[0].permitted = data[0].inheritable = bit;
     }
     return (int)syscall(SYS_capset, &head, data);
@@ -138,8 +154,8 @@ static int set_caps(int keep)
 
 static void drop_bounding(int keep)
 {
-    for (int c = 0; c < 64; c++)
-        if (c != keep) (void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0);   /* fails without CAP_SETPCAP: then there is little to drop */
+    for (int c = 0; c < 64; c++) /* fails without CAP_SETPCAP: then there is little to drop */
+        if (c != keep) (void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
 }
 
 /* Containers often lack the first; within landlock the second opens no more than the first. */
@@ -178,11 +194,13 @@ static int limit(int what, uint64_t value)
     struct rlimit r = { value, value }, now;
     if (value == 0) return 0;
     if (getrlimit(what, &now)) return -1;
-    if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value) r.rlim_cur = r.rlim_max = now.rlim_max;
+    if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value)
+        r.rlim_cur = r.rlim_max = now.rlim_max;
     return setrlimit(what, &r);
 }
 
-/* The stack is not counted as data; a program may ask for more than the usual 8 MiB, not for all there is. */
+/* The stack is not counted as data; a program may ask for more than the usual 8 MiB, not for all
+ * there is. */
 static int limit_stack(void)
 {
     struct rlimit r;
@@ -208,7 +226,8 @@ static int set_limits(const struct sandbox_caps *caps, const struct sandbox_limi
 
 /* --- all of it -------------------------------------------------------------------- */
 
-enum err sandbox_apply(const struct sandbox_caps *caps, const struct sandbox_spec *spec, const char **step)
+enum err sandbox_apply(const struct sandbox_caps *caps, const struct sandbox_spec *spec,
+                       const char **step)
 {
     *step = "user";
     if (spec->uid && change_uid(spec->uid, caps->landlock && caps->seccomp)) return ERR_IO;

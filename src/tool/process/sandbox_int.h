@@ -8,7 +8,7 @@
 int landlock_version(void);
 int landlock_apply(int abi, const struct sandbox_spec *spec);
 
-const char *const *landlock_system(void);   /* what every tool may read; NULL-ended */
+const char *const *landlock_system(void); /* what every tool may read; NULL-ended */
 
 /* seccomp.c. The filters fit what else there is; false: the kernel takes none. */
 bool seccomp_build(const struct sandbox_caps *caps);

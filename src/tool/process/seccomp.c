@@ -3,8 +3,8 @@
  * A list of what is refused, not of what is allowed: tools are programs in any
  * language, and a list of allowed calls would be wrong with the next libc. What
  * is refused answers EPERM, so that well-written programs go on without it
- * (libuv without io_uring, for example). Some answers differ: clone3 and openat2 say ENOSYS, because
- * their flags lie in memory where a filter cannot look and libc then falls back to
+ * (libuv without io_uring, for example). Some answers differ: clone3 and openat2 say ENOSYS,
+ * because their flags lie in memory where a filter cannot look and libc then falls back to
  * clone and openat, whose flags can be seen; another architecture's calls
  * (int 0x80, x32) end the process.
  *
@@ -27,54 +27,128 @@
 
 #include "tool/process/sandbox_int.h"
 
-#define PROGRAM_MAX 1024                         /* instructions; they are about 300 */
-#define LOW32       0xffffffffu
+#define PROGRAM_MAX           1024 /* instructions; they are about 300 */
+#define LOW32                 0xffffffffu
 #define PUT(ctx, answer, ...) (seccomp_rule_add(ctx, answer, __VA_ARGS__) == 0)
 
 #ifndef MAP_GROWSDOWN
 #define MAP_GROWSDOWN 0x100
 #endif
 
-struct program { struct sock_filter code[PROGRAM_MAX]; unsigned short len; };
-static struct program programs[2];               /* without and with network */
+struct program {
+    struct sock_filter code[PROGRAM_MAX];
+    unsigned short     len;
+};
+static struct program programs[2]; /* without and with network */
 
 static const int refused[] = {
-    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp), SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd),
     SCMP_SYS(process_madvise),
-    SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(umount), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(mount_setattr),
-    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
-    SCMP_SYS(setns), SCMP_SYS(unshare),
-    SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(create_module), SCMP_SYS(get_kernel_syms),
-    SCMP_SYS(query_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(nfsservctl),
-    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(fanotify_init), SCMP_SYS(lookup_dcookie),
-    SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
-    SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key),
-    SCMP_SYS(open_by_handle_at), SCMP_SYS(name_to_handle_at),
-    SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(reboot), SCMP_SYS(acct), SCMP_SYS(quotactl), SCMP_SYS(quotactl_fd),
-    SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime),
-    SCMP_SYS(adjtimex), SCMP_SYS(stime),
-    SCMP_SYS(syslog), SCMP_SYS(vhangup), SCMP_SYS(personality), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages), SCMP_SYS(mbind),
-    SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(modify_ldt), SCMP_SYS(uselib), SCMP_SYS(ustat), SCMP_SYS(sysfs), SCMP_SYS(_sysctl),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(umount),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(mount_setattr),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),
+    SCMP_SYS(fsmount),
+    SCMP_SYS(fspick),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(create_module),
+    SCMP_SYS(get_kernel_syms),
+    SCMP_SYS(query_module),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(nfsservctl),
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(fanotify_init),
+    SCMP_SYS(lookup_dcookie),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(name_to_handle_at),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(reboot),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(quotactl_fd),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(stime),
+    SCMP_SYS(syslog),
+    SCMP_SYS(vhangup),
+    SCMP_SYS(personality),
+    SCMP_SYS(move_pages),
+    SCMP_SYS(migrate_pages),
+    SCMP_SYS(mbind),
+    SCMP_SYS(iopl),
+    SCMP_SYS(ioperm),
+    SCMP_SYS(modify_ldt),
+    SCMP_SYS(uselib),
+    SCMP_SYS(ustat),
+    SCMP_SYS(sysfs),
+    SCMP_SYS(_sysctl),
     /* memory without a process, and what outlives the last one */
-    SCMP_SYS(memfd_create), SCMP_SYS(memfd_secret), SCMP_SYS(remap_file_pages),
-    SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl), SCMP_SYS(semget), SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl),
-    SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(mq_open), SCMP_SYS(mq_unlink),
+    SCMP_SYS(memfd_create),
+    SCMP_SYS(memfd_secret),
+    SCMP_SYS(remap_file_pages),
+    SCMP_SYS(shmget),
+    SCMP_SYS(shmat),
+    SCMP_SYS(shmctl),
+    SCMP_SYS(semget),
+    SCMP_SYS(semop),
+    SCMP_SYS(semtimedop),
+    SCMP_SYS(semctl),
+    SCMP_SYS(msgget),
+    SCMP_SYS(msgsnd),
+    SCMP_SYS(msgrcv),
+    SCMP_SYS(msgctl),
+    SCMP_SYS(mq_open),
+    SCMP_SYS(mq_unlink),
 };
 
 /* Where another's process can be named and nothing else forbids it. */
-static const struct { int call; unsigned arg; } on_others[] = {
-    { SCMP_SYS(sched_setaffinity), 0 }, { SCMP_SYS(sched_setscheduler), 0 }, { SCMP_SYS(sched_setparam), 0 },
-    { SCMP_SYS(sched_setattr), 0 }, { SCMP_SYS(setpriority), 1 }, { SCMP_SYS(ioprio_set), 1 }, { SCMP_SYS(pidfd_open), 0 },
+static const struct {
+    int      call;
+    unsigned arg;
+} on_others[] = {
+    { SCMP_SYS(sched_setaffinity), 0 }, { SCMP_SYS(sched_setscheduler), 0 },
+    { SCMP_SYS(sched_setparam), 0 },    { SCMP_SYS(sched_setattr), 0 },
+    { SCMP_SYS(setpriority), 1 },       { SCMP_SYS(ioprio_set), 1 },
+    { SCMP_SYS(pidfd_open), 0 },
 };
 
-static const uint32_t REFUSE = SCMP_ACT_ERRNO(EPERM), NO_SOCKET = SCMP_ACT_ERRNO(EACCES), ABSENT = SCMP_ACT_ERRNO(ENOSYS);
+static const uint32_t REFUSE = SCMP_ACT_ERRNO(EPERM), NO_SOCKET = SCMP_ACT_ERRNO(EACCES),
+                      ABSENT = SCMP_ACT_ERRNO(ENOSYS);
 
 static bool put_refused(scmp_filter_ctx c)
 {
     bool ok = true;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         int r = seccomp_rule_add(c, REFUSE, refused[i], 0);
-        ok &= r == 0 || r == -EDOM;              /* not a call of this machine */
+        ok &= r == 0 || r == -EDOM; /* not a call of this machine */
     }
     return ok;
 }
@@ -82,23 +156,29 @@ static bool put_refused(scmp_filter_ctx c)
 /* clone, yes, but no new namespaces: CLONE_NEWNS and the seven of CLONE_NEWCGROUP..CLONE_NEWNET. */
 static bool put_clone(scmp_filter_ctx c)
 {
-    bool ok = PUT(c, ABSENT, SCMP_SYS(clone3), 0) && PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, 0x20000, 0x20000));
-    for (uint64_t bit = 0x02000000; bit <= 0x40000000; bit <<= 1) ok &= PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, bit, bit));
+    bool ok = PUT(c, ABSENT, SCMP_SYS(clone3), 0) &&
+              PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, 0x20000, 0x20000));
+    for (uint64_t bit = 0x02000000; bit <= 0x40000000; bit <<= 1)
+        ok &= PUT(c, REFUSE, SCMP_SYS(clone), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, bit, bit));
     return ok;
 }
 
 /* TIOCSTI types into the terminal of whoever started the server, TIOCLINUX pastes. */
 static bool put_ioctl(scmp_filter_ctx c)
 {
-    return PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCSTI))
-        && PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCLINUX));
+    return PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCSTI)) &&
+           PUT(c, REFUSE, SCMP_SYS(ioctl), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, LOW32, TIOCLINUX));
 }
 
-/* Shared anonymous memory is a file of nobody: it stays when its pages are given back. A mapping that grows down is no data. */
+/* Shared anonymous memory is a file of nobody: it stays when its pages are given back. A mapping
+ * that grows down is no data. */
 static bool put_mmap(scmp_filter_ctx c)
 {
-    return PUT(c, REFUSE, SCMP_SYS(mmap), 1, SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_TYPE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS))
-        && PUT(c, REFUSE, SCMP_SYS(mmap), 1, SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_GROWSDOWN, MAP_GROWSDOWN));
+    return PUT(c, REFUSE, SCMP_SYS(mmap), 1,
+               SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_TYPE | MAP_ANONYMOUS,
+                          MAP_SHARED | MAP_ANONYMOUS)) &&
+           PUT(c, REFUSE, SCMP_SYS(mmap), 1,
+               SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_GROWSDOWN, MAP_GROWSDOWN));
 }
 
 /* With network: IP, and netlink, which name lookups use. Never unix sockets
@@ -108,19 +188,23 @@ static bool put_socket(scmp_filter_ctx c, bool network)
     bool ok = true;
     if (!network) return PUT(c, NO_SOCKET, SCMP_SYS(socket), 0);
     for (unsigned family = 0; family < AF_NETLINK; family++)
-        if (family != AF_INET && family != AF_INET6) ok &= PUT(c, NO_SOCKET, SCMP_SYS(socket), 1, SCMP_A0_64(SCMP_CMP_MASKED_EQ, LOW32, family));
+        if (family != AF_INET && family != AF_INET6)
+            ok &= PUT(c, NO_SOCKET, SCMP_SYS(socket), 1,
+                      SCMP_A0_64(SCMP_CMP_MASKED_EQ, LOW32, family));
     return ok && PUT(c, NO_SOCKET, SCMP_SYS(socket), 1, SCMP_A0_64(SCMP_CMP_GT, AF_NETLINK));
 }
 
 /* By path: an open file can still be changed, and only what is readable can be opened. */
 static const int attributes[] = {
-    SCMP_SYS(chmod), SCMP_SYS(fchmodat), SCMP_SYS(chown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
-    SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
+    SCMP_SYS(chmod),     SCMP_SYS(fchmodat),    SCMP_SYS(chown),
+    SCMP_SYS(lchown),    SCMP_SYS(fchownat),    SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr), SCMP_SYS(removexattr), SCMP_SYS(lremovexattr),
 };
-#define NR_FCHMODAT2  452                        /* younger than libseccomp 2.5; the same on all machines */
-#define NR_SETXATTRAT 463                        /* and removexattrat, 466 */
+#define NR_FCHMODAT2  452 /* younger than libseccomp 2.5; the same on all machines */
+#define NR_SETXATTRAT 463 /* and removexattrat, 466 */
 
-/* Landlock does not know of them, and the store belongs to the tool's uid: it could be closed to the server itself. */
+/* Landlock does not know of them, and the store belongs to the tool's uid: it could be closed to
+ * the server itself. */
 static bool put_attributes(scmp_filter_ctx c, const struct sandbox_caps *caps)
 {
     bool ok = true;
@@ -129,7 +213,8 @@ static bool put_attributes(scmp_filter_ctx c, const struct sandbox_caps *caps)
         int r = seccomp_rule_add(c, REFUSE, attributes[i], 0);
         ok &= r == 0 || r == -EDOM;
     }
-    return ok && PUT(c, REFUSE, NR_FCHMODAT2, 0) && PUT(c, REFUSE, NR_SETXATTRAT, 0) && PUT(c, REFUSE, NR_SETXATTRAT + 3, 0);
+    return ok && PUT(c, REFUSE, NR_FCHMODAT2, 0) && PUT(c, REFUSE, NR_SETXATTRAT, 0) &&
+           PUT(c, REFUSE, NR_SETXATTRAT + 3, 0);
 }
 
 /* A tool has no business with the limits or priorities of another process; without a PID
@@ -143,17 +228,21 @@ static bool put_others(scmp_filter_ctx c, const struct sandbox_caps *caps)
     return ok && PUT(c, REFUSE, SCMP_SYS(pidfd_send_signal), 0);
 }
 
-/* Landlock does not know of truncation before its version 3: an open for reading could empty the store. */
+/* Landlock does not know of truncation before its version 3: an open for reading could empty the
+ * store. */
 static bool put_truncate(scmp_filter_ctx c, int landlock)
 {
-    static const uint64_t access[] = { O_RDONLY, O_ACCMODE };      /* 3: no access at all, and yet it truncates */
-    bool ok = true;
+    /* 3: no access at all, and yet it truncates */
+    static const uint64_t access[] = { O_RDONLY, O_ACCMODE };
+    bool                  ok = true;
 
     if (landlock >= 3) return true;
     for (int i = 0; i < 2; i++) {
         uint64_t mask = O_TRUNC | O_ACCMODE, flags = O_TRUNC | access[i];
-        int      r = seccomp_rule_add(c, REFUSE, SCMP_SYS(open), 1, SCMP_A1_64(SCMP_CMP_MASKED_EQ, mask, flags));
-        ok &= (r == 0 || r == -EDOM) && PUT(c, REFUSE, SCMP_SYS(openat), 1, SCMP_A2_64(SCMP_CMP_MASKED_EQ, mask, flags));
+        int      r = seccomp_rule_add(c, REFUSE, SCMP_SYS(open), 1,
+                                      SCMP_A1_64(SCMP_CMP_MASKED_EQ, mask, flags));
+        ok &= (r == 0 || r == -EDOM) &&
+              PUT(c, REFUSE, SCMP_SYS(openat), 1, SCMP_A2_64(SCMP_CMP_MASKED_EQ, mask, flags));
     }
     return ok && PUT(c, REFUSE, SCMP_SYS(truncate), 0) && PUT(c, ABSENT, SCMP_SYS(openat2), 0);
 }
@@ -168,17 +257,18 @@ static bool export(scmp_filter_ctx c, struct program *p)
     if (seccomp_export_bpf(c, ends[1]) == 0) n = read(ends[0], p->code, sizeof p->code);
     close(ends[0]);
     close(ends[1]);
-    p->len = n > 0 && (size_t)n < sizeof p->code ? (unsigned short)((size_t)n / sizeof *p->code) : 0;
+    p->len =
+        n > 0 && (size_t)n < sizeof p->code ? (unsigned short)((size_t)n / sizeof *p->code) : 0;
     return p->len > 0;
 }
 
 static bool build(const struct sandbox_caps *caps, bool network, struct program *p)
 {
     scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
-    bool ok = c && seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0
-        && put_refused(c) && put_clone(c) && put_ioctl(c) && put_mmap(c) && put_socket(c, network) && put_others(c, caps)
-        && put_attributes(c, caps)
-        && put_truncate(c, caps->landlock) && export(c, p);
+    bool ok = c && seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+              put_refused(c) && put_clone(c) && put_ioctl(c) && put_mmap(c) &&
+              put_socket(c, network) && put_others(c, caps) && put_attributes(c, caps) &&
+              put_truncate(c, caps->landlock) && export(c, p);
     if (c) seccomp_release(c);
     return ok;
 }
@@ -186,8 +276,8 @@ static bool build(const struct sandbox_caps *caps, bool network, struct program 
 bool seccomp_build(const struct sandbox_caps *caps)
 {
     uint32_t action = SECCOMP_RET_ERRNO;
-    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0
-        && build(caps, false, &programs[0]) && build(caps, true, &programs[1]);
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 &&
+           build(caps, false, &programs[0]) && build(caps, true, &programs[1]);
 }
 
 int seccomp_install(bool network)
