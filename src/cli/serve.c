@@ -137,7 +137,6 @@ static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
     s->app = (struct app){ .hub = s->hub,
-                           .store = s->store,
                            .registry = &s->assembly.registry,
                            .token = s->app.token,
                            .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },

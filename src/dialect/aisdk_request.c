@@ -179,6 +179,25 @@ bool ai_decode(struct command *c, const struct jv *body, struct ai_request *q, s
     return decode_message(c, list, last, message_id, q, why);
 }
 
+bool ai_said(struct command *c, const struct jv *said, struct ai_request *q, struct refusal *why)
+{
+    struct str text = jv_str_at(said, "text");
+    *q = (struct ai_request){ .kind = AI_MESSAGE };
+    if (!request_text(c, said, "page", 128, &q->page, why) ||
+        !request_text(c, said, "request_id", REQUEST_ID_MAX, &q->request_id, why))
+        return false;
+    if (text.len > MESSAGE_TEXT_MAX)
+        return refuse(why, 413, "too_long", "This message is too long.");
+    if (!str_trim(text).len)
+        return refuse(why, 422, "malformed_message", "The message has neither words nor files.");
+    q->text = arena_dup(&c->arena, text);
+    q->page = arena_dup(&c->arena, q->page);
+    q->request_id = arena_dup(&c->arena, q->request_id);
+    return c->arena.failed ? refuse(why, 503, "out_of_memory",
+                                    "The server is out of memory; try again in a moment.")
+                           : true;
+}
+
 /* --- in the light of the log
  * --------------------------------------------------------------------------- */
 
@@ -275,18 +294,18 @@ bool ai_command(struct command *c, const struct ai_answer *x, struct refusal *wh
     c->id = arena_dup(&c->arena, x->id);
     if (x->kind == AI_RESULT) {
         c->kind = CMD_RESULT;
-        c->value = arena_dup(&c->arena, x->value);
-        c->error = arena_dup(&c->arena, x->error);
+        c->result.value = arena_dup(&c->arena, x->value);
+        c->result.error = arena_dup(&c->arena, x->error);
         return true;
     }
     c->kind = CMD_DECIDE;
-    c->echo_tool = x->tool.len ? arena_dup(&c->arena, x->tool) : STR_NONE;
+    c->decide.echo_tool = x->tool.len ? arena_dup(&c->arena, x->tool) : STR_NONE;
     if (x->input) { /* a copy: the tree belongs to the request */
         struct jv *copy;
         struct str raw = arena_dup(&c->arena, x->input->raw);
         if (!raw.ptr || json_parse(&c->arena, raw, &copy, NULL) != OK)
             return refuse(why, 422, "malformed_answer", "The echoed input is not JSON.");
-        c->echo_args = copy;
+        c->decide.echo_args = copy;
     }
     struct str answer = arena_dup(&c->arena, x->answer ? x->answer->raw : STR("null"));
     struct jv *v;

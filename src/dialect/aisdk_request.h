@@ -43,6 +43,10 @@ struct ai_request {
 /* `c` lends its arena for the tree and the sentences. */
 MUST_CHECK bool ai_decode(struct command *c, const struct jv *body, struct ai_request *out,
                           struct refusal *why);
+/* The same for a message that is nothing but words: {"text","request_id"?,"page"?}. All of it is
+ * copied. */
+MUST_CHECK bool ai_said(struct command *c, const struct jv *said, struct ai_request *out,
+                        struct refusal *why);
 /* Looks at the answers in the light of the log: history that comes back is left alone, forgeries
  * are refused. False: refuse the whole request; nothing may be applied. */
 MUST_CHECK bool ai_check(const struct fold *f, struct ai_request *q, struct arena *a,

@@ -88,19 +88,20 @@ static bool last_user_message(struct command *c, const struct jv *list, struct r
         if (str_is(jv_str_at(m, "role"), "user")) last = m;
     }
     if (!last) return bad_field(c, why, "messages", "has no message of the user.");
-    return message_content(c, jv_get(last, "content"), &c->text, why);
+    return message_content(c, jv_get(last, "content"), &c->message.text, why);
 }
 
 static bool chat_text(struct command *c, const struct jv *v, struct refusal *why)
 {
     const struct jv *messages = jv_get(v, "messages");
-    if (!request_text(c, v, "message", MESSAGE_TEXT_MAX, &c->text, why)) return false;
-    if (!c->text.ptr && messages && messages->type != JSON_NULL &&
+    struct str      *text = &c->message.text;
+    if (!request_text(c, v, "message", MESSAGE_TEXT_MAX, text, why)) return false;
+    if (!text->ptr && messages && messages->type != JSON_NULL &&
         !last_user_message(c, messages, why))
         return false;
-    if (!c->text.ptr) return bad_field(c, why, "message", "is missing: send the user's text.");
-    if (c->text.len > MESSAGE_TEXT_MAX) return bad_field(c, why, "message", "is too long.");
-    if (!str_trim(c->text).len) return bad_field(c, why, "message", "is empty.");
+    if (!text->ptr) return bad_field(c, why, "message", "is missing: send the user's text.");
+    if (text->len > MESSAGE_TEXT_MAX) return bad_field(c, why, "message", "is too long.");
+    if (!str_trim(*text).len) return bad_field(c, why, "message", "is empty.");
     return true;
 }
 
@@ -129,13 +130,13 @@ static bool decide_action(struct command *c, const struct jv *data, bool confirm
                           struct refusal *why)
 {
     c->kind = CMD_DECIDE;
-    c->confirmed = confirmed;
+    c->decide.confirmed = confirmed;
     if (!jv_is(data, JSON_OBJECT) || !jv_is(jv_get(data, "confirmation_id"), JSON_STRING))
         return refuse(why, 422, "malformed_answer",
                       "\"data\" must hold the \"confirmation_id\" that is answered.");
     c->id = jv_str_at(data, "confirmation_id");
-    if (jv_get(data, "payload")) c->payload = jv_get(data, "payload")->raw;
-    return request_text(c, data, "reason", 4096, &c->reason, why) &&
+    if (jv_get(data, "payload")) c->decide.payload = jv_get(data, "payload")->raw;
+    return request_text(c, data, "reason", 4096, &c->decide.reason, why) &&
            request_text(c, data, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
@@ -144,15 +145,16 @@ static bool fill_action(struct command *c, const struct jv *name, const struct j
 {
     if (!jv_is(name, JSON_STRING) || !name->str.len || name->str.len > 128)
         return bad_field(c, why, "action", "must name the action.");
-    c->kind = CMD_ACTION;
-    c->action = name->str;
-    c->data = data && data->type != JSON_NULL ? data->raw : STR_NONE;
     if (str_is(name->str, "approve")) return decide_action(c, data, true, why);
     if (str_is(name->str, "deny")) return decide_action(c, data, false, why);
     if (str_is(name->str, "retry")) {
         c->kind = CMD_RETRY;
-        c->of = jv_str_at(data, "run_id");
+        c->retry.of = jv_str_at(data, "run_id");
+        return true;
     }
+    c->kind = CMD_ACTION;
+    c->action.name = name->str;
+    if (data && data->type != JSON_NULL) c->action.data = data->raw;
     return true;
 }
 
@@ -259,21 +261,21 @@ bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
     if (!jv_is(v, JSON_OBJECT) || (!a && !b)) return malformed(why);
     if ((a && a->type != JSON_BOOL) || (b && b->type != JSON_BOOL)) return malformed(why);
     if (a && b && a->boolean != b->boolean) return malformed(why);
-    c->confirmed = a ? a->boolean : b->boolean;
+    c->decide.confirmed = a ? a->boolean : b->boolean;
     const struct jv *payload = jv_get(v, "payload");
-    if (payload && payload->type != JSON_NULL) c->payload = payload->raw;
-    return request_text(c, v, "reason", 4096, &c->reason, why) &&
+    if (payload && payload->type != JSON_NULL) c->decide.payload = payload->raw;
+    return request_text(c, v, "reason", 4096, &c->decide.reason, why) &&
            request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }
 
 bool request_result(struct command *c, const struct jv *v, struct refusal *why)
 {
     const struct jv *result = jv_get(v, "result");
-    if (!request_text(c, v, "error", 64 * 1024, &c->error, why)) return false;
-    if (c->error.ptr) return true;
+    if (!request_text(c, v, "error", 64 * 1024, &c->result.error, why)) return false;
+    if (c->result.error.ptr) return true;
     if (!result)
         return refuse(why, 422, "bad_field",
                       "Send \"result\" with any JSON value, or \"error\" with a sentence.");
-    c->value = result->raw;
+    c->result.value = result->raw;
     return true;
 }

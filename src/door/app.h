@@ -18,7 +18,6 @@ struct strs {
 
 struct app {
     struct hub        *hub;
-    struct store      *store;
     struct registry   *registry;
     struct server     *server;
     struct principal   local; /* who everybody is while no auth is configured */
@@ -83,12 +82,31 @@ struct ask {
     /* what a door needs afterwards */
     const struct dialect *dialect;
     bool                  reasoning, native;
+    struct str            run;        /* the one to follow, in the command's memory */
+    uint64_t              seq, units; /* or everything after this place */
 };
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */
 void        ask_submit(struct ask *k, struct command *c);
 struct ask *ask_new(struct server *s, struct request *q,
                     void (*answered)(struct ask *, struct command *, const struct receipt *));
+/* The waiting alone, for a door that sends several commands for one request: ask.conn is NULL once
+ * the client left. */
+void        ask_init(struct ask *k, struct server *s, struct request *q);
+
+/* One of the store's lists for a connection that waits for it; like an ask. Filters are copied into
+ * `arena`. `done` frees it. */
+struct listing {
+    struct store_list list;
+    struct ask        ask;
+    struct arena      arena;
+    bool              one; /* a single row is shown, or 404 */
+};
+struct listing *listing_new(struct server *s, struct request *q, enum store_list_kind kind);
+void            listing_send(struct listing *k);
+void            listing_free(struct listing *k);
+/* Answers what went wrong; false: nothing did, or the client left. */
+bool            listing_failed(struct listing *k, enum err e);
 
 /* {"error":{"code","message","run_id"?}} */
 void reply_error(struct conn *c, const struct receipt *a);

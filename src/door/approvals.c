@@ -9,71 +9,6 @@
 
 #define LIST_MAX 500 /* also what is told when nobody says how many */
 
-struct listing {
-    struct store_list list;
-    struct conn_hold  hold;
-    struct conn      *conn;
-    struct app       *app;
-    struct arena      arena;
-    /* decide and settle: what to send once the thread is known */
-    struct command   *command;
-    void (*answered)(struct ask *, struct command *, const struct receipt *);
-    bool one;
-};
-
-static void listing_left(struct conn_hold *h)
-{
-    LIST_ITEM(h, struct listing, hold)->conn = NULL;
-}
-
-static void listing_free(struct listing *k)
-{
-    command_free(k->command);
-    arena_done(&k->arena);
-    mem_free(k);
-}
-
-static struct listing *listing_new(struct server *s, struct request *q)
-{
-    struct listing *k = mem_alloc(sizeof *k);
-    if (!k) {
-        conn_error(q->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
-        return NULL;
-    }
-    arena_init(&k->arena, 0);
-    k->app = app_of(s);
-    k->conn = q->conn;
-    k->hold.cancelled = listing_left;
-    k->list =
-        (struct store_list){ .kind = STORE_APPROVALS, .owner = arena_dup(&k->arena, owner_of(q)) };
-    return k;
-}
-
-static void listing_send(struct listing *k)
-{
-    if (k->arena.failed) { /* a filter that got lost would show more, not less */
-        conn_error(k->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
-        listing_free(k);
-        return;
-    }
-    conn_hold(k->conn, &k->hold);
-    store_list(k->app->store, &k->list);
-}
-
-static void unavailable(struct conn *c)
-{
-    conn_error(c, 503, "store_unavailable",
-               "The store cannot be read at the moment. Try again in a moment.");
-}
-
-/* Other people's, too. */
-static void look_everywhere(struct listing *k, bool everywhere)
-{
-    k->list.everybody = everywhere;
-}
-
 static bool decides_all(const struct app *a, const struct request *q)
 {
     return a->approvers_only && (q->principal->roles & ROLE_APPROVER);
@@ -169,26 +104,21 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
                     struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
+    struct conn    *c = k->ask.conn;
     struct buf      b;
     for (size_t i = 0; i < count; i++)
         if (is_overdue(&rows[i].approval)) {
-            hub_sweep(k->app->hub);
+            hub_sweep(k->ask.app->hub);
             break;
         }
-    if (!k->conn) {
-        listing_free(k);
-        return;
-    }
-    if (e == ERR_SYNTAX)
-        conn_error(k->conn, 422, "bad_field",
-                   "\"before\" must be the \"next\" of an earlier answer.");
-    else if (e) unavailable(k->conn);
-    else if (k->one && !count) unknown(k->conn);
-    else {
-        buf_init(&b, 0);
-        if (k->one) write_row(&b, l, &rows[0]);
-        else write_list(&b, l, rows, count, next);
-        json_reply(k->conn, 200, &b);
+    if (c && !listing_failed(k, e)) {
+        if (k->one && !count) unknown(c);
+        else {
+            buf_init(&b, 0);
+            if (k->one) write_row(&b, l, &rows[0]);
+            else write_list(&b, l, rows, count, next);
+            json_reply(c, 200, &b);
+        }
     }
     listing_free(k);
 }
@@ -216,23 +146,23 @@ void rest_approvals(struct server *s, struct request *q)
         conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 500.");
         return;
     }
-    struct listing *k = listing_new(s, q);
+    struct listing *k = listing_new(s, q, STORE_APPROVALS);
     if (!k) return;
     k->list.status = arena_dup(&k->arena, status);
     k->list.thread = arena_dup(&k->arena, request_query(q, "thread"));
     k->list.before = arena_dup(&k->arena, request_query(q, "before"));
     k->list.limit = (unsigned)limit;
-    look_everywhere(k, sees_all(k->app, q));
+    k->list.everybody = sees_all(app_of(s), q);
     k->list.done = on_list;
     listing_send(k);
 }
 
 void rest_approval(struct server *s, struct request *q)
 {
-    struct listing *k = listing_new(s, q);
+    struct listing *k = listing_new(s, q, STORE_APPROVALS);
     if (!k) return;
     k->one = true;
-    look_everywhere(k, sees_all(k->app, q));
+    k->list.everybody = sees_all(app_of(s), q);
     k->list.id = arena_dup(&k->arena, q->param[0]);
     k->list.limit = 1;
     k->list.done = on_list;
@@ -242,51 +172,14 @@ void rest_approval(struct server *s, struct request *q)
 /* --- deciding
  * -------------------------------------------------------------------------------------- */
 
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                     struct str next)
+/* To the thread that has asked, which may be another person's. */
+static void submit(struct server *s, struct request *q, struct command *c,
+                   void (*answered)(struct ask *, struct command *, const struct receipt *))
 {
-    struct listing *k = LIST_ITEM(l, struct listing, list);
-    (void)next;
-    if (!k->conn) {
-        listing_free(k);
-        return;
-    }
-    struct command *c = k->command;
-    if (e || !count) {
-        if (e) unavailable(k->conn);
-        else {
-            log_refused(c->by, "rest", STR_NONE, c->id, "unknown_confirmation");
-            unknown(k->conn);
-        }
-        listing_free(k);
-        return;
-    }
-    struct ask *a = ask_new(k->app->server, conn_request(k->conn), k->answered);
-    c->log.thread = arena_dup(&c->arena, rows[0].thread);
-    c->log.owner = arena_dup(&c->arena, rows[0].owner);
-    if (a) {
-        k->command = NULL;
-        ask_submit(a, c);
-    }
-    listing_free(k);
-}
-
-static void find_and_submit(struct server *s, struct request *q, struct command *c,
-                            void (*answered)(struct ask *, struct command *,
-                                             const struct receipt *))
-{
-    struct listing *k = listing_new(s, q);
-    if (!k) {
-        command_free(c);
-        return;
-    }
-    k->command = c;
-    k->answered = answered;
-    k->list.id = c->id;
-    look_everywhere(k, decides_all(k->app, q));
-    k->list.limit = 1;
-    k->list.done = on_where;
-    listing_send(k);
+    struct ask *k = ask_new(s, q, answered);
+    c->anyones = decides_all(app_of(s), q);
+    if (k) ask_submit(k, c);
+    else command_free(c);
 }
 
 static void on_decided(struct ask *k, struct command *c, const struct receipt *a)
@@ -302,7 +195,7 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *a
     const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->id);
-    jw_kstrz(&w, "status", d ? word_name(d->outcome) : c->confirmed ? "approved" : "denied");
+    jw_kstrz(&w, "status", d ? word_name(d->outcome) : c->decide.confirmed ? "approved" : "denied");
     clock_rfc3339(d ? d->at_ms : clock_wall_ms(), time);
     jw_kstrz(&w, "decided_at", time);
     jw_kstr(&w, "decided_by", d ? d->by : c->by);
@@ -327,7 +220,7 @@ void rest_decide(struct server *s, struct request *q)
     c->id = arena_dup(&c->arena, q->param[0]);
     if (!request_object(c, q->body, false, &v, &why) || !request_answer(c, v, &why))
         refused(q, c, &why);
-    else find_and_submit(s, q, c, on_decided);
+    else submit(s, q, c, on_decided);
 }
 
 static void on_settled(struct ask *k, struct command *c, const struct receipt *a)
@@ -348,13 +241,13 @@ void rest_settle(struct server *s, struct request *q)
     c->id = arena_dup(&c->arena, q->param[0]);
     bool ok = request_object(c, q->body, false, &v, &why) &&
               request_text(c, v, "outcome", 16, &outcome, &why) &&
-              request_text(c, v, "note", 4096, &c->note, &why);
+              request_text(c, v, "note", 4096, &c->settle.note, &why);
     if (ok && !str_is(outcome, "done") && !str_is(outcome, "not_done")) ok = false;
     if (!ok) {
         refused(q, c, &why);
         return;
     }
-    c->settle = str_is(outcome, "done") ? SETTLE_DONE : SETTLE_NOT_DONE;
-    if (jv_get(v, "result")) c->value = jv_get(v, "result")->raw;
-    find_and_submit(s, q, c, on_settled);
+    c->settle.happened = str_is(outcome, "done");
+    if (jv_get(v, "result")) c->settle.value = jv_get(v, "result")->raw;
+    submit(s, q, c, on_settled);
 }

@@ -41,19 +41,26 @@ static void client_left(struct conn_hold *h)
     LIST_ITEM(h, struct ask, hold)->conn = NULL;
 }
 
+static void no_memory(struct conn *c)
+{
+    conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+}
+
+void ask_init(struct ask *k, struct server *s, struct request *q)
+{
+    *k = (struct ask){ .app = app_of(s), .conn = q->conn, .hold.cancelled = client_left };
+}
+
 struct ask *ask_new(struct server *s, struct request *q,
                     void (*answered)(struct ask *, struct command *, const struct receipt *))
 {
     struct ask *k = mem_alloc(sizeof *k);
     if (!k) {
-        conn_error(q->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
+        no_memory(q->conn);
         return NULL;
     }
-    k->app = app_of(s);
-    k->conn = q->conn;
+    ask_init(k, s, q);
     k->answered = answered;
-    k->hold.cancelled = client_left;
     return k;
 }
 
@@ -72,6 +79,52 @@ void ask_submit(struct ask *k, struct command *c)
     c->done = on_answer;
     hub_submit(k->app->hub, c);
 }
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+struct listing *listing_new(struct server *s, struct request *q, enum store_list_kind kind)
+{
+    struct listing *k = mem_alloc(sizeof *k);
+    if (!k) {
+        no_memory(q->conn);
+        return NULL;
+    }
+    ask_init(&k->ask, s, q);
+    arena_init(&k->arena, 0);
+    k->list = (struct store_list){ .kind = kind, .owner = arena_dup(&k->arena, owner_of(q)) };
+    return k;
+}
+
+void listing_free(struct listing *k)
+{
+    arena_done(&k->arena);
+    mem_free(k);
+}
+
+void listing_send(struct listing *k)
+{
+    if (k->arena.failed) { /* a filter that got lost would show more, not less */
+        no_memory(k->ask.conn);
+        listing_free(k);
+        return;
+    }
+    conn_hold(k->ask.conn, &k->ask.hold);
+    hub_list(k->ask.app->hub, &k->list);
+}
+
+bool listing_failed(struct listing *k, enum err e)
+{
+    if (!e || !k->ask.conn) return false;
+    if (e == ERR_SYNTAX)
+        conn_error(k->ask.conn, 422, "bad_field",
+                   "\"before\" must be the \"next\" of an earlier answer.");
+    else
+        conn_error(k->ask.conn, 503, "store_unavailable",
+                   "The store cannot be read at the moment. Try again in a moment.");
+    return true;
+}
+
+/* --- answers' common forms ------------------------------------------------------------------- */
 
 void log_refused(struct str by, const char *via, struct str thread, struct str id, const char *why)
 {

@@ -110,13 +110,15 @@ static void submit_run(struct chat_turn *t)
         finish(t);
         return;
     }
-    c->create = q->kind == AI_MESSAGE;
     c->when_busy = t->interrupts ? BUSY_INTERRUPT : BUSY_REFUSE;
-    c->text = arena_dup(&c->arena, q->text);
-    c->files = arena_dup(&c->arena, q->files);
-    c->message_id = arena_dup(&c->arena, q->message_id);
-    c->replaces = arena_dup(&c->arena, q->replaces);
-    c->of = arena_dup(&c->arena, q->of);
+    if (q->kind == AI_RETRY) c->retry.of = arena_dup(&c->arena, q->of);
+    else {
+        c->create = true;
+        c->message.text = arena_dup(&c->arena, q->text);
+        c->message.files = arena_dup(&c->arena, q->files);
+        c->message.id = arena_dup(&c->arena, q->message_id);
+        c->message.replaces = arena_dup(&c->arena, q->replaces);
+    }
     c->page = arena_dup(&c->arena, q->page);
     c->request_id = arena_dup(&c->arena, q->request_id);
     hub_submit(t->app->hub, c);
@@ -254,14 +256,19 @@ static void on_loaded(struct command *c, const struct receipt *a)
     } else if (a->status >= 400) {
         refuse(t, a->status, a->code, a->message);
         finish(t);
-    } else submit_answers(t, a->thread);
+    } else {
+        t->log.thread = arena_dup(&t->holder->arena, thread_id(a->thread));
+        submit_answers(t, a->thread);
+    }
     command_free(c);
 }
 
-static void load(struct chat_turn *t)
+/* The thread, or without one the thread that has asked for this confirmation. */
+static void load(struct chat_turn *t, struct str confirmation)
 {
     struct command *c = new_command(t, CMD_FOLLOW, on_loaded);
     if (c) {
+        c->id = arena_dup(&c->arena, confirmation);
         hub_submit(t->app->hub, c);
         return;
     }
@@ -271,23 +278,6 @@ static void load(struct chat_turn *t)
 
 /* --- which thread
  * ----------------------------------------------------------------------------------------- */
-
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                     struct str next)
-{
-    struct chat_turn *t = LIST_ITEM(l, struct chat_turn, lookup);
-    struct refusal    why = { 404, "unknown_confirmation", "There is no such request." };
-    (void)next;
-    if (e)
-        why = (struct refusal){ 503, "store_unavailable",
-                                "The store cannot be read at the moment. Try again in a moment." };
-    if (e || !count) {
-        refuse_now(t, &why);
-        return;
-    }
-    t->log.thread = arena_dup(&t->holder->arena, rows[0].thread);
-    load(t);
-}
 
 static void find_thread(struct chat_turn *t)
 {
@@ -299,10 +289,8 @@ static void find_thread(struct chat_turn *t)
         refuse_now(t, &why);
         return;
     }
-    t->lookup = (struct store_list){
-        .kind = STORE_APPROVALS, .owner = t->log.owner, .id = id, .limit = 1, .done = on_where
-    };
-    store_list(t->app->store, &t->lookup);
+    t->log.thread = STR_NONE;
+    load(t, id);
 }
 
 static void route(struct chat_turn *t, struct str bound)
@@ -316,7 +304,7 @@ static void route(struct chat_turn *t, struct str bound)
         return;
     }
     if (q->kind == AI_ANSWERS) {
-        if (t->log.thread.ptr && !t->unnamed) load(t);
+        if (t->log.thread.ptr && !t->unnamed) load(t, STR_NONE);
         else find_thread(t);
         return;
     }
@@ -324,27 +312,46 @@ static void route(struct chat_turn *t, struct str bound)
     submit_run(t);
 }
 
-void chat_start(struct chat_turn *t, const struct jv *body, struct str thread)
+static const struct refusal NO_MEMORY = { 503, "out_of_memory",
+                                          "The server is out of memory; try again in a moment." };
+
+/* Everything the turn needs lives in the holder's arena: the answer comes later than the request
+ * may live. False: refused. */
+static bool begin(struct chat_turn *t)
 {
-    struct refusal why = { 503, "out_of_memory",
-                           "The server is out of memory; try again in a moment." };
     t->holder = command_new(CMD_FOLLOW);
     if (!t->holder) {
         no_memory(t);
         t->done(t, &t->result);
-        return;
+        return false;
     }
     struct arena *a = &t->holder->arena;
     t->holder->via = arena_dup(a, t->via);
     t->log.owner = arena_dup(a, t->owner);
     t->request = arena_new(a, struct ai_request);
-    /* the answer comes later than the request may live */
-    struct str raw = arena_dup(a, body->raw);
-    struct jv *copy = NULL;
-    if (!t->request || !raw.ptr || json_parse(a, raw, &copy, NULL) != OK ||
-        !ai_decode(t->holder, copy, t->request, &why)) {
+    if (t->request) return true;
+    refuse_now(t, &NO_MEMORY);
+    return false;
+}
+
+void chat_start(struct chat_turn *t, const struct jv *body, struct str thread)
+{
+    struct refusal why = NO_MEMORY;
+    if (!begin(t)) return;
+    struct arena *a = &t->holder->arena;
+    struct str    raw = arena_dup(a, body->raw);
+    struct jv    *copy = NULL;
+    if (!raw.ptr || json_parse(a, raw, &copy, NULL) != OK ||
+        !ai_decode(t->holder, copy, t->request, &why))
         refuse_now(t, &why);
-        return;
-    }
-    route(t, arena_dup(a, thread));
+    else route(t, arena_dup(a, thread));
+}
+
+void chat_say(struct chat_turn *t, const struct jv *said, struct str thread)
+{
+    struct refusal why = NO_MEMORY;
+    if (!begin(t)) return;
+    struct arena *a = &t->holder->arena;
+    if (!ai_said(t->holder, said, t->request, &why)) refuse_now(t, &why);
+    else route(t, arena_dup(a, thread));
 }

@@ -37,10 +37,11 @@ struct chat_turn {
     /* where the answers begin that are to be told; behind those that are shown */
     uint64_t           first, after;
     bool               fresh;
-    struct store_list  lookup;
 };
 /* The turn must live until done. `thread`: STR_NONE, or the thread the carrier is bound to (then
  * the body's id is ignored). */
 void chat_start(struct chat_turn *t, const struct jv *body, struct str thread);
+/* The same for a message that is nothing but words: {"text","request_id"?,"page"?}. */
+void chat_say(struct chat_turn *t, const struct jv *said, struct str thread);
 
 #endif

@@ -6,10 +6,8 @@
 #include "door/follow.h"
 
 struct post {
+    struct ask       ask;
     struct chat_turn turn;
-    struct conn_hold hold;
-    struct conn     *conn;
-    bool             native;
 };
 
 static void sentence(struct conn *c, int status, const char *code, const char *message)
@@ -26,22 +24,18 @@ static void stream(struct conn *c, struct thread *t, struct follow_start *s)
     follow_stream(c, t, s);
 }
 
-static void client_left(struct conn_hold *h)
-{
-    LIST_ITEM(h, struct post, hold)->conn = NULL;
-}
-
 static void on_turn(struct chat_turn *turn, const struct chat_result *r)
 {
     struct post *p = LIST_ITEM(turn, struct post, turn);
-    if (p->conn && r->status >= 400) {
-        retry_after(p->conn, r->retry_s);
-        sentence(p->conn, r->status, r->code, r->message);
-    } else if (p->conn)
-        stream(p->conn, r->thread,
+    struct conn *c = p->ask.conn;
+    if (c && r->status >= 400) {
+        retry_after(c, r->retry_s);
+        sentence(c, r->status, r->code, r->message);
+    } else if (c)
+        stream(c, r->thread,
                &(struct follow_start){ .run = r->run,
                                        .seq = r->seq,
-                                       .native = p->native,
+                                       .native = p->ask.native,
                                        .continuation = r->continuation,
                                        .replay = r->replay });
     mem_free(p);
@@ -74,16 +68,15 @@ static void post(struct server *s, struct request *q, bool native)
         sentence(q->conn, 422, "bad_field", "The request must be a JSON object.");
         return;
     }
-    p->conn = q->conn;
-    p->hold.cancelled = client_left;
-    p->native = is_native(q, native);
+    ask_init(&p->ask, s, q);
+    p->ask.native = is_native(q, native);
     p->turn = (struct chat_turn){ .app = app_of(s),
                                   .owner = owner_of(q),
                                   .via = STR("chat"),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),
                                   .done = on_turn };
-    conn_hold(q->conn, &p->hold);
+    conn_hold(q->conn, &p->ask.hold);
     chat_start(&p->turn, body, STR_NONE);
 }
 

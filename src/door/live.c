@@ -52,9 +52,6 @@ struct live {
     bool              joining;
     struct knock     *knock; /* NULL: it is known who this is */
     unsigned          bad_json, pending;
-    unsigned          turns; /* of those: messages whose run has not begun */
-    /* said behind them, and meant for them; goes out when the last has begun */
-    struct command   *stop;
     struct frames_cut cut; /* of the item at the cursor */
     /* decisions up to here were broadcast to this socket */
     uint64_t          approvals_seq;
@@ -447,7 +444,6 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
 {
     struct turn *t = LIST_ITEM(chat, struct turn, chat);
     struct live *l = t->live;
-    l->turns--;
     if (r->status >= 400) refuse_message(l, r->code, r->message, t->answer_id);
     else {
         ensure_joined(l, r->thread, r->seq);
@@ -457,38 +453,9 @@ static void on_turn(struct chat_turn *chat, const struct chat_result *r)
             send_ack(l, t->request_id, "recorded",
                      true); /* its run was told on this thread, or is being told */
     }
-    if (l->stop && !l->turns) {
-        struct command *stop = l->stop;
-        l->stop = NULL;
-        live_submit(l, stop);
-    }
     l->pending--;
     release(l);
     mem_free(t);
-}
-
-static void put_member(struct jsonw *w, const struct jv *m, const char *key)
-{
-    const struct jv *v = jv_get(m, key);
-    if (v) jw_kraw(w, key, v->raw);
-}
-
-/* {"text":...} as the AI SDK would say it. */
-static void flat_message(struct buf *out, const struct jv *m)
-{
-    struct jsonw w;
-    jsonw_init(&w, out);
-    jw_obj(&w);
-    jw_key(&w, "messages");
-    jw_arr(&w);
-    jw_obj(&w);
-    jw_kstrz(&w, "role", "user");
-    jw_kstr(&w, "content", jv_str_at(m, "text"));
-    jw_end_obj(&w);
-    jw_end_arr(&w);
-    put_member(&w, m, "request_id");
-    put_member(&w, m, "page");
-    jw_end_obj(&w);
 }
 
 /* The first message of a socket without ?thread= names the thread, as the body of /stream does. */
@@ -510,11 +477,9 @@ static void no_memory(struct live *l)
 }
 
 /* `text`, or `messages` as the AI SDK has them. */
-static void up_message(struct live *l, struct arena *a, const struct jv *m)
+static void up_message(struct live *l, const struct jv *m)
 {
     struct str id = jv_str_at(m, "id");
-    struct jv *body = NULL;
-    struct buf b;
     if (!bind_thread(l, id)) {
         refuse_message(l, "bad_id",
                        "\"id\" may have letters, digits, - and _, and at most 128 of them.",
@@ -523,17 +488,6 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
     }
     struct turn *t = mem_alloc(sizeof *t);
     if (!t) {
-        no_memory(l);
-        return;
-    }
-    buf_init(&b, 0);
-    if (jv_str_at(m, "text").ptr) flat_message(&b, m);
-    else buf_str(&b, m->raw);
-    struct str raw = arena_dup(a, buf_view(&b));
-    bool       whole = !b.err && raw.ptr && json_parse(a, raw, &body, NULL) == OK;
-    buf_done(&b);
-    if (!whole) {
-        mem_free(t);
         no_memory(l);
         return;
     }
@@ -549,8 +503,8 @@ static void up_message(struct live *l, struct arena *a, const struct jv *m)
                                   .done = on_turn };
     l->unbound = false;
     l->pending++;
-    l->turns++;
-    chat_start(&t->chat, body, l->thread);
+    if (jv_str_at(m, "text").ptr) chat_say(&t->chat, m, l->thread);
+    else chat_start(&t->chat, m, l->thread);
 }
 
 static void on_answer(struct command *c, const struct receipt *a)
@@ -626,24 +580,18 @@ static void up_claim(struct live *l, const struct jv *m)
     struct command *c = live_command(l, CMD_CLAIM, on_answer);
     if (!c) return;
     c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
-    c->client = arena_dup(&c->arena, jv_str_at(m, "client"));
-    c->claim_owner = l;
-    if (c->id.len && c->client.len && c->client.len <= 128) live_submit(l, c);
+    c->claim.client = arena_dup(&c->arena, jv_str_at(m, "client"));
+    c->claim.owner = l;
+    if (c->id.len && c->claim.client.len && c->claim.client.len <= 128) live_submit(l, c);
     else refuse(l, c, &why);
 }
 
-/* A message may still be on its way to the thread (its request id is looked up first): a stop must
- * not overtake it. */
 static void up_interrupt(struct live *l, const struct jv *m)
 {
     struct command *c = live_command(l, CMD_STOP, on_answer);
     if (!c) return;
-    c->reason = arena_dup(&c->arena, jv_str_at(m, "reason"));
-    if (!l->turns) live_submit(l, c);
-    else {
-        command_free(l->stop);
-        l->stop = c;
-    }
+    c->stop.reason = arena_dup(&c->arena, jv_str_at(m, "reason"));
+    live_submit(l, c);
 }
 
 static void up_resume(struct live *l, const struct jv *m)
@@ -711,7 +659,7 @@ static bool too_many(struct live *l, struct str type, const struct jv *m)
     return true;
 }
 
-static void dispatch(struct live *l, struct arena *a, struct str type, const struct jv *m)
+static void dispatch(struct live *l, struct str type, const struct jv *m)
 {
     if (too_fast(l, type)) return;
     if (type_is(type, "resume")) up_resume(l, m);
@@ -720,7 +668,7 @@ static void dispatch(struct live *l, struct arena *a, struct str type, const str
     else if (type_is(type, "audio_control") || type_is(type, "audio_chunk"))
         send_error(l, "unsupported", "Audio is not built yet.", STR_NONE);
     else if (too_many(l, type, m)) return;
-    else if (type_is(type, "message")) up_message(l, a, m);
+    else if (type_is(type, "message")) up_message(l, m);
     else if (type_is(type, "tool_result")) up_result(l, m);
     else if (type_is(type, "approval")) up_approval(l, m);
     else if (type_is(type, "claim")) up_claim(l, m);
@@ -793,7 +741,7 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
         const struct jv *data = jv_get(m, "data");
         if (!jv_is(data, JSON_OBJECT)) data = m;
         if (l->knock) come_in(l, &a, jv_str_at(m, "type"), data);
-        else dispatch(l, &a, jv_str_at(m, "type"), data);
+        else dispatch(l, jv_str_at(m, "type"), data);
     }
     arena_done(&a);
 }

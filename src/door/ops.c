@@ -42,18 +42,19 @@ void ops_health(struct server *s, struct request *q)
 
 void ops_ready(struct server *s, struct request *q)
 {
-    struct app  *a = app_of(s);
-    enum err     e = store_health(a->store);
-    bool         ready = e == OK && !hub_draining(a->hub);
-    struct buf   b;
-    struct jsonw w;
+    struct app         *a = app_of(s);
+    const struct store *store = hub_setup(a->hub)->store;
+    enum err            e = store_health(store);
+    bool                ready = e == OK && !hub_draining(a->hub);
+    struct buf          b;
+    struct jsonw        w;
     json_reply_begin(&b, &w);
     jw_kbool(&w, "ready", ready);
-    jw_kstr(&w, "store", store_promise(a->store));
+    jw_kstr(&w, "store", store_promise(store));
     jw_key(&w, "problem");
     jw_strz(&w, e ? err_name(e) : hub_draining(a->hub) ? "restarting" : NULL);
     jw_key(&w, "message");
-    jw_str_or_null(&w, store_problem(a->store));
+    jw_str_or_null(&w, store_problem(store));
     jw_kint(&w, "runs", hub_runs(a->hub));
     json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
 }
@@ -64,7 +65,7 @@ void ops_metrics(struct server *s, struct request *q)
     buf_init(&b, 0);
     metrics_write(&b, server_connections(s), server_streams(s));
     buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n",
-               (unsigned long long)store_log_bytes(app_of(s)->store));
+               (unsigned long long)store_log_bytes(hub_setup(app_of(s)->hub)->store));
     model_metrics(&b);
     conn_reply(q->conn, 200, "text/plain; version=0.0.4", buf_view(&b));
     buf_done(&b);

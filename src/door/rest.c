@@ -18,18 +18,6 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-struct listing {
-    struct store_list list;
-    struct conn_hold  hold;
-    struct conn      *conn;
-    struct arena      arena;
-};
-
-static void listing_left(struct conn_hold *h)
-{
-    LIST_ITEM(h, struct listing, hold)->conn = NULL;
-}
-
 /* `owners`: they are of several people. */
 static void write_threads(struct buf *b, const struct store_row *rows, size_t count,
                           struct str next, bool owners)
@@ -59,20 +47,13 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
                        struct str next)
 {
     struct listing *k = LIST_ITEM(l, struct listing, list);
-    if (k->conn && e == ERR_SYNTAX)
-        conn_error(k->conn, 422, "bad_field",
-                   "\"before\" must be the \"next\" of an earlier answer.");
-    else if (k->conn && e)
-        conn_error(k->conn, 503, "store_unavailable",
-                   "The store cannot be read at the moment. Try again in a moment.");
-    else if (k->conn) {
+    if (k->ask.conn && !listing_failed(k, e)) {
         struct buf b;
         buf_init(&b, 0);
         write_threads(&b, rows, count, next, l->everybody);
-        json_reply(k->conn, 200, &b);
+        json_reply(k->ask.conn, 200, &b);
     }
-    arena_done(&k->arena);
-    mem_free(k);
+    listing_free(k);
 }
 
 void rest_threads(struct server *s, struct request *q)
@@ -87,36 +68,18 @@ void rest_threads(struct server *s, struct request *q)
                        : "You have no conversations; ?all=true lists everybody's.");
         return;
     }
-    struct listing *k = mem_alloc(sizeof *k);
     if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
-        mem_free(k);
         conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
         return;
     }
-    if (!k) {
-        conn_error(q->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
-        return;
-    }
-    arena_init(&k->arena, 0);
-    k->conn = q->conn;
-    k->hold.cancelled = listing_left;
-    k->list = (struct store_list){ .kind = STORE_THREADS,
-                                   .owner = arena_dup(&k->arena, owner_of(q)),
-                                   .limit = (unsigned)limit,
-                                   .before = arena_dup(&k->arena, before),
-                                   .search = arena_dup(&k->arena, search),
-                                   .done = on_threads };
+    struct listing *k = listing_new(s, q, STORE_THREADS);
+    if (!k) return;
+    k->list.limit = (unsigned)limit;
+    k->list.before = arena_dup(&k->arena, before);
+    k->list.search = arena_dup(&k->arena, search);
     k->list.everybody = all;
-    if (k->arena.failed) {
-        arena_done(&k->arena);
-        mem_free(k);
-        conn_error(q->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
-        return;
-    }
-    conn_hold(q->conn, &k->hold);
-    store_list(app_of(s)->store, &k->list);
+    k->list.done = on_threads;
+    listing_send(k);
 }
 
 /* --- one thread
@@ -167,6 +130,7 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 {
     struct buf   b;
     struct jsonw w;
+    (void)c;
     if (a->status >= 400) {
         reply_error(k->conn, a);
         return;
@@ -178,7 +142,7 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
     jw_kstrz(&w, "state", thread_state(a->thread));
     jw_kint(&w, "seq", (int64_t)thread_committed(a->thread));
     jw_key(&w, "messages");
-    enum approval_form form = str_is(c->text, "adk") ? FORM_ADK : FORM_NATIVE;
+    enum approval_form form = k->native ? FORM_NATIVE : FORM_ADK;
     enum err           e = uimessages_write(&w, a->thread, form);
     jw_key(&w, "versions");
     if (!e) e = uimessages_versions(&w, a->thread, form);
@@ -190,8 +154,13 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 void rest_thread(struct server *s, struct request *q)
 {
     struct command *c = thread_command(q, CMD_FOLLOW);
-    if (c) c->text = arena_dup(&c->arena, request_query(q, "approval"));
-    submit(s, q, c, on_thread);
+    struct ask     *k = c ? ask_new(s, q, on_thread) : NULL;
+    if (!k) {
+        command_free(c);
+        return;
+    }
+    k->native = !str_is(request_query(q, "approval"), "adk");
+    ask_submit(k, c);
 }
 
 static void on_created(struct ask *k, struct command *c, const struct receipt *a)
@@ -216,7 +185,7 @@ void rest_thread_new(struct server *s, struct request *q)
     c->create = true;
     c->log.thread = id_new(&c->arena, "t_");
     if (!request_object(c, q->body, true, &v, &why) ||
-        !request_text(c, v, "title", TITLE_MAX, &c->text, &why))
+        !request_text(c, v, "title", TITLE_MAX, &c->title, &why))
         refused(q, c, &why);
     else submit(s, q, c, on_created);
 }
@@ -234,7 +203,7 @@ static void on_renamed(struct ask *k, struct command *c, const struct receipt *a
     }
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->log.thread);
-    jw_kstr(&w, "title", c->text);
+    jw_kstr(&w, "title", c->title);
     json_reply_end(k->conn, 200, &b, &w);
 }
 
@@ -245,7 +214,7 @@ void rest_thread_edit(struct server *s, struct request *q)
     struct command  *c = thread_command(q, CMD_RENAME);
     if (!c) return;
     if (!request_object(c, q->body, false, &v, &why) ||
-        !request_text(c, v, "title", TITLE_MAX, &c->text, &why) || !c->text.ptr)
+        !request_text(c, v, "title", TITLE_MAX, &c->title, &why) || !c->title.ptr)
         refused(q, c, &why);
     else submit(s, q, c, on_renamed);
 }
@@ -356,7 +325,7 @@ void rest_claim(struct server *s, struct request *q)
     if (!c) return;
     c->id = arena_dup(&c->arena, q->param[1]);
     if (!request_object(c, q->body, false, &v, &why) ||
-        !request_text(c, v, "client", 128, &c->client, &why) || !c->client.len)
+        !request_text(c, v, "client", 128, &c->claim.client, &why) || !c->claim.client.len)
         refused(q, c, &why);
     else submit(s, q, c, on_claim);
 }

@@ -23,8 +23,9 @@ static void follow_run(struct ask *k, struct thread *t, struct str run)
 
 static void on_found(struct ask *k, struct command *c, const struct receipt *a)
 {
+    (void)c;
     if (a->status >= 400) reply_error(k->conn, a);
-    else follow_run(k, a->thread, c->of);
+    else follow_run(k, a->thread, k->run);
 }
 
 /* The run lives in a thread that this command did not touch: load that one. */
@@ -40,7 +41,7 @@ static void attach_elsewhere(struct ask *k, const struct command *c, const struc
     again->dialect = k->dialect;
     again->reasoning = k->reasoning;
     d->log.thread = arena_dup(&d->arena, a->id);
-    d->of = arena_dup(&d->arena, a->run);
+    again->run = arena_dup(&d->arena, a->run);
     ask_submit(again, d);
 }
 
@@ -70,10 +71,10 @@ static void on_chat(struct ask *k, struct command *c, const struct receipt *a)
 /* --- the doors
  * --------------------------------------------------------------------------------- */
 
-/* No thread named: a new one, which the server names. */
+/* No thread named: a new one, which the server names. An answer names its confirmation. */
 static bool pick_thread(struct command *c)
 {
-    if (c->log.thread.ptr) return true; /* `create`: it may be new */
+    if (c->log.thread.ptr || c->kind == CMD_DECIDE) return true; /* `create`: it may be new */
     c->create = true;
     c->log.thread = id_new(&c->arena, "t_");
     return c->log.thread.ptr != NULL;
@@ -89,57 +90,6 @@ static void submit_chat(struct ask *k, struct command *c)
         return;
     }
     ask_submit(k, c);
-}
-
-/* An answer names its confirmation, not its thread: the approvals list knows where it belongs. */
-struct where {
-    struct store_list list;
-    struct ask       *ask;
-    struct command   *command;
-    struct str        owner, id;
-};
-
-static void on_where(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                     struct str next)
-{
-    struct where *w = LIST_ITEM(l, struct where, list);
-    struct ask   *k = w->ask;
-    (void)next;
-    if (k->conn && !e && count) {
-        w->command->log.thread = arena_dup(&w->command->arena, rows[0].thread);
-        ask_submit(k, w->command);
-    } else {
-        if (!e)
-            log_refused(w->command->by, w->command->via.ptr, STR_NONE, w->command->id,
-                        "unknown_confirmation");
-        if (k->conn && !e)
-            conn_error(k->conn, 404, "unknown_confirmation", "There is no such request here.");
-        else if (k->conn)
-            conn_error(k->conn, 503, "store_unavailable",
-                       "The store cannot be read at the moment. Try again in a moment.");
-        command_free(w->command);
-        mem_free(k);
-    }
-    mem_free(w);
-}
-
-static void find_thread(struct ask *k, struct command *c)
-{
-    struct where *w = mem_alloc(sizeof *w);
-    if (!w) {
-        conn_error(k->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
-        command_free(c);
-        mem_free(k);
-        return;
-    }
-    w->ask = k;
-    w->command = c;
-    w->list = (struct store_list){
-        .kind = STORE_APPROVALS, .owner = c->log.owner, .id = c->id, .limit = 1, .done = on_where
-    };
-    conn_hold(k->conn, &k->hold);
-    store_list(k->app->store, &w->list);
 }
 
 static void chat_door(struct server *s, struct request *q, const struct dialect *d, const char *via)
@@ -162,8 +112,7 @@ static void chat_door(struct server *s, struct request *q, const struct dialect 
     }
     k->reasoning = said.reasoning;
     if (!c->page.ptr && said.page.len && hub_page(k->app->hub, said.page)) c->page = said.page;
-    if (c->kind == CMD_DECIDE && !c->log.thread.ptr) find_thread(k, c);
-    else submit_chat(k, c);
+    submit_chat(k, c);
 }
 
 void door_typed(struct server *s, struct request *q)
@@ -172,7 +121,7 @@ void door_typed(struct server *s, struct request *q)
 }
 void door_toolcalls(struct server *s, struct request *q)
 {
-    chat_door(s, q, &dialect_toolcalls, "seed-000");
+    chat_door(s, q, &dialect_toolcalls, "toolcalls");
 }
 
 /* --- the event stream
@@ -180,14 +129,12 @@ void door_toolcalls(struct server *s, struct request *q)
 
 static void on_events(struct ask *k, struct command *c, const struct receipt *a)
 {
-    uint64_t seq = 0, units = 0;
+    (void)c;
     if (a->status >= 400) {
         reply_error(k->conn, a);
         return;
     }
-    if (c->text.len) place_parse(c->text, &seq, &units);
-    else seq = thread_committed(a->thread);
-    if (!place_fits(a->thread, seq, units)) {
+    if (!place_fits(a->thread, k->seq, k->units)) {
         conn_error(k->conn, 422, "bad_place",
                    "\"after\" is no place in this conversation: it lies beyond its end, or inside "
                    "a character.");
@@ -196,14 +143,14 @@ static void on_events(struct ask *k, struct command *c, const struct receipt *a)
     follow_stream(k->conn, a->thread,
                   &(struct follow_start){ .dialect = &dialect_typed,
                                           .mode = STREAM_THREAD,
-                                          .seq = seq,
-                                          .units = units,
+                                          .seq = k->seq,
+                                          .units = k->units,
                                           .reasoning = k->reasoning });
 }
 
 void door_events(struct server *s, struct request *q)
 {
-    uint64_t   seq, units;
+    uint64_t   seq = 0, units = 0;
     struct str after = request_query(q, "after"), last = request_header(q, "last-event-id");
     /* what a reconnecting browser has seen beats the address it started with */
     if (last.len) after = last;
@@ -220,6 +167,7 @@ void door_events(struct server *s, struct request *q)
     }
     k->reasoning = str_is(request_query(q, "reasoning"), "true");
     c->log.thread = arena_dup(&c->arena, q->param[0]);
-    c->text = arena_dup(&c->arena, after.len ? after : STR("0.0"));
+    k->seq = seq;
+    k->units = units;
     ask_submit(k, c);
 }

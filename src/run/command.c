@@ -41,8 +41,8 @@ static enum err decide_gate(struct thread *t, struct call *call, const struct co
     if (c) {
         f.by = c->by;
         f.via = c->via;
-        f.reason = c->reason;
-        f.payload = c->payload;
+        f.reason = c->decide.reason;
+        f.payload = c->decide.payload;
         f.answer_id = c->answer_id;
     }
     return thread_add(t, &f);
@@ -97,10 +97,9 @@ static enum err supersede(struct thread *t)
 static enum err stop_run(struct thread *t, const struct command *c)
 {
     struct run *r = t->fold.run;
-    struct fact f = {
-        .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .reason = c->reason
-    };
-    enum err e = OK;
+    struct fact f = { .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via };
+    enum err    e = OK;
+    if (c->kind == CMD_STOP) f.reason = c->stop.reason;
     if (r->stopping) return OK;
     work_hang_up(t);
     if ((e = thread_add(t, &f))) return e;
@@ -270,7 +269,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     thread_take_place(t);
     t->revived = false;
     accepted(t, c, f->run, f->seq);
-    return e;
+    return e || !c->stopped ? e : stop_run(t, c);
 }
 
 static bool known_message(const struct thread *t, struct str id)
@@ -309,13 +308,13 @@ static const struct run *run_of_message(const struct thread *t, struct str messa
  * files, and nobody said that it is an edit. It has its run already. */
 static bool is_same_message(struct thread *t, struct command *c)
 {
-    struct str        id = c->message_id.len ? newest_version(t, c->message_id) : STR_NONE;
-    const struct run *r = id.len && !c->replaces.len ? run_of_message(t, id) : NULL;
+    struct str        id = c->message.id.len ? newest_version(t, c->message.id) : STR_NONE;
+    const struct run *r = id.len && !c->message.replaces.len ? run_of_message(t, id) : NULL;
     if (!r) return false;
     for (size_t i = 0; i < t->fold.run_count; i++) {
         const struct fact *f = t->fold.runs[i]->first;
         if (f->kind != FACT_MESSAGE || !str_eq(f->id, id)) continue;
-        if (!str_eq(f->text, c->text) || !str_eq(f->files, c->files)) return false;
+        if (!str_eq(f->text, c->message.text) || !str_eq(f->files, c->message.files)) return false;
     }
     accepted(t, c, r->id, r->first->seq);
     c->receipt.duplicate = true;
@@ -327,17 +326,18 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
     if (is_same_message(t, c)) return true;
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct fact f = {
-        .kind = FACT_MESSAGE, .text = c->text, .files = c->files, .id = c->message_id
-    };
+    struct fact f = { .kind = FACT_MESSAGE,
+                      .text = c->message.text,
+                      .files = c->message.files,
+                      .id = c->message.id };
     if (!f.id.len || known_message(t, f.id)) {
         /* the same id again is an edit of that message */
         if (f.id.len) f.replaces = newest_version(t, f.id);
         if (!(f.id = id_new(&c->arena, "m_")).ptr) return *e = ERR_NOMEM, true;
     }
-    if (c->replaces.len && known_message(t, c->replaces))
-        f.replaces = newest_version(t, c->replaces);
-    title_from(t, c->text);
+    if (c->message.replaces.len && known_message(t, c->message.replaces))
+        f.replaces = newest_version(t, c->message.replaces);
+    title_from(t, c->message.text);
     *e = begin_run(t, c, &f);
     return true;
 }
@@ -369,7 +369,7 @@ static int64_t last_effect(const struct thread *t, const struct run *r)
  * from the question. */
 static bool handle_retry(struct thread *t, struct command *c, enum err *e)
 {
-    struct run *old = c->of.len ? fold_run(&t->fold, c->of) : t->fold.run;
+    struct run *old = c->retry.of.len ? fold_run(&t->fold, c->retry.of) : t->fold.run;
     if (!old)
         return refuse(t, c, 409, "nothing_to_continue",
                       "There is no answer here that could be tried again.");
@@ -390,7 +390,7 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
     const struct hub_setup *s = &t->hub->setup;
     struct str              tool = STR_NONE;
     for (size_t i = 0; i < s->action_count; i++)
-        if (str_eq(s->actions[i].name, c->action)) tool = s->actions[i].tool;
+        if (str_eq(s->actions[i].name, c->action.name)) tool = s->actions[i].tool;
     if (!tool.ptr)
         return refuse(t, c, 404, "unknown_action", "There is no server action of this name.");
     enum admit a = admit(t, c, e);
@@ -399,13 +399,16 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
                       .tool = tool,
                       .call = id_new(&c->arena, "call-"),
                       .complete = true,
-                      .text = c->data.len && c->data.ptr[0] == '{' ? c->data : STR("{}") };
+                      .text = c->action.data.len && c->action.data.ptr[0] == '{' ? c->action.data
+                                                                                 : STR("{}") };
     if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p, true)))
         return *e = ERR_NOMEM, true;
-    struct fact f = {
-        .kind = FACT_ACTION, .action = c->action, .data = c->data, .parts = &p, .parts_count = 1
-    };
-    title_from(t, c->action);
+    struct fact f = { .kind = FACT_ACTION,
+                      .action = c->action.name,
+                      .data = c->action.data,
+                      .parts = &p,
+                      .parts_count = 1 };
+    title_from(t, c->action.name);
     *e = begin_run(t, c, &f);
     return true;
 }
@@ -414,7 +417,7 @@ static bool handle_create(struct thread *t, struct command *c, enum err *e)
 {
     struct fact f = { .kind = FACT_CREATED, .by = c->by };
     if (t->exists) return refuse(t, c, 409, "exists", "This conversation exists already.");
-    title_from(t, c->text);
+    title_from(t, c->title);
     *e = thread_add(t, &f);
     accepted(t, c, STR_NONE, f.seq);
     c->receipt.status = 201;
@@ -438,17 +441,19 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
 {
     enum word was = verdict->outcome;
     c->receipt.call = call;
-    if (was != (c->confirmed ? WORD_APPROVED : WORD_DENIED)) suspicious(t, c, "answered_before");
+    if (was != (c->decide.confirmed ? WORD_APPROVED : WORD_DENIED))
+        suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED)
         return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED)
         return refuse(
             t, c, 409, "superseded",
             "This request was withdrawn: the answer was stopped, or the conversation went on.");
-    if (c->confirmed && c->payload.len && !same_value_as(c, c->payload, verdict->payload))
+    if (c->decide.confirmed && c->decide.payload.len &&
+        !same_value_as(c, c->decide.payload, verdict->payload))
         return refuse(t, c, 409, "already_decided",
                       "This was already answered, with other content.");
-    if ((was == WORD_APPROVED) != c->confirmed)
+    if ((was == WORD_APPROVED) != c->decide.confirmed)
         return refuse(t, c, 409, "already_decided",
                       was == WORD_APPROVED ? "This was already approved."
                                            : "This was already denied.");
@@ -469,16 +474,16 @@ static bool is_decided(struct thread *t, struct command *c, struct call *call)
 
 static bool echo_differs(const struct command *c, const struct call *call)
 {
-    if (c->echo_tool.ptr && !str_eq(c->echo_tool, call->tool)) return true;
-    return c->echo_args && !jv_equal(c->echo_args, call->args);
+    if (c->decide.echo_tool.ptr && !str_eq(c->decide.echo_tool, call->tool)) return true;
+    return c->decide.echo_args && !jv_equal(c->decide.echo_args, call->args);
 }
 
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
 static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
     uint64_t seq = t->fold.count + 1;
-    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
-    if (!*e) work_answer_job(call, c->confirmed, c->payload);
+    *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
+    if (!*e) work_answer_job(call, c->decide.confirmed, c->decide.payload);
     accepted(t, c, call->run->id, seq);
     c->receipt.call = call;
     return true;
@@ -516,7 +521,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
     bool     holds = true;
-    if (c->confirmed && !is_expected(t, call) && (*e = approval_holds(t, call, &holds)))
+    if (c->decide.confirmed && !is_expected(t, call) && (*e = approval_holds(t, call, &holds)))
         return true;
     if (!holds) {
         if (!(*e = decide_gate(t, call, c, WORD_CANCELLED)))
@@ -526,24 +531,25 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 410, "tool_gone",
                       "The tool was changed or removed since this was asked. Nothing was run.");
     }
-    *e = decide_gate(t, call, c, c->confirmed ? WORD_APPROVED : WORD_DENIED);
+    *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
 }
 
 static bool same_result(struct command *c, const struct fact *f)
 {
-    bool failed = c->error.ptr != NULL;
+    bool failed = c->result.error.ptr != NULL;
     if (f->outcome != (failed ? WORD_FAILED : WORD_DONE)) return false;
-    return failed ? str_eq(c->error, f->text) : same_value_as(c, c->value, f->value);
+    return failed ? str_eq(c->result.error, f->text) : same_value_as(c, c->result.value, f->value);
 }
 
 static struct str result_text(struct command *c)
 {
     struct jv *v = NULL;
-    if (c->error.ptr) return c->error;
-    if (json_parse(&c->arena, c->value, &v, NULL) == OK && v->type == JSON_STRING) return v->str;
-    return c->value;
+    if (c->result.error.ptr) return c->result.error;
+    if (json_parse(&c->arena, c->result.value, &v, NULL) == OK && v->type == JSON_STRING)
+        return v->str;
+    return c->result.value;
 }
 
 static bool is_foreign_result(struct thread *t, struct command *c, const struct call *call)
@@ -581,9 +587,9 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
     if (is_foreign_result(t, c, call) || is_second_result(t, c, call)) return true;
     struct fact f = { .kind = call->state == CALL_STARTED ? FACT_FINISHED : FACT_RESULT,
                       .call = call->id,
-                      .outcome = c->error.ptr ? WORD_FAILED : WORD_DONE,
+                      .outcome = c->result.error.ptr ? WORD_FAILED : WORD_DONE,
                       .text = result_text(c),
-                      .value = c->value };
+                      .value = c->result.value };
     f.ms = work_ms(call);
     f.by = c->by;
     *e = thread_add(t, &f);
@@ -612,11 +618,11 @@ static bool handle_claim(struct thread *t, struct command *c)
     if (call->state != CALL_STARTED)
         return refuse(t, c, 409, "late_result", "This call is not waiting for a browser.");
     if (call->claimed_by.ptr && call->claimed_until_ms > now &&
-        !str_eq(call->claimed_by, c->client))
+        !str_eq(call->claimed_by, c->claim.client))
         return refuse(t, c, 409, "claimed", "Another tab runs this.");
-    call->claimed_by = arena_dup(&t->fold.arena, c->client);
+    call->claimed_by = arena_dup(&t->fold.arena, c->claim.client);
     call->claimed_until_ms = now + work_client_ms(t, call);
-    call->claim_owner = c->claim_owner;
+    call->claim_owner = c->claim.owner;
     accepted(t, c, call->run->id, 0);
     return true;
 }
@@ -649,16 +655,19 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
                       .call = call->id,
                       .by = c->by,
                       .via = c->via,
-                      .note = c->note,
-                      .value = c->value,
-                      .outcome = c->settle == SETTLE_DONE ? WORD_DONE : WORD_NOT_DONE };
+                      .note = c->settle.note,
+                      .value = c->settle.value,
+                      .outcome = c->settle.happened ? WORD_DONE : WORD_NOT_DONE };
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
     return true;
 }
 
+/* It counts for everything that stood before it: messages that wait for this run to end will begin
+ * theirs stopped. */
 static bool handle_stop(struct thread *t, struct command *c, enum err *e)
 {
+    LIST_EACH (n, &t->parked) LIST_ITEM(n, struct command, node)->stopped = true;
     if (!run_live(t->fold.run)) {
         accepted(t, c, STR_NONE, 0);
         return true;
@@ -793,9 +802,11 @@ static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
     if (!call || call->state != CALL_STARTED || call_pending(call)) return;
-    *e = add_question(
-        t, c, call,
-        &(struct fact){ .kind = FACT_ASKED, .call = call->id, .ask = c->text, .schema = c->data });
+    *e = add_question(t, c, call,
+                      &(struct fact){ .kind = FACT_ASKED,
+                                      .call = call->id,
+                                      .ask = c->question.text,
+                                      .schema = c->question.schema });
 }
 
 bool command_handle(struct thread *t, struct command *c, enum err *e)

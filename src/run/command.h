@@ -26,7 +26,7 @@ enum command_kind {
     CMD_FOLLOW, /* nothing but: is the thread there? loads it */
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
-    CMD_RENAME,    /* `text` is the new title */
+    CMD_RENAME,    /* a new title */
     CMD_EXPIRE,    /* internal from here on: the clock ran out for `id` */
     CMD_STEP_DONE, /* the model stopped speaking */
     CMD_TOOL_DONE, /* a tool has its outcome */
@@ -54,42 +54,69 @@ struct receipt {
 
 struct command {
     enum command_kind kind;
-    struct arena      arena; /* owns every string below */
-    struct log_name   log;
-    bool              create; /* make the thread when it is not there */
-    /* who, and by which door: "rest", "typed", "chat", "live" ... */
-    struct str        by, via;
+    struct arena      arena;   /* owns every string below */
+    struct log_name   log;     /* without a thread: the one that has asked for `id` (hub_submit) */
+    bool              create;  /* make the thread when it is not there */
+    bool              anyones; /* without a thread: also one of other people */
     /* DECIDE, SETTLE: the configuration lets `by` do that; hub_setup.token: RESULT, CLAIM, too */
     bool              may_decide;
-    struct str        request_id;
-    enum when_busy    when_busy;
+    /* who, and by which door: "rest", "typed", "chat", "live" ... */
+    struct str        by, via;
 
-    struct str       text, message_id, page, replaces; /* MESSAGE */
-    struct str       files;                            /* JSON list of {mediaType,url,filename?} */
-    struct str       of;                               /* RETRY: run id, or STR_NONE for the last */
-    struct str       action;
-    struct str       data; /* ACTION */
-    /* DECIDE: confirmation id; RESULT, CLAIM: call id; SETTLE: either; EXPIRE */
-    struct str       id;
-    bool             confirmed; /* DECIDE */
-    struct str       reason, payload, answer_id;
-    /* DECIDE: what the client says it approved; NULL: did not say */
-    struct str       echo_tool;
-    const struct jv *echo_args;
-    struct str       value, error; /* RESULT: JSON, or the error's text */
-    struct str       client;
-    void            *claim_owner; /* CLAIM: the tab */
-    enum { SETTLE_DONE, SETTLE_NOT_DONE } settle;
-    struct str note;
+    /* MESSAGE, RETRY, ACTION: what begins a run */
+    struct str     request_id; /* used before: nothing happens but that its run is told */
+    struct str     page;
+    enum when_busy when_busy;
+    /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*: the call; SETTLE: either */
+    struct str     id;
+    struct str     answer_id; /* DECIDE, RESULT: the client's own name for its answer */
+
+    union { /* by kind */
+        struct {
+            struct str text, id, replaces;
+            struct str files; /* JSON list of {mediaType,url,filename?} */
+        } message;
+        struct {
+            struct str of; /* a run; STR_NONE: the last */
+        } retry;
+        struct {
+            struct str name, data;
+        } action;
+        struct {
+            bool             confirmed;
+            struct str       reason, payload;
+            /* what the client says it approved; NULL: did not say */
+            struct str       echo_tool;
+            const struct jv *echo_args;
+        } decide;
+        struct {
+            struct str value, error; /* JSON, or the error's text */
+        } result;
+        struct {
+            struct str client;
+            void      *owner; /* the tab */
+        } claim;
+        struct {
+            struct str reason;
+        } stop;
+        struct {
+            bool       happened;
+            struct str note, value;
+        } settle;
+        struct {
+            struct str text, schema;
+        } question;       /* TOOL_ASKS */
+        struct str title; /* CREATE, RENAME */
+        void      *job;   /* TOOL_DONE */
+    };
 
     void (*done)(struct command *c, const struct receipt *a);
     void *ctx;
 
     /* private to run/ */
-    struct list       node;
-    struct receipt    receipt;
-    void             *job;
-    struct store_list lookup;
+    struct list    node;
+    struct receipt receipt;
+    bool           stopped; /* a stop came after it, while it was parked */
 };
 
 /* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For

@@ -6,6 +6,7 @@
  *   decide.c    what follows from the state: facts, jobs, the model; places for runs
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
+ *   lookup.c    what a command asks the store beside its thread's log
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  */
 #ifndef PARLEY_ENGINE_H
@@ -210,8 +211,16 @@ struct str          approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 
+/* --- lookup.c --- */
+/* Fills in the thread that has asked for c->id, then posts; or answers 404. */
+void lookup_confirmation(struct hub *h, struct command *c);
+/* `c` is about to be refused (its receipt says why, and points into no thread): tells it, unless its
+ * request id was used before. Then that run is the answer. */
+void lookup_request(struct hub *h, struct command *c);
+
 /* --- hub.c --- */
-void hub_idle(struct hub *h, struct thread *t); /* it became idle: may be forgotten */
+void hub_post(struct hub *h, struct command *c); /* to the thread it names */
+void hub_idle(struct hub *h, struct thread *t);  /* it became idle: may be forgotten */
 void hub_busy(struct hub *h, struct thread *t);
 void hub_due(struct hub *h, int64_t at_ms); /* something expires at this time */
 void hub_stalled(struct hub *h, struct thread *t);

@@ -83,6 +83,11 @@ void hub_free(struct hub *h)
     loop_timer_close(&h->expiry, expiry_closed);
 }
 
+void hub_list(struct hub *h, struct store_list *l)
+{
+    store_list(h->setup.store, l);
+}
+
 const struct hub_setup *hub_setup(const struct hub *h)
 {
     return &h->setup;
@@ -187,46 +192,17 @@ static bool is_whole(const struct command *c)
     return !c->arena.failed && c->log.owner.ptr && c->log.thread.ptr;
 }
 
-static void to_thread(struct hub *h, struct command *c)
+void hub_post(struct hub *h, struct command *c)
 {
     struct thread *t = is_whole(c) ? find_or_add(h, c->log) : NULL;
     if (t) thread_post(t, c);
     else no_memory(c);
 }
 
-/* A request id that was used before names the run to attach to, whatever the body says now. */
-static void on_request(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                       struct str next)
-{
-    struct command *c = LIST_ITEM(l, struct command, lookup);
-    struct hub     *h = c->ctx;
-    (void)next;
-    c->ctx = c->job;
-    c->job = NULL;
-    if (e || !count) {
-        to_thread(h, c);
-        return;
-    }
-    c->receipt = (struct receipt){ .status = 200, .duplicate = true };
-    c->receipt.run = arena_dup(&c->arena, rows[0].run);
-    c->receipt.id = arena_dup(&c->arena, rows[0].thread);
-    c->done(c, &c->receipt);
-}
-
 void hub_submit(struct hub *h, struct command *c)
 {
-    if (!c->request_id.len || !is_whole(c)) {
-        to_thread(h, c);
-        return;
-    }
-    c->job = c->ctx; /* private while the store is asked */
-    c->ctx = h;
-    c->lookup = (struct store_list){ .kind = STORE_REQUEST,
-                                     .owner = c->log.owner,
-                                     .id = c->request_id,
-                                     .limit = 1,
-                                     .done = on_request };
-    store_list(h->setup.store, &c->lookup);
+    if (c->log.thread.ptr || !c->id.len || c->arena.failed) hub_post(h, c);
+    else lookup_confirmation(h, c);
 }
 
 void hub_submit_all(struct hub *h, struct command **list, size_t count)
@@ -236,7 +212,7 @@ void hub_submit_all(struct hub *h, struct command **list, size_t count)
         if (t && is_whole(list[i])) thread_queue(t, list[i]);
         else no_memory(list[i]);
     }
-    to_thread(h, list[count - 1]);
+    hub_post(h, list[count - 1]);
 }
 
 /* --- expiry
@@ -307,7 +283,7 @@ static void expire_row(struct hub *h, const struct store_row *row)
     c->id = arena_dup(&c->arena, offered ? row->approval.call : row->approval.id);
     c->ctx = h;
     c->done = on_expired;
-    to_thread(h, c);
+    hub_post(h, c);
 }
 
 static void on_due(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
@@ -378,7 +354,7 @@ static void recover_one(struct hub *h, const struct log_name *log)
     c->done = on_recovered;
     h->recover.open++;
     fault_hit("hub.recover");
-    to_thread(h, c);
+    hub_post(h, c);
 }
 
 static void on_pace(struct loop_timer *timer)

@@ -54,9 +54,14 @@ void        hub_free(struct hub *h);
 void        hub_sweep(struct hub *h);
 /* Looks for runs that were under way and lets them go on. */
 void        hub_recover(struct hub *h);
+/* Into the mailbox of its thread, at once: commands are taken in the order of these calls. One that
+ * names no thread but a confirmation goes to the thread that has asked it; the store knows which. */
 void        hub_submit(struct hub *h, struct command *c);
 /* Several commands on one thread, without request ids: they stand in the log together. */
 void        hub_submit_all(struct hub *h, struct command **list, size_t count);
+
+/* The lists of the store, for doors that show them. */
+void hub_list(struct hub *h, struct store_list *l);
 
 /* No new runs; models are hung up (their steps are repeated at the next start); followers are woken
  * and see hub_draining. `done` when every running tool has its outcome. */

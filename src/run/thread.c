@@ -426,7 +426,17 @@ void command_answer(struct thread *t, struct command *c, int status, const char 
     c->receipt.thread = t;
 }
 
-/* Answers what is in `acting`; a batch that failed has set the answers before. */
+/* The thread may be gone before the answer is told: it may not point into it. */
+static void detach_receipt(struct command *c)
+{
+    c->receipt.run = arena_dup(&c->arena, c->receipt.run);
+    c->receipt.id = arena_dup(&c->arena, c->receipt.id);
+    c->receipt.call = NULL;
+    c->receipt.thread = NULL;
+}
+
+/* Answers what is in `acting`; a batch that failed has set the answers before. What would be refused
+ * may have been done long ago, under the same request id: only then is the store asked about it. */
 static void answer_all(struct thread *t)
 {
     struct list now;
@@ -435,7 +445,10 @@ static void answer_all(struct thread *t)
     LIST_EACH (n, &now) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
-        if (c->done) c->done(c, &c->receipt);
+        if (c->receipt.status >= 400 && c->request_id.len) {
+            detach_receipt(c);
+            lookup_request(t->hub, c);
+        } else if (c->done) c->done(c, &c->receipt);
     }
 }
 
@@ -636,18 +649,10 @@ static void drop_cut_step(struct thread *t)
     if (t->step.active && !t->model && !done && !t->over) step_clear(&t->step);
 }
 
-/* The fold is about to go: an answer may not point into it. */
-static void detach_answer(struct command *c)
-{
-    c->receipt.run = arena_dup(&c->arena, c->receipt.run);
-    c->receipt.id = arena_dup(&c->arena, c->receipt.id);
-    c->receipt.call = NULL;
-}
-
 static void refuse_batch(struct thread *t, struct command *c, enum err e)
 {
     if (c->receipt.status >= 400) {
-        detach_answer(c);
+        detach_receipt(c);
         return;
     }
     c->receipt = (struct receipt){ 0 };
@@ -700,7 +705,7 @@ static void begin_edit(struct thread *t)
     t->inflight = true;
     t->edit = (struct store_edit){ .log = { t->owner, t->id }, .done = on_edit };
     if (c->kind == CMD_DELETE) t->edit.remove = true;
-    else t->edit.title = c->text;
+    else t->edit.title = c->title;
     store_edit(t->hub->setup.store, &t->edit);
 }
 
@@ -734,7 +739,7 @@ static void on_edit(struct store_edit *k, enum err e)
     t->editor = NULL;
     t->inflight = false;
     t->busy = true;
-    detach_answer(c); /* it may name the run that it stopped */
+    detach_receipt(c); /* it may name the run that it stopped */
     if (e == ERR_NOT_FOUND)
         command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
     else if (e)
@@ -742,7 +747,7 @@ static void on_edit(struct store_edit *k, enum err e)
                        "The store cannot be written at the moment. Nothing was changed; try again "
                        "in a moment.");
     else if (c->kind == CMD_DELETE) wipe(t);
-    else retitle(t, c->text);
+    else retitle(t, c->title);
     if (c->done) c->done(c, &c->receipt);
     t->busy = false;
     thread_pump(t);

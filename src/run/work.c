@@ -575,8 +575,8 @@ static void on_ask(struct tool_job *tj, struct str message, struct str schema)
         return;
     }
     c->id = arena_dup(&c->arena, tj->call_id);
-    c->text = arena_dup(&c->arena, message);
-    c->data = arena_dup(&c->arena, schema);
+    c->question.text = arena_dup(&c->arena, message);
+    c->question.schema = arena_dup(&c->arena, schema);
     c->done = command_drop;
     thread_post(j->thread, c);
 }

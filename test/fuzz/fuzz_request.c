@@ -25,9 +25,8 @@ static void check_refusal(const struct refusal *why)
 static void check_common(const struct command *c)
 {
     require(c->request_id.len <= REQUEST_ID_MAX && (!c->request_id.ptr || c->request_id.len));
-    require(c->log.thread.len <= 128 && c->page.len <= 128 && c->answer_id.len <= REQUEST_ID_MAX &&
-            c->reason.len <= 4096);
-    require(!c->confirmed || c->kind == CMD_DECIDE);
+    require(c->log.thread.len <= 128 && c->page.len <= 128 && c->answer_id.len <= REQUEST_ID_MAX);
+    require(c->kind != CMD_DECIDE || c->decide.reason.len <= 4096);
 }
 
 static void check_json(struct command *c, struct str value)
@@ -43,12 +42,14 @@ static void chat(struct str body)
     struct chat_request said;
     if (!request_chat(c, body, body.len % 2, &said, &why)) check_refusal(&why);
     else if (check_common(c), c->kind == CMD_FOLLOW || c->kind == CMD_MESSAGE)
-        require(str_trim(c->text).len && c->text.len <= MESSAGE_TEXT_MAX);
-    else
-        require(c->kind == CMD_DECIDE ? c->id.ptr && (!c->confirmed || str_is(c->action, "approve"))
-                                      : c->action.len > 0);
-    check_json(c, c->data);
-    check_json(c, c->payload);
+        require(str_trim(c->message.text).len && c->message.text.len <= MESSAGE_TEXT_MAX);
+    else if (c->kind == CMD_DECIDE) {
+        require(c->id.ptr);
+        check_json(c, c->decide.payload);
+    } else if (c->kind == CMD_ACTION) {
+        require(c->action.name.len > 0);
+        check_json(c, c->action.data);
+    } else require(c->kind == CMD_RETRY);
     command_free(c);
 }
 
@@ -57,8 +58,10 @@ static void action(struct str body)
     struct refusal  why = { 0 };
     struct command *c = command_new(CMD_ACTION);
     if (!request_action(c, body, &why)) check_refusal(&why);
-    else check_common(c);
-    check_json(c, c->data);
+    else {
+        check_common(c);
+        if (c->kind == CMD_ACTION) check_json(c, c->action.data);
+    }
     command_free(c);
 }
 
@@ -70,10 +73,10 @@ static void answer(struct str body)
     if (!request_object(c, body, false, &v, &why)) check_refusal(&why);
     else {
         if (!request_answer(c, v, &why)) check_refusal(&why);
-        else if (check_common(c), c->confirmed) require(str_find(v->raw, STR("true")) >= 0);
-        check_json(c, c->payload);
+        else if (check_common(c), c->decide.confirmed) require(str_find(v->raw, STR("true")) >= 0);
+        check_json(c, c->decide.payload);
         if (!request_result(r, v, &why)) check_refusal(&why);
-        check_json(r, r->value);
+        check_json(r, r->result.value);
     }
     command_free(c);
     command_free(r);

@@ -452,7 +452,7 @@ test('who, when and by which door is kept with every decision', async (t) => {
     const server = await t.serve();
     const via = {};
     const record = async (name, run) => {
-        const d = await DOORS[name === 'seed-000' || name === 'rest' || name === 'action' ? 'typed' : name](t, server);
+        const d = await DOORS[name === 'toolcalls' || name === 'rest' || name === 'action' ? 'typed' : name](t, server);
         const q = await ask(d, 'process_payment');
         await run(d, q);
         await settled(server, d.thread);
@@ -464,8 +464,8 @@ test('who, when and by which door is kept with every decision', async (t) => {
     for (const name of Object.keys(DOORS)) await record(name, (d, q) => d.answer(q.id, true));
     await record('rest', (d, q) => decide(server, q.id, true));
     await record('action', (d, q) => server.post(`/v1/threads/${d.thread}/actions`, { action: 'approve', data: { confirmation_id: q.id } }));
-    await record('seed-000', async (d, q) => (await server.open('POST', '/functions/v1/chat', { action: { action: 'approve', data: { confirmation_id: q.id } } })).read());
-    same(via, { '/api/chat': 'chat', '/stream': 'chat', '/live': 'live', typed: 'typed', rest: 'rest', action: 'action', 'seed-000': 'seed-000' });
+    await record('toolcalls', async (d, q) => (await server.open('POST', '/functions/v1/chat', { action: { action: 'approve', data: { confirmation_id: q.id } } })).read());
+    same(via, { '/api/chat': 'chat', '/stream': 'chat', '/live': 'live', typed: 'typed', rest: 'rest', action: 'action', toolcalls: 'toolcalls' });
 });
 
 test('an answer by REST moves the run at once with nobody connected', async (t) => {

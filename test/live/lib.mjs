@@ -171,7 +171,7 @@ class Server {
     }
     #announced;
     async listening() {
-        const port = () => Number(/http:\/\/(?:\S*):(\d+)\S*\n/.exec(this.out)?.[1] || 0);
+        const port = () => Number(/http:\/\/(?:\S*):(\d+)\S*\n[^]*\n  data /.exec(this.out)?.[1] || 0); // all of its first words
         await within(Promise.race([new Promise((yes) => { this.#announced = () => { if (port()) yes(); }; this.#announced(); }), this.gone]), 'the server to start');
         if (!port()) throw new Error(`the server did not start (${this.status}): ${this.err}`);
         return port();

@@ -141,7 +141,7 @@ struct said say(struct stage *s, const char *text)
 {
     struct said     x;
     struct command *c = command(CMD_MESSAGE, &x);
-    c->text = str_c(text);
+    c->message.text = str_c(text);
     hub_submit(s->hub, c);
     UNTIL(x.done);
     return x;

@@ -299,9 +299,9 @@ TEST(an_answer_becomes_a_command_with_what_the_client_says_it_approved)
     a_log(&t);
     struct asked    x = checked(&t, YES);
     struct command *c = command_new(CMD_DECIDE);
-    CHECK(ai_command(c, &x.q.answers[0], &x.why) && c->kind == CMD_DECIDE && c->confirmed &&
-          c->echo_args);
-    CHECK_STR(c->echo_tool, "pay");
+    CHECK(ai_command(c, &x.q.answers[0], &x.why) && c->kind == CMD_DECIDE && c->decide.confirmed &&
+          c->decide.echo_args);
+    CHECK_STR(c->decide.echo_tool, "pay");
     CHECK_STR(c->id, "confirmation-call-1");
     command_free(c);
     done(&x);

@@ -23,7 +23,7 @@ static struct said decides(struct stage *s, struct str id, bool yes)
     struct said     x;
     struct command *c = command(CMD_DECIDE, &x);
     c->id = arena_dup(&c->arena, id);
-    c->confirmed = yes;
+    c->decide.confirmed = yes;
     return sent(s, c, &x);
 }
 
@@ -172,8 +172,8 @@ TEST(the_same_message_delivered_twice_has_one_run)
     struct str runs[3];
     for (int i = 0; i < 3; i++) {
         struct command *c = command(CMD_MESSAGE, &x);
-        c->text = STR("Pay 50");
-        c->message_id = STR("msg-1");
+        c->message.text = STR("Pay 50");
+        c->message.id = STR("msg-1");
         c->when_busy = BUSY_INTERRUPT;
         if (i == 2) stops(&s, STOP_END); /* the third comes when all is over */
         if (i == 2) UNTIL(idle(&s));
@@ -187,8 +187,8 @@ TEST(the_same_message_delivered_twice_has_one_run)
     CHECK_STR(story(&s), "message step:end ended:complete");
     /* other words under the same id are an edit */
     struct command *c = command(CMD_MESSAGE, &x);
-    c->text = STR("Pay 60");
-    c->message_id = STR("msg-1");
+    c->message.text = STR("Pay 60");
+    c->message.id = STR("msg-1");
     CHECK(sent(&s, c, &x).status == 200 && !x.duplicate);
     stage_down(&s);
 }
@@ -215,8 +215,8 @@ TEST(what_an_edited_version_did_is_asked_about_before_it_is_done_again)
     stage_up(&s);
     turn_with(&s, "work", "{\"amount\":50}");
     struct command *c = command(CMD_MESSAGE, &x);
-    c->text = STR("do it, please");
-    c->replaces = thread_fold(the_thread(&s))->facts[0]->id;
+    c->message.text = STR("do it, please");
+    c->message.replaces = thread_fold(the_thread(&s))->facts[0]->id;
     CHECK(sent(&s, c, &x).status == 200);
     UNTIL(s.speaking);
     calls(&s, "work", "{\"amount\":50}");
@@ -414,7 +414,7 @@ TEST(hold_keeps_the_question_while_another_call_of_the_step_still_runs)
     stops(&s, STOP_CALLS);
     UNTIL(s.job && gate_of(&s).len);
     struct command *c = command(CMD_MESSAGE, &x);
-    c->text = STR("hello?");
+    c->message.text = STR("hello?");
     c->when_busy = BUSY_INTERRUPT;
     sent(&s, c, &x);
     CHECK(x.status == 409 && strcmp(x.code, "approval_pending") == 0);
@@ -435,7 +435,7 @@ TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
     struct str gate = arena_dup(&s.arena, gate_of(&s));
     stage_restart(&s);
     struct command *c = command(CMD_MESSAGE, &x);
-    c->text = STR("hi");
+    c->message.text = STR("hi");
     c->page = STR("no such page");
     CHECK(sent(&s, c, &x).status == 422);
     CHECK(does(&s, CMD_FOLLOW).status == 200);
@@ -455,7 +455,7 @@ TEST(a_deleted_conversation_is_gone_for_everybody_who_waits_in_it)
     says(&s, "Secret words");
     for (int i = 0; i < 4; i++) {
         struct command *c = command(i == 2 ? CMD_DELETE : CMD_MESSAGE, &x[i]);
-        c->text = STR("more");
+        c->message.text = STR("more");
         c->when_busy = BUSY_QUEUE;
         hub_submit(s.hub, c);
     }
@@ -507,9 +507,9 @@ static struct said in_thread(struct stage *s, enum command_kind kind, const char
     struct said     x;
     struct command *c = command(kind, &x);
     c->log.thread = str_c(thread);
-    c->text = STR("pay");
     c->id = arena_dup(&c->arena, id);
-    c->confirmed = true;
+    if (kind == CMD_DECIDE) c->decide.confirmed = true;
+    else c->message.text = STR("pay");
     return sent(s, c, &x);
 }
 
@@ -558,7 +558,7 @@ TEST(idle_conversations_are_kept_by_what_they_hold)
         c->kind = CMD_MESSAGE;
         c->create = true;
         c->log.thread = str_c(name);
-        c->text = str_c(big);
+        c->message.text = str_c(big);
         CHECK(sent(&s, c, &x).status == 200);
         UNTIL(s.speaking);
         stops(&s, STOP_END);
@@ -569,4 +569,109 @@ TEST(idle_conversations_are_kept_by_what_they_hold)
     CHECK(!hub_find(s.hub, (struct log_name){ STR("ann"), STR("t_0") }));
     stage_down(&s);
     free(big);
+}
+
+/* --- in the order in which they were said --------------------------------------------------------
+ */
+
+static struct command *asking(struct said *x, const char *thread, const char *request)
+{
+    struct command *c = command(CMD_MESSAGE, x);
+    c->create = true;
+    c->log.thread = str_c(thread);
+    c->message.text = STR("hello");
+    c->request_id = str_c(request);
+    return c;
+}
+
+TEST(promise_a_stop_right_after_a_message_stops_that_message)
+{
+    struct stage s;
+    struct said  a, b;
+    stage_up(&s);
+    hub_submit(s.hub, asking(&a, "t_1", "r-1"));
+    hub_submit(s.hub, command(CMD_STOP, &b));
+    UNTIL(a.done && b.done && idle(&s));
+    CHECK(a.status == 200 && b.status == 200 && str_eq(a.run, b.run));
+    CHECK_STR(story(&s), "message stop ended:cancelled");
+    stage_down(&s);
+}
+
+TEST(promise_a_stop_counts_also_for_the_messages_that_wait_before_it)
+{
+    struct stage s;
+    struct said  a, b;
+    stage_up(&s);
+    say(&s, "hello");
+    UNTIL(s.speaking);
+    struct command *next = command(CMD_MESSAGE, &a);
+    next->message.text = STR("and then?");
+    next->when_busy = BUSY_QUEUE;
+    hub_submit(s.hub, next);
+    hub_submit(s.hub, command(CMD_STOP, &b));
+    UNTIL(a.done && b.done && idle(&s));
+    CHECK(a.status == 200 && s.asked == 1); /* its words are saved, and nobody answers them */
+    CHECK_STR(story(&s), "message stop ended:cancelled message stop ended:cancelled");
+    stage_down(&s);
+}
+
+TEST(promise_a_request_id_that_was_used_in_another_conversation_names_its_run)
+{
+    struct stage s;
+    struct said  first, again, refused;
+    stage_up(&s);
+    hub_submit(s.hub, asking(&first, "t_1", "r-1"));
+    UNTIL(first.done && s.speaking);
+    hub_submit(s.hub, asking(&again, "t_2", "r-1"));
+    UNTIL(again.done);
+    CHECK(again.status == 200 && again.duplicate && str_eq(again.run, first.run) && s.asked == 1);
+    /* a conversation in which it would be refused does not hide that it was done */
+    struct command *c = asking(&refused, "t_3", "r-1");
+    c->create = false;
+    hub_submit(s.hub, c);
+    UNTIL(refused.done);
+    CHECK(refused.status == 200 && refused.duplicate && str_eq(refused.run, first.run));
+    c = asking(&refused, "t_3", "r-2");
+    c->create = false;
+    hub_submit(s.hub, c);
+    UNTIL(refused.done);
+    CHECK(refused.status == 404);
+    stage_down(&s);
+}
+
+TEST(promise_an_answer_finds_its_conversation_by_the_confirmation)
+{
+    struct stage s;
+    struct said  yes, other, forged;
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "pay", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(waits(&s));
+    struct str      id = call_gate(thread_fold(the_thread(&s))->calls[0])->id;
+    struct command *c = command(CMD_DECIDE, &other);
+    c->log = (struct log_name){ STR("bob"), STR_NONE };
+    c->by = STR("bob");
+    c->id = arena_dup(&c->arena, id);
+    c->decide.confirmed = true;
+    hub_submit(s.hub, c);
+    UNTIL(other.done);
+    CHECK(other.status == 404 && !s.begun); /* nobody else's */
+    c = command(CMD_DECIDE, &forged);
+    c->log.thread = STR_NONE;
+    c->id = STR("confirmation-call-nobody");
+    c->decide.confirmed = true;
+    hub_submit(s.hub, c);
+    UNTIL(forged.done);
+    CHECK(forged.status == 404 && strcmp(forged.code, "unknown_confirmation") == 0);
+    c = command(CMD_DECIDE, &yes);
+    c->log.thread = STR_NONE;
+    c->id = arena_dup(&c->arena, id);
+    c->decide.confirmed = true;
+    hub_submit(s.hub, c);
+    UNTIL(yes.done && s.job);
+    CHECK(yes.status == 200 && s.begun == 1);
+    finish_all(&s);
+    stage_down(&s);
 }

@@ -38,7 +38,7 @@ TEST(a_message_may_be_a_text_or_the_last_user_message_of_a_list)
         struct command *c = fresh();
         struct refusal  why;
         CHECK(chat(c, BODIES[i], &why) && c->kind == CMD_MESSAGE);
-        CHECK_STR(c->text, "hello");
+        CHECK_STR(c->message.text, "hello");
         command_free(c);
     }
 }
@@ -90,7 +90,7 @@ TEST(what_was_pressed_is_never_a_message)
         "it?\",\"interaction_type\":\"action_executed\",\"action_metadata\":{\"action_identifier\":"
         "\"approve\",\"action_data\":{\"confirmation_id\":\"confirmation-call-1\"}}}",
         &why));
-    CHECK(c->kind == CMD_DECIDE && c->confirmed && !c->text.ptr);
+    CHECK(c->kind == CMD_DECIDE && c->decide.confirmed);
     CHECK_STR(c->id, "confirmation-call-1");
     command_free(c);
     c = fresh();
@@ -99,8 +99,8 @@ TEST(what_was_pressed_is_never_a_message)
                "Changes\",\"interaction_type\":\"action_executed\",\"action_metadata\":{\"action_"
                "identifier\":\"apply_schema\",\"action_data\":{\"schema_id\":123}}}",
                &why));
-    CHECK(c->kind == CMD_ACTION && !c->text.ptr);
-    CHECK_STR(c->data, "{\"schema_id\":123}");
+    CHECK(c->kind == CMD_ACTION);
+    CHECK_STR(c->action.data, "{\"schema_id\":123}");
     command_free(c);
     CHAT_REFUSED("{\"message\":\"Approve\",\"interaction_type\":\"action_executed\"}", 422,
                  "bad_field");
@@ -145,16 +145,16 @@ TEST(approve_and_deny_are_answers_any_other_action_is_an_action)
                "{\"action\":{\"action\":\"approve\",\"data\":{\"confirmation_id\":\"confirmation-"
                "1\",\"payload\":{\"days\":3}}}}",
                &why));
-    CHECK(c->kind == CMD_DECIDE && c->confirmed);
-    CHECK_STR(c->payload, "{\"days\":3}");
+    CHECK(c->kind == CMD_DECIDE && c->decide.confirmed);
+    CHECK_STR(c->decide.payload, "{\"days\":3}");
     command_free(c);
     c = fresh();
     CHECK(request_action(c,
                          STR("{\"action\":\"deny\",\"data\":{\"confirmation_id\":\"confirmation-"
                              "1\",\"reason\":\"no\",\"answer_id\":\"a\"}}"),
                          &why));
-    CHECK(c->kind == CMD_DECIDE && !c->confirmed);
-    CHECK_STR(c->reason, "no");
+    CHECK(c->kind == CMD_DECIDE && !c->decide.confirmed);
+    CHECK_STR(c->decide.reason, "no");
     CHECK_STR(c->answer_id, "a");
     command_free(c);
     c = fresh();
@@ -163,7 +163,7 @@ TEST(approve_and_deny_are_answers_any_other_action_is_an_action)
               STR("{\"action\":\"apply_schema\",\"data\":{\"schema_id\":1},\"request_id\":\"r\"}"),
               &why) &&
           c->kind == CMD_ACTION);
-    CHECK_STR(c->data, "{\"schema_id\":1}");
+    CHECK_STR(c->action.data, "{\"schema_id\":1}");
     command_free(c);
 }
 
@@ -194,7 +194,7 @@ TEST(every_accepted_spelling_of_an_answer)
     for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++) {
         struct command *c = fresh();
         struct refusal  why;
-        CHECK(answer(c, GOOD[i].body, &why) && c->confirmed == GOOD[i].yes);
+        CHECK(answer(c, GOOD[i].body, &why) && c->decide.confirmed == GOOD[i].yes);
         command_free(c);
     }
 }
@@ -245,8 +245,8 @@ TEST(a_result_is_any_value_or_an_error_with_words)
         const struct jv *v;
         CHECK(request_object(c, str_c(CASES[i].body), false, &v, &why) &&
               request_result(c, v, &why));
-        if (CASES[i].value) CHECK_STR(c->value, CASES[i].value);
-        if (CASES[i].error) CHECK_STR(c->error, CASES[i].error);
+        if (CASES[i].value) CHECK_STR(c->result.value, CASES[i].value);
+        if (CASES[i].error) CHECK_STR(c->result.error, CASES[i].error);
         command_free(c);
     }
     struct command  *c = fresh();

@@ -275,7 +275,7 @@ TEST(a_queued_message_waits_and_one_that_still_waits_at_the_end_is_told)
     say(&s, "hello");
     UNTIL(s.speaking);
     struct command *q = command(CMD_MESSAGE, &a);
-    q->text = STR("next");
+    q->message.text = STR("next");
     q->when_busy = BUSY_QUEUE;
     hub_submit(s.hub, q);
     CHECK(!a.done);
@@ -283,7 +283,7 @@ TEST(a_queued_message_waits_and_one_that_still_waits_at_the_end_is_told)
     UNTIL(a.done && s.speaking);
     CHECK(a.status == 200 && s.asked == 2);
     q = command(CMD_MESSAGE, &b);
-    q->text = STR("and another");
+    q->message.text = STR("and another");
     q->when_busy = BUSY_QUEUE;
     hub_submit(s.hub, q);
     hub_drain(s.hub, NULL, NULL);
@@ -301,7 +301,7 @@ TEST(a_message_that_waits_when_the_conversation_is_let_go_is_answered)
     say(&s, "hello");
     UNTIL(s.speaking);
     q = command(CMD_MESSAGE, &x);
-    q->text = STR("and another");
+    q->message.text = STR("and another");
     q->when_busy = BUSY_QUEUE;
     hub_submit(s.hub, q);
     CHECK(!x.done);
@@ -342,7 +342,7 @@ TEST(a_payment_that_was_running_when_the_process_died_is_unknown_and_not_run_aga
     UNTIL(waits(&s));
     struct command *c = command(CMD_DECIDE, &x);
     c->id = arena_dup(&c->arena, thread_fold(the_thread(&s))->calls[0]->asked->id);
-    c->confirmed = true;
+    c->decide.confirmed = true;
     hub_submit(s.hub, c);
     UNTIL(s.job && x.done);
     finishes(&s, TOOL_UNKNOWN);
@@ -369,7 +369,7 @@ TEST(two_answers_in_one_turn_have_one_winner)
     for (int i = 0; i < 2; i++) {
         struct command *c = command(CMD_DECIDE, i ? &yes : &no);
         c->id = id;
-        c->confirmed = i;
+        c->decide.confirmed = i;
         hub_submit(s.hub, c);
     }
     t->inflight = false;
@@ -413,7 +413,7 @@ static void yes_to(struct stage *s, size_t call, struct said *x)
 {
     struct command *c = command(CMD_DECIDE, x);
     c->id = arena_dup(&c->arena, the_thread(s)->fold.calls[call]->asked->id);
-    c->confirmed = true;
+    c->decide.confirmed = true;
     c->done = heard_on_disk;
     hub_submit(s->hub, c);
 }
@@ -502,14 +502,14 @@ TEST(an_action_is_judged_by_its_own_page_not_by_that_of_the_run_before)
                                          .cancel_grace_ms = 100 });
     for (int narrow = 1; narrow >= 0; narrow--) {
         struct command *c = command(CMD_MESSAGE, &x);
-        c->text = STR("hi");
+        c->message.text = STR("hi");
         c->page = narrow ? STR("narrow") : STR("");
         hub_submit(s.hub, c);
         UNTIL(s.speaking);
         stops(&s, STOP_END);
         UNTIL(idle(&s));
         c = command(CMD_ACTION, &x);
-        c->action = STR("go");
+        c->action.name = STR("go");
         c->page = narrow ? STR("") : STR("narrow");
         hub_submit(s.hub, c);
         UNTIL(x.done && (s.job || s.speaking));
@@ -551,7 +551,7 @@ TEST(only_so_many_messages_wait_for_one_answer)
     UNTIL(s.speaking);
     for (int i = 0; i <= PARKED_MAX; i++) {
         struct command *c = command(CMD_MESSAGE, &x[i]);
-        c->text = STR("and then?");
+        c->message.text = STR("and then?");
         c->when_busy = BUSY_QUEUE;
         hub_submit(s.hub, c);
     }

@@ -1,0 +1,105 @@
+/* lookup.c -- the two things a command may have to ask the store beside its thread's log.
+ *
+ *   whose confirmation is this?    an answer may name the question alone; then its thread is found
+ *                                  here, before the mailbox
+ *   was this request id used?      usually the append decides (ERR_EXISTS). A command that is refused
+ *                                  appends nothing, so it is asked here, after the mailbox
+ *
+ * Neither is on the way of an ordinary message.
+ */
+#include "base/log.h"
+#include "run/engine.h"
+
+struct lookup {
+    struct store_list list;
+    struct hub       *hub;
+    struct command   *command;
+};
+
+static void tell(struct command *c)
+{
+    if (c->done) c->done(c, &c->receipt);
+}
+
+static void refuse(struct command *c, int status, const char *code, const char *message)
+{
+    c->receipt = (struct receipt){ .status = status, .code = code, .message = message };
+    tell(c);
+}
+
+static struct lookup *lookup_new(struct hub *h, struct command *c, enum store_list_kind kind)
+{
+    struct lookup *k = mem_alloc(sizeof *k);
+    if (!k) return NULL;
+    k->hub = h;
+    k->command = c;
+    k->list = (struct store_list){ .kind = kind, .owner = c->log.owner, .limit = 1 };
+    return k;
+}
+
+/* --- whose confirmation is this? ------------------------------------------------------------- */
+
+static void on_confirmation(struct store_list *l, enum err e, const struct store_row *rows,
+                            size_t count, struct str next)
+{
+    struct lookup  *k = LIST_ITEM(l, struct lookup, list);
+    struct command *c = k->command;
+    (void)next;
+    if (e)
+        refuse(c, 503, "store_unavailable",
+               "The store cannot be read at the moment. Try again in a moment.");
+    else if (!count) {
+        if (c->kind != CMD_FOLLOW) /* an answer that nobody honest would send */
+            log_line(LOG_SECURITY, "answer.refused", "why", "unknown_confirmation", "thread",
+                     log_str(STR_NONE), "by", log_str(c->by), "via", log_str(c->via), "id",
+                     log_str(c->id), NULL);
+        refuse(c, 404, "unknown_confirmation", "There is no such request here.");
+    } else {
+        c->log.owner = arena_dup(&c->arena, rows[0].owner);
+        c->log.thread = arena_dup(&c->arena, rows[0].thread);
+        hub_post(k->hub, c);
+    }
+    mem_free(k);
+}
+
+void lookup_confirmation(struct hub *h, struct command *c)
+{
+    struct lookup *k = lookup_new(h, c, STORE_APPROVALS);
+    if (!k) {
+        refuse(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return;
+    }
+    k->list.id = c->id;
+    k->list.everybody = c->anyones;
+    k->list.done = on_confirmation;
+    store_list(h->setup.store, &k->list);
+}
+
+/* --- was this request id used? --------------------------------------------------------------- */
+
+static void on_request(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                       struct str next)
+{
+    struct lookup  *k = LIST_ITEM(l, struct lookup, list);
+    struct command *c = k->command;
+    (void)next;
+    if (!e && count) {
+        c->receipt = (struct receipt){ .status = 200, .duplicate = true };
+        c->receipt.run = arena_dup(&c->arena, rows[0].run);
+        c->receipt.id = arena_dup(&c->arena, rows[0].thread);
+    }
+    tell(c);
+    mem_free(k);
+}
+
+void lookup_request(struct hub *h, struct command *c)
+{
+    struct lookup *k = lookup_new(h, c, STORE_REQUEST);
+    if (!k) {
+        tell(c);
+        return;
+    }
+    k->list.id = c->request_id;
+    k->list.done = on_request;
+    store_list(h->setup.store, &k->list);
+}
