@@ -19,10 +19,11 @@ function story(words) {
   return out.join('\n\n');
 }
 
-test('a 10,000-word answer stays smooth: no task over 100 ms', async (t) => {
+test('a 10,000-word answer stays smooth: no task over 50 ms', async (t) => {
   const text = story(10_000);
-  const model = await t.model([text], { pieces: 3, pause_ms: 1 });
+  const model = await t.model(['Hello.', text], { pieces: 3, pause_ms: 1 });
   const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('Hello'); // the driver's own scripts come with the first message
   const tasks = await tab.tasks(async () => {
     await tab.send('Tell me everything');
     await tab.$('.growing').waitFor();
@@ -30,7 +31,7 @@ test('a 10,000-word answer stays smooth: no task over 100 ms', async (t) => {
   });
   ok((await tab.words()).split(' ').length > 9_000, 'the words are there');
   ok(tasks.length > 100, 'tasks were seen');
-  t.report.figure('longest task during a 10,000-word answer', Math.max(...tasks), 100);
+  t.report.figure('longest task during a 10,000-word answer', Math.max(...tasks), 50);
 });
 
 test('scrolled up, nothing moves the view; at the end it follows again', async (t) => {

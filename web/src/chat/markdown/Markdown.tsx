@@ -1,24 +1,32 @@
-/* Markdown.tsx -- blocks and marks as elements.
+/* Markdown.tsx -- the tree as elements.
  *
- * Every block is a memoised component of its source text: a token that comes in
- * draws the last block and nothing else. There is no way from text to HTML.
+ * Every unit is a memoised component of its nodes: a token that comes in draws
+ * the last unit and nothing else. There is no way from text to HTML: tags are
+ * shown as they were written, but for line breaks. What has no picture here (an
+ * address that may not be followed, a definition) is shown as text, so that
+ * nothing is lost.
  */
+import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table } from 'mdast';
 import { Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react';
-import { GrowingBlocks, halfTable, readFence, readList, readTable, splitBlocks, type Block } from './blocks';
 import { CodeBlock } from './CodeBlock';
-import { hostOf, parseInline, safeHref, type Inline } from './inline';
+import { Formula } from './Formula';
+import { hostOf, safeHref } from './links';
+import { GrowingText, type Unit } from './units';
 
 export const Markdown = memo(function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
-  const cache = useRef<GrowingBlocks>(null);
-  cache.current ??= new GrowingBlocks();
+  const cache = useRef<GrowingText>(null);
+  cache.current ??= new GrowingText();
   const paced = usePaced(text, growing);
-  const blocks = cache.current.update(paced);
-  const open = growing || paced.length < text.length;
+  const units = cache.current.update(paced, growing || paced.length < text.length);
   return (
     <div className="md" dir="auto">
-      {blocks.map((b, i) => (
-        <BlockView key={b.from} type={b.type} src={b.src} open={open && i === blocks.length - 1} />
-      ))}
+      {groups(units).map((g) =>
+        g[0]!.list === undefined ? (
+          <UnitView key={g[0]!.from} nodes={g[0]!.nodes} end={endOf(g[0]!)} />
+        ) : (
+          <TopList key={g[0]!.list} units={g} />
+        ),
+      )}
     </div>
   );
 });
@@ -43,67 +51,114 @@ function usePaced(text: string, growing: boolean): string {
   return behind ? text.slice(0, shown.current) : text;
 }
 
-interface BlockProps {
-  type: Block['type'];
-  src: string;
-  open: boolean;
+/* Is this the last thing of a growing text? A formula there may have no end yet. */
+type End = 'no' | 'open' | 'formula';
+
+function endOf(unit: Unit): End {
+  return !unit.open ? 'no' : unit.formula ? 'formula' : 'open';
 }
 
-const BlockView = memo(function BlockView({ type, src, open }: BlockProps): ReactNode {
-  switch (type) {
-    case 'heading':
-      return <Heading src={src} open={open} />;
-    case 'code': {
-      const { code, language, closed } = readFence(src);
-      return <CodeBlock code={code} language={language} closed={closed || !open} />;
-    }
-    case 'list':
-      return <List src={src} open={open} />;
-    case 'quote':
-      return <blockquote dir={dirOf(src)}>{nested(src.replace(/^ {0,3}> ?/gm, ''), open)}</blockquote>;
-    case 'table':
-      return <Table src={src} open={open} />;
-    case 'rule':
-      return <hr />;
-    case 'paragraph': {
-      const half = open ? halfTable(src) : src.length;
-      return (
-        <>
-          {half > 0 && (
-            <p dir="auto" className={open ? 'caret' : undefined}>
-              {inline(src.slice(0, half), open)}
-            </p>
-          )}
-          {half < src.length && <Table src={src.slice(half)} open />}
-        </>
-      );
-    }
+/* Items of one list stand together; every other unit stands alone. */
+function groups(units: Unit[]): Unit[][] {
+  const out: Unit[][] = [];
+  for (const u of units) {
+    if (u.list !== undefined && out.at(-1)?.[0]!.list === u.list) out.at(-1)!.push(u);
+    else out.push([u]);
   }
+  return out;
+}
+
+const UnitView = memo(function UnitView({ nodes, end }: { nodes: RootContent[]; end: End }): ReactNode {
+  return blocks(nodes, end, 0);
 });
 
-function nested(src: string, open: boolean): ReactNode {
-  const blocks = splitBlocks(src);
-  return blocks.map((b, i) => <BlockView key={b.from} type={b.type} src={b.src} open={open && i === blocks.length - 1} />);
+/* ---- blocks ---- */
+
+const depthMax = 30; // deeper nesting is noise, or an attack on the stack
+
+function blocks(nodes: RootContent[], end: End, depth: number): ReactNode[] {
+  return nodes.map((n, i) => <Fragment key={i}>{block(n, i === nodes.length - 1 ? end : 'no', depth)}</Fragment>);
+}
+
+function block(n: RootContent, end: End, depth: number): ReactNode {
+  if (depth > depthMax) return <p>{plain(n)}</p>;
+  switch (n.type) {
+    case 'heading':
+      return <HeadingView node={n} end={end} />;
+    case 'code':
+      return <CodeBlock code={n.value} language={n.lang ?? ''} closed={end === 'no'} />;
+    case 'list':
+      return <ListView node={n} end={end} depth={depth + 1} />;
+    case 'blockquote':
+      return <blockquote dir={dirOf(n)}>{blocks(n.children, end, depth + 1)}</blockquote>;
+    case 'table':
+      return <TableView node={n} end={end} />;
+    case 'thematicBreak':
+      return <hr />;
+    case 'paragraph':
+      return <ParagraphView node={n} end={end} />;
+    case 'math':
+      return <Formula tex={n.value} display half={end === 'formula'} />;
+    case 'html':
+      return <p className="as-written">{n.value}</p>;
+    case 'definition':
+      return <DefinitionView node={n} />;
+    case 'footnoteDefinition':
+      return <FootnoteView node={n} end={end} depth={depth + 1} />;
+    default:
+      return <p>{inline([n], end)}</p>;
+  }
+}
+
+function ParagraphView({ node, end }: { node: Paragraph; end: End }) {
+  return (
+    <p dir="auto" className={end === 'no' ? undefined : 'caret'}>
+      {inline(node.children, end)}
+    </p>
+  );
 }
 
 /* Headings of an answer stand below the page's own: h1 of the model is our h3. */
-function Heading({ src, open }: { src: string; open: boolean }) {
-  const m = /^ {0,3}(#{1,6})[ \t]*(.*?)[ \t]*#*$/.exec(src);
-  const level = m?.[1]?.length ?? 1;
-  const Tag = `h${Math.min(6, level + 2)}` as 'h3';
+function HeadingView({ node, end }: { node: Heading; end: End }) {
+  const Tag = `h${Math.min(6, node.depth + 2)}` as 'h3';
   return (
-    <Tag dir="auto" data-level={level} className={open ? 'caret' : undefined}>
-      {inline(m?.[2] ?? src, open)}
+    <Tag dir="auto" data-level={node.depth} className={end === 'no' ? undefined : 'caret'}>
+      {inline(node.children, end)}
     </Tag>
   );
 }
 
-function List({ src, open }: { src: string; open: boolean }) {
-  const { ordered, start, loose, items } = readList(src);
-  const children = items.map((item, i) => <Item key={i} src={item} loose={loose} open={open && i === items.length - 1} />);
-  const dir = dirOf(src);
-  return ordered ? (
-    <ol start={start} dir={dir}>
+function TopList({ units }: { units: Unit[] }) {
+  const list = (u: Unit) => u.nodes[0] as List;
+  const loose = units.some((u, i) => (i > 0 && u.apart) || isSpread(list(u)));
+  return (
+    <ListFrame of={list(units[0]!)}>
+      {units.map((u) => (
+        <Item key={u.from} node={list(u).children[0]!} loose={loose} end={endOf(u)} depth={1} />
+      ))}
+    </ListFrame>
+  );
+}
+
+function isSpread(list: List): boolean {
+  return list.children.some((item) => item.spread);
+}
+
+function ListView({ node, end, depth }: { node: List; end: End; depth: number }) {
+  const loose = node.spread || isSpread(node);
+  return (
+    <ListFrame of={node}>
+      {node.children.map((item, i) => (
+        <Item key={i} node={item} loose={loose} end={i === node.children.length - 1 ? end : 'no'} depth={depth} />
+      ))}
+    </ListFrame>
+  );
+}
+
+function ListFrame({ of, children }: { of: List; children: ReactNode }) {
+  const dir = dirOf(of);
+  return of.ordered ? (
+    <ol start={of.start ?? 1} dir={dir}>
       {children}
     </ol>
   ) : (
@@ -112,45 +167,46 @@ function List({ src, open }: { src: string; open: boolean }) {
 }
 
 /* dir="auto" does not look into children that have a direction of their own. The first letter decides here too. */
-const rightToLeft = /^(?:\[[xX]\]|\P{L})*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+const rightToLeft = /^\P{L}*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 
-function dirOf(src: string): 'rtl' | 'ltr' {
-  return rightToLeft.test(src) ? 'rtl' : 'ltr';
+function dirOf(n: Nodes): 'rtl' | 'ltr' {
+  return rightToLeft.test(plain(n)) ? 'rtl' : 'ltr';
 }
 
-const Item = memo(function Item({ src, loose, open }: { src: string; loose: boolean; open: boolean }) {
-  const task = /^\[([ xX])\] /.exec(src);
-  const body = task ? src.slice(4) : src;
-  const blocks = splitBlocks(body);
-  const [first, ...rest] = blocks;
-  const tight = !loose && first?.type === 'paragraph';
+const Item = memo(function Item({ node, loose, end, depth }: { node: ListItem; loose: boolean; end: End; depth: number }) {
+  const last = node.children.length - 1;
+  const task = typeof node.checked === 'boolean';
+  const caret = end !== 'no' && !loose && node.children[last]?.type === 'paragraph';
+  const names = [task && 'task', caret && 'caret'].filter(Boolean).join(' ');
   return (
-    <li dir="auto" className={task ? 'task' : open && tight && rest.length === 0 ? 'caret' : undefined}>
-      {task && <input type="checkbox" checked={task[1] !== ' '} readOnly disabled aria-label={task[1] !== ' ' ? 'done' : 'open'} />}
-      {tight ? inline(first.src, open && rest.length === 0) : first && <BlockView {...first} open={open && rest.length === 0} />}
-      {rest.map((b, i) => (
-        <BlockView key={b.from} type={b.type} src={b.src} open={open && i === rest.length - 1} />
+    <li dir="auto" className={names || undefined}>
+      {task && <input type="checkbox" checked={node.checked!} readOnly disabled aria-label={node.checked ? 'done' : 'open'} />}
+      {node.children.map((c, i) => (
+        <Fragment key={i}>
+          {c.type === 'paragraph' && !loose ? inline(c.children, i === last ? end : 'no') : block(c, i === last ? end : 'no', depth)}
+        </Fragment>
       ))}
     </li>
   );
 });
 
-function Table({ src, open }: { src: string; open: boolean }) {
-  const { head, align, rows } = readTable(src);
-  const cell = (text: string, i: number, Tag: 'th' | 'td', last: boolean) => (
-    <Tag key={i} className={align[i] ? `to-${align[i]}` : undefined} dir="auto">
-      {inline(text, open && last)}
-    </Tag>
-  );
+function TableView({ node, end }: { node: Table; end: End }) {
+  const [head, ...rows] = node.children;
+  const row = (r: Table['children'][number], Tag: 'th' | 'td', last: boolean) =>
+    Array.from({ length: Math.max(r.children.length, head!.children.length) }, (_, i) => (
+      <Tag key={i} className={node.align?.[i] ? `to-${node.align[i]}` : undefined} dir="auto">
+        {inline(r.children[i]?.children ?? [], last && i === r.children.length - 1 ? end : 'no')}
+      </Tag>
+    ));
   return (
     <div className="table" tabIndex={0} role="group" aria-label="Table, scrolls sideways">
       <table>
         <thead>
-          <tr>{head.map((c, i) => cell(c, i, 'th', rows.length === 0))}</tr>
+          <tr>{row(head!, 'th', rows.length === 0)}</tr>
         </thead>
         <tbody>
           {rows.map((r, n) => (
-            <tr key={n}>{r.map((c, i) => cell(c, i, 'td', n === rows.length - 1))}</tr>
+            <tr key={n}>{row(r, 'td', n === rows.length - 1)}</tr>
           ))}
         </tbody>
       </table>
@@ -158,48 +214,95 @@ function Table({ src, open }: { src: string; open: boolean }) {
   );
 }
 
-function inline(src: string, open: boolean): ReactNode {
-  return parseInline(src, open).map(node);
+/* Where links lead that are named elsewhere: a person may want to see it, so it stays in sight. */
+function DefinitionView({ node }: { node: Definition }) {
+  return (
+    <p className="definition" dir="auto">
+      [{node.label}]: <SafeLink href={node.url} text={node.url} title={null} />
+      {node.title && ` "${node.title}"`}
+    </p>
+  );
 }
 
-function node(n: Inline, key: number): ReactNode {
+function FootnoteView({ node, end, depth }: { node: FootnoteDefinition; end: End; depth: number }) {
+  return (
+    <div className="footnote" dir="auto">
+      <sup>{node.label}</sup>
+      <div>{blocks(node.children, end, depth)}</div>
+    </div>
+  );
+}
+
+/* ---- in a line ---- */
+
+function inline(nodes: Nodes[], end: End, depth = 0): ReactNode[] {
+  return nodes.map((n, i) => mark(n, i, i === nodes.length - 1 ? end : 'no', depth));
+}
+
+function mark(n: Nodes, key: number, end: End, depth: number): ReactNode {
+  if (depth > depthMax) return plain(n);
+  const inside = () => ('children' in n ? inline(n.children, end, depth + 1) : null);
   switch (n.type) {
-    case 'text':
-      return n.text;
     case 'break':
       return <br key={key} />;
-    case 'code':
-      return <code key={key}>{n.text}</code>;
+    case 'inlineCode':
+      return <code key={key}>{n.value.replaceAll('\n', ' ')}</code>;
     case 'strong':
-      return <strong key={key}>{n.children.map(node)}</strong>;
-    case 'em':
-      return <em key={key}>{n.children.map(node)}</em>;
-    case 'strike':
-      return <s key={key}>{n.children.map(node)}</s>;
+      return <strong key={key}>{inside()}</strong>;
+    case 'emphasis':
+      return <em key={key}>{inside()}</em>;
+    case 'delete':
+      return <s key={key}>{inside()}</s>;
     case 'link':
       return (
-        <SafeLink key={key} href={n.href} text={plain(n.children)} bare={n.bare}>
-          {n.children.map(node)}
+        <SafeLink key={key} href={n.url} text={plain(n)} title={n.title}>
+          {inside()}
         </SafeLink>
       );
     case 'image':
-      return <SafeImage key={key} src={n.src} alt={n.alt} />;
+      return <SafeImage key={key} src={n.url} alt={n.alt ?? ''} title={n.title} />;
+    case 'inlineMath':
+      return <Formula key={key} tex={n.value} display={n.display} half={end === 'formula'} />;
+    case 'footnoteReference':
+      return <sup key={key}>{n.label}</sup>;
+    case 'html':
+      return /^<br\s*\/?>$/i.test(n.value) ? <br key={key} /> : n.value;
+    default:
+      return plain(n);
   }
 }
 
-function plain(nodes: Inline[]): string {
-  return nodes.map((n) => ('text' in n ? n.text : 'children' in n ? plain(n.children) : '')).join('');
+/* Without recursion: this is what is left when something is nested too deeply. */
+function plain(n: Nodes): string {
+  const rest: Nodes[] = [n];
+  let out = '';
+  for (let at = rest.pop(); at; at = rest.pop()) {
+    if ('value' in at) out += at.value;
+    else if ('alt' in at) out += at.alt ?? '';
+    else if ('children' in at) rest.push(...(at.children as Nodes[]).toReversed());
+  }
+  return out;
 }
 
-/* Text that names another host than the target is a trap: the real host is written beside it. */
-function SafeLink({ href, text, bare, children }: { href: string; text: string; bare: boolean; children: ReactNode }) {
+/* Text that names another host than the target is a trap: the real host is written beside it. An address
+ * that may not be followed is written beside the words. */
+function SafeLink({ href, text, title, children = text }: { href: string; text: string; title?: string | null; children?: ReactNode }) {
   const safe = safeHref(href);
-  if (!safe) return <Fragment>{children}</Fragment>;
+  if (!safe) {
+    const more = [href === text ? '' : href, title ?? ''].filter(Boolean).join(' ');
+    return (
+      <Fragment>
+        {children}
+        {more && <span className="host"> ({more})</span>}
+      </Fragment>
+    );
+  }
   const host = hostOf(safe);
+  const bare = href === text || href === `http://${text}` || href === `mailto:${text}`;
   const named = /([a-z0-9-]+\.)+[a-z]{2,}/i.exec(text)?.[0].toLowerCase();
   const misleading = !bare && named !== undefined && named !== host && `www.${named}` !== host;
   return (
-    <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
+    <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={title ? `${title} (${safe})` : safe}>
       {children}
       {misleading && <span className="host"> ({host})</span>}
     </a>
@@ -207,13 +310,20 @@ function SafeLink({ href, text, bare, children }: { href: string; text: string; 
 }
 
 /* A picture from elsewhere would tell that elsewhere what was read here: it is never loaded, only linked. */
-function SafeImage({ src, alt }: { src: string; alt: string }) {
-  if (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(src)) return <img src={src} alt={alt} />;
+function SafeImage({ src, alt, title }: { src: string; alt: string; title?: string | null }) {
+  if (/^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/i.test(src)) return <img src={src} alt={alt} title={title ?? undefined} />;
   const safe = safeHref(src);
-  if (!safe) return <span className="no-image">{alt || 'image'}</span>;
+  const named = [alt, title ?? ''].filter(Boolean).join(', ');
+  if (!safe) {
+    return (
+      <span className="no-image">
+        {named || 'image'} {src && <span className="host">({src})</span>}
+      </span>
+    );
+  }
   return (
     <a className="no-image" href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-      Image{alt ? `: ${alt}` : ''} <span className="host">({hostOf(safe)}, not loaded)</span>
+      Image{named && `: ${named}`} <span className="host">({hostOf(safe)}, not loaded)</span>
     </a>
   );
 }
