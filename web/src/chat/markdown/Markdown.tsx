@@ -9,6 +9,7 @@
 import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table } from 'mdast';
 import { Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react';
 import { CodeBlock } from './CodeBlock';
+import { Diagram } from './Diagram';
 import { Formula } from './Formula';
 import { hostOf, safeHref } from './links';
 import { GrowingText, type Unit } from './units';
@@ -86,7 +87,11 @@ function block(n: RootContent, end: End, depth: number): ReactNode {
     case 'heading':
       return <HeadingView node={n} end={end} />;
     case 'code':
-      return <CodeBlock code={n.value} language={n.lang ?? ''} closed={end === 'no'} />;
+      return n.lang === 'mermaid' ? (
+        <Diagram code={n.value} closed={end === 'no'} />
+      ) : (
+        <CodeBlock code={n.value} language={n.lang ?? ''} closed={end === 'no'} />
+      );
     case 'list':
       return <ListView node={n} end={end} depth={depth + 1} />;
     case 'blockquote':

@@ -1,0 +1,177 @@
+// Markdown as people see it: formulas and diagrams, drawn here and loaded from nowhere else; nothing lost, nothing run.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test, equal, ok } from './lib/test.mjs';
+
+const picture = (name) => {
+  const folder = join(import.meta.dirname, '../../docs/screens');
+  mkdirSync(folder, { recursive: true });
+  return join(folder, `${name}.png`);
+};
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/* Counts what the frame that draws has answered. */
+const countDrawings = (tab) =>
+  tab.page.evaluate(() => {
+    window.drawings = 0;
+    window.addEventListener('message', (e) => e.data?.type === 'parley-drawn' && window.drawings++);
+  });
+
+/* Mermaid is large; a busy machine takes its time with it. */
+const patient = { timeout: 120_000 };
+
+const prose = `# A heading of the first kind
+
+A paragraph with **bold**, *emphasis*, \`code\`, ~~gone~~ and [a link](https://example.org/x).
+
+## C# and other names
+
+1. First, with a nested list
+   - one
+   - two, with src/**/*.ts in it
+2. Second
+
+- [x] a task that is done
+- [ ] one that is open
+
+> A quote that says something
+> in two lines.
+>
+> - and has a list
+
+| Name | Amount | Note |
+|:-----|-------:|:----:|
+| Apples | 12 | fresh |
+| Pears | 1,204 | a *longer* note |
+
+\`\`\`js
+const answer = compute(6, 'by', 7); // 42
+\`\`\`
+
+See [the guide](docs/guide.md), a note[^1], and [the source][s].
+
+[^1]: What the note says.
+
+[s]: https://example.org/source
+`;
+
+const drawn = `The mass $m$ gives \\(E = mc^2\\), for $5 or $10, and
+
+$$
+\\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2}
+$$
+
+\\[ \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix} \\]
+
+\`\`\`mermaid
+flowchart LR
+  ask[A person asks] --> plan{Risky?}
+  plan -- yes --> wait[Ask for a yes]
+  plan -- no --> run[Run the tool]
+  wait --> run
+\`\`\`
+
+\`\`\`mermaid
+sequenceDiagram
+  Person->>Parley: Send 50 USD
+  Parley->>Person: Approve?
+  Person-->>Parley: Yes
+\`\`\`
+
+Done.
+`;
+
+test('formulas and diagrams are drawn, by files of this server', async (t) => {
+  const model = await t.model([drawn], { pieces: 2 });
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('Draw');
+  await tab.page.waitForFunction(
+    () => document.querySelectorAll('.formula.drawn').length === 4 && document.querySelectorAll('.diagram img').length === 2,
+    null,
+    patient,
+  );
+  const sizes = await tab
+    .$('.diagram img')
+    .evaluateAll((all) => Promise.all(all.map((i) => i.decode().then(() => [i.naturalWidth, i.naturalHeight]))));
+  ok(
+    sizes.every(([w, h]) => w > 100 && h > 50),
+    `they have a size: ${sizes}`,
+  );
+  equal(await tab.page.evaluate(() => document.fonts.check('16px KaTeX_Main')), true, 'the font of formulas');
+  ok((await tab.words()).includes('for $5 or $10'), 'money is text');
+  await tab.$('.diagram').first().getByRole('button', { name: 'Code', exact: true }).click();
+  ok((await tab.$('.diagram pre').innerText()).includes('A person asks'), 'the code of the diagram');
+});
+
+test('until there is a formula or a diagram, nothing of what draws them is loaded', async (t) => {
+  const model = await t.model(['Just **words** for $5.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('Talk');
+  equal(
+    tab.requests.filter((u) => /katex|mermaid|frame\.html/i.test(u)),
+    [],
+    'requests',
+  );
+});
+
+test('what cannot be drawn stays as it was written', async (t) => {
+  const model = await t.model([
+    'A \\(\\frac{1\\) formula.\n\n```mermaid\nflowchart LR\n  a --> (((\n```\n\nAnd $\\href{javascript:alert(1)}{x}$ too.',
+  ]);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await countDrawings(tab);
+  await tab.ask('Draw');
+  await tab.page.waitForFunction(() => window.drawings && document.querySelector('.formula.drawn'), null, patient);
+  const words = await tab.words();
+  ok(words.includes('\\frac{1'), `the source of the formula: ${words}`);
+  ok(words.includes('a --> ((('), `the code of the diagram: ${words}`);
+  equal(await tab.$('.md a').count(), 0, 'links');
+});
+
+test('a diagram cannot reach the page, nor anything else', async (t) => {
+  const evil =
+    '```mermaid\nflowchart LR\n  a["<img src=https://evil.example/x onerror=top.evil=1>"] --> b\n  click a "javascript:top.evil=1"\n```\n\nDone.';
+  const model = await t.model([evil]);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await countDrawings(tab);
+  await tab.ask('Draw');
+  await tab.page.waitForFunction(() => window.drawings, null, patient);
+  equal(await tab.page.evaluate(() => window.evil ?? null), null, 'nothing ran');
+  equal(
+    tab.requests.filter((u) => u.includes('evil.example')),
+    [],
+    'nothing was asked for',
+  );
+});
+
+for (const theme of ['light', 'dark']) {
+  for (const width of [375, 1440]) {
+    test(`everything Markdown has fits and is readable, ${theme}, ${width} px`, async (t) => {
+      const model = await t.model([prose, drawn]);
+      const tab = await t.tab(await t.server({ model: model.config }), { theme, colorScheme: theme, viewport: { width, height: 1600 } });
+      await tab.ask('Write');
+      await tab.ask('Draw');
+      await tab.page.waitForFunction(
+        () => document.querySelectorAll('.diagram img').length === 2 && document.querySelectorAll('.formula.drawn').length === 4,
+        null,
+        patient,
+      );
+      ok(await tab.page.evaluate(() => document.scrollingElement.scrollWidth <= innerWidth), 'nothing scrolls sideways');
+      ok((await tab.$('.md').first().innerText()).includes('C# and other names'), 'C#');
+      ok((await tab.$('.md').first().innerText()).includes('the guide (docs/guide.md)'), 'a relative link');
+      equal(await tab.$('.column').getAttribute('data-pinned'), 'true', 'at the end, although pictures came late');
+      await tab.page.evaluate(axe);
+      const { violations } = await tab.page.evaluate(() => window.axe.run('main', { resultTypes: ['violations'] }));
+      equal(
+        violations.map((v) => `${v.id}: ${v.nodes[0].target}`),
+        [],
+        'axe',
+      );
+      if (!process.env.SCREENS) return;
+      for (const [n, md] of (await tab.$('.md').all()).entries())
+        await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`) });
+    });
+  }
+}

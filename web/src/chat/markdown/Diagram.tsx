@@ -1,0 +1,69 @@
+/* Diagram.tsx -- a mermaid block: its code while it grows, then the picture it describes. */
+import { memo, useEffect, useState, useSyncExternalStore } from 'react';
+import { CopyButton } from '../CopyButton';
+import { CodeBlock } from './CodeBlock';
+import type { Picture } from './mermaid';
+
+const codeMax = 20_000; // characters; longer ones stay code
+
+export const Diagram = memo(function Diagram({ code, closed }: { code: string; closed: boolean }) {
+  const dark = useDark();
+  const [picture, setPicture] = useState<Picture | null>(null);
+  const [asCode, setAsCode] = useState(false);
+  useEffect(() => {
+    if (!closed || code.length > codeMax) return;
+    let stale = false;
+    import('./mermaid')
+      .then((m) => m.draw(code, dark))
+      .then(
+        (p) => stale || setPicture(p),
+        () => stale || setPicture(null), // it stays code
+      );
+    return () => {
+      stale = true;
+    };
+  }, [code, closed, dark]);
+  if (!picture) return <CodeBlock code={code} language="mermaid" closed={closed} />;
+  return (
+    <figure className="code diagram">
+      <figcaption>
+        <span className="code-lang">diagram</span>
+        <button type="button" className="quiet" aria-pressed={asCode} onClick={() => setAsCode(!asCode)}>
+          Code
+        </button>
+        <CopyButton text={code} label="Copy code, diagram" words />
+      </figcaption>
+      {asCode ? (
+        <pre tabIndex={0} aria-label="Code, diagram">
+          <code>{code}</code>
+        </pre>
+      ) : (
+        <div className="diagram-view" tabIndex={0} role="group" aria-label="Diagram, scrolls sideways">
+          <img src={picture.url} width={picture.width} height={picture.height} alt="Diagram; its text is under Code" />
+        </div>
+      )}
+    </figure>
+  );
+});
+
+/* Dark by choice or by the system: what the page's colours follow. */
+const darkSystem = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : null;
+
+function useDark(): boolean {
+  return useSyncExternalStore(watchTheme, isDark, () => false);
+}
+
+function isDark(): boolean {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === 'dark' : (darkSystem?.matches ?? false);
+}
+
+function watchTheme(changed: () => void): () => void {
+  const seen = new MutationObserver(changed);
+  seen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  darkSystem?.addEventListener('change', changed);
+  return () => {
+    seen.disconnect();
+    darkSystem?.removeEventListener('change', changed);
+  };
+}
