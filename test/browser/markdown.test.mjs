@@ -146,6 +146,31 @@ test('a diagram cannot reach the page, nor anything else', async (t) => {
   );
 });
 
+const parser = /\/units-[^/]*\.js$/;
+
+test('an answer that is there before the parser waits for it, and is never seen as raw marks', async (t) => {
+  const model = await t.model(['Some **bold** words.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('Talk');
+  let release;
+  const held = new Promise((go) => (release = go));
+  await tab.page.route(parser, (r) => held.then(() => r.continue()));
+  await tab.page.reload();
+  await tab.$('.md').waitFor({ state: 'attached' });
+  equal(await tab.$('.md').isVisible(), false, 'seen before it was read');
+  release();
+  await tab.$('.md strong').waitFor();
+});
+
+test('when the parser cannot be loaded, an answer is shown as it was written', async (t) => {
+  const model = await t.model(['Some **bold** words.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.ask('Talk');
+  await tab.page.route(parser, (r) => r.abort());
+  await tab.page.reload();
+  await tab.page.getByText('Some **bold** words.').waitFor();
+});
+
 for (const theme of ['light', 'dark']) {
   for (const width of [375, 1440]) {
     test(`everything Markdown has fits and is readable, ${theme}, ${width} px`, async (t) => {

@@ -7,16 +7,58 @@
  * nothing is lost.
  */
 import type { Definition, FootnoteDefinition, Heading, List, ListItem, Nodes, Paragraph, RootContent, Table } from 'mdast';
-import { Fragment, memo, useEffect, useRef, useState, type ReactNode } from 'react';
+import { Fragment, memo, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { CodeBlock } from './CodeBlock';
 import { Diagram } from './Diagram';
 import { Formula } from './Formula';
 import { hostOf, safeHref } from './links';
-import { GrowingText, type Unit } from './units';
+import type { GrowingText, Unit } from './units';
+
+/* The parser is a third of all the page's own code and is not needed for its first picture: it comes behind
+ * it, before the first answer. An answer that is there earlier keeps its place until then, unseen, so that no
+ * raw marks flash by; one that cannot be read, because the parser never comes, is shown as it was written. */
+type Reader = new () => GrowingText;
+let reader: Reader | 'comes' | 'missing' = 'comes';
+const waiting = new Set<() => void>();
+export const parserLoaded: Promise<void> = import('./units').then(
+  (m) => void (reader = m.GrowingText),
+  () => void (reader = 'missing'),
+);
+void parserLoaded.then(tellAll);
+
+const tellMax = 20; // at a time: a long thread must not be one long task
+
+/* The last first: it is the one in sight. */
+async function tellAll(): Promise<void> {
+  const all = [...waiting].reverse();
+  for (let i = 0; i < all.length; i++) {
+    if (waiting.has(all[i]!)) all[i]!();
+    if (i % tellMax === tellMax - 1) await new Promise((next) => setTimeout(next));
+  }
+}
+
+function watchReader(tell: () => void): () => void {
+  waiting.add(tell);
+  return () => waiting.delete(tell);
+}
 
 export const Markdown = memo(function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
+  const now = useSyncExternalStore(
+    watchReader,
+    () => reader,
+    () => reader,
+  );
+  if (typeof now === 'function') return <Read reader={now} text={text} growing={growing} />;
+  return (
+    <div className={now === 'comes' ? 'md as-written unseen' : 'md as-written'} dir="auto">
+      {text}
+    </div>
+  );
+});
+
+function Read({ reader: New, text, growing }: { reader: Reader; text: string; growing: boolean }) {
   const cache = useRef<GrowingText>(null);
-  cache.current ??= new GrowingText();
+  cache.current ??= new New();
   const paced = usePaced(text, growing);
   const units = cache.current.update(paced, growing || paced.length < text.length);
   return (
@@ -30,7 +72,7 @@ export const Markdown = memo(function Markdown({ text, growing = false }: { text
       )}
     </div>
   );
-});
+}
 
 /* A page that was starved may find half an answer waiting. It is drawn over some
  * frames, so that no single one takes long; what is finished when it is first

@@ -4,8 +4,10 @@ import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, test } from 'vitest';
 import { safeHref } from './links';
-import { Markdown } from './Markdown';
+import { Markdown, parserLoaded } from './Markdown';
 import { GrowingText, type Unit } from './units';
+
+await parserLoaded;
 
 const html = (text: string, growing = false) => renderToStaticMarkup(createElement(Markdown, { text, growing }));
 
