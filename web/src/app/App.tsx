@@ -122,7 +122,7 @@ export function App() {
         if (question) send(textOf(question), filesOf(question));
       },
       tool: (name) => lists.tools.find((t) => t.name === name),
-      name: (who) => (who === lists.me?.principal ? 'you' : who),
+      name: (who) => (who === 'you' || who === lists.me?.principal ? 'you' : lists.me ? who : null),
     }),
     [session, send, takeBack, open, lists.tools, lists.me],
   );

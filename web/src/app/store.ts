@@ -114,6 +114,7 @@ let renamed = 0;
 export async function refresh(): Promise<void> {
   const asked = renamed;
   try {
+    if (!lists.me) set({ me: await api.whoami() });
     const [page, pending, unknown] = await Promise.all([
       api.threads(),
       api.approvals({ status: 'pending' }),
@@ -132,7 +133,6 @@ export async function refresh(): Promise<void> {
       signIn: false,
     });
     if (lists.tools.length === 0) set({ tools: (await api.tools()).tools });
-    if (!lists.me) set({ me: await api.whoami() });
   } catch {
     // asked again soon; a server that wants a key has said so
   }

@@ -4,13 +4,14 @@
  * complete and with nothing hidden in them. A click that lands as the card
  * appears is not taken: it was meant for what stood there before.
  */
-import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
-import { isObject, type Call } from '../protocol';
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
+import type { Call } from '../protocol';
 import type { ToolInfo } from '../transport/api';
+import { useLeaveFocus } from './ApprovalRecord';
+import { Arguments } from './Arguments';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
-import { reveal } from './reveal';
-import { clock, fullTime, humanName, left } from './words';
+import { fullTime, humanName, left } from './words';
 
 const guard_ms = 450;
 
@@ -45,6 +46,9 @@ export function ApprovalCard({ call }: { call: Call }) {
       data-armed={armed}
       onKeyDown={keys}
     >
+      <p className="ask-state" role={busy ? 'status' : undefined}>
+        {busy ? 'Processing Approval…' : 'Approval Required'}
+      </p>
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
         <span>{approval.ask ?? `Run ${humanName(call.name)}?`}</span>
@@ -100,26 +104,6 @@ export function ApprovalCard({ call }: { call: Call }) {
   );
 }
 
-/* The card goes away with the focus in it: its record, which stands in its place, takes it over. */
-let leftFocus: string | null = null;
-
-function useLeaveFocus(card: RefObject<HTMLElement | null>, call: string): void {
-  useLayoutEffect(() => {
-    const el = card.current;
-    return () => {
-      if (el?.contains(document.activeElement)) leftFocus = call;
-    };
-  }, [card, call]);
-}
-
-function useTakeFocus(record: RefObject<HTMLElement | null>, call: string): void {
-  useLayoutEffect(() => {
-    if (leftFocus !== call) return;
-    leftFocus = null;
-    if (document.activeElement === document.body) record.current?.focus({ preventScroll: true });
-  }, [record, call]);
-}
-
 function whereOf(tool: ToolInfo | undefined): string {
   if (tool?.where === 'client') return 'runs in this browser';
   const mcp = /^mcp:(.+)/.exec(tool?.source ?? '')?.[1];
@@ -154,126 +138,6 @@ function Countdown({ until }: { until: string }) {
       <Icon name="clock" size={16} />
       {rest ? `Expires in ${rest}` : 'Expired'}
     </span>
-  );
-}
-
-/** The arguments as a table; what is nested stands as JSON. */
-export function Arguments({ input }: { input: unknown }) {
-  const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
-  if (entries.length === 0) return <p className="meta">No arguments.</p>;
-  return (
-    <table className="args">
-      <tbody>
-        {entries.map(([name, value]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td>
-              <Shown
-                text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
-                json={typeof value === 'object' && value !== null}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-/* What stands below the fold of its box is said to be there, since scrollbars hide. */
-function useFold(box: RefObject<HTMLElement | null>): boolean {
-  const [folds, setFolds] = useState(false);
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const measure = () => setFolds(el.scrollHeight > el.clientHeight);
-    measure();
-    const look = new ResizeObserver(measure);
-    look.observe(el);
-    return () => look.disconnect();
-  }, [box]);
-  return folds;
-}
-
-function Shown({ text, json = false }: { text: string; json?: boolean }) {
-  const pieces = reveal(text);
-  const body = pieces.map((p, i) =>
-    p.hidden ? (
-      <mark key={i} className="hidden-char" title={p.hidden}>
-        {p.text} <small>({p.hidden})</small>
-      </mark>
-    ) : (
-      p.text
-    ),
-  );
-  const box = useRef<HTMLElement>(null);
-  const long = useFold(box);
-  return (
-    <>
-      {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
-      {json ? (
-        <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
-          {body}
-        </pre>
-      ) : (
-        <span ref={box} className="arg" tabIndex={long ? 0 : undefined}>
-          {text === '' ? <i className="meta">empty</i> : body}
-        </span>
-      )}
-    </>
-  );
-}
-
-const verdict = {
-  approved: 'Approved',
-  denied: 'Denied',
-  expired: 'Nobody answered in time',
-  cancelled: 'Set aside',
-  pending: '',
-} as const;
-
-/** What stays of the card after the decision: who, when, from where, and the arguments. */
-export function ApprovalRecordLine({ call }: { call: Call }) {
-  const chat = useChat();
-  const [open, setOpen] = useState(false);
-  const line = useRef<HTMLButtonElement>(null);
-  useTakeFocus(line, call.id);
-  const a = call.approval!;
-  const who = a.decidedBy && (a.status === 'approved' || a.status === 'denied') ? ` by ${chat.name(a.decidedBy)}` : '';
-  return (
-    <div className="record" data-decision={a.status}>
-      <button
-        ref={line}
-        type="button"
-        className="record-line"
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
-        title={a.decidedAt ? fullTime(a.decidedAt) : undefined}
-      >
-        <Icon name={a.status === 'approved' ? 'check' : a.status === 'denied' ? 'cross' : a.status === 'expired' ? 'hourglass' : 'stop'} size={16} />
-        <span>
-          {verdict[a.status]}
-          {who}
-          {a.decidedAt && `, ${clock(a.decidedAt)}`}
-          {a.reason && `: “${a.reason}”`}
-        </span>
-      </button>
-      {a.status === 'expired' && (
-        <p className="record-again">
-          It was not run.{' '}
-          <button type="button" className="link" onClick={() => chat.again(call.id)}>
-            Ask me again
-          </button>
-        </p>
-      )}
-      {open && (
-        <div className="record-body">
-          {a.ask && <p>{a.ask}</p>}
-          <Arguments input={call.input} />
-          {a.decidedVia && <p className="meta">Answered through {a.decidedVia}.</p>}
-        </div>
-      )}
-    </div>
   );
 }
 

@@ -6,7 +6,8 @@
  */
 import { memo, useEffect, useId, useState } from 'react';
 import type { Call } from '../protocol';
-import { ApprovalCard, ApprovalRecordLine } from './ApprovalCard';
+import { ApprovalCard } from './ApprovalCard';
+import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
 import { useNarrow, useNow } from './context';
 import { Embed, hasEmbed } from './Embed';
 import { Icon, toolIcon } from './icons';
@@ -85,7 +86,7 @@ function ToolCard({ call }: { call: Call }) {
         <State call={call} />
         <Icon name="chevron" size={16} />
       </button>
-      {call.approval && call.approval.status !== 'pending' && <ApprovalRecordLine call={call} />}
+      {hasRecord(call) && <ApprovalRecordLine call={call} />}
       <div id={body} className="tool-body" hidden={!open}>
         {open && <Details call={call} />}
       </div>

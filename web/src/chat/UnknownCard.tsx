@@ -5,7 +5,7 @@
  */
 import { useState } from 'react';
 import type { Call } from '../protocol';
-import { Arguments } from './ApprovalCard';
+import { Arguments } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
 

@@ -18,8 +18,8 @@ export interface ChatActions {
   /** Sends once more the question that led to this call. */
   again(callId: string): void;
   tool(name: string): ToolInfo | undefined;
-  /** "you", if it is. */
-  name(who: string): string;
+  /** "you", if it is; null while nobody knows who is here. */
+  name(who: string): string | null;
 }
 
 export const ChatContext = createContext<ChatActions | null>(null);

@@ -9,7 +9,7 @@ export const stateWord: Record<CallStatus, string> = {
   queued: 'Queued',
   running: 'Running',
   offered: 'Waiting for your browser',
-  done: 'Done',
+  done: 'Completed',
   failed: 'Failed',
   denied: 'Denied',
   cancelled: 'Cancelled',
@@ -43,25 +43,33 @@ export function summaryOf(call: Call): string {
   if (call.status === 'running' || call.status === 'preparing' || call.status === 'queued' || call.status === 'offered') {
     return call.progress?.message ?? call.progress?.stage ?? call.intent ?? inputLine(call.input);
   }
+  // A record has the sentence and the arguments: only what is new is said beside it.
+  if (call.approval?.ask) return call.status === 'done' ? saidBy(call.output) : '';
   if (call.status === 'done') return outputLine(call.output) || inputLine(call.input);
   return inputLine(call.input);
 }
 
-function outputLine(v: unknown): string {
+/* The tool's own sentence about what it did, if it has one. */
+function saidBy(v: unknown): string {
   if (typeof v === 'string') return firstLine(v);
   if (!isObject(v)) return '';
-  for (const key of ['message', 'summary', 'title', 'status', 'result']) {
-    const x = v[key];
-    if (typeof x === 'string' && x) return firstLine(x);
-  }
+  const words = ['message', 'summary', 'title', 'status', 'result'].map((key) => v[key]).find((x) => typeof x === 'string' && x);
+  return firstLine((words as string | undefined) ?? '');
+}
+
+function outputLine(v: unknown): string {
+  if (typeof v === 'string' || !isObject(v) || saidBy(v)) return saidBy(v);
   const counted = Object.entries(v).find(([, x]) => Array.isArray(x));
   return counted ? `${(counted[1] as unknown[]).length} ${counted[0]}` : inputLine(v);
 }
 
+/* Ids say nothing to a person. */
+const idName = /(^|[_-])id$|Id$/;
+
 function inputLine(v: unknown): string {
   if (!isObject(v)) return '';
   return Object.entries(v)
-    .filter(([, x]) => ['string', 'number', 'boolean'].includes(typeof x))
+    .filter(([k, x]) => !idName.test(k) && ['string', 'number', 'boolean'].includes(typeof x))
     .slice(0, 3)
     .map(([k, x]) => `${k}: ${firstLine(String(x))}`)
     .join(', ');
@@ -103,6 +111,24 @@ export function left(until: string, now: number): string {
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   if (s < 2 * 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.floor(s / 86_400)} days`;
+}
+
+const ways: Record<string, string> = {
+  chat: 'in the chat',
+  live: 'in the chat',
+  ws: 'in the chat',
+  typed: 'in the chat',
+  'seed-000': 'in the chat',
+  action: 'by a suggested action',
+  rest: 'through the API',
+  cli: 'on the command line',
+  'ag-ui': 'in an AG-UI app',
+  mcp: 'in an MCP client',
+};
+
+/** By which way an answer came, to go behind a time. */
+export function wayOf(via: string | undefined): string {
+  return via ? `, ${ways[via] ?? `by ${via}`}` : '';
 }
 
 /** "get_location" for people: "Get location". */

@@ -1,0 +1,94 @@
+/* ApprovalRecord.tsx -- what stays of a request after the decision: the sentence, the arguments, who, when, by which way.
+ *
+ * What came of it stands in the head of the card that this is part of.
+ */
+import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
+import type { Approval, Call } from '../protocol';
+import { Arguments } from './Arguments';
+import { useChat } from './context';
+import { Icon, type IconName } from './icons';
+import { clock, fullTime, wayOf } from './words';
+
+const verdict = {
+  approved: 'Approved',
+  denied: 'Denied',
+  expired: 'Nobody answered in time',
+  cancelled: 'Set aside',
+  pending: '',
+} as const;
+
+const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 'cross', expired: 'hourglass', cancelled: 'stop', pending: 'clock' };
+
+/** Somebody was asked, and it is decided. (The server also lists calls that needed no answer.) */
+export function hasRecord(call: Call): boolean {
+  const a = call.approval;
+  return !!a && a.status !== 'pending' && !!(a.ask || a.decidedBy);
+}
+
+/* Arguments that take a few lines are there at once; longer ones are one click away. */
+const brief = 300; // characters
+
+export function ApprovalRecordLine({ call }: { call: Call }) {
+  const chat = useChat();
+  const [open, setOpen] = useState(() => (JSON.stringify(call.input) ?? '').length <= brief);
+  const line = useRef<HTMLButtonElement>(null);
+  useTakeFocus(line, call.id);
+  const a = call.approval!;
+  const decided = a.status === 'approved' || a.status === 'denied';
+  const who = decided && a.decidedBy ? chat.name(a.decidedBy) : null;
+  return (
+    <div className="record" data-decision={a.status}>
+      {a.ask && <p className="record-ask">{a.ask}</p>}
+      <button
+        ref={line}
+        type="button"
+        className="record-line"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+        title={a.decidedAt ? fullTime(a.decidedAt) : undefined}
+      >
+        <Icon name={sign[a.status]} size={16} />
+        <span>
+          {verdict[a.status]}
+          {who && ` by ${who}`}
+          {a.decidedAt && `, ${clock(a.decidedAt)}`}
+          {decided && wayOf(a.decidedVia)}
+          {a.reason && `: “${a.reason}”`}
+        </span>
+      </button>
+      {a.status === 'expired' && (
+        <p className="record-again">
+          It was not run.{' '}
+          <button type="button" className="link" onClick={() => chat.again(call.id)}>
+            Ask me again
+          </button>
+        </p>
+      )}
+      {open && (
+        <div className="record-body">
+          <Arguments input={call.input} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/* The card goes away with the focus in it: its record, which stands in its place, takes it over. */
+let leftFocus: string | null = null;
+
+export function useLeaveFocus(card: RefObject<HTMLElement | null>, call: string): void {
+  useLayoutEffect(() => {
+    const el = card.current;
+    return () => {
+      if (el?.contains(document.activeElement)) leftFocus = call;
+    };
+  }, [card, call]);
+}
+
+function useTakeFocus(record: RefObject<HTMLElement | null>, call: string): void {
+  useLayoutEffect(() => {
+    if (leftFocus !== call) return;
+    leftFocus = null;
+    if (document.activeElement === document.body) record.current?.focus({ preventScroll: true });
+  }, [record, call]);
+}
