@@ -236,7 +236,8 @@ async function twoGates(t, mode, prepare) {
   const tab = await t.tab(server, { mode });
   await prepare?.(tab);
   await tab.send('pay twice');
-  await tab.page.waitForFunction(() => document.querySelectorAll('.msg .ask[data-armed="true"]').length === 2);
+  await tab.page.getByText('2 requests wait for you.').waitFor();
+  await tab.card();
   return { server, tab };
 }
 
@@ -267,8 +268,10 @@ for (const mode of ['direct', 'sse', 'bidi']) {
 test('two gates at once, one denied alone: the other is still open', async (t) => {
   const { server, tab } = await twoGates(t, 'bidi');
   await tab.page.getByRole('button', { name: 'Approve all…' }).click();
-  await tab.deny();
+  const [{ id }] = (await server.json('/v1/approvals?status=pending')).approvals;
+  await server.json(`/v1/approvals/${id}`, { body: { confirmed: false } });
   await tab.page.getByRole('button', { name: 'Approve this request' }).waitFor(); // the list has only the other
+  await tab.page.getByRole('button', { name: 'Back' }).click();
   await tab.approve();
   await tab.page.waitForFunction(() => document.querySelectorAll('.tool[data-status="done"]').length === 1);
   await tab.idle();
@@ -345,6 +348,6 @@ test('hidden characters in an argument are made visible', async (t) => {
   const tab = await t.tab(await t.server({ model: model.config, demo: { token_ms: 0, tools: true } }));
   await tab.send('pay');
   await tab.card();
-  equal(await tab.$('.hidden-char').count(), 2, 'marked characters');
+  equal(await tab.$('.args .hidden-char').count(), 2, 'marked characters');
   ok((await tab.$('.ask').innerText()).includes('U+202E'), 'by name');
 });

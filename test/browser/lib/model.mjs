@@ -2,7 +2,7 @@
 // With `hold` it stops in the middle (or at the part `at`) of its first answer until `release()`.
 import http from 'node:http';
 
-/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}], stop?}` or `{fail: status}`. */
+/** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}], stop?}` (arguments: a value, or JSON as text) or `{fail: status}`. */
 export class Model {
   constructor(turns, { pieces = 1, pause_ms = 0, hold = false, at = 0.5 } = {}) {
     this.turns = turns;
@@ -50,7 +50,7 @@ export class Model {
     calls.forEach((c, index) =>
       send({
         tool_calls: [
-          { index, id: `x${this.asked}-${index}`, type: 'function', function: { name: c.name, arguments: JSON.stringify(c.arguments) } },
+          { index, id: `x${this.asked}-${index}`, type: 'function', function: { name: c.name, arguments: typeof c.arguments === 'string' ? c.arguments : JSON.stringify(c.arguments) } },
         ],
       }),
     );

@@ -3,7 +3,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useS
 import { Announcer } from '../chat/Announcer';
 import { Composer, type ComposerHandle } from '../chat/Composer';
 import { AskSheet } from '../chat/AskSheet';
-import { ChatContext, useDrawers, useNarrow, type ChatActions } from '../chat/context';
+import { ChatContext, useDrawers, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
@@ -16,7 +16,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { carryDraft, keep, lookAgain, sessionFor, startPage, useLists } from './store';
+import { carryDraft, keep, lookAgain, mayDecide, sessionFor, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -100,6 +100,7 @@ export function App() {
 
   const actions = useMemo<ChatActions>(
     () => ({
+      mayDecide: mayDecide(lists.me),
       decide: (id, confirmed, reason) => void session.decide(id, confirmed, reason),
       settle: (id, outcome) => session.settle(id, outcome),
       send,
@@ -146,8 +147,6 @@ export function App() {
 
   const empty = state.messages.length === 0 && !state.open;
   const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
-  const parked = state.open?.status === 'parked' && asking.length > 0;
-  const narrow = useNarrow();
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
   return (
@@ -203,8 +202,7 @@ export function App() {
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
-            {narrow && <AskSheet key={state.open?.id} calls={asking} />}
-            {parked && !narrow && <p className="hint">A request waits for your answer. A new message sets it aside.</p>}
+            <AskSheet key={state.open?.id} calls={asking} />
             <Queue session={session} queue={snap.queue} onBack={takeBack} />
             <Composer
               key={composerKey(session)}

@@ -148,6 +148,11 @@ export async function signIn(key: string): Promise<void> {
   set({ me });
 }
 
+/** False where only approvers decide and this person is none. Not known is not "no": the server has the last word. */
+export function mayDecide(me: Whoami | null): boolean {
+  return me?.decides !== 'approver' || me.roles.includes('approver');
+}
+
 /** The sign-in was closed: it comes back with the next refusal. */
 export function lookAgain(): void {
   set({ signIn: false });

@@ -4,18 +4,36 @@
  * complete and with nothing hidden in them. A click that lands as the card
  * appears is not taken: it was meant for what stood there before.
  */
-import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
 import type { Call } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 import { useLeaveFocus } from './ApprovalRecord';
-import { Arguments } from './Arguments';
+import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
 
 const guard_ms = 450;
 
-export function ApprovalCard({ call }: { call: Call }) {
+export function askOf(call: Call): string {
+  return call.approval?.ask ?? `Run ${humanName(call.name)}?`;
+}
+
+/** Where a request stands, in the words of its card. */
+export function stateOf(call: Call, mayDecide: boolean): string {
+  if (call.approval?.sending) return 'Processing Approval…';
+  return mayDecide ? 'Approval Required' : 'Waits for an approver';
+}
+
+interface Props {
+  call: Call;
+  /** The state stands above it already. */
+  docked?: boolean;
+  /** Whose conversation it is, and what they wrote, where somebody else decides. */
+  from?: ReactNode;
+}
+
+export function ApprovalCard({ call, docked = false, from }: Props) {
   const chat = useChat();
   const approval = call.approval!;
   const armed = useArmed();
@@ -24,9 +42,10 @@ export function ApprovalCard({ call }: { call: Call }) {
   const title = useId();
   const card = useRef<HTMLElement>(null);
   useLeaveFocus(card, call.id);
+  const more = useMore(card);
   const busy = approval.sending !== undefined;
   const decide = (confirmed: boolean) => {
-    if (armed && !busy) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+    if (armed && !busy && chat.mayDecide) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
   };
   const keys = (e: KeyboardEvent) => {
     if (!e.altKey || busy || asksReason) return; // there Alt types letters
@@ -46,17 +65,20 @@ export function ApprovalCard({ call }: { call: Call }) {
       data-armed={armed}
       onKeyDown={keys}
     >
-      <p className="ask-state" role={busy ? 'status' : undefined}>
-        {busy ? 'Processing Approval…' : 'Approval Required'}
-      </p>
+      {!docked && <p className="ask-state">{stateOf(call, chat.mayDecide)}</p>}
+      {from}
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
-        <span>{approval.ask ?? `Run ${humanName(call.name)}?`}</span>
+        <span>
+          <Sentence text={askOf(call)} input={call.input} />
+        </span>
       </h3>
       <Arguments input={call.input} />
       <p className="ask-meta">
         <Icon name={toolIcon(call.name)} size={16} />
-        <code>{call.name}</code>
+        <code>
+          <Revealed text={call.name} />
+        </code>
         <span>{whereOf(chat.tool(call.name))}</span>
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
@@ -80,26 +102,31 @@ export function ApprovalCard({ call }: { call: Call }) {
           />
         </label>
       )}
-      <div className="ask-buttons">
-        {/* With a wish in the box there is no yes: it would not be followed. */}
-        {!asksReason && (
-          <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-            {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+      {chat.mayDecide ? (
+        <div className="ask-buttons">
+          {more && <small className="ask-more">There is more to read: scroll.</small>}
+          {/* With a wish in the box there is no yes: it would not be followed. */}
+          {!asksReason && (
+            <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
+              {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+            </button>
+          )}
+          <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
+            {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
           </button>
-        )}
-        <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
-          {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
-        </button>
-        {asksReason ? (
-          <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
-            Back
-          </button>
-        ) : (
-          <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
-            Deny, and say what to change…
-          </button>
-        )}
-      </div>
+          {asksReason ? (
+            <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
+              Back
+            </button>
+          ) : (
+            <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
+              Deny, and say what to change…
+            </button>
+          )}
+        </div>
+      ) : (
+        <p className="ask-waits">Somebody with the right to approve decides. You see here what they say.</p>
+      )}
     </section>
   );
 }
@@ -110,8 +137,27 @@ function whereOf(tool: ToolInfo | undefined): string {
   return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
 }
 
+/* Something of it stands below the fold: said in words, since scrollbars hide. */
+function useMore(card: RefObject<HTMLElement | null>): boolean {
+  const [more, setMore] = useState(false);
+  useEffect(() => {
+    const el = card.current;
+    if (!el) return;
+    const measure = () => setMore(el.scrollHeight - el.clientHeight - el.scrollTop > 4);
+    measure();
+    const look = new ResizeObserver(measure);
+    look.observe(el);
+    el.addEventListener('scroll', measure, { passive: true });
+    return () => {
+      look.disconnect();
+      el.removeEventListener('scroll', measure);
+    };
+  }, [card]);
+  return more;
+}
+
 /* Not at once: a click that lands on what has just appeared was meant for something else. */
-function useArmed(): boolean {
+export function useArmed(): boolean {
   const [armed, setArmed] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setArmed(true), guard_ms);
@@ -120,7 +166,7 @@ function useArmed(): boolean {
   return armed;
 }
 
-function RiskMark({ risk }: { risk: string }) {
+export function RiskMark({ risk }: { risk: string }) {
   const high = risk !== 'low';
   return (
     <span className={high ? 'risk high' : 'risk'}>
@@ -138,56 +184,5 @@ function Countdown({ until }: { until: string }) {
       <Icon name="clock" size={16} />
       {rest ? `Expires in ${rest}` : 'Expired'}
     </span>
-  );
-}
-
-/** Two or more wait: each can be decided alone, or all at once after seeing what that covers. */
-export function ApproveAll({ calls }: { calls: Call[] }) {
-  const [listed, setListed] = useState<readonly string[] | null>(null);
-  if (listed) return <Listed calls={calls} ids={listed} onBack={() => setListed(null)} />;
-  if (calls.length < 2) return null;
-  return (
-    <p className="ask-all">
-      {calls.length} requests wait for you.{' '}
-      <button type="button" className="link" onClick={() => setListed(calls.map((c) => c.approval!.id))}>
-        Approve all…
-      </button>
-    </p>
-  );
-}
-
-/* Covers what stood here when the list was opened and still waits; what came later is not in it. */
-function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[]; onBack: () => void }) {
-  const chat = useChat();
-  const armed = useArmed();
-  const covered = calls.filter((c) => ids.includes(c.approval!.id));
-  const later = calls.length - covered.length;
-  if (covered.length === 0) return null;
-  return (
-    <section className="ask-all listing" aria-label="Approve all" data-armed={armed}>
-      <p>This approves:</p>
-      <ul>
-        {covered.map((c) => (
-          <li key={c.id}>
-            {c.approval!.ask ?? humanName(c.name)} {c.approval!.risk && <RiskMark risk={c.approval!.risk} />}
-          </li>
-        ))}
-      </ul>
-      {later > 0 && (
-        <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>
-      )}
-      <div className="ask-buttons">
-        <button
-          type="button"
-          className="button ask-yes"
-          onClick={() => armed && covered.forEach((c) => chat.decide(c.approval!.id, true))}
-        >
-          Approve {covered.length === 1 ? 'this request' : `these ${covered.length} requests`}
-        </button>
-        <button type="button" className="button outline" onClick={onBack}>
-          Back
-        </button>
-      </div>
-    </section>
   );
 }

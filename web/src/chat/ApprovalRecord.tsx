@@ -4,7 +4,7 @@
  */
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import type { Approval, Call } from '../protocol';
-import { Arguments } from './Arguments';
+import { Arguments, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon, type IconName } from './icons';
 import { clock, fullTime, wayOf } from './words';
@@ -38,7 +38,11 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
   const who = decided && a.decidedBy ? chat.name(a.decidedBy) : null;
   return (
     <div className="record" data-decision={a.status}>
-      {a.ask && <p className="record-ask">{a.ask}</p>}
+      {a.ask && (
+        <p className="record-ask">
+          <Sentence text={a.ask} input={call.input} />
+        </p>
+      )}
       <button
         ref={line}
         type="button"

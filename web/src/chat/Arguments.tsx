@@ -1,29 +1,66 @@
-/* Arguments.tsx -- the arguments of a call as a table: complete, and with nothing hidden in them. */
-import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import { isObject } from '../protocol';
+/* Arguments.tsx -- what a call is about, in words and as a table: complete, with nothing hidden in it.
+ *
+ * Names and values are the model's. They wrap, so that no long one pushes
+ * another away; numbers stand digit by digit as they will be used.
+ */
+import { useLayoutEffect, useRef, useState, type CSSProperties, type RefObject } from 'react';
+import { Exact, isObject, isRounded } from '../protocol';
 import { reveal } from './reveal';
+import { valuesIn } from './sentence';
+
+/** Text of others, with what is not what it seems made visible. */
+export function Revealed({ text, part = false }: { text: string; part?: boolean }) {
+  return reveal(text, part).map((p, i) =>
+    p.hidden ? (
+      <mark key={i} className="hidden-char" title={p.hidden}>
+        <bdi>{p.text}</bdi> <small>({p.hidden})</small>
+      </mark>
+    ) : (
+      p.text
+    ),
+  );
+}
+
+/** The server's sentence, the values that were filled in standing off from its words. */
+export function Sentence({ text, input }: { text: string; input: unknown }) {
+  return valuesIn(text, input).map((p, i) =>
+    p.value ? (
+      <bdi key={i} className="filled">
+        <Revealed text={p.text} />
+      </bdi>
+    ) : (
+      <Revealed key={i} text={p.text} part />
+    ),
+  );
+}
 
 /** The arguments as a table; what is nested stands as JSON. */
 export function Arguments({ input }: { input: unknown }) {
   const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
   if (entries.length === 0) return <p className="meta">No arguments.</p>;
+  // In a fixed table a width is a length or a share, not the lesser of the two.
+  const longest = Math.max(...entries.map(([name]) => name.length));
+  const names = longest > 12 ? '40%' : `${longest + 3}ch`;
   return (
-    <table className="args">
+    <table className="args" style={{ '--names': names } as CSSProperties}>
       <tbody>
         {entries.map(([name, value]) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row">{name === '' ? <i>no name</i> : <Revealed text={name} />}</th>
             <td>
-              <Shown
-                text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
-                json={typeof value === 'object' && value !== null}
-              />
+              <Shown text={textOf(value)} json={typeof value === 'object' && value !== null && !(value instanceof Exact)} />
+              {isRounded(value) && <small className="arg-long">This browser may have rounded it: decide elsewhere if the last digits matter.</small>}
             </td>
           </tr>
         ))}
       </tbody>
     </table>
   );
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value instanceof Exact ? value.text : JSON.stringify(value, null, 2);
 }
 
 /* What stands below the fold of its box is said to be there, since scrollbars hide. */
@@ -42,16 +79,6 @@ function useFold(box: RefObject<HTMLElement | null>): boolean {
 }
 
 function Shown({ text, json = false }: { text: string; json?: boolean }) {
-  const pieces = reveal(text);
-  const body = pieces.map((p, i) =>
-    p.hidden ? (
-      <mark key={i} className="hidden-char" title={p.hidden}>
-        {p.text} <small>({p.hidden})</small>
-      </mark>
-    ) : (
-      p.text
-    ),
-  );
   const box = useRef<HTMLElement>(null);
   const long = useFold(box);
   return (
@@ -59,12 +86,12 @@ function Shown({ text, json = false }: { text: string; json?: boolean }) {
       {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
       {json ? (
         <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
-          {body}
+          <Revealed text={text} />
         </pre>
       ) : (
-        <span ref={box} className="arg" tabIndex={long ? 0 : undefined}>
-          {text === '' ? <i className="meta">empty</i> : body}
-        </span>
+        <bdi ref={box} className="arg" tabIndex={long ? 0 : undefined}>
+          {text === '' ? <i className="meta">empty</i> : <Revealed text={text} />}
+        </bdi>
       )}
     </>
   );

@@ -1,15 +1,18 @@
-/* AskSheet.tsx -- on a phone the requests that wait stand above the composer, where the thumb is.
+/* AskSheet.tsx -- the requests that wait stand above the composer: outside the conversation, where only the page can draw.
  *
  * One at a time; the conversation behind it can be read and written in. The arguments scroll, the buttons do not.
  */
 import { useState } from 'react';
 import type { Call } from '../protocol';
-import { ApprovalCard } from './ApprovalCard';
+import { ApprovalCard, askOf, stateOf } from './ApprovalCard';
+import { ApproveAll } from './ApproveAll';
+import { useChat } from './context';
 import { Icon } from './icons';
-import { humanName } from './words';
 
 export function AskSheet({ calls }: { calls: Call[] }) {
+  const chat = useChat();
   const [folded, setFolded] = useState(false);
+  const [listing, setListing] = useState<readonly string[] | null>(null);
   const [at, setAt] = useState(0);
   const index = Math.min(at, calls.length - 1);
   const call = calls[index];
@@ -19,14 +22,16 @@ export function AskSheet({ calls }: { calls: Call[] }) {
       <Icon name={name} size={16} />
     </button>
   );
+  const open = calls.filter((c) => !c.approval?.sending);
   return (
-    <section className="ask-sheet" aria-label="Waiting for your answer">
+    <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label="Waiting for your answer">
       <header>
         <button type="button" className="sheet-fold" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           <Icon name="chevron" size={16} />
-          <span>{folded ? (call.approval?.ask ?? humanName(call.name)) : 'A message sets it aside'}</span>
+          <span className="ask-state">{stateOf(call, chat.mayDecide)}</span>
+          {folded && <span className="sheet-ask">{askOf(call)}</span>}
         </button>
-        {calls.length > 1 && (
+        {calls.length > 1 && !listing && (
           <>
             {step(-1, 'Previous request', 'back')}
             <span className="meta">
@@ -36,7 +41,8 @@ export function AskSheet({ calls }: { calls: Call[] }) {
           </>
         )}
       </header>
-      {!folded && <ApprovalCard key={call.id} call={call} />}
+      {!folded && !listing && <ApprovalCard key={call.id} call={call} docked />}
+      {!folded && chat.mayDecide && <ApproveAll calls={open} listed={listing} onList={setListing} />}
     </section>
   );
 }

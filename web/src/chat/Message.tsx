@@ -5,7 +5,6 @@
  */
 import { memo, useContext, useEffect, useMemo, useRef, useState, type PointerEvent } from 'react';
 import { callsOf, filesOf, textOf, type Call, type Message, type Part } from '../protocol';
-import { ApproveAll } from './ApprovalCard';
 import { useChat, useNow, VersionContext } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
@@ -217,7 +216,6 @@ function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
 
 function AssistantMessage({ message, last }: { message: Message; last: boolean }) {
   const streaming = message.status === 'open';
-  const waiting = callsOf(message).filter((c) => c.status === 'asking' && !c.approval?.sending);
   return (
     <article
       className="msg assistant"
@@ -232,7 +230,6 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
       <span className="mark" aria-hidden="true" />
       <div className="said" lang={streaming ? undefined : languageOf(textOf(message))}>
         <Parts message={message} streaming={streaming} />
-        <ApproveAll calls={waiting} />
         <Ending message={message} last={last} />
         {message.payload && !streaming && <PayloadView payload={message.payload} last={last} />}
         {!streaming && message.status !== 'parked' && <AnswerTools message={message} last={last} />}

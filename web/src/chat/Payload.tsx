@@ -1,14 +1,16 @@
 /* Payload.tsx -- what an answer offers next: chips, actions, and things made for the page. */
 import { useState } from 'react';
 import { isObject, type CustomPayload, type Payload, type SuggestedAction } from '../protocol';
+import { Revealed } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
 import { ValueBlock } from './Json';
+import { skeleton } from './reveal';
 import { humanName } from './words';
 
 export function PayloadView({ payload, last }: { payload: Payload; last: boolean }) {
-  const chat = useChat();
-  const { suggestedValues: values, suggestedActions: actions, custom } = payload;
+  const { suggestedValues: values, custom } = payload;
+  const actions = payload.suggestedActions.filter((a) => !soundsLikeDecision(a.label));
   return (
     <>
       {custom && <Custom payload={custom} />}
@@ -22,20 +24,44 @@ export function PayloadView({ payload, last }: { payload: Payload; last: boolean
       {last && values.length > 0 && (
         <div className="chips" role="group" aria-label="Suggested replies">
           {values.map((v, i) => (
-            <button
-              key={i}
-              type="button"
-              className="chip"
-              title="Click sends it, Shift+click lets you change it first"
-              onClick={(e) => (e.shiftKey ? chat.fill(v.value) : chat.send(v.value))}
-            >
-              {v.label}
-            </button>
+            <Chip key={i} label={v.label} value={v.value} />
           ))}
         </div>
       )}
     </>
   );
+}
+
+/* More than a chip can show is not sent unread: it goes into the composer. */
+const shownMax = 160; // characters
+
+/* A chip shows what it sends, where that is not what it is called. */
+function Chip({ label, value }: { label: string; value: string }) {
+  const chat = useChat();
+  const long = value.length > shownMax;
+  const other = value.trim() !== label.trim();
+  return (
+    <button
+      type="button"
+      className="chip"
+      title={long ? 'Click lets you read and change it first' : 'Click sends it, Shift+click lets you change it first'}
+      onClick={(e) => (e.shiftKey || long ? chat.fill(value) : chat.send(value))}
+    >
+      <Revealed text={label} />
+      {other && (
+        <small>
+          <Revealed text={long ? `${value.slice(0, shownMax)}…` : value} />
+        </small>
+      )}
+    </button>
+  );
+}
+
+/* Decisions are made on the card of a request, and nowhere else. */
+const decision = /^\W*(approve|allow|authori[sz]e|permit|grant|confirm|accept|deny|reject|refuse|decline|genehmig|erlaub|freigeb|zulassen|ablehn|verweiger|承認|許可|拒否|却下|允许|批准|拒绝)/iu;
+
+function soundsLikeDecision(label: string): boolean {
+  return decision.test(skeleton(label));
 }
 
 type Progress = { state: 'idle' | 'busy' | 'done' } | { state: 'failed'; why: string };

@@ -6,9 +6,8 @@
  */
 import { memo, useEffect, useId, useState } from 'react';
 import type { Call } from '../protocol';
-import { ApprovalCard } from './ApprovalCard';
 import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
-import { useNarrow, useNow } from './context';
+import { useChat, useNow } from './context';
 import { Embed, hasEmbed } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
@@ -16,8 +15,7 @@ import { UnknownCard } from './UnknownCard';
 import { duration, stateIcon, summaryOf, wordOf } from './words';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
-  const narrow = useNarrow();
-  if (call.status === 'asking') return narrow ? <AskedBelow call={call} /> : <ApprovalCard call={call} />;
+  if (call.status === 'asking') return <AskedBelow call={call} />;
   if (call.status === 'unknown') return <UnknownCard call={call} />;
   if (call.status === 'preparing' && call.intent) return <IntentLine call={call} />;
   return (
@@ -28,12 +26,14 @@ export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
   );
 });
 
+/* The words of a request are never part of the conversation, where a model could write the same. */
 function AskedBelow({ call }: { call: Call }) {
+  const chat = useChat();
   return (
     <p className="asked" data-call={call.id}>
       <Icon name="shield" size={16} />
       <span>
-        <code>{call.name}</code> waits for your answer, below.
+        <code>{call.name}</code> {chat.mayDecide ? 'waits for your answer, below.' : 'waits for an approver.'}
       </span>
     </p>
   );

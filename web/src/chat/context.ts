@@ -4,6 +4,8 @@ import type { Message, SuggestedAction, VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 
 export interface ChatActions {
+  /** False where somebody else decides what this person asks for. */
+  mayDecide: boolean;
   decide(approvalId: string, confirmed: boolean, reason?: string): void;
   settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void>;
   send(text: string): void;
@@ -40,12 +42,9 @@ export interface VersionSwitcher {
 
 export const VersionContext = createContext<VersionSwitcher>({ places: new Map(), old: new Set(), show: () => undefined });
 
-/* A phone: what needs a decision stands above the composer there (AskSheet). */
-const narrow = media('(max-width: 560px)');
 /* The list of conversations is a drawer there (page.css). */
 const drawers = media('(max-width: 899px)');
 
-export const useNarrow = () => useMedia(narrow);
 export const useDrawers = () => useMedia(drawers);
 
 function media(query: string): MediaQueryList | null {

@@ -124,7 +124,7 @@ function outputAvailable(c: Chunk): (TypedEvent | LocalEvent)[] {
       tool_use_id: id,
       stage: str(o.stage) || null,
       message: str(o.message) || null,
-      progress: typeof o.progress === 'number' ? o.progress : null,
+      progress: o.progress === undefined || o.progress === null ? null : Number(o.progress),
       data: o.data,
     },
   ];

@@ -11,6 +11,8 @@
  * ignored by the reducer: a newer server must not break an older page.
  */
 
+import { Exact } from './exact';
+
 /** What comes with a message, or is made for one: `url` is a data URL. */
 export interface FilePart {
   type: 'file';
@@ -167,7 +169,7 @@ const typedNames: ReadonlySet<string> = new Set<TypedEvent['type']>([
 ]);
 
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Exact);
 }
 
 /** Reads one JSON value of the typed dialect. Never throws: what does not fit is kept as unknown. */

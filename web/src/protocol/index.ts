@@ -1,5 +1,6 @@
 // What the rest of the page, and @parley/client, use of the protocol.
 export * from './events';
+export * from './exact';
 export * from './state';
 export * from './marker';
 export { reduce, reduceAll } from './reducer';

@@ -194,13 +194,18 @@ function progress(m: Message, e: Of<'tool_progress'>): Message {
           ...started(c, e.at),
           updates: c.updates + 1,
           progress: {
-            value: typeof e.progress === 'number' ? Math.min(1, Math.max(0, e.progress)) : null,
+            value: isShare(e.progress) ? Math.min(1, Math.max(0, Number(e.progress))) : null,
             ...(e.stage ? { stage: e.stage } : {}),
             ...(e.message ? { message: e.message } : {}),
             ...(e.data != null ? { data: e.data } : {}),
           },
         },
   );
+}
+
+/* A number, however it is written. */
+function isShare(progress: unknown): boolean {
+  return progress !== null && progress !== undefined && !Number.isNaN(Number(progress));
 }
 
 function lastRunning(m: Message, name: string): string | undefined {

@@ -5,7 +5,7 @@
  * said no; tell the person what it said).
  */
 import type { ApprovalRecord, StoredThread } from '../protocol';
-import { isObject } from '../protocol';
+import { isObject, parseExact } from '../protocol';
 
 export class Unreachable extends Error {}
 
@@ -48,6 +48,8 @@ export interface Whoami {
   principal: string;
   roles: string[];
   until: string | null;
+  /** Who answers requests: whose conversation it is, or an approver. */
+  decides?: 'owner' | 'approver';
 }
 
 export interface ApiOptions {
@@ -165,7 +167,7 @@ export class Api {
     const response = await this.request(method, path, body, init);
     if (response.status === 204) return undefined as T;
     try {
-      return (await response.json()) as T;
+      return parseExact(await response.text()) as T;
     } catch {
       throw new Unreachable('The answer could not be read.');
     }

@@ -9,7 +9,7 @@
  * in motion, by `GET /v1/threads/{T}/events?after=`, in the typed dialect.
  * Of the history only the last message is sent: the server's log is the history.
  */
-import { confirmationTool, decodeChunk, parseTyped } from '../protocol';
+import { confirmationTool, decodeChunk, parseExact, parseTyped } from '../protocol';
 import type { Api } from './api';
 import { readSse, type SseEvent } from './sse';
 import { userMessage } from './types';
@@ -105,7 +105,7 @@ export class HttpChannel implements Channel {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

@@ -10,7 +10,7 @@
  * that is behind the point we had reached, something was missed that the socket
  * will not tell, and the thread is looked at as a whole (`gap`).
  */
-import { decodeChunk, isObject, type ThreadEvent } from '../protocol';
+import { decodeChunk, isObject, parseExact, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import { userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
@@ -178,7 +178,7 @@ export class LiveChannel implements Channel {
   private take(text: string, cursor: string, socket: WebSocket, queue: Queue<Delivery>): void {
     let frame: unknown;
     try {
-      frame = JSON.parse(text);
+      frame = parseExact(text);
     } catch {
       return;
     }

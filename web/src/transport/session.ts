@@ -11,6 +11,7 @@ import {
   hydrate,
   isObject,
   isStreaming,
+  plain,
   reduce,
   textOf,
   type ApprovalRecord,
@@ -735,7 +736,7 @@ export class Session implements LinkHost {
 
   private async execute(call: Call): Promise<{ result: unknown } | { error: string }> {
     try {
-      return { result: await this.options.tools[call.name]!(call.input) };
+      return { result: await this.options.tools[call.name]!(plain(call.input)) };
     } catch (error) {
       return { error: error instanceof Error ? error.message : String(error) };
     }

@@ -1,0 +1,28 @@
+// What was filled into a question stands off from its words.
+import { expect, test } from 'vitest';
+import { valuesIn } from './sentence';
+
+const filled = (sentence: string, input: unknown) => valuesIn(sentence, input).flatMap((s) => (s.value ? [s.text] : []));
+
+test('numbers and plain words are found where they stand as a whole', () => {
+  expect(filled('Send 50 USD to Hanako?', { amount: 50, currency: 'USD', recipient: 'Hanako' })).toEqual(['50', 'USD', 'Hanako']);
+  expect(filled('Send 50 USD to Han?', { amount: 5, recipient: 'Ha' })).toEqual([]);
+});
+
+test('words that read like the sentence are one value', () => {
+  const input = { amount: 50, currency: 'USD', recipient: 'Hanako and 20 USD to Taro' };
+  expect(filled('Send 50 USD to Hanako and 20 USD to Taro?', input)).toEqual(['50', 'USD', 'Hanako and 20 USD to Taro']);
+});
+
+test('what stands in quotation marks is a value with them', () => {
+  expect(filled('Say "well, \\"no\\"" to Ken?', { words: 'well, "no"', to: 'Ken' })).toEqual(['"well, \\"no\\""', 'Ken']);
+});
+
+test('nothing is left out', () => {
+  const sentence = 'Send 50 USD to "x? y" now?';
+  expect(
+    valuesIn(sentence, { amount: 50, to: 'x? y' })
+      .map((s) => s.text)
+      .join(''),
+  ).toBe(sentence);
+});

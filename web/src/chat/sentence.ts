@@ -1,0 +1,67 @@
+/* sentence.ts -- which parts of a question were filled in.
+ *
+ * The server fills {members} into its sentence: numbers and plain words as they
+ * are, everything else in quotation marks. "Hanako and 20 USD to Taro" is plain
+ * words; it must be seen to be one value.
+ */
+import { Exact, isObject } from '../protocol';
+
+export interface Span {
+  text: string;
+  /** Filled in, not the server's words. */
+  value: boolean;
+}
+
+export function valuesIn(sentence: string, input: unknown): Span[] {
+  const found = [...quoted(sentence), ...values(input).flatMap((v) => places(sentence, v))].sort((a, b) => b.to - b.from - (a.to - a.from));
+  const kept: Place[] = [];
+  for (const p of found) if (!kept.some((k) => p.from < k.to && k.from < p.to)) kept.push(p);
+  return spans(
+    sentence,
+    kept.sort((a, b) => a.from - b.from),
+  );
+}
+
+interface Place {
+  from: number;
+  to: number;
+}
+
+function quoted(sentence: string): Place[] {
+  return [...sentence.matchAll(/"(?:[^"\\]|\\.)*"/g)].map((m) => ({ from: m.index, to: m.index + m[0].length }));
+}
+
+/* Every text and number of the arguments, however deep. */
+function values(input: unknown): string[] {
+  if (typeof input === 'string') return input.trim() ? [input] : [];
+  if (typeof input === 'number' || input instanceof Exact) return [String(input)];
+  if (Array.isArray(input)) return input.flatMap(values);
+  return isObject(input) ? Object.values(input).flatMap(values) : [];
+}
+
+/* Where it stands as a whole: "5" is not part of "50". */
+function places(sentence: string, value: string): Place[] {
+  const out: Place[] = [];
+  for (let at = sentence.indexOf(value); at >= 0; at = sentence.indexOf(value, at + value.length)) {
+    const to = at + value.length;
+    const whole = !(inWord(sentence[at - 1]) && inWord(value[0])) && !(inWord(value.at(-1)) && inWord(sentence[to]));
+    if (whole) out.push({ from: at, to });
+  }
+  return out;
+}
+
+function inWord(c: string | undefined): boolean {
+  return c !== undefined && /[\p{L}\p{N}]/u.test(c);
+}
+
+function spans(text: string, places: Place[]): Span[] {
+  const out: Span[] = [];
+  let at = 0;
+  for (const { from, to } of places) {
+    if (from > at) out.push({ text: text.slice(at, from), value: false });
+    out.push({ text: text.slice(from, to), value: true });
+    at = to;
+  }
+  if (at < text.length) out.push({ text: text.slice(at), value: false });
+  return out;
+}
