@@ -5,6 +5,7 @@ import { Composer, type ComposerHandle } from '../chat/Composer';
 import { AskSheet } from '../chat/AskSheet';
 import { ChatContext, useDrawers, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
+import { SetAside } from '../chat/SetAside';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
 import { newId, type Draft, type Session, type Unsent } from '../transport/session';
@@ -58,6 +59,7 @@ export function App() {
   const [over, setOver] = useState<Over>(null);
   const [drawer, setDrawer, closeDrawer, menu] = useDrawer(search);
   const [sent, setSent] = useState(0);
+  const [held, setHeld] = useState<Draft | null>(null);
   const { state } = snap;
   const streaming = isStreaming(state) || session.awaitsFirstWord();
   const waiting = !state.open && session.awaitsFirstWord();
@@ -83,13 +85,34 @@ export function App() {
   }, [snap.id, route, session]);
   useEffect(() => setSent(0), [route === snap.id ? null : route]);
 
-  const send = useCallback(
-    (text: string, files: FilePart[] = []) => {
+  const transmit = useCallback(
+    (text: string, files: FilePart[]) => {
+      setHeld(null);
       setSent((n) => n + 1);
       if (session.occupied()) session.enqueue(text, files);
       else void session.send(text, files);
     },
     [session],
+  );
+
+  // A message would set aside what waits: the person is asked first, and it stays in the composer.
+  const offer = useCallback(
+    (text: string, files: FilePart[]): boolean => {
+      const aside = waits(session) && !session.occupied();
+      if (aside) setHeld({ text, files });
+      else transmit(text, files);
+      return !aside;
+    },
+    [session, transmit],
+  );
+
+  const send = useCallback(
+    (text: string, files: FilePart[] = []) => {
+      if (offer(text, files)) return;
+      composer.current?.fill(text, files);
+      setHeld({ text, files });
+    },
+    [offer],
   );
 
   // Before what is being written, not instead of it.
@@ -203,18 +226,27 @@ export function App() {
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
             <AskSheet key={state.open?.id} calls={asking} />
+            {held && asking.length > 0 && (
+              <SetAside
+                text={held.text}
+                calls={asking}
+                onSend={() => (composer.current?.clear(), transmit(held.text, held.files))}
+                onAnswered={() => (composer.current?.clear(), setHeld(null))}
+                onBack={() => setHeld(null)}
+              />
+            )}
             <Queue session={session} queue={snap.queue} onBack={takeBack} />
             <Composer
               key={composerKey(session)}
               ref={composer}
               draft={getDraft(draftKey)}
               files={getFiles(draftKey)}
-              onDraft={(t) => setDraft(draftKey, t)}
+              onDraft={(t) => (setDraft(draftKey, t), setHeld(null))}
               onFiles={(f) => setFiles(draftKey, f)}
               enterIsLine={prefs.enterIsLine}
               streaming={streaming}
               stopping={state.stopping}
-              onSend={send}
+              onSend={offer}
               onStop={() => void session.stop()}
               onEditLast={() => editLast()}
             />
@@ -236,6 +268,11 @@ export function App() {
       </div>
     </ChatContext>
   );
+}
+
+function waits(session: Session): boolean {
+  const { open } = session.get().state;
+  return open !== null && callsOf(open).some((c) => c.status === 'asking');
 }
 
 function Queue({ session, queue, onBack }: { session: Session; queue: Unsent[]; onBack: (d: Draft) => void }) {

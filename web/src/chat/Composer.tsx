@@ -14,6 +14,7 @@ import { Icon } from './icons';
 export interface ComposerHandle {
   focus(): void;
   fill(text: string, files?: FilePart[]): void;
+  clear(): void;
 }
 
 interface Props {
@@ -24,7 +25,8 @@ interface Props {
   enterIsLine: boolean;
   streaming: boolean;
   stopping: boolean;
-  onSend: (text: string, files: FilePart[]) => void;
+  /** False: it was not taken, and stays here. */
+  onSend: (text: string, files: FilePart[]) => boolean;
   onStop: () => void;
   onEditLast: () => void;
   ref: Ref<ComposerHandle>;
@@ -43,6 +45,10 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
     onDraft(value);
   };
   useLayoutEffect(() => fit(area.current), [text]);
+  // Ready to write at once; where a keyboard would cover the page, and where the focus is elsewhere, nothing moves.
+  useEffect(() => {
+    if (!touch && (document.activeElement === document.body || document.activeElement === null)) area.current?.focus({ preventScroll: true });
+  }, []);
   useWidth(area, fit);
   useImperativeHandle(ref, () => ({
     focus: () => area.current?.focus(),
@@ -51,13 +57,16 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
       pictures.set([...files, ...more]);
       area.current?.focus();
     },
+    clear,
   }));
+  const clear = () => {
+    change('');
+    pictures.set([]);
+  };
   const empty = text.trim() === '' && files.length === 0;
   const send = () => {
     if (empty || reading) return;
-    change('');
-    pictures.set([]);
-    onSend(text.trim(), files);
+    if (onSend(text.trim(), files)) clear();
     area.current?.focus();
   };
   const keys = (e: KeyboardEvent<HTMLTextAreaElement>) => {

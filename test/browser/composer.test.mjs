@@ -1,0 +1,111 @@
+// Writing while a request waits: nothing is withdrawn, and nothing decided, by accident.
+import { equal, ok, test } from './lib/test.mjs';
+
+const payment = 'Send 50 dollars to Hanako';
+
+async function waiting(t, mode = 'bidi', options = {}) {
+  const server = await t.server(options.config);
+  const tab = await t.tab(server, { mode });
+  await tab.send(payment);
+  await tab.card();
+  return { server, tab };
+}
+
+async function stillWaits(server, what) {
+  equal((await server.json('/v1/approvals?status=pending')).approvals.length, 1, `${what}: still waiting`);
+  equal(server.ledger().length, 0, `${what}: payments`);
+}
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a typed yes asks whether it is the answer, and then it is`, async (t) => {
+    const { server, tab } = await waiting(t, mode);
+    await tab.send('Yes!');
+    const choice = tab.$('.set-aside[data-armed="true"]');
+    await choice.waitFor();
+    await tab.page.keyboard.press('Enter');
+    await tab.page.keyboard.press('Enter');
+    await stillWaits(server, 'after Enter');
+    equal(await tab.$('.bubble').count(), 1, 'nothing was sent');
+    await choice.getByRole('button', { name: 'Approve “Send 50 USD to Hanako?”' }).click();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    await tab.idle();
+    equal(server.ledger().length, 1, 'payments');
+    equal(await tab.$('.bubble').allInnerTexts(), [payment], 'the yes is no message');
+    equal(await tab.$('.composer textarea').inputValue(), '', 'the composer is empty');
+  });
+}
+
+test('a typed no denies by the button only', async (t) => {
+  const { server, tab } = await waiting(t);
+  await tab.send('いいえ');
+  await tab.$('.set-aside[data-armed="true"]').getByRole('button', { name: 'Deny “Send 50 USD to Hanako?”' }).click();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  equal(server.ledger().length, 0, 'payments');
+});
+
+test('a typed yes can be a message after all', async (t) => {
+  const { server, tab } = await waiting(t);
+  await tab.send('yes');
+  await tab.page.getByRole('button', { name: 'Send as a message' }).click();
+  await tab.page.waitForFunction(() => [...document.querySelectorAll('.bubble')].at(-1).textContent === 'yes');
+  await tab.$('.record', { hasText: 'Set aside' }).waitFor();
+  equal(server.ledger().length, 0, 'payments');
+});
+
+test('a question while something waits stays in the composer until the person has chosen', async (t) => {
+  const { server, tab } = await waiting(t);
+  await tab.send('Why so much?');
+  await tab.page.getByText('This sets the request aside: send anyway, or answer it first?').waitFor();
+  await stillWaits(server, 'a question');
+  equal(await tab.$('.composer textarea').inputValue(), 'Why so much?', 'kept');
+  // Changed, the choice is gone; sent again, it is back.
+  await tab.$('.composer textarea').fill('Why so much? Tell me.');
+  equal(await tab.$('.set-aside').count(), 0, 'while it is being changed');
+  await tab.page.keyboard.press('Enter');
+  await tab.page.getByRole('button', { name: 'Answer it first' }).click();
+  await stillWaits(server, 'answer it first');
+  equal(await tab.$('.composer textarea').inputValue(), 'Why so much? Tell me.', 'kept for afterwards');
+  await tab.deny();
+  await tab.$('.tool[data-status="denied"]').waitFor();
+  await tab.idle();
+  equal(await tab.$('.composer textarea').inputValue(), 'Why so much? Tell me.', 'and still there');
+  await tab.page.keyboard.press('Tab');
+  await tab.$('.composer .round').click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
+});
+
+test('sent anyway, the message goes and the request is set aside', async (t) => {
+  const { server, tab } = await waiting(t);
+  await tab.send('Forget it, what is the weather in Tokyo?');
+  await tab.page.getByRole('button', { name: 'Send anyway' }).click();
+  await tab.$('.record', { hasText: 'Set aside' }).waitFor();
+  await tab.idle();
+  equal(await tab.$('.bubble').count(), 2, 'messages');
+  equal((await server.json('/v1/approvals?status=pending')).approvals.length, 0, 'waiting');
+});
+
+test('with two requests a yes is no answer to either', async (t) => {
+  const calls = [5, 6].map((amount) => ({ name: 'process_payment', arguments: { amount, currency: 'USD', recipient: 'Ken' } }));
+  const model = await t.model([{ calls }, 'Good.']);
+  const server = await t.server({ model: model.config, demo: { token_ms: 0, tools: true } });
+  const tab = await t.tab(server);
+  await tab.send('pay twice');
+  await tab.card();
+  await tab.send('yes');
+  await tab.page.getByText('This sets the 2 requests aside').waitFor();
+  ok(!(await tab.$('.set-aside').innerText()).includes('Approve'), 'no yes here');
+  equal((await server.json('/v1/approvals?status=pending')).approvals.length, 2, 'still waiting');
+});
+
+test('the composer has the focus from the start, and again after sending and after switching', async (t) => {
+  const tab = await t.tab(await t.server());
+  const focused = () => tab.page.waitForFunction(() => document.activeElement?.matches('.composer textarea'));
+  await focused();
+  await tab.ask('What is the weather in Tokyo?');
+  await focused();
+  await tab.page.reload();
+  await tab.$('article.assistant').waitFor();
+  await focused();
+  await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
+  await focused();
+});
