@@ -129,6 +129,7 @@ struct config_tool {
     struct str         risk;        /* "low" or "high"; STR_NONE: not said */
     struct str         intent, ask; /* templates; STR_NONE: the default sentence */
     bool               idempotent;
+    bool               shows_artifact;
     unsigned           timeout_ms;
     unsigned           expires_s; /* of its approvals; 0: never */
 };

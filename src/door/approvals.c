@@ -32,10 +32,11 @@ static void unknown(struct conn *c)
  * itself. */
 static void write_damaged(struct buf *out, const struct store_row *row)
 {
-    static const char *const MEMBERS[] = { "run",        "tool",       "tool_use_id",  "input",
-                                           "ask",        "risk",       "requested_at", "expires_at",
-                                           "decided_at", "decided_by", "decided_via",  "reason" };
-    struct jsonw             w;
+    static const char *const MEMBERS[] = {
+        "run",          "tool",       "tool_use_id", "input",      "ask",         "risk",  "said",
+        "requested_at", "expires_at", "decided_at",  "decided_by", "decided_via", "reason"
+    };
+    struct jsonw w;
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "id", row->approval.id);

@@ -14,6 +14,7 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     jw_key(w, "risk");
     jw_str_or_null(w, t->risk.len ? t->risk : STR_NONE);
     jw_kbool(w, "idempotent", t->idempotent);
+    jw_kstrz(w, "shows", t->makes_artifact ? "artifact" : NULL);
     jw_kstr(w, "source", t->source);
     jw_kint(w, "runs", (int64_t)t->runs);
     jw_kint(w, "failed", (int64_t)t->failed);

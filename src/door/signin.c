@@ -28,6 +28,7 @@ static void tell(struct request *q, const struct principal *p)
     jw_end_arr(&w);
     if (p->until_s) clock_rfc3339(p->until_s * 1000, time);
     jw_kstrz(&w, "until", p->until_s ? time : NULL);
+    jw_kstrz(&w, "decides", app_of(conn_server(q->conn))->approvers_only ? "approver" : "owner");
     jw_end_obj(&w);
     json_reply(q->conn, 200, &b);
 }

@@ -9,8 +9,11 @@
 
 #include "base/clock.h"
 #include "base/jsonw.h"
+#include "base/utf8.h"
 #include "run/engine.h"
 #include "run/intent.h"
+
+#define SAID_MAX 500 /* characters: context for a decision, not the conversation */
 
 struct str approval_id(struct arena *a, const struct call *c)
 {
@@ -161,6 +164,14 @@ static void text_or_null(struct jsonw *w, const char *key, struct str s)
     jw_str_or_null(w, s);
 }
 
+/* The words that led to the call, for whoever decides it and cannot read the conversation. */
+static struct str said(const struct call *c)
+{
+    const struct fact *first = c->run->first;
+    return first->kind == FACT_MESSAGE ? str_cut(first->text, utf8_take(first->text, SAID_MAX))
+                                       : STR_NONE;
+}
+
 static void write_row(struct buf *out, const struct thread *t, const struct call *c,
                       const struct row *r)
 {
@@ -176,6 +187,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     jw_kraw(&w, "input", c->args ? c->input : STR("null"));
     text_or_null(&w, "ask", asked ? asked->ask : STR_NONE);
     text_or_null(&w, "risk", asked ? asked->risk : STR_NONE);
+    text_or_null(&w, "said", said(c));
     jw_kstrz(&w, "status", r->status);
     time_or_null(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
     time_or_null(&w, "expires_at", asked ? asked->expires_ms : 0);
