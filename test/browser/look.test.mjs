@@ -356,6 +356,7 @@ for (const [what, [content, colours]] of Object.entries(pages)) {
       exec: { command: ['sh', '-c', `echo '${output}'`] },
       input_schema: { type: 'object' },
       confirm: 'never',
+      shows: 'artifact',
     };
     const model = await t.model([{ calls: [{ name: 'build_page', arguments: {} }] }, 'Done.']);
     const server = await t.server({ model: model.config, tools: { build_page: build } });

@@ -9,6 +9,7 @@ import { SetAside } from '../chat/SetAside';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
 import { newId, type Draft, type Session, type Unsent } from '../transport/session';
+import { Approver } from './Approver';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
@@ -17,7 +18,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { carryDraft, keep, lookAgain, mayDecide, sessionFor, startPage, useLists } from './store';
+import { carryDraft, hasThreads, keep, lookAgain, mayDecide, sessionFor, startPage, useLists } from './store';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
@@ -172,6 +173,17 @@ export function App() {
   const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
+  if (!hasThreads(lists.me)) {
+    return (
+      <ChatContext value={actions}>
+        <div className="app alone">
+          <Approver onSettings={() => setOver('settings')} />
+          {over === 'settings' && <Settings onClose={() => setOver(null)} messages={[]} title={null} />}
+          {lists.signIn && <SignIn onDone={lookAgain} />}
+        </div>
+      </ChatContext>
+    );
+  }
   return (
     <ChatContext value={actions}>
       <div className={prefs.developer ? 'app with-dev' : 'app'}>

@@ -1,8 +1,10 @@
 /* Inbox.tsx -- everything, in any conversation, that waits for this person: the same cards, answered over HTTP. */
 import { useMemo, useState } from 'react';
 import { ApprovalCard } from '../chat/ApprovalCard';
+import { Revealed } from '../chat/Arguments';
 import { ChatContext, useChat, type ChatActions } from '../chat/context';
 import { UnknownCard } from '../chat/UnknownCard';
+import { clock } from '../chat/words';
 import type { ApprovalRecord, Call } from '../protocol';
 import { withRecord } from '../protocol/calls';
 import { Refused } from '../transport/api';
@@ -12,19 +14,56 @@ import { notice } from './notices';
 import { api, refresh, useLists } from './store';
 
 export function Inbox({ onClose, onOpen }: { onClose: () => void; onOpen: (thread: string) => void }) {
-  const { inbox } = useLists();
   return (
     <Dialog title="Waiting for you" onClose={onClose} side>
-      {inbox.length === 0 && <p className="meta">Nothing waits for you.</p>}
-      {inbox.map((a) => (
-        <div key={a.id}>
-          <Entry record={a} />
-          <button type="button" className="link" onClick={() => onOpen(a.thread)}>
-            Open conversation
-          </button>
-        </div>
-      ))}
+      <Waiting onOpen={onOpen} />
     </Dialog>
+  );
+}
+
+/** What waits, newest first, with who asks and why. */
+export function Waiting({ onOpen }: { onOpen?: (thread: string) => void }) {
+  const { inbox, loaded, me } = useLists();
+  if (inbox.length === 0) return <p className="meta">{loaded ? 'Nothing waits for you.' : 'Looking…'}</p>;
+  return inbox.map((a) => (
+    <div key={a.id} className="waiting">
+      <Entry record={a} />
+      {onOpen && (!a.owner || a.owner === me?.principal) && (
+        <button type="button" className="link" onClick={() => onOpen(a.thread)}>
+          Open conversation
+        </button>
+      )}
+    </div>
+  ));
+}
+
+/* Whoever decides for somebody else knows who asks, since when, and by which words. */
+function From({ record }: { record: ApprovalRecord }) {
+  const page = useChat();
+  const who = record.owner ? page.name(record.owner) : null;
+  if (!who && !record.said) return null;
+  return (
+    <p className="ask-from">
+      {who === 'you' || !who ? (
+        'You asked'
+      ) : (
+        <>
+          <b>
+            <Revealed text={who} />
+          </b>{' '}
+          asks
+        </>
+      )}
+      {record.requested_at && `, ${clock(record.requested_at)}`}
+      {record.said && (
+        <>
+          {': '}
+          <q>
+            <Revealed text={record.said} />
+          </q>
+        </>
+      )}
+    </p>
   );
 }
 
@@ -51,7 +90,11 @@ function Entry({ record }: { record: ApprovalRecord }) {
       {record.status === 'unknown' ? (
         <UnknownCard call={call} />
       ) : (
-        <ApprovalCard call={{ ...call, approval: { ...call.approval!, ...mine } }} />
+        <ApprovalCard
+          call={{ ...call, approval: { ...call.approval!, ...mine } }}
+          from={<From record={record} />}
+          forWhom={(record.owner && page.name(record.owner)) || 'you'}
+        />
       )}
     </ChatContext>
   );

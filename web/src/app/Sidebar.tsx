@@ -1,6 +1,6 @@
 /* Sidebar.tsx -- the list of conversations: new, search, rename, delete; what runs, what waits, what is unread. */
 import { useEffect, useRef, useState } from 'react';
-import { useNow } from '../chat/context';
+import { useChat, useNow } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { ago, fullTime } from '../chat/words';
 import type { ThreadInfo } from '../transport/api';
@@ -110,6 +110,7 @@ function Row({
   waiting: boolean;
   onOpen: (id: string | null) => void;
 }) {
+  const chat = useChat();
   const [editing, setEditing] = useState(false);
   const link = useRef<HTMLAnchorElement>(null);
   const title = thread.title || 'Untitled';
@@ -133,7 +134,7 @@ function Row({
         <span className="row-title" dir="auto">
           {title}
         </span>
-        {markOf(thread, current, waiting || thread.state === 'waiting') ?? (
+        {markOf(thread, current, waiting || thread.state === 'waiting', chat.mayDecide) ?? (
           <time className="meta" dateTime={thread.updated_at} title={fullTime(thread.updated_at)}>
             {ago(Date.parse(thread.updated_at), now)}
           </time>
@@ -160,8 +161,8 @@ function Row({
   );
 }
 
-function markOf(thread: ThreadInfo, current: boolean, waiting: boolean): React.ReactNode {
-  if (waiting) return <span className="mark-wait">waits for you</span>;
+function markOf(thread: ThreadInfo, current: boolean, waiting: boolean, mine: boolean): React.ReactNode {
+  if (waiting) return <span className="mark-wait">{mine ? 'waits for you' : 'waits'}</span>;
   if (thread.state === 'running') return <span className="mark-run">running</span>;
   const read = lastRead(thread.id);
   if (!current && read && thread.updated_at > read) return <span className="mark-new">new</span>;

@@ -116,7 +116,7 @@ export async function refresh(): Promise<void> {
   try {
     if (!lists.me) set({ me: await api.whoami() });
     const [page, pending, unknown] = await Promise.all([
-      api.threads(),
+      hasThreads(lists.me) ? api.threads() : { threads: [], next: null },
       api.approvals({ status: 'pending' }),
       api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] })),
     ]);
@@ -124,7 +124,7 @@ export async function refresh(): Promise<void> {
     const older = lists.threads
       .filter((t) => !page.threads.some((p) => p.id === t.id))
       .filter((t) => lists.next !== null || isOlder(t, page.threads));
-    const inbox = [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
+    const inbox = !mayDecide(lists.me) ? [] : [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
     set({
       threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
       next: lists.loaded && older.length ? lists.next : page.next,
@@ -151,6 +151,11 @@ export async function signIn(key: string): Promise<void> {
 /** False where only approvers decide and this person is none. Not known is not "no": the server has the last word. */
 export function mayDecide(me: Whoami | null): boolean {
   return me?.decides !== 'approver' || me.roles.includes('approver');
+}
+
+/** Who only approves has no conversations. */
+export function hasThreads(me: Whoami | null): boolean {
+  return !me || me.roles.includes('user');
 }
 
 /** The sign-in was closed: it comes back with the next refusal. */

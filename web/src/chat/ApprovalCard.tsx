@@ -31,9 +31,11 @@ interface Props {
   docked?: boolean;
   /** Whose conversation it is, and what they wrote, where somebody else decides. */
   from?: ReactNode;
+  /** On whose behalf it runs. */
+  forWhom?: string;
 }
 
-export function ApprovalCard({ call, docked = false, from }: Props) {
+export function ApprovalCard({ call, docked = false, from, forWhom = 'you' }: Props) {
   const chat = useChat();
   const approval = call.approval!;
   const armed = useArmed();
@@ -79,7 +81,7 @@ export function ApprovalCard({ call, docked = false, from }: Props) {
         <code>
           <Revealed text={call.name} />
         </code>
-        <span>{whereOf(chat.tool(call.name))}</span>
+        <span>{whereOf(chat.tool(call.name), forWhom)}</span>
         {approval.risk && <RiskMark risk={approval.risk} />}
         {approval.expiresAt && <Countdown until={approval.expiresAt} />}
       </p>
@@ -131,10 +133,10 @@ export function ApprovalCard({ call, docked = false, from }: Props) {
   );
 }
 
-function whereOf(tool: ToolInfo | undefined): string {
+function whereOf(tool: ToolInfo | undefined, who: string): string {
   if (tool?.where === 'client') return 'runs in this browser';
   const mcp = /^mcp:(.+)/.exec(tool?.source ?? '')?.[1];
-  return mcp ? `runs on ${mcp} (MCP server), for you` : 'runs on the server, for you';
+  return mcp ? `runs on ${mcp} (MCP server), for ${who}` : `runs on the server, for ${who}`;
 }
 
 /* Something of it stands below the fold: said in words, since scrollbars hide. */

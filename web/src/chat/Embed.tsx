@@ -1,5 +1,9 @@
 /* Embed.tsx -- results that are meant to be seen: artifacts and pictures.
  *
+ * Only a tool that is declared to make them ("shows": "artifact") gets a frame;
+ * any other result is text, whatever its shape. The caption above the frame is
+ * the page's own and says who made what is below.
+ *
  * An artifact is a page that a model wrote. It runs in a frame without an
  * origin: it can run its own script and nothing else, not even a request (see
  * public/frame.html and web/README.md). A picture is shown as an image, where
@@ -7,6 +11,8 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { isObject, type Call } from '../protocol';
+import { Revealed } from './Arguments';
+import { useChat } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
@@ -37,24 +43,40 @@ export function artifactOf(call: Call): Artifact | null {
   };
 }
 
-export function hasEmbed(call: Call): boolean {
-  return call.status === 'done' && artifactOf(call) !== null;
+/** Whether a call's result is one. */
+export function useEmbeds(): (call: Call) => boolean {
+  const chat = useChat();
+  return (call) => call.status === 'done' && chat.tool(call.name)?.shows === 'artifact' && artifactOf(call) !== null;
 }
 
 export function Embed({ call }: { call: Call }) {
   const artifact = useMemo(() => artifactOf(call), [call]);
   if (!artifact) return null;
-  if (artifact.type === 'svg' || artifact.type.startsWith('image/')) return <Picture artifact={artifact} />;
-  return <ArtifactFrame artifact={artifact} />;
+  if (artifact.type === 'svg' || artifact.type.startsWith('image/')) return <Picture artifact={artifact} by={call.name} />;
+  return <ArtifactFrame artifact={artifact} by={call.name} />;
 }
 
-function Picture({ artifact }: { artifact: Artifact }) {
+/* Drawn by the page, outside the frame: nothing in the frame can look like it. */
+function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
+  return (
+    <span className="made-by">
+      <strong>
+        <Revealed text={artifact.title.slice(0, 120)} />
+      </strong>
+      <small>
+        Made by <code>{by}</code>. It is not part of this page and cannot ask you for approval.
+      </small>
+    </span>
+  );
+}
+
+function Picture({ artifact, by }: { artifact: Artifact; by: string }) {
   const url = useMemo(() => pictureUrl(artifact), [artifact]);
   return (
     <figure className="picture">
       <img src={url} alt={artifact.title} />
       <figcaption>
-        {artifact.title}
+        <Caption artifact={artifact} by={by} />
         <a
           className="quiet"
           href={url}
@@ -75,13 +97,13 @@ function pictureUrl(a: Artifact): string {
     : `data:${type};base64,${a.content}`;
 }
 
-function ArtifactFrame({ artifact }: { artifact: Artifact }) {
+function ArtifactFrame({ artifact, by }: { artifact: Artifact; by: string }) {
   const [tab, setTab] = useState<'preview' | 'code'>('preview');
   const [wide, setWide] = useState(false);
   return (
     <figure className={wide ? 'artifact wide' : 'artifact'}>
       <figcaption>
-        <strong>{artifact.title}</strong>
+        <Caption artifact={artifact} by={by} />
         <span className="tabs" role="group" aria-label={`View of ${artifact.title}`}>
           <button type="button" aria-pressed={tab === 'preview'} onClick={() => setTab('preview')}>
             Preview

@@ -8,20 +8,21 @@ import { memo, useEffect, useId, useState } from 'react';
 import type { Call } from '../protocol';
 import { ApprovalRecordLine, hasRecord } from './ApprovalRecord';
 import { useChat, useNow } from './context';
-import { Embed, hasEmbed } from './Embed';
+import { Embed, useEmbeds } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
 import { UnknownCard } from './UnknownCard';
 import { duration, stateIcon, summaryOf, wordOf } from './words';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
+  const embeds = useEmbeds();
   if (call.status === 'asking') return <AskedBelow call={call} />;
   if (call.status === 'unknown') return <UnknownCard call={call} />;
   if (call.status === 'preparing' && call.intent) return <IntentLine call={call} />;
   return (
     <>
       <ToolCard call={call} />
-      {hasEmbed(call) && <Embed call={call} />}
+      {embeds(call) && <Embed call={call} />}
     </>
   );
 });
@@ -146,7 +147,8 @@ function Details({ call }: { call: Call }) {
 
 /** Several cards in a row; many finished ones fold into one line. */
 export function ToolGroup({ calls }: { calls: Call[] }) {
-  const quiet = calls.filter((c) => c.status === 'done' && !c.approval && !hasEmbed(c));
+  const embeds = useEmbeds();
+  const quiet = calls.filter((c) => c.status === 'done' && !c.approval && !embeds(c));
   const [open, setOpen] = useState(false);
   const id = useId();
   if (quiet.length < 4) return calls.map((c) => <ToolItem key={c.id} call={c} />);

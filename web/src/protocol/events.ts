@@ -85,6 +85,10 @@ export interface PendingApproval {
 /** One record of `/v1/approvals`. */
 export interface ApprovalRecord extends PendingApproval {
   thread: string;
+  /** Whose conversation it is, where it may be somebody else's. */
+  owner?: string;
+  /** The words that led to it. */
+  said?: string | null;
   status: string;
   requested_at?: string | null;
   decided_at?: string | null;

@@ -38,6 +38,8 @@ export interface ToolInfo {
   confirm?: unknown;
   risk?: string;
   idempotent?: boolean;
+  /** What its result is shown as; otherwise it is text, whatever it looks like. */
+  shows?: 'artifact' | null;
   source?: string;
   runs?: number;
   failed?: number;
