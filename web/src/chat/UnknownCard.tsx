@@ -5,7 +5,7 @@
  */
 import { useState } from 'react';
 import type { Call } from '../protocol';
-import { Arguments } from './Arguments';
+import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
 
@@ -25,9 +25,14 @@ export function UnknownCard({ call }: { call: Call }) {
         <span>It is not known whether this happened</span>
       </h3>
       <p>
-        <code>{call.name}</code> was started, then the server stopped before it heard the outcome. It was not run again. Please check on the
-        other side, then say what you found.
+        <code>{call.name}</code> was begun. <Revealed text={call.error ?? 'The server stopped before it heard the outcome.'} part /> It was not
+        run again. Please check on the other side, then say what you found.
       </p>
+      {call.approval?.ask && (
+        <p className="record-ask">
+          <Sentence text={call.approval.ask} input={call.input} />
+        </p>
+      )}
       <Arguments input={call.input} />
       {state !== 'idle' && state !== 'busy' && (
         <p className="ask-error" role="alert">

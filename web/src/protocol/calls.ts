@@ -67,8 +67,8 @@ function decided(a: Approval, status: ApprovalStatus, at?: number): Approval {
 export function statusOfError(text: string): CallStatus {
   if (/^user denied/i.test(text)) return 'denied';
   if (/timed out$|^approval (request )?(timed out|expired)/i.test(text)) return 'expired';
-  if (/^not decided|superseded|^cancelled|^stopped/i.test(text)) return 'cancelled';
-  if (/outcome (is )?(not known|unknown)|unknown outcome/i.test(text)) return 'unknown';
+  if (/may or may not have|(outcome|effect) (is )?(not known|unknown)|unknown outcome|^the server went away while this/i.test(text)) return 'unknown';
+  if (/^not decided|superseded|^(it was )?cancelled|^stopped/i.test(text)) return 'cancelled';
   return 'failed';
 }
 

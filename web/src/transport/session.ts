@@ -467,8 +467,9 @@ export class Session implements LinkHost {
         this.leaving.delete(m.id);
         return;
       }
-      if (this.channel() === live && fits) this.options.notice('The live connection is down. Sent over HTTP instead.');
+      const instead = this.channel() === live && fits;
       await this.link!.stream((signal) => this.channels.http.send(thread, m, signal));
+      if (instead) this.options.notice('The live connection is down. Sent over HTTP instead.');
       this.unborn = false;
       this.dispatch({ type: 'send_state', id: m.id, send: 'sent' });
       this.tidy();
@@ -611,8 +612,8 @@ export class Session implements LinkHost {
         await channel.answer(thread, answer, new AbortController().signal);
       } catch (error) {
         if (!(error instanceof SocketDown)) throw error;
-        this.options.notice('The live connection is down. Your answer went over HTTP.');
         await direct();
+        this.options.notice('The live connection is down. Your answer went over HTTP.');
       }
       return;
     }
