@@ -11,6 +11,7 @@ import './styles/cards.css';
 import './styles/text.css';
 import './styles/panels.css';
 import './styles/touch.css';
+import './styles/short.css';
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 

@@ -1,0 +1,68 @@
+// Little room: a phone on its side, a page enlarged to 200 % and 400 %, a keyboard over half the screen.
+import { equal, ok, test } from './lib/test.mjs';
+
+const touch = { isMobile: true, hasTouch: true };
+const rooms = {
+  'a phone on its side': [{ width: 667, height: 375 }, touch],
+  'a small phone on its side': [{ width: 568, height: 320 }, touch],
+  'a page enlarged to 200 %': [{ width: 640, height: 512 }],
+  'a page enlarged to 400 %': [{ width: 320, height: 256 }],
+  'a phone with its keyboard up': [{ width: 390, height: 400 }, touch],
+};
+
+/* In the view, and not under anything else. */
+const seen = (tab, selector) =>
+  tab.$(selector).evaluate((e) => {
+    const box = e.getBoundingClientRect();
+    const inside = box.top >= -0.5 && box.left >= -0.5 && box.bottom <= innerHeight + 0.5 && box.right <= innerWidth + 0.5;
+    const points = [
+      [box.left + 2, box.top + 3],
+      [box.left + box.width / 2, box.top + box.height / 2],
+      [box.left + box.width / 2, box.bottom - 3],
+    ];
+    return inside && points.every(([x, y]) => ((hit) => hit && (e.contains(hit) || hit.contains(e)))(document.elementFromPoint(x, y)));
+  });
+
+const sentence = '.ask-sheet .ask-title';
+const amount = '.ask-sheet .args tr:first-child td';
+const yes = '.ask-sheet .ask-yes';
+const no = '.ask-sheet .ask-buttons .button.outline';
+const composer = '.composer textarea';
+
+async function asked(t, viewport, options = {}) {
+  const tab = await t.tab(await t.server(), { viewport, ...options });
+  await tab.$(composer).fill('Send 50 dollars to Hanako');
+  await tab.$('.composer .round').click();
+  await tab.card();
+  return tab;
+}
+
+for (const [name, [viewport, options]] of Object.entries(rooms)) {
+  test(`on ${name} the sentence, the amount and both buttons are seen together, and the composer with them`, async (t) => {
+    const tab = await asked(t, viewport, options);
+    for (const part of [sentence, amount, yes, no, composer]) ok(await seen(tab, part), `${part} at ${viewport.width} × ${viewport.height}`);
+    equal(await tab.page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, 'nothing scrolls sideways');
+    await tab.$(yes).click();
+    await tab.$('.tool[data-status="done"]').waitFor();
+    ok(await seen(tab, composer), 'the composer stays');
+  });
+}
+
+test('with a keyboard over a phone on its side everything is still to be reached, and the composer stays', async (t) => {
+  const tab = await asked(t, { width: 667, height: 170 }, touch);
+  ok(await seen(tab, composer), 'the composer');
+  for (const part of [sentence, amount, yes, no]) {
+    await tab.$(part).evaluate((e) => e.scrollIntoView({ block: 'nearest' }));
+    ok(await seen(tab, part), part);
+  }
+});
+
+test('in little room a choice before sending is to be reached, and the composer stays', async (t) => {
+  const tab = await asked(t, { width: 320, height: 256 });
+  await tab.$(composer).fill('yes');
+  await tab.page.keyboard.press('Enter');
+  const choice = '.set-aside .ask-yes';
+  await tab.$(choice).evaluate((e) => e.scrollIntoView({ block: 'nearest' }));
+  ok(await seen(tab, choice), 'the answer');
+  ok(await seen(tab, composer), 'the composer');
+});
