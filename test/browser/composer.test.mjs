@@ -109,3 +109,20 @@ test('the composer has the focus from the start, and again after sending and aft
   await tab.page.getByRole('button', { name: 'New conversation', exact: true }).click();
   await focused();
 });
+
+test('what is written under an earlier version does not go to another one unasked', async (t) => {
+  const tab = await t.tab(await t.server());
+  await tab.ask('What is the weather in Tokyo?');
+  await tab.edit('What is the weather in Paris?');
+  await tab.page.waitForFunction(() => document.querySelector('.bubble').textContent.includes('Paris'));
+  await tab.idle();
+  await tab.page.getByRole('button', { name: 'Earlier version' }).click();
+  await tab.$('.bubble', { hasText: 'Tokyo' }).waitFor();
+  await tab.send('And tomorrow?');
+  await tab.page.getByText('What you send goes on with the newest one, not with this.').waitFor();
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Tokyo?'], 'the view stays');
+  equal(await tab.$('.composer textarea').inputValue(), 'And tomorrow?', 'and so do the words');
+  await tab.page.getByRole('button', { name: 'Go to the newest and send' }).click();
+  await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
+  equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Paris?', 'And tomorrow?'], 'where it went');
+});

@@ -5,7 +5,7 @@ import { Composer, type ComposerHandle } from '../chat/Composer';
 import { AskSheet } from '../chat/AskSheet';
 import { ChatContext, useDrawers, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
-import { SetAside } from '../chat/SetAside';
+import { Elsewhere, SetAside } from '../chat/SetAside';
 import { Transcript } from '../chat/Transcript';
 import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
 import { newId, type Draft, type Session, type Unsent } from '../transport/session';
@@ -61,6 +61,7 @@ export function App() {
   const [drawer, setDrawer, closeDrawer, menu] = useDrawer(search);
   const [sent, setSent] = useState(0);
   const [held, setHeld] = useState<Draft | null>(null);
+  const [readsOld, setReadsOld] = useState(false);
   const { state } = snap;
   const streaming = isStreaming(state) || session.awaitsFirstWord();
   const waiting = !state.open && session.awaitsFirstWord();
@@ -99,12 +100,12 @@ export function App() {
   // A message would set aside what waits: the person is asked first, and it stays in the composer.
   const offer = useCallback(
     (text: string, files: FilePart[]): boolean => {
-      const aside = waits(session) && !session.occupied();
+      const aside = readsOld || (waits(session) && !session.occupied());
       if (aside) setHeld({ text, files });
       else transmit(text, files);
       return !aside;
     },
-    [session, transmit],
+    [session, transmit, readsOld],
   );
 
   const send = useCallback(
@@ -233,12 +234,18 @@ export function App() {
               <Welcome onPick={send} />
             </div>
           ) : (
-            <Transcript thread={route ?? snap.id} state={state} sent={sent} waiting={waiting} />
+            <Transcript thread={route ?? snap.id} state={state} sent={sent} waiting={waiting} onOld={setReadsOld} />
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
             <AskSheet key={state.open?.id} calls={asking} />
-            {held && asking.length > 0 && (
+            {held && readsOld && (
+              <Elsewhere
+                onSend={() => (composer.current?.clear(), transmit(held.text, held.files))}
+                onBack={() => setHeld(null)}
+              />
+            )}
+            {held && !readsOld && asking.length > 0 && (
               <SetAside
                 text={held.text}
                 calls={asking}

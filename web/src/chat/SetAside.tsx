@@ -64,3 +64,20 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
     </section>
   );
 }
+
+/** An earlier version is on the screen, and the conversation goes on with the newest: said before anything goes there. */
+export function Elsewhere({ onSend, onBack }: { onSend: () => void; onBack: () => void }) {
+  return (
+    <section className="set-aside" role="alert">
+      <p>You are reading an earlier version. What you send goes on with the newest one, not with this.</p>
+      <div className="ask-buttons">
+        <button type="button" className="button outline" onClick={onSend}>
+          Go to the newest and send
+        </button>
+        <button type="button" className="button outline" onClick={onBack}>
+          Stay here
+        </button>
+      </div>
+    </section>
+  );
+}

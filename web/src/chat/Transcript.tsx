@@ -21,9 +21,11 @@ interface Props {
   /** Counts messages sent from here: each one pins the view. */
   sent: number;
   waiting: boolean;
+  /** Whether an earlier version is being read: what is sent does not go there. */
+  onOld: (old: boolean) => void;
 }
 
-export function Transcript({ thread, state, sent, waiting }: Props) {
+export function Transcript({ thread, state, sent, waiting, onOld }: Props) {
   const stick = useStick(thread);
   const { toEnd } = stick;
   useEffect(() => {
@@ -32,6 +34,7 @@ export function Transcript({ thread, state, sent, waiting }: Props) {
   const [shown, setShown] = useState(firstShown);
   useEffect(() => setShown(firstShown), [thread]);
   const versions = useVersions(thread, sent, state);
+  useEffect(() => onOld(versions.old), [onOld, versions.old]);
   const all = versions.messages;
   const from = Math.max(0, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
