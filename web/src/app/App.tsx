@@ -2,12 +2,14 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type RefObject } from 'react';
 import { Announcer } from '../chat/Announcer';
 import { Composer, type ComposerHandle } from '../chat/Composer';
+import { ArtifactPanel } from '../chat/ArtifactPanel';
 import { AskSheet } from '../chat/AskSheet';
 import { ChatContext, useDrawers, type ChatActions } from '../chat/context';
 import { Icon } from '../chat/icons';
 import { Elsewhere, SetAside } from '../chat/SetAside';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction } from '../protocol';
+import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction, type ThreadState } from '../protocol';
+import type { ToolInfo } from '../transport/api';
 import { newId, type Draft, type Session, type Unsent } from '../transport/session';
 import { Approver } from './Approver';
 import { Inbox } from './Inbox';
@@ -62,6 +64,7 @@ export function App() {
   const [sent, setSent] = useState(0);
   const [held, setHeld] = useState<Draft | null>(null);
   const [readsOld, setReadsOld] = useState(false);
+  const [beside, setBeside] = useState<string | null>(null);
   const { state } = snap;
   const streaming = isStreaming(state) || session.awaitsFirstWord();
   const waiting = !state.open && session.awaitsFirstWord();
@@ -85,6 +88,7 @@ export function App() {
       go(snap.id, true);
     }
   }, [snap.id, route, session]);
+  useEffect(() => setBeside(null), [session]);
   useEffect(() => setSent(0), [route === snap.id ? null : route]);
 
   const transmit = useCallback(
@@ -147,6 +151,7 @@ export function App() {
         const question = messages.slice(0, answer).findLast((m) => m.role === 'user');
         if (question) send(textOf(question), filesOf(question));
       },
+      beside: setBeside,
       tool: (name) => lists.tools.find((t) => t.name === name),
       name: (who) => (who === 'you' || who === lists.me?.principal ? 'you' : lists.me ? who : null),
     }),
@@ -172,6 +177,8 @@ export function App() {
 
   const empty = state.messages.length === 0 && !state.open;
   const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
+  const artifacts = useArtifacts(state, lists.tools);
+  const shown = artifacts.some((c) => c.id === beside) ? beside : null;
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
   if (!hasThreads(lists.me)) {
@@ -187,7 +194,7 @@ export function App() {
   }
   return (
     <ChatContext value={actions}>
-      <div className={prefs.developer ? 'app with-dev' : 'app'}>
+      <div className={['app', ...(prefs.developer ? ['with-dev'] : []), ...(shown ? ['with-artifact'] : [])].join(' ')}>
         <div className={drawer ? 'side-wrap open' : 'side-wrap'}>
           <Sidebar current={snap.id} onOpen={open} searchRef={search} />
           <button type="button" className="scrim" aria-label="Close the list" tabIndex={drawer ? 0 : -1} onClick={closeDrawer} />
@@ -273,6 +280,7 @@ export function App() {
           <Notices />
           <Announcer state={state} loaded={snap.loaded} />
         </main>
+        {shown && <ArtifactPanel calls={artifacts} shown={shown} onShow={setBeside} onClose={() => (setBeside(null), composer.current?.focus())} />}
         {prefs.developer && (
           <Suspense fallback={null}>
             <DevPanel onClose={() => setPrefs({ developer: false })} />
@@ -287,6 +295,14 @@ export function App() {
       </div>
     </ChatContext>
   );
+}
+
+/* The conversation's artifacts, oldest first. */
+function useArtifacts(state: ThreadState, tools: ToolInfo[]): Call[] {
+  return useMemo(() => {
+    const makers = new Set(tools.filter((t) => t.shows === 'artifact').map((t) => t.name));
+    return state.messages.flatMap(callsOf).filter((c) => c.status === 'done' && makers.has(c.name));
+  }, [state.messages, tools]);
 }
 
 function waits(session: Session): boolean {

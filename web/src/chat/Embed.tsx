@@ -17,7 +17,7 @@ import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
 
-interface Artifact {
+export interface Artifact {
   id: string;
   type: string;
   title: string;
@@ -53,11 +53,11 @@ export function Embed({ call }: { call: Call }) {
   const artifact = useMemo(() => artifactOf(call), [call]);
   if (!artifact) return null;
   if (artifact.type === 'svg' || artifact.type.startsWith('image/')) return <Picture artifact={artifact} by={call.name} />;
-  return <ArtifactFrame artifact={artifact} by={call.name} />;
+  return <ArtifactFrame artifact={artifact} by={call.name} call={call.id} />;
 }
 
 /* Drawn by the page, outside the frame: nothing in the frame can look like it. */
-function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
+export function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
   return (
     <span className="made-by">
       <strong>
@@ -80,13 +80,18 @@ function Picture({ artifact, by }: { artifact: Artifact; by: string }) {
         <a
           className="quiet"
           href={url}
-          download={`${artifact.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'image'}.${artifact.type === 'svg' ? 'svg' : 'png'}`}
+          download={fileName(artifact, artifact.type === 'svg' ? 'svg' : 'png')}
         >
           Save
         </a>
       </figcaption>
     </figure>
   );
+}
+
+/** What it is called on a disk. */
+export function fileName(artifact: Artifact, ending: string): string {
+  return `${artifact.title.replace(/[^\p{L}\p{N} -]/gu, '').trim().slice(0, 60) || 'artifact'}.${ending}`;
 }
 
 function pictureUrl(a: Artifact): string {
@@ -97,35 +102,41 @@ function pictureUrl(a: Artifact): string {
     : `data:${type};base64,${a.content}`;
 }
 
-function ArtifactFrame({ artifact, by }: { artifact: Artifact; by: string }) {
-  const [tab, setTab] = useState<'preview' | 'code'>('preview');
-  const [wide, setWide] = useState(false);
+function ArtifactFrame({ artifact, by, call }: { artifact: Artifact; by: string; call: string }) {
+  const chat = useChat();
+  const [tab, setTab] = useState<Tab>('preview');
   return (
-    <figure className={wide ? 'artifact wide' : 'artifact'}>
+    <figure className="artifact">
       <figcaption>
         <Caption artifact={artifact} by={by} />
-        <span className="tabs" role="group" aria-label={`View of ${artifact.title}`}>
-          <button type="button" aria-pressed={tab === 'preview'} onClick={() => setTab('preview')}>
-            Preview
-          </button>
-          <button type="button" aria-pressed={tab === 'code'} onClick={() => setTab('code')}>
-            Code
-          </button>
-        </span>
+        <Tabs artifact={artifact} tab={tab} onTab={setTab} />
         <CopyButton text={artifact.content} label={`Copy ${artifact.title}`} />
-        <button
-          type="button"
-          className="quiet"
-          aria-pressed={wide}
-          aria-label={wide ? 'Make smaller' : 'Make larger'}
-          onClick={() => setWide(!wide)}
-        >
+        <button type="button" className="quiet" aria-label={`Open ${artifact.title} beside`} title="Open beside" onClick={() => chat.beside(call)}>
           <Icon name="expand" size={16} />
         </button>
       </figcaption>
-      {tab === 'preview' ? <Frame artifact={artifact} /> : <CodeBlock code={artifact.content} language="html" closed />}
+      <View artifact={artifact} tab={tab} />
     </figure>
   );
+}
+
+export type Tab = 'preview' | 'code';
+
+export function Tabs({ artifact, tab, onTab }: { artifact: Artifact; tab: Tab; onTab: (tab: Tab) => void }) {
+  return (
+    <span className="tabs" role="group" aria-label={`View of ${artifact.title}`}>
+      <button type="button" aria-pressed={tab === 'preview'} onClick={() => onTab('preview')}>
+        Preview
+      </button>
+      <button type="button" aria-pressed={tab === 'code'} onClick={() => onTab('code')}>
+        Code
+      </button>
+    </span>
+  );
+}
+
+export function View({ artifact, tab }: { artifact: Artifact; tab: Tab }) {
+  return tab === 'preview' ? <Frame artifact={artifact} /> : <CodeBlock code={artifact.content} language="html" closed />;
 }
 
 /* The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it. */

@@ -19,6 +19,8 @@ export interface ChatActions {
   ran(from: string): string[];
   /** Sends once more the question that led to this call. */
   again(callId: string): void;
+  /** Shows the artifact of a call beside the conversation. */
+  beside(callId: string): void;
   tool(name: string): ToolInfo | undefined;
   /** "you", if it is; null while nobody knows who is here. */
   name(who: string): string | null;
