@@ -14,6 +14,7 @@ import { newId, type Draft, type Session, type Unsent } from '../transport/sessi
 import { Approver } from './Approver';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
+import { useNotify } from './notify';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { go, useRoute } from './router';
@@ -173,6 +174,7 @@ export function App() {
   const listed = lists.threads.find((t) => t.id === snap.id);
   const title = listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
   useTitle(lists.inbox.length, title);
+  useNotify({ state, inbox: lists.inbox, thread: snap.id, open });
   useReadMarks(snap.id, listed?.updated_at);
 
   const empty = state.messages.length === 0 && !state.open;

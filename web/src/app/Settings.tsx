@@ -5,6 +5,7 @@ import type { Mode } from '../transport/types';
 import { Dialog } from './Dialog';
 import { saveMarkdown } from './export';
 import { notice } from './notices';
+import { allowNotices, canNotify } from './notify';
 import { setPrefs, usePrefs, type Theme } from './prefs';
 import { signOut, useLists } from './store';
 
@@ -57,6 +58,22 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
           </span>
         </label>
       </fieldset>
+      {canNotify() && (
+        <fieldset className="choices">
+          <legend>Notices</legend>
+          <label>
+            <input
+              type="checkbox"
+              checked={prefs.notify}
+              onChange={(e) => (e.target.checked ? void allowNotices().then((notify) => setPrefs({ notify })) : setPrefs({ notify: false }))}
+            />
+            <span>
+              <strong>Notify me while I look elsewhere</strong>
+              <small>When something waits for you, and when a long answer is through.</small>
+            </span>
+          </label>
+        </fieldset>
+      )}
       <fieldset className="choices">
         <legend>For developers</legend>
         <label>

@@ -16,6 +16,8 @@ export interface Prefs {
   developer: boolean;
   /** Enter makes a new line; Ctrl or Cmd + Enter sends. */
   enterIsLine: boolean;
+  /** A word from the browser when something waits and nobody looks. */
+  notify: boolean;
 }
 
 function read(key: string): string | null {
@@ -46,6 +48,7 @@ function initial(): Prefs {
     mode: modes.includes(mode) ? (mode as Mode) : 'bidi',
     developer: read('developer') === '1',
     enterIsLine: read('enter') === 'line',
+    notify: read('notify') === '1',
   };
 }
 
@@ -62,6 +65,7 @@ export function setPrefs(change: Partial<Prefs>): void {
   remember('mode', prefs.mode);
   remember('developer', prefs.developer ? '1' : null);
   remember('enter', prefs.enterIsLine ? 'line' : null);
+  remember('notify', prefs.notify ? '1' : null);
   if (prefs.theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = prefs.theme;
   listeners.forEach((f) => f());

@@ -261,6 +261,6 @@ export function startPage(current: () => Session | null): void {
   document.addEventListener('visibilitychange', back);
   // Leaving the page is the end of the undo time.
   window.addEventListener('pagehide', () => [...doomed.keys()].forEach((id) => void destroy(id, true)));
-  setInterval(() => document.hidden || lists.signIn || refreshSoon(), 15_000);
+  setInterval(() => (document.hidden && !getPrefs().notify) || lists.signIn || refreshSoon(), 15_000);
   void refresh();
 }
