@@ -126,3 +126,20 @@ test('what is written under an earlier version does not go to another one unaske
   await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length === 2);
   equal(await tab.$('.bubble').allInnerTexts(), ['What is the weather in Paris?', 'And tomorrow?'], 'where it went');
 });
+
+test('a text file stands in the message, where it can be read and cut, and reaches the model', async (t) => {
+  const model = await t.model(['Two people.']);
+  const tab = await t.tab(await t.server({ model: model.config }));
+  await tab.$('.composer textarea').fill('Who is here?');
+  const csv = 'name,age\nKen,30\nYuki,40\n```\n';
+  await tab.$('.attach input').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+  await tab.page.waitForFunction(() => document.querySelector('.composer textarea').value.includes('Yuki,40'));
+  equal(await tab.$('.composer textarea').inputValue(), `Who is here?\npeople.csv:\n\`\`\`\`\n${csv.trimEnd()}\n\`\`\`\`\n`, 'in the composer');
+  await tab.$('.attach input').setInputFiles({ name: 'long.log', mimeType: 'text/plain', buffer: Buffer.from('x'.repeat(100_001)) });
+  await tab.page.getByText('long.log is too long (100,001 characters; up to 100,000 go into a message).').waitFor();
+  await tab.$('.attach input').setInputFiles({ name: 'bytes.txt', mimeType: 'text/plain', buffer: Buffer.from([0xff, 0xfe, 0x00]) });
+  await tab.page.getByText('bytes.txt could not be read as text (UTF-8).').waitFor();
+  await tab.$('.composer .round').click();
+  await tab.$('.said', { hasText: 'Two people.' }).waitFor();
+  ok(model.heard[0].includes('Yuki,40'), 'the model read it');
+});

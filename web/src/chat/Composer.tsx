@@ -3,7 +3,8 @@
  * Usable all the time: while an answer streams, Enter puts the message behind
  * it and the button stops. Enter that confirms an input method's composition
  * never sends. The text is its own; the page around it keeps a copy per thread.
- * Pictures come by the button, by paste, or dropped anywhere on the page.
+ * Files come by the button, by paste, or dropped anywhere on the page: pictures
+ * go with the message, text files into it.
  */
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { ClipboardEvent, KeyboardEvent, Ref, RefObject } from 'react';
@@ -37,8 +38,10 @@ const touch = typeof matchMedia === 'function' && matchMedia('(pointer: coarse) 
 
 export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onSend, onStop, onEditLast, ref, ...props }: Props) {
   const [text, setText] = useState(draft);
+  const latest = useRef(text);
+  latest.current = text;
   const area = useRef<HTMLTextAreaElement>(null);
-  const pictures = usePictures(props.files, props.onFiles);
+  const pictures = usePictures(props.files, props.onFiles, (words) => change([latest.current, ...words].filter(Boolean).join('\n')));
   const { files, reading } = pictures;
   const change = (value: string) => {
     setText(value);
@@ -96,13 +99,13 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
       }}
     >
       <Pictures {...pictures} />
-      <label className="quiet attach" title={`Add pictures (${limits})`}>
+      <label className="quiet attach" title={`Add files (${limits})`}>
         <Icon name="image" />
         <input
           type="file"
           accept={accept}
           multiple
-          aria-label={`Add pictures: ${limits}`}
+          aria-label={`Add files: ${limits}`}
           onChange={(e) => {
             if (e.target.files) pictures.add(e.target.files);
             e.target.value = '';
@@ -178,7 +181,7 @@ function useWidth(ref: RefObject<HTMLTextAreaElement | null>, changed: (el: HTML
 
 /* ---- pictures ---- */
 
-function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void) {
+function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void, onWords: (words: string[]) => void) {
   const [files, setFiles] = useState(first);
   const [reading, setReading] = useState(false);
   const [refused, setRefused] = useState<string[]>([]);
@@ -193,6 +196,7 @@ function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void) {
     setReading(true);
     const result = await attach(now.current, [...chosen]);
     set(result.files);
+    if (result.words.length) onWords(result.words);
     setRefused(result.refused);
     setReading(false);
   };
@@ -203,7 +207,7 @@ function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void) {
 function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof usePictures>) {
   return (
     <>
-      {dropping && <div className="drop">Drop pictures here: {limits}.</div>}
+      {dropping && <div className="drop">Drop files here: {limits}.</div>}
       {refused.length > 0 && (
         <p className="refused" role="alert">
           {refused.join(' ')}

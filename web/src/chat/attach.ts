@@ -1,5 +1,6 @@
-/* attach.ts -- the pictures that go with a message: which are taken, how many, and how they get small enough.
+/* attach.ts -- the files that go with a message: which are taken, how many, and how they get small enough.
  *
+ * Text files become words of the message, where the person sees them and may cut them; every model reads those.
  * A message with its pictures is one request, and the server takes 8 MiB; as text (base64) a picture is a third
  * larger. Photographs are drawn smaller before they leave: no model sees more of them, and every reload is spared
  * the rest.
@@ -12,19 +13,28 @@ const shrinkOver = 1_000_000; // bytes
 const side_px = 2048;
 const lettersMax = 7_500_000; // all data URLs of a message together
 
-export const accept = kinds.join(',');
-export const limits = `PNG, JPEG, WebP or GIF, up to ${countMax} and ${mb(lettersMax * 0.75)} together`;
+const textEndings = /\.(txt|md|markdown|csv|tsv|json|jsonl|log|xml|ya?ml|toml|ini|html?|css|sql|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|sh|diff|patch)$/i;
+const textMax = 100_000; // characters: a message is read by a person too
+
+export const accept = [...kinds, 'text/*', '.csv', '.md', '.json', '.log', '.yaml', '.yml'].join(',');
+export const limits = `PNG, JPEG, WebP or GIF, up to ${countMax} and ${mb(lettersMax * 0.75)} together; text files up to ${textMax / 1000},000 characters`;
 
 export interface Attached {
   files: FilePart[];
+  /** What was in text files, ready to stand in the message. */
+  words: string[];
   /** Why some were left out, as sentences. */
   refused: string[];
 }
 
 /** Adds `chosen` to `before`, as far as they can go. */
 export async function attach(before: FilePart[], chosen: File[]): Promise<Attached> {
-  const out: Attached = { files: before, refused: [] };
+  const out: Attached = { files: before, words: [], refused: [] };
   for (const file of chosen) {
+    if (isText(file)) {
+      await takeText(out, file);
+      continue;
+    }
     const part = await take(out.files, file);
     if (typeof part === 'string') out.refused.push(part);
     else out.files = [...out.files, part];
@@ -32,9 +42,31 @@ export async function attach(before: FilePart[], chosen: File[]): Promise<Attach
   return out;
 }
 
+function isText(file: File): boolean {
+  return file.type.startsWith('text/') || file.type === 'application/json' || textEndings.test(file.name);
+}
+
+async function takeText(out: Attached, file: File): Promise<void> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
+    if (text.length > textMax)
+      out.refused.push(`${file.name} is too long (${text.length.toLocaleString()} characters; up to ${textMax.toLocaleString()} go into a message).`);
+    else out.words.push(quoted(file.name, text));
+  } catch {
+    out.refused.push(`${file.name} could not be read as text (UTF-8).`);
+  }
+}
+
+/* A fence that the text itself does not close. */
+function quoted(name: string, text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${name}:\n${fence}\n${text.replace(/\n$/, '')}\n${fence}\n`;
+}
+
 async function take(before: FilePart[], file: File): Promise<FilePart | string> {
   const name = file.name || 'The picture';
-  if (!kinds.includes(file.type)) return `${name} is not a PNG, JPEG, WebP or GIF.`;
+  if (!kinds.includes(file.type)) return `${name} is not a PNG, JPEG, WebP, GIF or text file.`;
   if (before.length >= countMax) return `${name} was left out: ${countMax} pictures go with one message.`;
   try {
     const small = file.size > shrinkOver && file.type !== 'image/gif' ? await shrink(file) : file;
