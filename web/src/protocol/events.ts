@@ -46,6 +46,8 @@ export interface ToolHistoryEntry {
   tool_name: string;
   input: unknown;
   output: unknown;
+  /** What the tool gave, where `output` is that as text. */
+  value?: unknown;
   tool_use_id?: string;
   ok?: boolean;
   ms?: number;
@@ -135,7 +137,8 @@ export type LocalEvent =
   | { type: 'send_state'; id: string; send: 'sending' | 'waiting' | 'sent' | 'failed'; error?: string }
   | { type: 'drop_message'; id: string }
   | { type: 'cut_from'; id: string }
-  | { type: 'message_start'; message_id?: string }
+  /** `replay`: the connection tells the message from its beginning once more; otherwise the same id means that it goes on. */
+  | { type: 'message_start'; message_id?: string; replay?: boolean }
   | { type: 'part_text'; part: string; text: string }
   | { type: 'part_reasoning'; part: string; text: string; done?: boolean }
   | { type: 'part_file'; url: string; media_type: string; filename?: string }

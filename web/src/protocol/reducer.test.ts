@@ -211,7 +211,7 @@ test('a client tool is offered at the end of its stream, not before', () => {
     { type: 'tool-input-available', toolCallId: 'c1', toolName: 'change_bgm', input: { track: 1 } },
   ];
   const before = run(chunks.flatMap(decodeChunk));
-  expect(callsOf(last(before))[0]!.status).toBe('queued');
+  expect(callsOf(last(before))[0]!.status).toBe('preparing');
   const after = reduce(before, { type: 'turn_end' });
   expect(callsOf(last(after))[0]!.status).toBe('offered');
   expect(after.open?.status).toBe('parked');
@@ -314,7 +314,8 @@ test('a replay of the whole message while it is told doubles nothing', () => {
     ...adkGate.flatMap(decodeChunk),
     { type: 'turn_end' },
     ...half.flatMap(decodeChunk),
-    ...[...adkGate.slice(0, -1), ...adkYes.slice(1)].flatMap(decodeChunk),
+    { type: 'message_start', message_id: 'm1', replay: true },
+    ...[...adkGate.slice(1, -1), ...adkYes.slice(1)].flatMap(decodeChunk),
     { type: 'turn_end' },
   ]);
   expect(textOf(last(s))).toBe('Paid.');

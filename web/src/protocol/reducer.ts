@@ -24,7 +24,7 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
     case 'cut_from':
       return cutFrom(s, e.id);
     case 'message_start':
-      return startMessage(s, e.message_id, e.at);
+      return startMessage(s, e.message_id, e.at, e.replay);
     case 'status':
       return { ...s, statusText: e.message, waitingSince: s.waitingSince ?? e.at ?? null };
     case 'stopping':
@@ -133,7 +133,7 @@ function applyToMessage(m: Message, e: OpenEvent): Message {
       return withCall(m, e.tool_use_id, e.tool, (c) => (settled.has(c.status) ? c : { ...c, inputText: (c.inputText ?? '') + e.text }));
     case 'tool_announced':
       return withCall(m, e.tool_use_id, e.tool, (c) =>
-        settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: 'queued' },
+        settled.has(c.status) ? c : { ...c, input: e.input, inputText: undefined, status: c.approval ? 'queued' : 'preparing' },
       );
     case 'tool_confirmation':
       return ask(m, e);
@@ -300,16 +300,16 @@ function sendState(s: ThreadState, e: Of<'send_state'>): ThreadState {
 }
 
 /*
- * The same id while the message is being told is a replay from its beginning
- * (the connection was lost, or the server repeats a step after a crash): start
- * again. The same id after a gate is the second half: go on.
+ * The same id again is the next part of the message: it goes on after a gate or
+ * after a client tool's result. Whether it is told from its beginning instead
+ * (the connection was lost, or the server repeats a step after a crash) only
+ * the transport knows, which has the cursors.
  */
-function startMessage(s: ThreadState, id: string | undefined, at?: number): ThreadState {
+function startMessage(s: ThreadState, id: string | undefined, at?: number, replay = false): ThreadState {
   const { open } = s;
   if (open && (!id || open.id === id)) {
-    if (open.status === 'parked') return { ...s, open: { ...open, status: 'open' } };
-    if (!id || open.parts.length === 0) return s;
-    return { ...s, open: { ...open, parts: [], raw: '', held: '', payload: undefined } };
+    if (replay) return { ...s, open: { ...open, status: 'open', parts: [], raw: '', held: '', payload: undefined } };
+    return open.status === 'parked' ? { ...s, open: { ...open, status: 'open' } } : s;
   }
   const base = open ? close(s, open.status === 'parked' ? 'done' : 'stopped', at) : s;
   const known = id ? base.messages.find((m) => m.id === id) : undefined;
@@ -330,7 +330,7 @@ function endTurn(s: ThreadState, at?: number): ThreadState {
 /* Announced, not gated, not run by the server, and the stream is over: it is for us. */
 function offerClientCalls(m: Message): Message {
   return callsOf(m)
-    .filter((c) => c.status === 'queued')
+    .filter((c) => c.status === 'queued' || (c.status === 'preparing' && c.input !== undefined))
     .reduce((acc, c) => onCall(acc, c.id, (x) => ({ ...x, status: 'offered', where: 'client' })), m);
 }
 
@@ -372,7 +372,7 @@ function fromHistory(m: Message, entry: ToolHistoryEntry, index: number, at?: nu
       name: entry.tool_name,
       index,
       input: entry.input ?? c.input,
-      ...(ok ? { output: entry.output } : { error: text }),
+      ...(ok ? { output: entry.value ?? entry.output } : { error: text }),
       ...(entry.ms !== undefined ? { ms: entry.ms } : {}),
     };
   });

@@ -12,7 +12,7 @@
 import { confirmationTool, decodeChunk, parseExact, parseTyped } from '../protocol';
 import type { Api } from './api';
 import { readSse, type SseEvent } from './sse';
-import { userMessage } from './types';
+import { replayed, userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class HttpChannel implements Channel {
@@ -41,7 +41,7 @@ export class HttpChannel implements Channel {
     const response = await this.api.open('GET', `${this.door}/${thread}/stream`, undefined, signal);
     if (response.status === 204) return null;
     this.log.add('note', this.mode, 'replaying the answer under way');
-    return this.chunks(response, signal);
+    return replay(this.chunks(response, signal));
   }
 
   send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
@@ -101,6 +101,10 @@ export class HttpChannel implements Channel {
     }
     return out;
   }
+}
+
+async function* replay(stream: Deliveries): Deliveries {
+  for await (const d of stream) yield { ...d, events: replayed(d.events) };
 }
 
 function parse(text: string): unknown {

@@ -6,13 +6,13 @@
  * take is thrown as `SocketDown`; the session then goes by HTTP and says so.
  *
  * `hello` names the point from which the server tells: the beginning of the run
- * under way, which the reducer takes as a replay, or the end of the thread. If
+ * under way, which is then told once more, or the end of the thread. If
  * that is behind the point we had reached, something was missed that the socket
  * will not tell, and the thread is looked at as a whole (`gap`).
  */
 import { decodeChunk, isObject, parseExact, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
-import { userMessage } from './types';
+import { replayed, userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
 
 export class SocketDown extends Error {}
@@ -44,6 +44,8 @@ export class LiveChannel implements Channel {
   /** When the socket last said something. */
   private heard = 0;
   private end: ((why: Error) => void) | null = null;
+  /** How far the thread has been told, on this socket or before it. */
+  private reached = '0.0';
 
   constructor(
     private readonly api: Api,
@@ -79,7 +81,8 @@ export class LiveChannel implements Channel {
 
   async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
     const queue = new Queue<Delivery>();
-    const end = this.dial(thread, cursor, queue);
+    this.reached = cursor;
+    const end = this.dial(thread, queue);
     const left = () => end(new Unreachable('left'));
     signal.addEventListener('abort', left);
     try {
@@ -143,7 +146,7 @@ export class LiveChannel implements Channel {
   /* ---- the socket ---- */
 
   /* Opens a socket; what comes back ends it at once. */
-  private dial(thread: string, cursor: string, queue: Queue<Delivery>): (why: Error) => void {
+  private dial(thread: string, queue: Queue<Delivery>): (why: Error) => void {
     const url = new URL(`${this.api.base || location.origin}/live?thread=${encodeURIComponent(thread)}`, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url, ['parley.json.v1']);
@@ -163,7 +166,7 @@ export class LiveChannel implements Channel {
     socket.onmessage = (e) => {
       if (this.socket !== socket) return; // given up
       this.heard = Date.now();
-      this.take(String(e.data), cursor, socket, queue);
+      this.take(String(e.data), socket, queue);
     };
     socket.onclose = (e) => {
       this.log.add('note', 'live', `closed ${e.code} ${e.reason}`.trim());
@@ -175,7 +178,7 @@ export class LiveChannel implements Channel {
     return end;
   }
 
-  private take(text: string, cursor: string, socket: WebSocket, queue: Queue<Delivery>): void {
+  private take(text: string, socket: WebSocket, queue: Queue<Delivery>): void {
     let frame: unknown;
     try {
       frame = parseExact(text);
@@ -188,11 +191,19 @@ export class LiveChannel implements Channel {
     if (frame.type === 'hello') {
       this.greeted = this.socket === socket;
       this.onHello(frame);
-      const gap = typeof frame.after === 'string' && later(frame.after, cursor);
+      const gap = typeof frame.after === 'string' && later(frame.after, this.reached);
       queue.put({ events: [], ...(gap ? { gap } : {}) }); // connected
     } else if (frame.done === true) queue.put({ events: [], done: true });
-    else if ('event' in frame) queue.put({ events: decodeChunk(frame.event), ...(id ? { cursor: id } : {}) });
+    else if ('event' in frame) queue.put(this.told(decodeChunk(frame.event), id));
     else this.control(frame, queue);
+  }
+
+  /* What begins behind the point that was reached is told once more. */
+  private told(events: ThreadEvent[], id: string | undefined): Delivery {
+    if (id === undefined) return { events };
+    const again = !later(id, this.reached);
+    this.reached = id;
+    return { events: again ? replayed(events) : events, cursor: id };
   }
 
   private control(frame: Record<string, unknown>, queue: Queue<Delivery>): void {
@@ -203,7 +214,7 @@ export class LiveChannel implements Channel {
       const waiting = this.settle(key) ?? (key ? undefined : this.settleOnly());
       if (waiting) waiting.reject(refused);
       else queue.put({ events: [liveError(refused)] });
-    } else if (frame.type === 'data-approval') queue.put({ events: decodeChunk(frame) });
+    } else if (frame.type === 'data-approval' && !this.waiting.has(String(frame.id))) queue.put({ events: decodeChunk(frame) }); // of ours the ack tells
   }
 
   private push(frame: object): void {

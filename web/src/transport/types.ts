@@ -19,6 +19,11 @@ export interface Delivery {
   gap?: boolean;
 }
 
+/** The events of a message that is told from its beginning once more. */
+export function replayed(events: ThreadEvent[]): ThreadEvent[] {
+  return events.map((e) => (e.type === 'message_start' ? { ...e, replay: true } : e));
+}
+
 export interface OutgoingMessage {
   id: string;
   /** Idempotency key of this sending, so that a retry never sends twice. */

@@ -1,0 +1,24 @@
+// What was said stays on the screen in every mode, at every moment, not only at the end.
+import { test, equal } from './lib/test.mjs';
+
+const before = 'Let me change the music.';
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: what was said before a client tool's card stays while the answer goes on`, async (t) => {
+    const tab = await t.tab(await t.server({ demo: { token_ms: 20 } }), { mode });
+    await tab.send('Change the BGM to track 1');
+    await tab.card();
+    await tab.page.evaluate((words) => {
+      window.gone = 0;
+      new MutationObserver(() => {
+        if (!document.querySelector('.column').innerText.includes(words)) window.gone++;
+      }).observe(document.querySelector('.column'), { subtree: true, childList: true, characterData: true });
+    }, before);
+    await tab.approve();
+    await tab.$('.tool[data-tool="change_bgm"][data-status="done"]').waitFor();
+    await tab.page.waitForFunction(() => document.querySelectorAll('.turn:last-child .text').length > 1);
+    await tab.idle();
+    equal(await tab.page.evaluate(() => window.gone), 0, 'moments without the first words');
+    equal(await tab.$('.turn:last-child .text').first().innerText(), before, 'the first words');
+  });
+}
