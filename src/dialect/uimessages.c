@@ -241,27 +241,77 @@ static void write_messages(struct jsonw *w, const struct fold *fold, const struc
     jw_end_arr(w);
 }
 
-enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form)
-{
+/* --- pages --------------------------------------------------------------------------------- */
+
+struct visible {
     const struct fact **v;
-    struct arena        a;
-    size_t              n;
+    size_t              n, from, to;
+};
+
+static size_t messages_of(const struct fact *f)
+{
+    return f->kind == FACT_MESSAGE ? 2 : f->kind == FACT_ACTION || f->kind == FACT_RETRY;
+}
+
+static size_t find_question(const struct visible *s, struct str id)
+{
+    size_t i = 0;
+    while (i < s->n && !(s->v[i]->kind == FACT_MESSAGE && str_eq(s->v[i]->id, id))) i++;
+    return i;
+}
+
+static enum err find_page(struct arena *a, const struct thread *t, const struct uipage *p,
+                          struct visible *s)
+{
+    size_t   count = 0;
+    enum err e = history_visible(a, thread_fold(t), &s->v, &s->n);
+    if (e) return e;
+    s->from = 0;
+    s->to = p->before.ptr ? find_question(s, p->before) : s->n;
+    if (p->before.ptr && s->to == s->n) return ERR_NOT_FOUND;
+    for (size_t i = s->to; p->limit && i-- > 0;) {
+        count += messages_of(s->v[i]);
+        if (count < p->limit || s->v[i]->kind != FACT_MESSAGE) continue;
+        s->from = i;
+        break;
+    }
+    return OK;
+}
+
+enum err uimessages_write(struct jsonw *w, const struct thread *t, enum approval_form form,
+                          struct uipage *p)
+{
+    struct visible s = { 0 };
+    struct arena   a;
     arena_init(&a, 0);
-    enum err e = history_visible(&a, thread_fold(t), &v, &n);
-    write_messages(w, thread_fold(t), v, e ? 0 : n, form);
+    enum err e = find_page(&a, t, p, &s);
+    write_messages(w, thread_fold(t), e ? NULL : s.v + s.from, e ? 0 : s.to - s.from, form);
+    p->earlier = STR_NONE;
+    for (size_t i = 0; !e && i < s.from && !p->earlier.ptr; i++)
+        if (messages_of(s.v[i])) p->earlier = s.v[s.from]->id;
     arena_done(&a);
     return e;
 }
 
-enum err uimessages_versions(struct jsonw *w, const struct thread *t, enum approval_form form)
+static bool on_page(const struct visible *s, struct str question)
+{
+    size_t i = find_question(s, question);
+    return i == s->n ? s->to == s->n : i >= s->from && i < s->to;
+}
+
+enum err uimessages_versions(struct jsonw *w, const struct thread *t, enum approval_form form,
+                             const struct uipage *p)
 {
     const struct version *versions;
+    struct visible        s = { 0 };
     struct arena          a;
     size_t                n;
     arena_init(&a, 0);
-    enum err e = history_versions(&a, thread_fold(t), &versions, &n);
+    enum err e = find_page(&a, t, p, &s);
+    if (!e) e = history_versions(&a, thread_fold(t), &versions, &n);
     jw_arr(w);
     for (size_t i = 0; !e && i < n; i++) {
+        if (!on_page(&s, versions[i].of)) continue;
         jw_obj(w);
         jw_kstr(w, "of", versions[i].of);
         jw_key(w, "messages");

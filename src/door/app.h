@@ -84,6 +84,8 @@ struct ask {
     bool                  reasoning, native;
     struct str            run;        /* the one to follow, in the command's memory */
     uint64_t              seq, units; /* or everything after this place */
+    struct str            before;     /* one page of a conversation; as `run` */
+    size_t                limit;
 };
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */

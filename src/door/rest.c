@@ -16,6 +16,15 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     jw_kstrz(w, key, text);
 }
 
+/* `?limit=`; absent leaves it as it is. False: answered. */
+static bool limit_of(struct request *q, uint64_t *limit)
+{
+    struct str text = request_query(q, "limit");
+    if (!text.ptr || (str_to_u64(text, limit) && *limit >= 1 && *limit <= LIST_MAX)) return true;
+    conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
+    return false;
+}
+
 /* --- the list -------------------------------------------------------------------------------- */
 
 /* `owners`: they are of several people. */
@@ -59,19 +68,15 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
 void rest_threads(struct server *s, struct request *q)
 {
     uint64_t   limit = LIST_DEFAULT;
-    struct str text = request_query(q, "limit"), before = request_query(q, "before"),
-               search = request_query(q, "search");
-    bool all = str_is(request_query(q, "all"), "true");
+    struct str before = request_query(q, "before"), search = request_query(q, "search");
+    bool       all = str_is(request_query(q, "all"), "true");
     if (!(q->principal->roles & (all ? ROLE_ADMIN : ROLE_USER))) {
         conn_error(q->conn, 403, "forbidden",
                    all ? "Only an administrator sees everybody's conversations."
                        : "You have no conversations; ?all=true lists everybody's.");
         return;
     }
-    if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
-        conn_error(q->conn, 422, "bad_field", "\"limit\" must be a number from 1 to 200.");
-        return;
-    }
+    if (!limit_of(q, &limit)) return;
     struct listing *k = listing_new(s, q, STORE_THREADS);
     if (!k) return;
     k->list.limit = (unsigned)limit;
@@ -128,8 +133,10 @@ static void write_pending(struct jsonw *w, const struct fold *f)
 
 static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 {
-    struct buf   b;
-    struct jsonw w;
+    struct buf         b;
+    struct jsonw       w;
+    struct uipage      page = { .before = k->before, .limit = k->limit };
+    enum approval_form form = k->native ? FORM_NATIVE : FORM_ADK;
     (void)c;
     if (a->status >= 400) {
         reply_error(k->conn, a);
@@ -142,10 +149,18 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
     jw_kstrz(&w, "state", thread_state(a->thread));
     jw_kint(&w, "seq", (int64_t)thread_committed(a->thread));
     jw_key(&w, "messages");
-    enum approval_form form = k->native ? FORM_NATIVE : FORM_ADK;
-    enum err           e = uimessages_write(&w, a->thread, form);
+    enum err e = uimessages_write(&w, a->thread, form, &page);
+    if (e == ERR_NOT_FOUND) {
+        buf_done(&b);
+        conn_error(k->conn, 422, "bad_field",
+                   "\"before\" must be the \"earlier\" of an answer about this conversation as it "
+                   "is now.");
+        return;
+    }
+    jw_key(&w, "earlier");
+    jw_str_or_null(&w, page.earlier);
     jw_key(&w, "versions");
-    if (!e) e = uimessages_versions(&w, a->thread, form);
+    if (!e) e = uimessages_versions(&w, a->thread, form, &page);
     write_pending(&w, thread_fold(a->thread));
     if (e) b.err = e;
     json_reply_end(k->conn, 200, &b, &w);
@@ -153,13 +168,16 @@ static void on_thread(struct ask *k, struct command *c, const struct receipt *a)
 
 void rest_thread(struct server *s, struct request *q)
 {
-    struct command *c = thread_command(q, CMD_FOLLOW);
+    uint64_t        limit = 0;
+    struct command *c = limit_of(q, &limit) ? thread_command(q, CMD_FOLLOW) : NULL;
     struct ask     *k = c ? ask_new(s, q, on_thread) : NULL;
     if (!k) {
         command_free(c);
         return;
     }
     k->native = !str_is(request_query(q, "approval"), "adk");
+    k->before = arena_dup(&c->arena, request_query(q, "before"));
+    k->limit = (size_t)limit;
     ask_submit(k, c);
 }
 

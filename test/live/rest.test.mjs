@@ -55,6 +55,37 @@ test('the list has pages, newest change first, and can be searched by words of t
         same([(await server.get('/v1/threads?' + q)).status, q], [422, q]);
 });
 
+test('a long conversation is read in pages, from its end to its beginning, and no question is parted from its answer', async (t) => {
+    const server = await t.serve();
+    const { thread } = await server.turn('Question 0');
+    for (let i = 1; i < 9; i++) await server.turn(`Question ${i}`, { thread_id: thread });
+    const at = `/v1/threads/${thread}`;
+    const whole = (await server.get(at)).json;
+    same([whole.messages.length, whole.earlier], [18, null], 'without a limit: everything');
+    const pages = [];
+    for (let before = '', n = 0; before !== null && n < 9; n++) {
+        const page = (await server.get(`${at}?limit=5${before && `&before=${before}`}`)).json;
+        same([page.messages[0].role, page.seq], ['user', whole.seq], 'how a page begins, and what it was taken from');
+        pages.unshift(...page.messages);
+        before = page.earlier;
+    }
+    same(pages, whole.messages, 'all of it, once');
+    same((await server.get(`${at}?limit=18`)).json.earlier, null, 'nothing before the beginning');
+    for (const q of ['limit=0', 'limit=201', 'limit=x', 'before=nonsense', `before=${whole.messages[1].id}`])
+        same([(await server.get(`${at}?${q}`)).json.error.code, q], ['bad_field', q]);
+});
+
+test('an edited question has its versions on the page where it stands', async (t) => {
+    const server = await t.serve();
+    const ask = (id, text, messageId) => server.post('/api/chat', { id: 'pages', messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }], ...(messageId && { messageId, trigger: 'submit-message' }) });
+    for (const [i, text] of ['One', 'Two', 'Three'].entries()) await ask(`q${i}`, text);
+    await ask('q2', 'Three, changed', 'q2');
+    const { messages } = (await server.get('/v1/threads/pages')).json;
+    const [last, first] = await Promise.all(['limit=1', `before=${messages[4].id}`].map(async (q) => (await server.get(`/v1/threads/pages?${q}`)).json));
+    same([last.messages[0].id, last.versions.map((v) => v.of)], [messages[4].id, [messages[4].id]], 'the page of the edited question');
+    same([first.messages.map((m) => m.id), first.versions], [messages.slice(0, 4).map((m) => m.id), []], 'the page before');
+});
+
 test('a thread shows its messages as parts, and the question of a gate that waits', async (t) => {
     const server = await t.serve();
     const s = await server.turn('Find articles about CRISPR');

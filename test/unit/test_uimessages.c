@@ -7,7 +7,7 @@ static struct str shown(struct arena *a, struct tale *t, enum approval_form form
     struct buf   b = { 0 };
     struct jsonw w;
     jsonw_init(&w, &b);
-    CHECK(uimessages_write(&w, &t->thread, form) == OK);
+    CHECK(uimessages_write(&w, &t->thread, form, &(struct uipage){ 0 }) == OK);
     struct str s = arena_dup(a, buf_view(&b));
     buf_done(&b);
     return s;
