@@ -9,7 +9,7 @@ import { emptyGeneralChat, reduceGeneral, type GeneralChatEvent, type GeneralCha
 import { parseTyped, type SuggestedAction } from '../protocol/events';
 import { Api, Refused, type ApiOptions } from './api';
 import { sleep } from './link';
-import { newId } from './session';
+import { newId } from './conversation';
 import { readSse } from './sse';
 
 export interface GeneralChatOptions extends ApiOptions {

@@ -10,7 +10,7 @@
  * that is behind the point we had reached, something was missed that the socket
  * will not tell, and the thread is looked at as a whole (`gap`).
  */
-import { decodeChunk, isObject, parseExact, type ThreadEvent } from '../protocol';
+import { decodeChunk, isObject, parseExact, type ApprovalRecord, type ThreadEvent } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import { replayed, userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
@@ -50,8 +50,8 @@ export class LiveChannel implements Channel {
   constructor(
     private readonly api: Api,
     private readonly log: WireLog,
-    /** Fields of `hello`: gates and client calls that wait. */
-    private readonly onHello: (hello: Record<string, unknown>) => void,
+    /** The socket is up: the gates that wait, as `hello` lists them. */
+    private readonly onHello: (pending: ApprovalRecord[]) => void,
   ) {}
 
   ready(): boolean {
@@ -113,7 +113,6 @@ export class LiveChannel implements Channel {
   }
 
   async answer(_thread: string, a: OutgoingAnswer): Promise<null> {
-    const acknowledged = this.expect(a.approvalId, a.answerId);
     this.push({
       type: 'approval',
       version: '1.0',
@@ -122,12 +121,11 @@ export class LiveChannel implements Channel {
       ...(a.reason ? { reason: a.reason } : {}),
       answer_id: a.answerId,
     });
-    await acknowledged;
+    await this.expect(a.approvalId, a.answerId);
     return null;
   }
 
   async result(_thread: string, r: OutgoingResult): Promise<void> {
-    const acknowledged = this.expect(r.callId);
     this.push({
       type: 'tool_result',
       version: '1.0',
@@ -135,7 +133,7 @@ export class LiveChannel implements Channel {
       toolName: r.name,
       ...('result' in r.outcome ? { result: r.outcome.result } : { error: r.outcome.error }),
     });
-    await acknowledged;
+    await this.expect(r.callId);
   }
 
   async stop(thread: string): Promise<void> {
@@ -190,7 +188,7 @@ export class LiveChannel implements Channel {
     this.log.add('in', 'live', id ? frame.event : frame, id);
     if (frame.type === 'hello') {
       this.greeted = this.socket === socket;
-      this.onHello(frame);
+      this.onHello(gates(frame.pending));
       const gap = typeof frame.after === 'string' && later(frame.after, this.reached);
       queue.put({ events: [], ...(gap ? { gap } : {}) }); // connected
     } else if (frame.done === true) queue.put({ events: [], done: true });
@@ -268,6 +266,10 @@ export function later(a: string, b: string): boolean {
 
 function liveError(e: Refused): ThreadEvent {
   return { type: 'error', message: e.message, code: e.code, retryable: false };
+}
+
+function gates(list: unknown): ApprovalRecord[] {
+  return Array.isArray(list) ? list.filter(isObject).map((p) => ({ ...p, id: String(p.id), status: 'pending' }) as ApprovalRecord) : [];
 }
 
 function closeReason(code: number): Error {

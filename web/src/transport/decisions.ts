@@ -1,0 +1,97 @@
+/* decisions.ts -- a person's yes or no, and what the record says of it.
+ *
+ * The state is in the conversation: a card whose click is on its way says so
+ * itself, which is what makes a second click do nothing. The server's record
+ * wins over everything that was guessed here.
+ */
+import { callsOf, type Approval, type Call, type Message } from '../protocol';
+import { Refused, Unreachable, type Api } from './api';
+import type { Way } from './connection';
+import { newId, type Conversation } from './conversation';
+
+export class Decisions {
+  /** Records that were asked for, by question and how it stood. */
+  private asked = new Set<string>();
+  /** Calls that were decided in this tab. */
+  readonly here = new Set<string>();
+
+  constructor(
+    private readonly api: Api,
+    private readonly c: Conversation,
+    private readonly way: Way,
+    private readonly notice: (text: string) => void,
+  ) {}
+
+  async decide(approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
+    const found = this.find(approvalId);
+    if (!found || found.call.approval?.status !== 'pending' || found.call.approval.sending) return; // a second click
+    const { call, message } = found;
+    this.c.dispatch({ type: 'decision', id: approvalId, state: 'sending', confirmed });
+    this.here.add(call.id);
+    try {
+      await this.way.answer(this.c.id!, { approvalId, confirmed, reason, answerId: newId('a'), call, messageId: message.id });
+      const record = {
+        id: approvalId,
+        status: confirmed ? 'approved' : 'denied',
+        decided_by: 'you',
+        decided_at: new Date().toISOString(),
+        reason: reason ?? null,
+      };
+      this.c.dispatch({ type: 'approval', record });
+    } catch (error) {
+      await this.failed(approvalId, confirmed, error);
+    }
+  }
+
+  async settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void> {
+    const record = await this.api.settle(approvalId, outcome);
+    this.c.dispatch({ type: 'approval', record });
+  }
+
+  /**
+   * The typed dialect says that a gated call did not happen, not why; the native
+   * form asks without the server's sentence. The record knows both.
+   */
+  async learn(): Promise<void> {
+    const { open } = this.c.state;
+    for (const { approval, status } of open ? callsOf(open) : []) {
+      if (!approval || approval.sending || !incomplete(approval, status)) continue;
+      const key = `${approval.id}:${approval.status}`;
+      if (this.asked.has(key)) continue;
+      this.asked.add(key);
+      const record = await this.api.approval(approval.id).catch(() => null);
+      if (record) this.c.dispatch({ type: 'approval', record });
+    }
+  }
+
+  private async failed(id: string, confirmed: boolean, error: unknown): Promise<void> {
+    if (error instanceof Refused && error.status === 409) {
+      const found = await this.api.decided(id);
+      if (found) {
+        this.c.dispatch({ type: 'approval', record: found.record });
+        this.notice(found.words);
+        return;
+      }
+    }
+    this.c.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: words(error) });
+  }
+
+  private find(id: string): { call: Call; message: Message } | null {
+    const { open, messages } = this.c.state;
+    for (const message of open ? [open, ...messages] : messages) {
+      const call = callsOf(message).find((c) => c.approval?.id === id);
+      if (call) return { call, message };
+    }
+    return null;
+  }
+}
+
+function incomplete(a: Approval, status: Call['status']): boolean {
+  return (a.status === 'pending' && !a.ask) || (status === 'denied' && !a.decidedBy);
+}
+
+function words(error: unknown): string {
+  if (error instanceof Refused && error.status === 401) return 'Nothing was decided. Sign in, then try again.';
+  if (error instanceof Unreachable) return 'The server cannot be reached. Nothing was decided; try again.';
+  return error instanceof Error ? error.message : 'It failed.';
+}
