@@ -22,3 +22,20 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.turn:last-child .text').first().innerText(), before, 'the first words');
   });
 }
+
+test('an answer that ended behind a dead socket is whole as soon as there is another one', async (t) => {
+  const model = await t.model(['One two three four five six seven eight.'], { hold: true });
+  const server = await t.server({ model: model.config });
+  const proxy = await t.proxy(server);
+  const tab = await t.tab(proxy, { mode: 'bidi' });
+  await tab.send('count');
+  await tab.$('article.assistant .growing').waitFor();
+  const id = await tab.thread();
+  proxy.freeze();
+  model.release();
+  while ((await server.json(`/v1/threads/${id}`)).state === 'running');
+  proxy.thaw();
+  for (const s of proxy.sockets) s.destroy();
+  await tab.idle();
+  equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');
+});

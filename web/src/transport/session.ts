@@ -154,7 +154,7 @@ export class Session implements LinkHost {
     const events = ours ? d.events.filter((e) => e !== error) : d.events;
     const starts = events.some((e) => e.type === 'message_start');
     if (starts) this.begun++;
-    if (d.gap) void this.refresh();
+    if (d.gap) void this.refresh(true);
     if (d.done || events.length) this.untold = false;
     if (events.length) this.c.dispatch(...events);
     if (d.done) this.c.dispatch({ type: 'turn_end' });
@@ -202,8 +202,8 @@ export class Session implements LinkHost {
     return last?.role === 'user' && last.send !== undefined && last.send !== 'failed';
   }
 
-  /* The whole thread once more, beside a socket that goes on. */
-  private async refresh(): Promise<void> {
+  /* The whole thread once more, beside a socket that goes on. `missed`: what is told here is over, and its end will not be told. */
+  private async refresh(missed = false): Promise<void> {
     const { id } = this.c;
     if (!id) return;
     const begun = this.begun;
@@ -212,8 +212,9 @@ export class Session implements LinkHost {
       if (this.c.id !== id || !this.way.isOpen()) return;
       // Something moved while we asked: this answer is old, the next end of turn asks again.
       const streaming = this.c.state.open?.status === 'open';
-      if (streaming && thread.state !== 'running') return;
-      if (!streaming && this.begun !== begun) return; // a whole turn went by, and asked anew when it ended
+      const began = this.begun !== begun;
+      if (streaming && thread.state !== 'running' && (began || !missed)) return;
+      if (!streaming && began) return; // a whole turn went by, and asked anew when it ended
       if (!streaming && thread.state === 'running') return this.c.set({ title: thread.title });
       this.untold = false;
       this.c.set({ state: hydrate(this.c.state, thread, list.approvals), title: thread.title });
