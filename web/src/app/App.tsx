@@ -243,7 +243,14 @@ export function App() {
               <Welcome onPick={send} />
             </div>
           ) : (
-            <Transcript thread={route ?? snap.id} state={state} sent={sent} waiting={waiting} onOld={setReadsOld} />
+            <Transcript
+              thread={route ?? snap.id}
+              state={state}
+              sent={sent}
+              waiting={waiting}
+              onOld={setReadsOld}
+              onOlder={() => session.loadOlder()}
+            />
           )}
           <div className="dock">
             <Banner connection={snap.connection} onRetry={() => session.nudge()} />
@@ -289,7 +296,7 @@ export function App() {
           </Suspense>
         )}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
-        {over === 'settings' && <Settings onClose={() => setOver(null)} messages={state.messages} title={title} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} messages={empty ? null : () => session.whole()} title={title} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {(lists.signIn || snap.connection.state === 'signin') && (
           <SignIn onDone={() => (lookAgain(), session.nudge())} />

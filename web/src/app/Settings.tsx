@@ -21,7 +21,7 @@ const themes: { id: Theme; name: string }[] = [
   { id: 'dark', name: 'Dark' },
 ];
 
-export function Settings({ onClose, messages, title }: { onClose: () => void; messages: Message[]; title: string | null }) {
+export function Settings({ onClose, messages, title }: { onClose: () => void; messages: (() => Promise<Message[]>) | null; title: string | null }) {
   const prefs = usePrefs();
   const { tools, me } = useLists();
   return (
@@ -84,10 +84,10 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
           </span>
         </label>
       </fieldset>
-      {messages.length > 0 && (
+      {messages && (
         <section className="choices" aria-label="This conversation">
           <h3>This conversation</h3>
-          <button type="button" className="button outline" onClick={() => saveMarkdown(messages, title)}>
+          <button type="button" className="button outline" onClick={() => void messages().then((all) => saveMarkdown(all, title), () => notice('Earlier messages could not be loaded. Try again.'))}>
             <Icon name="export" size={16} />
             Save as Markdown
           </button>

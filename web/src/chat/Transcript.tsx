@@ -2,10 +2,10 @@
  *
  * A labelled log that is not a live region: a screen reader would read token by
  * token. Boundaries are announced elsewhere (Announcer). Only the newest
- * messages are drawn at first; older ones come as the reader goes up, and the
- * browser's scroll anchoring keeps the place.
+ * messages are loaded and drawn at first; older ones come before the reader
+ * gets to them, and what is read stays where it is.
  */
-import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import { callsOf, readVersion, settled, type Message, type ThreadState } from '../protocol';
 import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
@@ -23,9 +23,11 @@ interface Props {
   waiting: boolean;
   /** Whether an earlier version is being read: what is sent does not go there. */
   onOld: (old: boolean) => void;
+  /** Loads the messages before the first one. */
+  onOlder: () => Promise<void>;
 }
 
-export function Transcript({ thread, state, sent, waiting, onOld }: Props) {
+export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Props) {
   const stick = useStick(thread);
   const { toEnd } = stick;
   useEffect(() => {
@@ -36,8 +38,11 @@ export function Transcript({ thread, state, sent, waiting, onOld }: Props) {
   const versions = useVersions(thread, sent, state);
   useEffect(() => onOld(versions.old), [onOld, versions.old]);
   const all = versions.messages;
-  const from = Math.max(0, all.length - shown);
+  const from = turnAt(all, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
+  const first = turns[0]?.[0]?.id ?? null;
+  useAnchor(stick.scroller, stick.content, first);
+  const more = () => (from > 0 ? Promise.resolve(setShown((n) => n + moreShown)) : onOlder().then(() => setShown((n) => n + moreShown)));
   const idle = !state.open && !waiting && !versions.old;
   const told = !versions.old && state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
   const tail = versions.old ? <OldVersion onLeave={versions.leave} /> : tailOf(state, waiting);
@@ -45,7 +50,7 @@ export function Transcript({ thread, state, sent, waiting, onOld }: Props) {
     <VersionContext value={versions.switcher}>
       <div className="scroller" ref={stick.scroller} tabIndex={-1}>
         <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
-          {from > 0 && <Older onSeen={() => setShown((n) => n + moreShown)} />}
+          {(from > 0 || (state.earlier && !versions.old)) && <Older key={first} onSeen={more} />}
           {turns.map((turn, i) => {
             const last = i === turns.length - 1;
             return (
@@ -136,20 +141,57 @@ function tailOf(state: ThreadState, waiting: boolean): React.ReactNode {
   return <Thinking status={state.statusText} since={state.waitingSince} stopping={state.stopping} after={step?.name} />;
 }
 
-function Older({ onSeen }: { onSeen: () => void }) {
+/*
+ * What is read stays where it is when messages come in above it. (The browser does so by itself, but not at the very top,
+ * where a reader who is faster than the network waits for them.)
+ */
+function useAnchor(scroller: RefObject<HTMLElement | null>, content: RefObject<HTMLElement | null>, first: string | null): void {
+  const drawn = useRef(first);
+  const turn = drawn.current === first ? null : content.current?.querySelector('.turn');
+  const before = turn?.getBoundingClientRect().top ?? 0; // as it is on the screen, before it changes
+  useLayoutEffect(() => {
+    drawn.current = first;
+    if (turn?.isConnected) scroller.current!.scrollTop += turn.getBoundingClientRect().top - before;
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [first]);
+}
+
+/* About two screens ahead of the reader. */
+const ahead = '1600px';
+
+/* Made anew with each page that came: if it is still within reach, the next one is asked for. */
+function Older({ onSeen }: { onSeen: () => Promise<void> }) {
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle');
   const ref = useRef<HTMLButtonElement>(null);
-  const seen = useRef(onSeen);
-  seen.current = onSeen;
+  const load = () => {
+    setState('loading');
+    onSeen().then(
+      () => setState('idle'),
+      () => setState('failed'),
+    );
+  };
+  const seen = useRef(load);
+  seen.current = load;
   useEffect(() => {
-    const watch = new IntersectionObserver((e) => e.some((x) => x.isIntersecting) && seen.current(), { rootMargin: '400px' });
-    if (ref.current) watch.observe(ref.current);
+    const watch = new IntersectionObserver((e) => e.some((x) => x.isIntersecting) && seen.current(), {
+      root: ref.current!.closest('.scroller'),
+      rootMargin: ahead,
+    });
+    watch.observe(ref.current!);
     return () => watch.disconnect();
   }, []);
   return (
-    <button type="button" className="link older" ref={ref} onClick={onSeen}>
-      Earlier messages
+    <button type="button" className="link older" ref={ref} onClick={load}>
+      {state === 'loading' ? 'Loading earlier messages…' : state === 'failed' ? 'Earlier messages could not be loaded. Try again' : 'Earlier messages'}
     </button>
   );
+}
+
+/* No question is parted from its answer. */
+function turnAt(messages: Message[], at: number): number {
+  let from = Math.max(0, at);
+  while (from > 0 && messages[from]!.role !== 'user') from--;
+  return from;
 }
 
 function turnsOf(messages: Message[]): Message[][] {

@@ -18,6 +18,21 @@ export interface Stick {
   toEnd: () => void;
 }
 
+/* The newest turn: what comes in above it is no news. */
+interface End {
+  turn: Element | null;
+  height: number;
+}
+
+function endOf(content: HTMLElement): End {
+  const turn = content.lastElementChild;
+  return { turn, height: turn?.getBoundingClientRect().height ?? 0 };
+}
+
+function grew(before: End, now: End): boolean {
+  return now.turn !== before.turn || now.height > before.height + 4;
+}
+
 export function useStick(thread: string | null): Stick {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
@@ -44,7 +59,7 @@ export function useStick(thread: string | null): Stick {
     const el = scroller.current;
     const inner = content.current;
     if (!el || !inner) return;
-    let height = inner.offsetHeight;
+    let end = endOf(inner);
     let opened = -Infinity;
     const grown = () => {
       const byHand = performance.now() - opened < byHand_ms;
@@ -52,8 +67,8 @@ export function useStick(thread: string | null): Stick {
         // A card the reader opened must stay under the pointer, whatever that does to the end.
         pin(el.scrollHeight - el.scrollTop - el.clientHeight <= near_px);
       } else if (isPinned.current) el.scrollTop = el.scrollHeight;
-      else if (inner.offsetHeight > height + 4) setNews(true);
-      height = inner.offsetHeight;
+      else if (grew(end, endOf(inner))) setNews(true);
+      end = endOf(inner);
     };
     const click = (e: Event) => {
       if (e.target instanceof Element && e.target.closest('[aria-expanded], [aria-pressed], summary')) opened = performance.now();

@@ -29,26 +29,53 @@ export interface StoredThread {
   state: 'idle' | 'running' | 'waiting';
   seq: number;
   messages: UIMessage[];
+  /** These are the newest; the ones before them are asked for with this. */
+  earlier?: string | null;
   pending: PendingApproval[];
   /** What was set aside, oldest first: each a tail of the conversation that begins with the question `of` stands for now. */
   versions?: { of: string; messages: UIMessage[] }[];
 }
 
-/** The state after loading `thread`, with what `before` knew on top. */
+/** The state after loading `thread` (or its end), with what `before` knew on top. */
 export function hydrate(before: ThreadState, thread: StoredThread, records: ApprovalRecord[] = []): ThreadState {
+  const { older, newer, earlier } = cutAt(before, thread);
+  const state = hydrateEnd({ ...before, messages: newer }, thread, records, older);
+  return { ...state, messages: older.length ? [...older, ...state.messages] : state.messages, earlier };
+}
+
+/* Of what is here, the messages before those that were loaded stay: nothing before them can have changed. */
+function cutAt({ messages, earlier }: ThreadState, thread: StoredThread) {
+  const first = thread.earlier ? messages.findIndex((m) => m.id === thread.earlier) : 0;
+  if (first <= 0) return { older: [], newer: messages, earlier: thread.earlier ?? null };
+  return { older: messages.slice(0, first), newer: messages.slice(first), earlier };
+}
+
+/** The messages that stand before those that are here. */
+export function prepend(s: ThreadState, page: StoredThread, records: ApprovalRecord[] = []): ThreadState {
+  const here = new Set([...s.messages, ...(s.open ? [s.open] : [])].map((m) => m.id));
+  const messages = fromPage(page.messages, records).filter((m) => !here.has(m.id));
+  const versions = page.versions?.length ? { ...storedVersions({}, page.versions, records, new Set()), ...s.versions } : s.versions;
+  return { ...s, messages: [...messages, ...s.messages], earlier: page.earlier ?? null, versions };
+}
+
+function fromPage(list: UIMessage[], records: (PendingApproval & { status: string })[], known?: Map<string, Message>): Message[] {
+  return list
+    .map((ui) => withRecords(merge(fromUI(ui), known?.get(ui.id)), records))
+    .filter((m) => m.role === 'assistant' || m.parts.length > 0); // no empty "You"
+}
+
+function hydrateEnd(before: ThreadState, thread: StoredThread, records: ApprovalRecord[], older: Message[]): ThreadState {
   const known = new Map(before.messages.map((m) => [m.id, m]));
   if (before.open) known.set(before.open.id, before.open);
   const renamed = renamedQuestions(before.messages, thread.messages);
   renamed.forEach((ours, id) => known.set(id, { ...ours, id, key: ours.key ?? ours.id }));
   const all = [...thread.pending.map((p) => ({ ...p, status: 'pending' })), ...records];
-  const messages = thread.messages
-    .map((ui) => withRecords(merge(fromUI(ui), known.get(ui.id)), all))
-    .filter((m) => m.role === 'assistant' || m.parts.length > 0); // no empty "You"
+  const messages = fromPage(thread.messages, all, known);
   const arrived = new Set([...messages.map((m) => m.id), ...[...renamed.values()].map((m) => m.id)]);
   const unsent = before.messages.filter((m) => m.role === 'user' && m.send && m.send !== 'sent' && !arrived.has(m.id));
   const state = settle(before, thread, [...messages, ...lostEnd(before, messages), ...unsent]);
   const ours = renamed.size ? renameVersions(before.versions, renamed) : before.versions;
-  const versions = thread.versions ? storedVersions(ours, thread.versions, all, new Set(unsent.map((m) => m.id))) : ours;
+  const versions = thread.versions ? storedVersions(ours, thread.versions, all, new Set([...older, ...unsent].map((m) => m.id))) : ours;
   return versions === before.versions ? state : { ...state, versions };
 }
 
@@ -60,11 +87,12 @@ function storedVersions(
   ours: ThreadState['versions'],
   stored: NonNullable<StoredThread['versions']>,
   records: (PendingApproval & { status: string })[],
-  unsent: Set<string>,
+  /** Questions whose versions only we know: on their way, or before what was loaded. */
+  kept: Set<string>,
 ): ThreadState['versions'] {
-  const out: ThreadState['versions'] = Object.fromEntries(Object.entries(ours).filter(([id]) => unsent.has(id)));
+  const out: ThreadState['versions'] = Object.fromEntries(Object.entries(ours).filter(([id]) => kept.has(id)));
   for (const { of, messages } of stored) {
-    if (unsent.has(of)) continue;
+    if (kept.has(of)) continue;
     const tail = messages.map((ui) => withRecords(fromUI(ui), records)).filter((m) => m.parts.length > 0);
     out[of] = [...(out[of] ?? []), tail];
   }

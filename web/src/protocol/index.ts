@@ -5,4 +5,4 @@ export * from './state';
 export * from './marker';
 export { reduce, reduceAll } from './reducer';
 export { decodeChunk, confirmationTool } from './chunks';
-export { hydrate, fromUI, type StoredThread, type UIMessage, type UIPart } from './history';
+export { hydrate, prepend, fromUI, type StoredThread, type UIMessage, type UIPart } from './history';

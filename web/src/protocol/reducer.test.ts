@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeChunk } from './chunks';
 import { parseTyped, type ThreadEvent } from './events';
-import { hydrate, type StoredThread } from './history';
+import { hydrate, prepend, type StoredThread } from './history';
 import { reduce, reduceAll } from './reducer';
 import { callsOf, emptyThread, readVersion, textOf, type Message, type ThreadState } from './state';
 
@@ -505,6 +505,38 @@ test('a version that is on its way is not forgotten by a load', () => {
   ]);
   const s = hydrate(sending, { ...edited, messages: [], versions: [] });
   expect(reading(s, { q: 0 })).toEqual(['One? 1/2', '1.']);
+});
+
+/* ---- pages ---- */
+
+const long: StoredThread = { ...edited, messages: [says('q3', 'user', 'Three?'), says('a3', 'assistant', '3.')], earlier: 'q3', versions: [] };
+const before: StoredThread = {
+  ...edited,
+  messages: [says('q2', 'user', 'Two?'), says('a2', 'assistant', '2.')],
+  earlier: 'q2',
+  versions: [{ of: 'q2', messages: [says('q2', 'user', 'Zwei?')] }],
+};
+const more: StoredThread = { ...long, messages: [...long.messages, says('q4', 'user', 'Four?'), says('a4', 'assistant', '4.')] };
+
+test('a page of earlier messages stands before those that are here, with its versions', () => {
+  const s = prepend(hydrate(emptyThread, long), before);
+  expect(s.messages.map((m) => m.id)).toEqual(['q2', 'a2', 'q3', 'a3']);
+  expect([s.earlier, Object.keys(s.versions)]).toEqual(['q2', ['q2']]);
+  expect(prepend(s, before).messages).toHaveLength(4);
+});
+
+test('loading the end again keeps the pages that were loaded, as they are', () => {
+  const s = prepend(hydrate(emptyThread, long), before);
+  const later = hydrate(s, more);
+  expect(later.messages.map((m) => m.id)).toEqual(['q2', 'a2', 'q3', 'a3', 'q4', 'a4']);
+  expect(later.messages[0]).toBe(s.messages[0]);
+  expect([later.earlier, Object.keys(later.versions)]).toEqual(['q2', ['q2']]);
+});
+
+test('an end that does not join what is here takes its place', () => {
+  const s = hydrate(hydrate(emptyThread, before), { ...long, earlier: 'q3' });
+  expect(s.messages.map((m) => m.id)).toEqual(['q3', 'a3']);
+  expect(s.earlier).toBe('q3');
 });
 
 /* ---- recorded conversations ---- */

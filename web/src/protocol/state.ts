@@ -103,6 +103,8 @@ export interface Message {
 
 export interface ThreadState {
   messages: Message[];
+  /** The server has messages before these: what to ask for them with. */
+  earlier: string | null;
   open: Message | null;
   /** "Thinking...", "Running search...": what the server says it is doing. */
   statusText: string | null;
@@ -116,6 +118,7 @@ export interface ThreadState {
 
 export const emptyThread: ThreadState = {
   messages: [],
+  earlier: null,
   open: null,
   statusText: null,
   waitingSince: null,

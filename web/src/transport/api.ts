@@ -23,6 +23,9 @@ export class Refused extends Error {
   }
 }
 
+/* About three screens of short messages: one request while the reader goes through one of them. */
+const pageSize = 60;
+
 export interface ThreadInfo {
   id: string;
   title: string | null;
@@ -84,8 +87,10 @@ export class Api {
     return this.json('GET', `/v1/threads?limit=50${before ? `&before=${encodeURIComponent(before)}` : ''}`);
   }
 
-  thread(id: string, signal?: AbortSignal): Promise<StoredThread> {
-    return this.json('GET', `/v1/threads/${id}`, undefined, { signal });
+  /** Its newest messages, or those before the message `before`. */
+  thread(id: string, { before, signal }: { before?: string; signal?: AbortSignal } = {}): Promise<StoredThread> {
+    const page = before ? `&before=${encodeURIComponent(before)}` : '';
+    return this.json('GET', `/v1/threads/${id}?limit=${pageSize}${page}`, undefined, { signal });
   }
 
   createThread(title: string): Promise<{ id: string }> {

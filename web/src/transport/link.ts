@@ -152,7 +152,7 @@ export class Link {
   private async sync(signal: AbortSignal): Promise<Step> {
     if (this.lostSince === null) this.host.connection({ state: 'connecting' });
     const [thread, list] = await Promise.all([
-      this.host.api.thread(this.thread, signal),
+      this.host.api.thread(this.thread, { signal }),
       // Who decided what, and when: good to have, not worth failing for.
       this.host.api.approvals({ thread: this.thread }).catch(() => ({ approvals: [] })),
     ]);

@@ -12,6 +12,7 @@
 import {
   emptyThread,
   hydrate,
+  prepend,
   type ApprovalRecord,
   type FilePart,
   type Message,
@@ -53,6 +54,8 @@ export class Session implements LinkHost {
   private begun = 0;
   /** The server says that an answer is under way of which nothing has been told here yet. */
   private untold = false;
+  /** Earlier messages are on their way. */
+  private older: Promise<void> | null = null;
 
   constructor(
     private readonly options: SessionOptions,
@@ -222,6 +225,29 @@ export class Session implements LinkHost {
     } catch {
       // the link notices by itself
     }
+  }
+
+  /** The messages before those that are here. Throws when they cannot be had now. */
+  loadOlder(): Promise<void> {
+    this.older ??= this.readOlder().finally(() => (this.older = null));
+    return this.older;
+  }
+
+  /** All messages there are. */
+  async whole(): Promise<Message[]> {
+    while (this.c.state.earlier) await this.loadOlder();
+    return this.c.state.messages;
+  }
+
+  private async readOlder(): Promise<void> {
+    const { id, state } = this.c;
+    if (!id || !state.earlier) return;
+    const [page, list] = await Promise.all([
+      this.api.thread(id, { before: state.earlier }),
+      this.api.approvals({ thread: id }).catch(() => ({ approvals: [] })),
+    ]);
+    // An edit in another tab may have changed what stands before.
+    if (this.c.state.earlier === state.earlier) this.c.set({ state: prepend(this.c.state, page, list.approvals) });
   }
 
   private hello(pending: ApprovalRecord[]): void {

@@ -1,0 +1,107 @@
+// Reading upwards in a long conversation: it comes by pages, nothing jumps, nothing sticks, nothing stays behind.
+import { test, equal, ok } from './lib/test.mjs';
+
+const turns = 150;
+
+function answer(n) {
+  const lines = Array.from({ length: 1 + (n % 7) }, (_, i) => `Line ${i} of answer ${n}, with some words so that it has a length.`);
+  return n % 5 === 0 ? '```js\n' + lines.join('\n') + '\n```' : lines.join('\n\n');
+}
+
+async function longThread(t) {
+  const model = await t.model(Array.from({ length: turns }, (_, n) => answer(n)));
+  const server = await t.server({ model: model.config });
+  const { id } = await server.json('/v1/threads', { body: {} });
+  for (let n = 0; n < turns; n++) {
+    const body = JSON.stringify({ thread_id: id, message: `Question ${n}` });
+    await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body })).text();
+  }
+  return { server, id };
+}
+
+const openAtEnd = (tab, url) =>
+  tab.page.goto(url).then(() => tab.page.waitForFunction((n) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === `Question ${n}`, turns - 1));
+
+/* Frame by frame, faster than any hand, up to the first question. Gives how far what is read moved in a frame beyond what was scrolled. */
+const readUp = (tab) =>
+  tab.page.evaluate(
+    () =>
+      new Promise((done) => {
+        const scroller = document.querySelector('.scroller');
+        const seen = () => [...document.querySelectorAll('.bubble')].find((e) => e.getBoundingClientRect().bottom > 200);
+        let worst = 0;
+        let still = 0;
+        const frame = () => {
+          const what = seen();
+          const [y, top] = [what.getBoundingClientRect().top, scroller.scrollTop];
+          scroller.scrollTop -= 300;
+          const scrolled = top - scroller.scrollTop;
+          requestAnimationFrame(() => {
+            if (what.isConnected) worst = Math.max(worst, Math.abs(what.getBoundingClientRect().top - y - scrolled));
+            else worst = Infinity;
+            still = scroller.scrollTop === 0 ? still + 1 : 0;
+            const first = document.querySelector('.bubble').textContent === 'Question 0' && scroller.scrollTop === 0;
+            if (first || still > 600) done({ worst, first });
+            else requestAnimationFrame(frame);
+          });
+        };
+        frame();
+      }),
+  );
+
+test('300 messages are read upwards by pages: nothing jumps and nothing sticks', async (t) => {
+  const { server, id } = await longThread(t);
+  const tab = await t.tab(server);
+  await openAtEnd(tab, `${server.url}/t/${id}`);
+  ok((await tab.$('.bubble').count()) < 60, 'not all of it is loaded at first');
+  const { worst, first } = await readUp(tab);
+  ok(first, 'the first question was reached, without a click');
+  ok(worst <= 2, `what is read moved by ${worst} px`);
+  const questions = await tab.$('.bubble').allInnerTexts();
+  equal(questions, Array.from({ length: turns }, (_, n) => `Question ${n}`), 'every question, once');
+  ok(tab.requests.filter((u) => u.includes('before=')).length >= 4, 'by pages');
+  equal(await tab.page.getByRole('button', { name: 'Jump to latest' }).count(), 1, 'what came in above is no news');
+  // A new answer below changes nothing for the reader, and what was loaded stays.
+  const { top, from } = await tab.page.evaluate(() => ({ top: document.querySelector('.scroller').scrollTop, from: document.querySelectorAll('.bubble').length }));
+  await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: 'One more' }) })).text();
+  await tab.page.getByRole('button', { name: 'New text below' }).waitFor();
+  equal(await tab.page.evaluate(() => document.querySelector('.scroller').scrollTop), top, 'the place');
+  equal(await tab.$('.bubble').count(), from + 1, 'questions');
+});
+
+test('earlier messages that cannot be loaded are said to be so, and come when they can', async (t) => {
+  const { server, id } = await longThread(t);
+  const tab = await t.tab(server);
+  await tab.page.route(/before=/, (r) => r.abort());
+  await openAtEnd(tab, `${server.url}/t/${id}`);
+  await tab.page.evaluate(() => (document.querySelector('.scroller').scrollTop = 0));
+  const again = tab.page.getByRole('button', { name: 'Earlier messages could not be loaded. Try again' });
+  await again.waitFor();
+  await tab.page.unroute(/before=/);
+  const before = await tab.$('.bubble').count();
+  await again.click();
+  await tab.page.waitForFunction((n) => document.querySelectorAll('.bubble').length > n, before);
+});
+
+test('a long conversation that was read and left leaves no nodes behind', async (t) => {
+  const { server, id } = await longThread(t);
+  const tab = await t.tab(server);
+  const cdp = await tab.context.newCDPSession(tab.page);
+  const nodes = async () => {
+    for (let n = 0; n < 3; n++) await cdp.send('HeapProfiler.collectGarbage');
+    return (await cdp.send('Memory.getDOMCounters')).nodes;
+  };
+  const visit = async () => {
+    await tab.$('.row-title').first().click();
+    await tab.page.waitForFunction(() => document.querySelectorAll('.bubble').length > 20);
+    await readUp(tab);
+    await tab.page.keyboard.press('Control+Shift+O');
+    await tab.$('.starter').first().waitFor();
+  };
+  await visit();
+  const once = await nodes();
+  await visit();
+  await visit();
+  const later = await nodes();
+  t.report.figure('nodes more after two more visits to 300 messages', later - once, 500, 'nodes');
+});
