@@ -33,12 +33,12 @@ static const struct web_file *find(struct str path)
 }
 
 /* "gzip;q=0" says no. */
-static bool takes_gzip(const struct request *q)
+static bool takes(const struct request *q, struct str encoding)
 {
     struct str rest = request_header(q, "accept-encoding"), item, name, weight = STR_NONE;
     while (str_split(&rest, ',', &item)) {
         bool weighed = str_split(&item, ';', &name) && item.ptr;
-        if (!str_eq_nocase(str_trim(name), STR("gzip"))) continue;
+        if (!str_eq_nocase(str_trim(name), encoding)) continue;
         if (weighed) weight = str_trim(item);
         bool none = str_starts(weight, STR("q=0"));
         for (size_t i = 3; none && i < weight.len; i++)
@@ -60,6 +60,13 @@ static bool has_it(const struct request *q, const char *etag)
     return false;
 }
 
+static void send_packed(struct request *q, const struct web_file *f, struct str encoding,
+                        const char *from, const char *end)
+{
+    conn_header(q->conn, "Content-Encoding", encoding);
+    conn_reply_static(q->conn, 200, f->type, str_n(from, (size_t)(end - from)));
+}
+
 static void send_file(struct request *q, const struct web_file *f)
 {
     bool hashed = str_starts(str_c(f->path), STR("/assets/"));
@@ -73,12 +80,9 @@ static void send_file(struct request *q, const struct web_file *f)
         conn_reply(q->conn, 304, NULL, STR(""));
         return;
     }
-    if (!takes_gzip(q)) {
-        conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
-        return;
-    }
-    conn_header(q->conn, "Content-Encoding", STR("gzip"));
-    conn_reply_static(q->conn, 200, f->type, str_n(f->gz, (size_t)(f->gz_end - f->gz)));
+    if (f->br && takes(q, STR("br"))) send_packed(q, f, STR("br"), f->br, f->br_end);
+    else if (takes(q, STR("gzip"))) send_packed(q, f, STR("gzip"), f->gz, f->gz_end);
+    else conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
 }
 
 void web_page(struct server *s, struct request *q)

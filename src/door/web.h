@@ -4,7 +4,8 @@
 
 struct web_file {
     const char *path, *type, *etag;
-    const char *raw, *raw_end, *gz, *gz_end;
+    const char *raw, *raw_end, *gz, *gz_end, *br,
+        *br_end; /* br: NULL where the build had no means to make it */
 };
 extern const struct web_file web_files[]; /* ended by an entry without a path */
 

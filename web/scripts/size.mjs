@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 const max = 150_000;
 const html = readFileSync('dist/index.html', 'utf8');
 let first = 0;
-for (const name of readdirSync('dist/assets')) {
+for (const name of readdirSync('dist/assets').filter((n) => !n.endsWith('.br'))) {
   const bytes = gzipSync(readFileSync(`dist/assets/${name}`), { level: 9 }).length;
   const initial = name.endsWith('.js') && html.includes(name);
   if (initial) first += bytes;
