@@ -1,93 +1,191 @@
-// The state of `useGeneralChat`, over a server that breaks its stream in the middle.
-import { expect, test } from 'vitest';
-import { emptyGeneralChat, reduceGeneral, GeneralChat, type GeneralChatEvent } from './index';
+// What `useGeneralChat` gives to those who build their own page: the conversation as a small state, over a server made of a few answers.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import { emptyThread, generalChat, parseTyped, reduce, reduceAll, GeneralChat, type Around, type ThreadEvent } from './index';
 
-const search: GeneralChatEvent[] = [
-  { type: 'asked', id: 'u1', text: 'Find articles' },
+const calm: Around = { waiting: false, queue: [], loaded: true, trouble: null, updates: [] };
+
+const search: ThreadEvent[] = [
+  { type: 'user_message', id: 'u1', text: 'Find articles', send: 'sent' },
   { type: 'status', message: 'Thinking...' },
   { type: 'text_delta', text: 'Let me search...' },
-  { type: 'intent_confirmation', message: "I'll search…" },
+  { type: 'intent_confirmation', message: "I'll search…", tool: 'search_articles', tool_use_id: 'c1' },
   { type: 'tool_start', tool: 'search_articles', input: {}, tool_use_id: 'c1' },
   { type: 'tool_progress', tool: 'search_articles', progress: 0.5 },
 ];
 
+const at = (events: ThreadEvent[], around: Partial<Around> = {}) => generalChat(reduceAll(emptyThread, events), { ...calm, ...around });
+
 test('the state of the specification, event by event', () => {
-  let s = search.reduce(reduceGeneral, emptyGeneralChat);
-  expect(s).toMatchObject({
+  expect(at(search.slice(0, 2), { waiting: true })).toMatchObject({ isLoading: true, statusText: 'Thinking...', streamingText: '' });
+  expect(at(search.slice(0, 4))).toMatchObject({ intentText: "I'll search…", streamingText: 'Let me search...' });
+  expect(at(search, { updates: [{ value: 0.5 }] })).toMatchObject({
     isLoading: true,
     streamingText: 'Let me search...',
     statusText: 'Running search_articles...',
     activeToolProgress: { toolName: 'search_articles', updates: [{ progress: 0.5 }] },
+    intentText: null,
     error: null,
   });
-  s = reduceGeneral(s, { type: 'tool_complete', tool: 'search_articles', index: 0, tool_use_id: 'c1' });
-  expect(s).toMatchObject({ statusText: null, activeToolProgress: null });
-  s = reduceGeneral(s, { type: 'complete', payload: { message: 'Done.', suggested_values: [{ label: 'a', value: 'b' }] } });
-  expect(s).toMatchObject({ isLoading: false, streamingText: '' });
-  expect(s.messages).toHaveLength(2);
+  const end: ThreadEvent[] = [
+    { type: 'tool_complete', tool: 'search_articles', index: 0, tool_use_id: 'c1' },
+    { type: 'text_delta', text: '\n\n[[tool:0]]\n\nDone.' },
+    {
+      type: 'complete',
+      payload: { message: 'Let me search...\n\n[[tool:0]]\n\nDone.', suggested_values: [{ label: 'a', value: 'b' }] },
+    },
+  ];
+  const s = at([...search, ...end]);
+  expect(s).toMatchObject({ isLoading: false, streamingText: '', activeToolProgress: null });
+  expect(s.messages[1]).toMatchObject({
+    content: 'Let me search...\n\nDone.',
+    parts: [{ text: 'Let me search...' }, { type: 'tool', index: 0 }, { text: 'Done.' }],
+    toolHistory: [{ tool_name: 'search_articles', ok: true }],
+    suggestedValues: [{ label: 'a' }],
+  });
 });
 
 test('an error is shown and kept as a message', () => {
-  const s = [...search, { type: 'error', message: 'Rate limit' } as GeneralChatEvent].reduce(reduceGeneral, emptyGeneralChat);
+  const s = at([...search, { type: 'error', message: 'Rate limit' }]);
   expect(s).toMatchObject({ error: 'Rate limit', isLoading: false });
   expect(s.messages.at(-1)).toMatchObject({ role: 'assistant', failed: true, content: 'Let me search...' });
 });
 
-function sse(events: [string, object][]): Response {
-  const text = events.map(([id, e]) => `id: ${id}\ndata: ${JSON.stringify(e)}\n\n`).join('');
-  return new Response(text, { headers: { 'parley-thread': 't_1', 'content-type': 'text/event-stream' } });
-}
-
-test('a broken stream goes on where it was, without a lost or doubled word', async () => {
-  const asked: string[] = [];
-  const fetch = (async (url: string, init: RequestInit) => {
-    asked.push(`${init.method} ${url}`);
-    if (asked.length === 1)
-      return sse([
-        ['1.0', { type: 'text_delta', text: 'One ' }],
-        ['1.4', { type: 'text_delta', text: 'two ' }],
-      ]);
-    return sse([
-      ['1.8', { type: 'text_delta', text: 'three.' }],
-      ['2.0', { type: 'complete', payload: { message: 'One two three.' } }],
-    ]);
-  }) as unknown as typeof globalThis.fetch;
-  const chat = new GeneralChat({ fetch });
-  await chat.sendMessage('count');
-  expect(asked).toEqual(['POST /v1/chat/stream', 'GET /v1/threads/t_1/events?after=1.4']);
-  expect(chat.get().messages.at(-1)?.content).toBe('One two three.');
+test('no marker is ever to be seen, however the recorded streams are cut', () => {
+  const folder = join(new URL('.', import.meta.url).pathname, '../../test/wire/typed');
+  for (const name of readdirSync(folder).filter((n) => n.endsWith('.out') && !n.includes('escape'))) {
+    let s = emptyThread;
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+    for (const line of lines.filter((l) => l.startsWith('data:'))) {
+      const e = parseTyped(JSON.parse(line.slice(5)));
+      for (const piece of e.type === 'text_delta' ? [...e.text].map((text) => ({ ...e, text })) : [e]) {
+        s = reduce(s, piece);
+        const { messages, streamingText } = generalChat(s, calm);
+        expect(JSON.stringify([messages.map((m) => [m.content, m.parts]), streamingText])).not.toMatch(/\[\[tool:\d+\]\]/);
+      }
+    }
+  }
 });
 
-test('after a gate the same message goes on', async () => {
-  const bodies: unknown[] = [];
-  const fetch = (async (_: string, init: RequestInit) => {
-    bodies.push(JSON.parse(String(init.body)));
-    if (bodies.length === 1)
-      return sse([
-        [
-          '1.0',
-          {
-            type: 'tool_confirmation',
-            confirmation_id: 'confirmation-c1',
-            tool: 'pay',
-            tool_use_id: 'c1',
-            input: { amount: 50 },
-            ask: 'Send 50?',
-          },
-        ],
-        ['2.0', { type: 'complete', payload: { message: '', run_id: 'r', awaiting: ['confirmation-c1'] } }],
-      ]);
-    return sse([
-      ['3.0', { type: 'tool_start', tool: 'pay', tool_use_id: 'c1', input: {} }],
-      ['4.0', { type: 'complete', payload: { message: '[[tool:0]]\n\nPaid.', run_id: 'r' } }],
-    ]);
-  }) as unknown as typeof globalThis.fetch;
-  const chat = new GeneralChat({ fetch });
-  await chat.sendMessage('pay');
-  expect(chat.get().pending).toHaveLength(1);
-  await chat.decide('confirmation-c1', true);
-  expect(bodies[1]).toMatchObject({ thread_id: 't_1', action: { action: 'approve', data: { confirmation_id: 'confirmation-c1' } } });
-  expect(chat.get().messages).toHaveLength(2);
-  expect(chat.get().messages[1]).toMatchObject({ content: '[[tool:0]]\n\nPaid.', awaiting: [] });
-  expect(chat.get().pending).toEqual([]);
+/* ---- over a server ---- */
+
+interface Asked {
+  method: string;
+  path: string;
+  body: Record<string, unknown>;
+}
+
+function sse(chunks: object[]): Response {
+  const text = [...chunks.map((c) => JSON.stringify(c)), '[DONE]'].map((d) => `data: ${d}\n\n`).join('');
+  return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+const says = (n: number, text: string) => [
+  { type: 'start', messageId: `m${n}` },
+  { type: 'text-delta', id: 't', delta: text },
+  { type: 'finish' },
+];
+
+/* Answers by path; a stream that is followed says nothing and stays open. */
+function server(answer: (q: Asked) => Response | Promise<Response> | undefined) {
+  const asked: Asked[] = [];
+  const fetch = (async (url: string, init: RequestInit = {}) => {
+    const q: Asked = { method: init.method ?? 'GET', path: url, body: init.body ? JSON.parse(String(init.body)) : {} };
+    asked.push(q);
+    const given = await answer(q);
+    if (given) return given;
+    if (q.path.includes('/events')) return new Response(new ReadableStream());
+    if (q.path.startsWith('/v1/approvals')) return Response.json({ approvals: [] });
+    return new Response('{}', { status: 404 });
+  }) as typeof globalThis.fetch;
+  return { fetch, asked };
+}
+
+const thread = (messages: object[], more: object = {}) =>
+  Response.json({ id: 't_1', title: null, state: 'idle', seq: 9, messages, versions: [], pending: [], ...more });
+const text = (id: string, role: string, words: string) => ({ id, role, parts: [{ type: 'text', text: words }] });
+
+let chat: GeneralChat | null = null;
+afterEach(() => {
+  chat?.close();
+  vi.unstubAllGlobals();
+});
+
+test('a conversation that exists comes with its history and its open question', async () => {
+  const call = { type: 'tool-pay', toolCallId: 'c1', state: 'approval-requested', input: { amount: 50 }, approval: { id: 'confirmation-c1' } };
+  const pending = [{ id: 'confirmation-c1', tool: 'pay', tool_use_id: 'c1', input: { amount: 50 }, ask: 'Send 50?', risk: 'high' }];
+  const { fetch } = server((q) =>
+    q.path.startsWith('/v1/threads/t_1?')
+      ? thread([text('u1', 'user', 'Pay'), { id: 'm1', role: 'assistant', parts: [call] }], { state: 'waiting', pending })
+      : undefined,
+  );
+  chat = new GeneralChat({ fetch, threadId: 't_1' });
+  expect(chat.get().loaded).toBe(false);
+  chat.open();
+  await vi.waitFor(() => expect(chat!.get().loaded).toBe(true));
+  expect(chat.get().messages.map((m) => [m.role, m.content, m.awaiting])).toEqual([
+    ['user', 'Pay', []],
+    ['assistant', '', ['confirmation-c1']],
+  ]);
+  expect(chat.get().pending).toMatchObject([{ id: 'confirmation-c1', ask: 'Send 50?', input: { amount: 50 } }]);
+});
+
+test('a second message waits for the first answer and is never sent beside it', async () => {
+  const turns: { text: string; finish: (r: Response) => void }[] = [];
+  const said: object[] = [];
+  const { fetch } = server((q) => {
+    if (q.path.startsWith('/v1/threads/t_') && q.path.includes('limit')) return thread(said);
+    if (q.path !== '/stream') return undefined;
+    const { id, parts } = (q.body.messages as { id: string; parts: { text: string }[] }[])[0]!;
+    said.push(text(id, 'user', parts[0]!.text));
+    return new Promise((finish) => turns.push({ text: parts[0]!.text, finish }));
+  });
+  const finish = (n: number, words: string) => {
+    said.push(text(`m${n}`, 'assistant', words));
+    turns[n]!.finish(sse(says(n, words)));
+  };
+  chat = new GeneralChat({ fetch, page: 'articles' });
+  const first = chat.sendMessage('one');
+  const second = chat.sendMessage('two');
+  await vi.waitFor(() => expect(turns).toHaveLength(1));
+  expect(chat.get()).toMatchObject({ isLoading: true, queue: ['two'] });
+  finish(0, 'First.');
+  await vi.waitFor(() => expect(turns).toHaveLength(2));
+  expect(turns[1]!.text).toBe('two');
+  finish(1, 'Second.');
+  await Promise.all([first, second]);
+  expect(chat.get().messages.map((m) => m.content)).toEqual(['one', 'First.', 'two', 'Second.']);
+});
+
+test('a tool that is registered runs here, and the answer goes on with its result', async () => {
+  const call = { type: 'tool-input-available', toolCallId: 'c1', toolName: 'pick_color', input: { from: 'red' } };
+  const { fetch, asked } = server((q) => {
+    if (q.path === '/stream') return sse([{ type: 'start', messageId: 'm1' }, call, { type: 'finish' }]);
+    if (q.path.includes('/results/')) return Response.json({ accepted: true, duplicate: false });
+    if (!q.path.includes('limit')) return undefined;
+    return thread([text('u1', 'user', 'Pick'), { id: 'm1', role: 'assistant', parts: [{ ...call, type: 'tool-pick_color', state: 'input-available' }] }], { state: 'waiting' });
+  });
+  const tools = { pick_color: async (input: unknown) => ({ picked: (input as { from: string }).from }) };
+  chat = new GeneralChat({ fetch, tools });
+  void chat.sendMessage('Pick');
+  const results = () => asked.filter((q) => q.path.includes('/results/')).map((q) => [q.path.split('/results/')[1], q.body.result]);
+  await vi.waitFor(() => expect(results()).toEqual([['c1/claim', undefined], ['c1', { picked: 'red' }]]));
+});
+
+test('a server that does not let the page read its answers is told from one that is away, at once and in words', async () => {
+  vi.stubGlobal('location', { href: 'https://shop.example/', origin: 'https://shop.example' });
+  for (const [there, words] of [
+    [true, 'add "https://shop.example" to "cors"'],
+    [false, 'cannot be reached'],
+  ] as const) {
+    const fetch = (async (_: string, init: RequestInit = {}) => {
+      if (init.mode === 'no-cors' && there) return new Response();
+      throw new TypeError('Failed to fetch');
+    }) as typeof globalThis.fetch;
+    chat = new GeneralChat({ fetch, base: 'https://chat.example' });
+    void chat.sendMessage('hello');
+    await vi.waitFor(() => expect(chat!.get().error).toContain(words), 2000);
+    chat.close();
+  }
 });

@@ -1,4 +1,4 @@
-/* @parley/client/react: `useGeneralChat`, the hook of the typed door. */
+/* @parley/client/react: `useGeneralChat`, a conversation as the state of a component. */
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import type { SuggestedAction } from '../src/protocol';
 import type { GeneralChatState } from '../src/protocol/general';
@@ -7,23 +7,30 @@ import { GeneralChat, type GeneralChatOptions } from '../src/transport/general';
 export interface GeneralChatHandle extends GeneralChatState {
   threadId: string | null;
   sendMessage: (text: string) => Promise<void>;
+  unqueue: (index: number) => string | undefined;
   cancel: () => Promise<void>;
   approve: (confirmationId: string) => Promise<void>;
   deny: (confirmationId: string, reason?: string) => Promise<void>;
   runAction: (action: SuggestedAction) => Promise<void>;
 }
 
-/** One conversation for the life of the component. The options of the first call count. */
+/** One conversation: that of `threadId`, or a new one, which keeps its place when it is given its own id back. */
 export function useGeneralChat(options: GeneralChatOptions = {}): GeneralChatHandle {
   const held = useRef<GeneralChat>(null);
-  held.current ??= new GeneralChat(options);
+  const another = options.threadId && held.current?.threadId !== options.threadId;
+  if (!held.current || another) held.current = new GeneralChat(options);
   const chat = held.current;
+  chat.update(options);
   const state = useSyncExternalStore(chat.subscribe, chat.get, chat.get);
-  useEffect(() => () => chat.close(), [chat]);
+  useEffect(() => {
+    chat.open();
+    return () => chat.close();
+  }, [chat]);
   return {
     ...state,
     threadId: chat.threadId,
     sendMessage: (text) => chat.sendMessage(text),
+    unqueue: (index) => chat.unqueue(index),
     cancel: () => chat.cancel(),
     approve: (id) => chat.decide(id, true),
     deny: (id, reason) => chat.decide(id, false, reason),

@@ -1,33 +1,38 @@
-/* general.ts -- the chat state of the typed door, as its specification lists it.
+/* general.ts -- a conversation as those see it who build their own page on `useGeneralChat`.
  *
  * messages, isLoading, streamingText, statusText, activeToolProgress, error: a
- * second, smaller fold over the same typed events, for those who build their
- * own page on `useGeneralChat`. Texts keep their `[[tool:N]]` markers;
- * `parseMarkers` cuts them.
+ * view of the thread's state, pure. `[[tool:N]]` is the wire's business: texts
+ * have none, and `parts` says where the cards stand.
  */
-import type {
-  CustomPayload,
-  PendingApproval,
-  ResponsePayload,
-  SuggestedAction,
-  SuggestedValue,
-  ToolHistoryEntry,
-  TypedEvent,
-  UnknownEvent,
-} from './events';
+import type { CustomPayload, FilePart, PendingApproval, SuggestedAction, SuggestedValue, ToolHistoryEntry } from './events';
+import { callsOf, isStreaming, textOf, type Call, type CallStatus, type Message, type Progress, type ThreadState } from './state';
 
-export type ToolProgressEvent = Extract<TypedEvent, { type: 'tool_progress' }>;
+export interface GeneralToolCall extends ToolHistoryEntry {
+  tool_use_id: string;
+  status: CallStatus;
+}
+
+export interface ToolProgress {
+  stage?: string;
+  message?: string;
+  /** 0 to 1, or unknown. */
+  progress: number | null;
+  data?: unknown;
+}
+
+/** What a message is made of, in order. `index` is one of `toolHistory`. */
+export type GeneralPart = { type: 'text'; text: string } | { type: 'tool'; index: number } | FilePart;
 
 export interface GeneralChatMessage {
   id: string;
   role: 'user' | 'assistant';
-  /** May contain `[[tool:N]]`; N is an index into `toolHistory`. */
+  /** The words alone. */
   content: string;
-  toolHistory: ToolHistoryEntry[];
+  parts: GeneralPart[];
+  toolHistory: GeneralToolCall[];
   suggestedValues: SuggestedValue[];
   suggestedActions: SuggestedAction[];
   customPayload?: CustomPayload;
-  runId?: string;
   /** The run waits for these confirmations or client calls; it goes on in the same message. */
   awaiting: string[];
   failed?: boolean;
@@ -37,124 +42,92 @@ export interface GeneralChatMessage {
 export interface GeneralChatState {
   messages: GeneralChatMessage[];
   isLoading: boolean;
+  /** The answer as far as it has come: its words, and the whole of it. */
   streamingText: string;
+  streaming: GeneralChatMessage | null;
   statusText: string | null;
-  activeToolProgress: { toolName: string; updates: ToolProgressEvent[] } | null;
+  activeToolProgress: { toolName: string; updates: ToolProgress[] } | null;
   error: string | null;
   /** "I'll search for …", until its tool starts. */
   intentText: string | null;
   /** Gates that wait for `approve` or `deny`. */
   pending: PendingApproval[];
+  /** Written while something was being answered: they go out, one after the other, when it is. */
+  queue: string[];
+  /** The history is here (a new conversation has none). */
+  loaded: boolean;
 }
 
-export const emptyGeneralChat: GeneralChatState = {
-  messages: [],
-  isLoading: false,
-  streamingText: '',
-  statusText: null,
-  activeToolProgress: null,
-  error: null,
-  intentText: null,
-  pending: [],
-};
-
-export type GeneralChatEvent = TypedEvent | UnknownEvent | { type: 'asked'; id: string; text: string } | { type: 'answering' };
-
-function message(id: string, role: GeneralChatMessage['role'], content: string): GeneralChatMessage {
-  return { id, role, content, toolHistory: [], suggestedValues: [], suggestedActions: [], awaiting: [] };
+export interface Around {
+  /** A message is on its way and nothing has come back yet. */
+  waiting: boolean;
+  queue: string[];
+  loaded: boolean;
+  /** Why there is no connection. */
+  trouble: string | null;
+  /** What the running tool has reported so far. */
+  updates: Progress[];
 }
 
-export function reduceGeneral(s: GeneralChatState, e: GeneralChatEvent): GeneralChatState {
-  switch (e.type) {
-    case 'asked':
-      return { ...begin(s), streamingText: '', messages: [...s.messages, message(e.id, 'user', e.text)], pending: [] };
-    case 'answering':
-      return begin(s);
-    case 'status':
-      return { ...s, statusText: e.message };
-    case 'text_delta':
-      return { ...s, statusText: null, streamingText: s.streamingText + e.text };
-    case 'intent_confirmation':
-      return { ...s, intentText: e.message };
-    case 'tool_confirmation':
-      return {
-        ...s,
-        pending: [
-          ...s.pending.filter((p) => p.id !== e.confirmation_id),
-          {
-            id: e.confirmation_id,
-            tool: e.tool,
-            tool_use_id: e.tool_use_id,
-            input: e.input,
-            ask: e.ask,
-            risk: e.risk,
-            expires_at: e.expires_at,
-          },
-        ],
-      };
-    case 'tool_start':
-      return {
-        ...s,
-        intentText: null,
-        statusText: `Running ${e.tool}...`,
-        activeToolProgress: { toolName: e.tool, updates: [] },
-        pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id),
-      };
-    case 'tool_progress': {
-      const now = s.activeToolProgress ?? { toolName: e.tool, updates: [] };
-      return { ...s, activeToolProgress: { ...now, updates: [...now.updates, e] } };
-    }
-    case 'tool_complete':
-      return {
-        ...s,
-        intentText: null,
-        statusText: null,
-        activeToolProgress: null,
-        pending: s.pending.filter((p) => p.tool_use_id !== e.tool_use_id),
-      };
-    case 'step_reset':
-      return { ...s, streamingText: e.message };
-    case 'complete':
-      return complete(s, e.payload);
-    case 'error':
-      return end(s, { content: s.streamingText, failed: true }, e.message);
-    case 'cancelled':
-      return end(s, { content: s.streamingText, stopped: true }, null);
-    case 'reasoning_delta':
-    case 'restarting':
-    case 'unknown':
-      return s;
-  }
-}
-
-/* After a gate the run goes on in the message it left: its text is the beginning of what follows. */
-function begin(s: GeneralChatState): GeneralChatState {
+export function generalChat(s: ThreadState, around: Around): GeneralChatState {
+  const { open } = s;
+  const told = isStreaming(s) && open ? general(open) : null;
+  const all = open && !told ? [...s.messages, open] : s.messages;
+  const calls = open ? callsOf(open) : [];
+  const running = calls.findLast((c) => c.status === 'running');
+  const loading = told !== null || around.waiting;
   const last = s.messages.at(-1);
-  return { ...s, isLoading: true, error: null, streamingText: last?.awaiting.length ? last.content : '' };
+  return {
+    messages: all.map(general),
+    isLoading: loading,
+    streamingText: told?.content ?? '',
+    streaming: told,
+    statusText: running ? `Running ${running.name}...` : (s.statusText ?? (loading && !told?.content ? 'Thinking...' : null)),
+    activeToolProgress: running ? { toolName: running.name, updates: around.updates.map(({ value, ...rest }) => ({ ...rest, progress: value })) } : null,
+    error: around.trouble ?? (open ? null : (last?.error?.message ?? last?.sendError ?? null)),
+    intentText: calls.findLast((c) => c.status === 'preparing')?.intent ?? null,
+    pending: calls.flatMap(gate),
+    queue: around.queue,
+    loaded: around.loaded,
+  };
 }
 
-function complete(s: GeneralChatState, p: ResponsePayload): GeneralChatState {
-  const quiet = end(
-    s,
-    {
-      content: p.message,
-      toolHistory: p.tool_history ?? [],
-      suggestedValues: p.suggested_values ?? [],
-      suggestedActions: p.suggested_actions ?? [],
-      awaiting: p.awaiting ?? [],
-      ...(p.custom_payload ? { customPayload: p.custom_payload } : {}),
-      ...(p.run_id ? { runId: p.run_id } : {}),
-    },
-    null,
-  );
-  return { ...quiet, pending: p.awaiting?.length ? s.pending : [] };
+function general(m: Message): GeneralChatMessage {
+  const calls = callsOf(m);
+  return {
+    id: m.key ?? m.id,
+    role: m.role,
+    content: textOf(m),
+    parts: m.parts.flatMap((p): GeneralPart[] => {
+      if (p.type === 'call') return [{ type: 'tool', index: calls.findIndex((c) => c.id === p.id) }];
+      if (p.type === 'file') return [p];
+      return p.type === 'text' && p.text.trim() ? [{ type: 'text', text: p.text.trim() }] : [];
+    }),
+    toolHistory: calls.map(entry),
+    suggestedValues: m.payload?.suggestedValues ?? [],
+    suggestedActions: m.payload?.suggestedActions ?? [],
+    awaiting: calls.flatMap((c) => (c.status === 'asking' ? [c.approval!.id] : c.status === 'offered' ? [c.id] : [])),
+    ...(m.payload?.custom ? { customPayload: m.payload.custom } : {}),
+    ...(m.status === 'failed' || m.send === 'failed' ? { failed: true } : {}),
+    ...(m.status === 'stopped' ? { stopped: true } : {}),
+  };
 }
 
-function end(s: GeneralChatState, part: Partial<GeneralChatMessage>, error: string | null): GeneralChatState {
-  const last = s.messages.at(-1);
-  const goesOn = last?.role === 'assistant' && last.awaiting.length > 0;
-  const id = goesOn ? last.id : `answer-${s.messages.length}`;
-  const answer: GeneralChatMessage = { ...message(id, 'assistant', ''), ...part };
-  const messages = goesOn ? [...s.messages.slice(0, -1), answer] : [...s.messages, answer];
-  return { ...s, messages, isLoading: false, streamingText: '', statusText: null, activeToolProgress: null, intentText: null, error };
+function entry(c: Call): GeneralToolCall {
+  const over = c.status === 'done' || c.error !== undefined;
+  return {
+    tool_name: c.name,
+    tool_use_id: c.id,
+    input: c.input,
+    output: c.output ?? c.error,
+    status: c.status,
+    ...(over ? { ok: c.status === 'done' } : {}),
+    ...(c.ms !== undefined ? { ms: c.ms } : {}),
+  };
+}
+
+function gate({ id, name, input, status, approval }: Call): PendingApproval[] {
+  if (status !== 'asking' || !approval || approval.sending) return [];
+  const { ask, risk, expiresAt } = approval;
+  return [{ id: approval.id, tool: name, tool_use_id: id, input, ask, risk, expires_at: expiresAt }];
 }

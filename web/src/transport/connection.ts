@@ -16,6 +16,8 @@ export interface ConnectionOptions {
   api: Api;
   log: WireLog;
   mode: Mode;
+  /** The page of the configuration that messages are written on. */
+  page?: string;
   /** A short word to the person: what was done differently than asked. */
   notice: (text: string) => void;
 }
@@ -92,8 +94,8 @@ export class Way {
   }
 
   private makeChannels(): void {
-    const { api, log } = this.options;
-    this.http = new HttpChannel(this.mode === 'direct' ? 'direct' : 'sse', api, log);
+    const { api, log, page } = this.options;
+    this.http = new HttpChannel(this.mode === 'direct' ? 'direct' : 'sse', api, log, page);
     this.live = new LiveChannel(api, log, this.onHello);
   }
 

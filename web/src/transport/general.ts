@@ -1,131 +1,187 @@
-/* general.ts -- a conversation over the typed door, without React.
+/* general.ts -- a conversation for those who build their own page, without React.
  *
- * One POST per turn. If its stream breaks, the thread is followed by
- * `GET …/events?after=` from the last event that came, so that no word is lost
- * or doubled; if it broke before the first event, the same request (same
- * request_id) is sent again and attaches to the same run.
+ * A session seen as `GeneralChatState`: history and open questions are loaded,
+ * client tools are run, a second message goes behind the first, and what breaks
+ * is taken up again where it was. What a developer meets first on another host
+ * is a server that does not know the page's origin; a browser says nothing of
+ * that, so it is found out here and said.
  */
-import { emptyGeneralChat, reduceGeneral, type GeneralChatEvent, type GeneralChatState } from '../protocol/general';
-import { parseTyped, type SuggestedAction } from '../protocol/events';
-import { Api, Refused, type ApiOptions } from './api';
-import { sleep } from './link';
-import { newId } from './conversation';
-import { readSse } from './sse';
+import { generalChat, type GeneralChatState } from '../protocol/general';
+import type { SuggestedAction } from '../protocol/events';
+import type { Progress } from '../protocol/state';
+import { Api, type ApiOptions } from './api';
+import type { ClientTool } from './clientTools';
+import { newId, type Snapshot } from './conversation';
+import { Session } from './session';
+import { WireLog } from './types';
 
 export interface GeneralChatOptions extends ApiOptions {
-  threadId?: string;
+  /** A conversation to go on with: its history and its open questions are loaded. */
+  threadId?: string | null;
   page?: string;
+  /** Tools that run in this browser, by name. What one throws goes to the model as a sentence. */
+  tools?: Record<string, ClientTool>;
   /** Suggested actions with `handler:"client"`. */
   onClientAction?: (action: SuggestedAction) => void;
 }
 
-const triesMax = 8;
-const ends = new Set(['complete', 'error', 'cancelled']);
+/* How long the server may take to show that it is there at all. */
+const probeWithin_ms = 1500;
 
 export class GeneralChat {
-  private state = emptyGeneralChat;
-  private listeners = new Set<() => void>();
-  private api: Api;
-  private abort: AbortController | null = null;
-  threadId: string | null;
+  private readonly session: Session;
+  private readonly listeners = new Set<() => void>();
+  private trouble: string | null = null;
+  private seen: { snap: Snapshot; trouble: string | null; state: GeneralChatState } | null = null;
+  private progress: { call: string; updates: Progress[] } = { call: '', updates: [] };
+  private probing = false;
 
-  constructor(private readonly options: GeneralChatOptions = {}) {
-    this.api = new Api(options);
-    this.threadId = options.threadId ?? null;
+  constructor(private options: GeneralChatOptions = {}) {
+    const now = () => this.options;
+    const api = new Api(options);
+    this.session = new Session(
+      {
+        api,
+        log: new WireLog(200),
+        mode: 'sse',
+        page: options.page,
+        client: newId('tab'),
+        get tools() {
+          return now().tools ?? {};
+        },
+        notice: () => undefined,
+        changed: () => undefined,
+      },
+      options.threadId ?? null,
+    );
+    this.session.subscribe(() => this.changed());
   }
 
-  get = (): GeneralChatState => this.state;
+  get threadId(): string | null {
+    return this.session.get().id;
+  }
+
+  get = (): GeneralChatState => {
+    const snap = this.session.get();
+    if (this.seen?.snap !== snap || this.seen.trouble !== this.trouble) this.seen = { snap, trouble: this.trouble, state: this.view(snap) };
+    return this.seen.state;
+  };
 
   subscribe = (f: () => void): (() => void) => {
     this.listeners.add(f);
     return () => this.listeners.delete(f);
   };
 
-  /** Asks; resolves when the answer is complete or waits at a gate. */
-  async sendMessage(text: string): Promise<void> {
-    const id = newId('u');
-    this.apply({ type: 'asked', id, text });
-    await this.turn({ message: text, request_id: id });
-  }
-
-  /** Answers a gate. */
-  async decide(confirmationId: string, confirmed: boolean, reason?: string): Promise<void> {
-    this.apply({ type: 'answering' });
-    const data = { confirmation_id: confirmationId, ...(reason ? { reason } : {}) };
-    await this.turn({ action: { action: confirmed ? 'approve' : 'deny', data }, request_id: newId('a') });
-  }
-
-  async runAction(action: SuggestedAction): Promise<void> {
-    if (action.handler === 'client') {
-      this.options.onClientAction?.(action);
-      return;
-    }
-    this.apply({ type: 'answering' });
-    await this.turn({
-      action: { action: action.action, ...(action.data !== undefined ? { data: action.data } : {}) },
-      request_id: newId('r'),
-    });
-  }
-
-  /** Stops the run at the server; the partial answer stays. */
-  async cancel(): Promise<void> {
-    if (this.threadId) await this.api.stop(this.threadId);
+  /** Connects; a conversation that exists is loaded. */
+  open(): void {
+    this.session.open();
   }
 
   /** Stops listening. The run goes on. */
   close(): void {
-    this.abort?.abort();
+    this.session.leave();
   }
 
-  private apply(event: GeneralChatEvent): void {
-    this.state = reduceGeneral(this.state, event);
+  /** Tools and callbacks may change with each rendering; the rest counts once. */
+  update(options: GeneralChatOptions): void {
+    this.options = options;
+  }
+
+  /** Asks; behind what is being answered, if something is. Resolves when everything asked has been answered, or waits at a gate. */
+  async sendMessage(text: string): Promise<void> {
+    if (this.session.occupied()) this.session.enqueue(text);
+    else await this.session.send(text);
+    await this.quiet();
+  }
+
+  /** Takes back a message that has not been sent. */
+  unqueue(index: number): string | undefined {
+    return this.session.unqueue(index)?.text;
+  }
+
+  /** Answers a gate. */
+  async decide(confirmationId: string, confirmed: boolean, reason?: string): Promise<void> {
+    await this.session.decide(confirmationId, confirmed, reason);
+    await this.quiet();
+  }
+
+  async runAction(action: SuggestedAction): Promise<void> {
+    if (action.handler === 'client') this.options.onClientAction?.(action);
+    else await this.session.act(action.action, action.data);
+  }
+
+  /** Stops the run at the server; the partial answer stays. */
+  cancel(): Promise<void> {
+    return this.session.stop();
+  }
+
+  private view(snap: Snapshot): GeneralChatState {
+    return generalChat(snap.state, {
+      waiting: this.session.awaitsFirstWord(),
+      queue: snap.queue.map((m) => m.text),
+      loaded: snap.loaded,
+      trouble: this.trouble,
+      updates: this.progress.updates,
+    });
+  }
+
+  private changed(): void {
+    this.collect();
+    const { connection } = this.session.get();
+    if (connection.state === 'gone') this.trouble = 'This conversation does not exist.';
+    else if (connection.state === 'signin') this.trouble = 'The server wants to know who is there: give it a token.';
+    else if (this.isLost()) void this.probe();
+    else this.trouble = null;
     this.listeners.forEach((f) => f());
   }
 
-  private async turn(body: object): Promise<void> {
-    const abort = (this.abort = new AbortController());
-    const before = this.state;
-    let cursor: string | null = null;
-    for (let n = 0; n < triesMax && !abort.signal.aborted; n++) {
-      try {
-        if (n > 0) await sleep(Math.min(8000, 250 * 2 ** n));
-        if (cursor === null) this.state = before; // from the beginning once more
-        const result = await this.read(await this.request(body, cursor, abort.signal), cursor, abort.signal);
-        if (result.ended) return;
-        cursor = result.cursor;
-      } catch (error) {
-        if (error instanceof Refused) {
-          this.apply({ type: 'error', message: error.message, code: error.code });
-          return;
-        }
-      }
-    }
-    if (!abort.signal.aborted) this.apply({ type: 'error', message: 'The connection was lost.', retryable: true });
+  private isLost(): boolean {
+    const { connection, state } = this.session.get();
+    return connection.state === 'lost' || state.messages.some((m) => m.send === 'waiting');
   }
 
-  private request(body: object, cursor: string | null, signal: AbortSignal): Promise<Response> {
-    if (cursor !== null && this.threadId)
-      return this.api.open('GET', `/v1/threads/${this.threadId}/events?after=${encodeURIComponent(cursor)}`, undefined, signal);
-    const thread = this.threadId ? { thread_id: this.threadId } : {};
-    const page = this.options.page ? { page: this.options.page } : {};
-    return this.api.open('POST', '/v1/chat/stream', { ...body, ...thread, ...page }, signal);
+  /* The state has the newest word of a running tool; a page may want all of them. */
+  private collect(): void {
+    const { open } = this.session.get().state;
+    const call = open && Object.values(open.calls).findLast((c) => c.status === 'running');
+    if (!call) return;
+    if (call.id !== this.progress.call) this.progress = { call: call.id, updates: [] };
+    const { updates } = this.progress;
+    if (call.progress && updates.at(-1) !== call.progress) this.progress = { call: call.id, updates: [...updates, call.progress] };
   }
 
-  private async read(response: Response, from: string | null, signal: AbortSignal): Promise<{ ended: boolean; cursor: string | null }> {
-    this.threadId = response.headers.get('parley-thread') ?? this.threadId;
-    let cursor = from;
-    try {
-      for await (const batch of readSse(response.body!, signal)) {
-        for (const e of batch) {
-          const event = parseTyped(JSON.parse(e.data));
-          this.apply(event);
-          if (e.id) cursor = e.id;
-          if (ends.has(event.type)) return { ended: true, cursor };
-        }
-      }
-    } catch {
-      // broken: the caller goes on from the cursor
-    }
-    return { ended: signal.aborted, cursor };
+  /* A request that a browser may not read looks like one that never arrived; one that it need not read tells them apart. */
+  private async probe(): Promise<void> {
+    if (this.probing) return;
+    this.probing = true;
+    const base = this.options.base ?? '';
+    const get = this.options.fetch ?? ((...args: Parameters<typeof fetch>) => globalThis.fetch(...args));
+    const signal = AbortSignal.timeout(probeWithin_ms);
+    const there = await get(`${base}/healthz`, { mode: 'no-cors', cache: 'no-store', signal }).then(
+      () => true,
+      () => false,
+    );
+    this.probing = false;
+    if (!this.isLost()) return;
+    const foreign = typeof location !== 'undefined' && base !== '' && new URL(base, location.href).origin !== location.origin;
+    this.trouble = !there
+      ? `The server ${base ? `at ${base} ` : ''}cannot be reached.`
+      : foreign
+        ? `The server at ${base} does not let this page read its answers: add ${JSON.stringify(location.origin)} to "cors" in its parley.json.`
+        : 'The connection was lost.';
+    this.listeners.forEach((f) => f());
+  }
+
+  private quiet(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const { isLoading, queue } = this.get();
+        if (isLoading || queue.length > 0) return;
+        stop();
+        resolve();
+      };
+      const stop = this.subscribe(look);
+      look();
+    });
   }
 }

@@ -22,6 +22,7 @@ export class HttpChannel implements Channel {
     readonly mode: 'direct' | 'sse',
     private readonly api: Api,
     private readonly log: WireLog,
+    private readonly page?: string,
   ) {
     this.door = mode === 'direct' ? '/api/chat' : '/stream';
   }
@@ -70,7 +71,14 @@ export class HttpChannel implements Channel {
     requestId: string,
     signal: AbortSignal,
   ): Promise<Deliveries> {
-    const body = { id: thread, messages: [message], trigger, ...(messageId ? { messageId } : {}), request_id: requestId };
+    const body = {
+      id: thread,
+      messages: [message],
+      trigger,
+      ...(messageId ? { messageId } : {}),
+      ...(this.page ? { page: this.page } : {}),
+      request_id: requestId,
+    };
     this.log.add('out', this.mode, body);
     return this.chunks(await this.api.open('POST', this.door, body, signal), signal);
   }
