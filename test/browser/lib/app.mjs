@@ -1,0 +1,117 @@
+// Somebody else's product: a fresh Vite app with the packed @parley/client in it, on an origin of its own.
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const web = join(import.meta.dirname, '../../../web');
+const run = promisify(execFile);
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
+
+const files = {
+  'package.json': JSON.stringify({ name: 'shop', private: true, type: 'module' }),
+  'index.html': '<!doctype html><title>Shop</title><div id="root"></div><script type="module" src="/main.tsx"></script>',
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: { strict: true, noEmit: true, jsx: 'react-jsx', module: 'esnext', moduleResolution: 'bundler', target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], types: [] },
+    include: ['main.tsx'],
+  }),
+  'main.tsx': `
+import { StrictMode, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { useGeneralChat } from '@parley/client/react';
+import type { GeneralChatMessage } from '@parley/client';
+
+const query = new URLSearchParams(location.search);
+
+function Message({ m }: { m: GeneralChatMessage }) {
+  return (
+    <article className={m.role}>
+      {m.parts.map((p, i) => {
+        if (p.type === 'text') return <p key={i}>{p.text}</p>;
+        const call = p.type === 'tool' ? m.toolHistory[p.index] : undefined;
+        return call ? <div key={i} className="tool" data-status={call.status}>{call.tool_name}</div> : null;
+      })}
+    </article>
+  );
+}
+
+function App() {
+  const [track, setTrack] = useState<unknown>(null);
+  const chat = useGeneralChat({
+    base: query.get('server')!,
+    threadId: query.get('thread'),
+    tools: { change_bgm: async (input) => (setTrack((input as { track: number }).track), { success: true }) },
+  });
+  const [text, setText] = useState('');
+  return (
+    <main data-loading={chat.isLoading} data-thread={chat.threadId}>
+      {(chat.streaming ? [...chat.messages, chat.streaming] : chat.messages).map((m) => <Message key={m.id} m={m} />)}
+      {chat.statusText && <p className="status">{chat.statusText}</p>}
+      {chat.error && <p role="alert">{chat.error}</p>}
+      {track !== null && <p className="track">Track {String(track)}</p>}
+      {chat.queue.map((q) => <p key={q} className="queued">{q}</p>)}
+      {chat.pending.map((p) => (
+        <p key={p.id} className="gate">
+          {p.ask} <button onClick={() => void chat.approve(p.id)}>Approve</button>
+        </p>
+      ))}
+      <form className="composer" onSubmit={(e) => (e.preventDefault(), void chat.sendMessage(text), setText(''))}>
+        <textarea
+          value={text}
+          onChange={(e) => setText(e.target.value)}
+          onKeyDown={(e) => e.key === 'Enter' && (e.preventDefault(), e.currentTarget.form!.requestSubmit())}
+        />
+        <button>Send</button>
+      </form>
+    </main>
+  );
+}
+
+createRoot(document.getElementById('root')!).render(<StrictMode><App /></StrictMode>);
+`,
+};
+
+export class App {
+  /** Packs the client, installs it, checks the types and builds: what a developer does, without a registry. */
+  static async make() {
+    const app = new App();
+    app.folder = mkdtempSync(join(tmpdir(), 'parley-app-'));
+    const npm = (args, cwd) => run('npm', args, { cwd, env: { ...process.env, npm_config_offline: 'true', npm_config_cache: join(app.folder, '.npm') } });
+    const tool = (name, ...args) => run(process.execPath, [join(web, 'node_modules', name), ...args], { cwd: app.folder }).catch((e) => Promise.reject(new Error(`${name}: ${e.stdout}${e.stderr}`)));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(app.folder, name), text);
+    await npm(['run', 'build:client'], web);
+    await npm(['pack', '--pack-destination', app.folder], join(web, 'client'));
+    const packed = readdirSync(app.folder).find((n) => n.endsWith('.tgz'));
+    await npm(['install', '--no-audit', '--no-fund', `./${packed}`], app.folder);
+    app.borrow('react', 'react-dom', '@types/react', '@types/react-dom', 'csstype');
+    await tool('typescript/bin/tsc');
+    await tool('vite/bin/vite.js', 'build', '--logLevel', 'error');
+    app.server = http.createServer((q, r) => app.answer(q, r));
+    await new Promise((done) => app.server.listen(0, '127.0.0.1', done));
+    return app;
+  }
+
+  /* From the page's own packages: the test needs no registry. */
+  borrow(...names) {
+    mkdirSync(join(this.folder, 'node_modules/@types'), { recursive: true });
+    for (const name of names) symlinkSync(join(web, 'node_modules', name), join(this.folder, 'node_modules', name));
+  }
+
+  answer({ url }, response) {
+    const path = new URL(url, 'http://x').pathname;
+    const file = join(this.folder, 'dist', path.startsWith('/assets/') ? path : 'index.html');
+    response.writeHead(200, { 'content-type': types[extname(file)] ?? 'text/plain' }).end(readFileSync(file));
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.server.address().port}`;
+  }
+
+  close() {
+    this.server?.closeAllConnections();
+    this.server?.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
