@@ -1,5 +1,6 @@
 /* ask.c -- a request that waits for a command's answer, and the answers' common forms. */
 #include "base/clock.h"
+#include "base/gzip.h"
 #include "base/log.h"
 #include "door/app.h"
 
@@ -157,11 +158,31 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
     json_reply(c, status, body);
 }
 
+/* Only what is read: where something is made or decided, an answer may carry a secret beside words of others, and how well
+ * it packs would tell of it. What takes the loop longer than a millisecond or two goes out as it is; pages are smaller. */
+#define PACK_MIN 1024
+#define PACK_MAX (256 << 10)
+
+static bool is_packed(struct conn *c, struct str body, struct buf *packed)
+{
+    const struct request *q = conn_request(c);
+    if (body.len < PACK_MIN || body.len > PACK_MAX || !str_is(q->method, "GET") ||
+        !request_takes(q, STR("gzip")))
+        return false;
+    return gzip_pack(packed, body);
+}
+
 void json_reply(struct conn *c, int status, struct buf *body)
 {
+    struct buf packed;
+    buf_init(&packed, 0);
     if (body->err)
         conn_error(c, 503, "out_of_memory", "The answer is too large for the memory there is.");
-    else conn_reply(c, status, "application/json", buf_view(body));
+    else if (is_packed(c, buf_view(body), &packed)) {
+        conn_header(c, "Content-Encoding", STR("gzip"));
+        conn_reply(c, status, "application/json", buf_view(&packed));
+    } else conn_reply(c, status, "application/json", buf_view(body));
+    buf_done(&packed);
     buf_done(body);
 }
 

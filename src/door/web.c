@@ -32,22 +32,6 @@ static const struct web_file *find(struct str path)
     return NULL;
 }
 
-/* "gzip;q=0" says no. */
-static bool takes(const struct request *q, struct str encoding)
-{
-    struct str rest = request_header(q, "accept-encoding"), item, name, weight = STR_NONE;
-    while (str_split(&rest, ',', &item)) {
-        bool weighed = str_split(&item, ';', &name) && item.ptr;
-        if (!str_eq_nocase(str_trim(name), encoding)) continue;
-        if (weighed) weight = str_trim(item);
-        bool none = str_starts(weight, STR("q=0"));
-        for (size_t i = 3; none && i < weight.len; i++)
-            none = weight.ptr[i] == '.' || weight.ptr[i] == '0';
-        return !none;
-    }
-    return false;
-}
-
 /* Does the browser have it already? Proxies that compress make a tag weak. */
 static bool has_it(const struct request *q, const char *etag)
 {
@@ -80,8 +64,8 @@ static void send_file(struct request *q, const struct web_file *f)
         conn_reply(q->conn, 304, NULL, STR(""));
         return;
     }
-    if (f->br && takes(q, STR("br"))) send_packed(q, f, STR("br"), f->br, f->br_end);
-    else if (takes(q, STR("gzip"))) send_packed(q, f, STR("gzip"), f->gz, f->gz_end);
+    if (f->br && request_takes(q, STR("br"))) send_packed(q, f, STR("br"), f->br, f->br_end);
+    else if (request_takes(q, STR("gzip"))) send_packed(q, f, STR("gzip"), f->gz, f->gz_end);
     else conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
 }
 

@@ -72,10 +72,10 @@ struct request {
     /* set by the guard; NULL where the door asks itself, or lets everybody in */
     const struct principal *principal;
 };
-/* STR_NONE: absent */
-struct str request_header(const struct request *q, const char *name);
-/* decoded into q->arena; STR_NONE: absent */
-struct str request_query(const struct request *q, const char *name);
+struct str request_header(const struct request *q, const char *name); /* STR_NONE: absent */
+bool request_takes(const struct request *q, struct str encoding); /* of the answer: "gzip", "br" */
+struct str request_query(const struct request *q,
+                         const char           *name); /* decoded into q->arena; STR_NONE: absent */
 
 /* --- answers ---------------------------------------------------------------- */
 

@@ -74,6 +74,22 @@ struct str request_header(const struct request *q, const char *name)
     return STR_NONE;
 }
 
+/* "gzip;q=0" says no. */
+bool request_takes(const struct request *q, struct str encoding)
+{
+    struct str rest = request_header(q, "accept-encoding"), item, name, weight = STR_NONE;
+    while (str_split(&rest, ',', &item)) {
+        bool weighed = str_split(&item, ';', &name) && item.ptr;
+        if (!str_eq_nocase(str_trim(name), encoding)) continue;
+        if (weighed) weight = str_trim(item);
+        bool none = str_starts(weight, STR("q=0"));
+        for (size_t i = 3; none && i < weight.len; i++)
+            none = weight.ptr[i] == '.' || weight.ptr[i] == '0';
+        return !none;
+    }
+    return false;
+}
+
 static size_t count_header(const struct request *q, const char *name)
 {
     size_t n = 0;

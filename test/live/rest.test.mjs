@@ -215,6 +215,17 @@ test('the page comes packed to those who take that, and not at all to those who 
         same((await at({ 'if-none-match': has })).status, status, has);
 });
 
+test('a long JSON answer comes packed to those who take that, and is the same', async (t) => {
+    const server = await t.serve();
+    const { thread } = await server.turn('Find articles about CRISPR');
+    const get = (path, takes) => fetch(server.url + path, { headers: { 'accept-encoding': takes } });
+    const [packed, plain, short] = await Promise.all([get(`/v1/threads/${thread}`, 'gzip'), get(`/v1/threads/${thread}`, 'identity'), get('/v1/threads', 'gzip')]);
+    same([packed, plain, short].map((r) => r.headers.get('content-encoding')), ['gzip', null, null]);
+    const texts = await Promise.all([packed, plain].map((r) => r.text()));
+    same(texts[0], texts[1], 'what it says');
+    check(Number(packed.headers.get('content-length')) < texts[1].length / 2, 'it is smaller');
+});
+
 test('conversations that are not kept in memory are read again when somebody comes', async (t) => {
     const server = await t.serve({ config: { limits: { threads_in_memory: 1 } } });
     const all = [];
