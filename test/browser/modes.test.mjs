@@ -39,3 +39,30 @@ test('an answer that ended behind a dead socket is whole as soon as there is ano
   await tab.idle();
   equal(await tab.words(), 'One two three four five six seven eight.', 'the whole answer');
 });
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: a connection that breaks in the middle of an answer takes no word off the screen`, async (t) => {
+    const words = Array.from({ length: 3000 }, (_, n) => (n % 40 ? `word${n}` : `\n\npart${n}`));
+    const model = await t.model([words.join(' ')], { hold: true, pieces: 20 });
+    const server = await t.server({ model: model.config });
+    const proxy = await t.proxy(server);
+    const tab = await t.tab(proxy, { mode });
+    await tab.send('count');
+    await tab.$('article.assistant .growing').getByText('word1479').waitFor();
+    await tab.page.evaluate(() => {
+      window.gone = 0;
+      const said = () => document.querySelector('article.assistant .said').textContent;
+      const watch = new MutationObserver(() => (window.gone += !said().includes('word1479')));
+      watch.observe(document.querySelector('.column'), { subtree: true, childList: true, characterData: true });
+    });
+    for (let n = 0; n < 3; n++) {
+      const back = tab.page.waitForEvent(...(mode === 'bidi' ? ['websocket'] : ['response', (r) => r.url().endsWith('/stream')]));
+      for (const s of proxy.sockets) s.destroy();
+      await back;
+    }
+    model.release();
+    await tab.$('article.assistant').getByText('word2999').waitFor();
+    await tab.idle();
+    equal(await tab.page.evaluate(() => window.gone), 0, 'moments without the words');
+  });
+}

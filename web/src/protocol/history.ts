@@ -40,7 +40,8 @@ export interface StoredThread {
 export function hydrate(before: ThreadState, thread: StoredThread, records: ApprovalRecord[] = []): ThreadState {
   const { older, newer, earlier } = cutAt(before, thread);
   const state = hydrateEnd({ ...before, messages: newer }, thread, records, older);
-  return { ...state, messages: older.length ? [...older, ...state.messages] : state.messages, earlier };
+  const again = state.open === before.open ? before.again : null;
+  return { ...state, messages: older.length ? [...older, ...state.messages] : state.messages, earlier, again };
 }
 
 /* Of what is here, the messages before those that were loaded stay: nothing before them can have changed. */

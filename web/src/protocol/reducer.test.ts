@@ -323,6 +323,23 @@ test('a replay of the whole message while it is told doubles nothing', () => {
   expect(s.messages).toHaveLength(1);
 });
 
+test('what was said stays on the screen while it is told once more', () => {
+  let s = run([...adkGate.flatMap(decodeChunk), { type: 'turn_end' }, ...adkYes.slice(0, 8).flatMap(decodeChunk)]);
+  const replay: ThreadEvent[] = [
+    { type: 'message_start', message_id: 'm1', replay: true },
+    ...[...adkGate.slice(1, -1), ...adkYes.slice(1, 7)].flatMap(decodeChunk),
+    { type: 'part_text', part: 't1', text: 'Pa' },
+    { type: 'part_text', part: 't1', text: 'id. And more.' },
+  ];
+  for (const e of replay) {
+    s = reduce(s, e);
+    expect(textOf(last(s))).toMatch(/^Paid\./);
+    expect(callsOf(last(s))).toMatchObject([{ status: 'done' }]);
+  }
+  expect(textOf(last(s))).toBe('Paid. And more.');
+  expect(s.again).toBeNull();
+});
+
 test('a preliminary output is progress', () => {
   const s = run(
     [

@@ -16,13 +16,13 @@ import { callsOf, newMessage, settled, type Call, type CallStatus, type Message,
 export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
   switch (e.type) {
     case 'user_message':
-      return addUser(s, e);
+      return addUser(caughtUp(s), e);
     case 'send_state':
       return sendState(s, e);
     case 'drop_message':
       return { ...s, messages: s.messages.filter((m) => m.id !== e.id), statusText: null, waitingSince: null };
     case 'cut_from':
-      return cutFrom(s, e.id);
+      return cutFrom(caughtUp(s), e.id);
     case 'message_start':
       return startMessage(s, e.message_id, e.at, e.replay);
     case 'status':
@@ -30,13 +30,13 @@ export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
     case 'stopping':
       return { ...s, stopping: true };
     case 'turn_end':
-      return endTurn(s, e.at);
+      return endTurn(caughtUp(s), e.at);
     case 'complete':
-      return complete(s, e.payload, e.at);
+      return complete(caughtUp(s), e.payload, e.at);
     case 'error':
-      return close(s, 'failed', e.at, { message: e.message, code: e.code, retryable: e.retryable ?? true });
+      return close(caughtUp(s), 'failed', e.at, { message: e.message, code: e.code, retryable: e.retryable ?? true });
     case 'cancelled':
-      return close(s, 'stopped', e.at);
+      return close(caughtUp(s), 'stopped', e.at);
     case 'decision':
     case 'approval':
       return onApproval(s, e);
@@ -77,6 +77,7 @@ type OpenEvent = Exclude<
 /* ---- the open message ---------------------------------------------------- */
 
 function intoOpen(s: ThreadState, e: OpenEvent): ThreadState {
+  if (s.again) return intoReplay(s, s.again, e);
   const opened = s.open ? s : startMessage(s, undefined, e.at);
   const before = opened.open!;
   const after = applyToMessage(before, e);
@@ -88,6 +89,21 @@ function intoOpen(s: ThreadState, e: OpenEvent): ThreadState {
     statusText: statusAfter(opened.statusText, e),
     waitingSince: speaks(e) ? null : (opened.waitingSince ?? e.at ?? null),
   };
+}
+
+/* What was said stays on the screen while it is said again. */
+function intoReplay(s: ThreadState, before: Message, e: OpenEvent): ThreadState {
+  const again = applyToMessage(before, e);
+  const told = { ...s, again };
+  return length(again) >= length(s.open!) && again.parts.length >= s.open!.parts.length ? caughtUp(told) : told;
+}
+
+function length(m: Message): number {
+  return m.parts.reduce((n, p) => n + (p.type === 'text' ? p.text.length : 0), 0);
+}
+
+function caughtUp(s: ThreadState): ThreadState {
+  return s.again ? { ...s, open: s.again, again: null } : s;
 }
 
 /* Events that mean the run goes on after a gate. */
@@ -308,10 +324,11 @@ function sendState(s: ThreadState, e: Of<'send_state'>): ThreadState {
 function startMessage(s: ThreadState, id: string | undefined, at?: number, replay = false): ThreadState {
   const { open } = s;
   if (open && (!id || open.id === id)) {
-    if (replay) return { ...s, open: { ...open, status: 'open', parts: [], raw: '', held: '', payload: undefined } };
-    return open.status === 'parked' ? { ...s, open: { ...open, status: 'open' } } : s;
+    const goesOn: Message = open.status === 'open' ? open : { ...open, status: 'open' };
+    if (!replay) return { ...s, open: goesOn };
+    return { ...s, open: goesOn, again: { ...goesOn, parts: [], raw: '', held: '', payload: undefined } };
   }
-  const base = open ? close(s, open.status === 'parked' ? 'done' : 'stopped', at) : s;
+  const base = open ? close(caughtUp(s), open.status === 'parked' ? 'done' : 'stopped', at) : s;
   const known = id ? base.messages.find((m) => m.id === id) : undefined;
   const serial = base.serial + 1;
   const message = known ? { ...known, status: 'open' as const, error: undefined } : newMessage(id ?? `local-${serial}`, 'assistant', at);
@@ -437,7 +454,7 @@ function onApproval(s: ThreadState, e: Of<'decision'> | Of<'approval'>): ThreadS
     return call ? onCall(m, call.id, (c) => decide(c, e)) : m;
   };
   const open = s.open ? touch(s.open) : null;
-  if (open !== s.open) return { ...s, open };
+  if (open !== s.open) return { ...s, open, again: s.again && touch(s.again) };
   const messages = s.messages.map(touch);
   return messages.some((m, i) => m !== s.messages[i]) ? { ...s, messages } : s;
 }

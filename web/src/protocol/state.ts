@@ -103,6 +103,8 @@ export interface Message {
 
 export interface ThreadState {
   messages: Message[];
+  /** The open message as it is told from its beginning once more, until that has come as far as what is shown. */
+  again: Message | null;
   /** The server has messages before these: what to ask for them with. */
   earlier: string | null;
   open: Message | null;
@@ -118,6 +120,7 @@ export interface ThreadState {
 
 export const emptyThread: ThreadState = {
   messages: [],
+  again: null,
   earlier: null,
   open: null,
   statusText: null,
