@@ -12,7 +12,8 @@ test('the packed client in a fresh app: words, tools, a yes, a queue, a reload, 
   const tab = await t.tab(app, { path: at(server) });
   await tab.page.evaluate(() => {
     window.markers = 0;
-    new MutationObserver(() => (window.markers += /\[\[/.test(document.body.innerText))).observe(document.body, { subtree: true, childList: true, characterData: true });
+    const watch = new MutationObserver(() => (window.markers += /\[\[/.test(document.body.innerText)));
+    watch.observe(document.body, { subtree: true, childList: true, characterData: true });
   });
   await tab.send('Find articles about CRISPR');
   await tab.$('.tool[data-status="done"]').waitFor();
@@ -38,7 +39,7 @@ test('the packed client in a fresh app: words, tools, a yes, a queue, a reload, 
   await tab.$('.gate button').click();
   await tab.$('.track').waitFor();
   equal(await tab.$('.track').innerText(), 'Track 1', 'the tool that was registered');
-  await tab.page.waitForFunction(() => [...document.querySelectorAll('article.assistant')].at(-1)?.innerText.includes('BGM changed to track 1'));
+  await tab.$('article.assistant').last().getByText('BGM changed to track 1').waitFor();
   equal(await tab.page.evaluate(() => window.markers ?? 0), 0, 'markers seen');
 
   const deaf = await t.server();

@@ -1,4 +1,5 @@
 // Reading upwards in a long conversation: it comes by pages, nothing jumps, nothing sticks, nothing stays behind.
+import { readFileSync } from 'node:fs';
 import { test, equal, ok } from './lib/test.mjs';
 
 const turns = 150;
@@ -19,8 +20,10 @@ async function longThread(t) {
   return { server, id };
 }
 
-const openAtEnd = (tab, url) =>
-  tab.page.goto(url).then(() => tab.page.waitForFunction((n) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === `Question ${n}`, turns - 1));
+async function openAtEnd(tab, url) {
+  await tab.page.goto(url);
+  await tab.page.waitForFunction((q) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === q, `Question ${turns - 1}`);
+}
 
 /* Frame by frame, faster than any hand, up to the first question. Gives how far what is read moved in a frame beyond what was scrolled. */
 const readUp = (tab) =>
@@ -62,11 +65,13 @@ test('300 messages are read upwards by pages: nothing jumps and nothing sticks',
   ok(tab.requests.filter((u) => u.includes('before=')).length >= 4, 'by pages');
   equal(await tab.page.getByRole('button', { name: 'Jump to latest' }).count(), 1, 'what came in above is no news');
   // A new answer below changes nothing for the reader, and what was loaded stays.
-  const { top, from } = await tab.page.evaluate(() => ({ top: document.querySelector('.scroller').scrollTop, from: document.querySelectorAll('.bubble').length }));
-  await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message: 'One more' }) })).text();
+  const top = () => tab.$('.scroller').evaluate((e) => e.scrollTop);
+  const place = await top();
+  const body = JSON.stringify({ thread_id: id, message: 'One more' });
+  await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body })).text();
   await tab.page.getByRole('button', { name: 'New text below' }).waitFor();
-  equal(await tab.page.evaluate(() => document.querySelector('.scroller').scrollTop), top, 'the place');
-  equal(await tab.$('.bubble').count(), from + 1, 'questions');
+  equal(await top(), place, 'the place');
+  equal(await tab.$('.bubble').count(), turns + 1, 'questions');
 });
 
 test('earlier messages that cannot be loaded are said to be so, and come when they can', async (t) => {
@@ -81,6 +86,10 @@ test('earlier messages that cannot be loaded are said to be so, and come when th
   const before = await tab.$('.bubble').count();
   await again.click();
   await tab.page.waitForFunction((n) => document.querySelectorAll('.bubble').length > n, before);
+  ok((await tab.$('.bubble').count()) < turns, 'not all of it is here');
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  const [saved] = await Promise.all([tab.page.waitForEvent('download'), tab.page.getByRole('button', { name: 'Save as Markdown' }).click()]);
+  equal(readFileSync(await saved.path(), 'utf8').match(/^Question \d+$/gm).length, turns, 'questions in the file');
 });
 
 test('a long conversation that was read and left leaves no nodes behind', async (t) => {

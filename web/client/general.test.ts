@@ -56,15 +56,18 @@ test('no marker is ever to be seen, however the recorded streams are cut', () =>
   const folder = join(new URL('.', import.meta.url).pathname, '../../test/wire/typed');
   for (const name of readdirSync(folder).filter((n) => n.endsWith('.out') && !n.includes('escape'))) {
     let s = emptyThread;
+    const seen: string[] = [];
     const lines = readFileSync(join(folder, name), 'utf8').split('\n');
     for (const line of lines.filter((l) => l.startsWith('data:'))) {
       const e = parseTyped(JSON.parse(line.slice(5)));
       for (const piece of e.type === 'text_delta' ? [...e.text].map((text) => ({ ...e, text })) : [e]) {
         s = reduce(s, piece);
         const { messages, streamingText } = generalChat(s, calm);
-        expect(JSON.stringify([messages.map((m) => [m.content, m.parts]), streamingText])).not.toMatch(/\[\[tool:\d+\]\]/);
+        const shown = JSON.stringify([messages.at(-1)?.parts, streamingText]);
+        if (shown.includes('[[tool:')) seen.push(shown);
       }
     }
+    expect(seen).toEqual([]);
   }
 });
 
@@ -164,7 +167,8 @@ test('a tool that is registered runs here, and the answer goes on with its resul
     if (q.path === '/stream') return sse([{ type: 'start', messageId: 'm1' }, call, { type: 'finish' }]);
     if (q.path.includes('/results/')) return Response.json({ accepted: true, duplicate: false });
     if (!q.path.includes('limit')) return undefined;
-    return thread([text('u1', 'user', 'Pick'), { id: 'm1', role: 'assistant', parts: [{ ...call, type: 'tool-pick_color', state: 'input-available' }] }], { state: 'waiting' });
+    const offered = { ...call, type: 'tool-pick_color', state: 'input-available' };
+    return thread([text('u1', 'user', 'Pick'), { id: 'm1', role: 'assistant', parts: [offered] }], { state: 'waiting' });
   });
   const tools = { pick_color: async (input: unknown) => ({ picked: (input as { from: string }).from }) };
   chat = new GeneralChat({ fetch, tools });

@@ -8,6 +8,7 @@ export interface GeneralChatHandle extends GeneralChatState {
   threadId: string | null;
   sendMessage: (text: string) => Promise<void>;
   unqueue: (index: number) => string | undefined;
+  loadEarlier: () => Promise<void>;
   cancel: () => Promise<void>;
   approve: (confirmationId: string) => Promise<void>;
   deny: (confirmationId: string, reason?: string) => Promise<void>;
@@ -31,6 +32,7 @@ export function useGeneralChat(options: GeneralChatOptions = {}): GeneralChatHan
     threadId: chat.threadId,
     sendMessage: (text) => chat.sendMessage(text),
     unqueue: (index) => chat.unqueue(index),
+    loadEarlier: () => chat.loadEarlier(),
     cancel: () => chat.cancel(),
     approve: (id) => chat.decide(id, true),
     deny: (id, reason) => chat.decide(id, false, reason),

@@ -15,7 +15,10 @@ const asks = {
   refused: { text: 'Where am I?', outcome: { error: 'The user refused the permission to read the location.' } },
 };
 const conversations = [
-  ...['payment', 'music', 'location'].flatMap((name) => [true, false].map((yes) => ({ ...asks[name], yes, name: `${name}-${yes ? 'approve' : 'deny'}` }))),
+  ...['payment', 'music', 'location'].flatMap((name) => [
+    { ...asks[name], yes: true, name: `${name}-approve` },
+    { ...asks[name], yes: false, name: `${name}-deny` },
+  ]),
   { ...asks.refused, yes: true, name: 'location-refused-by-the-browser' },
   { text: 'Find articles about CRISPR', name: 'search' },
   { text: 'What is the weather in Tokyo?', name: 'weather' },
@@ -35,22 +38,19 @@ class Recording {
 
   /* The question and the call it is about, as the adk form or the native one tells them. */
   get asked() {
-    return this.find((d) => d.toolName === 'adk_request_confirmation' && d.type === 'tool-input-available', (d) => ({
-      id: d.toolCallId,
-      call: d.input.originalFunctionCall,
-    })) ?? this.find((d) => d.type === 'tool-approval-request', (d) => ({
-      id: d.approvalId,
-      call: this.find((x) => x.type === 'tool-input-available' && x.toolCallId === d.toolCallId, (x) => ({ id: x.toolCallId, name: x.toolName, args: x.input })),
-    }));
+    const adk = this.find((d) => d.toolName === 'adk_request_confirmation' && d.type === 'tool-input-available');
+    if (adk) return { id: adk.toolCallId, call: adk.input.originalFunctionCall };
+    const native = this.find((d) => d.type === 'tool-approval-request');
+    const call = native && this.find((d) => d.type === 'tool-input-available' && d.toolCallId === native.toolCallId);
+    return native && { id: native.approvalId, call: { id: call.toolCallId, name: call.toolName, args: call.input } };
   }
 
   get messageId() {
-    return this.find((d) => d.type === 'start', (d) => d.messageId);
+    return this.find((d) => d.type === 'start').messageId;
   }
 
-  find(which, what) {
-    const step = this.steps.find((s) => s.data && which(s.data));
-    return step && what(step.data);
+  find(which) {
+    return this.steps.find((s) => s.data && which(s.data))?.data;
   }
 }
 
@@ -70,7 +70,7 @@ async function readSse(response, each) {
   }
 }
 
-function answered(r, { id, call }, yes) {
+function answered({ id, call }, yes) {
   return { type: 'approval', record: { id, tool_use_id: call.id, status: yes ? 'approved' : 'denied', decided_by: 'you' } };
 }
 
@@ -105,7 +105,7 @@ async function overHttp(server, mode, { text, yes, outcome }) {
           input: { originalFunctionCall: ask.call, toolConfirmation: { confirmed: false } },
           output: { confirmed: yes },
         };
-  await turn({ id: r.messageId, role: 'assistant', parts: [part] }, () => r.did(answered(r, ask, yes)));
+  await turn({ id: r.messageId, role: 'assistant', parts: [part] }, () => r.did(answered(ask, yes)));
   if (!yes || !outcome) return r.steps;
   // The client tool: what follows is told to whoever follows the thread.
   const { seq } = await server.json(`/v1/threads/${thread}`);
@@ -132,7 +132,8 @@ async function overSocket(server, { text, yes, outcome }) {
   const done = (f) => f.done === true;
   await until((f) => f.type === 'hello');
   r.did({ type: 'user_message', id: 'u1', text, send: 'sending' });
-  socket.send({ type: 'message', version: '1.0', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text }] }], trigger: 'submit-message' });
+  const message = { id: 'u1', role: 'user', parts: [{ type: 'text', text }] };
+  socket.send({ type: 'message', version: '1.0', messages: [message], trigger: 'submit-message' });
   await until((f) => f.event?.type === 'start');
   r.did({ type: 'send_state', id: 'u1', send: 'sent' });
   await until(done);
@@ -141,7 +142,7 @@ async function overSocket(server, { text, yes, outcome }) {
     r.did({ type: 'decision', id: ask.id, state: 'sending', confirmed: yes });
     socket.send({ type: 'approval', version: '1.0', id: ask.id, confirmed: yes, answer_id: 'a' });
     await until((f) => f.type === 'ack');
-    r.did(answered(r, ask, yes));
+    r.did(answered(ask, yes));
     await until(done);
   }
   if (ask && yes && outcome) {

@@ -14,7 +14,16 @@ const files = {
   'package.json': JSON.stringify({ name: 'shop', private: true, type: 'module' }),
   'index.html': '<!doctype html><title>Shop</title><div id="root"></div><script type="module" src="/main.tsx"></script>',
   'tsconfig.json': JSON.stringify({
-    compilerOptions: { strict: true, noEmit: true, jsx: 'react-jsx', module: 'esnext', moduleResolution: 'bundler', target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], types: [] },
+    compilerOptions: {
+      strict: true,
+      noEmit: true,
+      jsx: 'react-jsx',
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      target: 'es2022',
+      lib: ['es2023', 'dom', 'dom.iterable'],
+      types: [],
+    },
     include: ['main.tsx'],
   }),
   'main.tsx': `
@@ -78,8 +87,10 @@ export class App {
   static async make() {
     const app = new App();
     app.folder = mkdtempSync(join(tmpdir(), 'parley-app-'));
-    const npm = (args, cwd) => run('npm', args, { cwd, env: { ...process.env, npm_config_offline: 'true', npm_config_cache: join(app.folder, '.npm') } });
-    const tool = (name, ...args) => run(process.execPath, [join(web, 'node_modules', name), ...args], { cwd: app.folder }).catch((e) => Promise.reject(new Error(`${name}: ${e.stdout}${e.stderr}`)));
+    const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(app.folder, '.npm') };
+    const told = (e) => Promise.reject(new Error(`${e.message}\n${e.stdout}${e.stderr}`));
+    const npm = (args, cwd) => run('npm', args, { cwd, env }).catch(told);
+    const tool = (name, ...args) => run(process.execPath, [join(web, 'node_modules', name), ...args], { cwd: app.folder }).catch(told);
     for (const [name, text] of Object.entries(files)) writeFileSync(join(app.folder, name), text);
     await npm(['run', 'build:client'], web);
     await npm(['pack', '--pack-destination', app.folder], join(web, 'client'));

@@ -21,7 +21,19 @@ const themes: { id: Theme; name: string }[] = [
   { id: 'dark', name: 'Dark' },
 ];
 
-export function Settings({ onClose, messages, title }: { onClose: () => void; messages: (() => Promise<Message[]>) | null; title: string | null }) {
+interface Props {
+  onClose: () => void;
+  /** All of the conversation; null: there is none. */
+  messages: (() => Promise<Message[]>) | null;
+  title: string | null;
+}
+
+export function Settings({ onClose, messages, title }: Props) {
+  const save = () =>
+    messages?.().then(
+      (all) => saveMarkdown(all, title),
+      () => notice('Earlier messages could not be loaded. Try again.'),
+    );
   const prefs = usePrefs();
   const { tools, me } = useLists();
   return (
@@ -87,7 +99,7 @@ export function Settings({ onClose, messages, title }: { onClose: () => void; me
       {messages && (
         <section className="choices" aria-label="This conversation">
           <h3>This conversation</h3>
-          <button type="button" className="button outline" onClick={() => void messages().then((all) => saveMarkdown(all, title), () => notice('Earlier messages could not be loaded. Try again.'))}>
+          <button type="button" className="button outline" onClick={() => void save()}>
             <Icon name="export" size={16} />
             Save as Markdown
           </button>

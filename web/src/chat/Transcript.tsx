@@ -156,12 +156,18 @@ function useAnchor(scroller: RefObject<HTMLElement | null>, content: RefObject<H
   }, [first]);
 }
 
+const olderWords = {
+  idle: 'Earlier messages',
+  loading: 'Loading earlier messages…',
+  failed: 'Earlier messages could not be loaded. Try again',
+};
+
 /* About two screens ahead of the reader. */
 const ahead = '1600px';
 
 /* Made anew with each page that came: if it is still within reach, the next one is asked for. */
 function Older({ onSeen }: { onSeen: () => Promise<void> }) {
-  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle');
+  const [state, setState] = useState<keyof typeof olderWords>('idle');
   const ref = useRef<HTMLButtonElement>(null);
   const load = () => {
     setState('loading');
@@ -182,7 +188,7 @@ function Older({ onSeen }: { onSeen: () => Promise<void> }) {
   }, []);
   return (
     <button type="button" className="link older" ref={ref} onClick={load}>
-      {state === 'loading' ? 'Loading earlier messages…' : state === 'failed' ? 'Earlier messages could not be loaded. Try again' : 'Earlier messages'}
+      {olderWords[state]}
     </button>
   );
 }

@@ -56,6 +56,8 @@ export interface GeneralChatState {
   queue: string[];
   /** The history is here (a new conversation has none). */
   loaded: boolean;
+  /** There are messages before these: `loadEarlier()`. */
+  hasEarlier: boolean;
 }
 
 export interface Around {
@@ -83,12 +85,13 @@ export function generalChat(s: ThreadState, around: Around): GeneralChatState {
     streamingText: told?.content ?? '',
     streaming: told,
     statusText: running ? `Running ${running.name}...` : (s.statusText ?? (loading && !told?.content ? 'Thinking...' : null)),
-    activeToolProgress: running ? { toolName: running.name, updates: around.updates.map(({ value, ...rest }) => ({ ...rest, progress: value })) } : null,
+    activeToolProgress: running ? { toolName: running.name, updates: around.updates.map(progress) } : null,
     error: around.trouble ?? (open ? null : (last?.error?.message ?? last?.sendError ?? null)),
     intentText: calls.findLast((c) => c.status === 'preparing')?.intent ?? null,
     pending: calls.flatMap(gate),
     queue: around.queue,
     loaded: around.loaded,
+    hasEarlier: s.earlier !== null,
   };
 }
 
@@ -111,6 +114,10 @@ function general(m: Message): GeneralChatMessage {
     ...(m.status === 'failed' || m.send === 'failed' ? { failed: true } : {}),
     ...(m.status === 'stopped' ? { stopped: true } : {}),
   };
+}
+
+function progress({ value, ...rest }: Progress): ToolProgress {
+  return { ...rest, progress: value };
 }
 
 function entry(c: Call): GeneralToolCall {

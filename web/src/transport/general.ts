@@ -94,6 +94,11 @@ export class GeneralChat {
     await this.quiet();
   }
 
+  /** Loads the messages before the first one. */
+  loadEarlier(): Promise<void> {
+    return this.session.loadOlder();
+  }
+
   /** Takes back a message that has not been sent. */
   unqueue(index: number): string | undefined {
     return this.session.unqueue(index)?.text;

@@ -212,7 +212,9 @@ export class LiveChannel implements Channel {
       const waiting = this.settle(key) ?? (key ? undefined : this.settleOnly());
       if (waiting) waiting.reject(refused);
       else queue.put({ events: [liveError(refused)] });
-    } else if (frame.type === 'data-approval' && !this.waiting.has(String(frame.id))) queue.put({ events: decodeChunk(frame) }); // of ours the ack tells
+    } else if (frame.type === 'data-approval' && !this.waiting.has(String(frame.id))) {
+      queue.put({ events: decodeChunk(frame) }); // of an answer of ours its ack tells
+    }
   }
 
   private push(frame: object): void {

@@ -299,7 +299,8 @@ export class Outbox {
     const known = this.letters.get(m.id);
     this.letters.set(m.id, { m, at });
     if (known?.m === m && known.at !== 'refused' && at !== 'refused') return; // kept already
-    if (m.trigger !== 'regenerate-message') this.options.keeper?.put(this.c.id, this.kept(m), at === 'refused'); // its words are in the thread
+    if (m.trigger === 'regenerate-message') return; // its words are in the thread
+    this.options.keeper?.put(this.c.id, this.kept(m), at === 'refused');
   }
 
   private drop(id: string): void {
