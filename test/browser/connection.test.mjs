@@ -29,17 +29,20 @@ async function said(server, thread) {
 
 for (const mode of ['direct', 'sse', 'bidi']) {
   test(`${mode}: lost in the middle of an answer and back, without a lost or doubled word`, async (t) => {
-    const server = await t.server({ demo: { token_ms: 8 } });
+    const model = await t.model([Array.from({ length: 1000 }, (_, n) => `word${n}`).join(' ')], { pause_ms: 20 });
+    const server = await t.server({ model: model.config });
     const proxy = await t.proxy(server);
     const tab = await t.tab(proxy, { mode });
-    await tab.send('Tell me a long story');
+    await tab.send('Tell me everything');
     for (let n = 0; n < 3; n++) {
       const before = (await tab.words()).length;
       await tab.page.waitForFunction((l) => document.querySelector('.turn:last-child .md')?.innerText.length > l + 120, before);
       proxy.pull();
       proxy.plug();
     }
+    model.pause_ms = 0; // enough of it
     await tab.idle();
+    await tab.$('article.assistant').getByText(/word999$/).waitFor(); // it is shown a little behind
     equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
     equal(await tab.$('.failure').count(), 0, 'errors shown');
   });
@@ -197,12 +200,14 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 
   test(`${mode}: a reload in the middle of an answer goes on with it`, async (t) => {
-    const server = await t.server({ demo: { token_ms: 10 } });
+    const model = await t.model(['One two three four five six seven eight.'], { hold: true });
+    const server = await t.server({ model: model.config });
     const tab = await t.tab(server, { mode });
-    await tab.send('Tell me a long story');
-    await tab.page.waitForFunction(() => document.querySelector('.turn:last-child .md')?.innerText.length > 150);
+    await tab.send('count');
+    await tab.$('article.assistant .growing').waitFor();
     await tab.page.reload();
     await tab.$('article.assistant[aria-busy="true"]').waitFor();
+    model.release();
     await tab.idle();
     equal(bare(await tab.words()), await stored(server, await tab.thread()), 'the words');
   });
