@@ -112,8 +112,8 @@ export class Scene {
     gone(who, thread, since) { return (this.removed.get(`${who}/${thread}`) ?? []).some((t) => t >= since - 15000); }
     sayYes(q, who, n) {
         if (!this.yes.has(q.id)) this.yes.set(q.id, []);
-        this.yes.get(q.id).push({ who, n });
-        this.answered.set(q.id, { who, raw: canonical(q.input) });
+        this.yes.get(q.id).push({ who, n, ask: q.ask ?? '' });
+        this.answered.set(q.id, { who, raw: canonical(q.input), ask: q.ask ?? '' });
     }
     mayDecide(who, owner) { return this.world.options.approver ? who === 'max' : who === owner; }
     see(who, thread, text) {

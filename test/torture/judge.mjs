@@ -33,7 +33,9 @@ export function guarded(policy, args) {
 // A tool said itself that it failed.
 const SAID_FAILED = { exec: ['error', 'refuse'], http: ['error', 'refuse'], mcp: ['error', 'refuse', 'broken', 'version_error'] };
 const howOf = (l) => (l.args && typeof l.args === 'object' ? l.args.how : undefined) ?? 'ok';
+const same = (c) => `${c.tool} ${canonical(c.args ?? c.text)}`;
 const parse = (s) => { try { return JSON.parse(s); } catch { return undefined; } };
+const QUESTION = /\(q-\w+-\d+\)/;           // of a tool, in the middle of its work: tools/mcp.mjs
 const DUPLICATE_MEMBER = /"(\w+)"\s*:.*"\1"\s*:/i;
 
 export class Judge {
@@ -61,9 +63,13 @@ export class Judge {
     mcp(l) {
         const same = this.world.ledger.lines.filter((x) => x.kind === 'mcp' && x.raw === l.raw).length, spoken = this.world.model.spokenOf(l.raw);
         if (spoken && same > spoken) this.say('once', `${l.server}/${l.tool} had its effect ${same} times, the model asked ${spoken} times: ${l.raw} (${howOf(l)})`, { key: `mcp ${howOf(l)}` });
-        const given = [...this.scene.answered.values()].filter((a) => a.raw === canonical(l.args)).length;
+        const given = [...this.scene.answered.values()].filter((a) => a.raw === canonical(l.args) && !QUESTION.test(a.ask)).length;
         if (spoken && guarded(policyOf(l), l.args) && same > given) this.say('guard', `${l.server}/${l.tool} ran ${same} times, and ${given} times somebody said yes: ${l.raw}`, { key: `mcp ${l.server}` });
-        if (l.accepted && !given) this.say('guard', `${l.server}/${l.tool} was told "accept", and nobody did: ${l.raw}`, { key: 'mcp question' });
+        // On a line of one person the server need not say for which call it asks: the question's own name tells what was accepted.
+        for (const name of l.accepted ?? []) if (!this.accepted(name, l.args?.who)) this.say('guard', `${l.server}/${l.tool} was told "accept" to ${name}, and nobody who may did: ${l.raw.slice(0, 300)}`, { key: 'mcp question' });
+    }
+    accepted(name, owner) {
+        return [...this.scene.yes.values()].flat().some((y) => y.ask.includes(`(${name})`) && (!OWNERS.includes(owner) || this.scene.mayDecide(y.who, owner)));
     }
 
     // --- the store of a stopped server -----------------------------------------------------------------------------
@@ -98,7 +104,7 @@ export class Judge {
             if (['message', 'action', 'retry'].includes(f.kind)) {
                 const goesOn = f.kind === 'retry' && f.from_end && runs.find((r) => r.id === f.of)?.outcome === 'error';        // nothing is replaced
                 const of = goesOn ? -1 : f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
-                if (of >= 0) for (const r of runs.slice(of)) for (const c of r.calls) if (c.begun) replaced.set(`${c.tool} ${canonical(c.args ?? c.text)}`, c);
+                if (of >= 0) for (const c of runs.slice(of).flatMap((r) => r.calls)) if (c.begun) replaced.set(same(c), [...(replaced.get(same(c)) ?? []), c]);
                 runs.push(run = { id: f.run, message: f.id, page: f.page, action: f.kind === 'action', calls: [] });
             }
             for (const p of f.parts ?? []) if (p.type === 'call' && run) {
@@ -128,7 +134,7 @@ export class Judge {
             if (!c.client && !c.complete) this.say('guard', `${c.tool} was started although its end was never seen: ${c.id}`, { ...at, key: 'unfinished' });
             if (!c.action && c.tool === 'apply_schema') this.say('guard', `the model called a tool that is not offered to it: ${c.tool} ${c.id}`, { ...at, key: 'hidden' });
             if (!c.action && c.page === 'few' && !FEW.includes(c.tool)) this.say('guard', `${c.tool} ran on a page that does not have it: ${c.id}`, { ...at, key: 'page' });
-            const before = replaced.get(`${c.tool} ${canonical(c.args ?? c.text)}`);
+            const before = replaced.get(same(c))?.find((x) => x.settled?.outcome !== 'not_done');          // somebody looked: it never happened
             if (before && !c.yes && !c.client && !policy?.idempotent) this.say('repeat', `${c.tool} ran again with the same arguments after a regenerate or edit, without asking: ${before.id}, ${c.id}`, { ...at, key: '' });
         }
         if (f.kind === 'finished') {

@@ -151,9 +151,11 @@ function gemini(a, model) {
     let signed = false;
     const blocks = a.parts.flatMap((p) => {
         if ('call' in p) {
-            const sig = signed || p.open ? '' : ',"thoughtSignature":"c2lnLWc="';
-            if (!sig) model.unsigned.add(p.call); else signed = true;
-            return [e([`{"functionCall":{"name":${JSON.stringify(p.call)}${p.id === undefined ? '' : `,"id":${JSON.stringify(p.id)}`},"args":${json(input(p))}}${sig}}`])];
+            // The first call of a step is signed, or never was: then it has an id to be known by (names are spelled anew on the way).
+            const first = p.call && !signed, sig = first && !p.open ? ',"thoughtSignature":"c2lnLWc="' : '', id = first && p.open ? p.id || idOf({}) : p.id;
+            if (first && p.open) model.unsigned.add(id);
+            if (sig) signed = true;
+            return [e([`{"functionCall":{"name":${JSON.stringify(p.call)}${id === undefined ? '' : `,"id":${JSON.stringify(id)}`},"args":${json(input(p))}}${sig}}`])];
         }
         if ('think' in p) return [e([JSON.stringify({ text: p.think, thought: true, ...(p.sig !== undefined && { thoughtSignature: p.sig }) })])];
         return pieces(words(p), 3).map((s) => e([JSON.stringify({ text: s })]));

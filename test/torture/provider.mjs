@@ -93,7 +93,7 @@ function gemini(b, unsigned) {
         must(!answers || answers === before, 'function responses that do not match the calls before them');
         must(!before || answers, 'calls without their responses');
         if (calls.length) must(i && b.contents[i - 1].role === 'user', 'calls that do not follow a user turn or a function response');
-        if (calls.length && i > turn) must(calls[0].thoughtSignature || unsigned.has(calls[0].functionCall.name), 'a call of this turn without its signature');
+        if (calls.length && i > turn) must(calls[0].thoughtSignature || unsigned.has(calls[0].functionCall.id), 'a call of this turn without its signature');
         for (const p of calls) must(NAME.gemini.test(p.functionCall.name) && (p.functionCall.args === undefined || isObject(p.functionCall.args)), `a call: ${JSON.stringify(p.functionCall.name)}`);
         for (const p of c.parts) if (p.inlineData) picture('gemini', p.inlineData.mimeType, p.inlineData.data);
         for (const p of c.parts) must(Object.keys(p).length, 'an empty part');
