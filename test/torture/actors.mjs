@@ -102,18 +102,18 @@ export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), repeated: new Set(), opThread: new Map(), pending: {} });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set() });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
     met(who, id) { if (id && !this.threads[who].includes(id)) this.threads[who].push(id); }
     ack(a) { this.acks.push({ ...a, at: Date.now(), start: this.world.starts }); }
-    // Somebody asked for its removal after `since`: what was in it may be gone.
-    gone(who, thread, since) { return (this.removed.get(`${who}/${thread}`) ?? []).some((t) => t >= since - 15000); }
+    // Somebody asked for its removal after `since`, or its log was damaged: what was in it may be gone.
+    gone(who, thread, since) { return this.damaged.has(`${who}/${thread}`) || (this.removed.get(`${who}/${thread}`) ?? []).some((t) => t >= since - 15000); }
     sayYes(q, who, n) {
         if (!this.yes.has(q.id)) this.yes.set(q.id, []);
         this.yes.get(q.id).push({ who, n, ask: q.ask ?? '' });
-        this.answered.set(q.id, { who, raw: canonical(q.input), ask: q.ask ?? '' });
+        this.answered.set(q.id, { who, raw: canonical(q.input), ask: q.ask ?? '', asked: Date.parse(q.requested_at) });
     }
     mayDecide(who, owner) { return this.world.options.approver ? who === 'max' : who === owner; }
     see(who, thread, text) {
@@ -200,6 +200,7 @@ export class Actor {
         try { data = JSON.parse(op.data); } catch { data = op.data; }
         const raw = (o) => JSON.stringify(o).replace('"@data"', op.data);
         scene.opThread.set(op.n, { who, thread });
+        this.world.model.words.add(canonical(data));
         if (op.door === 'actions') {
             if (!thread) return { status: 'nothing' };
             const r = await this.send('POST', `/v1/threads/${thread}/actions`, raw({ action: op.action, data: '@data', request_id: `r-${op.n}` }));
@@ -233,7 +234,7 @@ export class Actor {
         if (op.yes && ['typed', 'fn', 'actions'].includes(op.door)) scene.sayYes(q, by, op.n);
         if (op.door === 'rest') {
             const r = await this.send('POST', `/v1/approvals/${q.id}`, { confirmed, ...(op.odd === 'payload' && { payload: { amount: 5 }, input: { amount: 5 } }) }, op.read, by);
-            if (r.status === 410 && STEADY.includes(q.tool)) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
+            if (r.status === 410 && STEADY.includes(q.tool) && this.world.versionAt(Date.parse(q.requested_at)) === this.world.version) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
             if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
             return { status: r.status, note: r.json?.error?.code };
         }

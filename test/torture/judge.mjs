@@ -2,7 +2,8 @@
 // people (which yes they gave, what they were told is saved), and the store of the stopped server. The server's own
 // words count for nothing where one of these can speak.
 //
-//   guard      no guarded tool without its own yes of somebody who may give it
+//   guard      no guarded tool without its own yes of somebody who may give it, to what was shown and to where it was to run;
+//              nothing runs with words that nobody said
 //   once       at most one effect for a call, unless the tool is idempotent
 //   outcome    nobody is told "failed" about what happened, or "done" about what did not
 //   repeat     what a replaced version of the conversation did is not done again without asking
@@ -55,8 +56,19 @@ export class Judge {
     effect(l) {
         const policy = policyOf(l);
         if (l.call && guarded(policy, l.args) && !this.yes(l.call)) this.say('guard', `${l.tool} ran although nobody said yes: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: l.tool === 'pay' && DUPLICATE_MEMBER.test(l.raw) ? 'a second member' : l.kind });
+        if (!this.world.model.words.has(canonical(l.args))) this.say('guard', `${l.tool} ran with words that nobody said: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: 'words' });
         if (l.kind === 'mcp') return this.mcp(l);
+        this.shown(l);
         if (l.call && !policy?.idempotent && this.world.ledger.of(l.call).length === 2) this.say('once', `${l.tool} had its effect twice for ${l.call} (${howOf(l)})`, { call: l.call, key: l.kind });
+    }
+
+    // What ran is what somebody said yes to, at the address that was meant; and what is run again is the same.
+    shown(l) {
+        const shown = l.call && this.scene.answered.get(`confirmation-${l.call}`), { ledger } = this.world;
+        if (shown && shown.raw !== canonical(l.args)) this.say('guard', `${l.tool} ran with other arguments than were shown: ${l.raw.slice(0, 200)} for ${shown.raw.slice(0, 200)}`, { call: l.call, key: 'shown' });
+        if (l.version === undefined) return;
+        if (shown && this.world.versionAt(shown.asked) !== l.version) this.say('guard', `${l.tool} ran at another address than when it was asked: ${l.call}`, { call: l.call, key: 'moved' });
+        if (l.call && ledger.of(l.call).some((x) => x.version !== l.version)) this.say('guard', `${l.tool} was run again at another address: ${l.call}`, { call: l.call, key: 'moved again' });
     }
 
     // MCP servers do not hear our call id: effects with these arguments against calls the model made with them.
@@ -74,11 +86,18 @@ export class Judge {
 
     // --- the store of a stopped server -----------------------------------------------------------------------------
 
-    async dump() {
-        return new Promise((yes) => execFile('python3', [path.join(HERE, 'read_store.py'), this.world.db], { maxBuffer: 1 << 30 }, (e, out, err) => {
+    async dump() { return this.python('read_store.py'); }
+    async python(script, ...args) {
+        return new Promise((yes) => execFile('python3', [path.join(HERE, script), this.world.db, ...args], { maxBuffer: 1 << 30 }, (e, out, err) => {
             if (e) { this.say('store', `the store cannot be read: ${err.slice(-500)}`, { key: '' }); return yes(undefined); }
             yes(JSON.parse(out));
         }));
+    }
+    // A disk that changes an amount: nothing may run on it, and only that thread may suffer.
+    async damage(which) {
+        const hit = await this.python('damage_store.py', String(which));
+        if (hit) this.scene.damaged.add(`${hit.owner}/${hit.name}`);
+        return hit;
     }
     async store() {
         const d = await this.dump();
@@ -87,7 +106,7 @@ export class Judge {
         const threads = new Map(d.thread.map((t) => [t.id, { ...t, facts: [] }]));
         for (const f of d.fact.sort((a, b) => a.seq - b.seq)) threads.get(f.thread)?.facts.push({ ...parse(f.body), kind: f.kind, seq: f.seq, at_ms: f.at_ms });
         const calls = new Map();
-        for (const t of threads.values()) this.thread(t, calls);
+        for (const t of threads.values()) if (!this.scene.damaged.has(`${t.owner}/${t.name}`)) this.thread(t, calls);
         for (const [id, c] of calls) this.calls.set(id, c);
         this.effects(calls);
         this.questions(d.approval, threads);
@@ -215,7 +234,7 @@ export class Judge {
         do {
             if (!this.world.up) return;
             busy = [];
-            for (const who of OWNERS) for (const t of await this.threads(who) ?? []) if (t.state === 'running') busy.push(`${who}/${t.id}`);
+            for (const who of OWNERS) for (const t of await this.threads(who) ?? []) if (t.state === 'running' && !this.scene.damaged.has(`${who}/${t.id}`)) busy.push(`${who}/${t.id}`);
             if (!busy.length) break;
             await pause(300);
         } while (Date.now() < end);
@@ -259,13 +278,13 @@ export class Judge {
             const list = await this.threads(who), r = await this.get(approver ? 'max' : who, '/v1/approvals?status=pending');
             if (!list || r.status !== 200) { if (this.world.up) this.say('rest', `the lists of ${who} cannot be read: ${r.status}`, { who, key: 'list' }); continue; }
             const pending = r.json.approvals.filter((a) => !a.owner || a.owner === who);
-            for (const t of list) {
+            for (const t of list) if (!this.scene.damaged.has(`${who}/${t.id}`)) {
                 const at = { who, thread: t.id }, g = await this.get(who, `/v1/threads/${t.id}`);
                 if (g.status !== 200) { if (this.world.up) this.say('rest', `${who}/${t.id} is listed and cannot be read: ${g.status} ${g.text.slice(0, 100)}`, { ...at, key: `read ${g.status}` }); continue; }
                 if (t.state === 'waiting' && g.json?.state === 'waiting' && !pending.some((a) => a.thread === t.id) && !g.json.messages.at(-1)?.parts.some((p) => p.state === 'input-available'))
                     this.say('rest', `${who}/${t.id} waits, and nobody is asked`, { ...at, key: 'waits for nobody' });
             }
-            for (const a of pending) {
+            for (const a of pending) if (!this.scene.damaged.has(`${who}/${a.thread}`)) {
                 const g = await this.get(approver ? 'max' : who, `/v1/approvals/${a.id}`);
                 if (g.status !== 200 && this.world.up) this.say('rest', `the question ${a.id} is listed and cannot be read: ${g.status}`, { who, thread: a.thread, key: 'approval' });
             }

@@ -14,6 +14,8 @@ export class Ledger {
     of(call) { return this.lines.filter((l) => l.call === call); }
 }
 
+// Arguments as they are understood; undefined: not at all.
+export function meaning(text) { try { return canonical(JSON.parse(text)); } catch { return undefined; } }
 // The same arguments, however they are spelled.
 export function canonical(v) {
     if (Array.isArray(v)) return `[${v.map(canonical).join(',')}]`;

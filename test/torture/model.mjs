@@ -4,13 +4,14 @@
 // Which answer is next? The newest "[op N]" among the user's texts names the operation; its answers are said
 // one per request. When they are used up, or the world is calm, the model is well-behaved.
 import http from 'node:http';
+import { meaning } from './ledger.mjs';
 import { complaints } from './provider.mjs';
 
 const LOOP = 60;           // requests for one message beyond what a run can need: it is tried for ever
 
 export class Model {
     constructor(world) {
-        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), busy: new Map(), unsigned: new Set() });
+        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), busy: new Map(), unsigned: new Set(), words: new Set(['{}']) });
         this.server = http.createServer((q, r) => this.take(q, r).catch(() => r.destroy()));
         this.server.keepAliveTimeout = 60000;
     }
@@ -57,6 +58,7 @@ export class Model {
 
     async say(wire, r, a) {
         if (a.status) return refuse(wire, r, a);
+        for (const p of a.parts) if ('call' in p) this.words.add(meaning(input(p)));
         for (const p of a.parts) if (p.call?.includes('__') && p.args) this.spoken.set(p.args, (this.spoken.get(p.args) ?? 0) + 1);
         r.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const event of WIRES[wire](a, this)) {

@@ -6,7 +6,7 @@ import { Judge } from './judge.mjs';
 import { OWNERS, World } from './world.mjs';
 
 const TABS = 3;                        // of each owner
-const OPS_MAX = 60;                    // of one actor: on a slow machine a round takes longer and is still the same round
+const OPS_MAX = 60;                    // of one actor, some 15 s: on a slow machine a round takes longer and is still the same round
 const OP_MS = 30000;                   // an operation that takes longer is left behind
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
@@ -23,8 +23,12 @@ function restart(c) {
     const op = { op: 'restart', how: c.pick(['kill', 'kill', 'term']) };
     if (c.maybe(0.4)) op.fault = `${c.pick(POINTS)}:${c.between(1, 40)}`;
     else if (c.maybe(0.15)) op.fault = c.pick([`mem:${c.between(1, 20000)}`, `write:${c.between(1, 60)}=ENOSPC`, `fsync:${c.between(1, 60)}=EIO`]);
+    if (c.maybe(0.25)) op.move = true;
+    if (c.maybe(0.15)) op.damage = c.share();
     return op;
 }
+// What the operator's side does: mostly it restarts.
+const operate = (c) => (c.maybe(0.12) ? { op: 'stall' } : restart(c));
 
 export class Round {
     // {seed, seconds}, or {options, ops} to replay. keepGoing: a crashed server is started again, and all that is found is told.
@@ -71,7 +75,7 @@ export class Round {
         for (let i = 0; i < OPS_MAX && !this.over && this.now() < this.seconds * 1000 && (isTab || this.acting > 0); i++) {
             await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
             if (this.over || this.now() > this.seconds * 1000 || (!isTab && !this.acting)) return;
-            const drawn = name === 'god' ? restart(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
+            const drawn = name === 'god' ? operate(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }
     }
@@ -86,17 +90,20 @@ export class Round {
         const { world } = this, log = { ...op };
         if (!await world.ready() && !await this.revive()) { this.over = true; return; }
         this.ops.push(log);
-        const work = op.op === 'restart' ? this.restart(op) : new Actor(world, this.scene, op.who.split('.')[0]).perform(op);
+        const work = op.op === 'restart' ? this.restart(op) : op.op === 'stall' ? this.stall() : new Actor(world, this.scene, op.who.split('.')[0]).perform(op);
         let result;
         try { result = await Promise.race([work, pause(OP_MS).then(() => ({ status: 'left behind' }))]); }
         catch (e) { result = { status: e.message }; if (!/ECONN|EPIPE|closed/.test(e.message)) this.report({ rule: 'machine', text: e.stack, key: e.message }); }
         log.result = result;
     }
-    async restart({ how, fault }) {
+    async stall() { this.world.stall(); return { status: 'stalled' }; }
+    async restart({ how, fault, move, damage }) {
         const { world } = this;
         if (!world.up) return { status: 'down' };
         await (how === 'kill' ? world.kill() : world.term());
-        return { status: await this.startAgain(fault) };
+        if (move) world.move();
+        const hit = damage === undefined ? undefined : await this.judge.damage(damage);
+        return { status: await this.startAgain(fault), ...(hit && { hit }) };
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }
@@ -116,6 +123,7 @@ export class Round {
     async judgement() {
         const { world, judge } = this;
         world.model.rest(true);
+        world.child?.stderr.resume();           // the log is read again, so that what it says at rest is of that time
         if (world.up && world.fault) await world.kill();           // an order that has not come to pass does not count any more
         if (!world.up && !await this.startAgain()) return;
         await judge.rest();

@@ -15,6 +15,7 @@ import { McpServers } from './tools/mcp.mjs';
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 export const BIN = process.env.PARLEY_BIN || path.resolve(HERE, '../../build-asan/parley');
 const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer from /healthz for so long: the loop stands still
+const STALL_MS = 3000;
 const START_MS = 60000, END_MS = 20000;
 const LINES_MAX = 600;                  // log lines in one second, beside what the operations of that second explain
 const RSS_MAX = 400 * 1048576;              // at any time, sanitizers included
@@ -50,7 +51,7 @@ for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
 export class World {
     // options: {hold, approver, runs, page} from the seed; see run.mjs.
     constructor(options, report) {
-        Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [] });
+        Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [], version: 0, versions: [] });
         worlds.add(this);
         this.db = path.join(this.dir, 'x.db');
         this.ledger = new Ledger(path.join(this.dir, 'ledger.jsonl'), (l) => this.onEffect?.(l));
@@ -61,7 +62,7 @@ export class World {
     violation(rule, text, more = {}) { this.report({ rule, text, ...more }); }
 
     config() {
-        const o = this.options, base = `http://127.0.0.1:${this.model.port}`, tool = (name) => ({ url: `http://127.0.0.1:${this.tools.port}/tool/${name}`, allow: ['127.0.0.1'] });
+        const o = this.options, base = `http://127.0.0.1:${this.model.port}`, tool = (name) => ({ url: `http://127.0.0.1:${this.tools.port}/tool/${name}/${this.version}`, allow: ['127.0.0.1'] });
         const exec = (name) => ({ command: ['python3', '-S', '-E', 'pay.py'], cwd: path.join(HERE, 'tools'), network: true, env: { TORTURE_LEDGER: String(this.tools.port), TORTURE_TOOL: name } });
         const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 } });
         const t = (description, more) => ({ description, timeout: TOOL_SECONDS, input_schema: PAY, ...more });
@@ -93,7 +94,6 @@ export class World {
         await this.model.open();
         await this.tools.open();
         this.file = path.join(this.dir, 'parley.json');
-        fs.writeFileSync(this.file, JSON.stringify(this.config()));
         await this.start();
         this.watch();
     }
@@ -108,8 +108,15 @@ export class World {
 
     // --- the process --------------------------------------------------------------------------------
 
+    // The HTTP tools are at other addresses from the next start on: what was asked before must not run there.
+    move() { this.version++; }
+    // Where they were at that time.
+    versionAt(ms) { return this.versions.findLast((v) => v.at <= ms)?.version; }
+
     // fault: an order as in src/base/fault.h; the process may then end by itself, as by kill -9.
     async start(fault) {
+        fs.writeFileSync(this.file, JSON.stringify(this.config()));
+        this.versions.push({ at: Date.now(), version: this.version });
         const env = { ...(fault && { PARLEY_FAULT: fault }), PATH: process.env.PATH, HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
             ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:exitcode=99:quarantine_size_mb=24:malloc_context_size=12:allocator_release_to_os_interval_ms=500',
             UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1:exitcode=99', LSAN_OPTIONS: 'exitcode=98' };
@@ -118,6 +125,7 @@ export class World {
         this.starts++;
         child.stderr.setEncoding('utf8').on('data', (d) => this.hear(d));
         child.stdout.setEncoding('utf8').on('data', (d) => { this.out += d; });
+        child.on('exit', () => child.stderr.resume());
         this.gone = new Promise((yes) => child.on('close', (code, signal) => { this.status = signal || code; this.up = false; yes(); this.wentAway(child); }));
         const end = Date.now() + START_MS * patience();
         for (; Date.now() < end && this.status === null; await pause(10)) if ((this.port = Number(/http:\/\/\S*?:(\d+)/.exec(this.out)?.[1]))) break;
@@ -168,6 +176,13 @@ export class World {
     async ready() {
         for (const end = Date.now() + START_MS * patience(); Date.now() < end && !this.ended && !this.crashed; await pause(20)) if (this.up) return true;
         return false;
+    }
+
+    // Whoever reads the log stops reading: long enough for the watchdog to notice a server that waits for it.
+    stall() {
+        const { child } = this;
+        child.stderr.pause();
+        setTimeout(() => child.stderr.resume(), SILENCE_MS * patience() + STALL_MS).unref();
     }
 
     // --- watching -------------------------------------------------------------------------------------

@@ -39,9 +39,9 @@ export class HttpTools {
         const raw = await body(q);
         if (q.url === '/ledger') { this.world.ledger.add(JSON.parse(raw)); r.end('ok'); return; }
         if (q.url.startsWith('/mcp/')) return this.world.mcp.take(q, r, raw);
-        const tool = /^\/tool\/(\w+)$/.exec(q.url)?.[1], how = howOf(raw);
+        const [, tool, version] = /^\/tool\/(\w+)\/(\d+)$/.exec(q.url) ?? [], how = howOf(raw);
         if (how === 'close_before' || how === 'die_before') return q.socket.destroy();
-        if (how !== 'lie') this.world.ledger.add({ kind: 'http', tool, call: q.headers['idempotency-key'], raw });
+        if (how !== 'lie') this.world.ledger.add({ kind: 'http', tool, call: q.headers['idempotency-key'], version: Number(version), raw });
         (ENDS[how] ?? ((x) => json(x, 200, { paid: true })))(r);
     }
 }
