@@ -1,10 +1,11 @@
 // run.mjs -- make torture S=60 SEED=n: random but valid-looking behaviour from all sides against the real server, and a judge.
 //
-//   node test/torture/run.mjs [--seconds 60] [--seed N] [--keep-going] [--no-reduce] [--round 15]
+//   node test/torture/run.mjs [--seconds 60 | --rounds N] [--seed N] [--keep-going] [--no-reduce] [--round 15]
 //                             [--only guard,once] [--not provider] [--brief] [--worlds 4]
 //   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
 //
-// Without --seed: the kept lists, then seed 1, then one by chance (printed). --kept: the lists before --seed N. Last line: N passed, N failed.
+// Without --seed: the kept lists, then seed 1, then one by chance (printed). --kept: the lists before --seed N.
+// --rounds: so many whole rounds, however long they take: the same operations on every machine. Last line: N passed, N failed.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +19,7 @@ const ROUND_MIN_S = 5, JUDGE_S = 15;          // the shortest round, and the jud
 const flag = (name) => process.argv.includes(`--${name}`);
 const option = (name, otherwise) => { const i = process.argv.indexOf(`--${name}`); return i < 0 ? otherwise : process.argv[i + 1]; };
 const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing = flag('keep-going'), roundSeconds = Number(option('round', 15));
-const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set();
+const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set(), running = new Set();
 const only = option('only')?.split(','), not = option('not')?.split(',') ?? [];
 const wanted = (rule, key) => (!only || only.some((w) => key.startsWith(w))) && !not.some((w) => key.startsWith(w));
 process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
@@ -40,8 +41,12 @@ function tell(r, v) {
     for (const o of of) console.log(`    op ${JSON.stringify(o).replace(/(.)\1{20,}/g, '$1$1$1...').slice(0, 400)}`);
 }
 async function round(settings) {
-    const r = await new Round({ keepGoing, seen, wanted, ...settings }).run();
+    const r = new Round({ keepGoing, seen, wanted, ...settings });
+    running.add(r);
+    await r.run();
+    running.delete(r);
     count(r);
+    if (r.found.length && !keepGoing && !r.name) for (const other of running) other.over = true;          // one finding is enough
     for (const v of r.found) tell(r, v);
     if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}`);
     return r;
@@ -76,13 +81,15 @@ async function replays(files) {
     await atOnce(worker);
 }
 async function seeds(list) {
-    const end = Date.now() + seconds * 1000;
+    const end = Date.now() + seconds * 1000, counted = Number(option('rounds', 0));
     let i = 0;
+    const more = () => (counted ? i < counted : !i || (end - Date.now()) / 1000 > ROUND_MIN_S + JUDGE_S);
+    const length = () => (counted ? Infinity : Math.min(roundSeconds * patience(), Math.max(ROUND_MIN_S, (end - Date.now()) / 1000 - JUDGE_S)));
     await atOnce(async () => {
-        for (let left = seconds; left > 0 && (!sum.failed || keepGoing); left = (end - Date.now()) / 1000 - ROUND_MIN_S - JUDGE_S) {
+        while (more() && (!sum.failed || keepGoing)) {
             // Rounds of one seed: n, n + 1000003 ... each a world of its own, so that one alone can be repeated.
             const k = i++, s = list[Math.min(k, list.length - 1)] + 1000003 * Math.max(0, k - list.length + 1);
-            const r = await round({ seed: s, seconds: Math.min(roundSeconds * patience(), Math.max(ROUND_MIN_S, (end - Date.now()) / 1000 - JUDGE_S)) });
+            const r = await round({ seed: s, seconds: length() });
             for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
         }
     });
