@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import net from 'node:net';
-import { keyOf } from './world.mjs';
+import { keyOf, patience } from './world.mjs';
 
-const STAY_MS = 8000;               // how long a stream is followed
+const STAY_MS = 8000, SLOW_MAX = 4;       // how long a stream is followed, and at most how much longer on a slow machine
 const KEPT = 1 << 20;               // of an answer
 
 // {status, headers, text, json}; status 0: there was no answer.
@@ -40,7 +40,7 @@ export function send(world, who, method, at, body, how = {}) {
             r.on('end', () => { out.whole = true; end(); });
             r.on('error', end);
         });
-        timer = setTimeout(end, how.stay ?? STAY_MS);
+        timer = setTimeout(end, how.stay ?? STAY_MS * Math.min(SLOW_MAX, patience()));
         if (how.half !== undefined && data) { q.write(data.subarray(0, Math.floor(data.length * how.half))); setTimeout(end, 30); } else q.end(data);
     });
 }

@@ -216,7 +216,7 @@ export class Judge {
 
     // --- a server at rest ---------------------------------------------------------------------------------------------
 
-    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000, kept: 1 << 26 }); }
+    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000 * patience(), kept: 1 << 26 }); }
     async threads(who) {
         const out = [];
         for (let next = '', i = 0; i < 20; i++) {

@@ -3,11 +3,12 @@
 import { Actor, Scene, draw, tables, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
-import { OWNERS, World } from './world.mjs';
+import { OWNERS, World, patience } from './world.mjs';
 
 const TABS = 3;                        // of each owner
 const OPS_MAX = 60;                    // of one actor, some 15 s: on a slow machine a round takes longer and is still the same round
 const OP_MS = 30000;                   // an operation that takes longer is left behind
+const SLOW_MAX = 4;                     // a replayed list is stretched at most so much
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
@@ -25,6 +26,7 @@ function restart(c) {
     else if (c.maybe(0.15)) op.fault = c.pick([`mem:${c.between(1, 20000)}`, `write:${c.between(1, 60)}=ENOSPC`, `fsync:${c.between(1, 60)}=EIO`]);
     if (c.maybe(0.25)) op.move = true;
     if (c.maybe(0.15)) op.damage = c.share();
+    if (c.maybe(0.4)) op.hurried = c.share();
     return op;
 }
 // What the operator's side does: mostly it restarts.
@@ -73,17 +75,19 @@ export class Round {
         const c = new Chance(this.seed, name), who = name.split('.')[0], isTab = /\d$/.test(name);          // the others go on as long as a tab does
         let n = this.actors.indexOf(name);               // the same operation has the same number, however the actors interleave
         for (let i = 0; i < OPS_MAX && !this.over && this.now() < this.seconds * 1000 && (isTab || this.acting > 0); i++) {
-            await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) : c.int(c.maybe(0.5) ? 20 : 250));
+            await pause(name === 'god' ? c.between(this.options.restart_ms / 2, this.options.restart_ms * 2) * patience() : c.int(c.maybe(0.5) ? 20 : 250));
             if (this.over || this.now() > this.seconds * 1000 || (!isTab && !this.acting)) return;
             const drawn = name === 'god' ? operate(c) : name.endsWith('.eye') ? watch(c) : draw(c, who, this.tables);
             await this.do({ n: n += this.actors.length, who: name, at: this.now(), ...drawn });
         }
     }
+    // A list's times are those of a machine that has time: on a slow one all of them are stretched alike.
     async replay(name) {
+        const slow = this.slow ??= Math.min(SLOW_MAX, patience());
         for (const op of this.replayed.filter((o) => o.who === name)) {
-            await pause(Math.max(0, op.at - this.now()));
+            await pause(Math.max(0, op.at * slow - this.now()));
             if (this.over) return;
-            await this.do(op);
+            await this.do(op.read?.stay ? { ...op, read: { ...op.read, stay: op.read.stay * slow } } : op);
         }
     }
     async do(op) {
@@ -97,13 +101,16 @@ export class Round {
         log.result = result;
     }
     async stall() { this.world.stall(); return { status: 'stalled' }; }
-    async restart({ how, fault, move, damage }) {
+    async restart({ n, how, fault, move, damage, hurried }) {
         const { world } = this;
         if (!world.up) return { status: 'down' };
         await (how === 'kill' ? world.kill() : world.term());
         if (move) world.move();
         const hit = damage === undefined ? undefined : await this.judge.damage(damage);
-        return { status: await this.startAgain(fault), ...(hit && { hit }) };
+        const status = await this.startAgain(fault);
+        // Somebody sat in front of the question all the time, and says yes in the very first moment.
+        if (hurried !== undefined && status) await Promise.all(OWNERS.map((who) => new Actor(world, this.scene, who).perform({ n, op: 'decide', door: 'rest', which: hurried, yes: true, read: {} })));
+        return { status, ...(hit && { hit }) };
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }

@@ -21,10 +21,15 @@ export const HOW = {
     twice: 2, lie: 2, rubbish: 3, late_error: 2, fork: 1, redirect: 2, refuse: 2, broken: 3, close: 6, close_before: 2, untyped: 2, half: 2, events: 2, empty: 2,
     ask: 3, ask_late: 3, ask_twice: 1, change: 2, pings: 1, version_error: 2, unknown_id: 1, mute: 2,
 };
+// A program and an address know some of these each; the rest would only be "ok" once more.
+const only = (words) => Object.fromEntries(words.split(' ').map((w) => [w, HOW[w]]));
+const HOW_EXEC = only('ok error die_before die_after die_during exit_after crash hang slow flood_out flood_err flood_progress twice lie rubbish late_error fork empty');
+const HOW_HTTP = only('ok error refuse die_before die_after die_during exit_after crash hang slow flood_out flood_progress twice lie rubbish late_error redirect broken close close_before untyped half events empty');
+const EXEC = ['pay', 'note'];
 // The same for MCP servers: questions, some of them late, and calls that stay open for others' questions to fall into.
 const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4, deaf: 2 };
 // What one round likes.
-export const tables = (c) => ({ tools: swarm(c, TOOLS, ['pay', 'mail']), how: swarm(c, HOW, ['ok']), howMcp: swarm(c, HOW_MCP, ['ok']) });
+export const tables = (c) => ({ tools: swarm(c, TOOLS, ['pay', 'mail']), howExec: swarm(c, HOW_EXEC, ['ok']), howHttp: swarm(c, HOW_HTTP, ['ok']), howMcp: swarm(c, HOW_MCP, ['ok']) });
 const NAMES = ['amount', 'Amount', 'AMOUNT', 'to', 'To', 'note'];
 const WORDS = ['yes', 'Fine.', ' ', '\n', '\t \n', 'é😀', '[[tool:0]]', '\u200b', '</s>', 'data: [DONE]\n\n', '{"a":1}', 'a'.repeat(300), '\u061c\u202e', '\u0000'];
 
@@ -45,7 +50,7 @@ function oddArgs(c) {
 // Arguments as the tools want them. The same ones now and then: few amounts, few names.
 export function soundArgs(c, t, tool, who) {
     const args = { amount: c.pick([5, 50, 50, 100, 101, 500]), to: c.pick(['ann', 'bo']), who };
-    const how = c.weighted(tool.includes('__') ? t.howMcp : t.how);
+    const how = c.weighted(tool.includes('__') ? t.howMcp : EXEC.includes(tool) ? t.howExec : t.howHttp);
     if (how !== 'ok') args.how = how;
     if (tool === 'either') return JSON.stringify({ left: 1 });
     if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: c.pick([30, 3000]) }, (_, i) => i) });
