@@ -188,7 +188,7 @@ export function App() {
       <ChatContext value={actions}>
         <div className="app alone">
           <Approver onSettings={() => setOver('settings')} />
-          {over === 'settings' && <Settings onClose={() => setOver(null)} messages={[]} title={null} />}
+          {over === 'settings' && <Settings onClose={() => setOver(null)} messages={null} title={null} />}
           {lists.signIn && <SignIn onDone={lookAgain} />}
         </div>
       </ChatContext>
