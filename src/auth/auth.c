@@ -126,8 +126,7 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     return AUTH_GOOD;
 }
 
-/* --- signed tokens
- * ------------------------------------------------------------------------------ */
+/* --- signed tokens ---------------------------------------------------------------------------- */
 
 static unsigned role_of(struct str word)
 {

@@ -20,8 +20,7 @@ static bool no_memory(const struct assembly *k, struct config_error *e)
     return false;
 }
 
-/* --- models
- * ------------------------------------------------------------------------------------ */
+/* --- models ----------------------------------------------------------------------------------- */
 
 static const struct model_header *headers(struct arena *a, const struct config_model *m)
 {
@@ -112,8 +111,7 @@ static struct model *model_list(struct assembly *k, const struct config_models *
     return f;
 }
 
-/* --- tools
- * ---------------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 static struct str config_dir(struct assembly *k)
 {
@@ -427,8 +425,7 @@ void assembly_isolation(const struct assembly *k, struct buf *out)
     if (k->exec.loop) sandbox_report(k->exec.caps, true, out);
 }
 
-/* --- pages
- * ------------------------------------------------------------------------------------------ */
+/* --- pages ------------------------------------------------------------------------------------ */
 
 static bool make_page(struct assembly *k, const struct config_page *in, struct hub_page *out)
 {
@@ -459,8 +456,7 @@ bool assembly_pages(struct assembly *k)
     return true;
 }
 
-/* --- the end
- * ----------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* What the loop must still turn for is gone; the rest follows at once. */
 static void closed_one(struct assembly *k)

@@ -67,8 +67,7 @@ static int fail_noted(const struct serve *s)
     return 1;
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------ */
+/* --- building --------------------------------------------------------------------------------- */
 
 static void on_counts(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
                       struct str next)
@@ -158,8 +157,7 @@ static enum err make_server(struct serve *s, struct str *why)
     return e;
 }
 
-/* --- ending
- * ---------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void on_closed(void *ctx)
 {
@@ -240,8 +238,7 @@ static void watch_signals(struct serve *s)
     loop_timer_init(&s->loop, &s->tell, on_told);
 }
 
-/* --- the run
- * ------------------------------------------------------------------------------------------ */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void seen_commit(void *ctx, uint64_t ns)
 {

@@ -40,8 +40,7 @@ static void print_safe(FILE *out, struct str s)
     }
 }
 
-/* --- waiting for MCP servers
- * -------------------------------------------------------------------- */
+/* --- waiting for MCP servers ------------------------------------------------------------------ */
 
 static bool all_settled(const struct bench *b)
 {
@@ -65,8 +64,7 @@ static void wait_for_servers(struct bench *b)
     loop_run(&b->loop);
 }
 
-/* --- listing
- * --------------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 static void list_tool(const struct tool *t)
 {
@@ -97,8 +95,7 @@ static int list(struct bench *b)
     return 0;
 }
 
-/* --- calling
- * ---------------------------------------------------------------------------------------- */
+/* --- calling ---------------------------------------------------------------------------------- */
 
 static void on_progress(struct tool_job *j, const struct tool_progress *p)
 {

@@ -184,8 +184,7 @@ bool config_needs_token(const struct config *c)
     return reaches && !config_has_auth(c);
 }
 
-/* --- the address to listen on
- * -------------------------------------------------------------------- */
+/* --- the address to listen on ----------------------------------------------------------------- */
 
 bool config_host_is_loopback(struct str host)
 {
@@ -272,8 +271,7 @@ static void read_listen(struct config_build *b)
         cfg_bad(b, v, "%s: \"" STR_FMT "\": %s", from, STR_ARG(str_cut(text, 80)), why);
 }
 
-/* --- the rest of the simple ones
- * ----------------------------------------------------------------- */
+/* --- the rest of the simple ones -------------------------------------------------------------- */
 
 static void read_words(struct config_build *b)
 {
@@ -347,8 +345,7 @@ static void check_whole(struct config_build *b)
                 "the same moment");
 }
 
-/* --- loading
- * ------------------------------------------------------------------------------------- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static const char *syntax_hint(struct str text, const struct json_error *je)
 {

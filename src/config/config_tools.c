@@ -435,8 +435,7 @@ void cfg_check_pages(struct config_build *b)
     }
 }
 
-/* --- actions
- * ------------------------------------------------------------------------------------ */
+/* --- actions ---------------------------------------------------------------------------------- */
 
 /* What requests of these names mean already, before any configuration is asked. */
 static const char *const OWN_ACTIONS[] = { "approve", "deny", "retry" };

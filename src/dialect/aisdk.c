@@ -246,8 +246,7 @@ static void part_end(struct encoder *e, const struct part *p)
     e->ai.reasoning_open = false;
 }
 
-/* --- calls
- * ------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static bool known(const struct encoder *e, const struct fact *f)
 {
@@ -474,8 +473,7 @@ static void told_finished(struct encoder *e, const struct fold *fold, const stru
     if (step_is_over(fold, c, f->seq)) finish_step(e);
 }
 
-/* --- ends
- * ------------------------------------------------------------------------------------------ */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* Something happened after this fact that the gate had waited for. */
 static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
@@ -652,8 +650,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     at_gate(e, fold, r, f);
 }
 
-/* --- the head
- * ---------------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void progress(struct encoder *e, const struct call *c)
 {

@@ -41,8 +41,7 @@ static bool user_parts(struct command *c, const struct jv *m, struct ai_request 
     return ok ? true : refuse(why, 413, "too_long", "This message is too long.");
 }
 
-/* --- answers in an assistant message
- * ------------------------------------------------------------ */
+/* --- answers in an assistant message ---------------------------------------------------------- */
 
 static struct str tool_of(const struct jv *part)
 {
@@ -198,8 +197,7 @@ bool ai_said(struct command *c, const struct jv *said, struct ai_request *q, str
                            : true;
 }
 
-/* --- in the light of the log
- * --------------------------------------------------------------------------- */
+/* --- in the light of the log ------------------------------------------------------------------ */
 
 static bool no_such(struct refusal *why, bool call)
 {

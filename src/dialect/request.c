@@ -235,8 +235,7 @@ bool request_chat(struct command *c, struct str body, bool sessions, struct chat
     return chat_wish(c, v, why);
 }
 
-/* --- answers
- * -------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static bool malformed(struct refusal *why)
 {

@@ -324,8 +324,7 @@ static void told_end(struct encoder *e, const struct thread *t, const struct fac
     event_end(e, &w);
 }
 
-/* --- the head
- * ------------------------------------------------------------------------------------ */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void progress(struct encoder *e, const struct call *c)
 {

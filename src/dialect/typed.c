@@ -191,8 +191,7 @@ static void told_end(struct encoder *e, const struct thread *t, const struct fac
     }
 }
 
-/* --- the head
- * ------------------------------------------------------------------------------------ */
+/* --- the head --------------------------------------------------------------------------------- */
 
 static void progress(struct encoder *e, const struct call *c)
 {

@@ -9,8 +9,9 @@
 
 enum approval_form { FORM_NATIVE, FORM_ADK };
 
-/* Which of them: about `limit` (0: all) before the question `before` (none: up to the end). They begin with a question, so that
- * none is parted from its answer; `earlier` is then its id, if the conversation did not begin with it. */
+/* Which of them: about `limit` (0: all) before the question `before` (none: up to the end). They
+ * begin with a question, so that none is parted from its answer; `earlier` is then its id, if the
+ * conversation did not begin with it. */
 struct uipage {
     struct str before;
     size_t     limit;
@@ -18,11 +19,13 @@ struct uipage {
 };
 
 /* The array. A run that is going on is left out (its stream tells it whole); one that
- * waits is there with its question. ERR_NOT_FOUND: `before` is no question of this conversation. ERR_NOMEM. */
+ * waits is there with its question. ERR_NOT_FOUND: `before` is no question of this conversation.
+ * ERR_NOMEM. */
 MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t,
                                      enum approval_form form, struct uipage *p);
-/* What edits and retries replaced, oldest first: [{"of": id of the question that stands there now, "messages": […]}],
- * each from the old question on. Of a page those of its questions, of the last page also those within other versions. ERR_NOMEM. */
+/* What edits and retries replaced, oldest first: [{"of": id of the question that stands there now,
+ * "messages": […]}], each from the old question on. Of a page those of its questions, of the last
+ * page also those within other versions. ERR_NOMEM. */
 MUST_CHECK enum err uimessages_versions(struct jsonw *w, const struct thread *t,
                                         enum approval_form form, const struct uipage *p);
 /* One call as a tool part (and, in the adk form while it waits, as its confirmation's part). */

@@ -25,8 +25,7 @@ static void unknown(struct conn *c)
     conn_error(c, 404, "unknown_confirmation", "There is no such request here.");
 }
 
-/* --- showing
- * ------------------------------------------------------------------------------------ */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 /* It is not what was stored: only where it stands is told. The conversation has the question
  * itself. */
@@ -170,8 +169,7 @@ void rest_approval(struct server *s, struct request *q)
     listing_send(k);
 }
 
-/* --- deciding
- * -------------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
 /* To the thread that has asked, which may be another person's. */
 static void submit(struct server *s, struct request *q, struct command *c,

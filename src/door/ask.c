@@ -158,8 +158,9 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
     json_reply(c, status, body);
 }
 
-/* Only what is read: where something is made or decided, an answer may carry a secret beside words of others, and how well
- * it packs would tell of it. What takes the loop longer than a millisecond or two goes out as it is; pages are smaller. */
+/* Only what is read: where something is made or decided, an answer may carry a secret beside words
+ * of others, and how well it packs would tell of it. What takes the loop longer than a millisecond
+ * or two goes out as it is; pages are smaller. */
 #define PACK_MIN 1024
 #define PACK_MAX (256 << 10)
 

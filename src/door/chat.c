@@ -52,8 +52,7 @@ static struct command *new_command(struct chat_turn *t, enum command_kind kind,
     return NULL;
 }
 
-/* --- a message or a retry
- * ---------------------------------------------------------------------- */
+/* --- a message or a retry --------------------------------------------------------------------- */
 
 static void on_run(struct command *c, const struct receipt *a);
 
@@ -124,8 +123,7 @@ static void submit_run(struct chat_turn *t)
     hub_submit(t->app->hub, c);
 }
 
-/* --- answers
- * ------------------------------------------------------------------------------------------ */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static const struct ai_answer *answer_of(const struct chat_turn *t, const struct command *c)
 {
@@ -276,8 +274,7 @@ static void load(struct chat_turn *t, struct str confirmation)
     finish(t);
 }
 
-/* --- which thread
- * ----------------------------------------------------------------------------------------- */
+/* --- which thread ----------------------------------------------------------------------------- */
 
 static void find_thread(struct chat_turn *t)
 {

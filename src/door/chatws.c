@@ -38,8 +38,7 @@ struct chatws {
     struct arena   arena;
 };
 
-/* --- frames
- * ------------------------------------------------------------------------------------- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static void frame_begin(struct encoder *e, bool with_id)
 {
@@ -101,8 +100,7 @@ static void reply(struct chatws *c, const char *type, struct str id, const char 
     buf_done(&b);
 }
 
-/* --- streams
- * -------------------------------------------------------------------------------------- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 static void release(struct chatws *c)
 {
@@ -247,8 +245,7 @@ static enum pull pull(struct source *source, struct buf *out, size_t room)
     return PULL_WAIT;
 }
 
-/* --- requests
- * --------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static struct stream *find(struct chatws *c, struct str id)
 {
@@ -372,8 +369,7 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     arena_done(&a);
 }
 
-/* --- the door
- * ------------------------------------------------------------------------------------------- */
+/* --- the door --------------------------------------------------------------------------------- */
 
 static void source_gone(struct source *s)
 {

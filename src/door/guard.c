@@ -115,8 +115,7 @@ static bool unauthorized(struct request *q, bool tried, const char *why)
                   tried ? "That key or token is not accepted; sign in again." : "Sign in first.");
 }
 
-/* --- CORS
- * --------------------------------------------------------------------------------------- */
+/* --- CORS ------------------------------------------------------------------------------------- */
 
 static void share(struct request *q, struct str origin)
 {
@@ -162,8 +161,7 @@ static bool check_origin(struct app *a, struct request *q)
     return !str_is(q->method, "OPTIONS") || preflight(q);
 }
 
-/* --- the principal
- * ---------------------------------------------------------------------------------- */
+/* --- the principal ---------------------------------------------------------------------------- */
 
 static bool check_role(struct app *a, struct request *q)
 {

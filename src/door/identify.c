@@ -125,8 +125,7 @@ void identify_forget(struct app *a, struct request *q)
     }
 }
 
-/* --- both
- * -------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static enum identity by_token(struct app *a, struct request *q, struct str token,
                               struct principal *p, const char **why)

@@ -221,8 +221,7 @@ static void send_decisions(struct live *l)
     }
 }
 
-/* --- the source
- * ---------------------------------------------------------------------------------- */
+/* --- the source ------------------------------------------------------------------------------- */
 
 /* Encodes one item and sends it as far as the room goes; false: it must be continued. */
 static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
@@ -343,8 +342,7 @@ static void peer_gone(struct ws_peer *p)
     release(l);
 }
 
-/* --- joining a thread
- * ------------------------------------------------------------------------------ */
+/* --- joining a thread ------------------------------------------------------------------------- */
 
 static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_gates)
 {
@@ -422,8 +420,7 @@ static void ensure_joined(struct live *l, struct thread *t, uint64_t seq)
     l->renamed = false;
 }
 
-/* --- messages up
- * -------------------------------------------------------------------------------------- */
+/* --- messages up ------------------------------------------------------------------------------ */
 
 struct turn {
     struct chat_turn chat;
@@ -746,8 +743,7 @@ static void on_message(struct ws_peer *p, struct str text, bool binary)
     arena_done(&a);
 }
 
-/* --- the door
- * ---------------------------------------------------------------------------------------------- */
+/* --- the door --------------------------------------------------------------------------------- */
 
 static bool offers(const struct request *q, const char *protocol)
 {

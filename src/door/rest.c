@@ -87,8 +87,7 @@ void rest_threads(struct server *s, struct request *q)
     listing_send(k);
 }
 
-/* --- one thread
- * ---------------------------------------------------------------------------------- */
+/* --- one thread ------------------------------------------------------------------------------- */
 
 /* A command on the thread in the path. NULL: answered. */
 static struct command *thread_command(struct request *q, enum command_kind kind)
@@ -208,8 +207,7 @@ void rest_thread_new(struct server *s, struct request *q)
     else submit(s, q, c, on_created);
 }
 
-/* --- title and removal
- * ------------------------------------------------------------------------------------ */
+/* --- title and removal ------------------------------------------------------------------------ */
 
 static void on_renamed(struct ask *k, struct command *c, const struct receipt *a)
 {
@@ -249,8 +247,7 @@ void rest_thread_delete(struct server *s, struct request *q)
     submit(s, q, thread_command(q, CMD_DELETE), on_deleted);
 }
 
-/* --- stop, actions, results
- * ------------------------------------------------------------------------------- */
+/* --- stop, actions, results ------------------------------------------------------------------- */
 
 static void on_stopped(struct ask *k, struct command *c, const struct receipt *a)
 {

@@ -68,8 +68,7 @@ static void on_chat(struct ask *k, struct command *c, const struct receipt *a)
                                           .continuation = c->kind == CMD_DECIDE });
 }
 
-/* --- the doors
- * --------------------------------------------------------------------------------- */
+/* --- the doors -------------------------------------------------------------------------------- */
 
 /* No thread named: a new one, which the server names. An answer names its confirmation. */
 static bool pick_thread(struct command *c)
@@ -124,8 +123,7 @@ void door_toolcalls(struct server *s, struct request *q)
     chat_door(s, q, &dialect_toolcalls, "toolcalls");
 }
 
-/* --- the event stream
- * ------------------------------------------------------------------------------ */
+/* --- the event stream ------------------------------------------------------------------------- */
 
 static void on_events(struct ask *k, struct command *c, const struct receipt *a)
 {

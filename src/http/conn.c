@@ -430,8 +430,7 @@ void conn_begin(struct conn *c)
     update_reading(c);
 }
 
-/* --- small questions
- * --------------------------------------------------------------------------- */
+/* --- small questions -------------------------------------------------------------------------- */
 
 void conn_until(struct conn *c, uint64_t in_ms)
 {

@@ -75,8 +75,7 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
     return !a->failed;
 }
 
-/* --- whose opaque parts
- * --------------------------------------------------------------------------- */
+/* --- whose opaque parts ----------------------------------------------------------------------- */
 
 static struct str own_opaque(struct arena *a, struct str opaque, struct str provider, bool *foreign)
 {
@@ -106,8 +105,7 @@ static bool show_to(struct arena *a, const struct model_request *q, struct str p
     return !a->failed;
 }
 
-/* --- a run
- * ------------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static void release(struct model_run *r)
 {

@@ -541,8 +541,7 @@ static void write_schema(struct work *k, const struct jv *v, unsigned depth)
     jw_end_obj(k->w);
 }
 
-/* --- the top
- * ------------------------------------------------------------------------------------- */
+/* --- the top ---------------------------------------------------------------------------------- */
 
 /* What no provider takes there, what is written apart, and what only holds for one of several. */
 static bool is_topmost(struct str key, bool alone)

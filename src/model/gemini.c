@@ -470,8 +470,7 @@ static void read_error(struct trouble *t, const struct jv *v)
     read_details(t, jv_get(error, "details"));
 }
 
-/* --- decoder
- * ------------------------------------------------------------------------------------ */
+/* --- decoder ---------------------------------------------------------------------------------- */
 
 static void keep_signed(struct block *part, struct str signature, int64_t at)
 {

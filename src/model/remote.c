@@ -244,8 +244,7 @@ static void tell_done(struct model_run *r)
     sink->done(sink, stop);
 }
 
-/* --- another attempt?
- * ------------------------------------------------------------------------------ */
+/* --- another attempt? ------------------------------------------------------------------------- */
 
 static int64_t up_to(int64_t ms)
 {
@@ -331,8 +330,7 @@ static void attempt_failed(struct model_run *r)
     else tell_failure(r);
 }
 
-/* --- the answer comes
- * --------------------------------------------------------------------------------- */
+/* --- the answer comes ------------------------------------------------------------------------- */
 
 static bool is_stream(const struct transfer_head *h)
 {
@@ -495,8 +493,7 @@ static void on_done(void *ctx, struct transfer *t, enum transfer_end how)
 
 static const struct transfer_ops transfer_ops = { on_data, on_done };
 
-/* --- the question goes
- * ------------------------------------------------------------------------------------ */
+/* --- the question goes ------------------------------------------------------------------------ */
 
 static bool send_request(struct model_run *r)
 {
@@ -553,9 +550,7 @@ static void fail_soon(struct model_run *r, enum fail kind, int64_t after_ms)
     upstream_wait(r->m->up, &r->wait, 0, on_trouble);
 }
 
-/* --- the line
- *
- * ----------------------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 static bool has_place(const struct remote *m)
 {
@@ -656,8 +651,7 @@ static void cancel(struct model_run *r)
     release(r);
 }
 
-/* --- making one
- * --------------------------------------------------------------------------------------------- */
+/* --- making one ------------------------------------------------------------------------------- */
 
 static void free_model(struct model *model)
 {

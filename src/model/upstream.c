@@ -333,8 +333,7 @@ bool transfer_forget_body(struct transfer *t)
     return true;
 }
 
-/* --- deadlines and pauses
- * ----------------------------------------------------------------------- */
+/* --- deadlines and pauses --------------------------------------------------------------------- */
 
 /* Ends it when its deadline has passed; its done() comes at the end of the turn. */
 static void look_at_clock(struct transfer *t, uint64_t now, uint64_t *next)
@@ -389,8 +388,7 @@ void upstream_wait_stop(struct upstream_wait *w)
     list_remove(&w->node);
 }
 
-/* --- the whole
- * ------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 struct upstream *upstream_new(struct loop *l)
 {

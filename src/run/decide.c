@@ -136,8 +136,7 @@ static enum err add_resumed(struct thread *t)
     return thread_add(t, &f);
 }
 
-/* --- a place among the runs
- * ------------------------------------------------------------------------- */
+/* --- a place among the runs ------------------------------------------------------------------- */
 
 void thread_take_place(struct thread *t)
 {

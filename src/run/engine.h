@@ -214,8 +214,8 @@ MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 /* --- lookup.c --- */
 /* Fills in the thread that has asked for c->id, then posts; or answers 404. */
 void lookup_confirmation(struct hub *h, struct command *c);
-/* `c` is about to be refused (its receipt says why, and points into no thread): tells it, unless its
- * request id was used before. Then that run is the answer. */
+/* `c` is about to be refused (its receipt says why, and points into no thread): tells it, unless
+ * its request id was used before. Then that run is the answer. */
 void lookup_request(struct hub *h, struct command *c);
 
 /* --- hub.c --- */

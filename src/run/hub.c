@@ -174,8 +174,7 @@ void hub_idle(struct hub *h, struct thread *t)
     h->idle_count++;
 }
 
-/* --- commands
- * ---------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 static void no_memory(struct command *c)
 {
@@ -215,8 +214,7 @@ void hub_submit_all(struct hub *h, struct command **list, size_t count)
     hub_post(h, list[count - 1]);
 }
 
-/* --- expiry
- * --------------------------------------------------------------------------------------- */
+/* --- expiry ----------------------------------------------------------------------------------- */
 
 static void ask_next_due(struct hub *h)
 {
@@ -314,8 +312,7 @@ static void on_expiry(struct loop_timer *t)
     store_list(h->setup.store, &h->list);
 }
 
-/* --- trouble, recovery, shutdown
- * ------------------------------------------------------------------------ */
+/* --- trouble, recovery, shutdown -------------------------------------------------------------- */
 
 void hub_stalled(struct hub *h, struct thread *t)
 {
@@ -431,8 +428,7 @@ static void on_retry(struct loop_timer *timer)
     hub_recover(h);
 }
 
-/* --- places, and what goes on in the next turn
- * ------------------------------------------------------------- */
+/* --- places, and what goes on in the next turn ------------------------------------------------ */
 
 bool hub_has_place(const struct hub *h)
 {

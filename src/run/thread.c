@@ -414,8 +414,7 @@ static void clear_batch(struct thread *t)
     arena_reset(&t->batch);
 }
 
-/* --- the pump
- * -------------------------------------------------------------------------------------- */
+/* --- the pump --------------------------------------------------------------------------------- */
 
 void command_answer(struct thread *t, struct command *c, int status, const char *code,
                     const char *message)
@@ -435,8 +434,9 @@ static void detach_receipt(struct command *c)
     c->receipt.thread = NULL;
 }
 
-/* Answers what is in `acting`; a batch that failed has set the answers before. What would be refused
- * may have been done long ago, under the same request id: only then is the store asked about it. */
+/* Answers what is in `acting`; a batch that failed has set the answers before. What would be
+ * refused may have been done long ago, under the same request id: only then is the store asked
+ * about it. */
 static void answer_all(struct thread *t)
 {
     struct list now;
@@ -579,8 +579,7 @@ void thread_post(struct thread *t, struct command *c)
     thread_pump(t);
 }
 
-/* --- after the store answered
- * -------------------------------------------------------------------------- */
+/* --- after the store answered ----------------------------------------------------------------- */
 
 static void on_append(struct store_append *a, enum err e)
 {
@@ -694,8 +693,7 @@ static void fail_batch(struct thread *t, enum err e)
     else hub_stalled(t->hub, t);
 }
 
-/* --- removing and renaming
- * ---------------------------------------------------------------------------------- */
+/* --- removing and renaming -------------------------------------------------------------------- */
 
 /* In the mailbox's order like everything else: nothing is looked at until the store has
  * answered. */

@@ -466,8 +466,7 @@ static bool fits_array(struct check *c, const struct rules *r, const struct jv *
     return true;
 }
 
-/* --- objects
- * ------------------------------------------------------------------------------------ */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static bool fits_required(struct check *c, const struct jv *required, const struct jv *v,
                           const struct place *at)
@@ -554,8 +553,7 @@ static bool fits_object(struct check *c, const struct rules *r, const struct jv 
     return true;
 }
 
-/* --- combinations
- * ------------------------------------------------------------------------------------ */
+/* --- combinations ----------------------------------------------------------------------------- */
 
 static bool fits_quietly(struct check *c, const struct jv *schema, const struct jv *v,
                          const struct place *at)
@@ -619,8 +617,7 @@ static bool fits_combined(struct check *c, const struct rules *r, const struct j
     return true;
 }
 
-/* --- $ref
- * -------------------------------------------------------------------------------------------- */
+/* --- $ref ------------------------------------------------------------------------------------- */
 
 static int hex(char ch)
 {
@@ -691,8 +688,7 @@ static bool fits_ref(struct check *c, const struct jv *from, const struct jv *v,
     return !c->refs[slot].to || fits(c, c->refs[slot].to, v, at);
 }
 
-/* --- one schema on one value
- * ------------------------------------------------------------------------------ */
+/* --- one schema on one value ------------------------------------------------------------------ */
 
 static void gather(struct rules *r, const struct jv *schema)
 {

@@ -21,8 +21,7 @@ static void require(bool ok)
     if (!ok) abort();
 }
 
-/* --- the log
- * ------------------------------------------------------------------------------------ */
+/* --- the log ---------------------------------------------------------------------------------- */
 
 enum { TEXTS = 12 };
 
@@ -178,8 +177,7 @@ static void tale_done(struct tale *t)
     arena_done(&t->arena);
 }
 
-/* --- reading as a browser does
- * --------------------------------------------------------------------- */
+/* --- reading as a browser does ---------------------------------------------------------------- */
 
 struct heard {
     size_t     events;
@@ -232,8 +230,7 @@ static void read_wire(struct heard *h, struct str wire)
     require(!data.ptr);
 }
 
-/* --- telling
- * ------------------------------------------------------------------------------------------ */
+/* --- telling ---------------------------------------------------------------------------------- */
 
 static size_t begun;
 static void   count_begin(struct encoder *e, bool with_id)

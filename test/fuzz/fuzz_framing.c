@@ -118,8 +118,7 @@ static bool named(const struct reader *r, struct str name, const char *want)
     return true;
 }
 
-/* --- the head
- * ------------------------------------------------------------------------------------- */
+/* --- the head --------------------------------------------------------------------------------- */
 
 enum { HEADERS_MAX = 128 };
 struct head {
@@ -196,8 +195,7 @@ static struct str value_of(struct reader *r, const struct head *h, const char *w
     return found;
 }
 
-/* --- the body
- * ------------------------------------------------------------------------------------------ */
+/* --- the body --------------------------------------------------------------------------------- */
 
 /* A number in `base`; UINT64_MAX: it is none. */
 static uint64_t number(const struct reader *r, struct str s, unsigned base)
@@ -330,9 +328,7 @@ static long request_end(struct str s, unsigned may)
     return skip(&r, n);
 }
 
-/* --- both
- *
- * ------------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static size_t ours(struct str s, bool *done)
 {

@@ -28,8 +28,7 @@ static void tell(struct buf *out, char what, unsigned code, struct str data)
     buf_chr(out, '\n');
 }
 
-/* --- ours
- * -------------------------------------------------------------------------------------- */
+/* --- ours ------------------------------------------------------------------------------------- */
 
 static bool feed(struct ws *w, struct str piece, struct buf *seen)
 {
@@ -65,8 +64,7 @@ static void ours(struct str bytes, unsigned cuts, struct buf *seen)
     ws_done(&w);
 }
 
-/* --- the literal reading
- * ------------------------------------------------------------------------- */
+/* --- the literal reading ---------------------------------------------------------------------- */
 
 struct frame {
     bool       fin;
@@ -190,8 +188,7 @@ static bool literal(struct str bytes, struct buf *seen)
     return whole;
 }
 
-/* --- both
- * ---------------------------------------------------------------------------------------------- */
+/* --- both ------------------------------------------------------------------------------------- */
 
 static void mask_all(struct buf *out, struct str s)
 {

@@ -336,8 +336,7 @@ TEST(a_result_kept_for_later_ends_its_stream_at_once)
     tale_done(&t);
 }
 
-/* --- one turn is one run
- * --------------------------------------------------------------------------- */
+/* --- one turn is one run ---------------------------------------------------------------------- */
 
 static struct encoder whole(void)
 {
@@ -385,8 +384,7 @@ TEST(where_one_turn_is_one_run_an_offered_call_does_not_end_it)
     tale_done(&t);
 }
 
-/* --- reasoning
- * ------------------------------------------------------------------------------------- */
+/* --- reasoning -------------------------------------------------------------------------------- */
 
 static struct part thought(const char *text)
 {
@@ -418,8 +416,7 @@ TEST(reasoning_without_words_is_not_told_and_leaves_no_empty_step_behind)
     tale_done(&t);
 }
 
-/* --- an item that is cut
- * ----------------------------------------------------------------------- */
+/* --- an item that is cut ---------------------------------------------------------------------- */
 
 TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
 {
@@ -446,8 +443,7 @@ TEST(an_item_that_was_cut_comes_out_the_same_whatever_happened_meanwhile)
     }
 }
 
-/* --- made-up runs
- * --------------------------------------------------------------------------------- */
+/* --- made-up runs ----------------------------------------------------------------------------- */
 
 static uint32_t dice_state;
 static unsigned dice(unsigned sides)
@@ -706,8 +702,7 @@ TEST(thousands_of_made_up_runs_give_only_streams_that_a_client_can_read_and_neve
     for (uint32_t seed = 1; seed <= 1000; seed++) live_through(seed);
 }
 
-/* --- places
- * ------------------------------------------------------------------------------------------ */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static void note_begin(struct encoder *e, bool with_id)
 {

@@ -41,8 +41,7 @@ static void done(struct asked *x)
     "\"state\":\"" state "\"," output "\"input\":{\"originalFunctionCall\":{\"id\":\"call-1\"," \
     "\"name\":\"pay\",\"args\":{\"amount\":50}}}}"
 
-/* --- what is wanted
- * ---------------------------------------------------------------------------- */
+/* --- what is wanted --------------------------------------------------------------------------- */
 
 TEST(a_new_user_message_is_a_message)
 {
@@ -173,8 +172,7 @@ TEST(parts_that_answer_nothing_are_not_answers)
     done(&x);
 }
 
-/* --- in the light of the log
- * ------------------------------------------------------------------------ */
+/* --- in the light of the log ------------------------------------------------------------------ */
 
 /* A payment that waits, a location that is offered, weather that is done. */
 static void a_log(struct tale *t)

@@ -101,8 +101,7 @@ TEST(a_keys_file_that_cannot_be_used_says_why)
     arena_done(&mem);
 }
 
-/* --- sessions
- * ---------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 static const struct principal ADA = { { "ada", 3 }, ROLE_USER, 0 };
 
@@ -182,8 +181,7 @@ TEST(one_principal_cannot_fill_the_table_of_sessions)
     sessions_done(&s);
 }
 
-/* --- quotas
- * -------------------------------------------------------------------------------------- */
+/* --- quotas ----------------------------------------------------------------------------------- */
 
 TEST(requests_come_in_a_burst_and_then_at_their_pace)
 {

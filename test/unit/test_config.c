@@ -539,8 +539,7 @@ TEST(config_sends_no_environment_key_to_an_address_of_the_file)
     config_done(&c);
 }
 
-/* --- tools
- * ---------------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 TEST(config_keeps_tools_for_their_runners)
 {
@@ -679,8 +678,7 @@ TEST(config_refuses_mcp_servers_that_cannot_be_reached)
         "not set"));
 }
 
-/* --- who may come in
- * -------------------------------------------------------------------------------- */
+/* --- who may come in -------------------------------------------------------------------------- */
 
 #define FOO "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
 
@@ -786,8 +784,7 @@ TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
     config_done(&c);
 }
 
-/* --- explaining
- * ---------------------------------------------------------------------------------------- */
+/* --- explaining ------------------------------------------------------------------------------- */
 
 static char explained[20000];
 
@@ -831,8 +828,7 @@ TEST(config_default_is_explained)
     config_done(&c);
 }
 
-/* --- the page and the example
- * ---------------------------------------------------------------------------- */
+/* --- the page and the example ----------------------------------------------------------------- */
 
 static const char *root_file(const char *name)
 {
@@ -881,9 +877,7 @@ TEST(config_example_is_good)
     if (!e.count) config_done(&c);
 }
 
-/* --- memory
- *
- * ------------------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 TEST(config_out_of_memory_is_an_error_like_others)
 {

@@ -396,8 +396,7 @@ TEST(demo_simulates_a_model_error_after_a_few_words)
     ear_done(&e);
 }
 
-/* --- what it says about outcomes
- * ---------------------------------------------------------------- */
+/* --- what it says about outcomes -------------------------------------------------------------- */
 
 #define AFTER(text, ...)                                                                  \
     struct ear e;                                                                         \
@@ -563,8 +562,7 @@ TEST(demo_without_tools_or_calls_answers_in_words)
     ear_done(&e);
 }
 
-/* --- how it streams
- * ---------------------------------------------------------------------------------- */
+/* --- how it streams --------------------------------------------------------------------------- */
 
 TEST(demo_streams_one_word_per_tick_and_inputs_in_fragments)
 {

@@ -115,8 +115,7 @@ static bool has(const struct buf *b, const char *what)
     return str_find(buf_view(b), str_c(what)) >= 0;
 }
 
-/* --- the list
- * ------------------------------------------------------------------------------------ */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void check_described(const struct jv *schema)
 {
@@ -150,8 +149,7 @@ TEST(demo_tools_are_listed_with_schema_and_policy)
     bench_done(&b);
 }
 
-/* --- search
- * ---------------------------------------------------------------------------------------- */
+/* --- search ----------------------------------------------------------------------------------- */
 
 TEST(demo_library_is_large_enough_and_complete)
 {
@@ -271,8 +269,7 @@ TEST(demo_browser_search_says_where_it_looked)
     bench_done(&b);
 }
 
-/* --- weather, schema
- * ---------------------------------------------------------------------------------- */
+/* --- weather, schema -------------------------------------------------------------------------- */
 
 TEST(demo_weather_is_the_same_every_time)
 {
@@ -316,8 +313,7 @@ TEST(demo_schema_is_applied_once)
     bench_done(&b);
 }
 
-/* --- payments
- * --------------------------------------------------------------------------------------------- */
+/* --- payments --------------------------------------------------------------------------------- */
 
 static struct str read_file(struct bench *b)
 {
@@ -478,8 +474,7 @@ TEST(demo_tool_cancelled_on_the_way_says_so_once)
     bench_done(&b);
 }
 
-/* --- things made
- * ------------------------------------------------------------------------------------------- */
+/* --- things made ------------------------------------------------------------------------------ */
 
 static struct str content(struct bench *b, struct job *j)
 {
@@ -577,9 +572,7 @@ TEST(demo_image_text_cannot_become_markup)
     bench_done(&b);
 }
 
-/* --- no memory
- *
- * ------------------------------------------------------------------------------------------------ */
+/* --- no memory -------------------------------------------------------------------------------- */
 
 TEST(demo_tools_survive_every_failing_allocation_at_the_start)
 {

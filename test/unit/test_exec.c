@@ -473,8 +473,7 @@ TEST(tools_die_with_the_server)
     close(ready[1]);
 }
 
-/* --- without a sandbox (MCP servers): looked after all the same
- * -------------------------------- */
+/* --- without a sandbox (MCP servers): looked after all the same ------------------------------- */
 
 struct free_child {
     struct child child;
@@ -537,8 +536,7 @@ TEST(a_program_that_is_not_there_is_told_not_waited_for)
     end();
 }
 
-/* --- their turn
- * -------------------------------------------------------------------------------- */
+/* --- their turn ------------------------------------------------------------------------------- */
 
 TEST(no_more_programs_run_at_once_than_may_and_every_call_has_its_turn)
 {

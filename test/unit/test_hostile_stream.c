@@ -121,8 +121,7 @@ static void listen_to(struct listener *l, const struct wire *w, struct str body,
     buf_done(&l->input);
 }
 
-/* --- streams at random
- * -------------------------------------------------------------------------- */
+/* --- streams at random ------------------------------------------------------------------------ */
 
 static unsigned seed;
 static unsigned any(unsigned n)
@@ -394,8 +393,7 @@ TEST(a_hostile_gemini_stream_is_still_a_story)
               "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n");
 }
 
-/* --- what no input should be is handed over as it came, and has no end
- * ------------------------------- */
+/* --- what no input should be is handed over as it came, and has no end ------------------------ */
 
 static void hands_over(const struct wire *w, const char *before, const char *value,
                        const char *after, bool ends)

@@ -114,8 +114,7 @@ TEST(what_a_tool_lists_it_may_reach)
     CHECK(may("[\"localhost\"]", "localhost", "::1"));
 }
 
-/* --- a server and a tool
- * ------------------------------------------------------------------------ */
+/* --- a server and a tool ---------------------------------------------------------------------- */
 
 static struct toolrun *T;
 static struct httpd    H;

@@ -87,8 +87,7 @@ static struct str es(const char *header, const char *claims)
     return joined(i, es_sign(i));
 }
 
-/* --- keys
- * -------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static struct str pem_of(EVP_PKEY *key, bool private)
 {
@@ -144,8 +143,7 @@ static bool keys_refused(struct str text, unsigned algs, const char *because)
     return e != OK && k.count == 0 && strstr(why, because);
 }
 
-/* --- asking
- * -------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static const char       *why;
 static struct jwt_claims got;

@@ -607,8 +607,7 @@ TEST(arguments_with_line_breaks_are_one_message)
     end();
 }
 
-/* --- servers that want too much of us
- * ---------------------------------------------------------------- */
+/* --- servers that want too much of us --------------------------------------------------------- */
 
 TEST(a_server_that_pings_and_does_not_read_costs_little)
 {
@@ -1336,8 +1335,7 @@ TEST(mcp_http_no_memory_never_says_failed_of_a_call_that_left)
     end_http();
 }
 
-/* --- configuration
- * ------------------------------------------------------------------------------ */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static void refused_as(const char *alias, const char *json, const char *because)
 {

@@ -161,8 +161,7 @@ TEST(a_stop_while_calls_wait_for_the_judge_runs_none_of_them)
     free(big);
 }
 
-/* --- nothing runs twice
- * ------------------------------------------------------------------------ */
+/* --- nothing runs twice ----------------------------------------------------------------------- */
 
 TEST(the_same_message_delivered_twice_has_one_run)
 {
@@ -373,8 +372,7 @@ TEST(a_run_that_was_cut_by_a_restart_is_not_shown_half_of_the_tools)
     stage_down(&s);
 }
 
-/* --- stopped, superseded, held
- * ---------------------------------------------------------------------- */
+/* --- stopped, superseded, held ---------------------------------------------------------------- */
 
 TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_leaves_it_unknown)
 {
@@ -423,8 +421,7 @@ TEST(hold_keeps_the_question_while_another_call_of_the_step_still_runs)
     stage_down(&s);
 }
 
-/* --- threads that live
- * ------------------------------------------------------------------------------------ */
+/* --- threads that live ------------------------------------------------------------------------ */
 
 TEST(a_refused_message_does_not_make_an_empty_thread_of_one_that_is_on_disk)
 {
@@ -498,8 +495,7 @@ TEST(a_tool_that_ends_after_its_conversation_was_deleted_ends_for_nobody)
     }
 }
 
-/* --- within limits
- * --------------------------------------------------------------------------------------------- */
+/* --- within limits ---------------------------------------------------------------------------- */
 
 static struct said in_thread(struct stage *s, enum command_kind kind, const char *thread,
                              struct str id)

@@ -165,8 +165,7 @@ TEST(a_tool_does_not_read_the_servers_environment)
     end();
 }
 
-/* --- the server's own files
- * --------------------------------------------------------------------- */
+/* --- the server's own files ------------------------------------------------------------------- */
 
 static void put_file(const char *path, const char *text)
 {
@@ -325,8 +324,7 @@ TEST(a_tool_does_not_change_the_permissions_of_what_is_not_its_own)
     end();
 }
 
-/* --- other processes
- * ------------------------------------------------------------------------------- */
+/* --- other processes -------------------------------------------------------------------------- */
 
 TEST(a_tool_does_not_change_the_servers_limits_or_priority)
 {

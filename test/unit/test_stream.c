@@ -210,8 +210,7 @@ TEST(a_stream_without_heartbeats_may_be_silent)
     net_down();
 }
 
-/* --- every end is told once
- * -------------------------------------------------------------------- */
+/* --- every end is told once ------------------------------------------------------------------- */
 
 TEST(the_source_is_told_when_the_client_closes)
 {

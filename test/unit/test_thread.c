@@ -383,8 +383,7 @@ TEST(two_answers_in_one_turn_have_one_winner)
     stage_down(&s);
 }
 
-/* --- a tool that cannot be started posts its end from inside the acting
- * ------------------------ */
+/* --- a tool that cannot be started posts its end from inside the acting ----------------------- */
 
 static struct tool_job *picky[3];
 static unsigned         picky_starts, too_early;

@@ -234,8 +234,7 @@ static void ask_text(struct trial *t, const char *text)
     ask(t, &(struct model_request){ .msgs = &msg, .msg_count = 1 });
 }
 
-/* --- faults x providers
- * ------------------------------------------------------------------------- */
+/* --- faults x providers ----------------------------------------------------------------------- */
 
 static const struct expectation {
     const char *scenario, *code; /* code NULL: done */
@@ -339,8 +338,7 @@ TEST(upstream_a_complete_call_without_a_stop_reason_fails)
     }
 }
 
-/* --- cancelling
- * --------------------------------------------------------------------------------------- */
+/* --- cancelling ------------------------------------------------------------------------------- */
 
 TEST(upstream_cancel_from_inside_a_delta_closes_the_transfer)
 {
@@ -381,8 +379,7 @@ TEST(upstream_cancel_before_anything_came_is_quiet)
     trial_close(&t);
 }
 
-/* --- the conversations of the seeds
- * --------------------------------------------------------------------- */
+/* --- the conversations of the seeds ----------------------------------------------------------- */
 
 TEST(upstream_parallel_calls_and_their_results_go_round)
 {
@@ -542,8 +539,7 @@ TEST(upstream_signatures_gemini_refuses_are_dropped_once)
     trial_close(&t);
 }
 
-/* --- unreachable, fallback, check
- * --------------------------------------------------------------------------- */
+/* --- unreachable, fallback, check ------------------------------------------------------------- */
 
 TEST(upstream_a_service_that_is_not_there_is_told_as_such)
 {
@@ -616,8 +612,7 @@ TEST(upstream_a_fallback_keeps_signatures_apart)
     trial_close(&t);
 }
 
-/* --- what is counted when the provider does not count
- * ---------------------------------------------- */
+/* --- what is counted when the provider does not count ----------------------------------------- */
 
 static bool told(struct trial *t, const char *line)
 {
@@ -653,8 +648,7 @@ TEST(upstream_an_answer_that_is_stopped_or_breaks_is_counted_by_what_was_sent)
     }
 }
 
-/* --- one model, many calls
- * ------------------------------------------------------------------------------ */
+/* --- one model, many calls -------------------------------------------------------------------- */
 
 struct crowd {
     struct trial trial;
@@ -790,8 +784,7 @@ TEST(upstream_a_hanging_model_turns_away_whom_it_has_no_room_for_and_a_place_tha
     trial_close(&c.trial);
 }
 
-/* --- a list passes over what is away
- * ---------------------------------------------------------------------- */
+/* --- a list passes over what is away ---------------------------------------------------------- */
 
 static unsigned asked(const char *what)
 {

@@ -377,8 +377,7 @@ TEST(binary_messages_may_be_any_bytes)
     EVENTS("[binary \xff\xfe\x80]");
 }
 
-/* --- close
- * ------------------------------------------------------------------------------------- */
+/* --- close ------------------------------------------------------------------------------------ */
 
 TEST(a_close_frame_may_be_empty_or_have_a_code_and_a_reason)
 {
@@ -424,8 +423,7 @@ TEST(a_close_inside_a_fragmented_message_is_a_close)
     EVENTS("[close 1000]");
 }
 
-/* --- limits
- * -------------------------------------------------------------------------------------- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 TEST(a_message_over_the_limit_fails_before_its_payload_comes)
 {
@@ -482,8 +480,7 @@ TEST(without_memory_a_message_fails_and_nothing_leaks)
     }
 }
 
-/* --- frames out
- * ------------------------------------------------------------------------------------ */
+/* --- frames out ------------------------------------------------------------------------------- */
 
 TEST(our_frames_have_the_shortest_length_and_no_mask)
 {
@@ -528,8 +525,7 @@ TEST(a_close_reason_is_cut_between_characters)
     buf_done(&reason);
 }
 
-/* --- handshake
- * ----------------------------------------------------------------------------------------- */
+/* --- handshake -------------------------------------------------------------------------------- */
 
 static int handshake(const char *line, const char *headers, char accept[WS_ACCEPT_LEN + 1])
 {

@@ -434,8 +434,7 @@ TEST(texts_for_a_peer_that_does_not_read_end_in_1008)
     check_gone_once();
 }
 
-/* --- long texts
- * --------------------------------------------------------------------------------- */
+/* --- long texts ------------------------------------------------------------------------------- */
 
 /* Joins the frames after the handshake into "y*3000000|t|": data messages, each followed by a
  * bar. */
@@ -481,8 +480,7 @@ TEST(a_text_too_long_for_the_room_goes_out_in_parts_and_no_other_comes_between)
     net_down();
 }
 
-/* --- drain
- * -------------------------------------------------------------------------------------- */
+/* --- drain ------------------------------------------------------------------------------------ */
 
 TEST(a_quiet_websocket_is_closed_with_1012_when_the_server_drains)
 {

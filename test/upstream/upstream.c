@@ -525,8 +525,7 @@ static bool start_pace(struct client *c, struct str word)
     return true;
 }
 
-/* --- requests
- * ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The last one counts: some wires join a question that failed with the next one. */
 static bool word_after(struct str text, struct str mark, struct str *word)

@@ -364,8 +364,7 @@ void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
     } else if (jv_get(v, "result") || jv_get(v, "error")) on_response(m, v, on);
 }
 
-/* --- opening
- * ------------------------------------------------------------------------------------ */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static void note_trouble(struct mcp *m, const char *why, struct str more)
 {
@@ -560,8 +559,7 @@ static void open_now(struct mcp *m)
     }
 }
 
-/* --- interface
- * -------------------------------------------------------------------------------------- */
+/* --- interface -------------------------------------------------------------------------------- */
 
 void mcp_start(struct mcp *m)
 {

@@ -60,8 +60,7 @@ struct mcp_call {
 
 static void send_call(struct mcp_call *c);
 
-/* --- ending
- * ------------------------------------------------------------------------------------- */
+/* --- ending ----------------------------------------------------------------------------------- */
 
 static void end(struct mcp_call *c, enum tool_outcome outcome)
 {
@@ -151,8 +150,7 @@ static void tell_end(struct loop_dirty *d)
     pace_close(&c->pace, pace_closed);
 }
 
-/* --- questions
- * ----------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static void pause_clock(struct mcp_call *c)
 {
@@ -315,11 +313,10 @@ static void on_answer(struct tool_job *job, bool accepted, struct str content)
     else restart_clock(c);
 }
 
-/* --- questions that are carried
- * ------------------------------------------------------------------------- */
+/* --- questions that are carried --------------------------------------------------------------- */
 
-/*
- * {"rounds":1,"state":"…","responses":{"key":{…}},"questions":[{"key":"…","message":"…","schema":{…}}]} */
+/* {"rounds":1, "state":"…", "responses":{"key":{…}},
+ *  "questions":[{"key":"…","message":"…","schema":{…}}]} */
 static void write_carried(struct mcp_call *c, struct jsonw *w)
 {
     jsonw_init(w, &c->resume);
@@ -389,8 +386,7 @@ static void go_on(struct mcp_call *c, const struct jv *carried)
          jv_get(next, "schema") ? jv_get(next, "schema")->raw : STR("{}"));
 }
 
-/* --- answers
- * ---------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static void carry(struct mcp_call *c, struct jsonw *w, const struct jv *request,
                   struct buf *message, struct buf *schema)
@@ -544,8 +540,7 @@ void mcp_call_progress(struct mcp_request *q, const struct jv *params)
     pace_tell(&c->pace, &p);
 }
 
-/* --- starting
- * ---------------------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static void write_params(struct mcp_call *c, struct buf *b)
 {

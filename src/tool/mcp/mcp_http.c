@@ -145,8 +145,7 @@ static void exchange_drop(struct exchange *x)
     else loop_timer_close(&x->wait, wait_closed);
 }
 
-/* --- headers
- * ------------------------------------------------------------------------------------ */
+/* --- headers ---------------------------------------------------------------------------------- */
 
 static void add_header(struct exchange *x, const char *name, const char *value)
 {
@@ -215,8 +214,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return n;
 }
 
-/* --- bytes
- * ----------------------------------------------------------------------------------------- */
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 static void look_at_head(struct exchange *x)
 {
@@ -295,8 +293,7 @@ static bool begin(struct exchange *x)
     return true;
 }
 
-/* --- the end of an exchange
- * ------------------------------------------------------------------------------ */
+/* --- the end of an exchange ------------------------------------------------------------------- */
 
 /* As long as the server wants us to, within reason; longer when nothing comes of it, or when its
  * streams end as soon as they are there; and a little more, so that a thousand of us do not come
@@ -409,9 +406,7 @@ static void on_done(struct curl_job *j, CURLcode code)
     curl_easy_cleanup(easy);
 }
 
-/* --- transport
- *
- * ------------------------------------------------------------------------------------------------ */
+/* --- transport -------------------------------------------------------------------------------- */
 
 static enum err http_open(struct mcp *m)
 {
@@ -519,9 +514,7 @@ const struct mcp_transport mcp_http = {
     .free = http_free,
 };
 
-/* --- configuration
- *
- * ------------------------------------------------------------------------------------------------ */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static enum err read_headers(struct mcp *m, struct http *h, const struct jv *headers,
                              struct buf *why)

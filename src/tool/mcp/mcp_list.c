@@ -374,8 +374,7 @@ void mcp_list_done(struct mcp *m)
     m->tool_count = 0;
 }
 
-/* --- notices of changes, modern
- * ------------------------------------------------------------------ */
+/* --- notices of changes, modern --------------------------------------------------------------- */
 
 /* The stream is over: opened again after a while, with a fresh list, because a notice may have been
  * missed. */

@@ -86,8 +86,7 @@ static void on_err(struct child *c, struct str bytes)
     tail_add(&LIST_ITEM(c, struct stdio, child)->err, bytes);
 }
 
-/* --- its life
- * -------------------------------------------------------------------------------------- */
+/* --- its life --------------------------------------------------------------------------------- */
 
 static void maybe_free(struct stdio *s)
 {
@@ -261,8 +260,7 @@ const struct mcp_transport mcp_stdio = {
     .free = stdio_free,
 };
 
-/* --- configuration
- * ------------------------------------------------------------------------------------ */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 static enum err add_env(struct mcp *m, struct stdio *s, struct str name, struct str value)
 {
