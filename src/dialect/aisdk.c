@@ -28,12 +28,43 @@
 
 #define CONFIRMATION "adk_request_confirmation"
 
+struct ai {
+    bool     native, whole; /* as the reader wants it: stream_start */
+    /* between start and finish, start-step and finish-step, as the log has it */
+    bool     in_turn, in_step;
+    bool     outcome_in_step; /* a tool outcome was told in this step: no words may follow in it */
+    bool     said_in_step;    /* words or a call stand in this step: the client keeps it */
+    bool     reasoning_open;  /* the reasoning part at the place was begun: it has words */
+    bool     asked_in_step;   /* adk: this step holds confirmations */
+    bool     shown_turn, shown_step; /* the same as this stream's client has it */
+    bool     hidden;                 /* a gate that is over is being passed: counted, not shown */
+    unsigned texts;                  /* names the text parts */
+};
+
+static struct ai *ai(const struct encoder *e)
+{
+    _Static_assert(sizeof(struct ai) <= DIALECT_MEMORY, "the memory of a dialect");
+    return encoder_memory(e);
+}
+
+static void start(struct encoder *e, const struct stream_start *s)
+{
+    ai(e)->native = s->native;
+    ai(e)->whole = s->whole;
+}
+
+/* A new stream, whatever the one before it showed. */
+static void continues(struct encoder *e)
+{
+    ai(e)->shown_turn = ai(e)->shown_step = false;
+}
+
 /* --- turns and steps ----------------------------------------------------------------------- */
 
 /* A chunk that counts; false: write nothing. */
 static bool chunk(struct encoder *e, struct jsonw *w, const char *type)
 {
-    if (!e->ai.hidden) return event_begin(e, w, type);
+    if (!ai(e)->hidden) return event_begin(e, w, type);
     event_leave_out(e);
     return false;
 }
@@ -49,13 +80,13 @@ static void edge(struct encoder *e, const char *type, bool shown)
 static void start_turn(struct encoder *e, const struct run *r)
 {
     struct jsonw w;
-    if (e->ai.in_turn || !r) return;
-    e->ai.in_turn = true;
-    if (e->ai.shown_turn) {
+    if (ai(e)->in_turn || !r) return;
+    ai(e)->in_turn = true;
+    if (ai(e)->shown_turn) {
         event_leave_out(e);
         return;
     }
-    e->ai.shown_turn = true;
+    ai(e)->shown_turn = true;
     if (!event_begin(e, &w, "start")) return;
     jw_kstr(&w, "messageId", r->id);
     event_end(e, &w);
@@ -63,16 +94,16 @@ static void start_turn(struct encoder *e, const struct run *r)
 
 static void note_step(struct encoder *e)
 {
-    must(e->ai.in_turn && !e->ai.in_step);
-    e->ai.in_step = true;
-    e->ai.outcome_in_step = e->ai.asked_in_step = e->ai.said_in_step = false;
+    must(ai(e)->in_turn && !ai(e)->in_step);
+    ai(e)->in_step = true;
+    ai(e)->outcome_in_step = ai(e)->asked_in_step = ai(e)->said_in_step = false;
 }
 
 static void start_step(struct encoder *e)
 {
     note_step(e);
-    edge(e, "start-step", !e->ai.hidden);
-    if (!e->ai.hidden) e->ai.shown_step = true;
+    edge(e, "start-step", !ai(e)->hidden);
+    if (!ai(e)->hidden) ai(e)->shown_step = true;
 }
 
 /* In a step whose beginning was left out or lies before this stream: it is opened now, without
@@ -80,29 +111,29 @@ static void start_step(struct encoder *e)
 static void show_step(struct encoder *e)
 {
     struct jsonw w;
-    if (!e->ai.in_step || e->ai.shown_step || e->ai.hidden) return;
-    e->ai.shown_step = true;
+    if (!ai(e)->in_step || ai(e)->shown_step || ai(e)->hidden) return;
+    ai(e)->shown_step = true;
     if (event_begin_live(e, &w, "start-step")) event_end(e, &w);
 }
 
 static void finish_step(struct encoder *e)
 {
-    if (!e->ai.in_step) return;
-    e->ai.in_step = false;
-    edge(e, "finish-step", e->ai.shown_step);
-    e->ai.shown_step = false;
+    if (!ai(e)->in_step) return;
+    ai(e)->in_step = false;
+    edge(e, "finish-step", ai(e)->shown_step);
+    ai(e)->shown_step = false;
 }
 
 static void finish_turn(struct encoder *e, const char *reason)
 {
     struct jsonw w;
-    must(!e->ai.in_step && !e->ai.shown_step);
-    e->ai.in_turn = false;
-    if (e->ai.hidden) {
+    must(!ai(e)->in_step && !ai(e)->shown_step);
+    ai(e)->in_turn = false;
+    if (ai(e)->hidden) {
         event_leave_out(e);
         return;
     }
-    e->ai.shown_turn = false;
+    ai(e)->shown_turn = false;
     if (!event_begin(e, &w, "finish")) return;
     jw_kstrz(&w, "finishReason", reason);
     event_end(e, &w);
@@ -121,8 +152,8 @@ static void open_stream(struct encoder *e, const struct thread *t)
 {
     struct jsonw w;
     (void)t;
-    if (e->mode != STREAM_RUN || e->ai.shown_turn || !event_begin_live(e, &w, "start")) return;
-    e->ai.shown_turn = true;
+    if (e->mode != STREAM_RUN || ai(e)->shown_turn || !event_begin_live(e, &w, "start")) return;
+    ai(e)->shown_turn = true;
     jw_kstr(&w, "messageId", e->run);
     event_end(e, &w);
 }
@@ -133,7 +164,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
  * call is announced later. */
 static bool is_streamed(const struct encoder *e, const struct part *p)
 {
-    return p->type != STEP_CALL || (p->shown && e->ai.native);
+    return p->type != STEP_CALL || (p->shown && ai(e)->native);
 }
 
 /* A step that begins with a call which is told by its facts is opened by them. */
@@ -142,7 +173,7 @@ static void begin_step(struct encoder *e, const struct part *first)
     struct jsonw w;
     if (!first || !is_streamed(e, first)) return;
     note_step(e);
-    e->ai.shown_step = true;
+    ai(e)->shown_step = true;
     if (event_begin_at(e, &w, "start-step")) event_end(e, &w);
 }
 
@@ -151,9 +182,9 @@ static void begin_step(struct encoder *e, const struct part *first)
 static void ensure_step(struct encoder *e)
 {
     struct jsonw w;
-    if (!e->ai.in_step) note_step(e);
-    if (e->ai.shown_step) return;
-    e->ai.shown_step = true;
+    if (!ai(e)->in_step) note_step(e);
+    if (ai(e)->shown_step) return;
+    ai(e)->shown_step = true;
     e->units--;
     if (event_begin_at(e, &w, "start-step")) event_end(e, &w);
     e->units++;
@@ -163,7 +194,7 @@ static void ensure_step(struct encoder *e)
 static void text_id(const struct encoder *e, const struct part *p, struct jsonw *w)
 {
     char     id[12], *at = id + sizeof id;
-    unsigned n = e->ai.texts;
+    unsigned n = ai(e)->texts;
     do *--at = (char)('0' + n % 10);
     while (n /= 10);
     *--at = p->type == STEP_TEXT ? 't' : 'r';
@@ -184,7 +215,7 @@ static void begin_call(struct encoder *e, const struct part *p)
     struct jsonw w;
     if (!is_streamed(e, p)) return;
     ensure_step(e);
-    e->ai.said_in_step = true;
+    ai(e)->said_in_step = true;
     if (!event_begin_at(e, &w, "tool-input-start")) return;
     jw_kstr(&w, "toolCallId", p->call);
     jw_kstr(&w, "toolName", p->tool);
@@ -194,7 +225,7 @@ static void begin_call(struct encoder *e, const struct part *p)
 
 static void begin_words(struct encoder *e, const struct part *p)
 {
-    e->ai.said_in_step = true;
+    ai(e)->said_in_step = true;
     text_edge(e, p, "text-start", "reasoning-start");
 }
 
@@ -207,10 +238,10 @@ static void part_begin(struct encoder *e, const struct part *p)
         return;
     }
     ensure_step(e);
-    must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
-    e->ai.texts++;
-    e->ai.reasoning_open = p->type == STEP_REASONING && e->quiet && !e->skip;
-    e->ai.said_in_step |= e->ai.reasoning_open;
+    must(!ai(e)->outcome_in_step && !ai(e)->asked_in_step);
+    ai(e)->texts++;
+    ai(e)->reasoning_open = p->type == STEP_REASONING && e->quiet && !e->skip;
+    ai(e)->said_in_step |= ai(e)->reasoning_open;
     if (p->type == STEP_TEXT) begin_words(e, p);
 }
 
@@ -219,8 +250,8 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
     struct jsonw w;
     (void)last;
     if (!is_streamed(e, p)) return b.len;
-    if (p->type == STEP_REASONING && b.len && !e->ai.reasoning_open) {
-        e->ai.reasoning_open = true;
+    if (p->type == STEP_REASONING && b.len && !ai(e)->reasoning_open) {
+        ai(e)->reasoning_open = true;
         begin_words(e, p);
     }
     static const char *const TYPES[] = { "text-delta", "reasoning-delta", "tool-input-delta" };
@@ -241,9 +272,9 @@ static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool 
 
 static void part_end(struct encoder *e, const struct part *p)
 {
-    if (p->type == STEP_TEXT || (p->type == STEP_REASONING && e->ai.reasoning_open))
+    if (p->type == STEP_TEXT || (p->type == STEP_REASONING && ai(e)->reasoning_open))
         text_edge(e, p, "text-end", "reasoning-end");
-    e->ai.reasoning_open = false;
+    ai(e)->reasoning_open = false;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -258,7 +289,7 @@ static bool known(const struct encoder *e, const struct fact *f)
 static bool provider_executed(const struct encoder *e, const struct call *c)
 {
     if (c->client) return known(e, c->finished);
-    return !(e->ai.native && c->asked);
+    return !(ai(e)->native && c->asked);
 }
 
 static void say_intent(struct encoder *e, const struct call *c)
@@ -279,7 +310,7 @@ static void say_intent(struct encoder *e, const struct call *c)
 static void announce(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    e->ai.said_in_step = true;
+    ai(e)->said_in_step = true;
     if (!chunk(e, &w, "tool-input-available")) return;
     jw_kstr(&w, "toolCallId", c->id);
     jw_kstr(&w, "toolName", c->tool);
@@ -292,33 +323,33 @@ static void announce(struct encoder *e, const struct call *c)
  * answers are told, so is the question they belong to. */
 static bool is_past(const struct encoder *e, const struct call *c)
 {
-    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN) && !e->ai.whole;
+    return known(e, c->decided) && (e->quiet_gates || e->mode == STREAM_RUN) && !ai(e)->whole;
 }
 
 static void ask_native(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!e->ai.in_step) start_step(e);
+    if (!ai(e)->in_step) start_step(e);
     show_step(e);
     say_intent(e, c);
     announce(e, c);
     /* there is no chunk for "it was granted": the question itself is left out */
-    e->ai.hidden = is_past(e, c);
+    ai(e)->hidden = is_past(e, c);
     if (chunk(e, &w, "tool-approval-request")) {
         jw_kstr(&w, "approvalId", c->asked->id);
         jw_kstr(&w, "toolCallId", c->id);
         event_end(e, &w);
     }
-    e->ai.hidden = false;
+    ai(e)->hidden = false;
 }
 
 static void ask_adk(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (!e->ai.asked_in_step) finish_step(e);
-    e->ai.hidden = is_past(e, c);
-    if (!e->ai.in_step) start_step(e);
-    e->ai.asked_in_step = true;
+    if (!ai(e)->asked_in_step) finish_step(e);
+    ai(e)->hidden = is_past(e, c);
+    if (!ai(e)->in_step) start_step(e);
+    ai(e)->asked_in_step = true;
     show_step(e);
     say_intent(e, c);
     if (chunk(e, &w, "tool-input-start")) {
@@ -332,7 +363,7 @@ static void ask_adk(struct encoder *e, const struct call *c)
         uimessage_confirmation_input(&w, "input", c);
         event_end(e, &w);
     }
-    e->ai.hidden = false;
+    ai(e)->hidden = false;
 }
 
 /* A question in the middle of a call's work: for pages that know it. */
@@ -354,7 +385,7 @@ static void ask_in_between(struct encoder *e, const struct fact *f, const struct
 static void told_asked(struct encoder *e, const struct fact *f, const struct call *c)
 {
     if (f->schema.ptr) ask_in_between(e, f, c);
-    else if (e->ai.native) ask_native(e, c);
+    else if (ai(e)->native) ask_native(e, c);
     else ask_adk(e, c);
 }
 
@@ -362,9 +393,9 @@ static void told_asked(struct encoder *e, const struct fact *f, const struct cal
 static void announce_adk(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (e->ai.asked_in_step) finish_step(e);
-    if (!e->ai.in_step) start_step(e);
-    must(!e->ai.asked_in_step);
+    if (ai(e)->asked_in_step) finish_step(e);
+    if (!ai(e)->in_step) start_step(e);
+    must(!ai(e)->asked_in_step);
     show_step(e);
     if (chunk(e, &w, "tool-input-start")) {
         jw_kstr(&w, "toolCallId", c->id);
@@ -378,7 +409,7 @@ static void announce_adk(struct encoder *e, const struct call *c)
 
 static void announce_native(struct encoder *e, const struct call *c)
 {
-    if (!e->ai.in_step) start_step(e); /* a server action: its call is a step of its own */
+    if (!ai(e)->in_step) start_step(e); /* a server action: its call is a step of its own */
     show_step(e);
     say_intent(e, c);
     announce(e, c);
@@ -386,7 +417,7 @@ static void announce_native(struct encoder *e, const struct call *c)
 
 static void told_started(struct encoder *e, const struct call *c)
 {
-    if (!e->ai.native) announce_adk(e, c);
+    if (!ai(e)->native) announce_adk(e, c);
     else if (!c->asked) announce_native(e, c);
     else if (c->client) announce(e, c); /* the part is there; this lets the browser run it */
 }
@@ -415,8 +446,8 @@ static void outcome_error(struct encoder *e, const struct call *c)
 static void outcome_bad(struct encoder *e, const struct call *c)
 {
     struct jsonw w;
-    if (e->ai.asked_in_step) finish_step(e);
-    if (!e->ai.in_step) start_step(e);
+    if (ai(e)->asked_in_step) finish_step(e);
+    if (!ai(e)->in_step) start_step(e);
     show_step(e);
     if (!chunk(e, &w, "tool-input-error")) return;
     jw_kstr(&w, "toolCallId", c->id);
@@ -456,9 +487,9 @@ static bool ends_unseen(const struct call *c, const struct fact *f)
 
 static void outcome(struct encoder *e, const struct fact *f, const struct call *c)
 {
-    if (!e->ai.native && c->asked && !c->started) announce_adk(e, c);
+    if (!ai(e)->native && c->asked && !c->started) announce_adk(e, c);
     if (f->outcome == WORD_DONE) outcome_output(e, c);
-    else if (f->outcome == WORD_DENIED && e->ai.native) outcome_denied(e, c);
+    else if (f->outcome == WORD_DENIED && ai(e)->native) outcome_denied(e, c);
     else outcome_error(e, c);
 }
 
@@ -469,7 +500,7 @@ static void told_finished(struct encoder *e, const struct fold *fold, const stru
     start_turn(e, r);
     if (c->gate == GATE_BAD || (f->outcome == WORD_CANCELLED && !c->started)) outcome_bad(e, c);
     else outcome(e, f, c);
-    e->ai.outcome_in_step |= e->ai.in_step && !e->ai.asked_in_step;
+    ai(e)->outcome_in_step |= ai(e)->in_step && !ai(e)->asked_in_step;
     if (step_is_over(fold, c, f->seq)) finish_step(e);
 }
 
@@ -492,11 +523,11 @@ static void at_gate(struct encoder *e, const struct fold *fold, const struct run
 {
     if (!r || !run_waited_at(fold, r, f->seq)) return;
     finish_step(e);
-    e->ai.hidden =
-        e->ai.whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
+    ai(e)->hidden =
+        ai(e)->whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
     finish_turn(e, "tool-calls");
-    if (!e->ai.hidden) end_of_turn(e);
-    e->ai.hidden = false;
+    if (!ai(e)->hidden) end_of_turn(e);
+    ai(e)->hidden = false;
 }
 
 static void payload_part(struct encoder *e, const struct run *r)
@@ -517,7 +548,7 @@ static void empty_text(struct encoder *e)
 {
     struct jsonw w;
     char         id[24];
-    snprintf(id, sizeof id, "t%u", ++e->ai.texts);
+    snprintf(id, sizeof id, "t%u", ++ai(e)->texts);
     if (event_begin(e, &w, "text-start")) {
         jw_kstrz(&w, "id", id);
         event_end(e, &w);
@@ -531,14 +562,14 @@ static void empty_text(struct encoder *e)
 /* Leaves the last step so that no client sends by itself again. */
 static void close_steps(struct encoder *e, const struct run *r, bool payload)
 {
-    bool bare = !e->ai.in_step || e->ai.outcome_in_step || e->ai.asked_in_step;
+    bool bare = !ai(e)->in_step || ai(e)->outcome_in_step || ai(e)->asked_in_step;
     if (bare) {
         finish_step(e);
         start_step(e);
     }
     show_step(e);
-    if (!e->ai.said_in_step) empty_text(e);
-    must(!e->ai.outcome_in_step && !e->ai.asked_in_step);
+    if (!ai(e)->said_in_step) empty_text(e);
+    must(!ai(e)->outcome_in_step && !ai(e)->asked_in_step);
     if (payload) payload_part(e, r);
     finish_step(e);
 }
@@ -546,7 +577,7 @@ static void close_steps(struct encoder *e, const struct run *r, bool payload)
 /* The turn is cut off: nothing is left open, nothing is finished. */
 static void drop_turn(struct encoder *e)
 {
-    e->ai.in_step = e->ai.in_turn = e->ai.shown_step = e->ai.shown_turn = false;
+    ai(e)->in_step = ai(e)->in_turn = ai(e)->shown_step = ai(e)->shown_turn = false;
 }
 
 static void told_error(struct encoder *e, struct str text)
@@ -560,7 +591,7 @@ static void told_error(struct encoder *e, struct str text)
 
 static void told_abort(struct encoder *e, const struct run *r)
 {
-    if (e->ai.in_turn) close_steps(e, r, false);
+    if (ai(e)->in_turn) close_steps(e, r, false);
     drop_turn(e);
     edge(e, "abort", true);
 }
@@ -585,10 +616,10 @@ static void told_end(struct encoder *e, const struct run *r, const struct fact *
 /* A stream that was opened has said start; a thread's begins anew. */
 static void begin_run(struct encoder *e, const struct run *r)
 {
-    bool shown = e->ai.shown_turn && e->mode == STREAM_RUN;
+    bool shown = ai(e)->shown_turn && e->mode == STREAM_RUN;
     drop_turn(e);
-    e->ai.shown_turn = shown;
-    e->ai.texts = 0;
+    ai(e)->shown_turn = shown;
+    ai(e)->texts = 0;
     start_turn(e, r);
 }
 
@@ -613,7 +644,7 @@ static void told_decided(struct encoder *e, const struct fold *fold, const struc
     const struct fact *asked = fold_asked(fold, f->id);
     if (f->outcome == WORD_CANCELLED) return;
     start_turn(e, r);
-    if (e->ai.whole && asked && !asked->schema.ptr) confirmation_output(e, f);
+    if (ai(e)->whole && asked && !asked->schema.ptr) confirmation_output(e, f);
 }
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
@@ -685,7 +716,7 @@ static void head(struct encoder *e, const struct thread *t)
 {
     const struct run *r = thread_fold(t)->run;
     if (!run_live(r)) return;
-    if (e->ai.shown_turn && e->progress_told != thread_progress_no(t)) {
+    if (ai(e)->shown_turn && e->progress_told != thread_progress_no(t)) {
         for (size_t i = 0; i < r->call_count; i++) {
             const struct call *c = r->calls[i];
             if (c->state == CALL_STARTED && known(e, c->started) &&
@@ -729,5 +760,19 @@ static void close_stream(struct encoder *e)
     event_raw(e, STR("[DONE]"));
 }
 
-const struct dialect dialect_aisdk = { open_stream, begin_step, part_begin, bytes,   part_end,
-                                       fact,        head,       reset,      restart, close_stream };
+/* No ids: that client never sends Last-Event-ID. */
+const struct dialect dialect_aisdk = {
+    .name = "aisdk",
+    .start = start,
+    .continues = continues,
+    .open = open_stream,
+    .step_begin = begin_step,
+    .part_begin = part_begin,
+    .bytes = bytes,
+    .part_end = part_end,
+    .fact = fact,
+    .head = head,
+    .reset = reset,
+    .restart = restart,
+    .close = close_stream,
+};

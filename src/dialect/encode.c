@@ -1,6 +1,14 @@
-/* encode.c -- walks a thread for a dialect: facts, pieces of steps, the head. */
+/* encode.c -- walks a thread for a dialect: facts, pieces of steps, the head; and owns the cut.
+ *
+ * An item (one fact, one slice of a step, the news at the head) is encoded into one scratch buffer
+ * and sent as far as the room goes. What is left of it is kept (held.h). Where there is no room to
+ * keep it, the encoder goes back to where it stood and encodes the same item again in the next call;
+ * for that the horizon stays where it was, so that facts which came meanwhile change nothing.
+ * Loop thread only: there is one scratch.
+ */
 #include "base/utf8.h"
 #include "dialect/dialect.h"
+#include "dialect/held.h"
 
 /* JSON text may grow sixfold when escaped. */
 #define ESCAPE_GROWTH  6
@@ -18,11 +26,40 @@ bool place_parse(struct str s, uint64_t *seq, uint64_t *units)
     return true;
 }
 
-/* --- events -------------------------------------------------------------------------- */
+/* --- the item at hand ------------------------------------------------------------------------- */
+
+static struct {
+    struct buf bytes;
+    size_t    *ends; /* where each text ends, for carriers that have texts */
+    size_t     count, cap;
+} item;
+
+static void item_begin(void)
+{
+    buf_clear(&item.bytes);
+    item.count = 0;
+}
+
+static void item_mark(void)
+{
+    if (item.count == item.cap) {
+        size_t  want = item.cap ? item.cap * 2 : 64;
+        size_t *grown = mem_realloc(item.ends, want * sizeof *grown);
+        if (!grown) {
+            item.bytes.err = ERR_NOMEM;
+            return;
+        }
+        item.ends = grown;
+        item.cap = want;
+    }
+    item.ends[item.count++] = item.bytes.len;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void sse_begin(struct encoder *e, bool with_id)
 {
-    if (with_id && e->d != &dialect_aisdk) { /* that client never sends Last-Event-ID */
+    if (with_id && e->d->ids) {
         buf_lit(e->out, "id: ");
         buf_u64(e->out, e->seq);
         buf_chr(e->out, '.');
@@ -44,21 +81,26 @@ static void sse_raw(struct encoder *e, struct str text)
     buf_lit(e->out, "\n\n");
 }
 
-static const struct framing SSE = { sse_begin, sse_end, sse_raw, NULL };
-
-static const struct framing *framing(const struct encoder *e)
-{
-    return e->framing ? e->framing : &SSE;
-}
+const struct carrier carrier_sse = {
+    .need = 2048, .begin = sse_begin, .end = sse_end, .raw = sse_raw
+};
 
 bool event_silent(const struct encoder *e)
 {
     return e->skip > 0 || e->quiet || !e->out;
 }
 
+/* A carrier may have left an event out. */
+static void text_ends(struct encoder *e)
+{
+    if (e->carrier->put && item.bytes.len > (item.count ? item.ends[item.count - 1] : 0))
+        item_mark();
+    e->events++;
+}
+
 static bool begin(struct encoder *e, struct jsonw *w, const char *type, bool with_id)
 {
-    framing(e)->begin(e, with_id);
+    e->carrier->begin(e, with_id);
     jsonw_init(w, e->out);
     jw_obj(w);
     if (type) jw_kstrz(w, "type", type);
@@ -94,12 +136,15 @@ void event_leave_out(struct encoder *e)
 void event_end(struct encoder *e, struct jsonw *w)
 {
     jw_end_obj(w);
-    framing(e)->end(e);
+    e->carrier->end(e);
+    text_ends(e);
 }
 
 void event_raw(struct encoder *e, struct str text)
 {
-    if (e->out) framing(e)->raw(e, text);
+    if (!e->out) return;
+    e->carrier->raw(e, text);
+    text_ends(e);
 }
 
 /* --- walking --------------------------------------------------------------------------- */
@@ -137,7 +182,7 @@ void encode_part_end(struct encoder *e, const struct part *p)
     pass_edge(e, &(struct piece){ .what = PIECE_END, .part = p }, NULL);
 }
 
-static bool is_quiet(const struct fact *f)
+bool fact_is_aside(const struct fact *f)
 {
     return f->kind == FACT_SETTLED || f->kind == FACT_RESULT || f->kind == FACT_CREATED ||
            f->kind == FACT_STOP || f->kind == FACT_CONTINUED;
@@ -149,7 +194,7 @@ static struct parts parts_after(const struct thread *t, uint64_t seq)
     const struct fold      *f = thread_fold(t);
     const struct open_step *s = thread_step(t);
     uint64_t                head = thread_committed(t);
-    while (seq < head && is_quiet(f->facts[seq])) seq++;
+    while (seq < head && fact_is_aside(f->facts[seq])) seq++;
     if (seq == head)
         return s->active ? (struct parts){ s->parts, s->count, true } : (struct parts){ 0 };
     const struct fact *next = f->facts[seq];
@@ -200,7 +245,6 @@ static bool in_lost_words(struct encoder e, const struct thread *t, const struct
 static bool take_back(struct encoder *e, const struct thread *t)
 {
     e->skip = e->units = 0;
-    e->weave = e->weave_before;
     e->d->reset(e, t);
     bool rewound = e->rewound;
     e->rewound = false;
@@ -212,10 +256,9 @@ static void pass_fact(struct encoder *e, const struct thread *t, const struct fa
     if (in_lost_words(*e, t, f) && take_back(e, t)) return;
     if (f->kind != FACT_RESUMED) e->d->fact(e, t, f);
     e->seq = f->seq;
-    if (is_quiet(f)) return; /* may stand in the middle of a step */
+    if (fact_is_aside(f)) return; /* may stand in the middle of a step */
     e->units = 0;
     e->skip = 0; /* a place lies in one fact; what is left of it must not eat the next */
-    e->weave_before = e->weave;
 }
 
 static bool is_other_run(const struct encoder *e, const struct fact *f)
@@ -245,11 +288,11 @@ static const struct run *replayed_run(const struct encoder *e, const struct fold
     return e->mode == STREAM_RUN && e->run.ptr ? fold_run(f, e->run) : fold_run_at(f, seq);
 }
 
-void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint64_t units)
+/* Passes over everything from the beginning of the run up to the place. */
+static void seek(struct encoder *e, const struct thread *t, uint64_t seq, uint64_t units)
 {
     const struct run *r = replayed_run(e, thread_fold(t), seq + (units ? 1 : 0));
     uint64_t          head = thread_committed(t);
-    e->out = NULL;
     e->horizon = head;
     e->seq = r && r->first->seq <= seq ? r->first->seq - 1 : seq;
     if (e->seq > head) e->seq = head;
@@ -258,49 +301,165 @@ void encoder_seek(struct encoder *e, const struct thread *t, uint64_t seq, uint6
     e->ended = false;
 }
 
+void encoder_start(struct encoder *e, const struct dialect *d, const struct carrier *carrier,
+                   void *ctx, const struct thread *t, const struct stream_start *s)
+{
+    *e = (struct encoder){ .d = d,
+                           .carrier = carrier,
+                           .ctx = ctx,
+                           .mode = s->mode,
+                           .run = s->run,
+                           .quiet_gates = s->quiet_gates || s->replay };
+    if (d->start) d->start(e, s);
+    seek(e, t, s->seq, s->units);
+    e->opened = s->replay;
+    if (s->continuation && d->continues) d->continues(e);
+}
+
+/* --- the next item ---------------------------------------------------------------------------- */
+
+/* What is no fact cannot be encoded a second time: a report that does not fit is left out. */
+static void leave_out(struct encoder *e, size_t len, size_t texts, uint64_t events)
+{
+    buf_truncate(&item.bytes, len);
+    item.count = texts;
+    e->events = events;
+}
+
 static enum encoded at_head(struct encoder *e, const struct thread *t, size_t room)
 {
     const struct open_step *s = thread_step(t);
     if (s->active && pass_piece(e, (struct parts){ s->parts, s->count, true }, room))
         return ENCODED_ITEM;
-    size_t before = e->out->len;
+    size_t   before = item.bytes.len, texts = item.count;
+    uint64_t events = e->events;
     e->d->head(e, t);
-    /* What is no fact cannot be encoded a second time: a report that does not fit is left out. */
-    if (e->out->len > room && !e->ended) {
-        buf_truncate(e->out, before);
-        if (framing(e)->left_out) framing(e)->left_out(e);
-    }
-    return e->ended || e->out->len != before ? ENCODED_ITEM : ENCODED_NOTHING;
+    if (item.bytes.len > room && !e->ended) leave_out(e, before, texts, events);
+    return e->ended || item.bytes.len != before ? ENCODED_ITEM : ENCODED_NOTHING;
 }
 
-static enum encoded finish_stream(struct encoder *e)
-{
-    e->d->close(e);
-    return ENCODED_END;
-}
-
-enum encoded encode_next(struct encoder *e, const struct thread *t, struct buf *out, size_t room)
+/* Encodes the item at the place into the scratch. */
+static enum encoded pass_item(struct encoder *e, const struct thread *t, size_t room)
 {
     enum encoded r = ENCODED_ITEM;
-    e->out = out;
-    if (!e->again) e->horizon = thread_committed(t);
+    e->out = &item.bytes;
+    if (!e->cut.again) e->horizon = thread_committed(t);
     if (!e->opened) {
         e->opened = true;
         e->d->open(e, t);
     }
-    if (e->ended) r = finish_stream(e);
+    if (e->ended) r = ENCODED_END;
     else if (e->seq < e->horizon) pass_next(e, t, room);
     else r = at_head(e, t, room);
-    if (r != ENCODED_END && e->ended) r = finish_stream(e);
+    if (e->ended) {
+        e->d->close(e);
+        r = ENCODED_END;
+    }
     e->out = NULL;
     return r;
 }
 
-void encode_restart(struct encoder *e, struct buf *out)
+/* --- the cut ---------------------------------------------------------------------------------- */
+
+bool encoder_is_cut(const struct encoder *e)
 {
-    e->out = out;
+    return e->cut.sent > 0;
+}
+
+void encoder_done(struct encoder *e)
+{
+    held_free(e->cut.held);
+    e->cut.held = NULL;
+}
+
+/* One text from where it was cut; false: the room is used up. */
+static bool send_text(struct encoder *e, struct buf *out, size_t end, struct str text, size_t from)
+{
+    size_t used = out->len + e->carrier->head;
+    if (end <= used) return false;
+    struct str rest = str_from(text, from), piece = str_cut(rest, end - used);
+    bool       last = piece.len == rest.len;
+    if (e->carrier->put) e->carrier->put(e, out, piece, !from, last);
+    else buf_str(out, piece);
+    e->cut.sent += piece.len;
+    return last;
+}
+
+/* An item from where it was cut; false: the room is used up. Without texts it is one string. */
+static bool send_item(struct encoder *e, struct buf *out, size_t end, struct str bytes,
+                      const size_t *ends, size_t count)
+{
+    size_t begin = 0;
+    if (!e->carrier->put) {
+        ends = &bytes.len;
+        count = bytes.len > 0;
+    }
+    for (size_t i = 0; i < count; begin = ends[i++]) {
+        if (ends[i] <= e->cut.sent) continue;
+        size_t     from = e->cut.sent > begin ? e->cut.sent - begin : 0;
+        struct str text = str_n(bytes.ptr + begin, ends[i] - begin);
+        if (!send_text(e, out, end, text, from)) return false;
+    }
+    e->cut.sent = 0;
+    return true;
+}
+
+/* Sends what pass_item() made as far as it goes. `before`: how things stood then; NULL: this item
+ * cannot be encoded a second time. */
+static enum encoded send_new(struct encoder *e, struct buf *out, size_t end, enum encoded r,
+                             const struct encoder *before)
+{
+    if (item.bytes.err || (e->cut.sent && e->cut.whole != item.bytes.len)) return ENCODED_FAILED;
+    e->cut.whole = item.bytes.len;
+    if (send_item(e, out, end, buf_view(&item.bytes), item.ends, item.count)) {
+        e->cut.again = false;
+        return r;
+    }
+    e->cut.held = held_take(buf_view(&item.bytes), item.ends, item.count, (int)r);
+    e->cut.again = !e->cut.held;
+    if (e->cut.held) return ENCODED_CUT;
+    if (!before) return ENCODED_FAILED;
+    struct encoder now = *e;
+    *e = *before;
+    e->horizon = now.horizon;
+    e->cut = now.cut;
+    return ENCODED_CUT;
+}
+
+static enum encoded send_held(struct encoder *e, struct buf *out, size_t end)
+{
+    const struct held *h = e->cut.held;
+    enum encoded       then = (enum encoded)h->then;
+    if (!send_item(e, out, end, h->bytes, h->ends, h->count)) return ENCODED_CUT;
+    encoder_done(e);
+    return then;
+}
+
+enum encoded encode_into(struct encoder *e, const struct thread *t, struct buf *out, size_t room)
+{
+    size_t end = out->len + room;
+    if (e->cut.held) return send_held(e, out, end);
+    if (thread_away(t)) return ENCODED_NOTHING;
+    if (!e->cut.sent && room < e->carrier->need) return ENCODED_CUT;
+    struct encoder before = *e;
+    item_begin();
+    enum encoded r = pass_item(e, t, room > e->carrier->around ? room - e->carrier->around : 0);
+    return send_new(e, out, end, r, &before);
+}
+
+enum encoded encode_last(struct encoder *e, struct buf *out, size_t room, bool restart)
+{
+    must(!e->cut.sent);
+    item_begin();
+    e->out = &item.bytes;
     e->skip = 0;
-    e->d->restart(e);
-    e->d->close(e);
+    if (restart && e->carrier->restart) {
+        e->carrier->restart(e);
+        text_ends(e);
+    } else {
+        if (restart) e->d->restart(e);
+        e->d->close(e);
+    }
     e->out = NULL;
+    return send_new(e, out, out->len + room, ENCODED_END, NULL);
 }

@@ -1,9 +1,9 @@
-/* toolcalls.c -- the tool-calling events of seed 000. Form: shared protocol page
- * "seed-events", rulings in "doors". One data line per event; ends with done and [DONE]. */
+/* toolcalls.c -- the tool-calling events of /functions/v1/chat. One data line per event; ends with
+ * done and [DONE]. Every event and its members: docs/doors.md. */
 #include "base/clock.h"
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "dialect/seed.h"
+#include "dialect/plain.h"
 #include "run/metrics.h"
 
 #define BLANK       2u /* line ends that make a blank line */
@@ -19,15 +19,15 @@ static void open_stream(struct encoder *e, const struct thread *t)
 static void begin_step(struct encoder *e, const struct part *first)
 {
     (void)first;
-    e->weave.separate = e->weave.any;
+    plain_of(e)->weave.separate = plain_of(e)->weave.any;
 }
 
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type != STEP_TEXT) return;
-    e->part_units = e->units;
+    plain_of(e)->part_units = e->units;
     /* the client has the event of this place: the blank line */
-    if (e->quiet && !e->skip) e->weave.newlines = BLANK;
+    if (e->quiet && !e->skip) plain_of(e)->weave.newlines = BLANK;
 }
 
 static void content(struct encoder *e, struct str text)
@@ -50,15 +50,15 @@ static void content(struct encoder *e, struct str text)
 static void blank_line(struct encoder *e)
 {
     uint64_t units = e->units;
-    e->units = e->part_units;
-    content(e, str_from(STR("\n\n"), e->weave.newlines));
+    e->units = plain_of(e)->part_units;
+    content(e, str_from(STR("\n\n"), plain_of(e)->weave.newlines));
     e->units = units;
-    e->weave.separate = false;
+    plain_of(e)->weave.separate = false;
 }
 
 static void words(struct encoder *e, struct str b)
 {
-    struct marker_weave *w = &e->weave;
+    struct marker_weave *w = &plain_of(e)->weave;
     while (w->separate && b.len && b.ptr[0] == '\n') b = str_from(b, 1);
     if (!b.len) return;
     if (w->separate) blank_line(e);
@@ -336,21 +336,21 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static const struct seed_words WORDS = { told_confirmation, told_start, told_result,
-                                         told_wait,         told_end,   progress };
+static const struct plain_words WORDS = { told_confirmation, told_start, told_result,
+                                          told_wait,         told_end,   progress };
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
 {
-    seed_fact(e, t, f, &WORDS);
+    plain_fact(e, t, f, &WORDS);
 }
 static void head(struct encoder *e, const struct thread *t)
 {
-    seed_progress(e, t, &WORDS);
+    plain_progress(e, t, &WORDS);
 }
 static void reset(struct encoder *e, const struct thread *t)
 {
-    (void)e;
     (void)t;
+    plain_take_back(e);
 }
 
 static void restart(struct encoder *e)
@@ -367,6 +367,19 @@ static void close_stream(struct encoder *e)
     event_raw(e, STR("[DONE]"));
 }
 
-const struct dialect dialect_toolcalls = { open_stream, begin_step,  part_begin, bytes,
-                                           part_end,    fact,        head,       reset,
-                                           restart,     close_stream };
+const struct dialect dialect_toolcalls = {
+    .name = "toolcalls",
+    .ids = true,
+    .start = plain_start,
+    .continues = plain_continues,
+    .open = open_stream,
+    .step_begin = begin_step,
+    .part_begin = part_begin,
+    .bytes = bytes,
+    .part_end = part_end,
+    .fact = fact,
+    .head = head,
+    .reset = reset,
+    .restart = restart,
+    .close = close_stream,
+};

@@ -1,8 +1,8 @@
-/* typed.c -- the typed events of seed 001, with markers, the intent line of seed 000
- * and confirmations. Form: shared protocol page "seed-events", rulings in "doors". */
+/* typed.c -- the typed events of /v1/chat/stream: words with markers, the intent line, tools,
+ * confirmations. Every event and its members: docs/doors.md. */
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
-#include "dialect/seed.h"
+#include "dialect/plain.h"
 #include "run/metrics.h"
 
 #define BLANK 2u /* line ends that make a blank line */
@@ -19,7 +19,7 @@ static void open_stream(struct encoder *e, const struct thread *t)
 {
     if (e->mode != STREAM_RUN) return;
     status(e, "Thinking...");
-    e->status_seq = thread_committed(t);
+    plain_of(e)->status_seq = thread_committed(t);
 }
 
 /* --- the open step ------------------------------------------------------------------------ */
@@ -33,10 +33,10 @@ static void begin_step(struct encoder *e, const struct part *first)
 static void part_begin(struct encoder *e, const struct part *p)
 {
     if (p->type != STEP_TEXT) return;
-    marker_paragraph(&e->weave);
-    e->part_units = e->units;
+    marker_paragraph(&plain_of(e)->weave);
+    plain_of(e)->part_units = e->units;
     /* the client has the event of this place: the blank line */
-    if (e->quiet && !e->skip) e->weave.newlines = BLANK;
+    if (e->quiet && !e->skip) plain_of(e)->weave.newlines = BLANK;
 }
 
 /* An event for bytes of a part. Its id is the place after them, which the caller only counts when
@@ -64,16 +64,17 @@ static size_t words(struct encoder *e, struct str bytes, bool last)
     /* loop thread only; kept, so that a delta allocates nothing */
     static struct buf woven;
     bool              silent = event_silent(e);
-    size_t            blank = e->weave.separate ? gap(&e->weave) : 0;
+    size_t            blank = plain_of(e)->weave.separate ? gap(&plain_of(e)->weave) : 0;
     buf_clear(&woven);
-    size_t taken = marker_words(&e->weave, silent ? NULL : &woven, bytes, last);
+    size_t taken = marker_words(&plain_of(e)->weave, silent ? NULL : &woven, bytes, last);
     if (silent) return taken;
     if (woven.err) {
         e->out->err = woven.err;
         return taken;
     }
     if (!woven.len) return taken;
-    if (blank) event_bytes(e, "text_delta", str_cut(buf_view(&woven), blank), e->part_units);
+    if (blank)
+        event_bytes(e, "text_delta", str_cut(buf_view(&woven), blank), plain_of(e)->part_units);
     event_bytes(e, "text_delta", str_from(buf_view(&woven), blank), e->units + taken);
     return taken;
 }
@@ -81,7 +82,7 @@ static size_t words(struct encoder *e, struct str bytes, bool last)
 static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
 {
     if (p->type == STEP_TEXT) return words(e, b, last);
-    if (p->type == STEP_REASONING && e->reasoning && !event_silent(e))
+    if (p->type == STEP_REASONING && plain_of(e)->reasoning && !event_silent(e))
         event_bytes(e, "reasoning_delta", b, e->units + b.len);
     return b.len;
 }
@@ -144,8 +145,8 @@ static void told_complete(struct encoder *e, const struct fact *f, const struct 
 {
     struct jsonw w;
     struct buf   marker;
-    unsigned     index = e->index++;
-    size_t       blank = gap(&e->weave);
+    unsigned     index = plain_of(e)->index++;
+    size_t       blank = gap(&plain_of(e)->weave);
     (void)f;
     if (event_begin(e, &w, "tool_complete")) {
         jw_kstr(&w, "tool", c->tool);
@@ -156,7 +157,7 @@ static void told_complete(struct encoder *e, const struct fact *f, const struct 
         event_end(e, &w);
     }
     buf_init(&marker, 64);
-    marker_put(&e->weave, &marker, index);
+    marker_put(&plain_of(e)->weave, &marker, index);
     told_text(e, str_cut(buf_view(&marker), blank));
     told_text(e, str_from(buf_view(&marker), blank));
     if (marker.err && e->out) e->out->err = marker.err;
@@ -167,8 +168,8 @@ static void told_payload(struct encoder *e, const struct thread *t, const struct
                          uint64_t seq)
 {
     struct jsonw w;
-    uint64_t     from = e->told_from;
-    e->told_from = seq;
+    uint64_t     from = plain_of(e)->told_from;
+    plain_of(e)->told_from = seq;
     if (!event_begin(e, &w, "complete")) return;
     jw_key(&w, "payload");
     jw_obj(&w);
@@ -204,21 +205,21 @@ static void progress(struct encoder *e, const struct call *c)
     event_end(e, &w);
 }
 
-static const struct seed_words WORDS = { told_confirmation, told_start, told_complete,
-                                         told_payload,      told_end,   progress };
+static const struct plain_words WORDS = { told_confirmation, told_start, told_complete,
+                                          told_payload,      told_end,   progress };
 
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
 {
-    seed_fact(e, t, f, &WORDS);
+    plain_fact(e, t, f, &WORDS);
 }
 
 static void head(struct encoder *e, const struct thread *t)
 {
-    if (thread_thinking(t) && e->status_seq != thread_committed(t)) {
-        e->status_seq = thread_committed(t);
+    if (thread_thinking(t) && plain_of(e)->status_seq != thread_committed(t)) {
+        plain_of(e)->status_seq = thread_committed(t);
         status(e, "Thinking...");
     }
-    seed_progress(e, t, &WORDS);
+    plain_progress(e, t, &WORDS);
 }
 
 /* The text as it stood before the lost words; the client puts it in place of what it had. */
@@ -227,6 +228,7 @@ static void reset(struct encoder *e, const struct thread *t)
     const struct run *r = fold_run_at(thread_fold(t), e->seq);
     struct jsonw      w;
     struct buf        text;
+    plain_take_back(e);
     if (!r || !event_begin_live(e, &w, "step_reset")) return;
     buf_init(&text, 0);
     payload_message(&text, thread_fold(t), r, e->seq);
@@ -248,5 +250,19 @@ static void close_stream(struct encoder *e)
     (void)e;
 }
 
-const struct dialect dialect_typed = { open_stream, begin_step, part_begin, bytes,   part_end,
-                                       fact,        head,       reset,      restart, close_stream };
+const struct dialect dialect_typed = {
+    .name = "typed",
+    .ids = true,
+    .start = plain_start,
+    .continues = plain_continues,
+    .open = open_stream,
+    .step_begin = begin_step,
+    .part_begin = part_begin,
+    .bytes = bytes,
+    .part_end = part_end,
+    .fact = fact,
+    .head = head,
+    .reset = reset,
+    .restart = restart,
+    .close = close_stream,
+};

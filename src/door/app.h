@@ -39,6 +39,16 @@ struct app {
     } complaints;
 };
 
+/* A door that tells runs as events: what its row in routes.c says of it. */
+struct door {
+    const struct dialect *dialect;
+    const char           *via;      /* how a decision came, and what the log calls it */
+    bool                  native;   /* its form of approvals, where a request does not choose */
+    bool                  sessions; /* a body's sessionId names the thread */
+    /* its clients show the body of an error to people: one sentence instead of JSON */
+    bool                  plain_errors;
+};
+
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
 enum access {
     EVERYBODY = 8,   /* no principal is needed, and none is looked for */
@@ -80,12 +90,12 @@ struct ask {
     struct app      *app;
     void (*answered)(struct ask *k, struct command *c, const struct receipt *a);
     /* what a door needs afterwards */
-    const struct dialect *dialect;
-    bool                  reasoning, native;
-    struct str            run;        /* the one to follow, in the command's memory */
-    uint64_t              seq, units; /* or everything after this place */
-    struct str            before;     /* one page of a conversation; as `run` */
-    size_t                limit;
+    const struct door *door;
+    bool               reasoning, native;
+    struct str         run;        /* the one to follow, in the command's memory */
+    uint64_t           seq, units; /* or everything after this place */
+    struct str         before;     /* one page of a conversation; as `run` */
+    size_t             limit;
 };
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */
@@ -131,13 +141,10 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
 struct command *command_for(struct request *q, enum command_kind kind, const char *via);
 
 /* --- handlers, by file --- */
-void                      door_typed(struct server *s, struct request *q); /* sse.c */
-void                      door_toolcalls(struct server *s, struct request *q);
+void                      door_sse(struct server *s, struct request *q); /* sse.c */
 void                      door_events(struct server *s, struct request *q);
 void                      door_chat(struct server *s, struct request *q); /* chathttp.c */
 void                      door_chat_resume(struct server *s, struct request *q);
-void                      door_stream(struct server *s, struct request *q);
-void                      door_stream_resume(struct server *s, struct request *q);
 void                      door_live(struct server *s, struct request *q);    /* live.c */
 void                      door_chat_ws(struct server *s, struct request *q); /* chatws.c */
 void                      rest_threads(struct server *s, struct request *q); /* rest.c */

@@ -16,12 +16,10 @@ static void sentence(struct conn *c, int status, const char *code, const char *m
     conn_reply(c, status, "text/plain; charset=utf-8", str_c(message));
 }
 
-static void stream(struct conn *c, struct thread *t, struct follow_start *s)
+static void stream(struct ask *k, struct thread *t, const struct stream_start *s)
 {
-    s->dialect = &dialect_aisdk;
-    s->mode = STREAM_RUN;
-    conn_header(c, "x-vercel-ai-ui-message-stream", STR("v1"));
-    follow_stream(c, t, s);
+    conn_header(k->conn, "x-vercel-ai-ui-message-stream", STR("v1"));
+    follow_stream(k->conn, k->door->dialect, t, s);
 }
 
 static void on_turn(struct chat_turn *turn, const struct chat_result *r)
@@ -32,8 +30,8 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
         retry_after(c, r->retry_s);
         sentence(c, r->status, r->code, r->message);
     } else if (c)
-        stream(c, r->thread,
-               &(struct follow_start){ .run = r->run,
+        stream(&p->ask, r->thread,
+               &(struct stream_start){ .run = r->run,
                                        .seq = r->seq,
                                        .native = p->ask.native,
                                        .continuation = r->continuation,
@@ -42,13 +40,13 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
 }
 
 /* ?approval=native|adk overrides the door's own form. */
-static bool is_native(const struct request *q, bool otherwise)
+static bool is_native(const struct request *q)
 {
     struct str form = request_query(q, "approval");
-    return form.len ? str_is(form, "native") : otherwise;
+    return form.len ? str_is(form, "native") : q->door->native;
 }
 
-static void post(struct server *s, struct request *q, bool native)
+void door_chat(struct server *s, struct request *q)
 {
     struct json_error e;
     struct jv        *body;
@@ -69,24 +67,16 @@ static void post(struct server *s, struct request *q, bool native)
         return;
     }
     ask_init(&p->ask, s, q);
-    p->ask.native = is_native(q, native);
+    p->ask.door = q->door;
+    p->ask.native = is_native(q);
     p->turn = (struct chat_turn){ .app = app_of(s),
                                   .owner = owner_of(q),
-                                  .via = STR("chat"),
+                                  .via = str_c(q->door->via),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),
                                   .done = on_turn };
     conn_hold(q->conn, &p->ask.hold);
     chat_start(&p->turn, body, STR_NONE);
-}
-
-void door_chat(struct server *s, struct request *q)
-{
-    post(s, q, true);
-}
-void door_stream(struct server *s, struct request *q)
-{
-    post(s, q, false);
 }
 
 /* --- resuming --------------------------------------------------------------------------------- */
@@ -103,33 +93,25 @@ static void on_resume(struct ask *k, struct command *c, const struct receipt *a)
         conn_reply(k->conn, 204, NULL, STR(""));
         return;
     }
-    stream(k->conn, a->thread,
-           &(struct follow_start){
+    stream(k, a->thread,
+           &(struct stream_start){
                .run = r->id, .seq = r->first->seq - 1, .native = k->native, .replay = true });
 }
 
-static void resume(struct server *s, struct request *q, bool native)
+void door_chat_resume(struct server *s, struct request *q)
 {
     if (!id_valid(q->param[0], 128)) {
         conn_reply(q->conn, 204, NULL, STR(""));
         return;
     }
-    struct command *c = command_for(q, CMD_FOLLOW, "chat");
+    struct command *c = command_for(q, CMD_FOLLOW, q->door->via);
     struct ask     *k = c ? ask_new(s, q, on_resume) : NULL;
     if (!k) {
         command_free(c);
         return;
     }
-    k->native = is_native(q, native);
+    k->door = q->door;
+    k->native = is_native(q);
     c->log.thread = arena_dup(&c->arena, q->param[0]);
     ask_submit(k, c);
-}
-
-void door_chat_resume(struct server *s, struct request *q)
-{
-    resume(s, q, true);
-}
-void door_stream_resume(struct server *s, struct request *q)
-{
-    resume(s, q, false);
 }

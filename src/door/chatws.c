@@ -2,40 +2,36 @@
  * over one socket, each with its own stream of numbered chunks. Frames it does not
  * know kill that client, so nothing else is ever sent here.
  */
+#include "dialect/dialect.h"
 #include "door/chat.h"
-#include "door/follow.h"
-#include "http/frames.h"
 
 #define REQUESTS_MAX   64 /* streams at once on one socket */
 #define REQUEST_ID_CAP 200
 #define ITEM_ROOM      4096 /* what a source is promised */
-/* of that, for what stands around a chunk: the request id may be escaped */
-#define FRAME_ROOM 2048
 
 struct chatws;
 struct stream {
-    struct list       node;
-    struct chatws    *ws;
-    struct chat_turn  turn;
-    struct follower   follower;
-    struct encoder    enc;
-    uint64_t          sequence; /* of the first chunk of the item at the cursor */
-    struct frames_cut cut;
-    bool              streaming, waiting, finished;
-    char              id[REQUEST_ID_CAP + 1], run[64];
+    struct list      node;
+    struct chatws   *ws;
+    struct chat_turn turn;
+    struct follower  follower;
+    struct encoder   enc;
+    bool             streaming, waiting, finished;
+    char             id[REQUEST_ID_CAP + 1], run[64];
 };
 
 struct chatws {
-    struct source  source;
-    struct ws_peer peer;
-    struct app    *app;
-    struct conn   *conn;
-    bool           native, may_decide;
-    struct list    streams;
-    struct stream *cut; /* in the middle of a text */
-    size_t         count, pending;
-    struct str     owner;
-    struct arena   arena;
+    struct source      source;
+    struct ws_peer     peer;
+    struct app        *app;
+    struct conn       *conn;
+    const struct door *door;
+    bool               native, may_decide;
+    struct list        streams;
+    struct stream     *cut; /* in the middle of a text */
+    size_t             count, pending;
+    struct str         owner;
+    struct arena       arena;
 };
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -46,56 +42,60 @@ static void frame_begin(struct encoder *e, bool with_id)
     (void)with_id;
     buf_lit(e->out, "{\"type\":\"chunk\",\"requestId\":\"");
     jw_escape(e->out, str_c(s->id));
-    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":",
-               (unsigned long long)(s->sequence + frames_count()));
+    buf_printf(e->out, "\",\"sequence\":%llu,\"chunk\":", (unsigned long long)e->events);
 }
 
 static void frame_end(struct encoder *e)
 {
     buf_chr(e->out, '}');
-    frames_mark();
 }
 
-/* no [DONE]: an `end` frame follows */
-static void frame_raw(struct encoder *e, struct str text)
-{
-    (void)e;
-    (void)text;
-}
-
-static void frame_left_out(struct encoder *e)
-{
-    (void)e;
-    frames_drop();
-}
-
-static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
-
-/* A frame of its own at the end of an item. */
-static void put_frame(struct buf *item, const char *type, const char *id, const char *error)
+static void put_reply(struct buf *out, const char *type, struct str id, const char *error)
 {
     struct jsonw w;
-    jsonw_init(&w, item);
-    jw_obj(&w);
-    jw_kstrz(&w, "type", type);
-    jw_kstrz(&w, "requestId", id);
-    if (error) jw_kstrz(&w, "errorText", error);
-    jw_end_obj(&w);
-    frames_mark();
-}
-
-static void reply(struct chatws *c, const char *type, struct str id, const char *error)
-{
-    struct buf   b;
-    struct jsonw w;
-    if (!c->conn) return;
-    buf_init(&b, 0);
-    jsonw_init(&w, &b);
+    jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstrz(&w, "type", type);
     jw_kstr(&w, "requestId", id);
     if (error) jw_kstrz(&w, "errorText", error);
     jw_end_obj(&w);
+}
+
+/* instead of [DONE] */
+static void frame_done(struct encoder *e, struct str text)
+{
+    (void)text;
+    put_reply(e->out, "end", str_c(((struct stream *)e->ctx)->id), NULL);
+}
+
+static void frame_restart(struct encoder *e)
+{
+    put_reply(e->out, "error", str_c(((struct stream *)e->ctx)->id),
+              "The server is restarting; reconnect to continue.");
+}
+
+static void frame_put(struct encoder *e, struct buf *out, struct str piece, bool first, bool last)
+{
+    ws_frame_part(&((struct stream *)e->ctx)->ws->source, out, piece, first, last);
+}
+
+static const struct carrier FRAMES = {
+    .need = ITEM_ROOM,
+    .around = 2048, /* the request id may be escaped */
+    .head = WS_FRAME_HEAD,
+    .begin = frame_begin,
+    .end = frame_end,
+    .raw = frame_done,
+    .restart = frame_restart,
+    .put = frame_put,
+};
+
+static void reply(struct chatws *c, const char *type, struct str id, const char *error)
+{
+    struct buf b;
+    if (!c->conn) return;
+    buf_init(&b, 0);
+    put_reply(&b, type, id, error);
     if (!b.err) conn_ws_send(c->conn, buf_view(&b));
     buf_done(&b);
 }
@@ -114,7 +114,7 @@ static void stream_free(struct stream *s)
     struct chatws *c = s->ws;
     if (c->cut == s) c->cut = NULL;
     thread_unfollow(&s->follower);
-    frames_forget(&s->cut);
+    encoder_done(&s->enc);
     list_remove(&s->node);
     c->count--;
     mem_free(s);
@@ -135,21 +135,17 @@ static void over(struct follower *f)
     struct stream *s = LIST_ITEM(f, struct stream, follower);
     s->finished = true;
     s->waiting = false;
-    if (s->cut.sent) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
+    if (encoder_is_cut(&s->enc)) conn_ws_close(s->ws->conn, 4404, "the conversation was deleted");
     else source_wake(&s->ws->source);
 }
 
-static void follow(struct stream *s, struct thread *t, const struct follow_start *start)
+static void follow(struct stream *s, struct thread *t, struct stream_start start)
 {
-    size_t n = start->run.len < sizeof s->run ? start->run.len : 0;
-    if (n) memcpy(s->run, start->run.ptr, n);
-    s->enc = (struct encoder){ .d = &dialect_aisdk,
-                               .mode = STREAM_RUN,
-                               .framing = &FRAMING,
-                               .ctx = s,
-                               .quiet_gates = start->replay };
-    s->enc.run = str_n(s->run, n);
-    follow_place(&s->enc, t, start);
+    size_t n = start.run.len <= sizeof s->run ? start.run.len : 0;
+    if (n) memcpy(s->run, start.run.ptr, n);
+    start.run = str_n(s->run, n);
+    start.native = s->ws->native;
+    encoder_start(&s->enc, s->ws->door->dialect, &FRAMES, s, t, &start);
     s->follower.wake = wake;
     s->follower.over = over;
     s->follower.counts = true;
@@ -158,87 +154,46 @@ static void follow(struct stream *s, struct thread *t, const struct follow_start
     source_wake(&s->ws->source);
 }
 
-enum item { ITEM_SENT, ITEM_CUT, ITEM_NONE };
-
 /* Who leaves in the middle of an item gets the rest of it: a text that is begun must be ended for
  * the others to be heard. */
 static bool is_over(const struct stream *s)
 {
-    return !s->follower.thread || (s->finished && !s->cut.sent);
+    return !s->follower.thread || (s->finished && !encoder_is_cut(&s->enc));
 }
 
-static bool is_away(const struct stream *s)
+/* One item of one stream, with its `end` or `error` when it was the last; the stream may be gone
+ * then. False: nobody else may speak before this text is whole. */
+static bool pull_item(struct stream *s, struct buf *out, size_t room)
 {
-    return !is_over(s) && thread_away(s->follower.thread);
-}
-
-/* One item of one stream, with its `end` or `error` frame when it was the last. */
-/* beside an enum encoded: the last word of this stream was that the server goes away */
-#define RESTART 0x100
-
-/* All texts of an item are out. */
-static enum item item_out(struct stream *s, size_t texts, int then)
-{
-    enum encoded r = (enum encoded)(then & ~RESTART);
-    s->ws->cut = NULL;
-    s->enc.again = false;
-    s->sequence += texts;
-    if (then & RESTART || r == ENCODED_END || s->finished) {
-        stream_free(s);
-        return ITEM_SENT;
-    }
+    size_t       from = out->len;
+    enum encoded r = is_over(s) ? encode_last(&s->enc, out, room, false)
+                                : encode_into(&s->enc, s->follower.thread, out, room);
+    if (r == ENCODED_NOTHING && hub_draining(s->ws->app->hub) && !encoder_is_cut(&s->enc))
+        r = encode_last(&s->enc, out, room - (out->len - from), true);
+    s->ws->cut = encoder_is_cut(&s->enc) ? s : NULL;
+    if (r == ENCODED_CUT) return false;
     s->waiting = r == ENCODED_NOTHING;
-    return s->waiting ? ITEM_NONE : ITEM_SENT;
-}
-
-static enum item pull_item(struct stream *s, struct buf *out, size_t end)
-{
-    struct encoder before = s->enc;
-    int            then;
-    if (s->cut.held) {
-        size_t texts = frames_held(&s->cut);
-        return frames_go_on(&s->ws->source, out, end, &s->cut, &then) ? item_out(s, texts, then)
-                                                                      : ITEM_CUT;
-    }
-    struct buf  *item = frames_begin();
-    enum encoded r =
-        is_over(s)   ? ENCODED_END
-        : is_away(s) ? ENCODED_NOTHING
-                     : encode_next(&s->enc, s->follower.thread, item, end - out->len - FRAME_ROOM);
-    bool restart = r == ENCODED_NOTHING && hub_draining(s->ws->app->hub);
-    if (restart)
-        put_frame(item, "error", s->id, "The server is restarting; reconnect to continue.");
-    else if (r == ENCODED_END) put_frame(item, "end", s->id, NULL);
-    /* it comes back by its cursor */
-    if (item->err) {
+    if (r == ENCODED_FAILED) { /* it comes back by its cursor */
         conn_ws_close(s->ws->conn, 1011, "out of memory");
-        return ITEM_NONE;
-    }
-    then = (int)r | (restart ? RESTART : 0);
-    if (frames_send(&s->ws->source, out, end, &s->cut)) return item_out(s, frames_count(), then);
-    s->ws->cut = s; /* nobody else may speak before this text is whole */
-    if (frames_keep(&s->cut, then)) return ITEM_CUT;
-    before.horizon = s->enc.horizon;
-    s->enc = before;
-    s->enc.again = true;
-    return ITEM_CUT;
+        s->waiting = true;
+    } else if (r == ENCODED_END || (s->finished && !encoder_is_cut(&s->enc))) stream_free(s);
+    return true;
 }
 
+/* One item of each stream, round and round, until there is no room or nothing more to say. */
 static enum pull pull(struct source *source, struct buf *out, size_t room)
 {
     struct chatws *c = LIST_ITEM(source, struct chatws, source);
     size_t         end = out->len + room;
-    if (c->cut && is_away(c->cut)) return PULL_WAIT;
-    if (c->cut && pull_item(c->cut, out, end) == ITEM_CUT) return PULL_MORE;
+    if (c->cut && !pull_item(c->cut, out, room)) return PULL_MORE;
+    if (c->cut) return PULL_WAIT; /* its thread is being read */
     for (bool any = true; any;) {
         any = false;
         LIST_EACH (n, &c->streams) {
             struct stream *s = LIST_ITEM(n, struct stream, node);
             if (!s->streaming || s->waiting) continue;
-            if (end < out->len + ITEM_ROOM) return PULL_MORE;
-            enum item r = pull_item(s, out, end);
-            if (r == ITEM_CUT) return PULL_MORE;
-            any |= r == ITEM_SENT;
+            if (end - out->len < ITEM_ROOM || !pull_item(s, out, end - out->len)) return PULL_MORE;
+            any = true;
         }
     }
     if (hub_draining(c->app->hub)) conn_ws_close(c->conn, 1012, "restarting");
@@ -286,11 +241,10 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
     c->pending--;
     if (c->conn && r->status < 400 && !s->finished) {
         follow(s, r->thread,
-               &(struct follow_start){ .run = r->run,
-                                       .seq = r->seq,
-                                       .native = c->native,
-                                       .continuation = r->continuation,
-                                       .replay = r->replay });
+               (struct stream_start){ .run = r->run,
+                                      .seq = r->seq,
+                                      .continuation = r->continuation,
+                                      .replay = r->replay });
         return;
     }
     if (r->status >= 400) reply(c, "error", str_c(s->id), r->message);
@@ -304,7 +258,7 @@ static void up_send(struct chatws *c, const struct jv *m)
     c->pending++;
     s->turn = (struct chat_turn){ .app = c->app,
                                   .owner = c->owner,
-                                  .via = STR("ws"),
+                                  .via = str_c(c->door->via),
                                   .interrupts = true,
                                   .may_decide = c->may_decide,
                                   .done = on_turn };
@@ -320,8 +274,7 @@ static void on_resume(struct command *k, const struct receipt *a)
     if (c->conn && run_live(r) && !run_waiting(r) && !s->finished) {
         reply(c, "start", str_c(s->id), NULL);
         follow(s, a->thread,
-               &(struct follow_start){
-                   .run = r->id, .seq = r->first->seq - 1, .native = c->native, .replay = true });
+               (struct stream_start){ .run = r->id, .seq = r->first->seq - 1, .replay = true });
     } else {
         if (a->status >= 500) reply(c, "error", str_c(s->id), a->message);
         else reply(c, "no-active", str_c(s->id), NULL);
@@ -400,6 +353,7 @@ void door_chat_ws(struct server *s, struct request *q)
     list_init(&c->streams);
     c->app = app_of(s);
     c->conn = q->conn;
+    c->door = q->door;
     c->native = !str_is(request_query(q, "approval"), "adk");
     c->owner = arena_dup(&c->arena, owner_of(q));
     c->may_decide = may_decide(c->app, q->principal);

@@ -1,23 +1,14 @@
 /* follow.c -- see follow.h. */
 #include "door/follow.h"
 
-#include "http/held.h"
-
-#define ITEM_ROOM 2048 /* no new item is begun with less room than this */
-
 struct follow {
     struct source   source;
     struct follower follower;
     struct hub     *hub;
     struct encoder  enc;
-    size_t          sent; /* bytes of the item at the cursor that are out already */
-    /* that item, if there was room to keep it; else it is encoded again */
-    struct held    *held;
-    bool            over; /* the thread is gone */
+    bool            over; /* the thread is gone, and of its words not even the rest is given */
     char            run[64];
 };
-
-static struct buf scratch; /* loop thread only */
 
 static void wake(struct follower *f)
 {
@@ -31,106 +22,49 @@ static void over(struct follower *f)
     source_wake(&w->source);
 }
 
-static enum encoded next_item(struct follow *w, size_t room)
-{
-    struct thread *t = w->follower.thread;
-    buf_clear(&scratch);
-    if (w->over || !t) return ENCODED_END;
-    enum encoded r = thread_away(t) ? ENCODED_NOTHING : encode_next(&w->enc, t, &scratch, room);
-    if (r != ENCODED_NOTHING || !hub_draining(w->hub)) return r;
-    encode_restart(&w->enc, &scratch);
-    return ENCODED_END;
-}
-
-/* Gives what fits of the item that was encoded last; false: the rest of it waits for the next
- * pull. */
-static bool give(struct follow *w, struct buf *out, size_t left, struct str item)
-{
-    struct str rest = str_from(item, w->sent);
-    buf_str(out, str_cut(rest, left));
-    w->sent = rest.len > left ? w->sent + left : 0;
-    return !w->sent;
-}
-
 static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     size_t         end = out->len + room;
-    if (w->held && w->over) return PULL_END; /* of words that were deleted not even the rest */
-    if (w->held) {
-        int r = w->held->then;
-        if (!give(w, out, room, w->held->bytes)) return PULL_MORE;
-        held_free(w->held);
-        w->held = NULL;
-        if (r == ENCODED_END) return PULL_END;
+    enum encoded   r = ENCODED_ITEM;
+    while (r == ENCODED_ITEM) {
+        if (w->over || !w->follower.thread) return PULL_END;
+        r = encode_into(&w->enc, w->follower.thread, out, end - out->len);
     }
-    /* the rest of an item */
-    if (w->sent && !w->over && w->follower.thread && thread_away(w->follower.thread))
-        return PULL_WAIT;
-    while (w->sent || end - out->len >= ITEM_ROOM) {
-        struct encoder before = w->enc;
-        size_t         left = end - out->len;
-        enum encoded   r = next_item(w, left);
-        /* no memory for one event: the client comes back by its cursor */
-        if (scratch.err) return PULL_END;
-        if (!give(w, out, left, buf_view(&scratch))) {
-            w->held = held_take(buf_view(&scratch), NULL, 0, r);
-            if (w->held) {
-                w->enc.again = false;
-                return PULL_MORE;
-            }
-            before.horizon = w->enc.horizon;
-            w->enc = before;
-            w->enc.again = true;
-            return PULL_MORE;
-        }
-        w->enc.again = false;
-        if (r == ENCODED_END) return PULL_END;
-        if (r == ENCODED_NOTHING) return PULL_WAIT;
-    }
-    return PULL_MORE;
+    if (r == ENCODED_NOTHING && hub_draining(w->hub) && !encoder_is_cut(&w->enc))
+        r = encode_last(&w->enc, out, end - out->len, true);
+    /* without memory for an event the client comes back by its place */
+    return r == ENCODED_CUT ? PULL_MORE : r == ENCODED_NOTHING ? PULL_WAIT : PULL_END;
 }
 
 static void gone(struct source *s)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     thread_unfollow(&w->follower);
-    held_free(w->held);
+    encoder_done(&w->enc);
     mem_free(w);
 }
 
-void follow_place(struct encoder *e, const struct thread *t, const struct follow_start *s)
+static struct follow *follow_new(const struct dialect *d, struct thread *t,
+                                 const struct stream_start *s)
 {
-    e->ai.native = s->native;
-    e->ai.whole = s->whole;
-    encoder_seek(e, t, s->seq, s->units);
-    e->opened = s->replay;
-    if (!s->continuation) return; /* else: a new stream, whatever the one before it saw */
-    e->ai.shown_turn = e->ai.shown_step = false;
-    e->told_from = e->seq;
-}
-
-static struct follow *follow_new(struct thread *t, const struct follow_start *s)
-{
-    struct follow *w = mem_alloc(sizeof *w);
+    struct follow      *w = mem_alloc(sizeof *w);
+    struct stream_start at = *s;
     if (!w) return NULL;
     w->source = (struct source){ .pull = pull, .gone = gone };
     w->follower.wake = wake;
     w->follower.over = over;
     w->follower.counts = true;
-    size_t n = s->run.len < sizeof w->run ? s->run.len : 0;
-    memcpy(w->run, s->run.ptr ? s->run.ptr : "", n);
-    w->enc = (struct encoder){
-        .d = s->dialect, .mode = s->mode, .reasoning = s->reasoning, .quiet_gates = s->replay
-    };
-    if (n) w->enc.run = str_n(w->run, n);
-    follow_place(&w->enc, t, s);
+    at.run = s->run.len && s->run.len <= sizeof w->run ? str_n(w->run, s->run.len) : STR_NONE;
+    memcpy(w->run, s->run.ptr ? s->run.ptr : "", at.run.len);
+    encoder_start(&w->enc, d, &carrier_sse, NULL, t, &at);
     return w;
 }
 
-void follow_stream(struct conn *c, struct thread *t, const struct follow_start *s)
+void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
+                   const struct stream_start *s)
 {
-    struct follow *w = follow_new(t, s);
+    struct follow *w = follow_new(d, t, s);
     if (!w) {
         conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
         return;

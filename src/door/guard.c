@@ -70,18 +70,10 @@ static bool site_allowed(const struct request *q)
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-/* The AI SDK's clients show the body of an error to people (doors.md): there it is the sentence
- * alone. */
-static bool speaks_plainly(struct str path)
-{
-    return str_is(path, "/api/chat") || str_is(path, "/stream") ||
-           str_starts(path, STR("/api/chat/")) || str_starts(path, STR("/stream/"));
-}
-
 static bool refuse(struct request *q, int status, const char *code, const char *message)
 {
     conn_header(q->conn, "Parley-Error", str_c(code));
-    if (speaks_plainly(q->path))
+    if (q->door && q->door->plain_errors)
         conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
     else conn_error(q->conn, status, code, message);
     return false;

@@ -12,17 +12,14 @@
  */
 #include "base/id.h"
 #include "base/log.h"
+#include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "door/chat.h"
-#include "door/follow.h"
-#include "http/frames.h"
 #include "http/ws.h"
 
 #define BAD_JSON_MAX 3
 /* commands of one socket that are not answered yet: each holds its message */
 #define UNDER_WAY_MAX 64
-#define ITEM_ROOM     2048
-#define FRAME_ROOM    512 /* of that, for the frames' own bytes */
 #define NOT_SAID      "the first message does not say who it is"
 #define AUTH_MS       5000 /* a socket that nobody knows may stay silent so long */
 
@@ -35,31 +32,31 @@ struct knock {
 };
 
 struct live {
-    struct source     source;
-    struct ws_peer    peer;
-    struct follower   follower;
-    struct app       *app;
-    struct conn      *conn; /* NULL: gone; freed when nothing is under way any more */
-    struct encoder    enc;
-    enum framing_kind frames;
-    bool              native, may_decide;
+    struct source      source;
+    struct ws_peer     peer;
+    struct follower    follower;
+    struct app        *app;
+    struct conn       *conn; /* NULL: gone; freed when nothing is under way any more */
+    const struct door *door;
+    struct encoder     enc;
+    enum framing_kind  frames;
+    bool               native, may_decide;
     /* no thread was named yet: `thread` is one that nobody has */
-    bool              unbound;
+    bool               unbound;
     /* its first message named another thread than hello had */
-    bool              renamed;
-    bool              left; /* the source is gone: nothing may be joined any more */
+    bool               renamed;
+    bool               left; /* the source is gone: nothing may be joined any more */
     /* the thread it named is being read; nothing else is joined meanwhile */
-    bool              joining;
-    struct knock     *knock; /* NULL: it is known who this is */
-    unsigned          bad_json, pending;
-    struct frames_cut cut; /* of the item at the cursor */
+    bool               joining;
+    struct knock      *knock; /* NULL: it is known who this is */
+    unsigned           bad_json, pending;
     /* decisions up to here were broadcast to this socket */
-    uint64_t          approvals_seq;
+    uint64_t           approvals_seq;
     /* asked for while an item was half out: begins after it */
-    bool              resume;
-    uint64_t          resume_seq, resume_units;
-    struct str        owner, thread; /* in arena */
-    struct arena      arena;
+    bool               resume;
+    uint64_t           resume_seq, resume_units;
+    struct str         owner, thread; /* in arena */
+    struct arena       arena;
 };
 
 /* --- frames down ------------------------------------------------------------------------------ */
@@ -77,7 +74,6 @@ static void frame_begin(struct encoder *e, bool with_id)
 static void frame_end(struct encoder *e)
 {
     buf_lit(e->out, ((struct live *)e->ctx)->frames == FRAMES_SSE ? "\n\n" : "}");
-    frames_mark();
 }
 
 static void frame_raw(struct encoder *e, struct str text)
@@ -89,16 +85,22 @@ static void frame_raw(struct encoder *e, struct str text)
         buf_str(e->out, text);
         buf_lit(e->out, "\n\n");
     }
-    frames_mark();
 }
 
-static void frame_left_out(struct encoder *e)
+static void frame_put(struct encoder *e, struct buf *out, struct str piece, bool first, bool last)
 {
-    (void)e;
-    frames_drop();
+    ws_frame_part(&((struct live *)e->ctx)->source, out, piece, first, last);
 }
 
-static const struct framing FRAMING = { frame_begin, frame_end, frame_raw, frame_left_out };
+static const struct carrier FRAMES = {
+    .need = 2048,
+    .around = 512,
+    .head = WS_FRAME_HEAD,
+    .begin = frame_begin,
+    .end = frame_end,
+    .raw = frame_raw,
+    .put = frame_put,
+};
 
 /* Control frames are bare JSON in both framings. */
 static void control_begin(struct buf *b, struct jsonw *w, const char *type)
@@ -223,55 +225,24 @@ static void send_decisions(struct live *l)
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-/* Encodes one item and sends it as far as the room goes; false: it must be continued. */
-static bool pull_item(struct live *l, struct buf *out, size_t end, enum encoded *r)
-{
-    struct encoder before = l->enc;
-    if (l->cut.held) {
-        int  then;
-        bool whole = frames_go_on(&l->source, out, end, &l->cut, &then);
-        *r = (enum encoded)then;
-        return whole;
-    }
-    struct buf *item = frames_begin();
-    *r = encode_next(&l->enc, l->follower.thread, item, end - out->len - FRAME_ROOM);
-    if (item->err) {
-        conn_ws_close(l->conn, 1011, "out of memory");
-        *r = ENCODED_END;
-        return true;
-    }
-    bool whole = frames_send(&l->source, out, end, &l->cut);
-    if (!whole && !frames_keep(&l->cut, *r)) {
-        before.horizon = l->enc.horizon;
-        l->enc = before;
-    }
-    l->enc.again = !whole && !l->cut.held;
-    return whole;
-}
-
 static bool is_whole(const struct live *l)
 {
     return !l->native && l->frames == FRAMES_SSE;
 }
 
-static void place(struct live *l, const struct follow_start *at, bool quiet_gates)
+static void place(struct live *l, struct stream_start start)
 {
-    struct follow_start start = *at;
+    start.mode = STREAM_THREAD;
     start.native = l->native;
     start.whole = is_whole(l);
-    l->enc = (struct encoder){ .d = &dialect_aisdk,
-                               .mode = STREAM_THREAD,
-                               .framing = &FRAMING,
-                               .ctx = l,
-                               .quiet_gates = quiet_gates };
-    follow_place(&l->enc, l->follower.thread, &start);
+    encoder_start(&l->enc, l->door->dialect, &FRAMES, l, l->follower.thread, &start);
     source_wake(&l->source);
 }
 
 static void begin_resume(struct live *l)
 {
     l->resume = false;
-    place(l, &(struct follow_start){ .seq = l->resume_seq, .units = l->resume_units }, false);
+    place(l, (struct stream_start){ .seq = l->resume_seq, .units = l->resume_units });
 }
 
 static enum pull pull(struct source *s, struct buf *out, size_t room)
@@ -279,18 +250,15 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     struct live   *l = LIST_ITEM(s, struct live, source);
     struct thread *t = l->follower.thread;
     size_t         end = out->len + room;
-    enum encoded   r;
-    if (!t && hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
-    if (!t || thread_away(t)) return PULL_WAIT;
-    while (l->cut.sent || end - out->len >= ITEM_ROOM) {
-        if (l->resume && !l->cut.sent) begin_resume(l);
-        if (!pull_item(l, out, end, &r)) return PULL_MORE;
-        if (r == ENCODED_END) return PULL_WAIT;
-        if (r != ENCODED_NOTHING) continue;
-        if (hub_draining(l->app->hub)) conn_ws_close(l->conn, 1012, "restarting");
-        return PULL_WAIT;
+    enum encoded   r = t ? ENCODED_ITEM : ENCODED_NOTHING;
+    while (r == ENCODED_ITEM) {
+        if (l->resume && !encoder_is_cut(&l->enc)) begin_resume(l);
+        r = encode_into(&l->enc, t, out, end - out->len);
     }
-    return PULL_MORE;
+    if (r == ENCODED_FAILED) conn_ws_close(l->conn, 1011, "out of memory");
+    if (r == ENCODED_NOTHING && hub_draining(l->app->hub) && !(t && thread_away(t)))
+        conn_ws_close(l->conn, 1012, "restarting");
+    return r == ENCODED_CUT ? PULL_MORE : PULL_WAIT;
 }
 
 static void wake(struct follower *f)
@@ -309,7 +277,7 @@ static void over(struct follower *f)
 static void release(struct live *l)
 {
     if (l->conn || l->pending) return;
-    frames_forget(&l->cut);
+    encoder_done(&l->enc);
     arena_done(&l->arena);
     mem_free(l);
 }
@@ -350,7 +318,8 @@ static void join(struct live *l, struct thread *t, uint64_t after, bool quiet_ga
     l->follower.counts = true;
     thread_follow(t, &l->follower);
     l->approvals_seq = thread_committed(t);
-    place(l, &(struct follow_start){ .seq = after, .continuation = true }, quiet_gates);
+    place(l,
+          (struct stream_start){ .seq = after, .continuation = true, .quiet_gates = quiet_gates });
 }
 
 /* A turn that is under way is told from its beginning; otherwise only what comes. At a question it
@@ -388,7 +357,7 @@ static struct command *live_command(struct live *l, enum command_kind kind,
     c->log = (struct log_name){ l->owner, l->thread };
     c->by = l->owner;
     c->may_decide = l->may_decide;
-    c->via = STR("live");
+    c->via = str_c(l->door->via);
     c->ctx = l;
     c->done = done;
     return c;
@@ -493,7 +462,7 @@ static void up_message(struct live *l, const struct jv *m)
     t->request_id = keep_id(t->request_buf, jv_str_at(m, "request_id"));
     t->chat = (struct chat_turn){ .app = l->app,
                                   .owner = l->owner,
-                                  .via = STR("live"),
+                                  .via = str_c(l->door->via),
                                   .interrupts = true,
                                   .may_decide = l->may_decide,
                                   .unnamed = l->unbound && !id.len,
@@ -534,7 +503,7 @@ static bool copy_tree(struct command *c, const struct jv *v, const struct jv **o
 
 static void refuse(struct live *l, struct command *c, const struct refusal *why)
 {
-    if (is_suspicious(why)) log_refused(l->owner, "live", l->thread, c->id, why->code);
+    if (is_suspicious(why)) log_refused(l->owner, l->door->via, l->thread, c->id, why->code);
     send_error(l, why->code, why->message, c->id);
     command_free(c);
 }
@@ -603,7 +572,7 @@ static void up_resume(struct live *l, const struct jv *m)
     if (!t) return; /* nothing was said yet */
     l->resume_seq = seq;
     l->resume_units = units;
-    if (l->cut.sent) l->resume = true; /* a frame is half out */
+    if (encoder_is_cut(&l->enc)) l->resume = true; /* a frame is half out */
     else begin_resume(l);
 }
 
@@ -792,6 +761,7 @@ void door_live(struct server *s, struct request *q)
     arena_init(&l->arena, 0);
     l->app = app_of(s);
     l->conn = q->conn;
+    l->door = q->door;
     l->source = (struct source){ .pull = pull, .gone = source_gone };
     l->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
     l->follower.wake = wake;

@@ -1,23 +1,36 @@
 /* routes.c -- every door, in one table, and who may come in there: principal.h has the roles, app.h
  * the rest. Nothing said: a user. The page itself is for everybody, it has no secrets; so are the
- * two that a load balancer asks. Metrics tell of everybody, so they are the administrator's. */
+ * two that a load balancer asks. Metrics tell of everybody, so they are the administrator's.
+ *
+ * A door that tells runs as events names its dialect here; nothing else in the house knows which
+ * dialects there are. */
+#include "dialect/dialect.h"
 #include "door/app.h"
 
+static const struct door TYPED = { &dialect_typed, .via = "typed" };
+static const struct door TOOLCALLS = { &dialect_toolcalls, .via = "toolcalls", .sessions = true };
+static const struct door CHAT = { &dialect_aisdk, .via = "chat", .native = true,
+                                  .plain_errors = true };
+static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors = true };
+static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
+                                     .plain_errors = true };
+static const struct door LIVE = { &dialect_aisdk, .via = "live" };
+
 const struct route app_routes[] = {
-    { "POST", "/v1/chat/stream", door_typed },
-    { "POST", "/functions/v1/chat", door_toolcalls },
-    { "POST", "/api/chat", door_chat },
-    { "GET", "/api/chat/ws", door_chat_ws },
-    { "GET", "/api/chat/{}/stream", door_chat_resume },
-    { "POST", "/stream", door_stream },
-    { "GET", "/stream/{}/stream", door_stream_resume },
-    { "GET", "/live", door_live, ROLE_USER | SAYS_LATER },
+    { "POST", "/v1/chat/stream", door_sse, 0, &TYPED },
+    { "POST", "/functions/v1/chat", door_sse, 0, &TOOLCALLS },
+    { "POST", "/api/chat", door_chat, 0, &CHAT },
+    { "GET", "/api/chat/ws", door_chat_ws, 0, &CHAT_WS },
+    { "GET", "/api/chat/{}/stream", door_chat_resume, 0, &CHAT },
+    { "POST", "/stream", door_chat, 0, &STREAM },
+    { "GET", "/stream/{}/stream", door_chat_resume, 0, &STREAM },
+    { "GET", "/live", door_live, ROLE_USER | SAYS_LATER, &LIVE },
     { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },
     { "PATCH", "/v1/threads/{}", rest_thread_edit },
     { "DELETE", "/v1/threads/{}", rest_thread_delete },
-    { "GET", "/v1/threads/{}/events", door_events },
+    { "GET", "/v1/threads/{}/events", door_events, 0, &TYPED },
     { "POST", "/v1/threads/{}/stop", rest_stop },
     { "POST", "/v1/threads/{}/actions", rest_action },
     { "POST", "/v1/threads/{}/results/{}", rest_result },
@@ -40,5 +53,5 @@ const struct route app_routes[] = {
     { "GET", "/a/{}", web_page, EVERYBODY },
     { "GET", "/*", web_file, EVERYBODY },
     { "*", "/*", web_nothing },
-    { NULL, NULL, NULL, 0 },
+    { NULL },
 };

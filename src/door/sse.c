@@ -1,4 +1,4 @@
-/* sse.c -- the two plain SSE doors (seeds 001 and 000) and the thread's event stream. */
+/* sse.c -- the two plain SSE doors and the thread's event stream. */
 #include "base/id.h"
 #include "door/follow.h"
 
@@ -12,9 +12,8 @@ static void follow_run(struct ask *k, struct thread *t, struct str run)
         conn_error(k->conn, 404, "unknown_run", "There is no such run.");
         return;
     }
-    follow_stream(k->conn, t,
-                  &(struct follow_start){ .dialect = k->dialect,
-                                          .mode = STREAM_RUN,
+    follow_stream(k->conn, k->door->dialect, t,
+                  &(struct stream_start){ .mode = STREAM_RUN,
                                           .run = run,
                                           .replay = true,
                                           .seq = r->first->seq - 1,
@@ -38,7 +37,7 @@ static void attach_elsewhere(struct ask *k, const struct command *c, const struc
         mem_free(again);
         return;
     }
-    again->dialect = k->dialect;
+    again->door = k->door;
     again->reasoning = k->reasoning;
     d->log.thread = arena_dup(&d->arena, a->id);
     again->run = arena_dup(&d->arena, a->run);
@@ -59,9 +58,8 @@ static void on_chat(struct ask *k, struct command *c, const struct receipt *a)
         follow_run(k, a->thread, a->run);
         return;
     }
-    follow_stream(k->conn, a->thread,
-                  &(struct follow_start){ .dialect = k->dialect,
-                                          .mode = STREAM_RUN,
+    follow_stream(k->conn, k->door->dialect, a->thread,
+                  &(struct stream_start){ .mode = STREAM_RUN,
                                           .run = a->run,
                                           .seq = a->seq - 1,
                                           .reasoning = k->reasoning,
@@ -91,19 +89,19 @@ static void submit_chat(struct ask *k, struct command *c)
     ask_submit(k, c);
 }
 
-static void chat_door(struct server *s, struct request *q, const struct dialect *d, const char *via)
+void door_sse(struct server *s, struct request *q)
 {
     struct refusal      why;
     struct chat_request said;
-    struct command     *c = command_for(q, CMD_MESSAGE, via);
+    struct command     *c = command_for(q, CMD_MESSAGE, q->door->via);
     struct ask         *k = c ? ask_new(s, q, on_chat) : NULL;
     if (!k) {
         command_free(c);
         return;
     }
-    k->dialect = d;
-    if (!request_chat(c, q->body, d == &dialect_toolcalls, &said, &why)) {
-        if (is_suspicious(&why)) log_refused(c->by, via, c->log.thread, c->id, why.code);
+    k->door = q->door;
+    if (!request_chat(c, q->body, q->door->sessions, &said, &why)) {
+        if (is_suspicious(&why)) log_refused(c->by, q->door->via, c->log.thread, c->id, why.code);
         refusal_error(q->conn, &why);
         command_free(c);
         mem_free(k);
@@ -112,15 +110,6 @@ static void chat_door(struct server *s, struct request *q, const struct dialect 
     k->reasoning = said.reasoning;
     if (!c->page.ptr && said.page.len && hub_page(k->app->hub, said.page)) c->page = said.page;
     submit_chat(k, c);
-}
-
-void door_typed(struct server *s, struct request *q)
-{
-    chat_door(s, q, &dialect_typed, "typed");
-}
-void door_toolcalls(struct server *s, struct request *q)
-{
-    chat_door(s, q, &dialect_toolcalls, "toolcalls");
 }
 
 /* --- the event stream ------------------------------------------------------------------------- */
@@ -138,12 +127,10 @@ static void on_events(struct ask *k, struct command *c, const struct receipt *a)
                    "a character.");
         return;
     }
-    follow_stream(k->conn, a->thread,
-                  &(struct follow_start){ .dialect = &dialect_typed,
-                                          .mode = STREAM_THREAD,
-                                          .seq = k->seq,
-                                          .units = k->units,
-                                          .reasoning = k->reasoning });
+    follow_stream(
+        k->conn, k->door->dialect, a->thread,
+        &(struct stream_start){
+            .mode = STREAM_THREAD, .seq = k->seq, .units = k->units, .reasoning = k->reasoning });
 }
 
 void door_events(struct server *s, struct request *q)
@@ -163,6 +150,7 @@ void door_events(struct server *s, struct request *q)
         command_free(c);
         return;
     }
+    k->door = q->door;
     k->reasoning = str_is(request_query(q, "reasoning"), "true");
     c->log.thread = arena_dup(&c->arena, q->param[0]);
     k->seq = seq;

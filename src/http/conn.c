@@ -174,6 +174,7 @@ static bool guard_passes(struct conn *c, const struct route *r)
     if (x->guarded) return true;
     x->guarded = true;
     x->request.access = r ? r->access : 0;
+    x->request.door = r ? r->door : NULL;
     if (c->refused) x->http1.keep_alive = false;
     if (c->refused && !(x->request.access & ROUTE_VITAL)) return no_room(c);
     return !s->guard || s->guard(s, &x->request);

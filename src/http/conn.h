@@ -35,6 +35,7 @@
 #define CONN_OUT_MAX (64 * 1024)
 
 struct conn;
+struct door;
 struct principal;
 struct server;
 
@@ -69,6 +70,7 @@ struct request {
     struct conn            *conn;
     uint64_t                began_ns;
     unsigned                access; /* the route's; 0 when there is none */
+    const struct door      *door;   /* the route's; NULL when there is none */
     /* set by the guard; NULL where the door asks itself, or lets everybody in */
     const struct principal *principal;
 };
@@ -98,7 +100,7 @@ enum pull {
 };
 struct source {
     /* Appends at most `room` bytes to `out` (room >= 4 KiB). WebSocket sources write whole frames,
-     * with ws_frame_text() or ws_frame_part(). Must not free itself. */
+     * with ws_frame_part(). Must not free itself. */
     enum pull (*pull)(struct source *s, struct buf *out, size_t room);
     /* The connection is over, for whatever reason, or the stream ended: the last call. */
     void (*gone)(struct source *s);
@@ -128,10 +130,11 @@ bool conn_wants_upgrade(const struct request *q);
 void conn_ws_close(struct conn *c, int code, const char *reason);
 /* One complete frame, 2 to 10 bytes longer than the text. Server frames are not masked. */
 void ws_frame_text(struct buf *out, struct str text);
-/* For pull(): a text too long for the room goes out piece by piece, over as many pulls as it takes,
- * cut anywhere. Meanwhile conn_ws_send's texts wait, so do not wait yourself before the last piece.
- * 4 to 10 bytes longer than the piece. */
-void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last);
+/* For pull(): a whole text, or one that is too long for the room piece by piece, over as many pulls
+ * as it takes, cut anywhere. Meanwhile conn_ws_send's texts wait, so do not wait yourself before the
+ * last piece. At most WS_FRAME_HEAD longer than the piece. */
+#define WS_FRAME_HEAD 10
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool first, bool last);
 /* Small control texts (ack, error, pong of the application): queued before the source's bytes, at
  * most 16 KiB unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);
@@ -163,12 +166,13 @@ struct server  *conn_server(const struct conn *c);
 typedef void (*handler)(struct server *s, struct request *q);
 /* in `access`: answered also while there is no room for connections */
 enum { ROUTE_VITAL = 1 << 16 };
-/* access: the guard's business; "/v1/threads/{}/events"; {} is one segment; a last "*" takes the
- * rest */
+/* "/v1/threads/{}/events": {} is one segment; a last "*" takes the rest. `access` and `door` are the
+ * guard's and the handler's business. */
 struct route {
-    const char *method, *pattern;
-    handler     run;
-    unsigned    access;
+    const char        *method, *pattern;
+    handler            run;
+    unsigned           access;
+    const struct door *door;
 };
 
 struct server_setup {

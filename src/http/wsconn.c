@@ -56,11 +56,13 @@ void conn_ws_send(struct conn *c, struct str text)
     conn_mark(c);
 }
 
-void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool last)
+void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool first, bool last)
 {
     struct wsock *w = s->conn->wsock;
 
-    ws_fragment(out, w->mid_text ? WS_OP_MORE : WS_OP_TEXT, last, piece);
+    must(first == !w->mid_text);
+    if (first && last) ws_frame_text(out, piece);
+    else ws_fragment(out, first ? WS_OP_TEXT : WS_OP_MORE, last, piece);
     w->mid_text = !last;
 }
 

@@ -167,6 +167,7 @@ static void tale_init(struct tale *t, struct str rest)
     fold_init(&t->thread.fold);
     t->thread.id = STR("t_1");
     t->thread.owner = STR("ann");
+    t->thread.loaded = true;
     for (size_t i = 0; i < TEXTS; i++)
         if (!str_split(&rest, (char)0xff, &t->text[i])) t->text[i] = i ? t->text[i - 1] : STR("x");
 }
@@ -251,20 +252,22 @@ static void count_raw(struct encoder *e, struct str text)
     buf_str(e->out, text);
     count_end(e);
 }
-static const struct framing COUNTED = { count_begin, count_end, count_raw, NULL };
+static const struct carrier COUNTED = { .begin = count_begin, .end = count_end, .raw = count_raw };
 
-static void tell(struct tale *t, struct encoder e, size_t room, struct heard *h)
+static void tell(struct tale *t, const struct dialect *d, const struct carrier *by,
+                 struct stream_start s, size_t room, struct heard *h)
 {
-    struct buf   wire;
-    enum encoded r;
+    struct buf     wire;
+    struct encoder e;
+    enum encoded   r = ENCODED_ITEM;
     buf_init(&wire, 0);
     begun = 0;
-    encoder_seek(&e, &t->thread, 0, 0);
-    for (int guard = 0; guard < 100000; guard++)
-        if ((r = encode_next(&e, &t->thread, &wire, room)) != ENCODED_ITEM) break;
-    require(r != ENCODED_ITEM);
+    encoder_start(&e, d, by, NULL, &t->thread, &s);
+    for (int guard = 0; guard < 100000 && (r == ENCODED_ITEM || r == ENCODED_CUT); guard++)
+        r = encode_into(&e, &t->thread, &wire, room);
+    require(r == ENCODED_NOTHING || r == ENCODED_END);
     read_wire(h, buf_view(&wire));
-    if (e.framing) require(h->events == begun);
+    if (by == &COUNTED) require(h->events == begun);
     buf_done(&wire);
 }
 
@@ -277,16 +280,18 @@ static bool plain(struct str s)
 
 static void dialect(struct tale *t, const struct dialect *d, bool native, unsigned how)
 {
-    struct heard   h = { 0 };
-    bool           run = how & 1;
-    struct encoder e = { .d = d,
-                         .mode = run ? STREAM_RUN : STREAM_THREAD,
-                         .run = run ? STR("run_1") : STR_NONE,
-                         .reasoning = how & 2,
-                         .framing = how & 4 ? &COUNTED : NULL,
-                         .quiet_gates = true };
-    e.ai.native = native;
-    tell(t, e, how & 2 ? 600 : 65536, &h);
+    struct heard          h = { 0 };
+    bool                  run = how & 1;
+    static struct carrier small; /* takes any room */
+    small = carrier_sse;
+    small.need = 0;
+    tell(t, d, how & 4 ? &COUNTED : &small,
+         (struct stream_start){ .mode = run ? STREAM_RUN : STREAM_THREAD,
+                                .run = run ? STR("run_1") : STR_NONE,
+                                .reasoning = how & 2,
+                                .quiet_gates = true,
+                                .native = native },
+         how & 2 ? 600 : 65536, &h);
     require(h.events > 0);
     if (!run && plain(t->text[2])) require(str_find(buf_view(&h.words), t->text[2]) >= 0);
     if (!run && plain(t->text[10])) require(str_find(buf_view(&h.words), t->text[10]) >= 0);

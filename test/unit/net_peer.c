@@ -26,7 +26,8 @@ static enum pull spring_pull(struct source *src, struct buf *out, size_t room)
         while (s->parts && out->len - before + sizeof ys + 10 <= room) {
             size_t n = s->parts < sizeof ys ? s->parts : sizeof ys;
             s->parts -= n;
-            ws_frame_part(src, out, str_n(ys, n), s->parts == 0);
+            ws_frame_part(src, out, str_n(ys, n), !s->mid_text, s->parts == 0);
+            s->mid_text = s->parts > 0;
         }
     }
     if (s->text.len) {

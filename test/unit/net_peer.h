@@ -28,7 +28,8 @@ struct spring {
     bool          ws;      /* bytes as frames of at most 1000 */
     /* first one text of so many bytes 'y', in as many parts as it takes */
     size_t        parts;
-    bool          stuck; /* claims to have more and gives nothing */
+    bool          mid_text; /* some of them are out */
+    bool          stuck;    /* claims to have more and gives nothing */
     int           pulls, gone;
     size_t        given;
 };

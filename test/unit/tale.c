@@ -10,6 +10,7 @@ void tale_init(struct tale *t)
     fold_init(&t->thread.fold);
     t->thread.id = STR("t_1");
     t->thread.owner = STR("ann");
+    t->thread.loaded = true;
 }
 
 void tale_done(struct tale *t)

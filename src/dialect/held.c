@@ -1,5 +1,5 @@
 /* held.c -- see held.h. Loop thread only. */
-#include "http/held.h"
+#include "dialect/held.h"
 
 #include "base/arena.h"
 
