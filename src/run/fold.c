@@ -93,22 +93,16 @@ struct run *fold_run_at(const struct fold *f, uint64_t seq)
 
 /* --- applying ------------------------------------------------------------------ */
 
-/* A fact of our own: one block with the struct and every string it points to. The
- * stored form is read back, so that live facts and loaded ones are the same thing. */
-static struct fact *keep(struct fold *f, const struct fact *in)
+/* A fact of our own, read from its stored form. Of a kind that only a newer version knows the
+ * number is kept and the content ignored. */
+static enum err keep(struct fold *f, struct str kind, struct str body, struct fact *out)
 {
-    struct buf   body;
-    struct fact *out = arena_new(&f->arena, struct fact);
-    buf_init(&body, 0);
-    fact_write(&body, in);
-    struct str copy = body.err ? STR_NONE : arena_dup(&f->arena, buf_view(&body));
-    buf_done(&body);
-    if (!out || !copy.ptr) return NULL;
-    out->seq = in->seq;
-    out->at_ms = in->at_ms;
-    if (fact_read(&f->arena, str_c(fact_name(in->kind)), copy, out) != OK) return NULL;
+    struct str copy = arena_dup(&f->arena, body);
+    if (!copy.ptr) return ERR_NOMEM;
+    enum err e = fact_read(&f->arena, kind, copy, out);
+    if (e == ERR_NOT_FOUND) out->kind = FACT_CREATED;
     out->body = copy;
-    return out;
+    return e == ERR_NOT_FOUND ? OK : e;
 }
 
 static enum err begin_run(struct fold *f, const struct fact *a)
@@ -319,13 +313,27 @@ static enum err apply(struct fold *f, const struct fact *a)
     return ERR_TYPE;
 }
 
-enum err fold_apply(struct fold *f, const struct fact *in)
+enum err fold_apply(struct fold *f, const struct stored_fact *in)
 {
     must(in->seq == f->count + 1);
-    struct fact *a = keep(f, in);
+    struct fact *a = arena_new(&f->arena, struct fact);
     if (!a || !grow(&f->facts, f->count, &f->cap)) return ERR_NOMEM;
+    a->seq = in->seq;
+    a->at_ms = in->at_ms;
+    enum err e = keep(f, in->kind, in->body, a);
+    if (e) return e;
     f->facts[f->count++] = a;
     return apply(f, a);
+}
+
+enum err fold_add(struct fold *f, const struct fact *in)
+{
+    static struct buf body; /* loop thread only; kept, so that a fact costs one copy */
+    buf_clear(&body);
+    fact_write(&body, in);
+    if (body.err) return ERR_NOMEM;
+    return fold_apply(f, &(struct stored_fact){ in->seq, in->at_ms, str_c(fact_name(in->kind)),
+                                                buf_view(&body) });
 }
 
 /* --- looking --------------------------------------------------------------------- */

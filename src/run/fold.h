@@ -110,10 +110,19 @@ struct fold {
     struct map          by_call, by_confirmation, by_provider;
 };
 
-void                fold_init(struct fold *f);
-void                fold_done(struct fold *f);
-/* Takes a copy of `in`'s strings. ERR_NOMEM: the fold is unusable and must be rebuilt. */
-MUST_CHECK enum err fold_apply(struct fold *f, const struct fact *in);
+void fold_init(struct fold *f);
+void fold_done(struct fold *f);
+/* The next fact, as it stands in the log; it is copied. Live facts and loaded ones come this way, so
+ * that they are the same thing. ERR_NOMEM, ERR_SYNTAX, ERR_TYPE: the fold is unusable and must be
+ * rebuilt. */
+struct stored_fact {
+    uint64_t   seq;
+    int64_t    at_ms;
+    struct str kind, body;
+};
+MUST_CHECK enum err fold_apply(struct fold *f, const struct stored_fact *in);
+/* The same for a fact that is being made: it is written once, here. */
+MUST_CHECK enum err fold_add(struct fold *f, const struct fact *in);
 
 struct call               *fold_call(const struct fold *f, struct str call_id);
 /* NULL: nobody asked that */

@@ -189,18 +189,6 @@ void thread_load(struct thread *t)
     store_read(t->hub->setup.store, &t->read);
 }
 
-static enum err load_fact(struct thread *t, const struct store_fact *row)
-{
-    struct fact f = { .seq = row->seq, .at_ms = row->at_ms };
-    enum err    e = fact_read(&t->batch, row->kind, row->body, &f);
-    /* a kind of a newer version: keep the numbering, ignore the content */
-    if (e == ERR_NOT_FOUND) {
-        f = (struct fact){ .kind = FACT_CREATED, .seq = row->seq, .at_ms = row->at_ms };
-        e = OK;
-    }
-    return e ? e : fold_apply(&t->fold, &f);
-}
-
 /* The store has it already. */
 static void retitle(struct thread *t, struct str title)
 {
@@ -280,12 +268,10 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
 {
     struct thread *t = LIST_ITEM(r, struct thread, read);
     t->loading = false;
-    arena_reset(&t->batch);
     t->exists = e == OK;
-    for (size_t i = 0; i < count && !e; i++) {
-        e = load_fact(t, &facts[i]);
-        arena_reset(&t->batch);
-    }
+    for (size_t i = 0; i < count && !e; i++)
+        e = fold_apply(&t->fold, &(struct stored_fact){ facts[i].seq, facts[i].at_ms, facts[i].kind,
+                                                        facts[i].body });
     if (e && e != ERR_NOT_FOUND) {
         unreadable(t, e);
         return;
@@ -354,7 +340,7 @@ enum err thread_add(struct thread *t, struct fact *f)
 {
     f->seq = t->fold.count + 1;
     f->at_ms = clock_wall_ms();
-    enum err e = fold_apply(&t->fold, f);
+    enum err e = fold_add(&t->fold, f);
     if (e) return e;
     if (!t->batch_from) t->batch_from = f->seq;
     return side_effects(t, t->fold.facts[f->seq - 1]);

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void add(struct fold *f, struct fact x)
 {
     x.seq = f->count + 1;
-    must(fold_apply(f, &x) == OK);
+    must(fold_add(f, &x) == OK);
 }
 
 static const struct fold *the_log(void)

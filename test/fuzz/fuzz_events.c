@@ -36,7 +36,7 @@ static void add(struct tale *t, struct fact f)
     struct fold *fold = &t->thread.fold;
     f.seq = fold->count + 1;
     f.at_ms = (int64_t)f.seq;
-    require(fold_apply(fold, &f) == OK);
+    require(fold_add(fold, &f) == OK);
     t->thread.committed = fold->count;
 }
 

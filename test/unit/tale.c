@@ -33,7 +33,7 @@ const struct fact *tale_fact(struct tale *t, struct fact f)
     struct fold *fold = &t->thread.fold;
     f.seq = fold->count + 1;
     f.at_ms = (int64_t)f.seq * 1000;
-    REQUIRE(fold_apply(fold, &f) == OK);
+    REQUIRE(fold_add(fold, &f) == OK);
     t->thread.committed = fold->count;
     return fold->facts[fold->count - 1];
 }
@@ -127,9 +127,8 @@ void tale_again(struct tale *t, const struct tale *from, size_t count)
     tale_init(t);
     for (size_t i = 0; i < count; i++) {
         const struct fact *f = from->thread.fold.facts[i];
-        struct fact        read = { .seq = f->seq, .at_ms = f->at_ms };
-        REQUIRE(fact_read(&t->thread.fold.arena, str_c(fact_name(f->kind)), f->body, &read) == OK);
-        REQUIRE(fold_apply(&t->thread.fold, &read) == OK);
+        struct stored_fact stored = { f->seq, f->at_ms, str_c(fact_name(f->kind)), f->body };
+        REQUIRE(fold_apply(&t->thread.fold, &stored) == OK);
     }
     t->thread.committed = count;
 }
