@@ -452,14 +452,6 @@ unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise)
     return jv_f64(v, &s) && s >= r->min && s <= r->max ? whole_seconds(s) : otherwise;
 }
 
-bool cfg_bool(const char *path, const struct jv *v)
-{
-    const struct row *r = find(path);
-
-    must(r);
-    return jv_is(v, JSON_BOOL) ? v->boolean : strcmp(r->otherwise, "true") == 0;
-}
-
 /* --- checking ------------------------------------------------------------------- */
 
 #define PATH_MAX_LEN 160

@@ -59,7 +59,6 @@ int64_t  cfg_int(const char *path, const struct jv *v);
 unsigned cfg_ms(const char *path, const struct jv *v);
 /* whole seconds, rounded up */
 unsigned cfg_s(const char *path, const struct jv *v, unsigned otherwise);
-bool     cfg_bool(const char *path, const struct jv *v);
 /* Calls `each` for every number whose value differs from its default. */
 void     cfg_changed(const struct config *c,
                      void (*each)(void *ctx, const char *path, double now, double otherwise),

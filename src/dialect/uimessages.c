@@ -82,7 +82,8 @@ static void write_confirmation(struct jsonw *w, const struct call *c)
     jw_end_obj(w);
 }
 
-void uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form)
+/* One call as a tool part (and, in the adk form while it waits, as its confirmation's part). */
+static void write_tool(struct jsonw *w, const struct call *c, enum approval_form form)
 {
     if (form == FORM_ADK && c->state == CALL_ASKED) {
         write_confirmation(w, c);
@@ -150,7 +151,7 @@ static void write_part(struct jsonw *w, const struct part *p, const struct call 
 {
     if (p->type == STEP_TEXT && p->text.len) text_part(w, "text", p->text);
     if (p->type == STEP_REASONING && p->text.len) text_part(w, "reasoning", p->text);
-    if (c && c->gate != GATE_REPLY) uimessage_tool(w, c, form);
+    if (c && c->gate != GATE_REPLY) write_tool(w, c, form);
 }
 
 /* In the adk form the questions stand in a step of their own, after what needed none: as they were

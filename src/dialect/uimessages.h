@@ -28,8 +28,6 @@ MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t,
  * page also those within other versions. ERR_NOMEM. */
 MUST_CHECK enum err uimessages_versions(struct jsonw *w, const struct thread *t,
                                         enum approval_form form, const struct uipage *p);
-/* One call as a tool part (and, in the adk form while it waits, as its confirmation's part). */
-void                uimessage_tool(struct jsonw *w, const struct call *c, enum approval_form form);
 /* The input of adk_request_confirmation. */
 void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c);
 

@@ -70,8 +70,6 @@ enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDE
 /* Sets q->principal when it is known, and how long its streams may last. *why: for the log. */
 enum identity identify(struct app *a, struct request *q, const char **why);
 struct str    identify_bearer(const struct request *q); /* STR_NONE: there is none */
-/* as a proxy we believe says */
-bool          identify_https(const struct app *a, const struct request *q);
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
 /* ends the request's session */
 void identify_forget(struct app *a, struct request *q);

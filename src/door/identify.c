@@ -41,7 +41,8 @@ struct str identify_bearer(const struct request *q)
 
 /* --- cookies --------------------------------------------------------------------------------- */
 
-bool identify_https(const struct app *a, const struct request *q)
+/* As a proxy we believe says. */
+static bool is_https(const struct app *a, const struct request *q)
 {
     bool       trusted = conn_is_loopback(q->conn);
     struct str peer = conn_peer(q->conn);
@@ -92,7 +93,7 @@ static bool next_cookie(const struct request *q, const char *name, size_t *i, st
 static bool find_session(struct app *a, const struct request *q, struct principal *out,
                          struct str *id, unsigned *fresh_s)
 {
-    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
+    const char *name = is_https(a, q) ? COOKIE_SECURE : COOKIE;
     size_t      i = 0;
     struct str  rest = STR_NONE;
 
@@ -105,7 +106,7 @@ static bool find_session(struct app *a, const struct request *q, struct principa
 
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds)
 {
-    bool       https = identify_https(a, q);
+    bool       https = is_https(a, q);
     struct str v =
         arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s",
                      https ? COOKIE_SECURE : COOKIE, STR_ARG(id), seconds, https ? "; Secure" : "");
@@ -114,7 +115,7 @@ void identify_set_cookie(const struct app *a, struct request *q, struct str id, 
 
 void identify_forget(struct app *a, struct request *q)
 {
-    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
+    const char *name = is_https(a, q) ? COOKIE_SECURE : COOKIE;
     size_t      i = 0;
     struct str  rest = STR_NONE, id;
 

@@ -112,9 +112,3 @@ struct model_check *model_check(struct upstream *up, const struct model_config  
     if (!k->model || !ask(k)) result(k, false, why);
     return k;
 }
-
-void model_check_cancel(struct model_check *k)
-{
-    if (k->run) k->model->ops->cancel(k->run);
-    free_check(k);
-}

@@ -82,6 +82,5 @@ struct model *model_fallback_new(struct str name, struct model *const *models, s
 struct model_check;
 struct model_check *model_check(struct upstream *up, const struct model_config              *c,
                                 void (*done)(void *ctx, bool ok, struct str sentence), void *ctx);
-void                model_check_cancel(struct model_check *k); /* before `done` only */
 
 #endif

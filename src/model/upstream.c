@@ -430,10 +430,6 @@ void upstream_free(struct upstream *up, void (*freed)(void *ctx), void *ctx)
     curl_pool_close(&up->pool, pool_closed);
 }
 
-struct loop *upstream_loop(struct upstream *up)
-{
-    return up->pool.loop;
-}
 struct arena *upstream_scratch(struct upstream *up)
 {
     return &up->scratch;

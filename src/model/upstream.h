@@ -27,7 +27,6 @@ struct upstream *upstream_new(struct loop *l);
 /* All transfers must be over or cancelled. `freed` (may be NULL) is called when the loop has closed
  * what belonged to it. */
 void             upstream_free(struct upstream *up, void (*freed)(void *ctx), void *ctx);
-struct loop     *upstream_loop(struct upstream *up);
 /* For what is parsed and dropped within one callback; shared by all readers on the loop. */
 struct arena    *upstream_scratch(struct upstream *up);
 unsigned         upstream_active(const struct upstream *up); /* transfers under way */

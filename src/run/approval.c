@@ -15,13 +15,15 @@
 
 #define SAID_MAX 500 /* characters: context for a decision, not the conversation */
 
-struct str approval_id(struct arena *a, const struct call *c)
+/* Of the next gate of this call. */
+static struct str next_id(struct arena *a, const struct call *c)
 {
     if (!c->gates) return arena_printf(a, "confirmation-" STR_FMT, STR_ARG(c->id));
     return arena_printf(a, "confirmation-" STR_FMT "-%u", STR_ARG(c->id), c->gates + 1);
 }
 
-struct str approval_digest(struct arena *a, const struct call *c)
+/* sha256 of name and canonical arguments, hex. */
+static struct str digest_of_args(struct arena *a, const struct call *c)
 {
     unsigned char hash[32];
     char          hex[65];
@@ -59,10 +61,10 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     unsigned           expires_s = tool ? tool->expires_s : 86400;
     char               digest[TOOL_DIGEST] = "";
     enum err           e = tool ? tool_digest(tool, digest) : OK;
-    f->id = approval_id(a, c);
+    f->id = next_id(a, c);
     f->tool = c->tool;
     f->risk = tool && tool->risk.len ? tool->risk : STR_NONE;
-    f->digest = approval_digest(a, c);
+    f->digest = digest_of_args(a, c);
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
     if (!f->ask.ptr) f->ask = question(a, tool, c);
     /* The definition's digest: a tool that changed since must be asked again. */
@@ -80,7 +82,7 @@ enum err approval_holds(const struct thread *t, const struct call *c, bool *hold
     enum err e = tool_digest(tool, digest);
     if (e) return e;
     arena_init(&a, 0);
-    struct str args = approval_digest(&a, c);
+    struct str args = digest_of_args(&a, c);
     *holds = str_is(c->asked->note, digest) && str_eq(c->asked->digest, args);
     arena_done(&a);
     return args.ptr ? OK : ERR_NOMEM;

@@ -195,10 +195,6 @@ bool                work_once_more(const struct command *c, struct call *call);
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
 
 /* --- approval.c --- */
-/* of the next gate of this call */
-struct str          approval_id(struct arena *a, const struct call *c);
-/* sha256 of name and canonical arguments, hex */
-struct str          approval_digest(struct arena *a, const struct call *c);
 /* The fact that asks. */
 MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact *f,
                                   struct arena *a);

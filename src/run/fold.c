@@ -54,26 +54,26 @@ bool call_took_effect(const struct call *c)
            c->finished->outcome == WORD_UNKNOWN;
 }
 
-const struct confirmation *fold_confirmed(const struct fold *f, struct str id)
+static const struct confirmation *question_of(const struct fold *f, struct str id)
 {
     return map_get(&f->by_confirmation, id);
 }
 
 const struct fact *fold_asked(const struct fold *f, struct str id)
 {
-    const struct confirmation *k = fold_confirmed(f, id);
+    const struct confirmation *k = question_of(f, id);
     return k ? k->asked : NULL;
 }
 
 const struct fact *fold_verdict(const struct fold *f, struct str id)
 {
-    const struct confirmation *k = fold_confirmed(f, id);
+    const struct confirmation *k = question_of(f, id);
     return k ? k->verdict : NULL;
 }
 
 struct call *fold_confirmation(const struct fold *f, struct str id)
 {
-    const struct confirmation *k = fold_confirmed(f, id);
+    const struct confirmation *k = question_of(f, id);
     return k ? k->call : NULL;
 }
 

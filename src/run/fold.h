@@ -124,17 +124,15 @@ MUST_CHECK enum err fold_apply(struct fold *f, const struct stored_fact *in);
 /* The same for a fact that is being made: it is written once, here. */
 MUST_CHECK enum err fold_add(struct fold *f, const struct fact *in);
 
-struct call               *fold_call(const struct fold *f, struct str call_id);
-/* NULL: nobody asked that */
-const struct confirmation *fold_confirmed(const struct fold *f, struct str confirmation_id);
-/* Its members, NULL when there is none. */
-const struct fact         *fold_asked(const struct fold *f, struct str confirmation_id);
-const struct fact         *fold_verdict(const struct fold *f, struct str confirmation_id);
-struct call               *fold_confirmation(const struct fold *f, struct str confirmation_id);
-struct run                *fold_run(const struct fold *f, struct str run_id);
+struct call           *fold_call(const struct fold *f, struct str call_id);
+/* The question of that id, and its answer. NULL: there is none. */
+const struct fact     *fold_asked(const struct fold *f, struct str confirmation_id);
+const struct fact     *fold_verdict(const struct fold *f, struct str confirmation_id);
+struct call           *fold_confirmation(const struct fold *f, struct str confirmation_id);
+struct run            *fold_run(const struct fold *f, struct str run_id);
 /* the run that a fact belongs to; NULL before the first */
-struct run                *fold_run_at(const struct fold *f, uint64_t seq);
-static inline uint64_t     fold_seq(const struct fold *f)
+struct run            *fold_run_at(const struct fold *f, uint64_t seq);
+static inline uint64_t fold_seq(const struct fold *f)
 {
     return f->count;
 }

@@ -107,10 +107,6 @@ struct str thread_id(const struct thread *t)
 {
     return t->id;
 }
-struct str thread_owner(const struct thread *t)
-{
-    return t->owner;
-}
 struct str thread_title(const struct thread *t)
 {
     return t->title.ptr ? t->title : STR("");

@@ -34,7 +34,6 @@ void thread_follow(struct thread *t, struct follower *f);
 void thread_unfollow(struct follower *f);
 
 struct str              thread_id(const struct thread *t);
-struct str              thread_owner(const struct thread *t);
 struct str              thread_title(const struct thread *t);
 const struct fold      *thread_fold(const struct thread *t);
 uint64_t                thread_committed(const struct thread *t); /* facts up to here may be told */

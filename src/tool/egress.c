@@ -63,7 +63,7 @@ static bool is_private6(const uint8_t a[16])
     return a[0] == 0x20 && a[1] == 0x01 && a[2] == 0x0d && a[3] == 0xb8;
 }
 
-bool egress_is_private(const struct sockaddr *addr)
+static bool is_private(const struct sockaddr *addr)
 {
     if (addr->sa_family == AF_INET)
         return is_private4(
@@ -109,7 +109,7 @@ static bool allows(const struct egress_rule *r, struct str host, const struct so
 bool egress_may(const struct egress *e, struct str host, const struct sockaddr *addr)
 {
     if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6) return false;
-    if (!egress_is_private(addr)) return true;
+    if (!is_private(addr)) return true;
     for (size_t i = 0; i < e->count; i++)
         if (allows(&e->rules[i], host, addr)) return true;
     return false;

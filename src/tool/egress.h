@@ -40,8 +40,6 @@ MUST_CHECK enum err egress_read(struct arena *a, struct egress *e, const struct 
                                 struct buf *why);
 /* May this address be connected to for a URL with this host? */
 bool egress_may(const struct egress *e, struct str host, const struct sockaddr *addr);
-/* Is it an address that nobody outside could mean? */
-bool egress_is_private(const struct sockaddr *addr);
 
 struct egress_check {            /* one transfer's; must live as long */
     const struct egress *egress; /* NULL: any address; only `sent` is wanted */

@@ -487,7 +487,7 @@ static void initialize(struct mcp *m)
         opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
 }
 
-bool mcp_chosen_version(struct mcp *m, const struct jv *data)
+static bool chosen_version(struct mcp *m, const struct jv *data)
 {
     JV_EACH (v, jv_get(data, "supported"))
         if (str_is(jv_str(v), MCP_MODERN)) return true;
@@ -514,7 +514,7 @@ static void on_discovered(struct mcp_request *q, const struct mcp_reply *r)
     if (r->lost && (http || r->unsent)) opening_failed(m, "it could not be reached", r);
     else if (http && r->http >= 500) opening_failed(m, "it could not be opened", r);
     else if (is_modern_error(r->code)) {
-        if (mcp_chosen_version(m, r->data) && q->ctx == NULL) discover(m);
+        if (chosen_version(m, r->data) && q->ctx == NULL) discover(m);
         else if (m->pinned != ERA_MODERN) initialize(m);
         else opening_failed(m, "it speaks a version that we do not", r);
     } else if (http && r->http == 404 && r->code == MCP_NO_METHOD)

@@ -206,17 +206,13 @@ void                mcp_transport_closed(struct mcp *m);
 void                mcp_changed(struct mcp *m);
 /* its tools are listed, or are not waited for any more */
 void                mcp_settle(struct mcp *m);
-/* after MCP_BAD_VERSION: true: ask again */
-bool                mcp_chosen_version(struct mcp *m, const struct jv *data);
 
 /* --- mcp_list.c */
-void             mcp_list(struct mcp *m);
+void mcp_list(struct mcp *m);
 /* something changed: now, or when a second is over */
-void             mcp_list_soon(struct mcp *m);
-void             mcp_listen(struct mcp *m);
-void             mcp_list_done(struct mcp *m); /* forget the tools */
-/* a listed one, by the server's name */
-struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name);
+void mcp_list_soon(struct mcp *m);
+void mcp_listen(struct mcp *m);
+void mcp_list_done(struct mcp *m); /* forget the tools */
 
 /* --- mcp_call.c */
 extern const struct tool_ops mcp_ops;

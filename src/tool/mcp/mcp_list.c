@@ -138,7 +138,7 @@ static void skip(struct mcp *m, struct str name, const char *why)
              "why", why, NULL);
 }
 
-struct mcp_tool *mcp_find_tool(struct mcp *m, struct str name)
+static struct mcp_tool *find_tool(struct mcp *m, struct str name)
 {
     for (size_t i = 0; i < m->tool_count; i++)
         if (m->tools[i]->listed && str_eq(m->tools[i]->name, name)) return m->tools[i];
@@ -206,7 +206,7 @@ static void take(struct mcp *m, const struct jv *def)
         skip(m, jv_str_at(def, "name"), why);
         return;
     }
-    old = mcp_find_tool(m, jv_str_at(def, "name"));
+    old = find_tool(m, jv_str_at(def, "name"));
     if (old && old->seen) return; /* named twice: the first one counts */
     if (old && str_eq(old->definition, def->raw)) {
         old->seen = true;
