@@ -12,6 +12,7 @@
 #include "tool/demo.h"
 #include "tool/http.h"
 #include "tool/policy.h"
+#include "tool/replytools.h"
 #include "tool/text.h"
 
 static bool no_memory(const struct assembly *k, struct config_error *e)

@@ -402,7 +402,7 @@ static double kept_number(const struct row *r, const struct config *c)
 
 void cfg_defaults(struct config *c)
 {
-    net_limits_default(&c->limits); /* also those that have no key */
+    c->limits.ping_ms = NET_PING_MS; /* has no key */
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const struct row *r = &ROWS[i];
         if (r->keep == KEEP_STR && r->otherwise[0] && r->otherwise[0] != '(')

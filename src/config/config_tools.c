@@ -5,21 +5,24 @@
  * actions mention are looked up here too, unless an MCP server could still bring them.
  */
 #include "config/config_private.h"
+#include "tool/demo.h"
 #include "tool/egress.h"
 #include "tool/policy.h"
+#include "tool/replytools.h"
 
-/* What demo_tools_add and reply_tools_add bring (tool/demo.h). */
-static const char *const DEMO_TOOLS[] = {
-    "search_articles",   "get_weather",    "process_payment", "change_bgm",   "get_location",
-    "generate_artifact", "generate_image", "browser.search",  "apply_schema",
-};
-static const char *const REPLY_TOOLS[] = { "suggest_replies", "suggest_actions", "present" };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static bool is_in(const char *const *list, size_t count, struct str name)
 {
     for (size_t i = 0; i < count; i++)
         if (str_is(name, list[i])) return true;
+    return false;
+}
+
+static bool is_demo_tool(struct str name)
+{
+    for (size_t i = 0; demo_tool_name(i); i++)
+        if (str_is(name, demo_tool_name(i))) return true;
     return false;
 }
 
@@ -179,7 +182,7 @@ static void read_tool(struct config_build *b, const struct jv *def)
                 STR_ARG(str_cut(def->key, 60)));
         return;
     }
-    if (is_in(REPLY_TOOLS, COUNT(REPLY_TOOLS), def->key)) {
+    if (reply_tool_of(def->key)) {
         cfg_bad(b, def, "\"" STR_FMT "\" is a built-in tool; choose another name",
                 STR_ARG(def->key));
         return;
@@ -319,7 +322,7 @@ void cfg_read_demo(struct config_build *b)
     if (c->demo_ledger.len == 0) c->demo_ledger = default_ledger(c);
     c->demo_tools = jv_is(said, JSON_BOOL) ? said->boolean : c->demo_model || !own;
     for (size_t i = 0; c->demo_tools && i < c->tool_count; i++)
-        if (is_in(DEMO_TOOLS, COUNT(DEMO_TOOLS), c->tools[i].name))
+        if (is_demo_tool(c->tools[i].name))
             cfg_bad(b, c->tools[i].def,
                     "\"" STR_FMT
                     "\" is a demo tool too; rename yours or set \"demo\": {\"tools\": false}",
@@ -334,11 +337,11 @@ static bool known_tool(const struct config *c, struct str name, struct cfg_guess
         if (str_eq(c->tools[i].name, name)) return true;
         cfg_guess_add(g, c->tools[i].name);
     }
-    for (size_t i = 0; c->demo_tools && i < COUNT(DEMO_TOOLS); i++) {
-        if (str_is(name, DEMO_TOOLS[i])) return true;
-        cfg_guess_add(g, str_c(DEMO_TOOLS[i]));
+    for (size_t i = 0; c->demo_tools && demo_tool_name(i); i++) {
+        if (str_is(name, demo_tool_name(i))) return true;
+        cfg_guess_add(g, str_c(demo_tool_name(i)));
     }
-    return is_in(REPLY_TOOLS, COUNT(REPLY_TOOLS), name);
+    return reply_tool_of(name) != REPLY_NONE;
 }
 
 static void check_tool_name(struct config_build *b, const struct jv *v)

@@ -27,24 +27,6 @@ enum {
     LOOK_MAX = 32,      /* of the oldest idle connections, when one must go */
 };
 
-void net_limits_default(struct net_limits *l)
-{
-    *l = (struct net_limits){
-        .head_max = 16 * 1024,
-        .body_max = 8 * 1024 * 1024,
-        .bodies_max = 256 * 1024 * 1024,
-        .answers_max = 64 * 1024 * 1024,
-        .message_max = 1024 * 1024,
-        .head_ms = 10000,
-        .body_ms = 30000,
-        .idle_ms = 60000,
-        .write_ms = 30000,
-        .ping_ms = 30000,
-        .connections = 10000,
-        .per_address = 1000,
-    };
-}
-
 static void complain(struct server *s, const char *event, const char *value)
 {
     uint64_t now = uv_now(&s->loop->uv);

@@ -1,6 +1,8 @@
 /* fold.c -- see fold.h. No clock, no I/O: what is not in the facts is not known here. */
 #include "run/fold.h"
 
+#include "tool/replytools.h"
+
 void fold_init(struct fold *f)
 {
     *f = (struct fold){ 0 };
@@ -201,9 +203,10 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
 static void apply_reply(struct run *r, const struct call *c)
 {
     const struct jv *v;
-    if (str_is(c->tool, "suggest_replies") && (v = jv_get(c->args, "replies"))) r->replies = v->raw;
-    if (str_is(c->tool, "suggest_actions") && (v = jv_get(c->args, "actions"))) r->actions = v->raw;
-    if (str_is(c->tool, "present") && c->args) r->custom = c->args->raw;
+    enum reply_tool  which = reply_tool_of(c->tool);
+    if (which == REPLY_REPLIES && (v = jv_get(c->args, "replies"))) r->replies = v->raw;
+    if (which == REPLY_ACTIONS && (v = jv_get(c->args, "actions"))) r->actions = v->raw;
+    if (which == REPLY_PRESENT && c->args) r->custom = c->args->raw;
 }
 
 static void apply_finished(struct call *c, const struct fact *a)

@@ -114,7 +114,7 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
     }
     p->client = tool->where == TOOL_CLIENT;
     if (tool->reply) {
-        if (str_is(tool->name, "present") && !payload_fits(t, page, p, args, why)) return;
+        if (tool->reply == REPLY_PRESENT && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
     } else if (policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args))
         p->gate = GATE_ASK;
@@ -366,7 +366,7 @@ static enum err list_tools(struct thread *t, struct arena *a, struct model_reque
     for (size_t i = 0; i < r->count; i++) {
         const struct tool *x = r->tools[i];
         if (x->hidden || !page_allows(page, x)) continue;
-        if (x->reply && str_is(x->name, "present") && !page->payload_count) continue;
+        if (x->reply == REPLY_PRESENT && !page->payload_count) continue;
         list[q->tool_count++] = (struct model_tool){ x->wire_name, x->description, x->schema_text };
     }
     q->tools = list;

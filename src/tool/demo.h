@@ -17,8 +17,7 @@
  * (demo.token_ms 0, tests). */
 MUST_CHECK enum err demo_tools_add(struct registry *r, struct loop *l, struct str ledger,
                                    unsigned stage_ms);
-/* Adds the reply tools suggest_replies, suggest_actions, present (always there). They have no ops:
- * run/ answers them. */
-MUST_CHECK enum err reply_tools_add(struct registry *r);
+/* Their names, in order; NULL: there are no more. */
+const char         *demo_tool_name(size_t i);
 
 #endif

@@ -39,6 +39,9 @@ struct tool_result {
     struct str        resume;
 };
 
+/* Tools whose arguments are their effect. */
+enum reply_tool { REPLY_NONE, REPLY_REPLIES, REPLY_ACTIONS, REPLY_PRESENT, REPLY_COUNT };
+
 struct tool_ops {
     /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at
      * all. With job->resume it goes on where it asked, perhaps in another process. */
@@ -78,8 +81,7 @@ struct tool {
     struct str             runner;
     /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
     struct str             status;
-    /* suggest_replies and the like: fills the payload, no card, no iteration */
-    bool                   reply;
+    enum reply_tool        reply; /* fills the payload: no card, no iteration (replytools.h) */
     /* seed 000: its value {id,type,title,content} is told as artifact_complete */
     bool                   makes_artifact;
     bool                   hidden; /* not offered to models: reached by a suggested action only */

@@ -332,11 +332,10 @@ static long request_end(struct str s, unsigned may)
 
 static size_t ours(struct str s, bool *done)
 {
-    static struct net_limits limits;
-    struct arena             a;
-    struct http1             p;
-    struct request           q;
-    net_limits_default(&limits);
+    static const struct net_limits limits = { .head_max = 16 << 10, .body_max = 8 << 20 };
+    struct arena                   a;
+    struct http1                   p;
+    struct request                 q;
     arena_init(&a, 0);
     http1_init(&p, &limits, &q, &a);
     size_t used = http1_feed(&p, s.ptr, s.len);

@@ -91,9 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buf whole, cut;
     if (!size) return 0;
-    net_limits_default(&limits);
-    limits.body_max = 3000;
-    limits.head_max = 2000;
+    limits = (struct net_limits){ .head_max = 2000, .body_max = 3000 };
     struct str bytes = str_from(str_n((const char *)data, size), 1);
     all(bytes, 0, &whole);
     all(bytes, data[0] + 1u, &cut);

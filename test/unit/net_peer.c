@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/config_private.h"
+
 struct net net;
 
 /* --- what the server does ---------------------------------------------------------- */
@@ -281,6 +283,13 @@ void net_down(void)
     arena_done(&net.arena);
     loop_done(&net.loop);
     net.host = NULL;
+}
+
+void net_limits_default(struct net_limits *l)
+{
+    struct config c = { 0 };
+    cfg_defaults(&c);
+    *l = c.limits;
 }
 
 struct net_limits net_short(void)

@@ -73,9 +73,10 @@ extern struct net net;
 void              net_up(const struct net_limits *limits); /* NULL: defaults */
 /* defaults, with deadlines of a fraction of a second */
 struct net_limits net_short(void);
-struct conn      *net_conn(void); /* the server's only connection, or NULL */
-void              net_down(void); /* closes all; checks that nothing is left */
-void              net_turn(void);
+void net_limits_default(struct net_limits *l); /* those of a configuration that says nothing */
+struct conn *net_conn(void);                   /* the server's only connection, or NULL */
+void         net_down(void);                   /* closes all; checks that nothing is left */
+void         net_turn(void);
 /* Turns until `cond`; fails the test after 5 s. */
 #define net_until(cond)                                                     \
     do {                                                                    \

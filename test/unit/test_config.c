@@ -109,23 +109,6 @@ TEST(config_limits_have_the_promised_defaults)
     config_done(&c);
 }
 
-TEST(config_limits_are_those_of_the_server)
-{
-    struct net_limits want;
-
-    good("{}");
-    net_limits_default(&want);
-    /* The table repeats them; they must not drift apart. */
-    CHECK(c.limits.head_max == want.head_max && c.limits.body_max == want.body_max &&
-          c.limits.bodies_max == want.bodies_max);
-    CHECK(c.limits.message_max == want.message_max && c.limits.head_ms == want.head_ms &&
-          c.limits.body_ms == want.body_ms);
-    CHECK(c.limits.idle_ms == want.idle_ms && c.limits.write_ms == want.write_ms &&
-          c.limits.ping_ms == want.ping_ms);
-    CHECK(c.limits.connections == want.connections && c.limits.per_address == want.per_address);
-    config_done(&c);
-}
-
 TEST(config_default_page_of_the_demo_knows_its_payloads)
 {
     good("{\"pages\":{\"articles\":{\"tools\":[\"search_articles\"]}}}");

@@ -8,6 +8,7 @@
 #include "test.h"
 #include "tool/demo.h"
 #include "tool/demo/library.h"
+#include "tool/replytools.h"
 
 /* --- a bench with all tools, and jobs that write down what they are told ---------------------- */
 

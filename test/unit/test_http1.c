@@ -3,7 +3,7 @@
  * byte, and in two pieces at every place, with one and the same result. */
 #include "base/arena.h"
 #include "http/http1.h"
-#include "test.h"
+#include "net_peer.h"
 
 /* --- feeding -------------------------------------------------------------------- */
 

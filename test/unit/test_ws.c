@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "http/http1.h"
 #include "http/ws.h"
-#include "test.h"
+#include "net_peer.h"
 
 #define MESSAGE_MAX 100000
 

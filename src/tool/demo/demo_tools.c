@@ -11,7 +11,7 @@ struct entry {
     enum tool_where   where;
     enum tool_confirm confirm;
     const char *risk, *intent, *ask, *status;
-    bool        idempotent, makes_artifact, hidden, reply;
+    bool        idempotent, makes_artifact, hidden;
     const struct tool_ops *ops;
     demo_fn    *fn;
 };
@@ -113,48 +113,6 @@ static const struct entry DEMO[] = {
         .intent = "I'll apply schema {schema_id}...", .status = "Applying the schema...",
     },
 };
-
-static const struct entry REPLIES[] = {
-    {
-        .name = "suggest_replies", .reply = true,
-        .description = "Offers the person short answers to click, shown under your message. Call it together with "
-                       "your final answer.",
-        .schema = JSON({"type": "object", "properties": {
-            "replies": {"type": "array", "minItems": 1, "maxItems": 8, "description": "In the order they are shown",
-             "items": {"type": "object", "properties": {
-                "label": {"type": "string", "minLength": 1, "maxLength": 100,
-                    "description": "What the button says"},
-                "value": {"type": "string", "minLength": 1, "maxLength": 1000,
-                    "description": "What is sent when it is clicked"}},
-                "required": ["label", "value"], "additionalProperties": false}}},
-            "required": ["replies"], "additionalProperties": false}),
-    },
-    {
-        .name = "suggest_actions", .reply = true,
-        .description = "Offers the person buttons that do something: on the server (a tool bound to the action's "
-                       "name) or in their browser.",
-        .schema = JSON({"type": "object", "properties": {
-            "actions": {"type": "array", "minItems": 1, "maxItems": 8, "description": "In the order they are shown",
-             "items": {"type": "object", "properties": {
-                "label": {"type": "string", "minLength": 1, "maxLength": 100,
-                    "description": "What the button says"},
-                "action": {"type": "string", "minLength": 1, "maxLength": 100, "description": "Name of the action"},
-                "handler": {"type": "string", "enum": ["client", "server"], "description": "Who carries it out"},
-                "data": {"type": "object", "description": "Handed to the action"},
-                "style": {"type": "string", "enum": ["primary", "secondary", "warning"]}},
-                "required": ["label", "action", "handler"], "additionalProperties": false}}},
-            "required": ["actions"], "additionalProperties": false}),
-    },
-    {
-        .name = "present", .reply = true,
-        .description = "Shows the person structured data of a type that this page knows, below your message.",
-        .schema = JSON({"type": "object", "properties": {
-            "type": {"type": "string", "minLength": 1, "maxLength": 100,
-                "description": "Type of the data, such as schema_proposal"},
-            "data": {"description": "The data, in the form that the type asks for"}},
-            "required": ["type", "data"], "additionalProperties": false}),
-    },
-};
 /* clang-format on */
 
 static struct tool *make_tool(struct registry *r, const struct entry *e)
@@ -172,7 +130,6 @@ static struct tool *make_tool(struct registry *r, const struct entry *e)
     t->idempotent = e->idempotent;
     t->makes_artifact = e->makes_artifact;
     t->hidden = e->hidden;
-    t->reply = e->reply;
     return t;
 }
 
@@ -207,12 +164,7 @@ enum err demo_tools_add(struct registry *r, struct loop *l, struct str ledger, u
     return OK;
 }
 
-enum err reply_tools_add(struct registry *r)
+const char *demo_tool_name(size_t i)
 {
-    for (size_t i = 0; i < sizeof REPLIES / sizeof *REPLIES; i++) {
-        struct tool *t = make_tool(r, &REPLIES[i]);
-        enum err     e = t ? registry_add(r, t) : ERR_NOMEM;
-        if (e) return e;
-    }
-    return OK;
+    return i < sizeof DEMO / sizeof *DEMO ? DEMO[i].name : NULL;
 }
