@@ -3,7 +3,7 @@
 
 B     ?= build
 
-.PHONY: help setup run build test unit conformance layers asan fuzz faults torture bench fmt clean
+.PHONY: help setup run build test unit conformance layers asan fuzz faults torture trace bench fmt clean
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ faults: setup ## kill -9, full disks, failing memory, clock jumps ..., a payment
 torture: setup ## hostile model, tools and clients at once, under the sanitizers; S=3600 SEED=7 KEEP=1 (go on after a finding) REPLAY=file
 	@scripts/build build-asan -Dbuildtype=debugoptimized -Dtests=true -Db_sanitize=address,undefined -Db_lundef=false
 	@node test/torture/run.mjs --seconds $(or $(S),60) $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep-going) $(if $(REPLAY),--replay $(REPLAY))
+
+trace: setup ## the way of one gated message through the files, as ARCHITECTURE.md tells it; V=1 prints it
+	@node test/trace/run.mjs $(if $(V),--print)
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
