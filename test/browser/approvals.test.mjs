@@ -53,7 +53,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await two.card();
     await one.approve();
     await two.$('.tool[data-tool="process_payment"][data-status="done"]').waitFor();
-    await two.page.waitForFunction(() => !document.querySelector('.msg .ask'));
+    await two.page.waitForFunction(() => !document.querySelector('main .ask'));
     await one.idle();
     await two.idle();
     equal(await two.words(), await one.words(), 'the same words in both');

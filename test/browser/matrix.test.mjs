@@ -19,7 +19,8 @@ for (const mode of modes) {
     await tab.$('.tool[data-tool="process_payment"][data-status="done"]').waitFor();
     await tab.idle();
     ok((await tab.words()).split(' ').length >= 12, 'the answer');
-    ok((await tab.$('.record').innerText()).startsWith('Approved by you'), 'the record');
+    equal(await tab.$('.record-ask').innerText(), 'Send 50 USD to Hanako?', 'the record: what was asked');
+    ok((await tab.$('.record-line').innerText()).startsWith('Approved by you'), 'the record: what was answered');
     equal(server.ledger().length, 1, 'payments');
     equal(await tab.$('article.assistant').count(), 1, 'one answer');
   });
@@ -32,7 +33,8 @@ for (const mode of modes) {
     await tab.$('.tool[data-tool="process_payment"][data-status="denied"]').waitFor();
     await tab.idle();
     ok((await tab.words()).length > 10, 'the answer');
-    ok((await tab.$('.record').innerText()).startsWith('Denied by you'), 'the record');
+    equal(await tab.$('.record-ask').innerText(), 'Send 50 USD to Hanako?', 'the record: what was asked');
+    ok((await tab.$('.record-line').innerText()).startsWith('Denied by you'), 'the record: what was answered');
     equal(server.ledger().length, 0, 'payments');
   });
 
@@ -106,7 +108,7 @@ test('a conversation begun in one mode goes on in the others', async (t) => {
     await tab.page.getByRole('radio', { name: mode }).check();
     await tab.page.keyboard.press('Escape');
     await tab.approve();
-    await tab.page.waitForFunction(() => !document.querySelector('.msg .ask'));
+    await tab.page.waitForFunction(() => !document.querySelector('main .ask'));
     await tab.idle();
     await tab.send(prompt);
     await tab.card();

@@ -138,7 +138,7 @@ test('from the click on Approve to "running": under 100 ms', async (t) => {
       await tab.card();
       await tab.page.evaluate(() => {
         window.ran = 0;
-        const id = document.querySelector('.msg .ask').dataset.call;
+        const id = document.querySelector('main .ask').dataset.call;
         document.querySelector('.ask-yes').addEventListener('click', () => (window.clicked = performance.now()), true);
         new MutationObserver((_, me) => {
           if (!document.querySelector(`.tool[data-call="${id}"]:is([data-status="running"], [data-status="done"])`)) return;
