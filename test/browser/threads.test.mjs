@@ -203,8 +203,11 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.send('Send 50 dollars to Hanako');
     await tab.card();
     await tab.send('What is the weather in Tokyo?');
+    await tab.page.getByRole('button', { name: 'Send anyway' }).click();
     await tab.$('.send-state.bad').waitFor();
     ok(/Not sent: .*waiting/i.test(await tab.$('.send-state').innerText()), await tab.$('.send-state').innerText());
+    await tab.card(); // what was asked still waits, before the words that were not sent
+    equal(await tab.$('.bubble, .asked').evaluateAll((all) => all.map((e) => e.className)), ['bubble', 'asked', 'bubble'], 'the order');
     await tab.deny();
     await tab.$('.tool[data-status="denied"]').waitFor();
     await tab.page.waitForFunction(() => !document.querySelector('.round.stop'));

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef } from 'react';
 import type { ApprovalRecord, ThreadState } from '../protocol';
-import { callsOf, textOf } from '../protocol';
+import { callsOf, lastOf, textOf } from '../protocol';
 import { usePrefs } from './prefs';
 import { notice } from './notices';
 
@@ -66,7 +66,7 @@ export function useNotify({ state, inbox, thread, open }: Seen): void {
       began.current = Date.now();
       return;
     }
-    const last = state.messages.at(-1);
+    const last = lastOf(state.messages);
     const long = began.current > 0 && Date.now() - began.current > long_ms;
     began.current = 0;
     if (on && long && document.hidden && !state.open && last?.role === 'assistant')

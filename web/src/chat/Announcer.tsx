@@ -4,7 +4,7 @@
  * person. Neither moves the focus, and nothing is read token by token.
  */
 import { useEffect, useRef, useState } from 'react';
-import { callsOf, textOf, type Call, type ThreadState } from '../protocol';
+import { callsOf, lastOf, textOf, type Call, type ThreadState } from '../protocol';
 import { stateWord } from './words';
 
 export function Announcer({ state, loaded }: { state: ThreadState; loaded: boolean }) {
@@ -33,13 +33,13 @@ export function Announcer({ state, loaded }: { state: ThreadState; loaded: boole
 }
 
 function calls(s: ThreadState): Call[] {
-  const last = s.open ?? s.messages.at(-1);
+  const last = s.open ?? lastOf(s.messages);
   return last ? callsOf(last) : [];
 }
 
 function politeNews(was: ThreadState, now: ThreadState): string {
   if (was.open?.status === 'open' && !now.open) {
-    const last = now.messages.at(-1);
+    const last = lastOf(now.messages);
     if (last?.status === 'stopped') return 'Answer stopped';
     // Once, at its end: the words themselves, as far as they can be listened to.
     if (last?.role === 'assistant' && last.status === 'done') return `Answer complete. ${textOf(last).slice(0, 600)}`;
@@ -61,7 +61,7 @@ function urgentNews(was: ThreadState, now: ThreadState): string {
   );
   const ask = calls(now).find((c) => c.status === 'asking' && !asked.has(c.id));
   if (ask) return `Approval needed: ${ask.approval?.ask ?? ask.name}`;
-  const last = now.messages.at(-1);
-  if (last?.status === 'failed' && last !== was.messages.at(-1)) return `The answer failed. ${last.error?.message ?? ''}`;
+  const last = lastOf(now.messages);
+  if (last?.status === 'failed' && last !== lastOf(was.messages)) return `The answer failed. ${last.error?.message ?? ''}`;
   return '';
 }

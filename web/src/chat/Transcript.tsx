@@ -6,7 +6,7 @@
  * gets to them, and what is read stays where it is.
  */
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react';
-import { callsOf, readVersion, settled, type Message, type ThreadState } from '../protocol';
+import { callsOf, readVersion, settled, unsentAt, type Message, type ThreadState } from '../protocol';
 import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
 import { MessageView, Silence, Thinking } from './Message';
@@ -40,6 +40,8 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
   const all = versions.messages;
   const from = turnAt(all, all.length - shown);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
+  // The turn that is being answered; behind it stand messages that have not left.
+  const end = Math.max(0, (state.open ? unsentAt(turns.map((turn) => turn[0]!)) : turns.length) - 1);
   const first = turns[0]?.[0]?.id ?? null;
   useAnchor(stick.scroller, stick.content, first);
   const more = () => (from > 0 ? Promise.resolve(setShown((n) => n + moreShown)) : onOlder().then(() => setShown((n) => n + moreShown)));
@@ -52,7 +54,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
         <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
           {(from > 0 || (state.earlier && !versions.old)) && <Older key={first} onSeen={more} />}
           {turns.map((turn, i) => {
-            const last = i === turns.length - 1;
+            const last = i === end;
             return (
               <Turn
                 key={turn[0]!.key ?? turn[0]!.id}
@@ -60,7 +62,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
                 open={last ? told : null}
                 last={last}
                 idle={idle}
-                fresh={last && sent > 0}
+                fresh={i === turns.length - 1 && sent > 0}
                 tail={last ? tail : null}
               />
             );

@@ -5,7 +5,8 @@
  * have none, and `parts` says where the cards stand.
  */
 import type { CustomPayload, FilePart, PendingApproval, SuggestedAction, SuggestedValue, ToolHistoryEntry } from './events';
-import { callsOf, isStreaming, textOf, type Call, type CallStatus, type Message, type Progress, type ThreadState } from './state';
+import { callsOf, isStreaming, textOf, withAnswer } from './state';
+import type { Call, CallStatus, Message, Progress, ThreadState } from './state';
 
 export interface GeneralToolCall extends ToolHistoryEntry {
   tool_use_id: string;
@@ -74,7 +75,7 @@ export interface Around {
 export function generalChat(s: ThreadState, around: Around): GeneralChatState {
   const { open } = s;
   const told = isStreaming(s) && open ? general(open) : null;
-  const all = open && !told ? [...s.messages, open] : s.messages;
+  const all = open && !told ? withAnswer(s.messages, open) : s.messages;
   const calls = open ? callsOf(open) : [];
   const running = calls.findLast((c) => c.status === 'running');
   const loading = told !== null || around.waiting;
@@ -86,7 +87,7 @@ export function generalChat(s: ThreadState, around: Around): GeneralChatState {
     streaming: told,
     statusText: running ? `Running ${running.name}...` : (s.statusText ?? (loading && !told?.content ? 'Thinking...' : null)),
     activeToolProgress: running ? { toolName: running.name, updates: around.updates.map(progress) } : null,
-    error: around.trouble ?? (open ? null : (last?.error?.message ?? last?.sendError ?? null)),
+    error: around.trouble ?? (last?.sendError ?? (open ? null : (last?.error?.message ?? null))),
     intentText: calls.findLast((c) => c.status === 'preparing')?.intent ?? null,
     pending: calls.flatMap(gate),
     queue: around.queue,

@@ -9,7 +9,7 @@ import { statusOfError, withRecord } from './calls';
 import { confirmationTool, isConfirmationInput } from './chunks';
 import type { ApprovalRecord, PendingApproval, ResponsePayload } from './events';
 import { isObject } from './events';
-import { callsOf, newMessage, settled, textOf, type Call, type CallStatus, type Message, type ThreadState } from './state';
+import { callsOf, lastOf, newMessage, settled, textOf, type Call, type CallStatus, type Message, type ThreadState } from './state';
 
 export interface UIPart {
   type: string;
@@ -149,9 +149,9 @@ function settle(before: ThreadState, thread: StoredThread, messages: Message[]):
     const open = before.open && !before.open.id.startsWith('local-') ? before.open : null;
     return { ...before, messages: open ? messages.filter((m) => m.id !== open.id) : messages, open };
   }
-  const last = messages.at(-1);
+  const last = lastOf(messages);
   if (thread.state === 'waiting' && last?.role === 'assistant' && callsOf(last).some((c) => !settled.has(c.status))) {
-    return { ...quiet, messages: messages.slice(0, -1), open: { ...last, status: 'parked' } };
+    return { ...quiet, messages: messages.filter((m) => m !== last), open: { ...last, status: 'parked' } };
   }
   return { ...quiet, messages, open: null };
 }

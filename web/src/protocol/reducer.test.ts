@@ -402,6 +402,28 @@ test('a reloaded page gets its buttons back, and no empty "You"', () => {
   expect(callsOf(s.open!)[0]).toMatchObject({ status: 'asking', approval: { ask: 'Send 50 USD?', status: 'pending' } });
 });
 
+test('a message that the server refused does not take the request away', () => {
+  const refused = reduceAll(hydrate(emptyThread, stored), [
+    { type: 'user_message', id: 'u2', text: 'And the weather?', send: 'sending' },
+    { type: 'send_state', id: 'u2', send: 'failed', error: 'A decision is waiting.' },
+  ]);
+  const s = hydrate(refused, stored);
+  const asked = s.open!;
+  expect(asked.status).toBe('parked');
+  expect(callsOf(asked)[0]).toMatchObject({ status: 'asking', approval: { status: 'pending' } });
+  expect(s.messages).toMatchObject([{ id: 'u1' }, { id: 'u2', send: 'failed' }]);
+  // Answered, it stands before what was not sent; sent after all, that comes after it.
+  const answered = reduceAll(s, [
+    { type: 'message_start', message_id: asked.id },
+    { type: 'tool_denied', tool_use_id: 'c1' },
+    { type: 'turn_end' },
+  ]);
+  expect(answered.messages.map((m) => m.id)).toEqual(['u1', asked.id, 'u2']);
+  const again = reduce(s, { type: 'send_state', id: 'u2', send: 'sending' });
+  expect(again.messages.map((m) => m.id)).toEqual(['u1', asked.id, 'u2']);
+  expect(again.open).toBe(null);
+});
+
 test('loading the same thread again keeps the identity of finished messages', () => {
   const idle: StoredThread = {
     ...stored,

@@ -11,7 +11,8 @@
 import { finished, onCall, started, statusOfError, withCall, withRecord } from './calls';
 import type { ResponsePayload, ThreadEvent, ToolHistoryEntry } from './events';
 import { parseMarkers, scanMarkers, type Segment } from './marker';
-import { callsOf, newMessage, settled, type Call, type CallStatus, type Message, type Part, type Payload, type ThreadState } from './state';
+import { callsOf, newMessage, settled, withAnswer } from './state';
+import type { Call, CallStatus, Message, Part, Payload, ThreadState } from './state';
 
 export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
   switch (e.type) {
@@ -307,8 +308,12 @@ function addUser(s: ThreadState, e: Of<'user_message'>): ThreadState {
   return { ...base, messages: [...base.messages, message], statusText: null, waitingSince: e.at ?? null, stopping: false };
 }
 
-/* Waiting for an answer begins when the message leaves; one that cannot leave is not being answered. */
-function sendState(s: ThreadState, e: Of<'send_state'>): ThreadState {
+/*
+ * Waiting for an answer begins when the message leaves, and what waited before it is set aside;
+ * one that cannot leave is not being answered.
+ */
+function sendState(before: ThreadState, e: Of<'send_state'>): ThreadState {
+  const s = e.send === 'sending' && before.open?.status === 'parked' ? close(before, 'done', e.at) : before;
   const next = onMessage(s, e.id, (m) => ({ ...m, send: e.send, sendError: e.error }));
   if (s.open || e.send === 'sent') return next;
   if (e.send === 'sending') return { ...next, waitingSince: s.waitingSince ?? e.at ?? null };
@@ -429,7 +434,7 @@ function close(s: ThreadState, status: Message['status'], at?: number, error?: M
   const parts = cut.parts.map((p) => (p.type === 'reasoning' && !p.done ? { ...p, done: true, endedAt: at } : p));
   const message: Message = { ...cut, parts, status, ...(error ? { error } : {}) };
   const empty = parts.length === 0 && !error && status === 'done' && !message.payload;
-  return { ...base, open: null, messages: empty ? s.messages : [...s.messages, message] };
+  return { ...base, open: null, messages: empty ? s.messages : withAnswer(s.messages, message) };
 }
 
 /* What is cut off stays reachable, under the question it began with. */

@@ -142,6 +142,21 @@ export function filesOf(message: Message): FilePart[] {
   return message.parts.filter((p) => p.type === 'file');
 }
 
+/** Where the messages begin that have not left: refused, or without a connection. What is answered stands before them. */
+export function unsentAt(messages: readonly Message[]): number {
+  return 1 + messages.findLastIndex((m) => m.send !== 'failed' && m.send !== 'waiting');
+}
+
+/** The last message that is part of the conversation. */
+export function lastOf(messages: readonly Message[]): Message | undefined {
+  return messages[unsentAt(messages) - 1];
+}
+
+/** `messages` with an answer in its place. */
+export function withAnswer(messages: readonly Message[], answer: Message): Message[] {
+  return messages.toSpliced(unsentAt(messages), 0, answer);
+}
+
 /** A run is being told right now (not: it waits for a person). */
 export function isStreaming(state: ThreadState): boolean {
   return state.open?.status === 'open';

@@ -4,7 +4,7 @@
  * where the person asked or said yes goes before the others. The result goes to
  * the server before it is shown; a refusal means that it was decided without us.
  */
-import { callsOf, plain, type Call } from '../protocol';
+import { callsOf, lastOf, plain, type Call } from '../protocol';
 import { Refused, type Api } from './api';
 import type { Way } from './connection';
 import type { Conversation } from './conversation';
@@ -92,6 +92,6 @@ export class ClientTools {
 
   private now(id: string): Call | undefined {
     const { open, messages } = this.c.state;
-    return open?.calls[id] ?? messages.at(-1)?.calls[id];
+    return open?.calls[id] ?? lastOf(messages)?.calls[id];
   }
 }
