@@ -9,20 +9,22 @@ function answer(n) {
   return n % 5 === 0 ? '```js\n' + lines.join('\n') + '\n```' : lines.join('\n\n');
 }
 
-async function longThread(t) {
-  const model = await t.model(Array.from({ length: turns }, (_, n) => answer(n)));
+async function longThread(t, length = turns) {
+  const model = await t.model(Array.from({ length }, (_, n) => answer(n)));
   const server = await t.server({ model: model.config });
   const { id } = await server.json('/v1/threads', { body: {} });
-  for (let n = 0; n < turns; n++) {
-    const body = JSON.stringify({ thread_id: id, message: `Question ${n}` });
-    await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body })).text();
-  }
+  for (let n = 0; n < length; n++) await ask(server, id, `Question ${n}`);
   return { server, id };
 }
 
-async function openAtEnd(tab, url) {
+/* From elsewhere. */
+async function ask(server, id, message) {
+  await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body: JSON.stringify({ thread_id: id, message }) })).text();
+}
+
+async function openAtEnd(tab, url, length = turns) {
   await tab.page.goto(url);
-  await tab.page.waitForFunction((q) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === q, `Question ${turns - 1}`);
+  await tab.page.waitForFunction((q) => [...document.querySelectorAll('.bubble')].at(-1)?.textContent === q, `Question ${length - 1}`);
 }
 
 /* Frame by frame, faster than any hand, up to the first question. Gives how far what is read moved in a frame beyond what was scrolled. */
@@ -67,11 +69,25 @@ test('300 messages are read upwards by pages: nothing jumps and nothing sticks',
   // A new answer below changes nothing for the reader, and what was loaded stays.
   const top = () => tab.$('.scroller').evaluate((e) => e.scrollTop);
   const place = await top();
-  const body = JSON.stringify({ thread_id: id, message: 'One more' });
-  await (await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', body })).text();
+  await ask(server, id, 'One more');
   await tab.page.getByRole('button', { name: 'New text below' }).waitFor();
   equal(await top(), place, 'the place');
   equal(await tab.$('.bubble').count(), turns + 1, 'questions');
+});
+
+test('what is read stays when more than a page has been said since', async (t) => {
+  const { server, id } = await longThread(t, 30); // a page, to the message
+  const tab = await t.tab(server);
+  await openAtEnd(tab, `${server.url}/t/${id}`, 30);
+  await tab.$('.scroller').evaluate((e) => (e.scrollTop = 0));
+  await tab.page.getByRole('button', { name: 'Jump to latest' }).waitFor();
+  const first = await tab.$('.bubble').first().elementHandle();
+  for (let n = 30; n < 33; n++) await ask(server, id, `Question ${n}`);
+  await tab.$('.bubble', { hasText: 'Question 32' }).waitFor();
+  await tab.page.getByRole('button', { name: 'New text below' }).waitFor();
+  equal(await first.evaluate((e) => [e.isConnected, e.textContent]), [true, 'Question 0'], 'the same element');
+  equal(await tab.$('.scroller').evaluate((e) => e.scrollTop), 0, 'the place');
+  equal(await tab.$('.bubble').count(), 33, 'questions');
 });
 
 test('earlier messages that cannot be loaded are said to be so, and come when they can', async (t) => {

@@ -12,8 +12,7 @@ import { Icon } from './icons';
 import { MessageView, Silence, Thinking } from './Message';
 import { useStick } from './useStick';
 
-const firstShown = 60;
-const moreShown = 60;
+const page = 60; // messages
 
 interface Props {
   thread: string | null;
@@ -33,18 +32,23 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
   useEffect(() => {
     if (sent > 0) toEnd();
   }, [sent, toEnd]);
-  const [shown, setShown] = useState(firstShown);
-  useEffect(() => setShown(firstShown), [thread]);
+  const [upTo, setUpTo] = useState<string | null>(null);
+  useEffect(() => setUpTo(null), [thread]);
   const versions = useVersions(thread, sent, state);
   useEffect(() => onOld(versions.old), [onOld, versions.old]);
   const all = versions.messages;
-  const from = turnAt(all, all.length - shown);
+  const from = firstShown(all, upTo);
+  // At the end the oldest make room for the newest; under the eyes of a reader nothing goes away.
+  useEffect(() => {
+    if (!stick.pinned) setUpTo((held) => held ?? nameOf(all.at(-1)));
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [stick.pinned]);
   const turns = useMemo(() => turnsOf(all.slice(from)), [all, from]);
   // The turn that is being answered; behind it stand messages that have not left.
   const end = Math.max(0, (state.open ? unsentAt(turns.map((turn) => turn[0]!)) : turns.length) - 1);
-  const first = turns[0]?.[0]?.id ?? null;
+  const first = nameOf(turns[0]?.[0]);
   useAnchor(stick.scroller, stick.content, first);
-  const more = () => (from > 0 ? Promise.resolve(setShown((n) => n + moreShown)) : onOlder().then(() => setShown((n) => n + moreShown)));
+  const more = () => (from > 0 ? Promise.resolve() : onOlder()).then(() => setUpTo(first));
   const idle = !state.open && !waiting && !versions.old;
   const told = !versions.old && state.open && (state.open.parts.length > 0 || state.open.status === 'parked') ? state.open : null;
   const tail = versions.old ? <OldVersion onLeave={versions.leave} /> : tailOf(state, waiting);
@@ -57,7 +61,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
             const last = i === end;
             return (
               <Turn
-                key={turn[0]!.key ?? turn[0]!.id}
+                key={nameOf(turn[0])}
                 messages={turn}
                 open={last ? told : null}
                 last={last}
@@ -193,6 +197,17 @@ function Older({ onSeen }: { onSeen: () => Promise<void> }) {
       {olderWords[state]}
     </button>
   );
+}
+
+/* What a message is called on the screen. */
+function nameOf(m: Message | undefined): string | null {
+  return m ? (m.key ?? m.id) : null;
+}
+
+/* A page before the message `upTo`, and everything after it; without one, the newest page. */
+function firstShown(messages: Message[], upTo: string | null): number {
+  const at = upTo === null ? -1 : messages.findIndex((m) => nameOf(m) === upTo);
+  return turnAt(messages, (at < 0 ? messages.length : at + 1) - page);
 }
 
 /* No question is parted from its answer. */
