@@ -310,7 +310,7 @@ static bool is_same_message(struct thread *t, struct command *c)
 {
     struct str        id = c->message.id.len ? newest_version(t, c->message.id) : STR_NONE;
     const struct run *r = id.len && !c->message.replaces.len ? run_of_message(t, id) : NULL;
-    if (!r) return false;
+    if (!r || run_of_request(t, c->request_id)) return false; /* a request's id says more */
     for (size_t i = 0; i < t->fold.run_count; i++) {
         const struct fact *f = t->fold.runs[i]->first;
         if (f->kind != FACT_MESSAGE || !str_eq(f->id, id)) continue;

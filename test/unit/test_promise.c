@@ -192,6 +192,27 @@ TEST(the_same_message_delivered_twice_has_one_run)
     stage_down(&s);
 }
 
+TEST(a_request_id_names_its_own_run_also_when_the_message_was_answered_again)
+{
+    struct stage s;
+    struct said  first, again;
+    stage_up(&s);
+    for (int i = 0; i < 2; i++) {
+        struct said    *x = i ? &again : &first;
+        struct command *c = command(CMD_MESSAGE, x);
+        c->message.text = STR("Hello");
+        c->message.id = STR("msg-1");
+        c->request_id = STR("r-1");
+        if (i) CHECK(does(&s, CMD_RETRY).status == 200);
+        sent(&s, c, x);
+        UNTIL(s.speaking);
+        stops(&s, STOP_END);
+        UNTIL(idle(&s));
+    }
+    CHECK(again.status == 200 && again.duplicate && str_eq(again.run, first.run));
+    stage_down(&s);
+}
+
 TEST(another_answer_begins_after_the_last_effect_and_the_same_call_is_asked_about)
 {
     struct stage s;
