@@ -451,6 +451,7 @@ void store_list(struct store *s, struct store_list *l)
     arena_init(&l->arena, 0);
     l->rows = NULL;
     l->count = l->room = 0;
+    l->searched = false;
     l->next = STR_NONE;
     ask(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job, JOB_LIST);
 }

@@ -89,7 +89,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         2          /* the version this program writes */
+#define DB_SCHEMA         3          /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -156,8 +156,8 @@ enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_NEWS };
 #define JOB_AT(n)       LIST_ITEM(n, struct store_job, node)
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 20
-#define DB_READ_SQL_COUNT  9 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 22
+#define DB_READ_SQL_COUNT  11 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends and edits); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);

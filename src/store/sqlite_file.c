@@ -67,6 +67,11 @@ static const char *const upgrades[DB_SCHEMA] = {
     "INSERT INTO store(one, epoch, base) VALUES(1, (random() & 9223372036854775807) | 1, 0);"
     "ALTER TABLE fact ADD COLUMN sum INTEGER;"
     "ALTER TABLE approval ADD COLUMN sum INTEGER;",
+    /* 2 -> 3. Three letters of a title and where they are, for searches; it keeps no text. NUL
+     * would end what is indexed. */
+    "CREATE VIRTUAL TABLE title_gram USING fts5(title, content='', detail='none', columnsize=0, "
+    "tokenize='trigram');"
+    "INSERT INTO title_gram(rowid, title) SELECT id, replace(title, char(0), ' ') FROM thread;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

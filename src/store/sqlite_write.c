@@ -27,6 +27,8 @@ enum stmt {
     W_THREAD_NEW,
     W_THREAD_MOVE,
     W_THREAD_TITLE,
+    W_TITLE_IN,
+    W_TITLE_OUT,
     W_FACT,
     W_REQUEST,
     W_REQUEST_NEW,
@@ -56,6 +58,12 @@ const char *const db_write_sql[W_COUNT] = {
     [W_THREAD_MOVE] = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
                       " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
     [W_THREAD_TITLE] = "UPDATE thread SET title = ?2 WHERE id = ?1",
+    /* The index must be told the old title word for word to take it out. By triggers it cannot be
+     * done: SQLite does not let a schema that is not trusted write to it. */
+    [W_TITLE_IN] = "INSERT INTO title_gram(rowid, title)"
+                   " SELECT id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
+    [W_TITLE_OUT] = "INSERT INTO title_gram(title_gram, rowid, title)"
+                    " SELECT 'delete', id, replace(title, char(0), ' ') FROM thread WHERE id = ?1",
     [W_FACT] =
         "INSERT INTO fact(thread, seq, at_ms, kind, body, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [W_REQUEST] = "SELECT t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
@@ -117,15 +125,18 @@ static enum err find_thread(struct db *d, struct log_name log, int64_t *id, uint
 static enum err move_thread(struct db *d, const struct store_append *a, int64_t *id)
 {
     int64_t  first_ms = a->facts[0].at_ms, last_ms = a->facts[a->fact_count - 1].at_ms;
-    enum err e;
+    enum err e = *id && a->title.ptr ? db_run(d, W_TITLE_OUT, "i", *id) : OK;
+    bool     titled = a->title.ptr || !*id;
 
-    if (*id)
-        return db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title,
-                      a->state);
-    e = db_run(d, W_THREAD_NEW, "ttstiii", a->log.owner, a->log.thread, a->title,
-               a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms);
-    if (!e) *id = sqlite3_last_insert_rowid(d->sql);
-    return e;
+    if (!e && *id)
+        e = db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title,
+                   a->state);
+    else if (!e) {
+        e = db_run(d, W_THREAD_NEW, "ttstiii", a->log.owner, a->log.thread, a->title,
+                   a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms);
+        if (!e) *id = sqlite3_last_insert_rowid(d->sql);
+    }
+    return e || !titled ? e : db_run(d, W_TITLE_IN, "i", *id);
 }
 
 static enum err add_facts(struct db *d, const struct store_append *a, int64_t thread)
@@ -187,8 +198,13 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 
     if (e) return e;
     *wrote = true;
-    if (!x->remove) return x->title.ptr ? db_run(d, W_THREAD_TITLE, "it", id, x->title) : OK;
-    e = db_run(d, W_DROP_FACTS, "i", id);
+    if (!x->remove && !x->title.ptr) return OK;
+    e = db_run(d, W_TITLE_OUT, "i", id);
+    if (!x->remove) {
+        if (!e) e = db_run(d, W_THREAD_TITLE, "it", id, x->title);
+        return e ? e : db_run(d, W_TITLE_IN, "i", id);
+    }
+    if (!e) e = db_run(d, W_DROP_FACTS, "i", id);
     if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
     if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);
     if (!e) e = db_run(d, W_DROP_THREAD, "i", id);

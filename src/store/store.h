@@ -169,6 +169,7 @@ struct store_list {
     size_t            count, room;
     struct str        next;
     int64_t           last_num;
+    bool              searched; /* the newest titles: the others are looked up */
 };
 void store_list(struct store *s, struct store_list *l);
 

@@ -75,7 +75,7 @@ TEST(the_store_s_files_are_for_their_owner_only)
         REQUIRE(stat(name, &st) == 0);
         CHECK((st.st_mode & 0777) == 0600);
     }
-    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 2");
+    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 3");
     fix_done(&f);
 }
 
@@ -189,8 +189,8 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     fix_done(&f);
     run_raw("PRAGMA user_version=7");
     expect_refusal(path, ERR_UNSUPPORTED,
-                   "made by a newer version of parley (its schema is 7, this program knows 2)");
-    run_raw("PRAGMA user_version=2");
+                   "made by a newer version of parley (its schema is 7, this program knows 3)");
+    run_raw("PRAGMA user_version=3");
     fix_init(&f);
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");
@@ -219,7 +219,7 @@ static void check_plan(struct fix *f, struct db *d, const char *sql, bool may_so
 
     while (str_split(&rest, ';', &line))
         if (str_starts(line, STR("SCAN")) && str_find(line, STR("USING")) < 0 &&
-            str_find(line, STR("SCAN tool")) < 0)
+            str_find(line, STR("SCAN tool")) < 0 && str_find(line, STR("VIRTUAL TABLE INDEX")) < 0)
             good = false;
     CHECK(good);
     if (!good) printf("    %s\n    " STR_FMT "\n", sql, STR_ARG(plan));
@@ -233,7 +233,11 @@ TEST(no_list_walks_a_whole_table_or_sorts_what_an_index_has_sorted)
 
     begin(&f);
     REQUIRE(db_open(&d, path, db_read_sql, true) == OK);
-    for (int i = 0; i < DB_READ_SQL_COUNT; i++) check_plan(&f, &d, db_read_sql[i], false);
+    for (int i = 0; i < DB_READ_SQL_COUNT; i++) {
+        /* the index of titles knows nothing of time, and is asked for what is rare */
+        bool found = str_find(str_c(db_read_sql[i]), STR("title_gram")) >= 0;
+        check_plan(&f, &d, db_read_sql[i], found);
+    }
     for (int by = BY_OWNER; by <= BY_ALL; by++) {
         /* everybody's, old ones too: nobody asks often */
         if (!(by & (BY_OWNER | BY_STATUS))) continue;
