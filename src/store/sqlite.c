@@ -208,7 +208,8 @@ static void commit(struct store *s, struct list *batch)
 
     if (!e) {
         db_commit(&s->writer.db, batch);
-        if (!db_file_check(&s->file, &s->writer.db)) return;
+        e = db_file_check(&s->file, &s->writer.db);
+        if (!e || e == ERR_NOMEM) return; /* it was ours before */
         /* into files that were taken away meanwhile: the next start may not find it */
         e = ERR_UNSURE;
     }
@@ -222,6 +223,7 @@ static void look_around(struct store *s, struct state *now, bool idle)
     struct db *d = &s->writer.db;
     enum err   e = db_file_check(&s->file, d);
 
+    if (e == ERR_NOMEM) return; /* no news */
     if (!e && idle && now->trouble) e = db_probe(d);
     if (e || idle) now->trouble = e == ERR_UNSURE ? ERR_IO : e;
     if (!now->trouble && d->wal_pages >= CUT_PAGES) db_cut_log(d);

@@ -108,7 +108,7 @@ bool                db_file_low(const struct db_file *f);
  * the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
 /* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it;
- * what is committed now, nobody will find. `d`: the writer, on its thread. A few calls to the
+ * what is committed now, nobody will find. ERR_NOMEM: that could not be looked at. `d`: the writer, on its thread. A few calls to the
  * system, and a look into the file when it has changed since the last time. */
 MUST_CHECK enum err db_file_check(struct db_file *f, const struct db *d);
 /* a new name survives power loss only when its folder is synced too */

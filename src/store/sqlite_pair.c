@@ -66,22 +66,25 @@ static enum err stranger(const char *path, struct arena *a, struct str *why)
         ERR_CONFLICT);
 }
 
-/* What cannot be read may be a checkpoint cut short: the log will complete it. */
-static void read_raw(const char *path, struct arena *a, struct db_raw *raw)
+/* What cannot be read may be a checkpoint cut short: the log will complete it. ERR_NOMEM: nobody
+ * knows, for want of memory. */
+static enum err read_raw(const char *path, struct arena *a, struct db_raw *raw)
 {
     struct str uri = db_immutable_uri(a, path);
     struct db  d = { 0 };
     int64_t    version = 0;
+    enum err   e = ERR_NOMEM;
 
-    if (uri.ptr &&
-        sqlite3_open_v2(uri.ptr, &d.sql,
-                        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE,
-                        NULL) == SQLITE_OK &&
-        db_int(&d, "PRAGMA user_version", &version) == OK) {
-        raw->version = (int)version;
-        raw->known = version < 2 || db_int(&d, "SELECT epoch FROM store", &raw->epoch) == OK;
-    }
+    if (uri.ptr)
+        e = db_err(&d, sqlite3_open_v2(
+                           uri.ptr, &d.sql,
+                           SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL));
+    if (!e) e = db_int(&d, "PRAGMA user_version", &version);
+    raw->version = (int)version;
+    if (!e && version >= 2) e = db_int(&d, "SELECT epoch FROM store", &raw->epoch);
+    raw->known = !e;
     sqlite3_close(d.sql);
+    return e == ERR_NOMEM ? e : OK;
 }
 
 enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a, struct str *why)
@@ -105,8 +108,7 @@ enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena 
                          ERR_CONFLICT);
     if (pread(f->file_fd, &writes, 1, HEADER_WRITES_AT) == 1 && writes == 1)
         return stranger(f->path, a, why);
-    read_raw(f->path, a, raw);
-    return OK;
+    return read_raw(f->path, a, raw) == OK ? OK : db_refuse(why, STR_NONE, ERR_NOMEM);
 }
 
 enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version, const char *path,
@@ -190,6 +192,7 @@ enum err db_pair_still(struct db_file *f, const struct db *d)
     struct db_raw raw = { 0 };
     struct arena  a;
     struct stat   st;
+    enum err      e;
 
     if (f->overwritten || fstat(f->file_fd, &st)) return ERR_GONE;
     f->overwritten = !log_is_whole(d);
@@ -201,8 +204,9 @@ enum err db_pair_still(struct db_file *f, const struct db *d)
     f->overwritten = !header_fits(f, &st);
     if (f->overwritten) return ERR_GONE;
     arena_init(&a, 0);
-    read_raw(f->path, &a, &raw);
+    e = read_raw(f->path, &a, &raw);
     arena_done(&a);
+    if (e) return e;
     /* looked at again the next time: it may be in the middle of being written */
     if (!raw.known) return ERR_GONE;
     f->overwritten = raw.epoch != d->epoch && raw.epoch != d->base;

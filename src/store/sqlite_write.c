@@ -234,11 +234,13 @@ static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
     return job->result;
 }
 
-/* An error here is one of the whole batch; the job's own is in its result. */
+/* An error here is one of the whole batch; the job's own is in its result. Without memory SQLite
+ * may drop the transaction, also when only reading: what came after that would be committed word by
+ * word. */
 static enum err do_one(struct db *d, struct store_job *job)
 {
     bool wrote = false;
-    return attempt(d, job, &wrote) && wrote ? job->result : OK;
+    return attempt(d, job, &wrote) && (wrote || sqlite3_get_autocommit(d->sql)) ? job->result : OK;
 }
 
 static enum err do_one_saved(struct db *d, struct store_job *job)

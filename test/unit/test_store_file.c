@@ -685,6 +685,53 @@ TEST(an_upgrade_that_was_cut_off_is_done_at_the_next_start)
     fix_done(&f);
 }
 
+/* --- memory that runs out ------------------------------------------------------------------- */
+
+static size_t facts_of(struct fix *f, const char *thread)
+{
+    struct str rest = fix_read(f, "ann", thread, 0), row;
+    size_t     n = 0;
+    while (str_split(&rest, ';', &row)) n += row.len > 0;
+    return n;
+}
+
+/* Each allocation of an append fails once, SQLite's own included; and that one and all after it. */
+TEST(an_append_that_memory_refused_is_not_there)
+{
+    static const char *const orders[] = { "mem:%d", "mem:%d+" };
+    struct fix               f;
+
+    new_path();
+    begin(&f);
+    for (int k = 0; k < 2; k++) {
+        const char *log[] = { k ? "c" : "a", k ? "d" : "b" };
+        size_t      seq[] = { 1, 1 }, refused = 0;
+        for (int i = 0; i < 2; i++) CHECK(fix_append(&f, "ann", log[i], 0, "x") == OK);
+        for (int n = 1, fine = 0; fine < 30; n++, fine++) {
+            char      order[32];
+            struct ap p[2];
+            REQUIRE(n < 3000);
+            snprintf(order, sizeof order, orders[k], n);
+            fault_order(order);
+            for (int i = 0; i < 2; i++) { /* in one batch */
+                ap_init(&p[i], "ann", log[i], seq[i], "x");
+                ap_send(&f, &p[i]);
+            }
+            fix_wait(&f);
+            fault_order("");
+            for (int i = 0; i < 2; i++) {
+                size_t now = facts_of(&f, log[i]);
+                CHECK(p[i].e == OK || p[i].e == ERR_NOMEM || p[i].e == ERR_UNSURE);
+                if (p[i].e != ERR_UNSURE) CHECK(now == seq[i] + !p[i].e);
+                if (p[i].e) fine = 0, refused++;
+                seq[i] = now;
+            }
+        }
+        if (k) CHECK(refused > 0); /* a single one is made up for */
+    }
+    fix_done(&f);
+}
+
 /* --- searches ------------------------------------------------------------------------------- */
 
 static int finished;
