@@ -12,6 +12,7 @@ import { ANSWERS, OWNERS, memory } from './world.mjs';
 const THREADS = 4;                    // of each owner that have a name from the beginning
 const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
+const HURRIED_MAX = 6;                // questions that one person answers at once
 const DEAF_MAX = 96 * 1024, DEAF_ROOM = 64 * 1048576;          // what a reader that takes nothing may cost beside limits.answers, and what others and the sanitizer's quarantine do meanwhile
 const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
@@ -227,6 +228,12 @@ export class Actor {
         const all = await Promise.all(doors.map((d) => this.answer({ ...op, door: d }, q, by)));
         return { ...all[0], id: q.id, tool: q.tool };
     }
+    // Yes to all that waits, beginning somewhere.
+    async hurry({ n, which }) {
+        const by = this.world.options.approver ? 'max' : this.who, all = await this.asked(this.who, 'pending', by), from = Math.floor(which * all.length);
+        const some = [...all.slice(from), ...all.slice(0, from)].slice(0, HURRIED_MAX);
+        return Promise.all(some.map(async (q) => ({ id: q.id, tool: q.tool, ...await this.answer({ n, door: 'rest', yes: true, read: {} }, q, by) })));
+    }
     async answer(op, q, by) {
         const { scene } = this, odd = op.odd === 'args' || op.odd === 'payload' ? undefined : op.odd, confirmed = odd === undefined ? op.yes : odd;
         if (confirmed === true) scene.sayYes(q, by, op.n);
@@ -234,7 +241,7 @@ export class Actor {
         if (op.yes && ['typed', 'fn', 'actions'].includes(op.door)) scene.sayYes(q, by, op.n);
         if (op.door === 'rest') {
             const r = await this.send('POST', `/v1/approvals/${q.id}`, { confirmed, ...(op.odd === 'payload' && { payload: { amount: 5 }, input: { amount: 5 } }) }, op.read, by);
-            if (r.status === 410 && STEADY.includes(q.tool) && this.world.versionAt(Date.parse(q.requested_at)) === this.world.version) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
+            if (r.status === 410 && STEADY.includes(q.tool) && (q.tool.includes('__') || this.world.versionAt(Date.parse(q.requested_at)) === this.world.version)) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
             if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
             return { status: r.status, note: r.json?.error?.code };
         }

@@ -24,9 +24,9 @@ function restart(c) {
     const op = { op: 'restart', how: c.pick(['kill', 'kill', 'term']) };
     if (c.maybe(0.4)) op.fault = `${c.pick(POINTS)}:${c.between(1, 40)}`;
     else if (c.maybe(0.15)) op.fault = c.pick([`mem:${c.between(1, 20000)}`, `write:${c.between(1, 60)}=ENOSPC`, `fsync:${c.between(1, 60)}=EIO`]);
-    if (c.maybe(0.25)) op.move = true;
+    if (c.maybe(0.35)) op.move = true;
     if (c.maybe(0.15)) op.damage = c.share();
-    if (c.maybe(0.4)) op.hurried = c.share();
+    if (c.maybe(0.6)) op.hurried = c.share();
     return op;
 }
 // What the operator's side does: mostly it restarts.
@@ -108,9 +108,9 @@ export class Round {
         if (move) world.move();
         const hit = damage === undefined ? undefined : await this.judge.damage(damage);
         const status = await this.startAgain(fault);
-        // Somebody sat in front of the question all the time, and says yes in the very first moment.
-        if (hurried !== undefined && status) await Promise.all(OWNERS.map((who) => new Actor(world, this.scene, who).perform({ n, op: 'decide', door: 'rest', which: hurried, yes: true, read: {} })));
-        return { status, ...(hit && { hit }) };
+        // They sat in front of their questions all the time, and say yes in the very first moment.
+        const yes = hurried === undefined || !status ? [] : (await Promise.all(OWNERS.map((who) => new Actor(world, this.scene, who).hurry({ n, which: hurried })))).flat();
+        return { status, ...(hit && { hit }), ...(yes.length && { yes }) };
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }
