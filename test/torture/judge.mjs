@@ -117,14 +117,16 @@ export class Judge {
     // The facts of one thread as calls with their lives.
     thread(t, calls) {
         let run, replaced = new Map();
-        const runs = [];
+        const seen = [];                 // the runs that are still to be seen; ids: those tried for the same message
         t.facts.forEach((f, i) => {
             if (f.seq !== i + 1) this.say('store', `${t.owner}/${t.name}: fact ${f.seq} stands where ${i + 1} should`, { who: t.owner, thread: t.name, key: 'gap' });
             if (['message', 'action', 'retry'].includes(f.kind)) {
-                const goesOn = f.kind === 'retry' && f.from_end && runs.find((r) => r.id === f.of)?.outcome === 'error';        // nothing is replaced
-                const of = goesOn ? -1 : f.kind === 'retry' ? runs.findIndex((r) => r.id === f.of) : f.replaces ? runs.findIndex((r) => r.message === f.replaces) : -1;
-                if (of >= 0) for (const c of runs.slice(of).flatMap((r) => r.calls)) if (c.begun) replaced.set(same(c), [...(replaced.get(same(c)) ?? []), c]);
-                runs.push(run = { id: f.run, message: f.id, page: f.page, action: f.kind === 'action', calls: [] });
+                // What is not to be seen any more cannot be replaced: then the conversation goes on as it is.
+                const goesOn = f.kind === 'retry' && f.from_end && seen.find((r) => r.ids.includes(f.of))?.outcome === 'error';
+                const of = goesOn ? -1 : f.kind === 'retry' ? seen.findIndex((r) => r.ids.includes(f.of)) : f.replaces ? seen.findIndex((r) => r.message === f.replaces) : -1;
+                const old = of < 0 ? [] : seen.splice(of), again = f.kind === 'retry' ? old[0] : undefined;
+                for (const c of old.flatMap((r) => r.calls)) if (c.begun) replaced.set(same(c), [...(replaced.get(same(c)) ?? []), c]);
+                seen.push(run = { ids: [...(again?.ids ?? []), f.run], message: again?.message ?? f.id, page: f.page, action: f.kind === 'action', calls: [] });
             }
             for (const p of f.parts ?? []) if (p.type === 'call' && run) {
                 const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client, page: run.page, action: f.kind === 'action' };

@@ -9,6 +9,7 @@ const TABS = 3;                        // of each owner
 const OPS_MAX = 60;                    // of one actor, some 15 s: on a slow machine a round takes longer and is still the same round
 const OP_MS = 30000;                   // an operation that takes longer is left behind
 const SLOW_MAX = 4;                     // a replayed list is stretched at most so much
+const ASKED_MS = 3000;                 // a restart waits at most so long for a question
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
 const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
@@ -27,6 +28,7 @@ function restart(c) {
     if (c.maybe(0.35)) op.move = true;
     if (c.maybe(0.15)) op.damage = c.share();
     if (c.maybe(0.6)) op.hurried = c.share();
+    if (c.maybe(0.5)) op.asked = true;             // not before somebody is asked
     return op;
 }
 // What the operator's side does: mostly it restarts.
@@ -101,8 +103,9 @@ export class Round {
         log.result = result;
     }
     async stall() { this.world.stall(); return { status: 'stalled' }; }
-    async restart({ n, how, fault, move, damage, hurried }) {
+    async restart({ n, how, fault, move, damage, hurried, asked }) {
         const { world } = this;
+        if (asked) await this.question();
         if (!world.up) return { status: 'down' };
         await (how === 'kill' ? world.kill() : world.term());
         if (move) world.move();
@@ -111,6 +114,11 @@ export class Round {
         // They sat in front of their questions all the time, and say yes in the very first moment.
         const yes = hurried === undefined || !status ? [] : (await Promise.all(OWNERS.map((who) => new Actor(world, this.scene, who).hurry({ n, which: hurried })))).flat();
         return { status, ...(hit && { hit }), ...(yes.length && { yes }) };
+    }
+    // Until a question waits for somebody, or it takes too long.
+    async question() {
+        for (const end = Date.now() + ASKED_MS * patience(); Date.now() < end && this.world.up && !this.over; await pause(50))
+            for (const who of OWNERS) if ((await new Actor(this.world, this.scene, who).asked(who, 'pending', this.world.options.approver ? 'max' : who)).length) return;
     }
     // Somebody has to start a server that crashed: whoever sees it first.
     revive() { return this.reviving ??= this.startAgain().finally(() => { this.reviving = undefined; }); }
