@@ -189,6 +189,7 @@ export class Actor {
         const { scene, who } = this, p = at(scene.posts.get(who) ?? [], op.which);
         if (!p) return { status: 'nothing' };
         scene.repeated.add(p.n);
+        if (p.edit) for (const m of scene.said.get(`${who}/${p.thread}`) ?? []) scene.edited.add(`${who}/${p.thread}/${m.id}`);       // whatever is the last by now is answered anew
         const r = await this.post(op, p.path, p.body, p.thread, { again: true });
         const same = p.body.request_id || (p.message && !p.edit && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
