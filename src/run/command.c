@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "run/engine.h"
+#include "tool/schema.h"
 
 static bool refuse(struct thread *t, struct command *c, int status, const char *code,
                    const char *message)
@@ -478,9 +479,30 @@ static bool echo_differs(const struct command *c, const struct call *call)
     return c->decide.echo_args && !jv_equal(c->decide.echo_args, call->args);
 }
 
+/* A form that is filled in must be the one that was asked for. What takes too long to compare is
+ * the tool's to refuse. */
+static bool is_misfit(struct thread *t, struct command *c, const struct fact *question)
+{
+    struct jv *schema, *given;
+    struct buf why;
+    if (!c->decide.confirmed || !c->decide.payload.len || !question->schema.len) return false;
+    buf_init(&why, 2048);
+    bool bad = json_parse(&c->arena, question->schema, &schema, NULL) == OK &&
+               json_parse(&c->arena, c->decide.payload, &given, NULL) == OK &&
+               schema_check(schema, given, &t->hub->judge, &why) == ERR_TYPE;
+    if (bad) {
+        struct str m = arena_printf(&c->arena, "This is not what was asked for: " STR_FMT,
+                                    STR_ARG(buf_view(&why)));
+        refuse(t, c, 422, "malformed_answer", m.ptr ? m.ptr : "This is not what was asked for.");
+    }
+    buf_done(&why);
+    return bad;
+}
+
 /* A question a tool asked in the middle of its work: the answer goes to the tool. */
 static bool answer_question(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
+    if (is_misfit(t, c, call->question)) return true;
     uint64_t seq = t->fold.count + 1;
     *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
     if (!*e) work_answer_job(call, c->decide.confirmed, c->decide.payload);

@@ -418,6 +418,41 @@ TEST(a_tool_that_rests_on_a_question_has_begun_so_going_on_without_answering_lea
     }
 }
 
+TEST(a_form_that_is_filled_in_with_something_else_than_was_asked_for_is_no_answer)
+{
+    struct stage s;
+    struct said  x;
+    stage_up(&s);
+    say(&s, "pay");
+    UNTIL(s.speaking);
+    calls(&s, "work", "{}");
+    stops(&s, STOP_CALLS);
+    UNTIL(s.job);
+    s.job->finish(s.job, &(struct tool_result){
+                             .outcome = TOOL_ASKS,
+                             .text = STR("Which account?"),
+                             .value = STR("{\"type\":\"object\",\"properties\":{\"account\":"
+                                          "{\"enum\":[\"a\",\"b\"]}}}"),
+                             .resume = STR("{\"at\":1}") });
+    UNTIL(waits(&s));
+    const struct call *call = thread_fold(the_thread(&s))->calls[0];
+    for (int i = 0; i < 2; i++) {
+        struct command *c = command(CMD_DECIDE, &x);
+        c->id = arena_dup(&c->arena, call->question->id);
+        c->decide.confirmed = true;
+        c->decide.payload = i ? STR("{\"account\":\"b\"}") : STR("{\"account\":\"theirs\"}");
+        sent(&s, c, &x);
+        if (i) CHECK(x.status == 200);
+        else CHECK(x.status == 422 && strcmp(x.code, "malformed_answer") == 0 && waits(&s));
+    }
+    UNTIL(s.begun == 2);
+    finishes(&s, TOOL_DONE);
+    UNTIL(s.speaking);
+    stops(&s, STOP_END);
+    UNTIL(idle(&s));
+    stage_down(&s);
+}
+
 TEST(hold_keeps_the_question_while_another_call_of_the_step_still_runs)
 {
     struct stage s;
