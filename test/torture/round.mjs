@@ -26,7 +26,7 @@ function restart(c) {
     if (c.maybe(0.4)) op.fault = `${c.pick(POINTS)}:${c.between(1, 40)}`;
     else if (c.maybe(0.15)) op.fault = c.pick([`mem:${c.between(1, 20000)}`, `write:${c.between(1, 60)}=ENOSPC`, `fsync:${c.between(1, 60)}=EIO`]);
     if (c.maybe(0.35)) op.move = true;
-    if (c.maybe(0.15)) op.damage = c.share();
+    if (c.maybe(0.25)) op.damage = c.share();
     if (c.maybe(0.6)) op.hurried = c.share();
     if (c.maybe(0.5)) op.asked = true;             // not before somebody is asked
     return op;
