@@ -218,6 +218,7 @@ static void fill_tool(const struct config_tool *c, struct tool *t)
     t->ask = c->ask;
     t->idempotent = c->idempotent;
     t->makes_artifact = c->shows_artifact;
+    t->example = c->example;
     t->timeout_ms = c->timeout_ms;
     t->expires_s = c->expires_s;
     t->confirm = c->runner == RUNNER_CLIENT ? CONFIRM_NEVER : CONFIRM_ALWAYS;

@@ -132,6 +132,25 @@ static struct str own_host(struct serve *s)
     return str_find(h, STR(":")) < 0 ? h : arena_printf(&s->arena, "[" STR_FMT "]", STR_ARG(h));
 }
 
+/* The page as this configuration wants it. */
+static enum err make_look(struct serve *s)
+{
+    const struct config_look *from = &s->config.look;
+    struct look              *l = &s->app.look;
+    struct jsonw              w;
+    struct buf                json;
+
+    *l = (struct look){ .name = from->name, .logo = from->logo, .logo_type = from->logo_type };
+    snprintf(l->colour, sizeof l->colour, "#%06x", from->has_accent ? from->accent : 0x1f5effu);
+    buf_init(&json, 0);
+    jsonw_init(&w, &json);
+    config_look_write(&s->config, &w);
+    l->json = arena_dup(&s->arena, buf_view(&json));
+    enum err e = json.err || !l->json.ptr ? ERR_NOMEM : web_dress(l);
+    buf_done(&json);
+    return e;
+}
+
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
@@ -152,7 +171,10 @@ static enum err make_server(struct serve *s, struct str *why)
                                   .routes = app_routes,
                                   .guard = guard_check,
                                   .app = &s->app };
-    enum err            e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
+    enum err            e = make_look(s);
+    *why = STR("out of memory");
+    if (e) return e;
+    e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
     s->app.server = s->server;
     return e;
 }
@@ -317,6 +339,7 @@ static uint64_t close_ms(const struct serve *s)
 static void take_apart(struct serve *s)
 {
     if (s->server) server_free(s->server);
+    web_undress(&s->app.look);
     /* what was told as saved is; the next start reads the log */
     if (!store_close(s->store, close_ms(s))) _exit(0);
     /* a tool would not end: the log says `started`, the next start says `unknown` */

@@ -401,6 +401,7 @@ static enum err build(struct config_build *b)
     cfg_read_pages(b);
     cfg_read_demo(b); /* a page may have brought the demo model in, and that its tools */
     cfg_check_pages(b);
+    cfg_read_look(b);
     cfg_read_actions(b);
     cfg_read_auth(b);
     cfg_read_origins(b);

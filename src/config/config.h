@@ -130,6 +130,7 @@ struct config_tool {
     struct str         intent, ask; /* templates; STR_NONE: the default sentence */
     bool               idempotent;
     bool               shows_artifact;
+    struct str         example; /* words that lead to it; STR_NONE: none */
     unsigned           timeout_ms;
     unsigned           expires_s; /* of its approvals; 0: never */
 };
@@ -146,6 +147,19 @@ struct config_mcp {
 struct config_strs {
     struct str *list;
     size_t      count;
+};
+
+/* How the page at "/" presents itself: config_look.c. */
+struct config_look {
+    struct str         name;      /* of the product */
+    struct str         logo;      /* the bytes of a picture */
+    const char        *logo_type; /* NULL: the one that is built in */
+    bool               has_accent;
+    unsigned           accent, accent_dark; /* 0xRRGGBB, each readable on its theme */
+    struct config_strs languages;           /* of en, de, ja; at least one; the first is spoken to
+                                               those whose browser asks for another */
+    /* text, or an object with a text per language; a list of those; NULL: the page's own */
+    const struct jv   *greeting, *footer, *starters;
 };
 
 struct config {
@@ -174,6 +188,7 @@ struct config {
     struct str demo_ledger;
     bool       demo_tools; /* add the demo tools to the registry */
 
+    struct config_look    look;
     struct config_page   *pages;
     size_t                page_count; /* at least one */
     struct config_action *actions;
@@ -233,6 +248,10 @@ void                config_done(struct config *c);
 void config_explain(const struct config *c, FILE *out);
 /* One line: "gpt-x of openai at http://…, because …"; the model of the default page and why. */
 void config_explain_model(const struct config *c, FILE *out);
+
+/* What the page is told of its look, as one JSON object. */
+struct jsonw;
+void config_look_write(const struct config *c, struct jsonw *w);
 
 /* STR_NONE or "": the default; NULL: unknown */
 const struct config_page   *config_page(const struct config *c, struct str name);

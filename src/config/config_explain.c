@@ -184,6 +184,24 @@ static void explain_page(const struct config_page *p, FILE *out)
     fputc('\n', out);
 }
 
+static void explain_look(const struct config *c, FILE *out)
+{
+    const struct config_look *look = &c->look;
+
+    line(out, "look");
+    fputs("the page is called ", out);
+    put(out, look->name, 100);
+    if (look->logo_type) fprintf(out, ", with its logo (%s)", look->logo_type);
+    if (look->has_accent)
+        fprintf(out, ", in #%06x (#%06x on dark)", look->accent, look->accent_dark);
+    fputs(", and speaks ", out);
+    for (size_t i = 0; i < look->languages.count; i++) {
+        if (i) fputs(", ", out);
+        put(out, look->languages.list[i], 10);
+    }
+    fputc('\n', out);
+}
+
 static void explain_limit(void *ctx, const char *path, double now, double otherwise)
 {
     FILE *out = ctx;
@@ -204,6 +222,7 @@ void config_explain(const struct config *c, FILE *out)
     put(out, c->store, 300);
     fputc('\n', out);
     explain_tools(c, out);
+    explain_look(c, out);
     for (size_t i = 0; i < c->page_count; i++) explain_page(&c->pages[i], out);
     for (size_t i = 0; i < c->action_count; i++)
         fprintf(out, "%-10s " STR_FMT " runs " STR_FMT "\n", "action", STR_ARG(c->actions[i].name),

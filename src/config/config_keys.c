@@ -31,6 +31,8 @@ enum kind {
     K_POLICY,
     K_THINKING,
     K_TRUE,
+    K_SAID,
+    K_SAIDS,
 };
 
 #define J(t) (1u << (t))
@@ -63,6 +65,9 @@ static const struct {
                      "true, false, a number or an object",
                      "write true, false, a number of tokens, or what the provider takes" },
     [K_TRUE] = { J(JSON_BOOL), "true", "write true without quotes" },
+    [K_SAID] = { J(JSON_STRING) | J(JSON_OBJECT), "text, or an object with one per language",
+                 "write it in double quotes, or as {\"en\": \"...\", \"de\": \"...\"}" },
+    [K_SAIDS] = { J(JSON_ARRAY), "a list of such texts", "write [\"one\", \"two\"]" },
 };
 
 /* How a simple value is kept in struct config. */
@@ -151,6 +156,23 @@ static const struct row ROWS[] = {
       "File to which the demo payments are written.", AT(KEEP_STR, demo_ledger) },
     { "demo.tools", K_BOOL, "(true when neither tools nor mcpServers are configured)",
       "Whether the demo tools are offered." },
+
+    { "page", K_OBJECT, "", "How the page at / presents itself." },
+    { "page.name", K_TEXT, "parley",
+      "The product's name: in the list's head and the tab's title." },
+    { "page.logo", K_TEXT, "(a built-in sign)",
+      "Path of an SVG, PNG, JPEG, WebP or GIF file up to 256 KiB, or "
+      "\"data:image/png;base64,...\"." },
+    { "page.greeting", K_SAID, "(a sentence of the page)",
+      "What an empty conversation says under the name." },
+    { "page.starters", K_SAIDS, "(made from the tools)",
+      "Up to six messages that an empty conversation offers; [] for none." },
+    { "page.accent", K_TEXT, "#1f5eff",
+      "The person's colour: bubbles, links, focus. It must be readable on a light page; the shade "
+      "for the dark one is made from it." },
+    { "page.footer", K_SAID, "", "A line under the composer." },
+    { "page.languages", K_TEXTS, "[\"en\",\"de\",\"ja\"]",
+      "The languages people may read it in; the first is for browsers that ask for none of them." },
 
     { "pages", K_OBJECT, "",
       "Pages of your product by name; a request says \"page\". \"default\" is the page of requests "
@@ -243,6 +265,8 @@ static const struct row ROWS[] = {
     { "tools.*.shows", K_WORD, "(nothing)",
       "\"artifact\": its result {type, title, content} is shown as a page or a picture of its own.",
       .words = "artifact" },
+    { "tools.*.example", K_TEXT, "(its name)",
+      "What somebody might say to have it used; the page offers it as a start." },
     { "tools.*.risk", K_WORD, "(not said)", "Shown on the approval card.", .words = "low|high" },
     { "tools.*.idempotent", K_BOOL, "false",
       "True: it may be run again with the same call id after a crash." },
@@ -603,6 +627,7 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     struct place item;
     unsigned     i = 0;
 
+    if (r->kind == K_SAIDS) return; /* config_look.c knows the languages */
     for (struct jv *v = list->child; v; v = v->next, i++) {
         bool want_object = r->kind == K_OBJECTS;
         if (!jv_is(v, want_object ? JSON_OBJECT : JSON_STRING)) {

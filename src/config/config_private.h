@@ -6,6 +6,7 @@
  *   config_model.c  models and their fallback lists
  *   config_tools.c  pages, actions, tools, MCP servers
  *   config_schema.c the JSON schemas in them
+ *   config_look.c   the page: name, logo, words, colour, languages
  *   config_auth.c   who may come in: keys, tokens, origins, host names
  *   config_explain.c  says in words what came out
  *
@@ -91,6 +92,7 @@ void cfg_read_mcp(struct config_build *b);
 void cfg_read_pages(struct config_build *b);
 void cfg_read_demo(struct config_build *b);
 void cfg_check_pages(struct config_build *b); /* the names of their tools */
+void cfg_read_look(struct config_build *b);
 void cfg_read_actions(struct config_build *b);
 void cfg_read_auth(struct config_build *b);
 void cfg_read_origins(struct config_build *b);

@@ -204,6 +204,7 @@ static void read_tool(struct config_build *b, const struct jv *def)
         .intent = jv_str_at(def, "intent"),
         .ask = jv_str_at(def, "ask"),
         .idempotent = jv_true(jv_get(def, "idempotent")),
+        .example = jv_str_at(def, "example"),
         .shows_artifact = str_is(jv_str_at(def, "shows"), "artifact"),
         .timeout_ms = cfg_ms("tools.*.timeout", jv_get(def, "timeout")),
         .expires_s = cfg_s("tools.*.expires", jv_get(def, "expires"), b->c->expires_s),

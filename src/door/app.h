@@ -16,6 +16,16 @@ struct strs {
     size_t            count;
 };
 
+/* How the page presents itself. The first part is given, the rest is made of it (web.c). */
+struct look {
+    struct str  name, json; /* json: what the page is told */
+    struct str  logo;
+    const char *logo_type; /* NULL: the built-in one */
+    char        colour[8]; /* "#1f5eff" */
+    struct buf  page, packed, manifest;
+    char        etag[24];
+};
+
 struct app {
     struct hub        *hub;
     struct registry   *registry;
@@ -31,6 +41,7 @@ struct app {
     struct strs        hosts;   /* further Host names, lower case, without port */
     struct strs        origins; /* allowed origins beside our own */
     struct strs        cors;    /* those that may read the answers, too */
+    struct look        look;
     struct strs        proxies; /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {
@@ -167,6 +178,11 @@ void                      ops_ready(struct server *s, struct request *q);
 void                      ops_metrics(struct server *s, struct request *q);
 void                      web_page(struct server *s, struct request *q); /* web.c */
 void                      web_file(struct server *s, struct request *q);
+void                      web_logo(struct server *s, struct request *q);
+void                      web_manifest(struct server *s, struct request *q);
+/* Before the first request. ERR_NOMEM. web_undress gives the memory back, also after that. */
+MUST_CHECK enum err       web_dress(struct look *l);
+void                      web_undress(struct look *l);
 void                      web_nothing(struct server *s, struct request *q); /* 404 */
 extern const struct route app_routes[];                                     /* routes.c */
 bool                      guard_check(struct server *s, struct request *q); /* guard.c */

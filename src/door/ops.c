@@ -15,6 +15,9 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     jw_str_or_null(w, t->risk.len ? t->risk : STR_NONE);
     jw_kbool(w, "idempotent", t->idempotent);
     jw_kstrz(w, "shows", t->makes_artifact ? "artifact" : NULL);
+    jw_kbool(w, "hidden", t->hidden);
+    jw_key(w, "example");
+    jw_str_or_null(w, t->example);
     jw_kstr(w, "source", t->source);
     jw_kint(w, "runs", (int64_t)t->runs);
     jw_kint(w, "failed", (int64_t)t->failed);

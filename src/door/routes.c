@@ -51,6 +51,8 @@ const struct route app_routes[] = {
     { "GET", "/inbox", web_page, EVERYBODY },
     { "GET", "/approvals/{}", web_page, EVERYBODY },
     { "GET", "/a/{}", web_page, EVERYBODY },
+    { "GET", "/logo", web_logo, EVERYBODY },
+    { "GET", "/manifest.webmanifest", web_manifest, EVERYBODY },
     { "GET", "/*", web_file, EVERYBODY },
     { "*", "/*", web_nothing },
     { NULL },

@@ -1,8 +1,13 @@
 /* web.c -- serves the embedded page: pre-compressed, cached by content hash, under a
  * policy that lets nothing in from elsewhere. The page's own addresses stand in routes.c; anything
- * that is neither they nor a file is 404. */
+ * that is neither they nor a file is 404.
+ *
+ * index.html is dressed once, at the start: the product's name becomes its title, and what the
+ * page must know of its look stands in it as JSON (a data block, which no policy has to allow), so
+ * that the first thing painted is already right. */
 #include "door/web.h"
 
+#include "base/gzip.h"
 #include "door/app.h"
 
 static const char POLICY[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
@@ -69,12 +74,146 @@ static void send_file(struct request *q, const struct web_file *f)
     else conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
 }
 
-void web_page(struct server *s, struct request *q)
+/* --- the look ------------------------------------------------------------------------------- */
+
+/* A logo can be an SVG file, and somebody may open it as a page: there it runs nothing. */
+static const char LOGO_POLICY[] = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+static const char TITLE[] = "<title>parley</title>";
+static const char DATA[] = "<script type=\"application/json\" id=\"page\">{}</script>";
+
+static void add_html(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] == '<') buf_lit(b, "&lt;");
+        else if (s.ptr[i] == '&') buf_lit(b, "&amp;");
+        else buf_chr(b, s.ptr[i]);
+    }
+}
+
+/* In JSON '<' stands in strings only; written so it ends no script. */
+static void add_data(struct buf *b, struct str json)
+{
+    buf_lit(b, "<script type=\"application/json\" id=\"page\">");
+    for (size_t i = 0; i < json.len; i++) {
+        if (json.ptr[i] == '<') buf_lit(b, "\\u003c");
+        else buf_chr(b, json.ptr[i]);
+    }
+    buf_lit(b, "</script>");
+}
+
+static void dress_page(struct look *l, struct str html)
+{
+    struct buf *b = &l->page;
+
+    while (html.len) {
+        ptrdiff_t at = str_find(html, STR("<"));
+        if (at < 0) break;
+        buf_str(b, str_cut(html, (size_t)at));
+        html = str_from(html, (size_t)at);
+        if (str_starts(html, str_c(TITLE))) {
+            buf_lit(b, "<title>");
+            add_html(b, l->name);
+            buf_lit(b, "</title>");
+            html = str_from(html, sizeof TITLE - 1);
+        } else if (str_starts(html, str_c(DATA))) {
+            add_data(b, l->json);
+            html = str_from(html, sizeof DATA - 1);
+        } else {
+            buf_chr(b, '<');
+            html = str_from(html, 1);
+        }
+    }
+    buf_str(b, html);
+}
+
+static void write_manifest(struct look *l)
+{
+    struct jsonw w;
+
+    jsonw_init(&w, &l->manifest);
+    jw_obj(&w);
+    jw_kstr(&w, "name", l->name);
+    jw_kstr(&w, "short_name", l->name);
+    jw_kstrz(&w, "id", "/");
+    jw_kstrz(&w, "start_url", "/");
+    jw_kstrz(&w, "display", "standalone");
+    jw_kstrz(&w, "background_color", "#fbfbfa");
+    jw_kstrz(&w, "theme_color", l->colour);
+    jw_key(&w, "icons");
+    jw_arr(&w);
+    jw_obj(&w);
+    jw_kstrz(&w, "src", "/logo");
+    jw_kstrz(&w, "sizes", "any");
+    jw_kstrz(&w, "type", l->logo_type ? l->logo_type : "image/svg+xml");
+    jw_end_obj(&w);
+    jw_end_arr(&w);
+    jw_end_obj(&w);
+}
+
+enum err web_dress(struct look *l)
 {
     const struct web_file *f = find(STR("/index.html"));
-    (void)s;
-    if (f) send_file(q, f);
-    else conn_reply_static(q->conn, 200, "text/html; charset=utf-8", str_c(NO_PAGE));
+
+    buf_init(&l->page, 0);
+    buf_init(&l->packed, 0);
+    buf_init(&l->manifest, 0);
+    dress_page(l, f ? str_n(f->raw, (size_t)(f->raw_end - f->raw)) : str_c(NO_PAGE));
+    write_manifest(l);
+    if (l->page.err || l->manifest.err) return ERR_NOMEM;
+    (void)gzip_pack(&l->packed, buf_view(&l->page)); /* it also goes as it is */
+    snprintf(l->etag, sizeof l->etag, "\"%016llx\"",
+             (unsigned long long)str_hash(buf_view(&l->page)));
+    return OK;
+}
+
+void web_undress(struct look *l)
+{
+    buf_done(&l->page);
+    buf_done(&l->packed);
+    buf_done(&l->manifest);
+}
+
+void web_page(struct server *s, struct request *q)
+{
+    const struct look *l = &app_of(s)->look;
+    bool               packed = l->packed.len && request_takes(q, STR("gzip"));
+
+    conn_header(q->conn, "Content-Security-Policy", str_c(POLICY));
+    conn_header(q->conn, "Cache-Control", STR("no-cache"));
+    conn_header(q->conn, "ETag", str_c(l->etag));
+    conn_header(q->conn, "Vary", STR("Accept-Encoding"));
+    if (has_it(q, l->etag)) {
+        conn_reply(q->conn, 304, NULL, STR(""));
+        return;
+    }
+    if (packed) conn_header(q->conn, "Content-Encoding", STR("gzip"));
+    conn_reply_static(q->conn, 200, "text/html; charset=utf-8",
+                      buf_view(packed ? &l->packed : &l->page));
+}
+
+void web_logo(struct server *s, struct request *q)
+{
+    const struct look     *l = &app_of(s)->look;
+    const struct web_file *f = find(STR("/logo.svg"));
+
+    if (!l->logo_type && f) {
+        send_file(q, f);
+        return;
+    }
+    if (!l->logo_type) {
+        web_nothing(s, q);
+        return;
+    }
+    conn_header(q->conn, "Content-Security-Policy", str_c(LOGO_POLICY));
+    conn_header(q->conn, "Cache-Control", STR("max-age=3600"));
+    conn_reply_static(q->conn, 200, l->logo_type, l->logo);
+}
+
+void web_manifest(struct server *s, struct request *q)
+{
+    conn_header(q->conn, "Cache-Control", STR("no-cache"));
+    conn_reply(q->conn, 200, "application/manifest+json", buf_view(&app_of(s)->look.manifest));
 }
 
 /* Programs ask under these, and read JSON. */
@@ -101,6 +240,7 @@ void web_nothing(struct server *s, struct request *q)
 void web_file(struct server *s, struct request *q)
 {
     const struct web_file *f = find(q->path);
-    if (f) send_file(q, f);
+    if (str_is(q->path, "/index.html")) web_page(s, q);
+    else if (f) send_file(q, f);
     else web_nothing(s, q);
 }

@@ -76,6 +76,8 @@ struct tool {
     bool                   own_clock;
     unsigned               expires_s;   /* of its approvals; default 86,400; 0: never */
     struct str             intent, ask; /* templates; STR_NONE: the default sentence */
+    /* what somebody might say to have it used; STR_NONE: nobody said */
+    struct str             example;
     struct str             source; /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
     /* what runs it, as canonical JSON: part of the digest; secrets by reference */
     struct str             runner;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/jsonw.h"
 #include "config/config.h"
 #include "test.h"
 
@@ -858,6 +859,97 @@ TEST(config_example_is_good)
     if (e.count) config_error_print(&e, stdout);
     CHECK(c.warnings.count == 0);
     if (!e.count) config_done(&c);
+}
+
+/* --- the look of the page --------------------------------------------------------------------- */
+
+#define SVG "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+static const char *look_with(const char *key, const char *value)
+{
+    static char text[600];
+    snprintf(text, sizeof text, "{\n\"page\": {\"%s\": %s}}", key, value);
+    return text;
+}
+
+static struct str look_told(void)
+{
+    static struct buf b;
+    struct jsonw      w;
+    buf_done(&b);
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    config_look_write(&c, &w);
+    REQUIRE(!b.err);
+    return buf_view(&b);
+}
+
+TEST(config_page_is_parley_in_three_languages_when_nothing_is_said)
+{
+    good("{}");
+    CHECK(str_is(look_told(),
+                 "{\"name\":\"parley\",\"logo\":false,\"languages\":[\"en\",\"de\",\"ja\"]}"));
+    config_done(&c);
+}
+
+TEST(config_page_is_told_as_it_was_written)
+{
+    char text[900];
+    snprintf(text, sizeof text,
+             "{\"page\":{\"name\":\" Acme \",\"logo\":\"%s\",\"accent\":\"#0b6e4f\",\"languages\":"
+             "[\"de\"],\"greeting\":{\"de\":\"Hallo\"},\"starters\":[\"Eins\",{\"de\":\"Zwei\"}],"
+             "\"footer\":\"Acme Ltd.\"}}",
+             write_file("logo.svg", SVG));
+    good(text);
+    CHECK(str_is(look_told(),
+                 "{\"name\":\"Acme\",\"logo\":true,\"accent\":[\"#0b6e4f\",\"#4c957e\"],"
+                 "\"languages\":[\"de\"],\"greeting\":{\"de\":\"Hallo\"},\"footer\":\"Acme Ltd.\","
+                 "\"starters\":[\"Eins\",{\"de\":\"Zwei\"}]}"));
+    CHECK(str_is(c.look.logo, SVG) && strcmp(c.look.logo_type, "image/svg+xml") == 0);
+    config_done(&c);
+}
+
+TEST(config_a_logo_is_known_by_its_content)
+{
+    good(look_with("logo", "\"data:image/png;base64,iVBORw0KGgoAAA==\""));
+    CHECK(strcmp(c.look.logo_type, "image/png") == 0 && c.look.logo.len == 10);
+    config_done(&c);
+    CHECK(refused(look_with("logo", "\"data:image/png;base64,SGVsbG8=\""), 2, "is no picture"));
+    CHECK(refused(look_with("logo", "\"data:image/png;base64,***=\""), 2, "not base64"));
+    CHECK(refused(look_with("logo", "\"data:image/png,x\""), 2, "or the path of a file"));
+    CHECK(refused(look_with("logo", "\"/nowhere/logo.svg\""), 2, "/nowhere/logo.svg: "));
+    CHECK(refused(look_with("logo", "\"/tmp\""), 2, "directory"));
+}
+
+TEST(config_a_colour_that_cannot_be_read_is_refused_with_one_that_can)
+{
+    CHECK(refused(look_with("accent", "\"#ffcc00\""), 2,
+                  "cannot be read on a light page (contrast 1.4:1, 4.5:1 is needed); the nearest "
+                  "that can is \"#"));
+    CHECK(refused(look_with("accent", "\"tomato\""), 2, "is no colour; write \"#1f5eff\""));
+    CHECK(refused(look_with("accent", "\"#12345g\""), 2, "is no colour"));
+    good(look_with("accent", "\"#000000\""));
+    CHECK(c.look.accent == 0 && c.look.accent_dark > 0x707070);
+    config_done(&c);
+}
+
+TEST(config_the_page_says_everything_in_every_language_it_speaks)
+{
+    CHECK(refused(look_with("languages", "[\"en\", \"fr\"]"), 2,
+                  "does not speak \"fr\"; it speaks en, de and ja"));
+    CHECK(refused(look_with("languages", "[]"), 2, "list at least one"));
+    CHECK(refused(look_with("languages", "[\"en\", \"en\"]"), 2, "twice"));
+    CHECK(refused(look_with("greeting", "{\"en\": \"Hi\", \"de\": \"Hallo\"}"), 2,
+                  "says nothing in \"ja\"; add it, or take that language out"));
+    CHECK(refused(
+        look_with("greeting", "{\"en\": \"Hi\", \"de\": \"Hallo\", \"ja\": \"x\", \"fr\": \"y\"}"),
+        2, "\"fr\" is none of the page's languages"));
+    CHECK(refused(look_with("footer", "\" \""), 2, "is empty"));
+    CHECK(refused(look_with("footer", "7"), 2, "must be text, or an object with one per language"));
+    CHECK(refused(look_with("starters", "[7]"), 2, "write each as text"));
+    CHECK(refused(look_with("starters", "[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"]"), 2,
+                  "are a list, not a start"));
+    CHECK(refused(look_with("name", "\"\""), 2, "1 to 60 characters"));
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ struct entry {
     const char *name, *description, *schema;
     enum tool_where   where;
     enum tool_confirm confirm;
-    const char *risk, *intent, *ask, *status;
+    const char *risk, *intent, *ask, *status, *example;
     bool        idempotent, makes_artifact, hidden;
     const struct tool_ops *ops;
     demo_fn    *fn;
@@ -19,6 +19,7 @@ struct entry {
 static const struct entry DEMO[] = {
     {
         .name = "search_articles", .ops = &demo_ops, .fn = search_articles_run, .idempotent = true,
+        .example = "Find articles about CRISPR",
         .description = "Full-text search in the demo's built-in library of short (invented) scientific abstracts. "
                        "Returns titles, authors, years and abstracts, best first.",
         .schema = JSON({"type": "object", "properties": {
@@ -31,6 +32,7 @@ static const struct entry DEMO[] = {
     },
     {
         .name = "get_weather", .ops = &demo_ops, .fn = get_weather_run, .idempotent = true,
+        .example = "What is the weather in Tokyo?",
         .description = "The weather in a city right now. Demo data: made from the city's name, the same every "
                        "time.",
         .schema = JSON({"type": "object", "properties": {
@@ -40,6 +42,7 @@ static const struct entry DEMO[] = {
     },
     {
         .name = "process_payment", .ops = &payment_ops, .confirm = CONFIRM_ALWAYS, .risk = "high",
+        .example = "Send 50 dollars to Hanako",
         .description = "Sends money to somebody. Needs the person's approval every time. Demo: writes one line to "
                        "a ledger file.",
         .schema = JSON({"type": "object", "properties": {
@@ -55,6 +58,7 @@ static const struct entry DEMO[] = {
     },
     {
         .name = "change_bgm", .where = TOOL_CLIENT, .confirm = CONFIRM_ALWAYS,
+        .example = "Change the BGM to track 1",
         .description = "Changes the background music that the person's browser plays.",
         .schema = JSON({"type": "object", "properties": {
             "track": {"type": ["integer", "string"],
@@ -65,6 +69,7 @@ static const struct entry DEMO[] = {
     },
     {
         .name = "get_location", .where = TOOL_CLIENT, .confirm = CONFIRM_ALWAYS,
+        .example = "Where am I?",
         .description = "Asks the person's browser where it is: latitude, longitude and accuracy in metres.",
         .schema = JSON({"type": "object", "properties": {}, "additionalProperties": false}),
         .intent = "I'll ask your browser where you are...", .ask = "Share your location with the assistant?",
@@ -72,6 +77,7 @@ static const struct entry DEMO[] = {
     {
         .name = "generate_artifact", .ops = &demo_ops, .fn = generate_artifact_run,
         .idempotent = true, .makes_artifact = true,
+        .example = "Build me a todo app",
         .description = "Builds a small self-contained HTML page that works by itself: a todo list, calculator, "
                        "timer, dice, notes, or a simple page.",
         .schema = JSON({"type": "object", "properties": {
@@ -85,6 +91,7 @@ static const struct entry DEMO[] = {
     {
         .name = "generate_image", .ops = &demo_ops, .fn = generate_image_run,
         .idempotent = true, .makes_artifact = true,
+        .example = "Draw a sunset over the sea",
         .description = "Draws an SVG picture from the words of the prompt: sunset, night, mountains, sea, forest, "
                        "city, cat and more.",
         .schema = JSON({"type": "object", "properties": {
@@ -127,6 +134,7 @@ static struct tool *make_tool(struct registry *r, const struct entry *e)
     t->intent = str_c(e->intent); /* NULL stays STR_NONE */
     t->ask = str_c(e->ask);
     t->status = str_c(e->status);
+    t->example = str_c(e->example);
     t->idempotent = e->idempotent;
     t->makes_artifact = e->makes_artifact;
     t->hidden = e->hidden;
