@@ -98,15 +98,17 @@ test('a permission that the browser refuses is told to the model', async (t) => 
 test('a conversation begun in one mode goes on in the others', async (t) => {
   const server = await t.server();
   const tab = await t.tab(server, { mode: 'direct' });
+  await tab.page.getByRole('button', { name: 'Settings' }).click();
+  equal(await tab.page.getByRole('dialog').getByText(/BIDI|SSE|Direct/).count(), 0, 'how it is connected is no setting of everybody');
+  await tab.page.getByText('Show the raw events').click();
+  await tab.page.keyboard.press('Escape');
   await tab.send('Send 50 dollars to Hanako');
   await tab.card();
   for (const [mode, prompt] of [
     ['SSE', 'Send 20 euros to Ken'],
     ['BIDI', 'Send 30 dollars to Yuki'],
   ]) {
-    await tab.page.getByRole('button', { name: 'Settings' }).click();
-    await tab.page.getByRole('radio', { name: mode }).check();
-    await tab.page.keyboard.press('Escape');
+    await tab.page.getByRole('combobox', { name: 'Connection' }).selectOption(mode);
     await tab.approve();
     await tab.page.waitForFunction(() => !document.querySelector('main .ask'));
     await tab.idle();

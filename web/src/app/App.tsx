@@ -15,17 +15,21 @@ import { Approver } from './Approver';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { useNotify } from './notify';
-import { Banner, BgmIndicator, Notices, Shortcuts, SignIn, Welcome } from './Pieces';
+import { Banner, BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
+import { product, said } from './product';
 import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
 import { carryDraft, hasThreads, keep, lookAgain, mayDecide, sessionFor, startPage, useLists } from './store';
+import { Welcome } from './Welcome';
+import { t } from '../words';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 
-type Over = 'inbox' | 'settings' | 'keys' | null;
+/** What lies over the page. */
+export type Over = 'inbox' | 'settings' | 'keys' | 'palette' | null;
 
 /* The session of the address; a new conversation keeps its session when it gets its address. */
 function useSession(route: string | null): Session {
@@ -52,7 +56,7 @@ function useSession(route: string | null): Session {
   return session;
 }
 
-export function App() {
+export function App({ over, setOver }: { over: Over; setOver: (over: Over) => void }) {
   const route = useRoute();
   const session = useSession(route);
   const snap = useSyncExternalStore(session.subscribe, session.get);
@@ -60,7 +64,6 @@ export function App() {
   const prefs = usePrefs();
   const composer = useRef<ComposerHandle>(null);
   const search = useRef<HTMLInputElement>(null);
-  const [over, setOver] = useState<Over>(null);
   const [drawer, setDrawer, closeDrawer, menu] = useDrawer(search);
   const [sent, setSent] = useState(0);
   const [held, setHeld] = useState<Draft | null>(null);
@@ -167,11 +170,11 @@ export function App() {
     fresh: () => open(null),
     help: () => setOver('keys'),
     state: () => session.get().state,
-    copied: () => notice('Answer copied.'),
+    copied: () => notice(t.answerCopied),
   });
 
   // Until the server has named it, a conversation is called by its first question.
-  const listed = lists.threads.find((t) => t.id === snap.id);
+  const listed = lists.threads.find((x) => x.id === snap.id);
   const title = listed?.title || snap.title || (state.messages[0] ? textOf(state.messages[0]).slice(0, 80) : null);
   useTitle(lists.inbox.length, title);
   useNotify({ state, inbox: lists.inbox, thread: snap.id, open });
@@ -199,7 +202,7 @@ export function App() {
       <div className={['app', ...(prefs.developer ? ['with-dev'] : []), ...(shown ? ['with-artifact'] : [])].join(' ')}>
         <div className={drawer ? 'side-wrap open' : 'side-wrap'}>
           <Sidebar current={snap.id} onOpen={open} searchRef={search} />
-          <button type="button" className="scrim" aria-label="Close the list" tabIndex={drawer ? 0 : -1} onClick={closeDrawer} />
+          <button type="button" className="scrim" aria-label={t.closeList} tabIndex={drawer ? 0 : -1} onClick={closeDrawer} />
         </div>
         <main className="main" inert={drawer}>
           <header className="top">
@@ -207,35 +210,39 @@ export function App() {
               ref={menu}
               type="button"
               className="quiet menu"
-              aria-label="Conversations"
+              aria-label={t.conversations}
               aria-expanded={drawer}
               onClick={() => setDrawer(true)}
             >
               <Icon name="menu" />
             </button>
-            <h1 className="top-title" dir="auto">
-              {title}
-            </h1>
+            {title ? (
+              <h1 className="top-title" dir="auto">
+                {title}
+              </h1>
+            ) : (
+              <span className="top-title" />
+            )}
             <BgmIndicator />
             <button
               type="button"
               className="quiet inbox-button"
-              aria-label={lists.inbox.length ? `Waiting for you: ${lists.inbox.length}` : 'Waiting for you: nothing'}
+              aria-label={t.waitingCount(lists.inbox.length)}
               onClick={() => setOver('inbox')}
             >
               <Icon name="inbox" />
               {lists.inbox.length > 0 && <span className="badge">{lists.inbox.length}</span>}
             </button>
-            <button type="button" className="quiet" aria-label="Settings" onClick={() => setOver('settings')}>
+            <button type="button" className="quiet" aria-label={t.settings} onClick={() => setOver('settings')}>
               <Icon name="settings" />
             </button>
           </header>
           {gone ? (
             <section className="welcome">
-              <h1>This conversation is not here</h1>
-              <p>It was deleted, or it belongs to somebody else.</p>
+              <h1>{t.gone}</h1>
+              <p>{t.goneWhy}</p>
               <button type="button" className="button primary" onClick={() => (carryDraft(draftKey), open(null))}>
-                New conversation
+                {t.newConversation}
               </button>
             </section>
           ) : empty && snap.loaded ? (
@@ -285,6 +292,7 @@ export function App() {
               onStop={() => void session.stop()}
               onEditLast={() => editLast()}
             />
+            {product.footer && <p className="footer">{said(product.footer)}</p>}
           </div>
           <Notices />
           <Announcer state={state} loaded={snap.loaded} />
@@ -322,14 +330,14 @@ function waits(session: Session): boolean {
 function Queue({ session, queue, onBack }: { session: Session; queue: Unsent[]; onBack: (d: Draft) => void }) {
   if (queue.length === 0) return null;
   return (
-    <ul className="queue" aria-label="Messages sent after this answer">
+    <ul className="queue" aria-label={t.queue}>
       {queue.map(({ id, text, files }, i) => {
-        const name = text || (files.length === 1 ? 'A picture' : `${files.length} pictures`);
+        const name = text || t.pictures(files.length);
         return (
           <li key={id}>
             {files.length > 0 && <Icon name="image" size={16} />}
             <span>{name}</span>
-            <button type="button" className="quiet" aria-label={`Take back: ${name}`} onClick={() => onBack(session.unqueue(i)!)}>
+            <button type="button" className="quiet" aria-label={t.takeBackWhat(name)} onClick={() => onBack(session.unqueue(i)!)}>
               <Icon name="close" size={16} />
             </button>
           </li>
@@ -352,11 +360,11 @@ function composerKey(session: Session): string {
 async function act(session: Session, action: SuggestedAction, leave: () => void): Promise<void> {
   if (action.handler === 'server') return session.act(action.action, action.data);
   if (action.action === 'close_chat') return leave();
-  throw new Error(`This page does not know how to do “${action.action}”.`);
+  throw new Error(t.unknownAction(action.action));
 }
 
 function editLast(): void {
-  [...document.querySelectorAll<HTMLButtonElement>('article.user button[aria-label="Edit your message"]')].at(-1)?.click();
+  [...document.querySelectorAll<HTMLButtonElement>('article.user button[data-edit]')].at(-1)?.click();
 }
 
 /* On a small screen the list lies over the page, which is out of reach meanwhile: the focus goes into it, and back to the button. */
@@ -380,7 +388,7 @@ function useDrawer(search: RefObject<HTMLInputElement | null>) {
 
 function useTitle(waiting: number, title: string | null): void {
   useEffect(() => {
-    document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}parley`;
+    document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}${product.name}`;
   }, [waiting, title]);
 }
 

@@ -3,21 +3,22 @@ import { Icon } from '../chat/icons';
 import { Waiting } from './Inbox';
 import { Notices } from './Pieces';
 import { mayDecide, useLists } from './store';
+import { t } from '../words';
 
 export function Approver({ onSettings }: { onSettings: () => void }) {
   const { me, inbox } = useLists();
   return (
     <main className="main">
       <header className="top">
-        <h1 className="top-title">Waiting for you{inbox.length > 0 && `: ${inbox.length}`}</h1>
-        <button type="button" className="quiet" aria-label="Settings" onClick={onSettings}>
+        <h1 className="top-title">{inbox.length > 0 ? t.waitingCount(inbox.length) : t.waitingForYou}</h1>
+        <button type="button" className="quiet" aria-label={t.settings} onClick={onSettings}>
           <Icon name="settings" />
         </button>
       </header>
       <div className="scroller">
         <div className="column approver" aria-live="polite">
           <p className="meta">
-            Signed in as {me?.principal}. {mayDecide(me) ? 'Requests of others appear here by themselves.' : 'You may look, but not decide.'}
+            {t.signedInAs(me?.principal ?? '')} {mayDecide(me) ? t.othersAppear : t.onlyLook}
           </p>
           <Waiting />
         </div>

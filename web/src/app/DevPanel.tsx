@@ -5,8 +5,10 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { CopyButton } from '../chat/CopyButton';
 import { Icon } from '../chat/icons';
-import type { WireEntry } from '../transport/types';
+import type { Mode, WireEntry } from '../transport/types';
+import { setPrefs, usePrefs } from './prefs';
 import { log } from './store';
+import { t } from '../words';
 
 const shownMax = 400;
 
@@ -34,22 +36,23 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
     if (el && open === null) el.scrollTop = el.scrollHeight;
   }, [shown, open]);
   return (
-    <aside className="dev" aria-label="Raw events">
+    <aside className="dev" aria-label={t.rawEvents}>
       <header>
-        <h2>Raw events</h2>
-        <input type="search" placeholder="Filter" aria-label="Filter events" value={filter} onChange={(e) => setFilter(e.target.value)} />
-        <CopyButton text={exported} label="Copy all events as JSON lines" />
-        <button type="button" className="quiet" aria-label="Save all events" title="Save all events" onClick={save}>
+        <h2>{t.rawEvents}</h2>
+        <Transport />
+        <input type="search" placeholder={t.filter} aria-label={t.filterEvents} value={filter} onChange={(e) => setFilter(e.target.value)} />
+        <CopyButton text={exported} label={t.copyEvents} />
+        <button type="button" className="quiet" aria-label={t.saveEvents} title={t.saveEvents} onClick={save}>
           <Icon name="export" size={16} />
         </button>
-        <button type="button" className="quiet" aria-label="Clear events" title="Clear" onClick={() => log.clear()}>
+        <button type="button" className="quiet" aria-label={t.clearEvents} title={t.clear} onClick={() => log.clear()}>
           <Icon name="trash" size={16} />
         </button>
-        <button type="button" className="quiet" aria-label="Close raw events" onClick={onClose}>
+        <button type="button" className="quiet" aria-label={t.closeRaw} onClick={onClose}>
           <Icon name="close" size={16} />
         </button>
       </header>
-      <ol ref={list} tabIndex={0} aria-label="Events">
+      <ol ref={list} tabIndex={0} aria-label={t.events}>
         {shown.map((e, i) => (
           <li key={e.n} data-way={e.way}>
             <button type="button" aria-expanded={open === e.n} onClick={() => setOpen(open === e.n ? null : e.n)}>
@@ -65,6 +68,22 @@ export default function DevPanel({ onClose }: { onClose: () => void }) {
         ))}
       </ol>
     </aside>
+  );
+}
+
+const modes: Mode[] = ['direct', 'sse', 'bidi'];
+
+/* The conversation is the same over each; which one is nobody's business but a developer's. */
+function Transport() {
+  const { mode } = usePrefs();
+  return (
+    <select aria-label={t.transport} title={t.modes[mode]} value={mode} onChange={(e) => setPrefs({ mode: e.target.value as Mode })}>
+      {modes.map((m) => (
+        <option key={m} value={m} title={t.modes[m]}>
+          {m === 'direct' ? 'Direct' : m.toUpperCase()}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -1,6 +1,7 @@
 /* Dialog.tsx -- a modal sheet: the browser's own dialog, so that focus and Escape are its business. */
 import { useEffect, useRef, type ReactNode } from 'react';
 import { Icon } from '../chat/icons';
+import { t } from '../words';
 
 export function Dialog({
   title,
@@ -29,7 +30,7 @@ export function Dialog({
     >
       <header>
         <h2>{title}</h2>
-        <button type="button" className="quiet" aria-label={`Close ${title}`} onClick={() => ref.current?.close()}>
+        <button type="button" className="quiet" aria-label={t.close(title)} onClick={() => ref.current?.close()}>
           <Icon name="close" />
         </button>
       </header>

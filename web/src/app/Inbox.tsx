@@ -12,10 +12,12 @@ import { newId } from '../transport/session';
 import { Dialog } from './Dialog';
 import { notice } from './notices';
 import { api, refresh, useLists } from './store';
+import { t } from '../words';
+import { rich } from '../words/rich';
 
 export function Inbox({ onClose, onOpen }: { onClose: () => void; onOpen: (thread: string) => void }) {
   return (
-    <Dialog title="Waiting for you" onClose={onClose} side>
+    <Dialog title={t.waitingForYou} onClose={onClose} side>
       <Waiting onOpen={onOpen} />
     </Dialog>
   );
@@ -24,13 +26,13 @@ export function Inbox({ onClose, onOpen }: { onClose: () => void; onOpen: (threa
 /** What waits, newest first, with who asks and why. */
 export function Waiting({ onOpen }: { onOpen?: (thread: string) => void }) {
   const { inbox, loaded, me } = useLists();
-  if (inbox.length === 0) return <p className="meta">{loaded ? 'Nothing waits for you.' : 'Looking…'}</p>;
+  if (inbox.length === 0) return <p className="meta">{loaded ? t.nothingWaits : t.looking}</p>;
   return inbox.map((a) => (
     <div key={a.id} className="waiting">
       <Entry record={a} />
       {onOpen && (!a.owner || a.owner === me?.principal) && (
         <button type="button" className="link" onClick={() => onOpen(a.thread)}>
-          Open conversation
+          {t.openConversation}
         </button>
       )}
     </div>
@@ -44,16 +46,15 @@ function From({ record }: { record: ApprovalRecord }) {
   if (!who && !record.said) return null;
   return (
     <p className="ask-from">
-      {who === 'you' || !who ? (
-        'You asked'
-      ) : (
-        <>
-          <b>
-            <Revealed text={who} />
-          </b>{' '}
-          asks
-        </>
-      )}
+      {who === 'you' || !who
+        ? t.youAsked
+        : rich(t.asks, {
+            who: (
+              <b>
+                <Revealed text={who} />
+              </b>
+            ),
+          })}
       {record.requested_at && `, ${clock(record.requested_at)}`}
       {record.said && (
         <>
@@ -93,11 +94,16 @@ function Entry({ record }: { record: ApprovalRecord }) {
         <ApprovalCard
           call={{ ...call, approval: { ...call.approval!, ...mine } }}
           from={<From record={record} />}
-          forWhom={(record.owner && page.name(record.owner)) || 'you'}
+          forWhom={ownerOf(record, page)}
         />
       )}
     </ChatContext>
   );
+}
+
+function ownerOf(record: ApprovalRecord, page: ChatActions): string {
+  const name = record.owner ? page.name(record.owner) : null;
+  return !name || name === 'you' ? t.you : name;
 }
 
 function callOf(record: ApprovalRecord): Call {
@@ -109,11 +115,11 @@ async function decide(id: string, confirmed: boolean, reason?: string): Promise<
   let error: string | null = null;
   try {
     await api.decide(id, { confirmed, ...(reason ? { reason } : {}), answer_id: newId('a') });
-    notice(confirmed ? 'Approved.' : 'Denied.');
+    notice(confirmed ? t.approved : t.denied);
   } catch (e) {
     const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
     if (found) notice(found.words);
-    else error = e instanceof Error ? e.message : 'It failed.';
+    else error = e instanceof Error ? e.message : t.failed;
   }
   await refresh();
   return error;

@@ -1,37 +1,13 @@
 /* Pieces.tsx -- small parts of the page: welcome, connection banner, notices, music, sign-in, shortcuts. */
 import { useState } from 'react';
 import { useNow } from '../chat/context';
-import { Icon, type IconName } from '../chat/icons';
+import { Icon } from '../chat/icons';
 import type { Connection } from '../transport/link';
 import { pause, play, useBgm } from './bgm';
 import { Dialog } from './Dialog';
 import { dismiss, useNotices } from './notices';
 import { signIn } from './store';
-
-const starters: { icon: IconName; verb: string; prompt: string }[] = [
-  { icon: 'search', verb: 'Search', prompt: 'Find articles about CRISPR' },
-  { icon: 'build', verb: 'Build', prompt: 'Build me a todo app' },
-  { icon: 'pay', verb: 'Pay', prompt: 'Send 50 dollars to Hanako' },
-  { icon: 'music', verb: 'Play', prompt: 'Change the BGM to track 1' },
-];
-
-export function Welcome({ onPick }: { onPick: (text: string) => void }) {
-  return (
-    <section className="welcome" aria-label="Welcome">
-      <h1>parley</h1>
-      <p>An assistant that says what it is about to do, and asks before anything risky.</p>
-      <div className="starters">
-        {starters.map((s) => (
-          <button key={s.verb} type="button" className="starter" onClick={() => onPick(s.prompt)}>
-            <Icon name={s.icon} />
-            <strong>{s.verb}</strong>
-            <span>{s.prompt}</span>
-          </button>
-        ))}
-      </div>
-    </section>
-  );
-}
+import { t } from '../words';
 
 /* A phone that was in the pocket reconnects within this time; nobody needs to hear of it. */
 const quiet_ms = 2500;
@@ -44,9 +20,9 @@ export function Banner({ connection, onRetry }: { connection: Connection; onRetr
   return (
     <div className="banner" role="status">
       <Icon name="warning" size={16} />
-      <span>No connection. Nothing is lost; you can go on writing. {s > 0 ? `Next try in ${s} s.` : 'Trying now…'}</span>
+      <span>{t.noConnection} {s > 0 ? t.nextTry(s) : t.tryingNow}</span>
       <button type="button" className="link" onClick={onRetry}>
-        Try now
+        {t.tryNow}
       </button>
     </div>
   );
@@ -71,7 +47,7 @@ export function Notices() {
               {n.action.label}
             </button>
           )}
-          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => dismiss(n.id)}>
+          <button type="button" className="quiet" aria-label={t.dismiss} onClick={() => dismiss(n.id)}>
             <Icon name="close" size={16} />
           </button>
         </div>
@@ -84,14 +60,14 @@ export function Notices() {
 export function BgmIndicator() {
   const { track, playing } = useBgm();
   if (track === null) return null;
-  const name = `BGM ${track + 1}`;
+  const name = t.bgm(track + 1);
   return (
     <button
       type="button"
       className="bgm"
       data-track={track}
       onClick={playing ? pause : play}
-      aria-label={`${name}, ${playing ? 'playing; pause' : 'paused; play'}`}
+      aria-label={playing ? t.bgmPlaying(name) : t.bgmPaused(name)}
     >
       <Icon name="music" size={16} />
       <span>{name}</span>
@@ -112,20 +88,20 @@ export function SignIn({ onDone }: { onDone: () => void }) {
       await signIn(key.trim());
       onDone();
     } catch (e) {
-      setState({ why: e instanceof Error ? e.message : 'It failed.' });
+      setState({ why: e instanceof Error ? e.message : t.failed });
     }
   };
   return (
-    <Dialog title="Sign in" onClose={onDone}>
+    <Dialog title={t.signIn} onClose={onDone}>
       <form
         onSubmit={(e) => {
           e.preventDefault();
           void submit();
         }}
       >
-        <p>This server asks for an access key. What you have written is kept.</p>
+        <p>{t.signInWhy}</p>
         <label className="field">
-          <span>Access key</span>
+          <span>{t.accessKey}</span>
           <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} data-first />
         </label>
         {typeof state === 'object' && (
@@ -135,7 +111,7 @@ export function SignIn({ onDone }: { onDone: () => void }) {
         )}
         <div className="edit-buttons">
           <button type="submit" className="button primary" disabled={state === 'busy'}>
-            {state === 'busy' ? 'Signing in…' : 'Sign in'}
+            {state === 'busy' ? t.signingIn : t.signIn}
           </button>
         </div>
       </form>
@@ -143,27 +119,12 @@ export function SignIn({ onDone }: { onDone: () => void }) {
   );
 }
 
-const keys: [string, string][] = [
-  ['Enter', 'Send'],
-  ['Shift + Enter', 'New line'],
-  ['Ctrl or ⌘ + Enter', 'Send, also where Enter makes a new line'],
-  ['Esc', 'Stop the answer'],
-  ['↑ in an empty message', 'Edit your last message'],
-  ['/', 'Write a message'],
-  ['Ctrl or ⌘ + K', 'Search conversations'],
-  ['Ctrl or ⌘ + Shift + O', 'New conversation'],
-  ['Ctrl or ⌘ + Shift + C', 'Copy the last answer'],
-  ['Alt + ↑ / ↓', 'Previous / next message'],
-  ['Alt + A / Alt + D in a request', 'Approve / deny it'],
-  ['?', 'This list'],
-];
-
 export function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title={t.keyboard} onClose={onClose}>
       <table className="keys">
         <tbody>
-          {keys.map(([key, does]) => (
+          {Object.values(t.key).map(([key, does]) => (
             <tr key={key}>
               <th scope="row">
                 <kbd>{key}</kbd>

@@ -1,25 +1,17 @@
-/* Settings.tsx -- how the page talks to the server, how it looks, and what tools there are. */
+/* Settings.tsx -- how the page looks and speaks, and what tools there are. */
+import { useEffect, useRef } from 'react';
 import { Icon } from '../chat/icons';
 import type { Message } from '../protocol';
-import type { Mode } from '../transport/types';
 import { Dialog } from './Dialog';
 import { saveMarkdown } from './export';
 import { notice } from './notices';
 import { allowNotices, canNotify } from './notify';
 import { setPrefs, usePrefs, type Theme } from './prefs';
+import { product } from './product';
 import { signOut, useLists } from './store';
+import { isLanguage, languageNames, t } from '../words';
 
-const modes: { id: Mode; name: string; says: string }[] = [
-  { id: 'direct', name: 'Direct', says: 'AI SDK stream with its own tool approval. One request per turn.' },
-  { id: 'sse', name: 'SSE', says: 'Server-sent events; approvals as a confirmation call.' },
-  { id: 'bidi', name: 'BIDI', says: 'One WebSocket in both directions. Falls back to HTTP when it is down.' },
-];
-
-const themes: { id: Theme; name: string }[] = [
-  { id: 'system', name: 'System' },
-  { id: 'light', name: 'Light' },
-  { id: 'dark', name: 'Dark' },
-];
+const themes: Theme[] = ['system', 'light', 'dark'];
 
 interface Props {
   onClose: () => void;
@@ -32,47 +24,35 @@ export function Settings({ onClose, messages, title }: Props) {
   const save = () =>
     messages?.().then(
       (all) => saveMarkdown(all, title),
-      () => notice('Earlier messages could not be loaded. Try again.'),
+      () => notice(t.notLoaded),
     );
   const prefs = usePrefs();
   const { tools, me } = useLists();
   return (
-    <Dialog title="Settings" onClose={onClose} side>
-      <fieldset className="choices">
-        <legend>Connection</legend>
-        {modes.map((m) => (
-          <label key={m.id}>
-            <input type="radio" name="mode" value={m.id} checked={prefs.mode === m.id} onChange={() => setPrefs({ mode: m.id })} />
-            <span>
-              <strong>{m.name}</strong>
-              <small>{m.says}</small>
-            </span>
-          </label>
-        ))}
-        <p className="meta">The conversation is the same in each.</p>
-      </fieldset>
+    <Dialog title={t.settings} onClose={onClose} side>
       <fieldset className="choices inline">
-        <legend>Theme</legend>
-        {themes.map((t) => (
-          <label key={t.id}>
-            <input type="radio" name="theme" value={t.id} checked={prefs.theme === t.id} onChange={() => setPrefs({ theme: t.id })} />
-            <span>{t.name}</span>
+        <legend>{t.theme}</legend>
+        {themes.map((theme) => (
+          <label key={theme}>
+            <input type="radio" name="theme" value={theme} checked={prefs.theme === theme} onChange={() => setPrefs({ theme })} />
+            <span>{t.themes[theme]}</span>
           </label>
         ))}
       </fieldset>
+      {product.languages.length > 1 && <LanguageChoice />}
       <fieldset className="choices">
-        <legend>Writing</legend>
+        <legend>{t.writing}</legend>
         <label>
           <input type="checkbox" checked={prefs.enterIsLine} onChange={(e) => setPrefs({ enterIsLine: e.target.checked })} />
           <span>
-            <strong>Enter makes a new line</strong>
-            <small>Ctrl or ⌘ + Enter sends.</small>
+            <strong>{t.enterIsLine}</strong>
+            <small>{t.enterIsLineHow}</small>
           </span>
         </label>
       </fieldset>
       {canNotify() && (
         <fieldset className="choices">
-          <legend>Notices</legend>
+          <legend>{t.notices}</legend>
           <label>
             <input
               type="checkbox"
@@ -80,67 +60,96 @@ export function Settings({ onClose, messages, title }: Props) {
               onChange={(e) => (e.target.checked ? void allowNotices().then((notify) => setPrefs({ notify })) : setPrefs({ notify: false }))}
             />
             <span>
-              <strong>Notify me while I look elsewhere</strong>
-              <small>When something waits for you, and when a long answer is through.</small>
+              <strong>{t.notifyMe}</strong>
+              <small>{t.notifyWhen}</small>
             </span>
           </label>
         </fieldset>
       )}
       <fieldset className="choices">
-        <legend>For developers</legend>
+        <legend>{t.developers}</legend>
         <label>
           <input type="checkbox" checked={prefs.developer} onChange={(e) => setPrefs({ developer: e.target.checked })} />
           <span>
-            <strong>Show the raw events</strong>
-            <small>What went over the wire, with resume points and times.</small>
+            <strong>{t.showRaw}</strong>
+            <small>{t.showRawWhat}</small>
           </span>
         </label>
       </fieldset>
       {messages && (
-        <section className="choices" aria-label="This conversation">
-          <h3>This conversation</h3>
+        <section className="choices" aria-label={t.thisConversation}>
+          <h3>{t.thisConversation}</h3>
           <button type="button" className="button outline" onClick={() => void save()}>
             <Icon name="export" size={16} />
-            Save as Markdown
+            {t.saveMarkdown}
           </button>
         </section>
       )}
       {me?.until && (
-        <section className="choices" aria-label="You">
-          <h3>You</h3>
-          <p className="meta">Signed in as {me.principal}.</p>
+        <section className="choices" aria-label={t.You}>
+          <h3>{t.You}</h3>
+          <p className="meta">{t.signedInAs(me.principal)}</p>
           <button
             type="button"
             className="button outline"
-            onClick={() => void signOut().catch(() => notice('You could not be signed out.'))}
+            onClick={() => void signOut().catch(() => notice(t.notSignedOut))}
           >
-            Sign out
+            {t.signOut}
           </button>
         </section>
       )}
       {tools.length > 0 && (
-        <section className="toollist" aria-label="Tools">
-          <h3>Tools</h3>
+        <section className="toollist" aria-label={t.tools}>
+          <h3>{t.tools}</h3>
           <ul>
-            {tools.map((t) => (
-              <li key={t.name}>
-                <code>{t.name}</code>
-                {t.where === 'client' && (
+            {tools.map((tool) => (
+              <li key={tool.name}>
+                <code>{tool.name}</code>
+                {tool.where === 'client' && (
                   <span className="meta">
-                    <Icon name="browser" size={16} /> in the browser
+                    <Icon name="browser" size={16} /> {t.inBrowser}
                   </span>
                 )}
-                <span className="meta">{asks(t.confirm) ? 'asks first' : 'runs by itself'}</span>
+                <span className="meta">{asks(tool.confirm) ? t.asksFirst : t.runsItself}</span>
                 <span className="meta">
-                  {t.runs ?? 0} runs{t.failed ? `, ${t.failed} failed` : ''}
+                  {t.runs(tool.runs ?? 0, tool.failed ?? 0)}
                 </span>
-                {t.description && <small>{t.description}</small>}
+                {tool.description && <small>{tool.description}</small>}
               </li>
             ))}
           </ul>
         </section>
       )}
     </Dialog>
+  );
+}
+
+/* The page is drawn anew in the other language; the focus comes back to where it was. */
+let changed = false;
+
+function LanguageChoice() {
+  const { language } = usePrefs();
+  const select = useRef<HTMLSelectElement>(null);
+  useEffect(() => {
+    if (changed) setTimeout(() => select.current?.focus()); // after the dialog has put it elsewhere
+    changed = false;
+  }, []);
+  const choose = (value: string) => {
+    changed = true;
+    setPrefs({ language: isLanguage(value) ? value : null });
+  };
+  return (
+    <fieldset className="choices">
+      <legend>{t.languageTitle}</legend>
+      <select ref={select} className="select" aria-label={t.languageTitle} value={language ?? ''} onChange={(e) => choose(e.target.value)}>
+        <option value="">{t.languageBrowser}</option>
+        {product.languages.map((l) => (
+          <option key={l} value={l} lang={l}>
+            {languageNames[l]}
+          </option>
+        ))}
+      </select>
+    </fieldset>
   );
 }
 

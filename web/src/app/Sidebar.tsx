@@ -5,8 +5,10 @@ import { Icon } from '../chat/icons';
 import { ago, fullTime } from '../chat/words';
 import type { ThreadInfo } from '../transport/api';
 import { lastRead } from './prefs';
+import { product } from './product';
 import { addressOf } from './router';
 import { loadMore, remove, rename, useLists } from './store';
+import { t } from '../words';
 
 interface Props {
   current: string | null;
@@ -19,26 +21,29 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
   const [query, setQuery] = useState('');
   const now = useNow(30_000);
   const wanted = query.trim().toLowerCase();
-  const found = lists.threads.filter((t) => !lists.hidden.has(t.id) && (t.title ?? '').toLowerCase().includes(wanted));
+  const found = lists.threads.filter((x) => !lists.hidden.has(x.id) && (x.title ?? '').toLowerCase().includes(wanted));
   // A search looks through everything, page by page.
   useEffect(() => {
     if (wanted && lists.next) void loadMore();
   }, [wanted, lists.next]);
   return (
-    <nav className="side" aria-label="Conversations">
+    <nav className="side" aria-label={t.conversations}>
       <div className="side-top">
-        <span className="brand">parley</span>
+        <span className="brand">
+          {product.logo && <img src="/logo" alt="" />}
+          <span dir="auto">{product.name}</span>
+        </span>
         <button type="button" className="button outline new" onClick={() => onOpen(null)}>
           <Icon name="plus" size={16} />
-          New conversation
+          {t.newConversation}
         </button>
         <label className="search">
           <Icon name="search" size={16} />
           <input
             ref={searchRef}
             type="search"
-            placeholder="Search"
-            aria-label="Search conversations"
+            placeholder={t.search}
+            aria-label={t.searchConversations}
             value={query}
             onChange={(e) => setQuery(e.target.value)}
             onKeyDown={(e) => {
@@ -54,24 +59,24 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
           <li key={day}>
             <h3>{day}</h3>
             <ul>
-              {threads.map((t) => (
+              {threads.map((thread) => (
                 <Row
-                  key={t.id}
-                  thread={t}
+                  key={thread.id}
+                  thread={thread}
                   now={now}
-                  current={t.id === current}
-                  waiting={lists.inbox.some((a) => a.thread === t.id)}
+                  current={thread.id === current}
+                  waiting={lists.inbox.some((a) => a.thread === thread.id)}
                   onOpen={onOpen}
                 />
               ))}
             </ul>
           </li>
         ))}
-        {lists.loaded && found.length === 0 && <li className="meta none">{wanted ? 'Nothing found.' : 'No conversations yet.'}</li>}
+        {lists.loaded && found.length === 0 && <li className="meta none">{wanted ? t.nothingFound : t.noConversations}</li>}
         {lists.next && !wanted && (
           <li>
             <button type="button" className="link more" onClick={() => void loadMore()}>
-              Earlier conversations
+              {t.earlierConversations}
             </button>
           </li>
         )}
@@ -82,19 +87,19 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
 
 function groups(threads: ThreadInfo[], now: number): [string, ThreadInfo[]][] {
   const out = new Map<string, ThreadInfo[]>();
-  for (const t of threads) {
-    const day = dayOf(Date.parse(t.updated_at), now);
-    out.set(day, [...(out.get(day) ?? []), t]);
+  for (const thread of threads) {
+    const day = dayOf(Date.parse(thread.updated_at), now);
+    out.set(day, [...(out.get(day) ?? []), thread]);
   }
   return [...out];
 }
 
 function dayOf(at: number, now: number): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
-  if (at >= midnight) return 'Today';
-  if (at >= midnight - 86_400_000) return 'Yesterday';
-  if (at >= midnight - 6 * 86_400_000) return 'This week';
-  return 'Earlier';
+  if (at >= midnight) return t.today;
+  if (at >= midnight - 86_400_000) return t.yesterday;
+  if (at >= midnight - 6 * 86_400_000) return t.thisWeek;
+  return t.earlier;
 }
 
 function Row({
@@ -113,7 +118,7 @@ function Row({
   const chat = useChat();
   const [editing, setEditing] = useState(false);
   const link = useRef<HTMLAnchorElement>(null);
-  const title = thread.title || 'Untitled';
+  const title = thread.title || t.untitled;
   const done = (byKey: boolean) => {
     setEditing(false);
     if (byKey) requestAnimationFrame(() => link.current?.focus());
@@ -141,14 +146,14 @@ function Row({
         )}
       </a>
       <span className="row-tools">
-        <button type="button" className="quiet" aria-label={`Rename ${title}`} title="Rename" onClick={() => setEditing(true)}>
+        <button type="button" className="quiet" aria-label={t.renameWhat(title)} title={t.rename} onClick={() => setEditing(true)}>
           <Icon name="edit" size={16} />
         </button>
         <button
           type="button"
           className="quiet"
-          aria-label={`Delete ${title}`}
-          title="Delete"
+          aria-label={t.deleteWhat(title)}
+          title={t.delete}
           onClick={() => {
             remove(thread.id);
             if (current) onOpen(null);
@@ -162,10 +167,10 @@ function Row({
 }
 
 function markOf(thread: ThreadInfo, current: boolean, waiting: boolean, mine: boolean): React.ReactNode {
-  if (waiting) return <span className="mark-wait">{mine ? 'waits for you' : 'waits'}</span>;
-  if (thread.state === 'running') return <span className="mark-run">running</span>;
+  if (waiting) return <span className="mark-wait">{mine ? t.markWaitsForYou : t.markWaits}</span>;
+  if (thread.state === 'running') return <span className="mark-run">{t.markRunning}</span>;
   const read = lastRead(thread.id);
-  if (!current && read && thread.updated_at > read) return <span className="mark-new">new</span>;
+  if (!current && read && thread.updated_at > read) return <span className="mark-new">{t.markNew}</span>;
   return null;
 }
 
@@ -185,7 +190,7 @@ function RenameBox({ thread, title, onDone }: { thread: ThreadInfo; title: strin
         className="rename"
         value={value}
         maxLength={200}
-        aria-label={`New name of ${title}`}
+        aria-label={t.newNameOf(title)}
         onChange={(e) => setValue(e.target.value)}
         onBlur={() => save(false)}
         onKeyDown={(e) => {

@@ -1,8 +1,12 @@
 // Starts the page. A start token in the address comes first: what the page opens afterwards carries its cookie.
+import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Api } from '../transport/api';
-import { App } from './App';
+import { speak, type Language } from '../words';
+import { App, type Over } from './App';
 import { notice } from './notices';
+import { getPrefs, usePrefs } from './prefs';
+import { languageOf, paint } from './product';
 import { takeStartToken } from './startToken';
 import './styles/tokens.css';
 import './styles/page.css';
@@ -15,9 +19,25 @@ import './styles/short.css';
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 
-void exchange().then(({ problem }) => {
-  createRoot(document.getElementById('root')!).render(<App />);
+/* Another language is another page: drawn anew, with what was open over it. */
+function Root({ first }: { first: Language }) {
+  const wanted = languageOf(usePrefs().language);
+  const [spoken, setSpoken] = useState(first);
+  const [over, setOver] = useState<Over>(null);
+  useEffect(() => {
+    if (wanted !== spoken) void speak(wanted).then(() => setSpoken(wanted));
+  }, [wanted, spoken]);
+  return <App key={spoken} over={over} setOver={setOver} />;
+}
+
+async function start(): Promise<void> {
+  paint();
+  const first = languageOf(getPrefs().language);
+  const [{ problem }] = await Promise.all([exchange(), speak(first)]);
+  createRoot(document.getElementById('root')!).render(<Root first={first} />);
   if (problem) notice(problem, undefined, 20_000);
-});
+}
+
+void start();
 // The printed address put into a tab that has the page already does not load it again.
 window.addEventListener('hashchange', () => void exchange().then(({ taken, problem }) => (problem ? notice(problem, undefined, 20_000) : taken && location.reload())));

@@ -7,6 +7,7 @@ import type { ApprovalRecord, ThreadState } from '../protocol';
 import { callsOf, lastOf, textOf } from '../protocol';
 import { usePrefs } from './prefs';
 import { notice } from './notices';
+import { t } from '../words';
 
 /* Shorter answers are waited for. */
 const long_ms = 10_000;
@@ -18,7 +19,7 @@ export function canNotify(): boolean {
 /** Asks the browser, which asks the person. */
 export async function allowNotices(): Promise<boolean> {
   const allowed = canNotify() && (await Notification.requestPermission()) === 'granted';
-  if (!allowed) notice('This browser does not let the page notify you.');
+  if (!allowed) notice(t.notifyRefused);
   return allowed;
 }
 
@@ -58,7 +59,7 @@ export function useNotify({ state, inbox, thread, open }: Seen): void {
     for (const w of waiting) {
       if (told.current.has(w.id)) continue;
       told.current.add(w.id); // what was seen on the page needs no word either
-      if (on && document.hidden) tell('Approval required', w.ask, w.id, () => open(w.thread));
+      if (on && document.hidden) tell(t.notifyApproval, w.ask, w.id, () => open(w.thread));
     }
   }, [state.open, inbox, thread, on, open]);
   useEffect(() => {
@@ -70,7 +71,7 @@ export function useNotify({ state, inbox, thread, open }: Seen): void {
     const long = began.current > 0 && Date.now() - began.current > long_ms;
     began.current = 0;
     if (on && long && document.hidden && !state.open && last?.role === 'assistant')
-      tell('The answer is there', textOf(last).slice(0, 120), `answer-${last.id}`, () => open(thread));
+      tell(t.notifyAnswer, textOf(last).slice(0, 120), `answer-${last.id}`, () => open(thread));
     // Only the end of an answer is news.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [answering]);

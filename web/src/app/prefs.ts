@@ -1,4 +1,4 @@
-/* prefs.ts -- what this browser remembers: theme, mode, drafts, what was read.
+/* prefs.ts -- what this browser remembers: theme, language, mode, drafts, what was read.
  *
  * A browser that forbids storage (private mode, embedded) gets a page that
  * forgets; it must not get a page that fails.
@@ -7,11 +7,15 @@ import { useSyncExternalStore } from 'react';
 import type { FilePart } from '../protocol';
 import type { Keeper, Unsent } from '../transport/session';
 import type { Mode } from '../transport/types';
+import { isLanguage, type Language } from '../words';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 export interface Prefs {
   theme: Theme;
+  /** null: as the browser wishes. */
+  language: Language | null;
+  /** How the page talks to the server; the developers' panel has the switch. */
   mode: Mode;
   developer: boolean;
   /** Enter makes a new line; Ctrl or Cmd + Enter sends. */
@@ -43,8 +47,10 @@ const themes: readonly string[] = ['light', 'dark'];
 function initial(): Prefs {
   const theme = read('theme') ?? '';
   const mode = read('mode') ?? '';
+  const language = read('language');
   return {
     theme: themes.includes(theme) ? (theme as Theme) : 'system',
+    language: isLanguage(language) ? language : null,
     mode: modes.includes(mode) ? (mode as Mode) : 'bidi',
     developer: read('developer') === '1',
     enterIsLine: read('enter') === 'line',
@@ -62,6 +68,7 @@ export function getPrefs(): Prefs {
 export function setPrefs(change: Partial<Prefs>): void {
   prefs = { ...prefs, ...change };
   remember('theme', prefs.theme === 'system' ? null : prefs.theme);
+  remember('language', prefs.language);
   remember('mode', prefs.mode);
   remember('developer', prefs.developer ? '1' : null);
   remember('enter', prefs.enterIsLine ? 'line' : null);

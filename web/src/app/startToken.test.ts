@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Api, Refused, tokenNeeded } from '../transport/api';
+import { Api, Refused } from '../transport/api';
+import { t } from '../words';
 import { takeStartToken } from './startToken';
 
 /* An address, and what was done to it, in order. */
@@ -37,6 +38,6 @@ test('a decision without the token says which address to open, and the question 
   const fetch = async (_: unknown, init?: RequestInit) =>
     init?.method === 'POST' ? new Response(JSON.stringify(said), { status: 403 }) : new Response(JSON.stringify(waits));
   const api = new Api({ fetch: fetch as typeof globalThis.fetch });
-  await expect(api.decide('c', { confirmed: true })).rejects.toThrow(tokenNeeded);
+  await expect(api.decide('c', { confirmed: true })).rejects.toThrow(t.tokenNeeded);
   expect(await api.decided('c')).toBeNull();
 });

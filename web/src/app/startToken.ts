@@ -4,6 +4,7 @@
  * A fragment is never sent to a server by itself. See src/net/starttoken.h for what it is good for.
  */
 import { Refused } from '../transport/api';
+import { t } from '../words';
 
 export interface Exchange {
   taken: boolean;
@@ -24,6 +25,6 @@ export async function takeStartToken(
     return { taken: true };
   } catch (e) {
     if (e instanceof Refused) return { taken: false, problem: e.message };
-    return { taken: false, problem: 'The server cannot be reached. Open the printed address again when it runs.' };
+    return { taken: false, problem: t.tokenUnreachable };
   }
 }

@@ -13,6 +13,7 @@ import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
 import { addDraft, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, keeper, setDraft, setFiles, takeUnsent } from './prefs';
 import { notice } from './notices';
+import { t } from '../words';
 
 export const log = new WireLog();
 export const api = new Api({ unauthorized: () => lists.signIn || set({ signIn: true }) });
@@ -63,7 +64,7 @@ function giveBack(drafts: Draft[]): void {
   if (drafts.length === 0) return;
   addDraft(null, ...drafts.map((d) => d.text));
   setFiles(null, [...getFiles(null), ...drafts.flatMap((d) => d.files)]);
-  notice('What you wrote is kept for a new conversation.');
+  notice(t.keptForNew);
 }
 
 /** What was being written in a conversation that is gone goes into the next one too. */
@@ -122,8 +123,8 @@ export async function refresh(): Promise<void> {
     ]);
     if (renaming || asked !== renamed) return;
     const older = lists.threads
-      .filter((t) => !page.threads.some((p) => p.id === t.id))
-      .filter((t) => lists.next !== null || isOlder(t, page.threads));
+      .filter((x) => !page.threads.some((p) => p.id === x.id))
+      .filter((x) => lists.next !== null || isOlder(x, page.threads));
     const inbox = !mayDecide(lists.me) ? [] : [...pending.approvals.filter((a) => a.status === 'pending'), ...unknown.approvals.filter((a) => a.status === 'unknown')];
     set({
       threads: lists.loaded && page.next ? [...page.threads, ...older] : page.threads,
@@ -172,28 +173,28 @@ export async function signOut(): Promise<void> {
 }
 
 /* Pages loaded earlier by scrolling stay, as long as they are behind the first page. */
-function isOlder(t: ThreadInfo, page: ThreadInfo[]): boolean {
+function isOlder(thread: ThreadInfo, page: ThreadInfo[]): boolean {
   const end = page.at(-1);
-  return end !== undefined && t.updated_at < end.updated_at;
+  return end !== undefined && thread.updated_at < end.updated_at;
 }
 
 export async function loadMore(): Promise<void> {
   if (!lists.next) return;
   const page = await api.threads(lists.next).catch(() => null);
   if (!page) return;
-  const fresh = page.threads.filter((t) => !lists.threads.some((x) => x.id === t.id));
+  const fresh = page.threads.filter((p) => !lists.threads.some((x) => x.id === p.id));
   set({ threads: [...lists.threads, ...fresh], next: page.next });
 }
 
 export async function rename(id: string, title: string): Promise<void> {
   const before = lists.threads;
-  set({ threads: before.map((t) => (t.id === id ? { ...t, title } : t)) });
+  set({ threads: before.map((x) => (x.id === id ? { ...x, title } : x)) });
   renaming++;
   try {
     await api.rename(id, title);
   } catch {
     set({ threads: before });
-    notice('The name could not be changed.');
+    notice(t.notRenamed);
   }
   renaming--;
   renamed++;
@@ -210,7 +211,7 @@ export function remove(id: string): void {
     id,
     setTimeout(() => void destroy(id), undo_ms),
   );
-  notice('Conversation deleted.', { label: 'Undo', run: () => restore(id) }, undo_ms);
+  notice(t.deleted, { label: t.undo, run: () => restore(id) }, undo_ms);
 }
 
 function restore(id: string): void {
@@ -227,12 +228,12 @@ async function destroy(id: string, leaving = false): Promise<void> {
   sessions.delete(id);
   try {
     await api.remove(id, leaving);
-    set({ threads: lists.threads.filter((t) => t.id !== id) });
+    set({ threads: lists.threads.filter((x) => x.id !== id) });
     refreshSoon();
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return;
     restore(id);
-    notice('The conversation could not be deleted.');
+    notice(t.notDeleted);
   }
 }
 
@@ -240,7 +241,14 @@ async function destroy(id: string, leaving = false): Promise<void> {
 
 const dozeAfter_ms = 30_000;
 
-export function startPage(current: () => Session | null): void {
+let current: () => Session | null = () => null;
+let started = false;
+
+/** Once; a page that is drawn anew (in another language) only says again what it shows. */
+export function startPage(shown: () => Session | null): void {
+  current = shown;
+  if (started) return;
+  started = true;
   let dozing: ReturnType<typeof setTimeout> | undefined;
   const back = () => {
     clearTimeout(dozing);

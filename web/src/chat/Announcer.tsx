@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import { callsOf, lastOf, textOf, type Call, type ThreadState } from '../protocol';
-import { stateWord } from './words';
+import { t } from '../words';
 
 export function Announcer({ state, loaded }: { state: ThreadState; loaded: boolean }) {
   const [polite, setPolite] = useState('');
@@ -40,16 +40,16 @@ function calls(s: ThreadState): Call[] {
 function politeNews(was: ThreadState, now: ThreadState): string {
   if (was.open?.status === 'open' && !now.open) {
     const last = lastOf(now.messages);
-    if (last?.status === 'stopped') return 'Answer stopped';
+    if (last?.status === 'stopped') return t.answerStopped;
     // Once, at its end: the words themselves, as far as they can be listened to.
-    if (last?.role === 'assistant' && last.status === 'done') return `Answer complete. ${textOf(last).slice(0, 600)}`;
+    if (last?.role === 'assistant' && last.status === 'done') return t.answerComplete(textOf(last).slice(0, 600));
   }
   const old = new Map(calls(was).map((c) => [c.id, c.status]));
   const changed = calls(now).find(
     (c) => old.get(c.id) !== c.status && c.status !== 'asking' && c.status !== 'queued' && c.status !== 'preparing',
   );
-  if (changed) return `Tool ${changed.name}: ${stateWord[changed.status]}`;
-  if (!was.open && now.open?.status === 'open') return 'Answer started';
+  if (changed) return t.toolIs(changed.name, t.state[changed.status]);
+  if (!was.open && now.open?.status === 'open') return t.answerStarted;
   return '';
 }
 
@@ -60,8 +60,8 @@ function urgentNews(was: ThreadState, now: ThreadState): string {
       .map((c) => c.id),
   );
   const ask = calls(now).find((c) => c.status === 'asking' && !asked.has(c.id));
-  if (ask) return `Approval needed: ${ask.approval?.ask ?? ask.name}`;
+  if (ask) return t.approvalNeeded(ask.approval?.ask ?? ask.name);
   const last = lastOf(now.messages);
-  if (last?.status === 'failed' && last !== lastOf(was.messages)) return `The answer failed. ${last.error?.message ?? ''}`;
+  if (last?.status === 'failed' && last !== lastOf(was.messages)) return t.answerFailedSaid(last.error?.message ?? '');
   return '';
 }

@@ -12,17 +12,18 @@ import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat, useNow } from './context';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
+import { t } from '../words';
 
 const guard_ms = 450;
 
 export function askOf(call: Call): string {
-  return call.approval?.ask ?? `Run ${humanName(call.name)}?`;
+  return call.approval?.ask ?? t.runWhat(humanName(call.name));
 }
 
 /** Where a request stands, in the words of its card. */
 export function stateOf(call: Call, mayDecide: boolean): string {
-  if (call.approval?.sending) return 'Processing Approval…';
-  return mayDecide ? 'Approval Required' : 'Waits for an approver';
+  if (call.approval?.sending) return t.processing;
+  return mayDecide ? t.approvalRequired : t.waitsForApprover;
 }
 
 interface Props {
@@ -35,7 +36,7 @@ interface Props {
   forWhom?: string;
 }
 
-export function ApprovalCard({ call, docked = false, from, forWhom = 'you' }: Props) {
+export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Props) {
   const chat = useChat();
   const approval = call.approval!;
   const armed = useArmed();
@@ -92,12 +93,12 @@ export function ApprovalCard({ call, docked = false, from, forWhom = 'you' }: Pr
       )}
       {asksReason && (
         <label className="ask-reason">
-          <span>What should be different? The assistant reads this and can propose it anew.</span>
+          <span>{t.wish}</span>
           <input
             type="text"
             value={reason}
             maxLength={500}
-            placeholder="For example: half the amount"
+            placeholder={t.wishExample}
             autoFocus
             onChange={(e) => setReason(e.target.value)}
             onKeyDown={(e) => e.key === 'Enter' && !e.nativeEvent.isComposing && decide(false)}
@@ -106,37 +107,37 @@ export function ApprovalCard({ call, docked = false, from, forWhom = 'you' }: Pr
       )}
       {chat.mayDecide ? (
         <div className="ask-buttons">
-          {more && <small className="ask-more">There is more to read: scroll.</small>}
+          {more && <small className="ask-more">{t.moreToRead}</small>}
           {/* With a wish in the box there is no yes: it would not be followed. */}
           {!asksReason && (
             <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-              {approval.sending === 'approve' ? 'Approving…' : 'Approve'}
+              {approval.sending === 'approve' ? t.approving : t.approve}
             </button>
           )}
           <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
-            {approval.sending === 'deny' ? 'Denying…' : asksReason ? 'Deny and say so' : 'Deny'}
+            {approval.sending === 'deny' ? t.denying : asksReason ? t.denyAndSay : t.deny}
           </button>
           {asksReason ? (
             <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(false), setReason(''))}>
-              Back
+              {t.back}
             </button>
           ) : (
             <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
-              Deny, and say what to change…
+              {t.denyWish}
             </button>
           )}
         </div>
       ) : (
-        <p className="ask-waits">Somebody with the right to approve decides. You see here what they say.</p>
+        <p className="ask-waits">{t.somebodyDecides}</p>
       )}
     </section>
   );
 }
 
 function whereOf(tool: ToolInfo | undefined, who: string): string {
-  if (tool?.where === 'client') return 'runs in this browser';
+  if (tool?.where === 'client') return t.runsInBrowser;
   const mcp = /^mcp:(.+)/.exec(tool?.source ?? '')?.[1];
-  return mcp ? `runs on ${mcp} (MCP server), for ${who}` : `runs on the server, for ${who}`;
+  return mcp ? t.runsOnMcp(mcp, who) : t.runsOnServer(who);
 }
 
 /* Something of it stands below the fold: said in words, since scrollbars hide. */
@@ -173,7 +174,7 @@ export function RiskMark({ risk }: { risk: string }) {
   return (
     <span className={high ? 'risk high' : 'risk'}>
       <Icon name={high ? 'warning' : 'check'} size={16} />
-      {humanName(risk)} risk
+      {t.risk[risk] ?? humanName(risk)}
     </span>
   );
 }
@@ -184,7 +185,7 @@ function Countdown({ until }: { until: string }) {
   return (
     <span className="countdown" title={fullTime(until)}>
       <Icon name="clock" size={16} />
-      {rest ? `Expires in ${rest}` : 'Expired'}
+      {rest ? t.expiresIn(rest) : t.state.expired}
     </span>
   );
 }

@@ -8,14 +8,7 @@ import { Arguments, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon, type IconName } from './icons';
 import { clock, fullTime, wayOf } from './words';
-
-const verdict = {
-  approved: 'Approved',
-  denied: 'Denied',
-  expired: 'Nobody answered in time',
-  cancelled: 'Set aside',
-  pending: '',
-} as const;
+import { t } from '../words';
 
 const sign: Record<Approval['status'], IconName> = { approved: 'check', denied: 'cross', expired: 'hourglass', cancelled: 'stop', pending: 'clock' };
 
@@ -53,18 +46,19 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
       >
         <Icon name={sign[a.status]} size={16} />
         <span>
-          {verdict[a.status]}
-          {who && ` by ${who}`}
-          {a.decidedAt && `, ${clock(a.decidedAt)}`}
-          {decided && wayOf(a.decidedVia)}
-          {a.reason && `: “${a.reason}”`}
+          {[
+            who ? t.by(t.verdict[a.status], who === 'you' ? t.you : who) : t.verdict[a.status],
+            ...(a.decidedAt ? [clock(a.decidedAt)] : []),
+            ...(decided && a.decidedVia ? [wayOf(a.decidedVia)] : []),
+          ].reduce(t.joined)}
+          {a.reason && t.reason(a.reason)}
         </span>
       </button>
       {a.status === 'expired' && (
         <p className="record-again">
-          It was not run.{' '}
+          {t.notRun}{' '}
           <button type="button" className="link" onClick={() => chat.again(call.id)}>
-            Ask me again
+            {t.askAgain}
           </button>
         </p>
       )}

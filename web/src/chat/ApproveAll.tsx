@@ -4,6 +4,7 @@ import type { Call } from '../protocol';
 import { askOf, RiskMark, useArmed } from './ApprovalCard';
 import { Sentence } from './Arguments';
 import { useChat } from './context';
+import { t } from '../words';
 
 interface Props {
   calls: Call[];
@@ -17,9 +18,9 @@ export function ApproveAll({ calls, listed, onList }: Props) {
   if (calls.length < 2) return null;
   return (
     <p className="ask-all">
-      {calls.length} requests wait for you.{' '}
+      {t.requestsWait(calls.length)}{' '}
       <button type="button" className="link" onClick={() => onList(calls.map((c) => c.approval!.id))}>
-        Approve all…
+        {t.approveAllOpen}
       </button>
     </p>
   );
@@ -35,8 +36,8 @@ function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[];
     if (covered.length === 0) onBack(); // all decided
   });
   return (
-    <section className="ask-all listing" aria-label="Approve all" data-armed={armed}>
-      <p>This approves:</p>
+    <section className="ask-all listing" aria-label={t.approveAll} data-armed={armed}>
+      <p>{t.thisApproves}</p>
       <ul>
         {covered.map((c) => (
           <li key={c.id}>
@@ -45,7 +46,7 @@ function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[];
         ))}
       </ul>
       {later > 0 && (
-        <p className="meta">{later === 1 ? 'One more came since. It is' : `${later} more came since. They are`} not covered.</p>
+        <p className="meta">{t.cameSince(later)}</p>
       )}
       <div className="ask-buttons">
         <button
@@ -53,10 +54,10 @@ function Listed({ calls, ids, onBack }: { calls: Call[]; ids: readonly string[];
           className="button ask-yes"
           onClick={() => armed && covered.forEach((c) => chat.decide(c.approval!.id, true))}
         >
-          Approve {covered.length === 1 ? 'this request' : `these ${covered.length} requests`}
+          {t.approveThese(covered.length)}
         </button>
         <button type="button" className="button outline" onClick={onBack}>
-          Back
+          {t.back}
         </button>
       </div>
     </section>

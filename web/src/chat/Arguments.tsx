@@ -7,6 +7,7 @@ import { useLayoutEffect, useRef, useState, type CSSProperties, type RefObject }
 import { Exact, isObject, isRounded } from '../protocol';
 import { reveal } from './reveal';
 import { valuesIn } from './sentence';
+import { number, t } from '../words';
 
 /** Text of others, with what is not what it seems made visible. */
 export function Revealed({ text, part = false }: { text: string; part?: boolean }) {
@@ -37,7 +38,7 @@ export function Sentence({ text, input }: { text: string; input: unknown }) {
 /** The arguments as a table; what is nested stands as JSON. */
 export function Arguments({ input }: { input: unknown }) {
   const entries = isObject(input) ? Object.entries(input) : input === undefined ? [] : [['value', input] as [string, unknown]];
-  if (entries.length === 0) return <p className="meta">No arguments.</p>;
+  if (entries.length === 0) return <p className="meta">{t.noArguments}</p>;
   // In a fixed table a width is a length or a share, not the lesser of the two.
   const longest = Math.max(...entries.map(([name]) => name.length));
   const names = longest > 12 ? '40%' : `${longest + 3}ch`;
@@ -46,10 +47,10 @@ export function Arguments({ input }: { input: unknown }) {
       <tbody>
         {entries.map(([name, value]) => (
           <tr key={name}>
-            <th scope="row">{name === '' ? <i>no name</i> : <Revealed text={name} />}</th>
+            <th scope="row">{name === '' ? <i>{t.noName}</i> : <Revealed text={name} />}</th>
             <td>
               <Shown text={textOf(value)} json={typeof value === 'object' && value !== null && !(value instanceof Exact)} />
-              {isRounded(value) && <small className="arg-long">This browser may have rounded it: decide elsewhere if the last digits matter.</small>}
+              {isRounded(value) && <small className="arg-long">{t.rounded}</small>}
             </td>
           </tr>
         ))}
@@ -83,14 +84,14 @@ function Shown({ text, json = false }: { text: string; json?: boolean }) {
   const long = useFold(box);
   return (
     <>
-      {long && <small className="arg-long">{text.length.toLocaleString()} characters; scroll to read all of them</small>}
+      {long && <small className="arg-long">{t.scrollAll(number(text.length))}</small>}
       {json ? (
         <pre ref={box as RefObject<HTMLPreElement>} className="wraps" tabIndex={long ? 0 : undefined}>
           <Revealed text={text} />
         </pre>
       ) : (
         <bdi ref={box} className="arg" tabIndex={long ? 0 : undefined}>
-          {text === '' ? <i className="meta">empty</i> : <Revealed text={text} />}
+          {text === '' ? <i className="meta">{t.empty}</i> : <Revealed text={text} />}
         </bdi>
       )}
     </>

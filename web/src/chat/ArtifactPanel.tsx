@@ -7,6 +7,7 @@ import type { Call } from '../protocol';
 import { CopyButton } from './CopyButton';
 import { artifactOf, Caption, fileName, Tabs, View, type Artifact, type Tab } from './Embed';
 import { Icon } from './icons';
+import { t } from '../words';
 
 interface Props {
   /** Every artifact of the conversation, oldest first. */
@@ -35,7 +36,7 @@ export function ArtifactPanel({ calls, shown, onShow, onClose }: Props) {
     <aside
       ref={panel}
       className={full ? 'artifact beside full' : 'artifact beside'}
-      aria-label={`Artifact: ${now.artifact.title}`}
+      aria-label={t.artifactWhat(now.artifact.title)}
       tabIndex={-1}
       onKeyDown={(e) => {
         if (e.key !== 'Escape') return;
@@ -48,21 +49,21 @@ export function ArtifactPanel({ calls, shown, onShow, onClose }: Props) {
         <Caption artifact={now.artifact} by={now.call.name} />
         <span className="beside-tools">
           {versions.length > 1 && (
-            <span className="versions" role="group" aria-label="Versions of this artifact">
-              {step(-1, 'Earlier version of the artifact', 'back')}
+            <span className="versions" role="group" aria-label={t.artifactVersions}>
+              {step(-1, t.artifactEarlier, 'back')}
               <span>
                 {at + 1} / {versions.length}
               </span>
-              {step(1, 'Later version of the artifact', 'next')}
+              {step(1, t.artifactLater, 'next')}
             </span>
           )}
           <Tabs artifact={now.artifact} tab={tab} onTab={setTab} />
-          <CopyButton text={now.artifact.content} label={`Copy ${now.artifact.title}`} />
+          <CopyButton text={now.artifact.content} label={t.copyWhat(now.artifact.title)} />
           <Download artifact={now.artifact} />
-          <button type="button" className="quiet" aria-pressed={full} aria-label="Full screen" title="Full screen" onClick={() => setFull(!full)}>
+          <button type="button" className="quiet" aria-pressed={full} aria-label={t.fullScreen} title={t.fullScreen} onClick={() => setFull(!full)}>
             <Icon name="expand" size={16} />
           </button>
-          <button type="button" className="quiet" aria-label="Close the artifact" onClick={onClose}>
+          <button type="button" className="quiet" aria-label={t.closeArtifact} onClick={onClose}>
             <Icon name="close" size={16} />
           </button>
         </span>
@@ -86,7 +87,7 @@ function Download({ artifact }: { artifact: Artifact }) {
   const url = useMemo(() => URL.createObjectURL(new Blob([artifact.content], { type: 'text/html' })), [artifact]);
   useEffect(() => () => URL.revokeObjectURL(url), [url]);
   return (
-    <a className="quiet" href={url} download={fileName(artifact, 'html')} aria-label={`Download ${artifact.title}`} title="Download">
+    <a className="quiet" href={url} download={fileName(artifact, 'html')} aria-label={t.downloadWhat(artifact.title)} title={t.download}>
       <Icon name="down" size={16} />
     </a>
   );

@@ -8,6 +8,7 @@ import { ApprovalCard, askOf, stateOf } from './ApprovalCard';
 import { ApproveAll } from './ApproveAll';
 import { useChat } from './context';
 import { Icon } from './icons';
+import { t } from '../words';
 
 export function AskSheet({ calls }: { calls: Call[] }) {
   const chat = useChat();
@@ -24,7 +25,7 @@ export function AskSheet({ calls }: { calls: Call[] }) {
   );
   const open = calls.filter((c) => !c.approval?.sending);
   return (
-    <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label="Waiting for your answer">
+    <section className={folded ? 'ask-sheet folded' : 'ask-sheet'} aria-label={t.yourAnswer}>
       <header>
         <button type="button" className="sheet-fold" aria-expanded={!folded} onClick={() => setFolded(!folded)}>
           <Icon name="chevron" size={16} />
@@ -33,11 +34,11 @@ export function AskSheet({ calls }: { calls: Call[] }) {
         </button>
         {calls.length > 1 && !listing && (
           <>
-            {step(-1, 'Previous request', 'back')}
+            {step(-1, t.previousRequest, 'back')}
             <span className="meta">
               {index + 1} / {calls.length}
             </span>
-            {step(1, 'Next request', 'next')}
+            {step(1, t.nextRequest, 'next')}
           </>
         )}
       </header>

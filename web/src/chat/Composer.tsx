@@ -11,6 +11,7 @@ import type { ClipboardEvent, KeyboardEvent, Ref, RefObject } from 'react';
 import type { FilePart } from '../protocol';
 import { accept, attach, limits } from './attach';
 import { Icon } from './icons';
+import { t } from '../words';
 
 export interface ComposerHandle {
   focus(): void;
@@ -99,13 +100,13 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
       }}
     >
       <Pictures {...pictures} />
-      <label className="quiet attach" title={`Add files (${limits})`}>
+      <label className="quiet attach" title={t.addFilesTitle(limits())}>
         <Icon name="image" />
         <input
           type="file"
           accept={accept}
           multiple
-          aria-label={`Add files: ${limits}`}
+          aria-label={t.addFiles(limits())}
           onChange={(e) => {
             if (e.target.files) pictures.add(e.target.files);
             e.target.value = '';
@@ -117,8 +118,8 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
         ref={area}
         value={text}
         rows={1}
-        placeholder="Write a message"
-        aria-label="Message"
+        placeholder={t.writeMessage}
+        aria-label={t.message}
         dir="auto"
         enterKeyHint={touch || enterIsLine ? 'enter' : 'send'}
         onChange={(e) => change(e.target.value)}
@@ -131,8 +132,8 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
           className="round stop"
           onClick={(e) => e.detail < 2 && onStop()} // the second of a double click was meant for Send, which stood here
           disabled={stopping}
-          aria-label="Stop the answer"
-          title="Stop (Esc)"
+          aria-label={t.stopAnswer}
+          title={t.stopEsc}
         >
           <Icon name="stop" />
         </button>
@@ -141,8 +142,8 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
           type="submit"
           className="round"
           disabled={empty || reading}
-          aria-label={streaming ? 'Send after this answer' : 'Send'}
-          title={enterIsLine ? 'Send (Ctrl+Enter)' : 'Send (Enter)'}
+          aria-label={streaming ? t.sendAfter : t.send}
+          title={enterIsLine ? t.sendCtrlEnter : t.sendEnter}
         >
           <Icon name="send" />
         </button>
@@ -207,28 +208,28 @@ function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void, o
 function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof usePictures>) {
   return (
     <>
-      {dropping && <div className="drop">Drop files here: {limits}.</div>}
+      {dropping && <div className="drop">{t.dropFiles(limits())}</div>}
       {refused.length > 0 && (
         <p className="refused" role="alert">
           {refused.join(' ')}
         </p>
       )}
       {(files.length > 0 || reading) && (
-        <ul className="pictures" aria-label="Pictures to send">
+        <ul className="pictures" aria-label={t.picturesToSend}>
           {files.map((f, i) => (
             <li key={f.url.length + f.url.slice(-40)}>
-              <img src={f.url} alt={f.filename ?? 'Picture'} />
+              <img src={f.url} alt={f.filename ?? t.picture} />
               <button
                 type="button"
                 className="quiet"
-                aria-label={`Leave out ${f.filename ?? 'this picture'}`}
+                aria-label={t.leaveOut(f.filename ?? t.thisPicture)}
                 onClick={() => set(files.filter((_, k) => k !== i))}
               >
                 <Icon name="close" size={16} />
               </button>
             </li>
           ))}
-          {reading && <li className="meta">Reading…</li>}
+          {reading && <li className="meta">{t.reading}</li>}
         </ul>
       )}
     </>

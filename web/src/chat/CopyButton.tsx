@@ -1,6 +1,7 @@
 /* CopyButton.tsx -- copies text and says so for a moment. */
 import { useEffect, useState } from 'react';
 import { Icon } from './icons';
+import { t } from '../words';
 
 export function CopyButton({ text, label, words = false }: { text: string | (() => string); label: string; words?: boolean }) {
   const [copied, setCopied] = useState(false);
@@ -11,9 +12,9 @@ export function CopyButton({ text, label, words = false }: { text: string | (() 
   }, [copied]);
   const copy = () => void copyText(typeof text === 'string' ? text : text()).then(() => setCopied(true));
   return (
-    <button type="button" className="quiet" onClick={copy} aria-label={copied ? `Copied: ${label}` : label} title={label}>
+    <button type="button" className="quiet" onClick={copy} aria-label={copied ? t.copiedWhat(label) : label} title={label}>
       <Icon name={copied ? 'check' : 'copy'} size={16} />
-      {words && <span>{copied ? 'Copied' : 'Copy'}</span>}
+      {words && <span>{copied ? t.copied : t.copy}</span>}
     </button>
   );
 }

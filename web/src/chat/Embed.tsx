@@ -16,6 +16,8 @@ import { useChat } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
+import { t } from '../words';
+import { rich } from '../words/rich';
 
 export interface Artifact {
   id: string;
@@ -38,7 +40,7 @@ export function artifactOf(call: Call): Artifact | null {
   return {
     id: String(v.id ?? call.id),
     type: v.type,
-    title: typeof v.title === 'string' && v.title ? v.title : 'Untitled',
+    title: typeof v.title === 'string' && v.title ? v.title : t.untitled,
     content: v.content,
   };
 }
@@ -64,7 +66,7 @@ export function Caption({ artifact, by }: { artifact: Artifact; by: string }) {
         <Revealed text={artifact.title.slice(0, 120)} />
       </strong>
       <small>
-        Made by <code>{by}</code>. It is not part of this page and cannot ask you for approval.
+        {rich(t.madeBy, { tool: <code>{by}</code> })}
       </small>
     </span>
   );
@@ -82,7 +84,7 @@ function Picture({ artifact, by }: { artifact: Artifact; by: string }) {
           href={url}
           download={fileName(artifact, artifact.type === 'svg' ? 'svg' : 'png')}
         >
-          Save
+          {t.save}
         </a>
       </figcaption>
     </figure>
@@ -110,8 +112,8 @@ function ArtifactFrame({ artifact, by, call }: { artifact: Artifact; by: string;
       <figcaption>
         <Caption artifact={artifact} by={by} />
         <Tabs artifact={artifact} tab={tab} onTab={setTab} />
-        <CopyButton text={artifact.content} label={`Copy ${artifact.title}`} />
-        <button type="button" className="quiet" aria-label={`Open ${artifact.title} beside`} title="Open beside" onClick={() => chat.beside(call)}>
+        <CopyButton text={artifact.content} label={t.copyWhat(artifact.title)} />
+        <button type="button" className="quiet" aria-label={t.openWhatBeside(artifact.title)} title={t.openBeside} onClick={() => chat.beside(call)}>
           <Icon name="expand" size={16} />
         </button>
       </figcaption>
@@ -124,12 +126,12 @@ export type Tab = 'preview' | 'code';
 
 export function Tabs({ artifact, tab, onTab }: { artifact: Artifact; tab: Tab; onTab: (tab: Tab) => void }) {
   return (
-    <span className="tabs" role="group" aria-label={`View of ${artifact.title}`}>
+    <span className="tabs" role="group" aria-label={t.viewOf(artifact.title)}>
       <button type="button" aria-pressed={tab === 'preview'} onClick={() => onTab('preview')}>
-        Preview
+        {t.preview}
       </button>
       <button type="button" aria-pressed={tab === 'code'} onClick={() => onTab('code')}>
-        Code
+        {t.code}
       </button>
     </span>
   );
@@ -160,7 +162,7 @@ function Frame({ artifact }: { artifact: Artifact }) {
   return (
     <>
       <iframe ref={frame} title={artifact.title} src="/frame.html" sandbox="allow-scripts" referrerPolicy="no-referrer" />
-      {failed && <p className="meta">The preview did not start. The code is under “Code”.</p>}
+      {failed && <p className="meta">{t.previewFailed}</p>}
     </>
   );
 }

@@ -1,28 +1,29 @@
 /* Json.tsx -- a value, readable: text as text, the rest as coloured JSON; long ones cut with "Show all". */
 import { memo, useState } from 'react';
 import { CopyButton } from './CopyButton';
+import { number, t } from '../words';
 
 const shownMax = 4000; // characters on first sight
 
 export const ValueBlock = memo(function ValueBlock({ label, value, name }: { label: string; value: unknown; name: string }) {
   const [all, setAll] = useState(false);
   const isText = typeof value === 'string';
-  const full = isText ? value : (JSON.stringify(value, null, 2) ?? 'nothing');
+  const full = isText ? value : (JSON.stringify(value, null, 2) ?? t.nothing);
   const cut = !all && full.length > shownMax;
   const shown = cut ? full.slice(0, shownMax) : full;
   return (
     <section className="value">
       <header>
         <h4>{label}</h4>
-        <CopyButton text={full} label={`Copy ${label.toLowerCase()} of ${name}`} />
+        <CopyButton text={full} label={t.copyValue(label, name)} />
       </header>
-      <pre tabIndex={0} aria-label={`${label} of ${name}`} className="wraps" dir="auto">
+      <pre tabIndex={0} aria-label={t.valueOf(label, name)} className="wraps" dir="auto">
         {isText ? shown : colour(shown)}
         {cut && '…'}
       </pre>
       {cut && (
         <button type="button" className="link" onClick={() => setAll(true)}>
-          Show all {full.length.toLocaleString()} characters
+          {t.showAll(number(full.length))}
         </button>
       )}
     </section>

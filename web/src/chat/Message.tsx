@@ -12,14 +12,15 @@ import { Markdown } from './markdown/Markdown';
 import { PayloadView } from './Payload';
 import { FileView } from './Picture';
 import { ToolGroup } from './ToolCard';
-import { ago, clock, duration, fullTime, languageOf } from './words';
+import { ago, clock, duration, fullTime, languageOf, seconds } from './words';
+import { number, t } from '../words';
 
 export const MessageView = memo(function MessageView({ message, last }: { message: Message; last: boolean }) {
   return message.role === 'user' ? <UserMessage message={message} /> : <AssistantMessage message={message} last={last} />;
 });
 
 function named(who: string, message: Message): string {
-  return message.at ? `${who}, ${clock(message.at)}` : who;
+  return message.at ? t.joined(who, clock(message.at)) : who;
 }
 
 /* ---- the person ---- */
@@ -33,8 +34,8 @@ function UserMessage({ message }: { message: Message }) {
   const files = filesOf(message);
   if (!text && message.parts.length === 0) return null; // no empty "You", ever
   return (
-    <article ref={article} className="msg user" aria-label={named('You', message)} data-id={message.id} tabIndex={-1} {...usePress()}>
-      <h2 className="sr">You</h2>
+    <article ref={article} className="msg user" aria-label={named(t.You, message)} data-id={message.id} tabIndex={-1} {...usePress()}>
+      <h2 className="sr">{t.You}</h2>
       {files.length > 0 && (
         <div className="attached">
           {files.map((f, i) => (
@@ -61,13 +62,14 @@ function UserMessage({ message }: { message: Message }) {
       {!editing && <SendState message={message} />}
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
-          {text && <CopyButton text={text} label="Copy your message" />}
+          {text && <CopyButton text={text} label={t.copyYours} />}
           {!old && (
             <button
               type="button"
               className="quiet"
-              aria-label="Edit your message"
-              title="Edit and ask again"
+              data-edit
+              aria-label={t.editYours}
+              title={t.editAndAsk}
               onClick={() => setEditing(true)}
             >
               <Icon name="edit" size={16} />
@@ -120,12 +122,12 @@ function Versions({ id }: { id: string }) {
     </button>
   );
   return (
-    <div className="versions" role="group" aria-label="Versions of this question">
-      {step(-1, 'Earlier version', 'back')}
+    <div className="versions" role="group" aria-label={t.versions}>
+      {step(-1, t.earlierVersion, 'back')}
       <span>
         {now.index + 1} / {now.total}
       </span>
-      {step(1, 'Later version', 'next')}
+      {step(1, t.laterVersion, 'next')}
     </div>
   );
 }
@@ -135,9 +137,9 @@ function SendState({ message }: { message: Message }) {
   if (message.send === 'waiting') {
     return (
       <p className="send-state">
-        Not sent yet; it goes out when the connection is back.{' '}
+        {t.notSentYet}{' '}
         <button type="button" className="link" onClick={() => chat.discard(message.id)}>
-          Take back
+          {t.takeBack}
         </button>
       </p>
     );
@@ -145,12 +147,12 @@ function SendState({ message }: { message: Message }) {
   if (message.send !== 'failed') return null;
   return (
     <p className="send-state bad" role="alert">
-      Not sent: {message.sendError ?? 'the server refused it.'}{' '}
+      {t.notSent(message.sendError ?? t.refused)}{' '}
       <button type="button" className="link" onClick={() => chat.retrySend(message.id)}>
-        Try again
+        {t.tryAgain}
       </button>{' '}
       <button type="button" className="link" onClick={() => chat.discard(message.id)}>
-        Edit
+        {t.edit}
       </button>
     </p>
   );
@@ -181,7 +183,7 @@ function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
         ref={area}
         value={value}
         rows={Math.min(8, value.split('\n').length + 1)}
-        aria-label="Edit your message"
+        aria-label={t.editYours}
         onChange={(e) => setValue(e.target.value)}
         onKeyDown={(e) => {
           if (e.key === 'Escape') onCancel();
@@ -192,20 +194,20 @@ function EditBox({ text, bare, ran, onSave, onCancel }: EditProps) {
         }}
       />
       <p className="meta">
-        What came after this message is set aside.
+        {t.setAsideAfter}
         {ran.length > 0 && (
           <strong>
             {' '}
-            {ran.join(', ')} already ran: that is not undone, and the new answer may ask to run it again.
+            {t.alreadyRanEdit(ran.join(', '))}
           </strong>
         )}
       </p>
       <div className="edit-buttons">
         <button type="button" className="button outline" onClick={onCancel}>
-          Cancel
+          {t.cancel}
         </button>
         <button type="button" className="button primary" onClick={save}>
-          Send again
+          {t.sendAgain}
         </button>
       </div>
     </div>
@@ -219,14 +221,14 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
   return (
     <article
       className="msg assistant"
-      aria-label={named('Assistant', message)}
+      aria-label={named(t.assistant, message)}
       aria-busy={streaming}
       data-id={message.id}
       data-status={message.status}
       tabIndex={-1}
       {...usePress()}
     >
-      <h2 className="sr">Assistant</h2>
+      <h2 className="sr">{t.assistant}</h2>
       <span className="mark" aria-hidden="true" />
       <div className="said" lang={streaming ? undefined : languageOf(textOf(message))}>
         <Parts message={message} streaming={streaming} />
@@ -286,12 +288,12 @@ function Parts({ message, streaming }: { message: Message; streaming: boolean })
 function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>; alone: boolean }) {
   const [chosen, setChosen] = useState<boolean | null>(null);
   const open = chosen ?? (alone && !part.done);
-  const took = part.startedAt && part.endedAt ? ` for ${duration(part.endedAt - part.startedAt)}` : '';
+  const thought = part.startedAt && part.endedAt ? t.thoughtFor(duration(part.endedAt - part.startedAt)) : t.thought;
   return (
     <section className="reasoning">
       <button type="button" className="link" aria-expanded={open} onClick={() => setChosen(!open)}>
         <Icon name="thought" size={16} />
-        {part.done || !alone ? `Thought${took}` : 'Thinking'}
+        {part.done || !alone ? thought : t.thinking}
       </button>
       {open && <Markdown text={part.text} growing={!part.done} />}
     </section>
@@ -299,18 +301,18 @@ function Reasoning({ part, alone }: { part: Extract<Part, { type: 'reasoning' }>
 }
 
 function Ending({ message, last }: { message: Message; last: boolean }) {
-  if (message.status === 'stopped') return <p className="ending">Stopped. What was said so far is kept.</p>;
-  if (message.payload?.cut === 'length') return <p className="ending">The answer was cut off: it reached the model’s length limit.</p>;
-  if (message.payload?.cut === 'content-filter') return <p className="ending">The model declined to go on with this answer.</p>;
+  if (message.status === 'stopped') return <p className="ending">{t.stopped}</p>;
+  if (message.payload?.cut === 'length') return <p className="ending">{t.cutLength}</p>;
+  if (message.payload?.cut === 'content-filter') return <p className="ending">{t.cutFilter}</p>;
   if (message.status !== 'failed' || !message.error) return null;
   return (
     <div className="failure" role="alert">
       <Icon name="warning" />
       <p>
-        <strong>The answer failed.</strong> {message.error.message}{' '}
-        {callsOf(message).length > 0 || textOf(message) ? 'What came before is kept.' : 'Your message is kept.'}
+        <strong>{t.answerFailed}</strong> {message.error.message}{' '}
+        {callsOf(message).length > 0 || textOf(message) ? t.keptBefore : t.keptYours}
       </p>
-      {last && message.error.retryable && <Retry message={message} words="Try again" />}
+      {last && message.error.retryable && <Retry message={message} words={t.tryAgain} />}
     </div>
   );
 }
@@ -319,12 +321,12 @@ function AnswerTools({ message, last }: { message: Message; last: boolean }) {
   const text = textOf(message);
   return (
     <div className="msg-tools">
-      {text && <CopyButton text={text} label="Copy answer" />}
+      {text && <CopyButton text={text} label={t.copyAnswer} />}
       {last && message.status !== 'failed' && <Retry message={message} />}
       {message.at && <When at={message.at} />}
       {message.usage && (
-        <span className="meta" title="Tokens read and written">
-          {message.usage.input_tokens ?? 0} in, {message.usage.output_tokens ?? 0} out
+        <span className="meta" title={t.tokensTitle}>
+          {t.tokens(number(message.usage.input_tokens ?? 0), number(message.usage.output_tokens ?? 0))}
         </span>
       )}
     </div>
@@ -348,12 +350,12 @@ function Retry({ message, words }: { message: Message; words?: string }) {
   if (asks) {
     return (
       <span className="retry-warning" role="alert">
-        {ran.join(', ')} already ran. A new answer does not undo it and may ask to run it again.{' '}
+        {t.alreadyRan(ran.join(', '))}{' '}
         <button type="button" className="link" onClick={() => chat.regenerate(message)}>
-          Answer again
+          {t.answerAgain}
         </button>{' '}
         <button type="button" className="link" onClick={() => setAsks(false)}>
-          Leave it
+          {t.leaveIt}
         </button>
       </span>
     );
@@ -362,8 +364,8 @@ function Retry({ message, words }: { message: Message; words?: string }) {
     <button
       type="button"
       className={words ? 'button outline' : 'quiet'}
-      aria-label={words ?? 'Answer again'}
-      title="Answer again"
+      aria-label={words ?? t.answerAgain}
+      title={t.answerAgain}
       onClick={() => (ran.length ? setAsks(true) : chat.regenerate(message))}
     >
       {words ?? <Icon name="retry" size={16} />}
@@ -393,11 +395,9 @@ export function Thinking({ status, since, stopping, after }: ThinkingProps) {
         <i />
         <i />
       </span>
-      <span>{stopping ? 'Stopping…' : (status ?? 'Thinking...')}</span>
+      <span>{stopping ? t.stopping : (status ?? t.thinkingDots)}</span>
       {s >= silence_s && (
-        <span className="meta">
-          {s} s{after && `, after ${after}`}
-        </span>
+        <span className="meta">{after ? t.after(seconds(s), after) : seconds(s)}</span>
       )}
     </div>
   );
@@ -407,5 +407,5 @@ export function Thinking({ status, since, stopping, after }: ThinkingProps) {
 export function Silence({ open }: { open: Message }) {
   const heard = useMemo(() => Date.now(), [open]);
   const s = Math.floor((useNow(1000) - heard) / 1000);
-  return s >= silence_s ? <p className="ending silence">Nothing new for {s} s; the answer is not finished yet.</p> : null;
+  return s >= silence_s ? <p className="ending silence">{t.silence(s)}</p> : null;
 }

@@ -7,6 +7,7 @@ import { Icon } from './icons';
 import { ValueBlock } from './Json';
 import { skeleton } from './reveal';
 import { humanName } from './words';
+import { t } from '../words';
 
 export function PayloadView({ payload, last }: { payload: Payload; last: boolean }) {
   const { suggestedValues: values, custom } = payload;
@@ -15,14 +16,14 @@ export function PayloadView({ payload, last }: { payload: Payload; last: boolean
     <>
       {custom && <Custom payload={custom} />}
       {last && actions.length > 0 && (
-        <div className="actions" role="group" aria-label="Actions">
+        <div className="actions" role="group" aria-label={t.actions}>
           {actions.map((a, i) => (
             <ActionButton key={`${a.action}-${i}`} action={a} />
           ))}
         </div>
       )}
       {last && values.length > 0 && (
-        <div className="chips" role="group" aria-label="Suggested replies">
+        <div className="chips" role="group" aria-label={t.suggested}>
           {values.map((v, i) => (
             <Chip key={i} label={v.label} value={v.value} />
           ))}
@@ -44,7 +45,7 @@ function Chip({ label, value }: { label: string; value: string }) {
     <button
       type="button"
       className="chip"
-      title={long ? 'Click lets you read and change it first' : 'Click sends it, Shift+click lets you change it first'}
+      title={long ? t.chipFill : t.chipSend}
       onClick={(e) => (e.shiftKey || long ? chat.fill(value) : chat.send(value))}
     >
       <Revealed text={label} />
@@ -75,7 +76,7 @@ function ActionButton({ action }: { action: SuggestedAction }) {
     setP({ state: 'busy' });
     chat.act(action).then(
       () => setP({ state: 'done' }),
-      (e: unknown) => setP({ state: 'failed', why: e instanceof Error ? e.message : 'It failed.' }),
+      (e: unknown) => setP({ state: 'failed', why: e instanceof Error ? e.message : t.failed }),
     );
   };
   const style = action.style ?? 'secondary';
@@ -116,7 +117,7 @@ function Custom({ payload }: { payload: CustomPayload }) {
       return (
         <details className="custom">
           <summary>{humanName(payload.type)}</summary>
-          <ValueBlock label="Data" value={payload.data} name={payload.type} />
+          <ValueBlock label={t.data} value={payload.data} name={payload.type} />
         </details>
       );
   }
@@ -125,29 +126,29 @@ function Custom({ payload }: { payload: CustomPayload }) {
 /* A proposed schema: tables with their columns, or whatever list of fields is there. */
 function Schema({ data }: { data: unknown }) {
   const tables = tablesOf(data);
-  if (tables.length === 0) return <Listing title="Proposed schema" data={data} />;
+  if (tables.length === 0) return <Listing title={t.schema} data={data} />;
   return (
-    <section className="custom" aria-label="Proposed schema">
-      <h3>Proposed schema</h3>
-      {tables.map((t) => (
-        <div key={t.name} className="table" tabIndex={0} role="group" aria-label={`Table ${t.name}`}>
+    <section className="custom" aria-label={t.schema}>
+      <h3>{t.schema}</h3>
+      {tables.map(({ name, columns }) => (
+        <div key={name} className="table" tabIndex={0} role="group" aria-label={t.tableNamed(name)}>
           <table>
-            <caption>{t.name}</caption>
+            <caption>{name}</caption>
             <thead>
               <tr>
-                <th>Column</th>
-                <th>Type</th>
-                {t.columns.some((c) => c.notes) && <th>Notes</th>}
+                <th>{t.column}</th>
+                <th>{t.type}</th>
+                {columns.some((c) => c.notes) && <th>{t.notes}</th>}
               </tr>
             </thead>
             <tbody>
-              {t.columns.map((c, i) => (
+              {columns.map((c, i) => (
                 <tr key={i}>
                   <td>
                     <code>{c.name}</code>
                   </td>
                   <td>{c.type}</td>
-                  {t.columns.some((x) => x.notes) && <td>{c.notes}</td>}
+                  {columns.some((x) => x.notes) && <td>{c.notes}</td>}
                 </tr>
               ))}
             </tbody>
@@ -167,10 +168,10 @@ interface Column {
 function tablesOf(data: unknown): { name: string; columns: Column[] }[] {
   if (!isObject(data)) return [];
   const list = Array.isArray(data.tables) ? data.tables : [data];
-  return list.filter(isObject).flatMap((t) => {
-    const raw = t.columns ?? t.fields ?? (isObject(t.properties) ? t.properties : undefined);
+  return list.filter(isObject).flatMap((x) => {
+    const raw = x.columns ?? x.fields ?? (isObject(x.properties) ? x.properties : undefined);
     const columns = columnsOf(raw);
-    return columns.length ? [{ name: String(t.name ?? t.table ?? t.title ?? 'Table'), columns }] : [];
+    return columns.length ? [{ name: String(x.name ?? x.table ?? x.title ?? t.table), columns }] : [];
   });
 }
 
@@ -184,9 +185,9 @@ function columnsOf(raw: unknown): Column[] {
     const o = isObject(c) ? c : {};
     const notes = ['description', 'notes', 'note'].map((k) => o[k]).find((x) => typeof x === 'string') as string | undefined;
     const flags = [
-      o.primary_key || o.primary ? 'primary key' : '',
-      o.required || o.nullable === false ? 'required' : '',
-      o.unique ? 'unique' : '',
+      o.primary_key || o.primary ? t.primaryKey : '',
+      o.required || o.nullable === false ? t.required : '',
+      o.unique ? t.unique : '',
     ].filter(Boolean);
     return { name, type: typeof c === 'string' ? c : String(o.type ?? ''), notes: [notes, ...flags].filter(Boolean).join(', ') };
   });
@@ -198,7 +199,7 @@ function Listing({ title, data }: { title: string; data: unknown }) {
     return (
       <details className="custom" open>
         <summary>{title}</summary>
-        <ValueBlock label="Data" value={data} name={title} />
+        <ValueBlock label={t.data} value={data} name={title} />
       </details>
     );
   }

@@ -8,6 +8,8 @@ import { askOf, useArmed } from './ApprovalCard';
 import { Revealed } from './Arguments';
 import { answerOf } from './answers';
 import { useChat } from './context';
+import { t } from '../words';
+import { rich } from '../words/rich';
 
 interface Props {
   text: string;
@@ -33,15 +35,15 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
     };
     return (
       <section className="set-aside" role="alert" data-armed={armed}>
-        <p>Is this your answer to the request above, or a message?</p>
+        <p>{t.answerOrMessage}</p>
         <div className="ask-buttons">
           <button type="button" className={answer === 'yes' ? 'button ask-yes' : 'button outline'} onClick={decide}>
             <span>
-              {answer === 'yes' ? 'Approve' : 'Deny'} “<Revealed text={askOf(only)} />”
+              {rich(answer === 'yes' ? t.approveWhat : t.denyWhat, { ask: <Revealed text={askOf(only)} /> })}
             </span>
           </button>
           <button type="button" className="button outline" onClick={onSend}>
-            Send as a message
+            {t.sendAsMessage}
           </button>
         </div>
       </section>
@@ -49,16 +51,13 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
   }
   return (
     <section className="set-aside" role="alert">
-      <p>
-        {calls.length > 1 ? `This sets the ${calls.length} requests aside` : 'This sets the request aside'}: send anyway, or{' '}
-        {chat.mayDecide ? 'answer it first' : 'wait for the approver'}?
-      </p>
+      <p>{chat.mayDecide ? t.setsAside(calls.length) : t.setsAsideApprover(calls.length)}</p>
       <div className="ask-buttons">
         <button type="button" className="button outline" onClick={onSend}>
-          Send anyway
+          {t.sendAnyway}
         </button>
         <button type="button" className="button outline" onClick={onBack}>
-          {chat.mayDecide ? 'Answer it first' : 'Wait'}
+          {chat.mayDecide ? t.answerFirst : t.wait}
         </button>
       </div>
     </section>
@@ -69,13 +68,13 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
 export function Elsewhere({ onSend, onBack }: { onSend: () => void; onBack: () => void }) {
   return (
     <section className="set-aside" role="alert">
-      <p>You are reading an earlier version. What you send goes on with the newest one, not with this.</p>
+      <p>{t.readsOld}</p>
       <div className="ask-buttons">
         <button type="button" className="button outline" onClick={onSend}>
-          Go to the newest and send
+          {t.toNewestSend}
         </button>
         <button type="button" className="button outline" onClick={onBack}>
-          Stay here
+          {t.stayHere}
         </button>
       </div>
     </section>

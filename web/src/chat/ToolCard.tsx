@@ -12,7 +12,9 @@ import { Embed, useEmbeds } from './Embed';
 import { Icon, toolIcon } from './icons';
 import { ValueBlock } from './Json';
 import { UnknownCard } from './UnknownCard';
-import { duration, stateIcon, summaryOf, wordOf } from './words';
+import { duration, seconds, stateIcon, summaryOf, wordOf } from './words';
+import { t } from '../words';
+import { rich } from '../words/rich';
 
 export const ToolItem = memo(function ToolItem({ call }: { call: Call }) {
   const embeds = useEmbeds();
@@ -34,7 +36,7 @@ function AskedBelow({ call }: { call: Call }) {
     <p className="asked" data-call={call.id}>
       <Icon name="shield" size={16} />
       <span>
-        <code>{call.name}</code> {chat.mayDecide ? 'waits for your answer, below.' : 'waits for an approver.'}
+        {rich(chat.mayDecide ? t.waitsBelow : t.waitsApprover, { tool: <code>{call.name}</code> })}
       </span>
     </p>
   );
@@ -77,12 +79,12 @@ function ToolCard({ call }: { call: Call }) {
       data-status={call.status}
       data-call={call.id}
       data-tool={call.name}
-      aria-label={`Tool ${call.name}, ${wordOf(call)}`}
+      aria-label={t.toolState(call.name, wordOf(call))}
     >
       {running && <Bar call={call} />}
       <button type="button" className="tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Icon name={toolIcon(call.name)} size={18} />
-        <code className="tool-name">{call.name || 'tool'}</code>
+        <code className="tool-name">{call.name || t.tool}</code>
         <span className="tool-summary">{announcing ? call.intent : summaryOf(call)}</span>
         <State call={call} />
         <Icon name="chevron" size={16} />
@@ -102,7 +104,7 @@ function Bar({ call }: { call: Call }) {
     <div
       className="bar"
       role="progressbar"
-      aria-label={`Progress of ${call.name}`}
+      aria-label={t.progressOf(call.name)}
       {...(value === null ? {} : { 'aria-valuenow': Math.round(value * 100), 'aria-valuemin': 0, 'aria-valuemax': 100 })}
     >
       <div
@@ -128,18 +130,18 @@ function State({ call }: { call: Call }) {
 /* Short calls need no clock; long ones must not look stuck. */
 function Elapsed({ since }: { since: number }) {
   const s = Math.floor((useNow(1000) - since) / 1000);
-  return s >= 3 ? <span className="tool-ms">{s} s</span> : null;
+  return s >= 3 ? <span className="tool-ms">{seconds(s)}</span> : null;
 }
 
 function Details({ call }: { call: Call }) {
   return (
     <>
-      {call.progress?.stage && <p className="meta">Stage: {call.progress.stage}</p>}
-      <ValueBlock label="Input" value={call.input ?? call.inputText ?? {}} name={call.name} />
-      {call.error !== undefined && <ValueBlock label="Error" value={call.error} name={call.name} />}
-      {call.output !== undefined && <ValueBlock label="Output" value={call.output} name={call.name} />}
+      {call.progress?.stage && <p className="meta">{t.stage(call.progress.stage)}</p>}
+      <ValueBlock label={t.input} value={call.input ?? call.inputText ?? {}} name={call.name} />
+      {call.error !== undefined && <ValueBlock label={t.error} value={call.error} name={call.name} />}
+      {call.output !== undefined && <ValueBlock label={t.output} value={call.output} name={call.name} />}
       {call.output === undefined && call.error === undefined && (
-        <p className="meta">{busy.has(call.status) ? 'No output yet.' : 'There is no output.'}</p>
+        <p className="meta">{busy.has(call.status) ? t.noOutputYet : t.noOutput}</p>
       )}
     </>
   );
@@ -159,7 +161,7 @@ export function ToolGroup({ calls }: { calls: Call[] }) {
         <button type="button" className="tool-head" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
           <Icon name="tool" size={18} />
           <span className="tool-summary">
-            Used {quiet.length} tools: {[...new Set(quiet.map((c) => c.name))].join(', ')}
+            {t.usedTools(quiet.length, [...new Set(quiet.map((c) => c.name))].join(', '))}
           </span>
           <Icon name="chevron" size={16} />
         </button>

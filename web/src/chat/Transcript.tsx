@@ -11,6 +11,7 @@ import { VersionContext, type VersionSwitcher } from './context';
 import { Icon } from './icons';
 import { MessageView, Silence, Thinking } from './Message';
 import { useStick } from './useStick';
+import { t } from '../words';
 
 const page = 60; // messages
 
@@ -55,7 +56,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
   return (
     <VersionContext value={versions.switcher}>
       <div className="scroller" ref={stick.scroller} tabIndex={-1}>
-        <div className="column" ref={stick.content} role="log" aria-live="off" aria-label="Conversation" data-pinned={stick.pinned}>
+        <div className="column" ref={stick.content} role="log" aria-live="off" aria-label={t.conversation} data-pinned={stick.pinned}>
           {(from > 0 || (state.earlier && !versions.old)) && <Older key={first} onSeen={more} />}
           {turns.map((turn, i) => {
             const last = i === end;
@@ -77,7 +78,7 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
         {!stick.pinned && (
           <button type="button" className="jump" onClick={toEnd}>
             <Icon name="down" size={16} />
-            {stick.news ? 'New text below' : 'Jump to latest'}
+            {stick.news ? t.newBelow : t.toLatest}
           </button>
         )}
       </div>
@@ -88,9 +89,9 @@ export function Transcript({ thread, state, sent, waiting, onOld, onOlder }: Pro
 function OldVersion({ onLeave }: { onLeave: () => void }) {
   return (
     <p className="ending old-version">
-      You are reading an earlier version.{' '}
+      {t.readingOld}{' '}
       <button type="button" className="link" onClick={onLeave}>
-        Go to the newest
+        {t.toNewest}
       </button>
     </p>
   );
@@ -162,18 +163,12 @@ function useAnchor(scroller: RefObject<HTMLElement | null>, content: RefObject<H
   }, [first]);
 }
 
-const olderWords = {
-  idle: 'Earlier messages',
-  loading: 'Loading earlier messages…',
-  failed: 'Earlier messages could not be loaded. Try again',
-};
-
 /* About two screens ahead of the reader. */
 const ahead = '1600px';
 
 /* Made anew with each page that came: if it is still within reach, the next one is asked for. */
 function Older({ onSeen }: { onSeen: () => Promise<void> }) {
-  const [state, setState] = useState<keyof typeof olderWords>('idle');
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle');
   const ref = useRef<HTMLButtonElement>(null);
   const load = () => {
     setState('loading');
@@ -194,7 +189,7 @@ function Older({ onSeen }: { onSeen: () => Promise<void> }) {
   }, []);
   return (
     <button type="button" className="link older" ref={ref} onClick={load}>
-      {olderWords[state]}
+      {t.older[state]}
     </button>
   );
 }

@@ -8,6 +8,8 @@ import type { Call } from '../protocol';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon } from './icons';
+import { t } from '../words';
+import { rich } from '../words/rich';
 
 export function UnknownCard({ call }: { call: Call }) {
   const chat = useChat();
@@ -16,17 +18,16 @@ export function UnknownCard({ call }: { call: Call }) {
   const settle = (outcome: 'done' | 'not_done') => {
     if (!id || state === 'busy') return;
     setState('busy');
-    chat.settle(id, outcome).catch((e: unknown) => setState(e instanceof Error ? e.message : 'It failed.'));
+    chat.settle(id, outcome).catch((e: unknown) => setState(e instanceof Error ? e.message : t.failed));
   };
   return (
-    <section className="unknown" aria-label={`Outcome unknown: ${call.name}`} data-call={call.id} data-status="unknown">
+    <section className="unknown" aria-label={t.unknownOutcome(call.name)} data-call={call.id} data-status="unknown">
       <h3>
         <Icon name="question" />
-        <span>It is not known whether this happened</span>
+        <span>{t.unknownTitle}</span>
       </h3>
       <p>
-        <code>{call.name}</code> was begun. <Revealed text={call.error ?? 'The server stopped before it heard the outcome.'} part /> It was not
-        run again. Please check on the other side, then say what you found.
+        {rich(t.unknownBody, { tool: <code>{call.name}</code>, why: <Revealed text={call.error ?? t.unknownWhy} part /> })}
       </p>
       {call.approval?.ask && (
         <p className="record-ask">
@@ -41,10 +42,10 @@ export function UnknownCard({ call }: { call: Call }) {
       )}
       <div className="ask-buttons">
         <button type="button" className="button outline" disabled={!id || state === 'busy'} onClick={() => settle('done')}>
-          It happened
+          {t.happened}
         </button>
         <button type="button" className="button outline" disabled={!id || state === 'busy'} onClick={() => settle('not_done')}>
-          It did not happen
+          {t.didNotHappen}
         </button>
       </div>
     </section>

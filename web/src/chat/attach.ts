@@ -6,6 +6,7 @@
  * the rest.
  */
 import type { FilePart } from '../protocol';
+import { number, t } from '../words';
 
 const kinds = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const countMax = 5;
@@ -17,7 +18,7 @@ const textEndings = /\.(txt|md|markdown|csv|tsv|json|jsonl|log|xml|ya?ml|toml|in
 const textMax = 100_000; // characters: a message is read by a person too
 
 export const accept = [...kinds, 'text/*', '.csv', '.md', '.json', '.log', '.yaml', '.yml'].join(',');
-export const limits = `PNG, JPEG, WebP or GIF, up to ${countMax} and ${mb(lettersMax * 0.75)} together; text files up to ${textMax / 1000},000 characters`;
+export const limits = () => t.limits(countMax, mb(lettersMax * 0.75), number(textMax));
 
 export interface Attached {
   files: FilePart[];
@@ -50,10 +51,10 @@ async function takeText(out: Attached, file: File): Promise<void> {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
     if (text.length > textMax)
-      out.refused.push(`${file.name} is too long (${text.length.toLocaleString()} characters; up to ${textMax.toLocaleString()} go into a message).`);
+      out.refused.push(t.fileTooLong(file.name, number(text.length), number(textMax)));
     else out.words.push(quoted(file.name, text));
   } catch {
-    out.refused.push(`${file.name} could not be read as text (UTF-8).`);
+    out.refused.push(t.fileNotText(file.name));
   }
 }
 
@@ -65,17 +66,17 @@ function quoted(name: string, text: string): string {
 }
 
 async function take(before: FilePart[], file: File): Promise<FilePart | string> {
-  const name = file.name || 'The picture';
-  if (!kinds.includes(file.type)) return `${name} is not a PNG, JPEG, WebP, GIF or text file.`;
-  if (before.length >= countMax) return `${name} was left out: ${countMax} pictures go with one message.`;
+  const name = file.name || t.thePicture;
+  if (!kinds.includes(file.type)) return t.fileUnknown(name);
+  if (before.length >= countMax) return t.fileTooMany(name, countMax);
   try {
     const small = file.size > shrinkOver && file.type !== 'image/gif' ? await shrink(file) : file;
     const url = await dataUrl(small);
     const room = lettersMax - before.reduce((n, f) => n + f.url.length, 0);
-    if (url.length > room) return `${name} is too large (${mb(small.size)}; there is room for ${mb(Math.max(0, room * 0.75))}).`;
+    if (url.length > room) return t.fileTooLarge(name, mb(small.size), mb(Math.max(0, room * 0.75)));
     return { type: 'file', mediaType: small.type, url, ...(file.name ? { filename: file.name } : {}) };
   } catch {
-    return `${name} could not be read.`;
+    return t.fileUnreadable(name);
   }
 }
 
@@ -105,5 +106,5 @@ function dataUrl(blob: Blob): Promise<string> {
 }
 
 function mb(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1).replace(/\.0$/, '')} MB`;
+  return t.unit.mb(number(bytes / 1_000_000, { maximumFractionDigits: 1 }));
 }

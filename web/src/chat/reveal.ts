@@ -7,6 +7,7 @@
  * like Latin ones, letters borrowed from mathematics. Nothing is left out and
  * nothing is reordered.
  */
+import { t, type Words } from '../words';
 
 export interface Piece {
   text: string;
@@ -14,36 +15,36 @@ export interface Piece {
   hidden?: string;
 }
 
-const names: Record<number, string> = {
-  0x0020: 'space at the end',
-  0x00a0: 'no-break space',
-  0x00ad: 'soft hyphen',
-  0x034f: 'invisible joiner',
-  0x061c: 'Arabic letter mark',
-  0x115f: 'Hangul filler',
-  0x1160: 'Hangul filler',
-  0x180e: 'Mongolian vowel separator',
-  0x200b: 'zero-width space',
-  0x200c: 'zero-width non-joiner',
-  0x200d: 'zero-width joiner',
-  0x200e: 'left-to-right mark',
-  0x200f: 'right-to-left mark',
-  0x2028: 'line separator',
-  0x2029: 'paragraph separator',
-  0x202a: 'left-to-right embedding',
-  0x202b: 'right-to-left embedding',
-  0x202c: 'end of embedding',
-  0x202d: 'left-to-right override',
-  0x202e: 'right-to-left override',
-  0x2060: 'word joiner',
-  0x2066: 'left-to-right isolate',
-  0x2067: 'right-to-left isolate',
-  0x2068: 'first strong isolate',
-  0x2069: 'end of isolate',
-  0x2800: 'blank Braille pattern',
-  0x3164: 'Hangul filler',
-  0xfeff: 'zero-width no-break space',
-  0xffa0: 'Hangul filler',
+const names: Record<number, keyof Words['hidden']> = {
+  0x0020: 'endSpace',
+  0x00a0: 'nbsp',
+  0x00ad: 'softHyphen',
+  0x034f: 'joiner',
+  0x061c: 'arabicMark',
+  0x115f: 'filler',
+  0x1160: 'filler',
+  0x180e: 'mongolian',
+  0x200b: 'zwsp',
+  0x200c: 'zwnj',
+  0x200d: 'zwj',
+  0x200e: 'lrm',
+  0x200f: 'rlm',
+  0x2028: 'lineSeparator',
+  0x2029: 'paragraphSeparator',
+  0x202a: 'lre',
+  0x202b: 'rle',
+  0x202c: 'pdf',
+  0x202d: 'lro',
+  0x202e: 'rlo',
+  0x2060: 'wordJoiner',
+  0x2066: 'lri',
+  0x2067: 'rli',
+  0x2068: 'fsi',
+  0x2069: 'pdi',
+  0x2800: 'braille',
+  0x3164: 'filler',
+  0xfeff: 'zwnbsp',
+  0xffa0: 'filler',
 };
 
 // Joiners and selectors inside emoji are ordinary; alone they hide things.
@@ -78,10 +79,10 @@ export function reveal(text: string, part = false): Piece[] {
 
 function nameOf(c: string): string {
   const code = c.codePointAt(0)!;
-  if (names[code]) return names[code];
-  if (/\p{Zs}/u.test(c)) return 'a blank that is not a space';
-  if (/\p{Variation_Selector}/u.test(c)) return 'variation selector';
-  return 'invisible character';
+  if (names[code]) return t.hidden[names[code]];
+  if (/\p{Zs}/u.test(c)) return t.hidden.blank;
+  if (/\p{Variation_Selector}/u.test(c)) return t.hidden.selector;
+  return t.hidden.invisible;
 }
 
 // Letters of other alphabets that a reader takes for Latin ones.
@@ -106,11 +107,11 @@ function words(text: string, foreign: boolean): Piece[] {
 }
 
 function disguise(word: string, foreign: boolean): string | undefined {
-  if (cousins.test(word) && /\p{Script=Latin}/u.test(word)) return 'letters of different alphabets that look alike';
+  if (cousins.test(word) && /\p{Script=Latin}/u.test(word)) return t.hidden.mixed;
   const letters = word.replace(/[^\p{L}]/gu, '');
-  if (!foreign && letters && twins.test(letters)) return 'not Latin letters, though they look like them';
-  if (/[\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}]/u.test(word)) return 'letters that are mathematical signs';
-  if (/[\uff01-\uff5e]/u.test(word) && /[!-~]/.test(word)) return 'wide and narrow letters';
+  if (!foreign && letters && twins.test(letters)) return t.hidden.twins;
+  if (/[\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}]/u.test(word)) return t.hidden.signs;
+  if (/[\uff01-\uff5e]/u.test(word) && /[!-~]/.test(word)) return t.hidden.widths;
   return undefined;
 }
 

@@ -1,9 +1,10 @@
 // How states and languages are told.
 import { expect, test } from 'vitest';
-import { languageOf, stateIcon, stateWord } from './words';
+import { t } from '../words';
+import { languageOf, stateIcon } from './words';
 
 test('no two states of a tool have the same word or the same sign', () => {
-  expect(new Set(Object.values(stateWord)).size).toBe(Object.keys(stateWord).length);
+  expect(new Set(Object.values(t.state)).size).toBe(Object.keys(t.state).length);
   expect(new Set(Object.values(stateIcon)).size).toBe(Object.keys(stateIcon).length);
 });
 

@@ -2,20 +2,7 @@
 import type { Call, CallStatus } from '../protocol';
 import { isObject } from '../protocol';
 import type { IconName } from './icons';
-
-export const stateWord: Record<CallStatus, string> = {
-  preparing: 'Preparing',
-  asking: 'Waiting for approval',
-  queued: 'Queued',
-  running: 'Running',
-  offered: 'Waiting for your browser',
-  done: 'Completed',
-  failed: 'Failed',
-  denied: 'Denied',
-  cancelled: 'Cancelled',
-  expired: 'Expired',
-  unknown: 'Outcome unknown',
-};
+import { locale, number, t } from '../words';
 
 /* No two alike: the word and the colour may be overlooked. */
 export const stateIcon: Record<CallStatus, IconName> = {
@@ -33,8 +20,8 @@ export const stateIcon: Record<CallStatus, IconName> = {
 };
 
 export function wordOf(call: Call): string {
-  if (call.status === 'offered' && call.claim) return call.claim === 'mine' ? 'Running in this tab' : 'Running in another tab';
-  return stateWord[call.status];
+  if (call.status === 'offered' && call.claim) return call.claim === 'mine' ? t.runsHere : t.runsElsewhere;
+  return t.state[call.status];
 }
 
 /** One line about a call: what it does now, or what it brought. */
@@ -80,55 +67,49 @@ function firstLine(s: string): string {
   return line.length > 140 ? `${line.slice(0, 139)}…` : line;
 }
 
+export function seconds(s: number, digits = 0): string {
+  return t.unit.s(number(s, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+}
+
 export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 1000) return t.unit.ms(number(Math.round(ms)));
+  if (ms < 60_000) return seconds(ms / 1000, 1);
+  return `${t.unit.min(number(Math.floor(ms / 60_000)))} ${seconds(Math.round((ms % 60_000) / 1000))}`;
 }
 
 export function clock(at: number | string): string {
-  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return new Date(at).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' });
 }
 
 export function fullTime(at: number | string): string {
-  return new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  return new Date(at).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
 export function ago(at: number, now: number): string {
   const s = Math.max(0, Math.round((now - at) / 1000));
-  if (s < 60) return 'now';
-  if (s < 3600) return `${Math.floor(s / 60)} min`;
-  if (s < 86_400) return `${Math.floor(s / 3600)} h`;
-  if (s < 7 * 86_400) return `${Math.floor(s / 86_400)} d`;
-  return new Date(at).toLocaleDateString([], { day: 'numeric', month: 'short' });
+  if (s < 60) return t.now;
+  if (s < 3600) return t.unit.min(number(Math.floor(s / 60)));
+  if (s < 86_400) return t.unit.h(number(Math.floor(s / 3600)));
+  if (s < 7 * 86_400) return t.unit.d(number(Math.floor(s / 86_400)));
+  return new Date(at).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
 }
 
 /** "23 h 59 min" until a moment; empty when it has passed. */
 export function left(until: string, now: number): string {
   const s = Math.floor((Date.parse(until) - now) / 1000);
   if (Number.isNaN(s) || s <= 0) return '';
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
-  if (s < 2 * 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return `${Math.floor(s / 86_400)} days`;
+  if (s < 60) return seconds(s);
+  if (s < 3600) return `${t.unit.min(number(Math.floor(s / 60)))} ${seconds(s % 60)}`;
+  if (s < 2 * 86_400) return `${t.unit.h(number(Math.floor(s / 3600)))} ${t.unit.min(number(Math.floor((s % 3600) / 60)))}`;
+  return t.days(Math.floor(s / 86_400));
 }
 
-const ways: Record<string, string> = {
-  chat: 'in the chat',
-  live: 'in the chat',
-  ws: 'in the chat',
-  typed: 'in the chat',
-  'seed-000': 'in the chat',
-  action: 'by a suggested action',
-  rest: 'through the API',
-  cli: 'on the command line',
-  'ag-ui': 'in an AG-UI app',
-  mcp: 'in an MCP client',
-};
+/* Doors that people take for one. */
+const chats = ['live', 'ws', 'typed', 'seed-000'];
 
-/** By which way an answer came, to go behind a time. */
-export function wayOf(via: string | undefined): string {
-  return via ? `, ${ways[via] ?? `by ${via}`}` : '';
+/** By which way an answer came. */
+export function wayOf(via: string): string {
+  return t.via[chats.includes(via) ? 'chat' : via] ?? t.viaOther(via);
 }
 
 /** "get_location" for people: "Get location". */

@@ -6,6 +6,7 @@
  */
 import type { LocalEvent, ResponsePayload, ThreadEvent, TypedEvent, UnknownEvent } from './events';
 import { isObject } from './events';
+import { t } from '../words';
 
 export const confirmationTool = 'adk_request_confirmation';
 
@@ -49,7 +50,7 @@ const decoders: Record<string, Decoder> = {
   'start-step': () => [],
   'finish-step': () => [],
   abort: () => [{ type: 'cancelled' }],
-  error: (c) => [{ type: 'error', message: str(c.errorText) || 'The answer failed.' }],
+  error: (c) => [{ type: 'error', message: str(c.errorText) || t.answerFailed }],
   'text-start': () => [],
   'text-delta': (c) => [{ type: 'part_text', part: str(c.id), text: str(c.delta) }],
   'text-end': () => [],

@@ -7,6 +7,7 @@
 import type { CustomPayload, FilePart, PendingApproval, SuggestedAction, SuggestedValue, ToolHistoryEntry } from './events';
 import { callsOf, isStreaming, textOf, withAnswer } from './state';
 import type { Call, CallStatus, Message, Progress, ThreadState } from './state';
+import { t } from '../words';
 
 export interface GeneralToolCall extends ToolHistoryEntry {
   tool_use_id: string;
@@ -85,7 +86,7 @@ export function generalChat(s: ThreadState, around: Around): GeneralChatState {
     isLoading: loading,
     streamingText: told?.content ?? '',
     streaming: told,
-    statusText: running ? `Running ${running.name}...` : (s.statusText ?? (loading && !told?.content ? 'Thinking...' : null)),
+    statusText: running ? t.runningTool(running.name) : (s.statusText ?? (loading && !told?.content ? t.thinkingDots : null)),
     activeToolProgress: running ? { toolName: running.name, updates: around.updates.map(progress) } : null,
     error: around.trouble ?? (last?.sendError ?? (open ? null : (last?.error?.message ?? null))),
     intentText: calls.findLast((c) => c.status === 'preparing')?.intent ?? null,

@@ -10,6 +10,7 @@ import { confirmationTool, isConfirmationInput } from './chunks';
 import type { ApprovalRecord, PendingApproval, ResponsePayload } from './events';
 import { isObject } from './events';
 import { callsOf, lastOf, newMessage, settled, textOf, type Call, type CallStatus, type Message, type ThreadState } from './state';
+import { t } from '../words';
 
 export interface UIPart {
   type: string;
@@ -172,7 +173,7 @@ export function fromUI(ui: UIMessage): Message {
       ? {
           status: 'failed' as const,
           error: {
-            message: String(meta.error.message ?? 'It failed.'),
+            message: String(meta.error.message ?? t.failed),
             code: String(meta.error.code ?? ''),
             retryable: meta.error.retryable !== false,
           },
@@ -252,7 +253,7 @@ function addConfirmation(m: Message, p: UIPart): Message {
 
 function callOf(id: string, name: string, p: UIPart): Call {
   const call: Call = { id, name, input: p.input, status: stateOf(p), updates: 0 };
-  const failed = p.state === 'output-error' ? String(p.errorText ?? 'It failed.') : undefined;
+  const failed = p.state === 'output-error' ? String(p.errorText ?? t.failed) : undefined;
   const full: Call = {
     ...call,
     ...(p.state === 'output-available' ? { output: p.output } : {}),

@@ -13,6 +13,7 @@ import type { ResponsePayload, ThreadEvent, ToolHistoryEntry } from './events';
 import { parseMarkers, scanMarkers, type Segment } from './marker';
 import { callsOf, newMessage, settled, withAnswer } from './state';
 import type { Call, CallStatus, Message, Part, Payload, ThreadState } from './state';
+import { t } from '../words';
 
 export function reduce(s: ThreadState, e: ThreadEvent): ThreadState {
   switch (e.type) {
@@ -119,7 +120,7 @@ function speaks(e: OpenEvent): boolean {
 function statusAfter(now: string | null, e: OpenEvent): string | null {
   switch (e.type) {
     case 'tool_start':
-      return `Running ${e.tool}...`;
+      return t.runningTool(e.tool);
     case 'text_delta':
     case 'part_text':
     case 'tool_complete':

@@ -6,11 +6,9 @@
  */
 import type { ApprovalRecord, StoredThread } from '../protocol';
 import { isObject, parseExact } from '../protocol';
+import { t } from '../words';
 
 export class Unreachable extends Error {}
-
-/** Programs are told of headers; a person in front of a page needs the address. */
-export const tokenNeeded = 'Nothing was answered: open the address that parley printed when it started (it ends in #token=…), then try again.';
 
 export class Refused extends Error {
   constructor(
@@ -19,7 +17,8 @@ export class Refused extends Error {
     message: string,
     readonly body?: unknown,
   ) {
-    super(code === 'token_needed' ? tokenNeeded : message);
+    // Programs are told of headers; a person in front of a page needs the address.
+    super(code === 'token_needed' ? t.tokenNeeded : message);
   }
 }
 
@@ -43,6 +42,10 @@ export interface ToolInfo {
   idempotent?: boolean;
   /** What its result is shown as; otherwise it is text, whatever it looks like. */
   shows?: 'artifact' | null;
+  /** What somebody might say to have it used. */
+  example?: string | null;
+  /** Reached by a suggested action only. */
+  hidden?: boolean;
   source?: string;
   runs?: number;
   failed?: number;
@@ -134,7 +137,7 @@ export class Api {
   async decided(id: string): Promise<{ record: ApprovalRecord; words: string } | null> {
     const record = await this.approval(id).catch(() => null);
     if (record?.status === 'pending') return null; // refused for another reason: it still waits
-    return record && { record, words: `Decided already: ${record.status}${record.decided_by ? ` by ${record.decided_by}` : ''}.` };
+    return record && { record, words: t.decidedAlready(t.decision[record.status] ?? record.status, record.decided_by ?? '') };
   }
 
   decide(
@@ -176,7 +179,7 @@ export class Api {
     try {
       return parseExact(await response.text()) as T;
     } catch {
-      throw new Unreachable('The answer could not be read.');
+      throw new Unreachable(t.unreadable);
     }
   }
 
@@ -197,7 +200,7 @@ export class Api {
         cache: 'no-store',
       });
     } catch (cause) {
-      throw new Unreachable('The server cannot be reached.', { cause });
+      throw new Unreachable(t.unreachable, { cause });
     }
     if (response.status === 401) this.unauthorized();
     if (!response.ok) throw await refusal(response);
@@ -228,6 +231,6 @@ async function refusal(response: Response): Promise<Error> {
   }
   // A gateway that answers for a server that is away is "unreachable", not "refused".
   if (response.status === 502 || response.status === 503 || response.status === 504)
-    return new Unreachable(message || 'The server is not ready.');
-  return new Refused(response.status, code, message || `The server answered ${response.status}.`, body);
+    return new Unreachable(message || t.notReady);
+  return new Refused(response.status, code, message || t.answered(response.status), body);
 }

@@ -11,6 +11,7 @@ import { HttpChannel } from './http';
 import { Link, sleep, type LinkHost } from './link';
 import { LiveChannel, SocketDown } from './live';
 import type { Channel, Mode, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
+import { t } from '../words';
 
 export interface ConnectionOptions {
   api: Api;
@@ -90,7 +91,7 @@ export class Way {
 
   degrade(): void {
     this.c.set({ degraded: true });
-    this.options.notice('The live connection cannot be opened here. Going on over HTTP.');
+    this.options.notice(t.socketRefused);
   }
 
   private makeChannels(): void {
@@ -120,7 +121,7 @@ export class Way {
       return 'socket';
     }
     await this.link!.stream((signal) => this.http.send(thread, m, signal));
-    if (wanted) this.options.notice('The live connection is down. Sent over HTTP instead.');
+    if (wanted) this.options.notice(t.sentOverHttp);
     return 'http';
   }
 
@@ -134,7 +135,7 @@ export class Way {
         if (!(error instanceof SocketDown)) throw error;
       }
       await direct();
-      return this.options.notice('The live connection is down. Your answer went over HTTP.');
+      return this.options.notice(t.answeredOverHttp);
     }
     // One feed at a time: while another turn is told, the answer goes beside it.
     const unknownMessage = a.messageId.startsWith('local-');
@@ -153,7 +154,7 @@ export class Way {
     await this.channel()
       .stop(thread)
       .catch(() => api.stop(thread))
-      .catch(() => notice('Stop could not be sent. The answer may go on.'));
+      .catch(() => notice(t.notStopped));
   }
 
   private async socketUp(): Promise<boolean> {

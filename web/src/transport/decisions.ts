@@ -8,6 +8,7 @@ import { callsOf, type Approval, type Call, type Message } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import type { Way } from './connection';
 import { newId, type Conversation } from './conversation';
+import { t } from '../words';
 
 export class Decisions {
   /** Records that were asked for, by question and how it stood. */
@@ -91,7 +92,7 @@ function incomplete(a: Approval, status: Call['status']): boolean {
 }
 
 function words(error: unknown): string {
-  if (error instanceof Refused && error.status === 401) return 'Nothing was decided. Sign in, then try again.';
-  if (error instanceof Unreachable) return 'The server cannot be reached. Nothing was decided; try again.';
-  return error instanceof Error ? error.message : 'It failed.';
+  if (error instanceof Refused && error.status === 401) return t.signInFirst;
+  if (error instanceof Unreachable) return t.nothingDecided;
+  return error instanceof Error ? error.message : t.failed;
 }

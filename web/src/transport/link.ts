@@ -17,6 +17,7 @@
 import type { ApprovalRecord, StoredThread } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import type { Channel, Deliveries, Delivery } from './types';
+import { t } from '../words';
 
 export type Connection =
   | { state: 'idle' }
@@ -112,7 +113,7 @@ export class Link {
   }
 
   private switchTo(step: Step): void {
-    if (this.step.do === 'stream') this.step.refused(new Unreachable('Another message went first.'));
+    if (this.step.do === 'stream') this.step.refused(new Unreachable(t.anotherFirst));
     this.step = step;
     this.abort.abort();
     this.wake?.();
@@ -193,7 +194,7 @@ export class Link {
       if (d.done) done = true;
       this.host.deliver(d, feed);
     }
-    if (!done) throw new Unreachable('The answer was cut short.');
+    if (!done) throw new Unreachable(t.cutShort);
   }
 
   private async follow(signal: AbortSignal): Promise<Step> {
@@ -204,7 +205,7 @@ export class Link {
       if (d.cursor) this.cursor = d.cursor;
       if (this.host.deliver(d, 'follow')) return { do: 'sync' };
     }
-    throw new Unreachable('The stream ended.');
+    throw new Unreachable(t.streamEnded);
   }
 
   private ok(): void {

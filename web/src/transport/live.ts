@@ -14,6 +14,7 @@ import { decodeChunk, isObject, parseExact, type ApprovalRecord, type ThreadEven
 import { Refused, Unreachable, type Api } from './api';
 import { replayed, userMessage } from './types';
 import type { Channel, Deliveries, Delivery, OutgoingAnswer, OutgoingMessage, OutgoingResult, WireLog } from './types';
+import { t } from '../words';
 
 export class SocketDown extends Error {}
 
@@ -76,7 +77,7 @@ export class LiveChannel implements Channel {
 
   /** The socket counts as dead, whatever it looks like: nobody waits for a goodbye that cannot come. */
   lost(): void {
-    this.end?.(new Unreachable('The live connection was lost.'));
+    this.end?.(new Unreachable(t.liveLost));
   }
 
   async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
@@ -149,11 +150,11 @@ export class LiveChannel implements Channel {
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url, ['parley.json.v1']);
     const beat = setInterval(() => this.probe(pongWithin_ms), pingEvery_ms);
-    const greeting = setTimeout(() => this.greeted || end(new Unreachable('The live connection says nothing.')), helloWithin_ms);
+    const greeting = setTimeout(() => this.greeted || end(new Unreachable(t.liveSilent)), helloWithin_ms);
     const end = (why: Error) => {
       clearInterval(beat);
       clearTimeout(greeting);
-      this.drop(socket, new SocketDown('The live connection is down.'));
+      this.drop(socket, new SocketDown(t.liveDown));
       queue.fail(why);
       socket.close(1000);
     };
@@ -208,7 +209,7 @@ export class LiveChannel implements Channel {
     const key = String(frame.for ?? '');
     if (frame.type === 'ack') this.settle(key)?.resolve();
     else if (frame.type === 'error') {
-      const refused = new Refused(409, String(frame.code ?? 'error'), String(frame.message ?? 'The server refused it.'));
+      const refused = new Refused(409, String(frame.code ?? 'error'), String(frame.message ?? t.refusedIt));
       const waiting = this.settle(key) ?? (key ? undefined : this.settleOnly());
       if (waiting) waiting.reject(refused);
       else queue.put({ events: [liveError(refused)] });
@@ -218,7 +219,7 @@ export class LiveChannel implements Channel {
   }
 
   private push(frame: object): void {
-    if (!this.ready()) throw new SocketDown('The live connection is down.');
+    if (!this.ready()) throw new SocketDown(t.liveDown);
     this.log.add('out', 'live', frame);
     this.socket!.send(JSON.stringify(frame));
   }
@@ -226,7 +227,7 @@ export class LiveChannel implements Channel {
   private expect(...keys: string[]): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.settle(keys[0]!)?.reject(new SocketDown('The server did not answer on the live connection.')),
+        () => this.settle(keys[0]!)?.reject(new SocketDown(t.liveNoAnswer)),
         ackWithin_ms,
       );
       const forget = () => {
@@ -275,9 +276,9 @@ function gates(list: unknown): ApprovalRecord[] {
 }
 
 function closeReason(code: number): Error {
-  if (code === 4401) return new Refused(401, 'unauthorized', 'Sign in to go on.');
-  if (code === 4404) return new Refused(404, 'unknown_thread', 'This conversation does not exist.');
-  return new Unreachable('The live connection was lost.');
+  if (code === 4401) return new Refused(401, 'unauthorized', t.signInToGoOn);
+  if (code === 4404) return new Refused(404, 'unknown_thread', t.noSuchConversation);
+  return new Unreachable(t.liveLost);
 }
 
 /* What the socket's callbacks bring, pulled by the loop that follows. */

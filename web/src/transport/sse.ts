@@ -4,6 +4,7 @@
  * may be cut anywhere; an event that is not closed by a blank line is dropped,
  * as the standard says: the next connection brings it whole.
  */
+import { t } from '../words';
 
 export interface SseEvent {
   id?: string;
@@ -74,7 +75,7 @@ export async function* readSse(body: ReadableStream<Uint8Array>, signal: AbortSi
 
 function withDeadline<T>(read: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Silence('The stream went silent.')), silenceMax_ms);
+    const timer = setTimeout(() => reject(new Silence(t.streamSilent)), silenceMax_ms);
     read.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

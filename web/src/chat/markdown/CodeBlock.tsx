@@ -7,23 +7,24 @@ import { memo, useEffect, useState } from 'react';
 import { CopyButton } from '../CopyButton';
 import { Icon } from '../icons';
 import type { Token } from './highlight';
+import { t } from '../../words';
 
 const colouredMax = 60_000; // characters; longer code stays plain rather than block the page
 
 export const CodeBlock = memo(function CodeBlock({ code, language, closed }: { code: string; language: string; closed: boolean }) {
   const [wrap, setWrap] = useState(false);
   const tokens = useTokens(code, language, closed);
-  const label = language || 'text';
+  const label = language || t.plainText;
   return (
     <figure className="code">
       <figcaption>
         <span className="code-lang">{label}</span>
-        <button type="button" className="quiet" aria-pressed={wrap} onClick={() => setWrap(!wrap)} aria-label={`Wrap long lines, ${label}`}>
+        <button type="button" className="quiet" aria-pressed={wrap} onClick={() => setWrap(!wrap)} aria-label={t.wrapLines(label)}>
           <Icon name="wrap" size={16} />
         </button>
-        <CopyButton text={code} label={`Copy code, ${label}`} words />
+        <CopyButton text={code} label={t.copyCode(label)} words />
       </figcaption>
-      <pre className={wrap ? 'wraps' : undefined} tabIndex={0} aria-label={`Code, ${label}`}>
+      <pre className={wrap ? 'wraps' : undefined} tabIndex={0} aria-label={t.codeIn(label)}>
         <code>
           {tokens
             ? tokens.map((t, i) =>

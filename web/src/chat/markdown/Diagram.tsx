@@ -3,6 +3,7 @@ import { memo, useEffect, useState, useSyncExternalStore } from 'react';
 import { CopyButton } from '../CopyButton';
 import { CodeBlock } from './CodeBlock';
 import type { Picture } from './mermaid';
+import { t } from '../../words';
 
 const codeMax = 20_000; // characters; longer ones stay code
 
@@ -27,19 +28,19 @@ export const Diagram = memo(function Diagram({ code, closed }: { code: string; c
   return (
     <figure className="code diagram">
       <figcaption>
-        <span className="code-lang">diagram</span>
+        <span className="code-lang">{t.diagram}</span>
         <button type="button" className="quiet" aria-pressed={asCode} onClick={() => setAsCode(!asCode)}>
-          Code
+          {t.code}
         </button>
-        <CopyButton text={code} label="Copy code, diagram" words />
+        <CopyButton text={code} label={t.copyCode(t.diagram)} words />
       </figcaption>
       {asCode ? (
-        <pre tabIndex={0} aria-label="Code, diagram">
+        <pre tabIndex={0} aria-label={t.codeIn(t.diagram)}>
           <code>{code}</code>
         </pre>
       ) : (
-        <div className="diagram-view" tabIndex={0} role="group" aria-label="Diagram, scrolls sideways">
-          <img src={picture.url} width={picture.width} height={picture.height} alt="Diagram; its text is under Code" />
+        <div className="diagram-view" tabIndex={0} role="group" aria-label={t.diagramView}>
+          <img src={picture.url} width={picture.width} height={picture.height} alt={t.diagramAlt} />
         </div>
       )}
     </figure>

@@ -4,6 +4,7 @@
  * first formula that is complete.
  */
 import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { t } from '../../words';
 
 type Draw = typeof import('./katex').draw;
 
@@ -31,7 +32,7 @@ export const Formula = memo(function Formula({ tex, display, half }: { tex: stri
   }, [tex, display, half, draw]);
   // One text child: React puts new text in place of whatever was drawn.
   return display ? (
-    <span ref={host} className="formula display" tabIndex={0} role="group" aria-label="Formula">
+    <span ref={host} className="formula display" tabIndex={0} role="group" aria-label={t.formula}>
       {tex}
     </span>
   ) : (

@@ -13,6 +13,7 @@ import { Diagram } from './Diagram';
 import { Formula } from './Formula';
 import { hostOf, safeHref } from './links';
 import type { GrowingText, Unit } from './units';
+import { t } from '../../words';
 
 /* The parser is a third of all the page's own code and is not needed for its first picture: it comes behind
  * it, before the first answer. An answer that is there earlier keeps its place until then, unseen, so that no
@@ -227,7 +228,7 @@ const Item = memo(function Item({ node, loose, end, depth }: { node: ListItem; l
   const names = [task && 'task', caret && 'caret'].filter(Boolean).join(' ');
   return (
     <li dir="auto" className={names || undefined}>
-      {task && <input type="checkbox" checked={node.checked!} readOnly disabled aria-label={node.checked ? 'done' : 'open'} />}
+      {task && <input type="checkbox" checked={node.checked!} readOnly disabled aria-label={node.checked ? t.taskDone : t.taskOpen} />}
       {node.children.map((c, i) => (
         <Fragment key={i}>
           {c.type === 'paragraph' && !loose ? inline(c.children, i === last ? end : 'no') : block(c, i === last ? end : 'no', depth)}
@@ -246,7 +247,7 @@ function TableView({ node, end }: { node: Table; end: End }) {
       </Tag>
     ));
   return (
-    <div className="table" tabIndex={0} role="group" aria-label="Table, scrolls sideways">
+    <div className="table" tabIndex={0} role="group" aria-label={t.tableView}>
       <table>
         <thead>
           <tr>{row(head!, 'th', rows.length === 0)}</tr>
@@ -364,13 +365,13 @@ function SafeImage({ src, alt, title }: { src: string; alt: string; title?: stri
   if (!safe) {
     return (
       <span className="no-image">
-        {named || 'image'} {src && <span className="host">({src})</span>}
+        {named || t.image} {src && <span className="host">({src})</span>}
       </span>
     );
   }
   return (
     <a className="no-image" href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
-      Image{named && `: ${named}`} <span className="host">({hostOf(safe)}, not loaded)</span>
+      {named ? `${t.Image}: ${named}` : t.Image} <span className="host">{t.notLoadedFrom(hostOf(safe))}</span>
     </a>
   );
 }

@@ -1,0 +1,59 @@
+/* product.ts -- whose page this is: what the server wrote into the document from "page" of its configuration. */
+import { isObject } from '../protocol';
+import { choose, isLanguage, languages, type Language } from '../words';
+
+/** Words of the operator: the same for everybody, or one text per language. */
+type Said = string | Record<string, string>;
+
+export interface Product {
+  name: string;
+  /** It has a picture of its own; otherwise the built-in one is at the same address. */
+  logo: boolean;
+  /** For light and for dark. */
+  accent: [string, string] | null;
+  languages: Language[];
+  greeting: Said | null;
+  footer: Said | null;
+  /** null: made from the tools. */
+  starters: Said[] | null;
+}
+
+export const product: Product = readProduct(typeof document === 'undefined' ? null : document.getElementById('page'));
+
+export function readProduct(from: { textContent: string | null } | null): Product {
+  let v: unknown;
+  try {
+    v = JSON.parse(from?.textContent || '{}');
+  } catch {
+    v = {};
+  }
+  const told = isObject(v) ? v : {};
+  const offered = Array.isArray(told.languages) ? told.languages.filter(isLanguage) : [];
+  const isSaid = (x: unknown): x is Said => typeof x === 'string' || isObject(x);
+  const accent = Array.isArray(told.accent) && told.accent.length === 2 ? (told.accent as [string, string]) : null;
+  return {
+    name: typeof told.name === 'string' && told.name ? told.name : 'parley',
+    logo: told.logo === true,
+    accent,
+    languages: offered.length ? offered : [...languages],
+    greeting: isSaid(told.greeting) ? told.greeting : null,
+    footer: isSaid(told.footer) ? told.footer : null,
+    starters: Array.isArray(told.starters) ? told.starters.filter(isSaid) : null,
+  };
+}
+
+/** The language of the person: chosen here, else as the browser wishes. */
+export function languageOf(chosen: Language | null): Language {
+  if (chosen && product.languages.includes(chosen)) return chosen;
+  return choose(product.languages, navigator.languages ?? [navigator.language]);
+}
+
+/** The operator's words in the language of the page. */
+export function said(words: Said): string {
+  return typeof words === 'string' ? words : (words[document.documentElement.lang] ?? Object.values(words)[0] ?? '');
+}
+
+/** The colour of the product, before anything is drawn. */
+export function paint(): void {
+  if (product.accent) document.documentElement.style.setProperty('--mine', `light-dark(${product.accent[0]}, ${product.accent[1]})`);
+}
