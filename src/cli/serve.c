@@ -104,6 +104,7 @@ static bool make_hub(struct serve *s)
                                           .action_count = s->assembly.action_count,
                                           .max_iterations = c->max_iterations,
                                           .hold = c->hold,
+                                          .titles = c->model_titles,
                                           .tool_text_max = c->tool_output_max,
                                           .runs_max = c->runs_max,
                                           .threads_max = c->threads_in_memory,

@@ -289,6 +289,7 @@ static void read_words(struct config_build *b)
     b->c->log = LOG_INFO;
     for (size_t i = 0; i < sizeof LEVELS / sizeof *LEVELS; i++)
         if (str_is(log, LEVELS[i].word)) b->c->log = LEVELS[i].level;
+    b->c->model_titles = str_is(jv_str_at(b->root, "titles"), "model");
     b->c->hold = str_is(jv_str_at(jv_get(b->root, "approvals"), "on_new_message"), "hold");
 }
 

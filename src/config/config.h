@@ -188,6 +188,7 @@ struct config {
     struct str demo_ledger;
     bool       demo_tools; /* add the demo tools to the registry */
 
+    bool                  model_titles; /* titles: "model"; false: "words" */
     struct config_look    look;
     struct config_page   *pages;
     size_t                page_count; /* at least one */

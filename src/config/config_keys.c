@@ -109,6 +109,11 @@ static const struct row ROWS[] = {
       "Most tokens of one model answer, for models that do not say their own.", 1, MANY,
       AT(KEEP_I64, max_tokens) },
 
+    { "titles", K_WORD, "words",
+      "How conversations get their names: \"words\", the first ones of the first message, or "
+      "\"model\", which is asked for one after the first answer.",
+      .words = "words|model" },
+
     { "model", K_MODEL, "(from the environment, else the demo model)",
       "The model to use: its description, or a name from \"models\", or a list of names tried in "
       "order." },

@@ -161,10 +161,10 @@ static const char *unpack_logo(struct config_build *b, struct str url, struct st
 
     if (at < 0) return "write data:image/png;base64,... or the path of a file";
     if (!into) return "there is not enough memory";
-    int n = text.len % 4 == 0 && text.len <= LOGO_MAX * 2
-                ? EVP_DecodeBlock((unsigned char *)into, (const unsigned char *)text.ptr,
-                                  (int)text.len)
-                : -1;
+    int n =
+        text.len % 4 == 0 && text.len <= LOGO_MAX * 2
+            ? EVP_DecodeBlock((unsigned char *)into, (const unsigned char *)text.ptr, (int)text.len)
+            : -1;
     if (n < 0) return "what follows base64, is not base64";
     size_t padding = str_ends(text, STR("==")) ? 2 : str_ends(text, STR("="));
     *out = str_n(into, (size_t)n - padding);
@@ -177,8 +177,9 @@ static void read_logo(struct config_build *b, const struct jv *v)
 
     if (!jv_is(v, JSON_STRING)) return;
     bool        data = str_starts(v->str, STR("data:"));
-    const char *why = data ? unpack_logo(b, v->str, &look->logo) : slurp_logo(b, v->str, &look->logo);
-    struct str  shown = data ? STR("the data") : str_cut(v->str, 120);
+    const char *why =
+        data ? unpack_logo(b, v->str, &look->logo) : slurp_logo(b, v->str, &look->logo);
+    struct str shown = data ? STR("the data") : str_cut(v->str, 120);
 
     if (why) {
         cfg_bad(b, v, "\"page.logo\": " STR_FMT ": %s", STR_ARG(shown), why);
@@ -221,7 +222,8 @@ static void read_languages(struct config_build *b, const struct jv *v)
                 cfg_guess_add(&g, str_c(LANGUAGES[i]));
             }
             if (!known)
-                cfg_bad(b, item, "\"page.languages\": the page does not speak \"" STR_FMT
+                cfg_bad(b, item,
+                        "\"page.languages\": the page does not speak \"" STR_FMT
                         "\"; it speaks en, de and ja",
                         STR_ARG(str_cut(item->str, 20)));
             else if (is_spoken(&b->c->look, item->str))
@@ -232,8 +234,7 @@ static void read_languages(struct config_build *b, const struct jv *v)
     if (jv_is(v, JSON_ARRAY) && v->count == 0)
         cfg_bad(b, v, "\"page.languages\" is empty; list at least one of en, de and ja");
     if (!v)
-        for (size_t i = 0; i < COUNT(LANGUAGES); i++)
-            to->list[to->count++] = str_c(LANGUAGES[i]);
+        for (size_t i = 0; i < COUNT(LANGUAGES); i++) to->list[to->count++] = str_c(LANGUAGES[i]);
 }
 
 static void check_words(struct config_build *b, const struct jv *v, const char *what)
@@ -253,7 +254,8 @@ static void check_said(struct config_build *b, const struct jv *v, const char *w
     if (!jv_is(v, JSON_OBJECT)) return;
     JV_EACH (m, v) {
         if (!is_spoken(look, m->key))
-            cfg_bad(b, m, "%s: \"" STR_FMT "\" is none of the page's languages; see \"page.languages\"",
+            cfg_bad(b, m,
+                    "%s: \"" STR_FMT "\" is none of the page's languages; see \"page.languages\"",
                     what, STR_ARG(str_cut(m->key, 20)));
         else if (m->type != JSON_STRING)
             cfg_bad(b, m, "%s: write the text in \"" STR_FMT "\" in double quotes", what,
@@ -326,6 +328,7 @@ void config_look_write(const struct config *c, struct jsonw *w)
         jw_strz(w, colour);
         jw_end_arr(w);
     }
+    if (c->model_titles) jw_kstrz(w, "titles", "model");
     jw_key(w, "languages");
     jw_arr(w);
     for (size_t i = 0; i < look->languages.count; i++) jw_str(w, look->languages.list[i]);

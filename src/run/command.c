@@ -244,16 +244,14 @@ static void claim_request(struct thread *t, struct command *c, struct str run)
 /* The first words name the thread until somebody gives it a better title. */
 static void title_from(struct thread *t, struct str text)
 {
-    struct str s = str_trim(text);
-    char       copy[TITLE_CHARS * 4 + 1];
-    size_t     n = utf8_take(s, TITLE_CHARS);
+    char       words[TITLE_BYTES];
+    struct str s = title_words(text, words);
     if (t->title.len) return;
-    for (size_t i = 0; i < n; i++) copy[i] = (unsigned char)s.ptr[i] < ' ' ? ' ' : s.ptr[i];
-    char *kept = mem_alloc(n + 1);
+    char *kept = mem_alloc(s.len + 1);
     if (!kept) return;
-    memcpy(kept, copy, n);
+    memcpy(kept, s.ptr, s.len);
     mem_free((char *)(uintptr_t)t->title.ptr);
-    t->title = str_n(kept, n);
+    t->title = str_n(kept, s.len);
     t->retitled = true;
 }
 
@@ -711,6 +709,8 @@ static bool handle_delete(struct thread *t, struct command *c, enum err *e)
 static bool handle_rename(struct thread *t, struct command *c)
 {
     accepted(t, c, STR_NONE, 0);
+    /* somebody named it meanwhile */
+    if (c->title_was.ptr && !str_eq(c->title_was, t->title)) return true;
     t->editor = c;
     return true;
 }

@@ -71,6 +71,8 @@ struct command {
     struct str     id;
     struct str     answer_id; /* DECIDE, RESULT: the client's own name for its answer */
 
+    struct str title_was; /* RENAME: only while it is called this; STR_NONE: in any case */
+
     union { /* by kind */
         struct {
             struct str text, id, replaces;

@@ -6,6 +6,7 @@
  *   decide.c    what follows from the state: facts, jobs, the model; places for runs
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
+ *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  */
@@ -20,6 +21,7 @@
 #define BATCH_APPROVALS 64 /* list rows one append may carry */
 #define RESUMES_MAX     3  /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
+#define TITLE_BYTES     (TITLE_CHARS * 4 + 1)
 #define PARKED_MAX      8 /* messages that may wait for one run to end */
 /* A call's input and output come back inside the messages of AI SDK clients, some levels deeper:
  * they must be readable there too. */
@@ -126,6 +128,8 @@ struct hub {
     } recover;
     struct store_list list; /* recovery, then expiry */
     unsigned          jobs;
+    struct list       titling; /* title.c */
+    unsigned          titling_count;
 };
 
 /* --- thread.c --- */
@@ -206,6 +210,12 @@ MUST_CHECK enum err approval_holds(const struct thread *t, const struct call *c,
 struct str          approval_refusal(struct arena *a, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
+
+/* --- title.c --- */
+void       title_consider(struct thread *t); /* its run may just have ended */
+void       title_stop(struct hub *h);        /* nobody waits for them */
+/* The first words of a message on one line: the name until there is a better one. */
+struct str title_words(struct str text, char into[TITLE_BYTES]);
 
 /* --- lookup.c --- */
 /* Fills in the thread that has asked for c->id, then posts; or answers 404. */

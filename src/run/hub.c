@@ -37,6 +37,7 @@ struct hub *hub_new(const struct hub_setup *s)
     list_init(&h->idle);
     list_init(&h->line);
     list_init(&h->judging);
+    list_init(&h->titling);
     arena_init(&h->recover.arena, 0);
     loop_timer_init(s->loop, &h->expiry, on_expiry);
     loop_timer_init(s->loop, &h->retry, on_retry);
@@ -73,6 +74,7 @@ void hub_free(struct hub *h)
 {
     struct thread *t;
     h->setup.registry->changed = NULL;
+    title_stop(h);
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
     arena_done(&h->recover.arena);
@@ -527,6 +529,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
 {
     struct thread *t;
     h->draining = true;
+    title_stop(h);
     h->drained = done;
     h->drained_ctx = ctx;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {

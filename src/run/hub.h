@@ -37,6 +37,7 @@ struct hub_setup { /* all borrowed: outlives the hub */
     unsigned           max_iterations;
     /* a waiting gate refuses new messages instead of being superseded */
     bool               hold;
+    bool               titles; /* a model names conversations after their first answer */
     size_t             tool_text_max;
     unsigned           runs_max, threads_max;
     size_t             idle_bytes_max; /* of all idle threads in memory together */

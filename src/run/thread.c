@@ -586,6 +586,7 @@ static void on_append(struct store_append *a, enum err e)
     tell_counts(t);
     clear_batch(t);
     thread_wake(t);
+    if (stopped) title_consider(t);
     act(t, stopped);
     if (t->editor) begin_edit(t);
     else thread_pump(t);
@@ -685,7 +686,10 @@ static void begin_edit(struct thread *t)
     t->inflight = true;
     t->edit = (struct store_edit){ .log = { t->owner, t->id }, .done = on_edit };
     if (c->kind == CMD_DELETE) t->edit.remove = true;
-    else t->edit.title = c->title;
+    else {
+        t->edit.title = c->title;
+        t->edit.title_was = c->title_was;
+    }
     store_edit(t->hub->setup.store, &t->edit);
 }
 
@@ -722,6 +726,8 @@ static void on_edit(struct store_edit *k, enum err e)
     detach_receipt(c); /* it may name the run that it stopped */
     if (e == ERR_NOT_FOUND)
         command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
+    else if (e == ERR_CONFLICT)
+        command_answer(t, c, 409, "renamed", "The conversation has another name already.");
     else if (e)
         command_answer(t, c, 503, "store_unavailable",
                        "The store cannot be written at the moment. Nothing was changed; try again "

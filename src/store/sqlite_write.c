@@ -57,7 +57,7 @@ const char *const db_write_sql[W_COUNT] = {
     /* The clock may jump back; the newest change still comes first in the list. */
     [W_THREAD_MOVE] = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
                       " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
-    [W_THREAD_TITLE] = "UPDATE thread SET title = ?2 WHERE id = ?1",
+    [W_THREAD_TITLE] = "UPDATE thread SET title = ?2 WHERE id = ?1 AND title = ifnull(?3, title)",
     /* The index must be told the old title word for word to take it out. By triggers it cannot be
      * done: SQLite does not let a schema that is not trusted write to it. */
     [W_TITLE_IN] = "INSERT INTO title_gram(rowid, title)"
@@ -190,6 +190,17 @@ static enum err append(struct db *d, struct store_append *a, bool *wrote)
 
 /* --- edit --------------------------------------------------------------------- */
 
+static enum err retitle(struct db *d, const struct store_edit *x, int64_t id, bool *wrote)
+{
+    enum err e = db_run(d, W_TITLE_OUT, "i", id);
+
+    if (!e) e = db_run(d, W_THREAD_TITLE, "itt", id, x->title, x->title_was);
+    bool changed = !e && sqlite3_changes(d->sql) > 0;
+    if (!e) e = db_run(d, W_TITLE_IN, "i", id);
+    *wrote = e || changed;
+    return !e && !changed ? ERR_CONFLICT : e;
+}
+
 static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 {
     int64_t  id;
@@ -198,12 +209,8 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 
     if (e) return e;
     *wrote = true;
-    if (!x->remove && !x->title.ptr) return OK;
+    if (!x->remove) return x->title.ptr ? retitle(d, x, id, wrote) : OK;
     e = db_run(d, W_TITLE_OUT, "i", id);
-    if (!x->remove) {
-        if (!e) e = db_run(d, W_THREAD_TITLE, "it", id, x->title);
-        return e ? e : db_run(d, W_TITLE_IN, "i", id);
-    }
     if (!e) e = db_run(d, W_DROP_FACTS, "i", id);
     if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
     if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);

@@ -177,6 +177,8 @@ void store_list(struct store *s, struct store_list *l);
 struct store_edit {
     struct log_name log;
     struct str      title; /* STR_NONE: unchanged */
+    /* the new title only in this one's place, else ERR_CONFLICT; STR_NONE: in any case */
+    struct str      title_was;
     /* the log, its rows and its request ids are gone for good */
     bool            remove;
     void (*done)(struct store_edit *e, enum err err); /* ERR_NOT_FOUND */

@@ -448,3 +448,21 @@ test('what a model writes is text: no HTML, no script links, no foreign pictures
   equal(await tab.$('.tool').count(), 0, 'cards');
   ok((await tab.words()).includes('[[tool:0]]'), 'shown as written');
 });
+
+test('a model names the conversation after its first answer, and a person’s name stays', async (t) => {
+  const model = await t.model(['It is sunny in Tokyo.', 'Weather in Tokyo', 'It is sunny in Paris.', 'Weather in Paris']);
+  const tab = await t.tab(await t.server({ model: model.config, titles: 'model' }));
+  await tab.ask('Could you please tell me what the weather is like?');
+  await tab.$('.row-title', { hasText: 'Weather in Tokyo' }).waitFor();
+  equal(await tab.$('.top-title').innerText(), 'Weather in Tokyo', 'above the conversation');
+  await tab.$('.row').first().hover();
+  await tab.page.getByRole('button', { name: 'Rename Weather in Tokyo' }).click();
+  await tab.page.keyboard.type('My trip');
+  await tab.page.keyboard.press('Enter');
+  await tab.$('.row-title', { hasText: 'My trip' }).waitFor();
+  await tab.page.getByRole('button', { name: 'New conversation' }).click();
+  await tab.ask('And in Paris?');
+  await tab.$('.row-title', { hasText: 'Weather in Paris' }).waitFor();
+  equal(await tab.$('.row-title').allInnerTexts(), ['Weather in Paris', 'My trip'], 'names');
+  ok(await tab.page.title().then((s) => s.startsWith('Weather in Paris')), 'the title of the tab');
+});

@@ -206,17 +206,29 @@ static void ed_done(struct store_edit *x, enum err e)
     d->f->pending--;
 }
 
-enum err fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
-                  bool remove)
+static enum err do_edit(struct fix *f, struct store_edit x)
 {
-    struct ed d = { .f = f };
+    struct ed d = { .f = f, .x = x };
 
-    d.x.log = (struct log_name){ str_c(owner), str_c(thread) };
-    d.x.title = str_c(title);
-    d.x.remove = remove;
     d.x.done = ed_done;
     f->pending++;
     store_edit(f->store, &d.x);
     fix_wait(f);
     return d.e;
+}
+
+enum err fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
+                  bool remove)
+{
+    return do_edit(f, (struct store_edit){ .log = { str_c(owner), str_c(thread) },
+                                           .title = str_c(title),
+                                           .remove = remove });
+}
+
+enum err fix_retitle(struct fix *f, const char *owner, const char *thread, const char *title,
+                     const char *was)
+{
+    return do_edit(f, (struct store_edit){ .log = { str_c(owner), str_c(thread) },
+                                           .title = str_c(title),
+                                           .title_was = str_c(was) });
 }

@@ -54,5 +54,7 @@ struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64
 struct str fix_list(struct fix *f, struct store_list l, struct str *next);
 enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
                     bool remove);
+enum err   fix_retitle(struct fix *f, const char *owner, const char *thread, const char *title,
+                       const char *was);
 
 #endif

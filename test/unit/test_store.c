@@ -618,6 +618,18 @@ STORE_TEST(a_title_can_be_changed_without_a_fact)
     CHECK_STR(fix_read(f, "ann", "t", 0), "1 note x;");
 }
 
+STORE_TEST(a_title_in_the_place_of_another_does_not_take_a_third_ones)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann") };
+
+    make_thread(f, "ann", "t", "old", NULL, 1);
+    CHECK(fix_retitle(f, "ann", "t", "new", "other") == ERR_CONFLICT);
+    CHECK_STR(fix_list(f, l, NULL), "t 'old' idle;");
+    CHECK(fix_retitle(f, "ann", "t", "new", "old") == OK);
+    CHECK_STR(fix_list(f, l, NULL), "t 'new' idle;");
+    CHECK(fix_retitle(f, "bob", "t", "new", "old") == ERR_NOT_FOUND);
+}
+
 STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
 {
     struct ap p;

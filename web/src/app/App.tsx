@@ -22,7 +22,7 @@ import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { carryDraft, hasThreads, keep, lookAgain, mayDecide, sessionFor, startPage, useLists } from './store';
+import { carryDraft, hasThreads, keep, lookAgain, mayDecide, refreshSoon, sessionFor, startPage, useLists } from './store';
 import { Welcome } from './Welcome';
 import { t } from '../words';
 
@@ -179,6 +179,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   useTitle(lists.inbox.length, title);
   useNotify({ state, inbox: lists.inbox, thread: snap.id, open });
   useReadMarks(snap.id, listed?.updated_at);
+  useNewName(state);
 
   const empty = state.messages.length === 0 && !state.open;
   const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
@@ -390,6 +391,18 @@ function useTitle(waiting: number, title: string | null): void {
   useEffect(() => {
     document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}${product.name}`;
   }, [waiting, title]);
+}
+
+/* A model names the conversation after its first answer; nothing tells us, so the list is looked at again. */
+const namedWithin_ms = [1000, 3000, 7000];
+
+function useNewName(state: ThreadState): void {
+  const first = product.titles === 'model' && !state.open && state.messages.length === 2;
+  useEffect(() => {
+    if (!first) return;
+    const timers = namedWithin_ms.map((ms) => setTimeout(refreshSoon, ms));
+    return () => timers.forEach(clearTimeout);
+  }, [first]);
 }
 
 function useReadMarks(id: string | null, updatedAt: string | undefined): void {

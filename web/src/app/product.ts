@@ -14,6 +14,8 @@ export interface Product {
   languages: Language[];
   greeting: Said | null;
   footer: Said | null;
+  /** Who names conversations: their first words, or a model, a moment after the first answer. */
+  titles: 'words' | 'model';
   /** null: made from the tools. */
   starters: Said[] | null;
 }
@@ -36,6 +38,7 @@ export function readProduct(from: { textContent: string | null } | null): Produc
     logo: told.logo === true,
     accent,
     languages: offered.length ? offered : [...languages],
+    titles: told.titles === 'model' ? 'model' : 'words',
     greeting: isSaid(told.greeting) ? told.greeting : null,
     footer: isSaid(told.footer) ? told.footer : null,
     starters: Array.isArray(told.starters) ? told.starters.filter(isSaid) : null,

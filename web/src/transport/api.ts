@@ -96,8 +96,8 @@ export class Api {
     return this.json('GET', `/v1/threads/${id}?limit=${pageSize}${page}`, undefined, { signal });
   }
 
-  createThread(title: string): Promise<{ id: string }> {
-    return this.json('POST', '/v1/threads', { title });
+  createThread(): Promise<{ id: string }> {
+    return this.json('POST', '/v1/threads', {});
   }
 
   rename(id: string, title: string): Promise<unknown> {

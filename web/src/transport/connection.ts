@@ -103,10 +103,10 @@ export class Way {
   /* ---- out ---- */
 
   /** The thread's id; a conversation without one gets it here. */
-  async thread(title: string): Promise<string> {
+  async thread(): Promise<string> {
     if (this.c.id && this.link) return this.c.id;
     // The socket cannot name a thread that does not exist; the HTTP doors make it on first use.
-    const id = this.c.id ?? (this.mode === 'bidi' ? (await this.options.api.createThread(title.trim().slice(0, 80))).id : newId('t'));
+    const id = this.c.id ?? (this.mode === 'bidi' ? (await this.options.api.createThread()).id : newId('t'));
     this.c.set({ id, loaded: true });
     this.link = new Link(this.host, id, '0.0');
     if (this.mode === 'bidi') this.link.start(); // over HTTP its first step is the message itself

@@ -269,7 +269,7 @@ export class Outbox {
     if (this.c.get().connection.state === 'gone') return this.giveBack();
     try {
       const named = this.c.id !== null;
-      const thread = await this.way.thread(m.text || (m.files?.[0]?.filename ?? ''));
+      const thread = await this.way.thread();
       if (!named) this.moveKept(thread);
       const how = await this.way.send(thread, m);
       if (how === 'socket') return this.put(m, 'socket');
