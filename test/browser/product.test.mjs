@@ -183,3 +183,33 @@ for (const language of ['de', 'ja']) {
     });
   }
 }
+
+test('the page is installed under the product’s name, opens without a network, and comes back by itself', async (t) => {
+  const server = await t.server({ page: acme });
+  const manifest = await (await fetch(`${server.url}/manifest.webmanifest`)).json();
+  equal([manifest.name, manifest.start_url, manifest.display, manifest.theme_color], ['Acme Garden Help', '/', 'standalone', '#0b6e4f'], 'the manifest');
+  equal(manifest.icons, [{ src: '/logo', sizes: 'any', type: 'image/svg+xml' }], 'its picture');
+  const proxy = await t.proxy(server);
+  const tab = await t.tab(proxy, { serviceWorkers: 'allow', locale: 'de' });
+  await tab.ask('What is the weather in Tokyo?');
+  const kept = () => caches.keys().then((names) => Promise.all(names.map((n) => caches.open(n).then((c) => c.keys())))).then((all) => all.flat().map((r) => new URL(r.url).pathname));
+  await tab.page.waitForFunction(() => navigator.serviceWorker.controller);
+  await tab.page.waitForFunction(async () => {
+    const caught = await caches.open('parley-page-1').then((c) => c.keys());
+    const loaded = performance.getEntriesByType('resource').filter((e) => e.name.includes('/assets/') && /index-.*\.(js|css)|de-/.test(e.name));
+    return loaded.length > 2 && loaded.every((e) => caught.some((r) => r.url === e.name));
+  });
+  equal((await tab.page.evaluate(kept)).filter((p) => p.startsWith('/v1') || p.startsWith('/api') || p.startsWith('/t/')), [], 'nothing that was said is kept');
+  proxy.pull();
+  await tab.page.reload();
+  await tab.$('.composer').waitFor();
+  equal(await tab.page.getAttribute('html', 'lang'), 'de', 'in the person’s language');
+  equal(await tab.$('.brand').innerText(), 'Acme Garden Help', 'whose page it is');
+  await tab.page.getByText('Keine Verbindung.').waitFor();
+  await tab.$('.composer textarea').fill('written without a network');
+  await tab.page.reload();
+  equal(await tab.$('.composer textarea').inputValue(), 'written without a network', 'what was being written');
+  proxy.plug();
+  await tab.$('.bubble', { hasText: 'What is the weather in Tokyo?' }).waitFor();
+  tab.errors = []; // requests that could not be made
+});

@@ -24,7 +24,7 @@ export class Tab {
     const tab = new Tab();
     tab.url = url;
     tab.errors = [];
-    tab.context = context ?? (await browser.newContext({ viewport: { width: 1200, height: 800 }, locale: 'en-GB', ...options }));
+    tab.context = context ?? (await browser.newContext({ viewport: { width: 1200, height: 800 }, locale: 'en-GB', serviceWorkers: 'block', ...options }));
     if (!context) {
       await tab.context.addInitScript(
         ([m, t]) => {

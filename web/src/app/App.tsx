@@ -12,9 +12,11 @@ import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type S
 import type { ToolInfo } from '../transport/api';
 import { newId, type Draft, type Session, type Unsent } from '../transport/session';
 import { Approver } from './Approver';
+import { save as saveAs, type Kind } from './export';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { useNotify } from './notify';
+import type { PaletteAction } from './Palette';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { product, said } from './product';
@@ -27,6 +29,7 @@ import { Welcome } from './Welcome';
 import { t } from '../words';
 
 const DevPanel = lazy(() => import('./DevPanel'));
+const Palette = lazy(() => import('./Palette'));
 
 /** What lies over the page. */
 export type Over = 'inbox' | 'settings' | 'keys' | 'palette' | null;
@@ -166,7 +169,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
     close: () => (drawer ? (closeDrawer(), true) : false),
     stop: () => (streaming ? (void session.stop(), true) : false),
     compose: () => composer.current?.focus(),
-    search: () => (setDrawer(true), requestAnimationFrame(() => search.current?.focus())),
+    palette: () => setOver('palette'),
     fresh: () => open(null),
     help: () => setOver('keys'),
     state: () => session.get().state,
@@ -187,12 +190,33 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   const shown = artifacts.some((c) => c.id === beside) ? beside : null;
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
+  const save = (kind: Kind) =>
+    void session.whole().then(
+      (all) => saveAs(kind, all, title),
+      () => notice(t.notLoaded),
+    );
+  const doings: PaletteAction[] = [
+    { name: t.newConversation, icon: 'plus', run: () => open(null) },
+    { name: t.waitingForYou, icon: 'inbox', run: () => later(() => setOver('inbox')) },
+    { name: t.settings, icon: 'settings', run: () => later(() => setOver('settings')) },
+    { name: t.keyboard, icon: 'question', run: () => later(() => setOver('keys')) },
+    ...(streaming ? [{ name: t.stopAnswer, icon: 'stop' as const, run: () => void session.stop() }] : []),
+    ...(empty
+      ? []
+      : [
+          { name: t.saveMarkdown, icon: 'export' as const, run: () => save('markdown') },
+          { name: t.saveJson, icon: 'export' as const, run: () => save('json') },
+        ]),
+    ...(['system', 'light', 'dark'] as const)
+      .filter((theme) => theme !== prefs.theme)
+      .map((theme) => ({ name: t.themeTo(t.themes[theme]), icon: 'theme' as const, run: () => setPrefs({ theme }) })),
+  ];
   if (!hasThreads(lists.me)) {
     return (
       <ChatContext value={actions}>
         <div className="app alone">
           <Approver onSettings={() => setOver('settings')} />
-          {over === 'settings' && <Settings onClose={() => setOver(null)} messages={null} title={null} />}
+          {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={null} />}
           {lists.signIn && <SignIn onDone={lookAgain} />}
         </div>
       </ChatContext>
@@ -305,8 +329,13 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
           </Suspense>
         )}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
-        {over === 'settings' && <Settings onClose={() => setOver(null)} messages={empty ? null : () => session.whole()} title={title} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={empty ? null : save} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
+        {over === 'palette' && (
+          <Suspense fallback={null}>
+            <Palette actions={doings} onOpen={open} onClose={() => setOver(null)} />
+          </Suspense>
+        )}
         {(lists.signIn || snap.connection.state === 'signin') && (
           <SignIn onDone={() => (lookAgain(), session.nudge())} />
         )}
@@ -362,6 +391,11 @@ async function act(session: Session, action: SuggestedAction, leave: () => void)
   if (action.handler === 'server') return session.act(action.action, action.data);
   if (action.action === 'close_chat') return leave();
   throw new Error(t.unknownAction(action.action));
+}
+
+/* Something that lies over the page is opened when the palette has left. */
+function later(open: () => void): void {
+  setTimeout(open);
 }
 
 function editLast(): void {

@@ -1,9 +1,8 @@
 /* Settings.tsx -- how the page looks and speaks, and what tools there are. */
 import { useEffect, useRef } from 'react';
 import { Icon } from '../chat/icons';
-import type { Message } from '../protocol';
 import { Dialog } from './Dialog';
-import { saveMarkdown } from './export';
+import type { Kind } from './export';
 import { notice } from './notices';
 import { allowNotices, canNotify } from './notify';
 import { setPrefs, usePrefs, type Theme } from './prefs';
@@ -15,17 +14,11 @@ const themes: Theme[] = ['system', 'light', 'dark'];
 
 interface Props {
   onClose: () => void;
-  /** All of the conversation; null: there is none. */
-  messages: (() => Promise<Message[]>) | null;
-  title: string | null;
+  /** Saves the conversation; null: there is none. */
+  onSave: ((kind: Kind) => void) | null;
 }
 
-export function Settings({ onClose, messages, title }: Props) {
-  const save = () =>
-    messages?.().then(
-      (all) => saveMarkdown(all, title),
-      () => notice(t.notLoaded),
-    );
+export function Settings({ onClose, onSave }: Props) {
   const prefs = usePrefs();
   const { tools, me } = useLists();
   return (
@@ -76,13 +69,19 @@ export function Settings({ onClose, messages, title }: Props) {
           </span>
         </label>
       </fieldset>
-      {messages && (
+      {onSave && (
         <section className="choices" aria-label={t.thisConversation}>
           <h3>{t.thisConversation}</h3>
-          <button type="button" className="button outline" onClick={() => void save()}>
-            <Icon name="export" size={16} />
-            {t.saveMarkdown}
-          </button>
+          <div className="save-buttons">
+            <button type="button" className="button outline" onClick={() => onSave('markdown')}>
+              <Icon name="export" size={16} />
+              {t.saveMarkdown}
+            </button>
+            <button type="button" className="button outline" onClick={() => onSave('json')}>
+              <Icon name="export" size={16} />
+              {t.saveJson}
+            </button>
+          </div>
         </section>
       )}
       {me?.until && (

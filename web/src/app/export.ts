@@ -30,16 +30,40 @@ function stateOf(call: Call): string {
   return t.joined(wordOf(call), a?.decidedBy ? t.saved.by(decision, a.decidedBy) : decision);
 }
 
-export function saveMarkdown(messages: Message[], title: string | null): void {
-  const url = URL.createObjectURL(new Blob([`# ${title ?? t.conversation}\n\n${toMarkdown(messages)}\n`], { type: 'text/markdown' }));
+/* What is here, in the words of the protocol: roles, parts in their order, calls with their decision and outcome. */
+export function toJson(messages: Message[], title: string | null): string {
+  const told = messages.map((m) => ({
+    role: m.role,
+    ...(m.at ? { at: new Date(m.at).toISOString() } : {}),
+    status: m.status,
+    parts: m.parts.map((p) => (p.type === 'call' ? { type: 'call', ...callJson(m.calls[p.id]) } : p)),
+    ...(m.usage ? { usage: m.usage } : {}),
+  }));
+  return JSON.stringify({ title, saved_at: new Date().toISOString(), messages: told }, null, 2);
+}
+
+function callJson(call: Call | undefined): object {
+  if (!call) return {};
+  const { id, name, status, input, output, error, approval } = call;
+  return { id, name, status, input, output, error, ...(approval ? { approval } : {}) };
+}
+
+export type Kind = 'markdown' | 'json';
+
+export function save(kind: Kind, messages: Message[], title: string | null): void {
+  const text = kind === 'json' ? toJson(messages, title) : `# ${title ?? t.conversation}\n\n${toMarkdown(messages)}`;
+  const type = kind === 'json' ? 'application/json' : 'text/markdown';
+  const url = URL.createObjectURL(new Blob([`${text}\n`], { type }));
   const a = document.createElement('a');
   a.href = url;
-  a.download = `${
-    (title ?? t.saved.file)
-      .replace(/[^\p{L}\p{N} -]/gu, '')
-      .slice(0, 60)
-      .trim() || t.saved.file
-  }.md`;
+  a.download = `${fileName(title ?? '') || t.saved.file}.${kind === 'json' ? 'json' : 'md'}`;
   a.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+function fileName(title: string): string {
+  return title
+    .replace(/[^\p{L}\p{N} -]/gu, '')
+    .slice(0, 60)
+    .trim();
 }

@@ -38,6 +38,15 @@ async function start(): Promise<void> {
   if (problem) notice(problem, undefined, 20_000);
 }
 
-void start();
+/* The page opens without a network (public/sw.js); what is loaded by now is kept for that. */
+async function keepPage(): Promise<void> {
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
+  await navigator.serviceWorker.register('/sw.js');
+  const { active } = await navigator.serviceWorker.ready;
+  const files = performance.getEntriesByType('resource').map((e) => e.name);
+  active?.postMessage({ keep: files.filter((f) => f.includes('/assets/')) });
+}
+
+void start().then(keepPage).catch(() => undefined); // a browser that forbids it has a page that needs the network
 // The printed address put into a tab that has the page already does not load it again.
 window.addEventListener('hashchange', () => void exchange().then(({ taken, problem }) => (problem ? notice(problem, undefined, 20_000) : taken && location.reload())));

@@ -8,7 +8,7 @@ export interface Shortcuts {
   close(): boolean;
   stop(): boolean;
   compose(): void;
-  search(): void;
+  palette(): void;
   fresh(): void;
   help(): void;
   state(): ThreadState;
@@ -41,7 +41,7 @@ function handle(e: KeyboardEvent, s: Shortcuts): boolean {
   const mod = e.ctrlKey || e.metaKey;
   // Other fields have their own Escape: what they do with it is all that it does.
   if (e.key === 'Escape') return s.close() || ((!typing(e) || composing(e)) && s.stop());
-  if (mod && !e.shiftKey && e.key.toLowerCase() === 'k') return (s.search(), true);
+  if (mod && !e.shiftKey && e.key.toLowerCase() === 'k') return (s.palette(), true);
   if (mod && e.shiftKey && e.key.toLowerCase() === 'o') return (s.fresh(), true);
   if (mod && e.shiftKey && e.key.toLowerCase() === 'c') return copyLast(s);
   if (e.altKey && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) return step(e.key === 'ArrowUp' ? -1 : 1);
