@@ -166,6 +166,7 @@ static enum err make_server(struct serve *s, struct str *why)
                            .hosts = { c->hosts.list, c->hosts.count },
                            .origins = { c->origins.list, c->origins.count },
                            .cors = { c->cors.list, c->cors.count },
+                           .embed = { c->embed.list, c->embed.count },
                            .proxies = { c->proxies.list, c->proxies.count } };
     struct server_setup setup = { .loop = &s->loop,
                                   .limits = c->limits,

@@ -217,7 +217,8 @@ struct config {
     struct config_strs origins;
     /* Host names beside the loopback names and the listen host; no port, lower case */
     struct config_strs hosts;
-    struct config_strs cors; /* origins that get CORS headers */
+    struct config_strs cors;  /* origins that get CORS headers */
+    struct config_strs embed; /* origins that get them, and may frame the page */
     /* addresses whose X-Forwarded-Proto is believed, beside loopback */
     struct config_strs proxies;
     struct auth_setup  auth;

@@ -201,6 +201,8 @@ void cfg_read_auth(struct config_build *b)
 
 /* --- origins and hosts -------------------------------------------------------------------- */
 
+#define EMBED_MAX 64 /* all of them are told with every page */
+
 static const char *origin_fault(struct str o)
 {
     struct str rest = str_from(o, str_starts(o, STR("https://")) ? 8 : 7);
@@ -209,13 +211,15 @@ static const char *origin_fault(struct str o)
     if (!str_starts(o, STR("http://")) && !str_starts(o, STR("https://")))
         return "must begin with http:// or https://";
     if (rest.len == 0) return "has no host";
+    if (str_ends(o, str_starts(o, STR("https://")) ? STR(":443") : STR(":80")))
+        return "must be without the port that goes without saying: browsers leave it out";
     for (size_t i = 0; i < rest.len; i++) {
         unsigned char ch = (unsigned char)rest.ptr[i];
         if (ch == '/')
             return "must end after the host and port: browsers send \"https://example.org\", "
                    "without a path or '/'";
         if (ch >= 'A' && ch <= 'Z') return "must be in lower case, as browsers send it";
-        if (ch <= ' ' || ch >= 127 || strchr("*?#@\\", ch))
+        if (ch <= ' ' || ch >= 127 || strchr("*?#@\\;,'\"<>", ch)) /* it stands in policies, too */
             return "has a character that no origin has; wildcards are not understood";
     }
     return NULL;
@@ -278,11 +282,9 @@ static bool lets_others_in(const struct config_build *b, struct str name)
     return !jv_get(b->root, "auth") && !is_here(bare_host(name));
 }
 
-static struct config_strs read_list(struct config_build *b, const char           *key,
+static struct config_strs read_list(struct config_build *b, const struct jv *list, const char *key,
                                     const char *(*fault)(struct str), const char *what)
 {
-    const struct jv *list = jv_get(b->root, key);
-
     JV_EACH (v, list) {
         const char *why = v->type == JSON_STRING ? fault(v->str) : NULL;
         if (why)
@@ -298,8 +300,17 @@ static struct config_strs read_list(struct config_build *b, const char          
 
 void cfg_read_origins(struct config_build *b)
 {
-    b->c->origins = read_list(b, "origins", origin_fault, "a page of another machine");
-    b->c->cors = read_list(b, "cors", origin_fault, "a page of another machine");
-    b->c->hosts = read_list(b, "hosts", host_fault, "a name for people on other machines");
-    b->c->proxies = read_list(b, "proxies", address_fault, "another machine that passes people on");
+    static const char page[] = "a page of another machine";
+    const struct jv  *root = b->root, *embed = jv_get(jv_get(root, "page"), "embed");
+
+    b->c->origins = read_list(b, jv_get(root, "origins"), "origins", origin_fault, page);
+    b->c->cors = read_list(b, jv_get(root, "cors"), "cors", origin_fault, page);
+    b->c->embed = read_list(b, embed, "page.embed", origin_fault, page);
+    b->c->hosts = read_list(b, jv_get(root, "hosts"), "hosts", host_fault,
+                            "a name for people on other machines");
+    b->c->proxies = read_list(b, jv_get(root, "proxies"), "proxies", address_fault,
+                              "another machine that passes people on");
+    if (b->c->embed.count > EMBED_MAX)
+        cfg_bad(b, embed, "\"page.embed\" lists %zu sites; %d fit into a header", b->c->embed.count,
+                EMBED_MAX);
 }

@@ -238,6 +238,7 @@ void config_explain(const struct config *c, FILE *out)
     put_list(out, "origins", &c->origins);
     put_list(out, "hosts", &c->hosts);
     put_list(out, "cors", &c->cors);
+    put_list(out, "page.embed", &c->embed);
     put_list(out, "proxies", &c->proxies);
     explain_each(c, out);
     cfg_changed(c, explain_limit, out);

@@ -178,6 +178,9 @@ static const struct row ROWS[] = {
     { "page.footer", K_SAID, "", "A line under the composer." },
     { "page.languages", K_TEXTS, "[\"en\",\"de\",\"ja\"]",
       "The languages people may read it in; the first is for browsers that ask for none of them." },
+    { "page.embed", K_TEXTS, "",
+      "Sites that may show the assistant in their own pages: their scripts may read the answers, "
+      "and their pages may frame ours." },
 
     { "pages", K_OBJECT, "",
       "Pages of your product by name; a request says \"page\". \"default\" is the page of requests "

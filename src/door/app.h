@@ -42,6 +42,7 @@ struct app {
     struct strs        origins; /* allowed origins beside our own */
     struct strs        cors;    /* those that may read the answers, too */
     struct look        look;
+    struct strs        embed;   /* those that may show us in their pages: read, and frame */
     struct strs        proxies; /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {

@@ -5,7 +5,7 @@
  * or form (Origin), not by a WebSocket (Origin again), not by a name that was made
  * to point here (Host). Requests without Origin are not from a browser's page and
  * pass; a browser always sends it where it matters, and where it says Sec-Fetch-Site
- * instead, that is believed. Origins under "cors" may also read the answers.
+ * instead, that is believed. Origins under "cors" and "page.embed" may also read the answers.
  *
  * Every door wants somebody who is known and has one of its roles (routes.c),
  * except those marked EVERYBODY. /live lets people in who have not said who they are yet
@@ -49,10 +49,16 @@ static bool host_allowed(const struct app *a, struct str host)
     return is_loopback_name(name) || str_eq_nocase(name, a->host) || listed(&a->hosts, name);
 }
 
+/* Pages of that origin get CORS headers. */
+static bool may_read(const struct app *a, struct str origin)
+{
+    return listed(&a->cors, origin) || listed(&a->embed, origin);
+}
+
 /* Our own origin is the one whose host is the Host the browser used. */
 static bool origin_allowed(const struct app *a, struct str origin, struct str host)
 {
-    if (listed(&a->origins, origin) || listed(&a->cors, origin)) return true;
+    if (listed(&a->origins, origin) || may_read(a, origin)) return true;
     struct str rest = origin;
     if (str_starts(origin, STR("http://"))) rest = str_from(origin, 7);
     else if (str_starts(origin, STR("https://"))) rest = str_from(origin, 8);
@@ -146,9 +152,10 @@ static bool check_origin(struct app *a, struct request *q)
     if (!origin_allowed(a, origin, host))
         return refuse_and_log(q, 403, "foreign_origin",
                               "Pages of that origin may not use this server; list it under "
-                              "\"origins\" in the configuration.",
+                              "\"origins\" in the configuration, or under \"page.embed\" if the "
+                              "assistant is to be shown there.",
                               origin);
-    if (!listed(&a->cors, origin)) return true;
+    if (!may_read(a, origin)) return true;
     share(q, origin);
     return !str_is(q->method, "OPTIONS") || preflight(q);
 }

@@ -14,7 +14,7 @@ static const char POLICY[] = "default-src 'none'; script-src 'self'; style-src '
                              "'self' data: blob:; connect-src 'self'; "
                              "font-src 'self'; frame-src 'self' blob:; media-src 'self' blob:; "
                              "manifest-src 'self'; base-uri 'none'; form-action 'none'; "
-                             "frame-ancestors 'none'";
+                             "frame-ancestors";
 
 /* Artifacts are pages that a model wrote. Their frame may run its own inline script and
  * nothing else: no origin, nothing loaded, nothing sent. */
@@ -23,6 +23,25 @@ static const char FRAME_POLICY[] =
     "'unsafe-inline'; img-src data: blob:; "
     "font-src data:; media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors "
     "'self'";
+
+/* `policy` ends with those who may frame the file; the sites that embed us are added. Without
+ * memory nobody may. */
+static void send_policy(struct request *q, const char *policy, const char *otherwise)
+{
+    const struct strs *embed = &app_of(conn_server(q->conn))->embed;
+    struct buf         b;
+
+    buf_init(&b, 0);
+    buf_str(&b, str_c(policy));
+    if (!embed->count) buf_str(&b, str_c(otherwise));
+    for (size_t i = 0; i < embed->count; i++) {
+        buf_chr(&b, ' ');
+        buf_str(&b, embed->list[i]);
+    }
+    conn_header(q->conn, "Content-Security-Policy",
+                b.err ? STR("default-src 'none'; frame-ancestors 'none'") : buf_view(&b));
+    buf_done(&b);
+}
 
 static const char NO_PAGE[] = "<!doctype html><meta charset=utf-8><title>parley</title><p>parley "
                               "is running. This build has no page inside; "
@@ -60,11 +79,12 @@ static void send_file(struct request *q, const struct web_file *f)
 {
     bool hashed = str_starts(str_c(f->path), STR("/assets/"));
     bool framed = strcmp(f->path, "/frame.html") == 0;
-    conn_header(q->conn, "Content-Security-Policy", str_c(framed ? FRAME_POLICY : POLICY));
+    if (framed) send_policy(q, FRAME_POLICY, "");
+    else send_policy(q, POLICY, " 'none'");
     conn_header(q->conn, "Cache-Control",
                 hashed ? STR("public, max-age=31536000, immutable") : STR("no-cache"));
     conn_header(q->conn, "ETag", str_c(f->etag));
-    conn_header(q->conn, "Vary", STR("Accept-Encoding"));
+    conn_header(q->conn, "Vary", STR("Accept-Encoding, Origin"));
     if (has_it(q, f->etag)) {
         conn_reply(q->conn, 304, NULL, STR(""));
         return;
@@ -179,7 +199,7 @@ void web_page(struct server *s, struct request *q)
     const struct look *l = &app_of(s)->look;
     bool               packed = l->packed.len && request_takes(q, STR("gzip"));
 
-    conn_header(q->conn, "Content-Security-Policy", str_c(POLICY));
+    send_policy(q, POLICY, " 'none'");
     conn_header(q->conn, "Cache-Control", STR("no-cache"));
     conn_header(q->conn, "ETag", str_c(l->etag));
     conn_header(q->conn, "Vary", STR("Accept-Encoding"));

@@ -375,6 +375,21 @@ test('origins under cors may read the answers, others may not', async (t) => {
     }
 });
 
+test('one key lets a site embed: it may read, and its pages may frame ours', async (t) => {
+    const origin = 'https://shop.example';
+    const framers = (r) => /frame-ancestors (.*)$/.exec(r.headers['content-security-policy'])[1];
+    const server = await signedIn(t, { page: { embed: [origin, 'https://blog.example'] } });
+    const ask = { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,content-type' };
+    const flight = await server.request('OPTIONS', '/stream', undefined, ask);
+    same([flight.status, flight.headers['access-control-allow-origin']], [204, origin]);
+    same((await server.get('/v1/threads', as('ada', { origin }))).headers['access-control-allow-origin'], origin);
+    same(framers(await server.get('/')), `${origin} https://blog.example`);
+    same(framers(await server.get('/frame.html')), `'self' ${origin} https://blog.example`);
+    same((await server.get('/v1/threads', as('ada', { origin: 'https://evil.example' }))).status, 403);
+    const alone = await signedIn(t, {});
+    same([framers(await alone.get('/')), framers(await alone.get('/frame.html'))], ["'none'", "'self'"]);
+});
+
 // --- limits -----------------------------------------------------------------------------------------------------------
 
 test('requests beyond a principal\'s pace get 429 and when to come back', async (t) => {

@@ -744,6 +744,41 @@ TEST(config_refuses_auth_that_is_no_auth)
     CHECK(refused("{\"hosts\":[\"a:80\"]}", 1, "without a port"));
 }
 
+#define SIGNED_IN "\"auth\":{\"keys\":[{\"sha256\":\"" FOO "\",\"principal\":\"ada\"}]}"
+
+TEST(config_a_site_that_embeds_is_named_as_browsers_name_it)
+{
+    static const struct {
+        const char *origin, *why;
+    } BAD[] = {
+        { "*", "in \"page.embed\" would let every web site in; list the sites" },
+        { "shop.example", "must begin with http:// or https://" },
+        { "https://shop.example/", "without a path or '/'" },
+        { "https://Shop.example", "lower case" },
+        { "https://*.shop.example", "wildcards are not understood" },
+        { "https://shop.example:443", "browsers leave it out" },
+        { "http://shop.example:80", "browsers leave it out" },
+        { "https://shop.example;script-src", "a character that no origin has" },
+        { "https://shop.example'self'", "a character that no origin has" },
+    };
+    char text[400], many[8000] = "{" SIGNED_IN ",\"page\":{\"embed\":[\"https://a.example\"";
+
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        snprintf(text, sizeof text, "{" SIGNED_IN ",\"page\":{\"embed\":[\"%s\"]}}", BAD[i].origin);
+        CHECK(refused(text, 1, BAD[i].why));
+    }
+    for (int i = 0; i < 64; i++) strcat(many, ",\"https://b.example\"");
+    CHECK(refused(strcat(many, "]}}"), 1, "lists 65 sites; 64 fit into a header"));
+    CHECK(refused("{\"page\":{\"embed\":\"https://shop.example\"}}", 1, "list of text"));
+    good("{" SIGNED_IN
+         ",\"page\":{\"embed\":[\"https://shop.example\",\"http://localhost:5173\"]}}");
+    CHECK(c.embed.count == 2 && c.cors.count == 0);
+    config_done(&c);
+    good("{\"page\":{\"embed\":[\"http://127.0.0.1:5173\"]}}");
+    CHECK(c.embed.count == 1);
+    config_done(&c);
+}
+
 TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
 {
     CHECK(refused("{\n\"hosts\":[\"localhost\",\"chat.example.org\"]}", 2,
@@ -755,6 +790,8 @@ TEST(config_refuses_a_public_name_while_nobody_has_to_say_who_they_are)
     CHECK(refused("{\"origins\":[\"http://localhost.example.org:3000\"]}", 1, "add \"auth\""));
     CHECK(refused("{\"cors\":[\"http://192.168.0.7:3000\"]}", 1,
                   "\"cors\" is a page of another machine"));
+    CHECK(refused("{\"page\":{\"embed\":[\"https://shop.example\"]}}", 1,
+                  "\"https://shop.example\" in \"page.embed\" is a page of another machine"));
     CHECK(refused("{\"proxies\":[\"10.0.0.7\"]}", 1, "another machine that passes people on"));
     CHECK(refused("{\"proxies\":[\"fd00::7\"]}", 1, "add \"auth\""));
     good("{\"hosts\":[\"app.localhost\",\"127.0.0.2\",\"[::1]\"],\"origins\":[\"http://"
