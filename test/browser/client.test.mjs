@@ -48,7 +48,7 @@ test('the packed client in a fresh app: words, tools, a yes, a queue, a reload, 
   await other.send('hello');
   await other.$('[role="alert"]').waitFor();
   t.report.figure('until a missing CORS entry is said', Date.now() - start, 2000);
-  ok((await other.$('[role="alert"]').innerText()).includes(`add "${app.url}" to "cors"`), 'what to do');
+  ok((await other.$('[role="alert"]').innerText()).includes(`add "${app.url}" to "page": {"embed"`), 'what to do');
   await other.page.close();
   other.errors.length = 0; // the browser's own words on it
 });

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { emptyThread, generalChat, parseTyped, reduce, reduceAll, GeneralChat, type Around, type ThreadEvent } from './index';
+import { Api, emptyThread, generalChat, parseTyped, reduce, reduceAll, GeneralChat, type Around, type ThreadEvent } from './index';
 
 const calm: Around = { waiting: false, queue: [], loaded: true, trouble: null, updates: [] };
 
@@ -180,7 +180,7 @@ test('a tool that is registered runs here, and the answer goes on with its resul
 test('a server that does not let the page read its answers is told from one that is away, at once and in words', async () => {
   vi.stubGlobal('location', { href: 'https://shop.example/', origin: 'https://shop.example' });
   for (const [there, words] of [
-    [true, 'add "https://shop.example" to "cors"'],
+    [true, 'add "https://shop.example" to "page": {"embed"'],
     [false, 'cannot be reached'],
   ] as const) {
     const fetch = (async (_: string, init: RequestInit = {}) => {
@@ -192,4 +192,37 @@ test('a server that does not let the page read its answers is told from one that
     await vi.waitFor(() => expect(chat!.get().error).toContain(words), 2000);
     chat.close();
   }
+});
+
+test('a key that a callback fetches is asked for once, and again when the server takes it no longer', async () => {
+  const keys = ['first', 'second'];
+  let good = 'first';
+  let asked = 0;
+  const used: (string | null)[] = [];
+  const fetch = (async (_: string, init: RequestInit = {}) => {
+    const key = new Headers(init.headers).get('authorization');
+    used.push(key);
+    return key === `Bearer ${good}` ? Response.json({ tools: [] }) : Response.json({ error: { code: 'unauthorized', message: 'No.' } }, { status: 401 });
+  }) as typeof globalThis.fetch;
+  const refused: string[] = [];
+  const api = new Api({ fetch, token: async () => keys[asked++] ?? 'none', unauthorized: () => refused.push('401') });
+  await Promise.all([api.tools(), api.tools()]);
+  await api.tools();
+  expect([asked, refused]).toEqual([1, []]);
+  good = 'second';
+  await api.tools();
+  expect([asked, used.at(-1), refused]).toEqual([2, 'Bearer second', []]);
+  // What the callback gives is not taken: said once, not tried for ever.
+  good = 'third';
+  await expect(api.tools()).rejects.toMatchObject({ status: 401 });
+  expect([asked, refused]).toEqual([3, ['401']]);
+});
+
+test('a callback that fails is a sign-in that is missing, and is asked again', async () => {
+  let works = false;
+  const fetch = (async () => Response.json({ tools: [] })) as typeof globalThis.fetch;
+  const api = new Api({ fetch, token: async () => (works ? 'key' : Promise.reject(new Error('offline'))) });
+  await expect(api.tools()).rejects.toMatchObject({ status: 401, message: 'This page could not say who is there.' });
+  works = true;
+  await expect(api.tools()).resolves.toEqual({ tools: [] });
 });

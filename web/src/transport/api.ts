@@ -60,10 +60,15 @@ export interface Whoami {
   decides?: 'owner' | 'approver';
 }
 
+export type TokenSource = () => string | null | Promise<string | null>;
+
 export interface ApiOptions {
   base?: string;
-  /** Bearer key; asked for again on every request, so that it can change. */
-  token?: () => string | null;
+  /**
+   * Bearer key. Asked for again on every request, so that it can change; what a promise brought is kept until the
+   * server refuses it or `forget` is called.
+   */
+  token?: TokenSource;
   fetch?: typeof fetch;
   /** The server wants to know who is there. */
   unauthorized?: () => void;
@@ -71,7 +76,8 @@ export interface ApiOptions {
 
 export class Api {
   readonly base: string;
-  private readonly token: () => string | null;
+  private readonly token: TokenSource;
+  private kept: Promise<string | null> | null = null;
   private readonly fetch: typeof fetch;
   private readonly unauthorized: () => void;
 
@@ -82,8 +88,23 @@ export class Api {
     this.unauthorized = options.unauthorized ?? (() => undefined);
   }
 
-  bearer(): string | null {
-    return this.token();
+  /** The key to send. Refused when the page cannot say who is there. */
+  async bearer(): Promise<string | null> {
+    try {
+      if (this.kept) return await this.kept;
+      const given = this.token();
+      if (given instanceof Promise) this.kept = given;
+      return await given;
+    } catch {
+      this.kept = null;
+      this.unauthorized();
+      throw new Refused(401, 'unauthorized', 'This page could not say who is there.');
+    }
+  }
+
+  /** Somebody else may be there now: the key is asked for again. */
+  forget(): void {
+    this.kept = null;
   }
 
   threads(before?: string): Promise<{ threads: ThreadInfo[]; next: string | null }> {
@@ -184,10 +205,26 @@ export class Api {
   }
 
   private async request(method: string, path: string, body: unknown, init: Init): Promise<Response> {
-    const token = this.token();
-    let response: Response;
+    const kept = this.kept;
+    const token = await this.bearer();
+    let response = await this.ask(method, path, body, init, token);
+    // A key that was kept may have run out meanwhile: once more, with a fresh one.
+    if (response.status === 401 && kept) {
+      if (this.kept === kept) this.kept = null;
+      const fresh = await this.bearer();
+      if (fresh !== token) response = await this.ask(method, path, body, init, fresh);
+    }
+    if (response.status === 401) {
+      this.kept = null;
+      this.unauthorized();
+    }
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+
+  private async ask(method: string, path: string, body: unknown, init: Init, token: string | null): Promise<Response> {
     try {
-      response = await this.fetch(this.base + path, {
+      return await this.fetch(this.base + path, {
         method,
         headers: {
           accept: init.accept ?? 'application/json',
@@ -202,9 +239,6 @@ export class Api {
     } catch (cause) {
       throw new Unreachable(t.unreachable, { cause });
     }
-    if (response.status === 401) this.unauthorized();
-    if (!response.ok) throw await refusal(response);
-    return response;
   }
 }
 

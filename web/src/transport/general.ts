@@ -23,13 +23,32 @@ export interface GeneralChatOptions extends ApiOptions {
   tools?: Record<string, ClientTool>;
   /** Suggested actions with `handler:"client"`. */
   onClientAction?: (action: SuggestedAction) => void;
+  /** A short word to the person: what was done differently than asked. */
+  notice?: (text: string) => void;
 }
 
 /* How long the server may take to show that it is there at all. */
 const probeWithin_ms = 1500;
 
+/**
+ * Why nothing comes through, as a sentence. A request that a browser may not read looks like one that never arrived; one
+ * that it need not read tells them apart.
+ */
+export async function whyLost({ base = '', fetch: get = (...args) => globalThis.fetch(...args) }: ApiOptions): Promise<string> {
+  const signal = AbortSignal.timeout(probeWithin_ms);
+  const there = await get(`${base}/healthz`, { mode: 'no-cors', cache: 'no-store', signal }).then(
+    () => true,
+    () => false,
+  );
+  const foreign = typeof location !== 'undefined' && base !== '' && new URL(base, location.href).origin !== location.origin;
+  if (!there) return `The server ${base ? `at ${base} ` : ''}cannot be reached.`;
+  if (!foreign) return 'The connection was lost.';
+  return `The server at ${base} does not let this page read its answers: add ${JSON.stringify(location.origin)} to "page": {"embed": […]} in its parley.json.`;
+}
+
 export class GeneralChat {
-  private readonly session: Session;
+  readonly api: Api;
+  readonly session: Session;
   private readonly listeners = new Set<() => void>();
   private trouble: string | null = null;
   private seen: { snap: Snapshot; trouble: string | null; state: GeneralChatState } | null = null;
@@ -38,10 +57,10 @@ export class GeneralChat {
 
   constructor(private options: GeneralChatOptions = {}) {
     const now = () => this.options;
-    const api = new Api(options);
+    this.api = new Api(options);
     this.session = new Session(
       {
-        api,
+        api: this.api,
         log: new WireLog(200),
         mode: 'sse',
         page: options.page,
@@ -49,7 +68,7 @@ export class GeneralChat {
         get tools() {
           return now().tools ?? {};
         },
-        notice: () => undefined,
+        notice: (text) => this.options.notice?.(text),
         changed: () => undefined,
       },
       options.threadId ?? null,
@@ -155,25 +174,13 @@ export class GeneralChat {
     if (call.progress && updates.at(-1) !== call.progress) this.progress = { call: call.id, updates: [...updates, call.progress] };
   }
 
-  /* A request that a browser may not read looks like one that never arrived; one that it need not read tells them apart. */
   private async probe(): Promise<void> {
     if (this.probing) return;
     this.probing = true;
-    const base = this.options.base ?? '';
-    const get = this.options.fetch ?? ((...args: Parameters<typeof fetch>) => globalThis.fetch(...args));
-    const signal = AbortSignal.timeout(probeWithin_ms);
-    const there = await get(`${base}/healthz`, { mode: 'no-cors', cache: 'no-store', signal }).then(
-      () => true,
-      () => false,
-    );
+    const why = await whyLost(this.options);
     this.probing = false;
     if (!this.isLost()) return;
-    const foreign = typeof location !== 'undefined' && base !== '' && new URL(base, location.href).origin !== location.origin;
-    this.trouble = !there
-      ? `The server ${base ? `at ${base} ` : ''}cannot be reached.`
-      : foreign
-        ? `The server at ${base} does not let this page read its answers: add ${JSON.stringify(location.origin)} to "cors" in its parley.json.`
-        : 'The connection was lost.';
+    this.trouble = why;
     this.listeners.forEach((f) => f());
   }
 

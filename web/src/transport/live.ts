@@ -159,8 +159,10 @@ export class LiveChannel implements Channel {
       socket.close(1000);
     };
     socket.onopen = () => {
-      const token = this.api.bearer();
-      if (token) socket.send(JSON.stringify({ type: 'auth', token }));
+      this.api.bearer().then(
+        (token) => token && socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify({ type: 'auth', token })),
+        () => socket.close(1000), // a plain request says who is asked for
+      );
     };
     socket.onmessage = (e) => {
       if (this.socket !== socket) return; // given up
