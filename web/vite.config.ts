@@ -2,6 +2,8 @@
 // content security policy allows scripts and styles from files only).
 import { defineConfig } from 'vitest/config';
 import react from '@vitejs/plugin-react';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Plugin } from 'vite';
 
 const server = process.env.PARLEY_URL ?? 'http://127.0.0.1:8000';
@@ -13,17 +15,42 @@ const oneFontFormat: Plugin = {
   transform: (code, id) => (/katex.*\.css$/.test(id) ? code.replace(/,url\([^)]*\) format\("(?:woff|truetype)"\)/g, '') : null),
 };
 
+/* Under a name that stays: the page, pages that embed us and programs built on the client package all ask for it. */
+const mermaid: Plugin = {
+  name: 'mermaid',
+  generateBundle() {
+    const file = createRequire(import.meta.url).resolve('mermaid/dist/mermaid.min.js');
+    this.emitFile({ type: 'asset', fileName: 'mermaid.js', source: readFileSync(file) });
+  },
+};
+
+/* /embed.js for other sites: a few lines that load the module, whose name has a hash, from where they came from. */
+const embed: Plugin = {
+  name: 'embed',
+  generateBundle(_, bundle) {
+    const all = Object.values(bundle).filter((f) => f.type === 'chunk');
+    const entry = all.find((f) => f.isEntry && f.name === 'embed')!;
+    const files = [entry.fileName, ...entry.imports];
+    const source = readFileSync('embed/loader.js', 'utf8').replace("['']", JSON.stringify(files));
+    this.emitFile({ type: 'asset', fileName: 'embed.js', source });
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), oneFontFormat],
+  plugins: [react(), oneFontFormat, mermaid, embed],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    // Hints in the page's own head only: in somebody else's page nothing is added to theirs.
+    modulePreload: { polyfill: false, resolveDependencies: (_, files, { hostType }) => (hostType === 'html' ? files : []) },
     reportCompressedSize: false,
+    rollupOptions: { input: { index: 'index.html', embed: 'embed/embed.tsx' }, preserveEntrySignatures: 'exports-only' },
   },
+  // The page has several addresses, so its files are named from the root; modules name theirs from where they are.
+  experimental: { renderBuiltUrl: (_, { hostType }) => (hostType === 'js' ? { relative: true } : undefined) },
   server: {
     proxy: Object.fromEntries(
-      ['/api', '/stream', '/v1', '/live', '/functions'].map((path) => [path, { target: server, ws: path === '/live', changeOrigin: true }]),
+      ['/api', '/stream', '/v1', '/live', '/functions', '/mermaid.js'].map((path) => [path, { target: server, ws: path === '/live', changeOrigin: true }]),
     ),
   },
   test: { include: ['src/**/*.test.{ts,tsx}', 'client/**/*.test.ts'] },

@@ -390,6 +390,19 @@ test('one key lets a site embed: it may read, and its pages may frame ours', asy
     same([framers(await alone.get('/')), framers(await alone.get('/frame.html'))], ["'none'", "'self'"]);
 });
 
+test('the script for other sites is revalidated, compressed, and names nobody else', async (t) => {
+    const server = await signedIn(t, { page: { embed: ['https://shop.example'] } });
+    const got = await server.get('/embed.js');
+    same([got.status, got.headers['content-type'], got.headers['cache-control']], [200, 'text/javascript; charset=utf-8', 'no-cache']);
+    check(!/https?:\/\/\w/.test(got.text), 'an address in it');
+    same((await server.get('/embed.js', { 'if-none-match': got.headers.etag })).status, 304);
+    for (const coding of ['br', 'gzip']) same((await server.get('/embed.js', { 'accept-encoding': coding })).headers['content-encoding'], coding);
+    const [part] = /assets\/embed-[\w-]+\.js/.exec(got.text);
+    const module = await server.get(`/${part}`, { origin: 'https://shop.example' });
+    same([module.status, module.headers['access-control-allow-origin']], [200, 'https://shop.example'], 'a module is read by the other page');
+    check(/Origin/.test(String(module.headers.vary)), 'and kept apart in caches');
+});
+
 // --- limits -----------------------------------------------------------------------------------------------------------
 
 test('requests beyond a principal\'s pace get 429 and when to come back', async (t) => {

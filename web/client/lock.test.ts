@@ -30,5 +30,7 @@ test('everything that a package wants has an entry, for every system', () => {
 });
 
 test('no entry names a registry', () => {
-  expect(Object.entries(packages).flatMap(([path, { resolved }]) => (resolved ? [path] : []))).toEqual([]);
+  expect(
+    Object.entries(packages).flatMap(([path, { resolved }]) => (resolved ? [path] : [])),
+  ).toEqual([]);
 });

@@ -8,11 +8,22 @@ import { promisify } from 'node:util';
 
 const web = join(import.meta.dirname, '../../../web');
 const run = promisify(execFile);
+let made = null;
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 
 const files = {
   'package.json': JSON.stringify({ name: 'shop', private: true, type: 'module' }),
-  'index.html': '<!doctype html><title>Shop</title><div id="root"></div><script type="module" src="/main.tsx"></script>',
+  'index.html':
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Shop</title><link rel="stylesheet" href="/shop.css"><div id="root"></div><script type="module" src="/main.tsx"></script>',
+  // Rules that would spoil everything they reach.
+  'shop.css': `
+html { font-size: 10px; color-scheme: light dark; }
+body { margin: 0; font: italic 22px/1 serif; letter-spacing: 4px; font-variant: small-caps; --mine: red; --panel: red; }
+button, input, textarea, table, section, article { color: red !important; background: yellow !important; border: 9px dotted red !important; }
+.button { outline: 7px solid lime; }
+h2, h3, p { margin: 50px; font-size: 60px; }
+div { box-sizing: content-box; }
+`,
   'tsconfig.json': JSON.stringify({
     compilerOptions: {
       strict: true,
@@ -24,13 +35,14 @@ const files = {
       lib: ['es2023', 'dom', 'dom.iterable'],
       types: [],
     },
-    include: ['main.tsx'],
+    include: ['main.tsx', 'parts.tsx'],
   }),
   'main.tsx': `
 import { StrictMode, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { useGeneralChat } from '@parley/client/react';
 import type { GeneralChatMessage } from '@parley/client';
+import { Parts } from './parts';
 
 const query = new URLSearchParams(location.search);
 
@@ -78,13 +90,73 @@ function App() {
   );
 }
 
-createRoot(document.getElementById('root')!).render(<StrictMode><App /></StrictMode>);
+const view = query.get('view');
+createRoot(document.getElementById('root')!).render(<StrictMode>{view ? <Parts view={view} /> : <App />}</StrictMode>);
+`,
+  'parts.tsx': `
+import { useState } from 'react';
+import { ApprovalCard, ApprovalInbox, Chat, ChatTray, ToolCallCard, type ChatTrayProps } from '@parley/client/components';
+import { useGeneralChat } from '@parley/client/react';
+
+const query = new URLSearchParams(location.search);
+const base = query.get('server')!;
+const key = query.get('key');
+const token = key ? async () => key : undefined;
+const theme = (query.get('theme') ?? undefined) as ChatTrayProps['theme'];
+
+export function Parts({ view }: { view: string }) {
+  const [thread, setThread] = useState<string | null>(query.get('thread'));
+  const shared = { base, token, theme, threadId: thread, onThread: setThread };
+  return (
+    <main data-thread={thread}>
+      <h1>Shop</h1>
+      <button className="button">Buy</button>
+      {view === 'chat' && <div style={{ height: 560 }}><Chat {...shared} title="Help" starters={['Find articles about CRISPR']} /></div>}
+      {view === 'tray' && <ChatTray {...shared} title="Help" accent={query.get('accent') ?? undefined} />}
+      {view === 'cards' && <><h2>Orders</h2><Cards /></>}
+      {view === 'inbox' && <Inbox />}
+    </main>
+  );
+}
+
+function Cards() {
+  const chat = useGeneralChat({ base, token });
+  return (
+    <>
+      <button onClick={() => void chat.sendMessage('Find articles about CRISPR')}>Find</button>
+      <button onClick={() => void chat.sendMessage('Send 50 dollars to Hanako')}>Pay</button>
+      {chat.messages.map((m) => m.toolHistory.filter((c) => c.status !== 'asking').map((c) => <ToolCallCard key={c.tool_use_id} call={c} base={base} theme={theme} />))}
+      {chat.pending.map((p) => (
+        <ApprovalCard key={p.id} approval={p} theme={theme} onDecide={(yes, reason) => (yes ? chat.approve(p.id) : chat.deny(p.id, reason))} />
+      ))}
+    </>
+  );
+}
+
+function Inbox() {
+  const [count, setCount] = useState<number | null>(null);
+  const [opened, setOpened] = useState('');
+  return (
+    <>
+      <p className="count">{count}</p>
+      <p className="opened">{opened}</p>
+      <ApprovalInbox base={base} token={token} theme={theme} onCount={setCount} onOpen={setOpened} />
+    </>
+  );
+}
 `,
 };
 
 export class App {
-  /** Packs the client, installs it, checks the types and builds: what a developer does, without a registry. */
+  /** Built once for all tests; the last one to close it takes it away. */
   static async make() {
+    made ??= { users: 0, app: App.build() };
+    made.users++;
+    return made.app;
+  }
+
+  /** Packs the client, installs it, checks the types and builds: what a developer does, without a registry. */
+  static async build() {
     const app = new App();
     app.folder = mkdtempSync(join(tmpdir(), 'parley-app-'));
     const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(app.folder, '.npm') };
@@ -121,6 +193,8 @@ export class App {
   }
 
   close() {
+    if (--made.users > 0) return;
+    made = null;
     this.server?.closeAllConnections();
     this.server?.close();
     rmSync(this.folder, { recursive: true, force: true });

@@ -19,8 +19,8 @@ export async function quit() {
 }
 
 export class Tab {
-  /** `context` shares cookies and storage with another tab. */
-  static async open(url, { mode = 'bidi', path = '/', context, theme, ...options } = {}) {
+  /** `context` shares cookies and storage with another tab; `ready` is what is there when the page is. */
+  static async open(url, { mode = 'bidi', path = '/', context, theme, ready = '.composer', ...options } = {}) {
     const tab = new Tab();
     tab.url = url;
     tab.errors = [];
@@ -48,7 +48,7 @@ export class Tab {
     tab.requests = [];
     tab.page.on('request', (r) => tab.requests.push(r.url()));
     await tab.page.goto(url + path);
-    await tab.page.waitForSelector('.composer');
+    await tab.page.waitForSelector(ready);
     return tab;
   }
 

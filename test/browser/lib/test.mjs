@@ -1,5 +1,6 @@
 // One test: a name that is a true sentence, and everything it opened.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Model } from './model.mjs';
 import { Tab } from './page.mjs';
@@ -31,6 +32,17 @@ export class Test {
     const model = await new Model(turns, options).start();
     this.closing.push(() => model.close());
     return model;
+  }
+
+  /** A folder that goes with the test. */
+  folder() {
+    const path = mkdtempSync(join(tmpdir(), 'parley-test-'));
+    this.closing.push(() => rmSync(path, { recursive: true, force: true }));
+    return path;
+  }
+
+  touch(file) {
+    writeFileSync(file, '');
   }
 
   async proxy(server) {

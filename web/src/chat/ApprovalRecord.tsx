@@ -78,7 +78,7 @@ export function useLeaveFocus(card: RefObject<HTMLElement | null>, call: string)
   useLayoutEffect(() => {
     const el = card.current;
     return () => {
-      if (el?.contains(document.activeElement)) leftFocus = call;
+      if (el?.matches(':focus-within')) leftFocus = call;
     };
   }, [card, call]);
 }

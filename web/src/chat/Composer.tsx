@@ -42,16 +42,16 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
   const latest = useRef(text);
   latest.current = text;
   const area = useRef<HTMLTextAreaElement>(null);
-  const pictures = usePictures(props.files, props.onFiles, (words) => change([latest.current, ...words].filter(Boolean).join('\n')));
+  const pictures = usePictures(area, props.files, props.onFiles, (words) => change([latest.current, ...words].filter(Boolean).join('\n')));
   const { files, reading } = pictures;
   const change = (value: string) => {
     setText(value);
     onDraft(value);
   };
   useLayoutEffect(() => fit(area.current), [text]);
-  // Ready to write at once; where a keyboard would cover the page, and where the focus is elsewhere, nothing moves.
+  // Ready to write at once; in somebody else's page, where a keyboard would cover it, and where the focus is elsewhere, nothing moves.
   useEffect(() => {
-    if (!touch && (document.activeElement === document.body || document.activeElement === null)) area.current?.focus({ preventScroll: true });
+    if (!touch && area.current?.getRootNode() === document && (document.activeElement === document.body || document.activeElement === null)) area.current?.focus({ preventScroll: true });
   }, []);
   useWidth(area, fit);
   useImperativeHandle(ref, () => ({
@@ -182,7 +182,12 @@ function useWidth(ref: RefObject<HTMLTextAreaElement | null>, changed: (el: HTML
 
 /* ---- pictures ---- */
 
-function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void, onWords: (words: string[]) => void) {
+function usePictures(
+  area: RefObject<HTMLElement | null>,
+  first: FilePart[],
+  onChange: (files: FilePart[]) => void,
+  onWords: (words: string[]) => void,
+) {
   const [files, setFiles] = useState(first);
   const [reading, setReading] = useState(false);
   const [refused, setRefused] = useState<string[]>([]);
@@ -201,7 +206,7 @@ function usePictures(first: FilePart[], onChange: (files: FilePart[]) => void, o
     setRefused(result.refused);
     setReading(false);
   };
-  const dropping = useDrop((chosen) => void add(chosen));
+  const dropping = useDrop(area, (chosen) => void add(chosen));
   return { files, reading, refused, dropping, set, add: (chosen: Iterable<File>) => void add(chosen) };
 }
 
@@ -236,8 +241,8 @@ function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof 
   );
 }
 
-/* Files dropped anywhere on the page; without this the browser would leave the page to show them. */
-function useDrop(take: (files: File[]) => void): boolean {
+/* Files dropped anywhere on the page; without this the browser would leave the page to show them. In somebody else's page, on our part of it. */
+function useDrop(area: RefObject<HTMLElement | null>, take: (files: File[]) => void): boolean {
   const [over, setOver] = useState(false);
   const latest = useRef(take);
   latest.current = take;
@@ -257,14 +262,11 @@ function useDrop(take: (files: File[]) => void): boolean {
       setOver(false);
       latest.current([...e.dataTransfer!.files]);
     };
-    window.addEventListener('dragover', drag);
-    window.addEventListener('dragleave', leave);
-    window.addEventListener('drop', drop);
-    return () => {
-      window.removeEventListener('dragover', drag);
-      window.removeEventListener('dragleave', leave);
-      window.removeEventListener('drop', drop);
-    };
-  }, []);
+    const root = area.current?.getRootNode();
+    const where: EventTarget = root instanceof ShadowRoot ? root : window;
+    const listeners = Object.entries({ dragover: drag, dragleave: leave, drop }) as [string, (e: Event) => void][];
+    listeners.forEach(([name, f]) => where.addEventListener(name, f));
+    return () => listeners.forEach(([name, f]) => where.removeEventListener(name, f));
+  }, [area]);
   return over;
 }

@@ -9,10 +9,10 @@
  * public/frame.html and web/README.md). A picture is shown as an image, where
  * no script runs.
  */
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { isObject, type Call } from '../protocol';
 import { Revealed } from './Arguments';
-import { useChat } from './context';
+import { BaseContext, useChat } from './context';
 import { CopyButton } from './CopyButton';
 import { Icon } from './icons';
 import { CodeBlock } from './markdown/CodeBlock';
@@ -143,6 +143,7 @@ export function View({ artifact, tab }: { artifact: Artifact; tab: Tab }) {
 
 /* The frame page says when it is ready, then gets the document by message: it has no origin, so nothing else reaches it. */
 function Frame({ artifact }: { artifact: Artifact }) {
+  const base = useContext(BaseContext);
   const frame = useRef<HTMLIFrameElement>(null);
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -161,7 +162,7 @@ function Frame({ artifact }: { artifact: Artifact }) {
   }, [artifact]);
   return (
     <>
-      <iframe ref={frame} title={artifact.title} src="/frame.html" sandbox="allow-scripts" referrerPolicy="no-referrer" />
+      <iframe ref={frame} title={artifact.title} src={`${base}/frame.html`} sandbox="allow-scripts" referrerPolicy="no-referrer" />
       {failed && <p className="meta">{t.previewFailed}</p>}
     </>
   );

@@ -34,6 +34,9 @@ export function useChat(): ChatActions {
   return chat;
 }
 
+/** The server's address, "" on its own page: frames and what is loaded late come from there. */
+export const BaseContext = createContext('');
+
 /** Which version of a question is shown, and how to see another. */
 export interface VersionSwitcher {
   places: ReadonlyMap<string, VersionOf>;

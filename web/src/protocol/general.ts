@@ -41,6 +41,11 @@ export interface GeneralChatMessage {
   stopped?: boolean;
 }
 
+export interface GeneralApproval extends PendingApproval {
+  /** Why the last answer to it did not arrive. */
+  error?: string;
+}
+
 export interface GeneralChatState {
   messages: GeneralChatMessage[];
   isLoading: boolean;
@@ -53,7 +58,7 @@ export interface GeneralChatState {
   /** "I'll search for …", until its tool starts. */
   intentText: string | null;
   /** Gates that wait for `approve` or `deny`. */
-  pending: PendingApproval[];
+  pending: GeneralApproval[];
   /** Written while something was being answered: they go out, one after the other, when it is. */
   queue: string[];
   /** The history is here (a new conversation has none). */
@@ -135,8 +140,8 @@ function entry(c: Call): GeneralToolCall {
   };
 }
 
-function gate({ id, name, input, status, approval }: Call): PendingApproval[] {
+function gate({ id, name, input, status, approval }: Call): GeneralApproval[] {
   if (status !== 'asking' || !approval || approval.sending) return [];
-  const { ask, risk, expiresAt } = approval;
-  return [{ id: approval.id, tool: name, tool_use_id: id, input, ask, risk, expires_at: expiresAt }];
+  const { ask, risk, expiresAt, error } = approval;
+  return [{ id: approval.id, tool: name, tool_use_id: id, input, ask, risk, expires_at: expiresAt, ...(error ? { error } : {}) }];
 }

@@ -57,7 +57,7 @@ export class GeneralChat {
 
   constructor(private options: GeneralChatOptions = {}) {
     const now = () => this.options;
-    this.api = new Api(options);
+    this.api = new Api({ ...options, token: () => this.options.token?.() ?? null, unauthorized: () => this.options.unauthorized?.() });
     this.session = new Session(
       {
         api: this.api,

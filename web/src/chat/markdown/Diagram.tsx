@@ -1,5 +1,6 @@
 /* Diagram.tsx -- a mermaid block: its code while it grows, then the picture it describes. */
-import { memo, useEffect, useState, useSyncExternalStore } from 'react';
+import { memo, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { BaseContext } from '../context';
 import { CopyButton } from '../CopyButton';
 import { CodeBlock } from './CodeBlock';
 import type { Picture } from './mermaid';
@@ -9,13 +10,14 @@ const codeMax = 20_000; // characters; longer ones stay code
 
 export const Diagram = memo(function Diagram({ code, closed }: { code: string; closed: boolean }) {
   const dark = useDark();
+  const base = useContext(BaseContext);
+  const here = useRef<HTMLSpanElement>(null);
   const [picture, setPicture] = useState<Picture | null>(null);
-  const [asCode, setAsCode] = useState(false);
   useEffect(() => {
     if (!closed || code.length > codeMax) return;
     let stale = false;
     import('./mermaid')
-      .then((m) => m.draw(code, dark))
+      .then((m) => (here.current ? m.draw(code, here.current, base) : null))
       .then(
         (p) => stale || setPicture(p),
         () => stale || setPicture(null), // it stays code
@@ -23,8 +25,17 @@ export const Diagram = memo(function Diagram({ code, closed }: { code: string; c
     return () => {
       stale = true;
     };
-  }, [code, closed, dark]);
-  if (!picture) return <CodeBlock code={code} language="mermaid" closed={closed} />;
+  }, [code, closed, dark, base]);
+  return (
+    <>
+      {picture ? <Drawn picture={picture} code={code} /> : <CodeBlock code={code} language="mermaid" closed={closed} />}
+      <span ref={here} hidden />
+    </>
+  );
+});
+
+function Drawn({ picture, code }: { picture: Picture; code: string }) {
+  const [asCode, setAsCode] = useState(false);
   return (
     <figure className="code diagram">
       <figcaption>
@@ -45,7 +56,7 @@ export const Diagram = memo(function Diagram({ code, closed }: { code: string; c
       )}
     </figure>
   );
-});
+}
 
 /* Dark by choice or by the system: what the page's colours follow. */
 const darkSystem = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : null;

@@ -6,7 +6,6 @@
  * have), and gives back a picture, which is shown as an image: no script of it
  * runs, nothing of it is part of the page.
  */
-import script from 'mermaid/dist/mermaid.min.js?url';
 import { isObject } from '../../protocol';
 
 export interface Picture {
@@ -31,14 +30,16 @@ interface Desk {
 let desk: Desk | null = null;
 let count = 0;
 
-export async function draw(code: string, dark: boolean): Promise<Picture> {
-  const d = (desk ??= open());
+/** Draws in the colours that hold at `here`, with the server's frame and script. */
+export async function draw(code: string, here: Element, base: string): Promise<Picture> {
+  if (desk && !desk.frame.isConnected) close(desk); // it went with the part of the page that it was in
+  const d = (desk ??= open(here, base));
   const id = ++count;
   const drawn = new Promise<Picture>((done, failed) => d.waiting.set(id, { done, failed }));
   const late = setTimeout(() => close(d), patience_ms);
   try {
     await Promise.race([d.ready, drawn]);
-    d.frame.contentWindow?.postMessage({ type: 'parley-draw', id, code, colours: coloursOf(dark) }, '*');
+    d.frame.contentWindow?.postMessage({ type: 'parley-draw', id, code, colours: coloursOf(here) }, '*');
     return await drawn;
   } finally {
     clearTimeout(late);
@@ -53,10 +54,10 @@ function close(d: Desk): void {
   for (const w of d.waiting.values()) w.failed(new Error('the diagram took too long'));
 }
 
-function open(): Desk {
+function open(here: Element, base: string): Desk {
   const frame = document.createElement('iframe');
   const waiting: Desk['waiting'] = new Map();
-  const source = fetch(script).then((r) => (r.ok ? r.text() : Promise.reject(new Error('mermaid is not there'))));
+  const source = fetch(`${base}/mermaid.js`).then((r) => (r.ok ? r.text() : Promise.reject(new Error('mermaid is not there'))));
   const ready = new Promise<void>((done, failed) => {
     source.catch(failed);
     window.addEventListener('message', function hear(e) {
@@ -83,21 +84,22 @@ function open(): Desk {
   frame.tabIndex = -1;
   frame.setAttribute('aria-hidden', 'true');
   frame.setAttribute('sandbox', 'allow-scripts');
-  frame.src = '/frame.html';
-  document.body.append(frame);
+  frame.src = `${base}/frame.html`;
+  const root = here.getRootNode();
+  (root instanceof ShadowRoot ? root : document.body).append(frame);
   return d;
 }
 
 /* The page's own colours, as they are now. */
-function coloursOf(dark: boolean): Record<string, string | boolean> {
-  const probe = document.body.appendChild(document.createElement('span'));
-  const colour = (token: string) => {
-    probe.style.color = `var(--${token})`;
+function coloursOf(here: Element): Record<string, string | boolean> {
+  const probe = here.appendChild(document.createElement('span'));
+  const read = (value: string) => {
+    probe.style.color = value;
     return getComputedStyle(probe).color;
   };
-
+  const colour = (token: string) => read(`var(--${token})`);
   const found = {
-    darkMode: dark,
+    darkMode: read('light-dark(white, black)') === read('black'),
     fontFamily: 'system-ui, sans-serif',
     fontSize: '15px',
     background: colour('code-bg'),

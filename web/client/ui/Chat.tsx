@@ -1,0 +1,62 @@
+/* Chat.tsx -- `<Chat>`: a conversation that fills the element it is given. */
+import { useRef, type CSSProperties } from 'react';
+import type { ComposerHandle } from '../../src/chat/Composer';
+import { Icon } from '../../src/chat/icons';
+import { Panel, type Words } from './Panel';
+import { Shadow, type Look } from './Shadow';
+import { useAssistant, type AssistantOptions } from './useAssistant';
+
+export interface ChatProps extends AssistantOptions, Words, Look {
+  /** Above the conversation, with a button for a new one. Left out: no head. */
+  title?: string;
+  /** Place and size: it fills its element, 24rem high if nothing says otherwise. */
+  className?: string;
+  style?: CSSProperties;
+}
+
+export function Chat({
+  title,
+  className,
+  style,
+  theme,
+  accent,
+  greeting,
+  starters,
+  ...options
+}: ChatProps) {
+  const a = useAssistant(options);
+  const composer = useRef<ComposerHandle>(null);
+  const fresh = () => {
+    a.fresh();
+    requestAnimationFrame(() => composer.current?.focus());
+  };
+  const head = title && (
+    <header className="chat-top">
+      <h2 dir="auto">{title}</h2>
+      <button
+        type="button"
+        className="quiet"
+        aria-label="New conversation"
+        title="New conversation"
+        onClick={fresh}
+      >
+        <Icon name="plus" />
+      </button>
+    </header>
+  );
+  return (
+    <Shadow
+      className={className}
+      style={{ minHeight: '24rem', height: '100%', ...style }}
+      theme={theme}
+      accent={accent}
+    >
+      <Panel
+        key={a.serial}
+        {...{ ...a, greeting, starters, head, composer }}
+        onAction={(action) => options.onClientAction?.(action)}
+        onFresh={fresh}
+      />
+    </Shadow>
+  );
+}

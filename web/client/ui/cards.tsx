@@ -1,0 +1,131 @@
+/* cards.tsx -- `<ApprovalCard>` and `<ToolCallCard>`: the page's cards, one at a time, for those who
+ * draw the rest themselves. */
+import { useMemo, useState } from 'react';
+import { ApprovalCard as Card } from '../../src/chat/ApprovalCard';
+import { BaseContext, ChatContext, type ChatActions } from '../../src/chat/context';
+import { ToolItem } from '../../src/chat/ToolCard';
+import type { Call } from '../../src/protocol';
+import type { GeneralApproval, GeneralToolCall } from '../../src/protocol/general';
+import { withRecord } from '../../src/protocol/calls';
+import type { ToolInfo } from '../../src/transport/api';
+import { Shadow, type Look } from './Shadow';
+
+/** What a card can ask of the page around it: nothing, unless it is given. */
+export const alone: ChatActions = {
+  mayDecide: true,
+  decide: () => undefined,
+  settle: async () => undefined,
+  send: () => undefined,
+  fill: () => undefined,
+  act: async () => undefined,
+  retrySend: () => undefined,
+  discard: () => undefined,
+  edit: () => undefined,
+  regenerate: () => undefined,
+  ran: () => [],
+  again: () => undefined,
+  beside: () => undefined,
+  tool: () => undefined,
+  name: (who) => who,
+};
+
+export interface ApprovalCardProps extends Look {
+  /** One of `pending` of `useGeneralChat`, or a record of `/v1/approvals`. */
+  approval: GeneralApproval;
+  /** The person's answer: `chat.approve` or `chat.deny`. What it throws is shown on the card. */
+  onDecide: (confirmed: boolean, reason?: string) => Promise<unknown> | void;
+  /** False where somebody else decides: the card has no buttons then. */
+  mayDecide?: boolean;
+  /** As `/v1/tools` describes it: says where it runs. */
+  tool?: ToolInfo;
+  className?: string;
+}
+
+/** A request that waits: the sentence, the arguments with nothing hidden in them, and a yes or no
+ * that a hurried click cannot give. */
+export function ApprovalCard({
+  approval,
+  onDecide,
+  mayDecide = true,
+  tool,
+  className,
+  ...look
+}: ApprovalCardProps) {
+  const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
+  const chat = useMemo<ChatActions>(
+    () => ({
+      ...alone,
+      mayDecide,
+      tool: () => tool,
+      decide: (_, confirmed, reason) => {
+        setMine({ sending: confirmed ? 'approve' : 'deny' });
+        Promise.resolve(onDecide(confirmed, reason)).then(
+          () => setMine({}),
+          (e: unknown) => setMine({ error: e instanceof Error ? e.message : 'It failed.' }),
+        );
+      },
+    }),
+    [mayDecide, tool, onDecide],
+  );
+  const { error } = approval;
+  const call = callOf(approval);
+  return (
+    <Shadow className={className} {...look} inner={{ className: 'piece' }}>
+      <ChatContext value={chat}>
+        <Card
+          call={{ ...call, approval: { ...call.approval!, ...(error ? { error } : {}), ...mine } }}
+        />
+      </ChatContext>
+    </Shadow>
+  );
+}
+
+/** A record as the call that it guards. */
+export function callOf(record: GeneralApproval): Call {
+  return withRecord(
+    {
+      id: record.tool_use_id,
+      name: record.tool,
+      input: record.input,
+      status: 'asking',
+      updates: 0,
+    },
+    record,
+  );
+}
+
+export interface ToolCallCardProps extends Look {
+  /** One of a message's `toolHistory`. */
+  call: GeneralToolCall;
+  /** Where the server is: needed to show artifacts. */
+  base?: string;
+  tool?: ToolInfo;
+  className?: string;
+}
+
+/** A tool call: its name, how far it is, and on a click what went in and what came out. */
+export function ToolCallCard({ call, base = '', tool, className, ...look }: ToolCallCardProps) {
+  const chat = useMemo<ChatActions>(() => ({ ...alone, tool: () => tool }), [tool]);
+  const failed = call.ok === false;
+  const shown: Call = {
+    id: call.tool_use_id,
+    name: call.tool_name,
+    status: call.status,
+    input: call.input,
+    updates: 0,
+    ...(failed
+      ? { error: typeof call.output === 'string' ? call.output : JSON.stringify(call.output) }
+      : { output: call.output }),
+    ...(call.ms !== undefined ? { ms: call.ms } : {}),
+  };
+  return (
+    <Shadow className={className} {...look} inner={{ className: 'piece' }}>
+      <BaseContext value={base}>
+        <ChatContext value={chat}>
+          <h3 className="sr">Tool {call.tool_name}</h3>
+          <ToolItem call={shown} />
+        </ChatContext>
+      </BaseContext>
+    </Shadow>
+  );
+}
