@@ -2,17 +2,24 @@
 # runs scripts/setup, which is silent and instant when nothing is missing.
 
 B     ?= build
+export PREFIX DESTDIR SYSCONFDIR PROGRAM ZSHDIR
 
-.PHONY: help setup run build test unit conformance layers asan fuzz faults torture trace bench fmt clean
+.PHONY: help setup run build install uninstall test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
 
 help:      ## this list
-	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup:
 	@scripts/setup
 
 build: setup ## the release binary at build/parley, the page inside it
 	@scripts/build $(B) -Dbuildtype=release
+
+install: build ## the program, its manual, completion, unit and documentation; PREFIX=/usr/local DESTDIR=
+	@scripts/install $(B)
+
+uninstall: ## take away what make install put there; configuration and store stay
+	@scripts/install remove
 
 run: build ## serve the demo on http://127.0.0.1:8000
 	@exec $(B)/parley serve
@@ -46,6 +53,11 @@ torture: setup ## hostile model, tools and clients at once, under the sanitizers
 
 trace: setup ## the way of one gated message through the files, as ARCHITECTURE.md tells it; V=1 prints it
 	@node test/trace/run.mjs $(if $(V),--print)
+
+test-packaging: ## packages really built, installed into clean roots and started; needs root and a Debian mirror; T=word: some
+	@scripts/setup test packaging
+	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
+	@ALL=1 node test/packaging/run.mjs $(T)
 
 layers: ## fail on an include that points the wrong way
 	@scripts/layers
