@@ -377,7 +377,7 @@ static void tried(void *ctx)
     loop_stop(ctx);
 }
 
-bool assembly_try(const struct config *c, struct config_error *e)
+bool assembly_try(const struct config *c, struct config_error *e, struct buf *lacks)
 {
     static struct assembly assembly;
     struct loop            loop;
@@ -387,6 +387,7 @@ bool assembly_try(const struct config *c, struct config_error *e)
         return false;
     }
     try_all(&assembly, c, &loop, e);
+    if (lacks) assembly_isolation(&assembly, lacks);
     assembly_free(&assembly, tried, &loop);
     loop_run(&loop);
     loop_done(&loop);

@@ -59,8 +59,9 @@ MUST_CHECK bool assembly_auth(const struct config *c, struct loop *l, struct are
                               struct auth **out, struct config_error *e);
 /* Reads all of the above, the start token and where the store is to be, as a start would; starts
  * nothing (no process, no request) and writes nothing. `check` and `serve` ask it alike, so that
- * one refuses what the other does. False: noted in `e`. */
-MUST_CHECK bool assembly_try(const struct config *c, struct config_error *e);
+ * one refuses what the other does. False: noted in `e`. `lacks`, unless NULL: what
+ * assembly_isolation says of this machine. */
+MUST_CHECK bool assembly_try(const struct config *c, struct config_error *e, struct buf *lacks);
 /* A line for each program of an MCP server, and its directory, that is not there now: no reason not
  * to start. */
 void            assembly_absent(const struct config *c, FILE *out);

@@ -6,6 +6,16 @@
 #include "cli/assembly.h"
 #include "cli/cli.h"
 
+/* What exec tools lack here, also where they go on without it: by the machine, or by the limits that
+ * this very process was started with (a unit file, a container). */
+static void say_lacks(const struct buf *lacks)
+{
+    struct str rest = buf_view(lacks), line;
+
+    while (str_split(&rest, '\n', &line))
+        if (line.len) printf("%-10s " STR_FMT "\n", "warning", STR_ARG(line));
+}
+
 int cli_check(int argc, char **argv)
 {
     struct cli_line     line;
@@ -16,11 +26,15 @@ int cli_check(int argc, char **argv)
         config_error_print(&e, stderr);
         return 1;
     }
-    bool good = assembly_try(&c, &e);
+    struct buf lacks;
+    buf_init(&lacks, 4096);
+    bool good = assembly_try(&c, &e, &lacks);
     if (good) {
         config_explain(&c, stdout);
         assembly_absent(&c, stdout);
+        say_lacks(&lacks);
     } else config_error_print(&e, stderr);
+    buf_done(&lacks);
     config_done(&c);
     return good ? 0 : 1;
 }

@@ -384,7 +384,7 @@ static int start(struct serve *s)
     struct str why = STR("out of memory");
     if (check_files(s)) return 1;
     /* before a file is made */
-    if (!assembly_try(&s->config, &s->problems)) return fail_noted(s);
+    if (!assembly_try(&s->config, &s->problems, NULL)) return fail_noted(s);
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1; /* before anything is started that could look for it */

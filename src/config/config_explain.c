@@ -145,7 +145,10 @@ static void explain_server(const struct config_mcp *m, FILE *out)
         confirm = others;
     }
     put_policy(out, confirm, "always");
-    fputs(m->trust_annotations ? ", its annotations are trusted\n" : "\n", out);
+    if (m->trust_annotations) fputs(", its annotations are trusted", out);
+    /* the one kind of program that has no sandbox */
+    if (!m->http) fputs("; not isolated: its program may do what the server's user may", out);
+    fputc('\n', out);
 }
 
 static void explain_tools(const struct config *c, FILE *out)

@@ -1,6 +1,6 @@
 // Configurations: `parley check` explains good ones and refuses bad ones with file,
 // line and reason; `parley serve` refuses the same and what only a start can show.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -236,6 +236,19 @@ test('a tool whose risk is not said is not called low, and half a second is not 
     const r = await parley(['tools', '--config', at]);
     same(r.code, 0, r.err);
     check(/a {2}\(client[^]*?confirm "never", timeout 0\.5 s\n[^]*?b {2}\(client[^]*?risk high, timeout 60 s\n/.test(r.out), r.out);
+});
+
+test('check says what cannot be isolated here, and which programs never are', async (t) => {
+    const dir = t.folder(), file = path.join(dir, 'parley.json');
+    fs.writeFileSync(file, JSON.stringify({ tools: { t: { exec: { command: ['true'], sandbox: 'best_effort' } } }, mcpServers: { m: { command: 'cat' }, far: { url: 'https://example.org/mcp' } } }));
+    const env = { ...process.env, PARLEY_TOKEN: 'a-token-of-this-test' };
+    // A root that has no other uid to give: a user namespace with one of them.
+    const r = spawnSync('unshare', ['-Ur', BIN, 'check', '--config', file], { cwd: dir, env, encoding: 'utf8' });
+    if (/unshare failed/.test(r.stderr)) skip('no user namespaces here');
+    same(r.status, 0, r.stderr);
+    check(/^warning +no uids: the server is root/m.test(r.stdout), r.stdout);
+    check(/^mcp +m: cat, .*; not isolated: its program may do what the server's user may$/m.test(r.stdout), r.stdout);
+    check(/^mcp +far: https:.*$/m.exec(r.stdout)?.[0].includes('not isolated') === false, r.stdout);
 });
 
 test('what a start refuses the check refuses, and neither leaves a file behind', async (t) => {
