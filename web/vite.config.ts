@@ -2,7 +2,7 @@
 // content security policy allows scripts and styles from files only).
 import { defineConfig } from 'vitest/config';
 import react from '@vitejs/plugin-react';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Plugin } from 'vite';
 
@@ -36,8 +36,25 @@ const embed: Plugin = {
   },
 };
 
+/* Which packages the bundle has code of, for the list of what is inside the program (scripts/sbom). */
+const bundledPackages: Plugin = {
+  name: 'bundled-packages',
+  writeBundle: (_, bundle) => {
+    const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? Object.entries(part.modules) : []));
+    const found = new Map<string, { folder: string; prebuilt: boolean }>();
+    for (const [id, module] of modules) {
+      const folder = /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
+      if (!folder || module.renderedLength === 0) continue;
+      // A bundle of its publisher's brings what it needs along, unnamed.
+      found.set(folder, { folder, prebuilt: /\.min\.js/.test(id) || (found.get(folder)?.prebuilt ?? false) });
+    }
+    found.set('node_modules/mermaid', { folder: 'node_modules/mermaid', prebuilt: true }); // served as it is
+    writeFileSync('.bundled.json', JSON.stringify([...found.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1)), null, 1));
+  },
+};
+
 export default defineConfig({
-  plugins: [react(), oneFontFormat, mermaid, embed],
+  plugins: [react(), oneFontFormat, mermaid, embed, bundledPackages],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
