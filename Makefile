@@ -4,7 +4,7 @@
 B     ?= build
 export PREFIX DESTDIR SYSCONFDIR PROGRAM ZSHDIR
 
-.PHONY: help setup run build install uninstall static npm test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
+.PHONY: help setup run build install uninstall static npm deb test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -27,6 +27,10 @@ static: ## one self-contained binary at build-static/parley: it loads libc (and 
 
 npm: static ## the package for npx made from it, at build-npm
 	@scripts/npm
+
+deb: ## the Debian package parley-server, at build-deb
+	@scripts/setup deb
+	@scripts/deb
 
 run: build ## serve the demo on http://127.0.0.1:8000
 	@exec $(B)/parley serve

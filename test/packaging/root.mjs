@@ -1,0 +1,63 @@
+// root.mjs -- a clean Debian of one's own in a folder: made once by mmdebstrap (build-packaging/root.tar), unpacked per test,
+// entered by systemd-nspawn, also booted with a real systemd as its first process. Needs root and a Debian mirror.
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT, check, skip } from '../live/lib.mjs';
+import { need, run, runAside } from './tools.mjs';
+
+const HERE = path.join(ROOT, 'test/packaging'), TAR = path.join(ROOT, 'build-packaging/root.tar');
+export const TOKEN = 'a-token-for-the-tests';
+
+export async function cleanRoot(t) {
+    need('mmdebstrap', 'systemd-nspawn');
+    if (process.getuid() !== 0) skip('only root can make a root');
+    if (!fs.existsSync(TAR)) {
+        fs.mkdirSync(path.dirname(TAR), { recursive: true });
+        const suite = /^VERSION_CODENAME=(.*)$/m.exec(fs.readFileSync('/etc/os-release', 'utf8'))[1];
+        await runAside('mmdebstrap', ['--variant=minbase', '--include=systemd,systemd-sysv,nodejs,ca-certificates', suite, TAR + '.new']);
+        fs.renameSync(TAR + '.new', TAR);
+    }
+    const root = path.join(t.folder(), 'root');
+    fs.mkdirSync(root);
+    run('tar', ['-C', root, '-xf', TAR]);
+    return root;
+}
+
+const NSPAWN = (root) => ['-q', '-D', root, '--register=no', '--keep-unit', '--console=pipe'];
+
+// A command in it, with the machine's network: {status, out, err}.
+export function inside(root, line, options) {
+    return run('systemd-nspawn', [...NSPAWN(root), 'sh', '-c', line], { ...options, input: '' });
+}
+
+// Boots it with parley.service as it is installed there and the configuration of inside/, and gives what inside/scenario.mjs
+// found. nspawn's own filter of system calls is opened, so that only the unit's counts.
+export async function boot(root) {
+    const from = path.join(HERE, 'inside'), to = path.join(root, 'opt/inside');
+    fs.cpSync(from, to, { recursive: true });
+    for (const f of fs.readdirSync(to)) fs.chmodSync(path.join(to, f), 0o755);
+    fs.copyFileSync(path.join(from, 'parley.json'), path.join(root, 'etc/parley/parley.json'));
+    fs.writeFileSync(path.join(root, 'etc/parley/environment'), `MODEL_KEY=k\nPARLEY_TOKEN=${TOKEN}\n`, { mode: 0o600 });
+    fs.copyFileSync(path.join(from, 'scenario.service'), path.join(root, 'etc/systemd/system/scenario.service'));
+    const wants = path.join(root, 'etc/systemd/system/multi-user.target.wants');
+    fs.mkdirSync(wants, { recursive: true });
+    fs.symlinkSync('/etc/systemd/system/scenario.service', path.join(wants, 'scenario.service'));
+    await runAside('timeout', ['-k', '5', '600', 'systemd-nspawn', ...NSPAWN(root), '--private-network', '--system-call-filter=@known', '--boot'], { stdio: ['ignore', 'pipe', 'pipe'] })
+        .catch((e) => e);                                   // how it ends says nothing: the outcome does
+    const file = path.join(root, 'outcome.json');
+    check(fs.existsSync(file), 'the root did not boot, or the scenario did not end');
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+}
+
+// Every kind of tool worked under the unit's limits, and reached nothing it should not.
+export function workedUnderTheUnit(o) {
+    const want = { shell: 'own:yes seen:', node: '42', inside__square: '144, call 1' };
+    for (const [tool, output] of Object.entries(want))
+        check(o.calls[tool]?.outcome === 'done' && o.calls[tool].output === output, `${tool}: ${JSON.stringify(o.calls[tool])}\n${o.log}`);
+    check(o.health === 'alive', o.health);
+    check(o.page.startsWith('<!doctype html>'), o.page);
+    check(/^NoNewPrivs:\t1$/m.test(o.status) && /^Seccomp:\t2$/m.test(o.status) && /^CapBnd:\t0+$/m.test(o.status), o.status);
+    check(o.state === 'parley 700\nparley 600', `owner and mode of the state: ${o.state}`);
+    check(o.stopped.includes('Result=success') && o.stopped.includes('ExecMainStatus=0'), o.stopped);
+    check(!/Unknown system call|Unknown key|ignoring/i.test(o.log), o.log);
+}
