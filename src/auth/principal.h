@@ -1,6 +1,6 @@
 /* principal.h -- somebody who may come in, and as what.
  *
- *   user      has conversations of his own
+ *   user      has conversations of their own
  *   approver  decides what waits for a decision, everybody's, when the configuration says so
  *   (approvals.who)
  *   admin     sees all lists and the metrics; that alone lets nobody decide or read a conversation
@@ -17,7 +17,7 @@ enum role { ROLE_USER = 1, ROLE_APPROVER = 2, ROLE_ADMIN = 4, ROLE_ANY = 7 };
 struct principal {
     struct str name;
     unsigned   roles; /* of enum role */
-    /* wall clock: the end of what he proved himself with; 0: none */
+    /* wall clock: the end of what they proved themselves with; 0: none */
     int64_t    until_s;
     /* it is a person who says so: signed in, or nobody else could ask, or the start token was
      * shown */

@@ -20,7 +20,7 @@
 
 #define SESSION_ID_LEN 43     /* 256 bits in base64url */
 #define SESSIONS_MAX   100000 /* beyond, the one unused for longest goes */
-#define SESSIONS_EACH  50     /* of one principal; beyond, his own unused for longest goes */
+#define SESSIONS_EACH  50     /* of one principal; beyond, their own unused for longest goes */
 #define SESSIONS_HOURS 12
 
 struct sessions {

@@ -5,10 +5,10 @@
  * its event name only.
  *
  * Whoever reads stderr may stop reading (a stalled pipe, Ctrl-S in the terminal), and a write would
- * then wait for him. A server must not: after log_waits(false) a line that does not fit is counted
- * and lost, and the next one that fits is preceded by how many. No queue of our own: pipes and
- * sockets are one. stderr itself is shared with others (the shell), so it is not made non-blocking;
- * the pipe or terminal behind it is opened once more.
+ * then wait for that reader. A server must not: after log_waits(false) a line that does not fit is
+ * counted and lost, and the next one that fits is preceded by how many. No queue of our own: pipes
+ * and sockets are one. stderr itself is shared with others (the shell), so it is not made non-
+ * blocking; the pipe or terminal behind it is opened once more.
  */
 #include "base/log.h"
 

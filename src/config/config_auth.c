@@ -143,7 +143,7 @@ static void read_jwt(struct config_build *b, const struct jv *jwt)
                 "secret; choose one kind");
 }
 
-/* Nobody needs a guard against himself: without sign-in there are limits only when the file says
+/* Nobody needs a guard against themselves: without sign-in there are limits only when the file says
  * so. */
 static int64_t limit_of(const struct config_build *b, const char *key, int64_t with_auth)
 {

@@ -232,7 +232,7 @@ void config_explain(const struct config *c, FILE *out)
                 STR_ARG(c->actions[i].tool));
     line(out, "approvals");
     fprintf(out, "%s; a new message %s",
-            c->approvers ? "approvers decide, for everybody" : "everybody decides his own",
+            c->approvers ? "approvers decide, for everybody" : "everybody decides their own",
             c->hold ? "is refused while a question waits" : "cancels a waiting question");
     if (c->expires_s && c->expires_s < 3600)
         fprintf(out, "; questions wait %u seconds\n", c->expires_s);

@@ -31,7 +31,7 @@ struct app {
     struct registry   *registry;
     struct server     *server;
     struct principal   local; /* who everybody is while no auth is configured */
-    struct start_token token; /* and whether he must show more than that he is here */
+    struct start_token token; /* and whether more must be shown than being here */
     /* NULL, or nothing configured in it: everybody is `local` */
     struct auth       *auth;
     struct quota      *quota;
@@ -72,9 +72,9 @@ static inline struct app *app_of(struct server *s)
     return server_app(s);
 }
 struct str owner_of(const struct request *q);
-/* May he decide what waits for a decision (his own, unless only approvers may)? */
+/* May they decide what waits for a decision (their own, unless only approvers may)? */
 bool       may_decide(const struct app *a, const struct principal *p);
-/* One more message of a socket: false when he sends too many; *retry_s then. */
+/* One more message of a socket: false when they send too many; *retry_s then. */
 bool       may_send(struct app *a, struct str who, unsigned *retry_s);
 
 /* --- identify.c --- */
@@ -85,7 +85,7 @@ struct str    identify_bearer(const struct request *q); /* STR_NONE: there is no
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
 /* ends the request's session */
 void identify_forget(struct app *a, struct request *q);
-/* he is known now; its streams end when his proof does */
+/* they are known now; its streams end when their proof does */
 void identify_until(struct conn *c, const struct principal *p);
 /* One more log line about somebody who is not known? Those that are not written are counted, and
  * the count is. */

@@ -1,7 +1,7 @@
 /* approvals.c -- /v1/approvals: list, show, decide, settle. The inbox of everything
  * that waits, and the record of everything that was decided.
  *
- * Everybody sees his own. Where only approvers decide, an approver sees and decides
+ * Everybody sees their own. Where only approvers decide, an approver sees and decides
  * everybody's; an administrator may look at them (?all=true). Then each says its owner.
  * A decision goes to the owner's thread and records who made it. */
 #include "base/clock.h"

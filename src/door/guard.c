@@ -1,5 +1,5 @@
-/* guard.c -- who may come in: Host and Origin on every door, then the principal, his role and his
- * pace.
+/* guard.c -- who may come in: Host and Origin on every door, then the principal, their role and
+ * their pace.
  *
  * A page of another origin must not drive a server on this machine: not by fetch
  * or form (Origin), not by a WebSocket (Origin again), not by a name that was made

@@ -51,7 +51,7 @@ static bool is_https(const struct app *a, const struct request *q)
         trusted = str_eq_nocase(a->proxies.list[i], peer);
     /* "https, http": each proxy on the way put its own behind it. The first is what the browser
      * speaks, and it is the browser that takes a Secure cookie or not. Whoever lies about it there
-     * spoils his own cookie only. */
+     * spoils only their own cookie. */
     struct str list = request_header(q, "x-forwarded-proto"), first = STR_NONE;
     return trusted && str_split(&list, ',', &first) && str_eq_nocase(str_trim(first), STR("https"));
 }
@@ -155,7 +155,7 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
 
-/* Without sign-in everybody is the same person; what he may answer depends on the start token,
+/* Without sign-in everybody is the same person; what they may answer depends on the start token,
  * where there is one. A token that is none is of no account: nobody was asked for one. */
 static const struct principal *local(struct app *a, struct request *q)
 {

@@ -65,8 +65,8 @@ static void begin(struct app *a, struct request *q, const struct principal *p)
     tell(q, &now);
 }
 
-/* The start token for a cookie. Without one nothing is asked for and nothing proved: he is told who
- * he is. */
+/* The start token for a cookie. Without one nothing is asked for and nothing proved: they are told
+ * who they are. */
 static void begin_local(struct app *a, struct request *q)
 {
     struct principal p = a->local;

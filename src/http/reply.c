@@ -50,7 +50,7 @@ static const char *reason_phrase(int status)
     }
 }
 
-/* A value with a line end in it would let its author write headers of his own. */
+/* A value with a line end in it would let its author write headers of their own. */
 static bool value_safe(struct str value)
 {
     for (size_t i = 0; i < value.len; i++)

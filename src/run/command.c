@@ -143,7 +143,7 @@ static const char *pending_list(struct thread *t, struct command *c)
     return s.ptr ? s.ptr : "A decision is waiting; answer it first.";
 }
 
-/* Has this principal used up what is his? */
+/* Has this principal used up what is theirs? */
 static bool over_quota(struct thread *t, struct command *c)
 {
     unsigned           retry_s = 0;
@@ -159,7 +159,7 @@ static bool over_quota(struct thread *t, struct command *c)
     return refuse(t, c, 429, "tokens_used_up", "You have used up your tokens of today.");
 }
 
-/* Where only approvers may decide, the person whose conversation it is may not (unless he is
+/* Where only approvers may decide, the person whose conversation it is may not (unless they are
  * one). */
 static bool not_approver(struct thread *t, struct command *c)
 {

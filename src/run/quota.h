@@ -6,7 +6,7 @@
  * began below the limit is finished, the next one waits for the next day.
  *
  * Pure: the clocks are the caller's. A NULL quota limits nobody. When there is no memory to
- * remember somebody, he is let through: the process has worse troubles then.
+ * remember somebody, they are let through: the process has worse troubles then.
  */
 #ifndef PARLEY_QUOTA_H
 #define PARLEY_QUOTA_H

@@ -10,7 +10,7 @@
 #include "tool/registry.h"
 
 /* REPLY_NONE: it is another tool. */
-enum reply_tool    reply_tool_of(struct str name);
+enum reply_tool     reply_tool_of(struct str name);
 MUST_CHECK enum err reply_tools_add(struct registry *r);
 
 #endif

@@ -299,7 +299,7 @@ static bool never_began(const struct init *m)
     return m->child < 0 || read(m->began, &c, 1) == 1;
 }
 
-/* The one mapping an ordinary user may make: himself. Should it fail, the exec will. */
+/* The one mapping an ordinary user may make: themselves. Should it fail, the exec will. */
 static void map_user(const struct keeper_order *o)
 {
     const char *const names[] = { "/proc/self/setgroups", "/proc/self/uid_map",

@@ -40,7 +40,7 @@ static bool can_clone(unsigned long flags)
 }
 
 /* Since 5.14 RLIMIT_NPROC is counted per user namespace; before, one user's tools would share it
- * with all he runs. */
+ * with all they run. */
 static bool nproc_per_namespace(void)
 {
     struct utsname u;
