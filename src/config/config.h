@@ -81,6 +81,7 @@ struct config_model {
     int64_t               max_tokens; /* already the top-level one when the model has none */
     /* true, false, a token budget, or the provider's own object; NULL: not said */
     const struct jv      *thinking;
+    const struct jv      *prices; /* {input, output, currency}; NULL: not said */
     struct config_header *headers;
     size_t                header_count;
     unsigned              connect_ms, first_byte_ms, idle_ms, total_ms, wait_max_ms;

@@ -33,6 +33,7 @@ enum kind {
     K_TRUE,
     K_SAID,
     K_SAIDS,
+    K_PRICE,
 };
 
 #define J(t) (1u << (t))
@@ -67,6 +68,7 @@ static const struct {
     [K_TRUE] = { J(JSON_BOOL), "true", "write true without quotes" },
     [K_SAID] = { J(JSON_STRING) | J(JSON_OBJECT), "text, or an object with one per language",
                  "write it in double quotes, or as {\"en\": \"...\", \"de\": \"...\"}" },
+    [K_PRICE] = { J(JSON_NUMBER), "a number", "write a number without quotes" },
     [K_SAIDS] = { J(JSON_ARRAY), "a list of such texts", "write [\"one\", \"two\"]" },
 };
 
@@ -143,6 +145,10 @@ static const struct row ROWS[] = {
       "Calls to it at the same time. As many more wait in order, for as long as its "
       "timeouts.first_byte; beyond that the turn fails and says so.",
       1, MANY },
+    { "models.*.prices", K_OBJECT, "", "What it costs; the page shows what an answer came to." },
+    { "models.*.prices.input", K_PRICE, "0", "For a million tokens that it reads.", 0, 1000000 },
+    { "models.*.prices.output", K_PRICE, "0", "For a million tokens that it writes.", 0, 1000000 },
+    { "models.*.prices.currency", K_TEXT, "USD", "In which currency: its three letters." },
     { "models.*.timeouts", K_OBJECT, "", "How long to wait for the provider." },
     { "models.*.timeouts.connect", K_SECONDS, "10", "Until the connection stands.", 0.01, 3600 },
     { "models.*.timeouts.first_byte", K_SECONDS, "120", "From the request to the answer's head.",
@@ -654,7 +660,7 @@ static void check_number(struct config_build *b, const struct jv *v, const struc
 {
     double  d;
     int64_t n;
-    bool    whole = r->kind != K_SECONDS;
+    bool    whole = r->kind != K_SECONDS && r->kind != K_PRICE;
 
     if (whole && !jv_int(v, &n)) {
         cfg_bad(b, v, "\"%s\" must be a whole number, not " STR_FMT, at->shown,
@@ -664,9 +670,9 @@ static void check_number(struct config_build *b, const struct jv *v, const struc
     if (!jv_f64(v, &d) || !(d >= r->min && d <= r->max)) {
         cfg_bad(b, v, "\"%s\" must be between %.10g and %.15g%s, not " STR_FMT, at->shown, r->min,
                 r->max,
-                r->kind == K_BYTES ? " bytes"
-                : whole            ? ""
-                                   : " seconds",
+                r->kind == K_BYTES     ? " bytes"
+                : r->kind == K_SECONDS ? " seconds"
+                                       : "",
                 STR_ARG(str_cut(v->raw, 40)));
         return;
     }

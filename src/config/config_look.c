@@ -309,6 +309,26 @@ void cfg_read_look(struct config_build *b)
     read_starters(b, look->starters);
 }
 
+/* Of several models nobody knows beforehand which one answers, and what it costs. */
+static void write_model(const struct config *c, struct jsonw *w)
+{
+    const struct config_models *list = &c->pages[0].models;
+    const struct config_model  *m = list->list[0];
+    struct str                  currency = jv_str_at(m->prices, "currency");
+    double                      price;
+
+    jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
+    if (!m->prices || list->count > 1) return;
+    jw_key(w, "prices");
+    jw_obj(w);
+    jw_key(w, "input");
+    jw_f64(w, jv_f64(jv_get(m->prices, "input"), &price) ? price : 0);
+    jw_key(w, "output");
+    jw_f64(w, jv_f64(jv_get(m->prices, "output"), &price) ? price : 0);
+    jw_kstr(w, "currency", currency.ptr ? currency : STR("USD"));
+    jw_end_obj(w);
+}
+
 /* --- what the page is told -------------------------------------------------------------------- */
 
 void config_look_write(const struct config *c, struct jsonw *w)
@@ -328,6 +348,7 @@ void config_look_write(const struct config *c, struct jsonw *w)
         jw_strz(w, colour);
         jw_end_arr(w);
     }
+    write_model(c, w);
     if (c->model_titles) jw_kstrz(w, "titles", "model");
     jw_key(w, "languages");
     jw_arr(w);

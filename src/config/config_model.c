@@ -124,6 +124,19 @@ static void read_timeouts(struct config_model *m, const struct jv *t)
     m->wait_max_ms = cfg_ms("models.*.timeouts.wait", jv_get(t, "wait"));
 }
 
+static void read_prices(struct config_build *b, struct config_model *m, const struct jv *v)
+{
+    const struct jv *currency = jv_get(v, "currency");
+    bool             good = jv_str(currency).len == 3;
+
+    if (jv_is(v, JSON_OBJECT)) m->prices = v;
+    if (!jv_is(currency, JSON_STRING)) return;
+    for (size_t i = 0; good && i < 3; i++)
+        good = currency->str.ptr[i] >= 'A' && currency->str.ptr[i] <= 'Z';
+    if (!good)
+        cfg_bad(b, currency, "\"currency\" is written with its three letters, such as \"EUR\"");
+}
+
 static void read_thinking(struct config_build *b, struct config_model *m, const struct jv *v)
 {
     int64_t n;
@@ -180,6 +193,7 @@ static void read_model(struct config_build *b, struct str name, const struct jv 
         cfg_bad(b, jv_get(def, "base_url"), "\"base_url\" has a query; end it before the '?'");
     read_timeouts(m, jv_get(def, "timeouts"));
     read_thinking(b, m, jv_get(def, "thinking"));
+    read_prices(b, m, jv_get(def, "prices"));
     read_key(b, m, def, p);
     read_headers(b, m, jv_get(def, "headers"));
     check_address(b, m, jv_get(def, "base_url"));

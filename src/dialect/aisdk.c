@@ -124,7 +124,8 @@ static void finish_step(struct encoder *e)
     ai(e)->shown_step = false;
 }
 
-static void finish_turn(struct encoder *e, const char *reason)
+/* `r`: it is over, and what it took is told with it; NULL: it only waits. */
+static void finish_turn(struct encoder *e, const struct run *r, const char *reason)
 {
     struct jsonw w;
     must(!ai(e)->in_step && !ai(e)->shown_step);
@@ -136,6 +137,12 @@ static void finish_turn(struct encoder *e, const char *reason)
     ai(e)->shown_turn = false;
     if (!event_begin(e, &w, "finish")) return;
     jw_kstrz(&w, "finishReason", reason);
+    if (r && payload_counted(r)) {
+        jw_key(&w, "messageMetadata");
+        jw_obj(&w);
+        payload_usage(&w, r);
+        jw_end_obj(&w);
+    }
     event_end(e, &w);
 }
 
@@ -525,7 +532,7 @@ static void at_gate(struct encoder *e, const struct fold *fold, const struct run
     finish_step(e);
     ai(e)->hidden =
         ai(e)->whole || ((e->quiet_gates || e->mode == STREAM_RUN) && went_on(e, fold, f->seq));
-    finish_turn(e, "tool-calls");
+    finish_turn(e, NULL, "tool-calls");
     if (!ai(e)->hidden) end_of_turn(e);
     ai(e)->hidden = false;
 }
@@ -608,7 +615,7 @@ static void told_end(struct encoder *e, const struct run *r, const struct fact *
     else {
         start_turn(e, r);
         close_steps(e, r, r->replies.ptr || r->actions.ptr || r->custom.ptr);
-        finish_turn(e, payload_cut(r) ? payload_cut(r) : "stop");
+        finish_turn(e, r, payload_cut(r) ? payload_cut(r) : "stop");
     }
     end_of_turn(e);
 }

@@ -258,6 +258,25 @@ static void write_custom(struct jsonw *w, const struct fold *f, const struct run
     jw_end_obj(w);
 }
 
+static void put_usage(struct jsonw *w, int64_t in, int64_t out)
+{
+    jw_key(w, "usage");
+    jw_obj(w);
+    jw_kint(w, "input_tokens", in);
+    jw_kint(w, "output_tokens", out);
+    jw_end_obj(w);
+}
+
+bool payload_counted(const struct run *r)
+{
+    return r->input_tokens + r->output_tokens > 0;
+}
+
+void payload_usage(struct jsonw *w, const struct run *r)
+{
+    put_usage(w, r->input_tokens, r->output_tokens);
+}
+
 static void write_usage(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
 {
     int64_t in = 0, out = 0;
@@ -267,11 +286,7 @@ static void write_usage(struct jsonw *w, const struct fold *f, const struct run 
         in += x->input_tokens;
         out += x->output_tokens;
     }
-    jw_key(w, "usage");
-    jw_obj(w);
-    jw_kint(w, "input_tokens", in);
-    jw_kint(w, "output_tokens", out);
-    jw_end_obj(w);
+    put_usage(w, in, out);
 }
 
 /* Words are only ever added: what was told before is the beginning of the whole. */

@@ -26,6 +26,9 @@ void payload_error(struct jsonw *w, const char *key, const struct call *c);
 /* "length" or "content-filter" of a run whose last step was cut off or refused; NULL: it ended by
  * itself, or not yet. */
 const char *payload_cut(const struct run *r);
+/* The member usage: the tokens of a run that is over; not to be told where nobody counted. */
+bool        payload_counted(const struct run *r);
+void        payload_usage(struct jsonw *w, const struct run *r);
 /* Members stage, message and progress of a running call's newest report; null where it has none. */
 void        payload_progress(struct jsonw *w, const struct call *c);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool,

@@ -203,6 +203,7 @@ static void write_metadata(struct jsonw *w, const struct run *r)
         jw_kbool(w, "retryable", r->ended->retryable);
         jw_end_obj(w);
     }
+    if (r->ended && payload_counted(r)) payload_usage(w, r);
     if (payload_cut(r)) jw_kstrz(w, "finishReason", payload_cut(r));
     if (r->ended && r->ended->code.len && r->ended->outcome == WORD_CANCELLED)
         jw_kstr(w, "reason", r->ended->code);

@@ -213,3 +213,23 @@ test('the page is installed under the product’s name, opens without a network,
   await tab.$('.bubble', { hasText: 'What is the weather in Tokyo?' }).waitFor();
   tab.errors = []; // requests that could not be made
 });
+
+for (const mode of ['direct', 'sse', 'bidi']) {
+  test(`${mode}: which model answers is said, and what an answer took and cost`, async (t) => {
+    const model = await t.model(['It is sunny.']);
+    const prices = { input: 1000, output: 2000, currency: 'EUR' };
+    const server = await t.server({ model: { ...model.config, prices } });
+    const tab = await t.tab(server, { mode });
+    equal(squeeze(await tab.$('.model-name').innerText()), 'Model: scripted', 'the model');
+    await tab.ask('How is the weather?');
+    const { messages } = await server.json(`/v1/threads/${await tab.thread()}`);
+    const { input_tokens, output_tokens } = messages[1].metadata.usage;
+    ok(input_tokens > 0 && output_tokens > 0, 'the server counts');
+    const said = tab.$('article.assistant .msg-tools');
+    await tab.$('article.assistant').hover();
+    await said.getByText(`${input_tokens.toLocaleString('en-GB')} in, ${output_tokens} out`).waitFor();
+    ok(/about €\d/.test(await said.innerText()), `the cost: ${await said.innerText()}`);
+    await tab.page.reload();
+    await said.getByText('about €').waitFor({ state: 'attached' });
+  });
+}

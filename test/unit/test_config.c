@@ -924,8 +924,8 @@ static struct str look_told(void)
 TEST(config_page_is_parley_in_three_languages_when_nothing_is_said)
 {
     good("{}");
-    CHECK(str_is(look_told(),
-                 "{\"name\":\"parley\",\"logo\":false,\"languages\":[\"en\",\"de\",\"ja\"]}"));
+    CHECK(str_is(look_told(), "{\"name\":\"parley\",\"logo\":false,\"model\":\"demo\","
+                              "\"languages\":[\"en\",\"de\",\"ja\"]}"));
     config_done(&c);
 }
 
@@ -940,7 +940,8 @@ TEST(config_page_is_told_as_it_was_written)
     good(text);
     CHECK(str_is(look_told(),
                  "{\"name\":\"Acme\",\"logo\":true,\"accent\":[\"#0b6e4f\",\"#4c957e\"],"
-                 "\"languages\":[\"de\"],\"greeting\":{\"de\":\"Hallo\"},\"footer\":\"Acme Ltd.\","
+                 "\"model\":\"demo\",\"languages\":[\"de\"],\"greeting\":{\"de\":\"Hallo\"},"
+                 "\"footer\":\"Acme Ltd.\","
                  "\"starters\":[\"Eins\",{\"de\":\"Zwei\"}]}"));
     CHECK(str_is(c.look.logo, SVG) && strcmp(c.look.logo_type, "image/svg+xml") == 0);
     config_done(&c);
@@ -987,6 +988,19 @@ TEST(config_the_page_says_everything_in_every_language_it_speaks)
     CHECK(refused(look_with("starters", "[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"]"), 2,
                   "are a list, not a start"));
     CHECK(refused(look_with("name", "\"\""), 2, "1 to 60 characters"));
+}
+
+TEST(config_the_page_is_told_what_its_model_costs)
+{
+    good("{\"model\":{\"provider\":\"openai\",\"model\":\"m-1\",\"api_key\":\"k\",\"prices\":{"
+         "\"input\":2.5,\"output\":10,\"currency\":\"EUR\"}}}");
+    CHECK(str_find(look_told(), STR("\"model\":\"m-1\",\"prices\":{\"input\":2.5,\"output\":10,"
+                                    "\"currency\":\"EUR\"}")) > 0);
+    config_done(&c);
+    CHECK(refused("{\"model\":{\"provider\":\"demo\",\"prices\":{\"input\":-1}}}", 1,
+                  "must be between 0 and 1000000, not -1"));
+    CHECK(refused("{\"model\":{\"provider\":\"demo\",\"prices\":{\"currency\":\"euro\"}}}", 1,
+                  "its three letters, such as \"EUR\""));
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

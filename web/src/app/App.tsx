@@ -19,7 +19,7 @@ import { useNotify } from './notify';
 import type { PaletteAction } from './Palette';
 import { Banner, BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
-import { product, said } from './product';
+import { costOf, product, said } from './product';
 import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
@@ -159,6 +159,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
         if (question) send(textOf(question), filesOf(question));
       },
       beside: setBeside,
+      cost: costOf,
       tool: (name) => lists.tools.find((t) => t.name === name),
       name: (who) => (who === 'you' || who === lists.me?.principal ? 'you' : lists.me ? who : null),
     }),
@@ -247,6 +248,12 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
               </h1>
             ) : (
               <span className="top-title" />
+            )}
+            {product.model && (
+              <span className="model-name" title={t.answersWith(product.model)}>
+                <span className="sr">{t.model}: </span>
+                {product.model}
+              </span>
             )}
             <BgmIndicator />
             <button

@@ -84,6 +84,12 @@ export function Settings({ onClose, onSave }: Props) {
           </div>
         </section>
       )}
+      {product.model && (
+        <section className="choices" aria-label={t.model}>
+          <h3>{t.model}</h3>
+          <p className="meta">{t.answersWith(product.model)}</p>
+        </section>
+      )}
       {me?.until && (
         <section className="choices" aria-label={t.You}>
           <h3>{t.You}</h3>

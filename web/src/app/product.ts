@@ -1,6 +1,6 @@
 /* product.ts -- whose page this is: what the server wrote into the document from "page" of its configuration. */
-import { isObject } from '../protocol';
-import { choose, isLanguage, languages, type Language } from '../words';
+import { isObject, type Usage } from '../protocol';
+import { choose, isLanguage, languages, number, type Language } from '../words';
 
 /** Words of the operator: the same for everybody, or one text per language. */
 type Said = string | Record<string, string>;
@@ -14,6 +14,10 @@ export interface Product {
   languages: Language[];
   greeting: Said | null;
   footer: Said | null;
+  /** What answers, as its provider calls it. */
+  model: string | null;
+  /** For a million tokens. */
+  prices: { input: number; output: number; currency: string } | null;
   /** Who names conversations: their first words, or a model, a moment after the first answer. */
   titles: 'words' | 'model';
   /** null: made from the tools. */
@@ -38,6 +42,10 @@ export function readProduct(from: { textContent: string | null } | null): Produc
     logo: told.logo === true,
     accent,
     languages: offered.length ? offered : [...languages],
+    model: typeof told.model === 'string' ? told.model : null,
+    prices: isObject(told.prices)
+      ? { input: Number(told.prices.input), output: Number(told.prices.output), currency: String(told.prices.currency) }
+      : null,
     titles: told.titles === 'model' ? 'model' : 'words',
     greeting: isSaid(told.greeting) ? told.greeting : null,
     footer: isSaid(told.footer) ? told.footer : null,
@@ -54,6 +62,14 @@ export function languageOf(chosen: Language | null): Language {
 /** The operator's words in the language of the page. */
 export function said(words: Said): string {
   return typeof words === 'string' ? words : (words[document.documentElement.lang] ?? Object.values(words)[0] ?? '');
+}
+
+/** What an answer came to, where that is known. */
+export function costOf(usage: Usage): string | null {
+  const { prices } = product;
+  if (!prices) return null;
+  const sum = ((usage.input_tokens ?? 0) * prices.input + (usage.output_tokens ?? 0) * prices.output) / 1_000_000;
+  return number(sum, { style: 'currency', currency: prices.currency, minimumSignificantDigits: 1, maximumSignificantDigits: 2 });
 }
 
 /** The colour of the product, before anything is drawn. */

@@ -318,7 +318,9 @@ function Ending({ message, last }: { message: Message; last: boolean }) {
 }
 
 function AnswerTools({ message, last }: { message: Message; last: boolean }) {
+  const chat = useChat();
   const text = textOf(message);
+  const cost = message.usage ? chat.cost?.(message.usage) : null;
   return (
     <div className="msg-tools">
       {text && <CopyButton text={text} label={t.copyAnswer} />}
@@ -327,6 +329,7 @@ function AnswerTools({ message, last }: { message: Message; last: boolean }) {
       {message.usage && (
         <span className="meta" title={t.tokensTitle}>
           {t.tokens(number(message.usage.input_tokens ?? 0), number(message.usage.output_tokens ?? 0))}
+          {cost && ` · ${t.cost(cost)}`}
         </span>
       )}
     </div>

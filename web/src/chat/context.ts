@@ -1,6 +1,6 @@
 /* context.ts -- what the parts of a conversation can ask of the page around them. */
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
-import type { Message, SuggestedAction, VersionOf } from '../protocol';
+import type { Message, SuggestedAction, Usage, VersionOf } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 
 export interface ChatActions {
@@ -19,6 +19,8 @@ export interface ChatActions {
   ran(from: string): string[];
   /** Sends once more the question that led to this call. */
   again(callId: string): void;
+  /** What an answer cost, as people write it; null where nobody said what tokens cost. */
+  cost?(usage: Usage): string | null;
   /** Shows the artifact of a call beside the conversation. */
   beside(callId: string): void;
   tool(name: string): ToolInfo | undefined;

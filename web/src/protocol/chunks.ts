@@ -45,8 +45,12 @@ type Decoder = (c: Chunk) => (TypedEvent | LocalEvent | UnknownEvent)[];
 const decoders: Record<string, Decoder> = {
   start: (c) => [{ type: 'message_start', message_id: str(c.messageId) || undefined }],
   // A turn also ends without `finish`; the transport says when it is over.
-  finish: (c) =>
-    c.finishReason === 'length' || c.finishReason === 'content-filter' ? [{ type: 'payload', payload: { finish_reason: c.finishReason } }] : [],
+  finish: (c) => {
+    const out: ReturnType<Decoder> = [];
+    if (c.finishReason === 'length' || c.finishReason === 'content-filter') out.push({ type: 'payload', payload: { finish_reason: c.finishReason } });
+    if (isObject(c.messageMetadata) && isObject(c.messageMetadata.usage)) out.push({ type: 'usage', usage: c.messageMetadata.usage });
+    return out;
+  },
   'start-step': () => [],
   'finish-step': () => [],
   abort: () => [{ type: 'cancelled' }],

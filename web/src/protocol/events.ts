@@ -148,6 +148,7 @@ export type LocalEvent =
   | { type: 'tool_error'; tool_use_id: string; message: string }
   | { type: 'tool_denied'; tool_use_id: string }
   | { type: 'payload'; payload: Partial<ResponsePayload> }
+  | { type: 'usage'; usage: Usage }
   | { type: 'turn_end' }
   | { type: 'decision'; id: string; state: 'sending' | 'failed'; confirmed: boolean; error?: string }
   | { type: 'approval'; record: Partial<ApprovalRecord> & { id: string } }

@@ -169,6 +169,9 @@ export function fromUI(ui: UIMessage): Message {
     ...(meta.finishReason === 'length' || meta.finishReason === 'content-filter'
       ? { payload: { ...(m.payload ?? { suggestedValues: [], suggestedActions: [] }), cut: meta.finishReason } }
       : {}),
+    ...(isObject(meta.usage)
+      ? { usage: { input_tokens: Number(meta.usage.input_tokens ?? 0), output_tokens: Number(meta.usage.output_tokens ?? 0) } }
+      : {}),
     ...(isObject(meta.error)
       ? {
           status: 'failed' as const,
@@ -311,6 +314,7 @@ function merge(stored: Message, ours: Message | undefined): Message {
     calls: merged.calls,
     status: merged.status,
     payload: merged.payload,
+    usage: merged.usage,
     send: stored.role === 'user' ? ('sent' as const) : undefined,
   };
   return alike(kept, ours) ? ours : kept;
@@ -318,7 +322,7 @@ function merge(stored: Message, ours: Message | undefined): Message {
 
 /* Identity is what keeps finished messages from being drawn again. */
 function alike(a: Message, b: Message): boolean {
-  return a.status === b.status && a.send === b.send && JSON.stringify([a.calls, a.payload]) === JSON.stringify([b.calls, b.payload]);
+  return a.status === b.status && a.send === b.send && JSON.stringify([a.calls, a.payload, a.usage]) === JSON.stringify([b.calls, b.payload, b.usage]);
 }
 
 /* The same words in the same places: keep our part ids, so that nothing on the screen is built anew. */
