@@ -206,13 +206,17 @@ test('the intent is told within 2 ms of the call being complete', async (t) => {
 
 test('the page comes packed to those who take that, and not at all to those who have it', async (t) => {
     const server = await t.serve();
-    const at = (headers) => server.get('/', headers);
-    const { etag } = (await at()).headers;
-    if (!etag) skip('this build has no page inside');
-    for (const [takes, packed] of [['gzip', 'gzip'], ['gzip, deflate, br, zstd', 'br'], ['br;q=0, gzip', 'gzip'], ['gzip;q=0', undefined], ['gzip; q=0.000, *', undefined], ['identity', undefined]])
-        same((await at({ 'accept-encoding': takes })).headers['content-encoding'], packed, takes);
-    for (const [has, status] of [[etag, 304], [`W/${etag}`, 304], [`"x", W/${etag}`, 304], ['*', 304], ['"x"', 200], ['', 200]])
-        same((await at({ 'if-none-match': has })).status, status, has);
+    const page = await server.get('/');
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.text)?.[1];
+    if (!script) skip('this build has no page inside');
+    // The document is made at the start, for this configuration, where there is no brotli.
+    for (const [path, best] of [['/', 'gzip'], [script, 'br']]) {
+        const at = (headers) => server.get(path, headers), { etag } = (await at()).headers;
+        for (const [takes, packed] of [['gzip', 'gzip'], ['gzip, deflate, br, zstd', best], ['br;q=0, gzip', 'gzip'], ['gzip;q=0', undefined], ['gzip; q=0.000, *', undefined], ['identity', undefined]])
+            same((await at({ 'accept-encoding': takes })).headers['content-encoding'], packed, `${path}, ${takes}`);
+        for (const [has, status] of [[etag, 304], [`W/${etag}`, 304], [`"x", W/${etag}`, 304], ['*', 304], ['"x"', 200], ['', 200]])
+            same((await at({ 'if-none-match': has })).status, status, `${path}, ${has}`);
+    }
 });
 
 test('a long JSON answer comes packed to those who take that, and is the same', async (t) => {

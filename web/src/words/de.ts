@@ -3,8 +3,6 @@ import type { Words } from './en';
 import { plural } from './plural';
 
 export const de: Words = {
-  language: 'Deutsch',
-
   state: {
     preparing: 'In Vorbereitung',
     asking: 'Wartet auf Freigabe',

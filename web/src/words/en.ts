@@ -7,8 +7,6 @@
 import { plural } from './plural';
 
 export const en = {
-  language: 'English',
-
   /* ---- states of a call ---- */
   state: {
     preparing: 'Preparing',

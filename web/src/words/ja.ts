@@ -2,8 +2,6 @@
 import type { Words } from './en';
 
 export const ja: Words = {
-  language: '日本語',
-
   state: {
     preparing: '準備中',
     asking: '承認待ち',
