@@ -1,25 +1,18 @@
 // The assistant in other people's pages: the packed components in a fresh app, and one script tag
 // on a plain site.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { App } from './lib/app.mjs';
 import { Site } from './lib/site.mjs';
 import { test, equal, ok } from './lib/test.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const screens =
-  process.env.SCREENS &&
-  resolve(
-    import.meta.dirname,
-    process.env.SCREENS === '1' ? '../../docs/screens' : process.env.SCREENS,
-  );
-
-async function shot(tab, name) {
-  if (!screens) return;
-  mkdirSync(screens, { recursive: true });
-  await tab.page.screenshot({ path: join(screens, `${name}.png`), animations: 'disabled' });
+// SHOTS=folder keeps what the tests saw; SCREENS=1 renews the pictures of the documentation.
+async function shot(tab, name, folder = process.env.SHOTS) {
+  if (folder)
+    await tab.page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
 }
 
 /* Every violation, in what is ours: the shop's own style is bad on purpose. */
@@ -55,18 +48,12 @@ async function violations(tab, selector) {
   return within;
 }
 
-async function appFor(t) {
-  const app = await App.make();
-  t.closing.push(() => app.close());
-  return app;
-}
-
 const at = (server, view, more = {}) =>
   `/?${new URLSearchParams({ view, server: server.url, ...more })}`;
 const answered = (tab) => tab.$('article.assistant:not([aria-busy="true"])');
 
 test('the packed <Chat> in a fresh app on another origin: a payment is approved by its card', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const server = await t.server({ page: { embed: [app.url] } });
   const tab = await t.tab(app, { path: at(server, 'chat') });
   const head = await tab.page.evaluate(() => document.head.childElementCount);
@@ -76,6 +63,7 @@ test('the packed <Chat> in a fresh app on another origin: a payment is approved 
   await tab.send('Send 50 dollars to Hanako');
   await tab.$('.ask[data-armed="true"]').waitFor();
   equal(server.ledger().length, 0, 'payments before the yes');
+  equal(await violations(tab, '.parley'), [], 'axe');
   await shot(tab, 'embed-chat');
   await tab.$('.ask .ask-yes').click();
   await tab.$('.tool[data-tool="process_payment"][data-status="done"]').waitFor();
@@ -98,7 +86,7 @@ test('the packed <Chat> in a fresh app on another origin: a payment is approved 
 });
 
 test('the styles of an app and ours do not touch each other', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const server = await t.server({ page: { embed: [app.url] } });
   const tab = await t.tab(app, { path: at(server, 'chat') });
   await tab.send('Find articles about CRISPR');
@@ -138,7 +126,7 @@ test('the styles of an app and ours do not touch each other', async (t) => {
 });
 
 test('<ApprovalCard> and <ToolCallCard> beside the hook, answered by keyboard alone', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const server = await t.server({ page: { embed: [app.url] } });
   for (const theme of ['light', 'dark']) {
     const tab = await t.tab(app, {
@@ -175,7 +163,7 @@ const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const key = (principal, ...roles) => ({ sha256: sha256(`key of ${principal}`), principal, roles });
 
 test('<ApprovalInbox>: an approver answers there what others asked for', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const server = await t.server({
     page: { embed: [app.url] },
     auth: { keys: [key('ada', 'user'), key('bob', 'approver')] },
@@ -430,7 +418,7 @@ const colour = (tab, selector, name = 'background-color') =>
     .evaluate((e, n) => getComputedStyle(e).getPropertyValue(n), name);
 
 test('the tray: welcome, thinking, tool progress, answer with cards and chips, failure', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const go = `${t.folder()}/go`;
   const report = JSON.stringify({
     progress: 0.6,
@@ -521,7 +509,7 @@ test('the tray: welcome, thinking, tool progress, answer with cards and chips, f
 });
 
 test('the tray streams with pulsing dots, stops on Escape, and a second Escape closes it', async (t) => {
-  const app = await appFor(t);
+  const app = await App.make();
   const words = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ');
   const model = await t.model([words], { hold: true, at: 0.5 });
   const server = await t.server({ page: { embed: [app.url] }, model: model.config });
@@ -558,7 +546,7 @@ test('the tray streams with pulsing dots, stops on Escape, and a second Escape c
 
 for (const theme of ['light', 'dark'])
   test(`a request in the tray is whole on a desk, a phone and its side, ${theme}`, async (t) => {
-    const app = await appFor(t);
+    const app = await App.make();
     const server = await t.server({ page: { embed: [app.url] } });
     for (const [name, viewport] of [
       ['desk', { width: 1200, height: 800 }],
@@ -621,3 +609,67 @@ test('the whole page stands in a frame of a site that is listed, and of no other
     tab.errors.length = 0;
   }
 });
+
+test('a nonce on the tag is enough for a policy that names no host', async (t) => {
+  let server = { url: '' };
+  const site = await Site.make({
+    policy: () => `default-src 'none'; script-src 'nonce-1a2b'; connect-src ${server.url}`,
+    page: () =>
+      `<!doctype html><title>Shop</title><body><script nonce="1a2b" src="${server.url}/embed.js"></script>`,
+  });
+  t.closing.push(() => site.close());
+  server = await t.server({ page: { embed: [site.url] } });
+  const tab = await t.tab(site, { ready: '.launcher' });
+  await tab.$('.launcher').click();
+  await tab.send('hello');
+  await answered(tab).waitFor();
+});
+
+const shop = (tag) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Rivet & Loom</title>
+<link rel="stylesheet" href="/shop.css">
+<header><b>Rivet &amp; Loom</b><nav>Orders &nbsp; Suppliers &nbsp; Payments</nav></header>
+<h1>Open payments</h1>
+<table>
+<tr><th>Payee</th><th>For</th><th>Amount</th></tr>
+<tr><td>Hanako</td><td>Weaving, 12 m</td><td>50 USD</td></tr>
+<tr><td>Taro</td><td>Dyes</td><td>120 USD</td></tr>
+<tr><td>Amina</td><td>Freight</td><td>340 USD</td></tr>
+</table>
+${tag}`;
+
+const shopStyle = `
+html { color-scheme: light dark; font: 16px/1.6 Georgia, serif; }
+body { margin: 0 64px; background: light-dark(#fdfaf4, #1c1a17); color: light-dark(#2a2520, #efe9df); }
+header { display: flex; gap: 48px; padding: 24px 0; border-bottom: 1px solid #8886; }
+h1 { font-weight: 400; }
+table { border-collapse: collapse; }
+th, td { padding: 10px 48px 10px 0; text-align: left; border-bottom: 1px solid #8884; }`;
+
+for (const theme of ['light', 'dark'])
+  test(`a picture of the tray in a shop, ${theme}, in the colours of its page`, async (t) => {
+    let server = { url: '' };
+    const site = await Site.make({
+      files: { '/shop.css': shopStyle },
+      page: () =>
+        shop(
+          `<script src="${server.url}/embed.js" data-title="Rivet & Loom help" data-accent="#0b6b50"></script>`,
+        ),
+    });
+    t.closing.push(() => site.close());
+    server = await t.server({ page: { embed: [site.url] } });
+    const tab = await t.tab(site, { ready: '.launcher', colorScheme: theme });
+    await tab.$('.launcher').click();
+    await tab.send('Send 50 dollars to Hanako');
+    await tab.$('.ask[data-armed="true"]').waitFor();
+    const panel = await colour(tab, '.chat-top');
+    equal(panel, theme === 'dark' ? 'rgb(29, 32, 36)' : 'rgb(255, 255, 255)', 'the colours');
+    equal(await violations(tab, '.tray'), [], 'axe');
+    await shot(
+      tab,
+      `tray-${theme}`,
+      process.env.SCREENS && join(import.meta.dirname, '../../docs/screens'),
+    );
+  });

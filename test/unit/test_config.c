@@ -838,6 +838,14 @@ TEST(config_is_explained_in_words_and_without_secrets)
     config_done(&c);
 }
 
+TEST(config_says_which_sites_embed)
+{
+    good("{" SIGNED_IN ",\"page\":{\"embed\":[\"https://shop.example\",\"https://b.example\"]}}");
+    explain();
+    CHECK(strstr(explained, "page.embed https://shop.example\n           https://b.example\n"));
+    config_done(&c);
+}
+
 TEST(config_default_is_explained)
 {
     good("{}");

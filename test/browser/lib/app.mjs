@@ -148,17 +148,16 @@ function Inbox() {
 };
 
 export class App {
-  /** Built once for all tests; the last one to close it takes it away. */
-  static async make() {
-    made ??= { users: 0, app: App.build() };
-    made.users++;
-    return made.app;
+  /** Built once for all tests, and taken away with the last of them. */
+  static make() {
+    return (made ??= App.build());
   }
 
   /** Packs the client, installs it, checks the types and builds: what a developer does, without a registry. */
   static async build() {
     const app = new App();
     app.folder = mkdtempSync(join(tmpdir(), 'parley-app-'));
+    process.once('exit', () => rmSync(app.folder, { recursive: true, force: true }));
     const env = { ...process.env, npm_config_offline: 'true', npm_config_cache: join(app.folder, '.npm') };
     const told = (e) => Promise.reject(new Error(`${e.message}\n${e.stdout}${e.stderr}`));
     const npm = (args, cwd) => run('npm', args, { cwd, env }).catch(told);
@@ -190,13 +189,5 @@ export class App {
 
   get url() {
     return `http://127.0.0.1:${this.server.address().port}`;
-  }
-
-  close() {
-    if (--made.users > 0) return;
-    made = null;
-    this.server?.closeAllConnections();
-    this.server?.close();
-    rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -31,7 +31,7 @@ export function Chat({
     requestAnimationFrame(() => composer.current?.focus());
   };
   const head = title && (
-    <header className="chat-top">
+    <div className="chat-top">
       <h2 dir="auto">{title}</h2>
       <button
         type="button"
@@ -42,7 +42,7 @@ export function Chat({
       >
         <Icon name="plus" />
       </button>
-    </header>
+    </div>
   );
   return (
     <Shadow

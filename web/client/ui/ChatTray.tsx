@@ -5,7 +5,6 @@
  * what waits for the person is on the button.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import { BaseContext } from '../../src/chat/context';
 import type { ComposerHandle } from '../../src/chat/Composer';
 import { Icon } from '../../src/chat/icons';
 import { callsOf, type SuggestedAction } from '../../src/protocol';
@@ -67,7 +66,7 @@ export function ChatTray({
     requestAnimationFrame(() => composer.current?.focus());
   };
   const head = (
-    <header className="chat-top">
+    <div className="chat-top">
       <h2 dir="auto">{title}</h2>
       <button
         type="button"
@@ -87,7 +86,7 @@ export function ChatTray({
       >
         <Icon name="close" />
       </button>
-    </header>
+    </div>
   );
   return (
     <Shadow
@@ -96,35 +95,33 @@ export function ChatTray({
       accent={accent}
       inner={{ className: 'tray', 'data-open': open, 'data-side': side }}
     >
-      <BaseContext value={a.base}>
-        {open && (
-          <section
-            ref={panel}
-            className="tray-panel"
-            role="dialog"
-            aria-label={title}
-            onKeyDown={escape}
-          >
-            <Panel
-              key={a.serial}
-              {...{ ...a, greeting, starters, head, composer }}
-              onAction={act}
-              onFresh={fresh}
-            />
-          </section>
-        )}
-        <button
-          ref={button}
-          type="button"
-          className="launcher"
-          aria-expanded={open}
-          aria-label={labelOf(title, open, news)}
-          onClick={() => set(!open)}
+      {open && (
+        <section
+          ref={panel}
+          className="tray-panel"
+          role="dialog"
+          aria-label={title}
+          onKeyDown={escape}
         >
-          <Icon name={open ? 'chevron' : 'chat'} size={24} />
-          {news && <span className="badge">{news.asks || ''}</span>}
-        </button>
-      </BaseContext>
+          <Panel
+            key={a.serial}
+            {...{ ...a, greeting, starters, head, composer }}
+            onAction={act}
+            onFresh={fresh}
+          />
+        </section>
+      )}
+      <button
+        ref={button}
+        type="button"
+        className="launcher"
+        aria-expanded={open}
+        aria-label={labelOf(title, open, news)}
+        onClick={() => set(!open)}
+      >
+        <Icon name={open ? 'chevron' : 'chat'} size={24} />
+        {news && <span className="badge">{news.asks || ''}</span>}
+      </button>
     </Shadow>
   );
 }

@@ -52,8 +52,6 @@ interface Props extends Words {
   snap: Snapshot;
   known: Known;
   base: string;
-  /** Where Enter makes a new line. */
-  enterIsLine?: boolean;
   notices: readonly string[];
   desk: Desk;
   head?: ReactNode;
@@ -68,7 +66,6 @@ export function Panel({
   snap,
   known,
   base,
-  enterIsLine = false,
   notices,
   desk,
   head,
@@ -217,7 +214,7 @@ export function Panel({
               files={desk.files}
               onDraft={(t) => ((desk.draft = t), setHeld(null))}
               onFiles={(f) => (desk.files = f)}
-              enterIsLine={enterIsLine}
+              enterIsLine={false}
               streaming={streaming}
               stopping={state.stopping}
               onSend={offer}
@@ -283,7 +280,7 @@ function Welcome({
 }: Required<Pick<Words, 'starters'>> & Words & { onPick: (text: string) => void }) {
   return (
     <section className="welcome" aria-label="Welcome">
-      <h3>How can I help?</h3>
+      <h2>How can I help?</h2>
       <p>{greeting ?? 'Ask a question. Before anything risky is done, you are asked.'}</p>
       {starters.length > 0 && (
         <div className="chips" role="group" aria-label="Suggestions">
@@ -301,7 +298,7 @@ function Welcome({
 function Gone({ onFresh }: { onFresh: () => void }) {
   return (
     <section className="welcome">
-      <h3>This conversation is not here</h3>
+      <h2>This conversation is not here</h2>
       <p>It was deleted, or it belongs to somebody else.</p>
       <button type="button" className="button primary" onClick={onFresh}>
         New conversation
