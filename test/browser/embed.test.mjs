@@ -404,6 +404,20 @@ test('formulas, diagrams and artifacts are drawn in a tray on another origin', a
   const button = tab.$('.artifact iframe').contentFrame().locator('button');
   await button.click();
   equal(await button.innerText(), '1', 'the artifact counts');
+  // Opened, it covers the conversation, and nothing else; Escape brings the conversation back.
+  await tab.page.getByRole('button', { name: 'Open Counter beside' }).click();
+  const over = await box(tab, '.beside');
+  const panel = await box(tab, '.tray-panel');
+  equal([over.x, over.y, over.width, over.height].map(Math.round), inside(panel), 'the artifact');
+  equal(await violations(tab, '.beside'), [], 'axe');
+  await shot(tab, 'tray-artifact');
+  await tab.page.getByRole('button', { name: 'Full screen' }).click();
+  const full = await box(tab, '.beside');
+  equal([full.x, full.y, full.width, full.height], [0, 0, 1200, 800], 'the whole window');
+  await tab.page.keyboard.press('Escape');
+  await tab.page.keyboard.press('Escape');
+  await tab.$('.beside').waitFor({ state: 'detached' });
+  ok(await tab.$('.composer').isVisible(), 'the conversation');
   const link = await tab.page.evaluate(() => [...document.querySelectorAll('link, style')].length);
   equal(link, 1, 'style sheets of the page: its own');
 });
@@ -411,6 +425,7 @@ test('formulas, diagrams and artifacts are drawn in a tray on another origin', a
 /* ---- every state of the tray ---- */
 
 const box = (tab, selector) => tab.$(selector).first().boundingBox();
+const inside = (b) => [b.x + 1, b.y + 1, b.width - 2, b.height - 2].map(Math.round); // its border
 const colour = (tab, selector, name = 'background-color') =>
   tab
     .$(selector)
