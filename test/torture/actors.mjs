@@ -12,7 +12,7 @@ import { ANSWERS, OWNERS, memory } from './world.mjs';
 const THREADS = 4;                    // of each owner that have a name from the beginning
 const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
-const HURRIED_MAX = 6;                // questions that one person answers at once
+const HURRIED_MAX = 12;               // questions that one person answers at once
 const DEAF_MAX = 96 * 1024, DEAF_ROOM = 64 * 1048576;          // what a reader that takes nothing may cost beside limits.answers, and what others and the sanitizer's quarantine do meanwhile
 const STEADY = ['pay', 'wire_money', 'loose', '2fast', 'either', 'locate', 'bank__pay', 'shop__buy', 'fair__buy'];       // tools whose definition never changes
 const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='], ['image/svg+xml', 'data:image/svg+xml;base64,PHN2Zy8+'],
@@ -155,7 +155,7 @@ export class Actor {
         world.model.script(op.n, op.script);
         if (op.door === 'live') return this.live({ ...op, form: '', protocol: 'parley.sse.v1', auth: 'header', frames: [{ f: 'message', text: op.text, page: op.page, script: [] }], stay: op.read.stay ?? 1500, end: 'drop' });
         const ai = op.door === 'chat' || op.door === 'stream';
-        const thread = op.thread === 'new' ? (ai ? `${who}-n${op.n}` : undefined) : scene.thread(who, op.thread);
+        const thread = op.thread === 'new' || (world.options.absent && op.n % 2) ? (ai ? `${who}-n${op.n}` : undefined) : scene.thread(who, op.thread);
         scene.opThread.set(op.n, { who, thread });
         const more = { ...(op.page && { page: op.page }), ...(this.request(op) && { request_id: this.request(op) }) };
         if (!ai) return this.post(op, DOOR[op.door], { message: this.text(op), ...(thread && { thread_id: thread }), ...(op.busy && { when_busy: op.busy }), ...more }, thread);
@@ -222,6 +222,7 @@ export class Actor {
         return list;
     }
     async decide(op) {
+        if (this.world.options.absent) return { status: 'nobody there' };          // questions pile up until a restart: hurry()
         const by = this.world.options.approver && !op.own ? 'max' : this.who, q = at(await this.asked(this.who, 'pending', by), op.which);
         if (!q) return { status: 'nothing' };
         const doors = [by === this.who ? op.door : 'rest'];

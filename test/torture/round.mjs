@@ -15,7 +15,7 @@ const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
 export function drawOptions(seed) {
     const c = new Chance(seed, 'world');
-    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]) };
+    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]), ...(c.maybe(0.25) && { absent: true }) };
 }
 
 // How a process ends, and whether the next one has a fault ordered: an end at a place where responsibility changes hands, or something that fails once.

@@ -49,7 +49,7 @@ process.on('exit', () => { for (const w of worlds) { w.child?.kill('SIGKILL'); f
 for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
 
 export class World {
-    // options: {hold, approver, runs, page} from the seed; see run.mjs.
+    // options: from the seed, see drawOptions in round.mjs; absent: nobody decides but right after a restart.
     constructor(options, report) {
         Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [], version: 0, versions: [] });
         worlds.add(this);
