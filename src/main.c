@@ -27,6 +27,11 @@ static const char HELP[] =
     "  parley key [NAME [ROLE...]]\n"
     "                             make a bearer key; prints it once, and the line for the "
     "configuration\n"
+    "  parley backup FILE [--config FILE] [--store URL] [--anyway]\n"
+    "                             copy the store to a new file, also while a server runs, and "
+    "check "
+    "the copy;\n"
+    "                             --anyway: also when some conversations in it are damaged\n"
     "  parley restore FILE [--config FILE] [--store URL] [--anyway]\n"
     "                             put a backup in the place of the store; what was there is kept "
     "beside it;\n"
@@ -70,9 +75,9 @@ static int run(const struct command_line *c, int argc, char **argv)
 static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve },    { "check", cli_check }, { "health", cli_health },
-        { "models", cli_models },  { "tools", cli_tools }, { "key", cli_key },
-        { "restore", cli_restore }
+        { "serve", cli_serve },   { "check", cli_check },     { "health", cli_health },
+        { "models", cli_models }, { "tools", cli_tools },     { "key", cli_key },
+        { "backup", cli_backup }, { "restore", cli_restore },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

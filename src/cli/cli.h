@@ -6,6 +6,7 @@
 #include "config/config.h"
 
 int cli_serve(int argc, char **argv);   /* serve.c */
+int cli_backup(int argc, char **argv);  /* backup.c */
 int cli_check(int argc, char **argv);   /* check.c */
 int cli_health(int argc, char **argv);  /* health.c */
 int cli_key(int argc, char **argv);     /* key.c */

@@ -3,7 +3,7 @@
  *   sqlite.c         store.h itself: the threads, their queues, the answers
  *   sqlite_file.c    the path, its locks, the schema and its upgrades
  *   sqlite_pair.c    whether the write-ahead log that is there belongs to the file
- *   sqlite_restore.c a backup takes the store's place
+ *   sqlite_restore.c a backup is made, or takes the store's place
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search

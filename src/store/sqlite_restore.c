@@ -1,5 +1,11 @@
-/* sqlite_restore.c -- a backup takes the store's place: all of it or nothing, and what was there is
- * kept.
+/* sqlite_restore.c -- a backup is made while a server writes; a backup takes the store's place: all
+ * of it or nothing, and what was there is kept.
+ *
+ * Making one: a reader of its own holds one state of the store while its pages are copied, so
+ * nothing that is said meanwhile makes it begin anew or is half in it. The copy is named FILE.part
+ * until all of it was read again and is on disk, and never takes the place of a file that is there.
+ *
+ * Restoring:
  *
  *     copy the backup to PATH.copying, check it          a cut leaves nothing but that copy
  *     rename it to PATH.restoring                        from here on it is decided
@@ -70,10 +76,11 @@ enum err db_finish_restore(const char *path, struct arena *a, struct str *why)
 
 /* --- the copy --------------------------------------------------------------------- */
 
-static enum err refuse_backup(struct str *why, struct arena *a, const char *from, const char *what)
+static enum err refuse_backup(struct str *why, struct arena *a, const char *from, struct str what)
 {
     return db_refuse(why,
-                     arena_printf(a, "%s cannot be restored: %s. Nothing was changed", from, what),
+                     arena_printf(a, "%s cannot be restored: " STR_FMT ". Nothing was changed",
+                                  from, STR_ARG(what)),
                      ERR_TYPE);
 }
 
@@ -89,31 +96,32 @@ static enum err open_backup(struct db *d, const char *from, struct arena *a, str
     if (stat(from, &st)) return db_refuse_errno(why, a, "read", from);
     if (!uri.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     if (sqlite3_open_v2(uri.ptr, &d->sql, flags, NULL) != SQLITE_OK)
-        return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+        return refuse_backup(why, a, from, str_c(sqlite3_errmsg(d->sql)));
     return OK;
 }
 
-/* Is it one of ours, that this program understands, and whole? */
-static enum err check_backup(struct db *d, const char *from, struct arena *a, struct str *why)
+/* Is it one of ours, that this program understands, and whole? `what`: why not. */
+static enum err check_pages(struct db *d, struct arena *a, struct str *what)
 {
     int64_t       app = 0, version = 0;
     sqlite3_stmt *st = NULL;
     struct str    said = STR_NONE;
 
     if (db_int(d, "PRAGMA application_id", &app) || db_int(d, "PRAGMA user_version", &version))
-        return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
-    if (app != DB_APPLICATION_ID) return refuse_backup(why, a, from, "it is not a store of parley");
+        return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
+    if (app != DB_APPLICATION_ID)
+        return db_refuse(what, STR("it is not a store of parley"), ERR_TYPE);
     if (version > DB_SCHEMA)
-        return refuse_backup(why, a, from, "it was made by a newer version of parley");
+        return db_refuse(what, STR("it was made by a newer version of parley"), ERR_TYPE);
     if (sqlite3_prepare_v2(d->sql, "PRAGMA integrity_check(1)", -1, &st, NULL) == SQLITE_OK &&
         sqlite3_step(st) == SQLITE_ROW)
         said = arena_dup(a, db_text(st, 0));
     sqlite3_finalize(st);
-    if (!said.ptr) return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+    if (!said.ptr) return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     return str_is(said, "ok")
                ? OK
-               : refuse_backup(why, a, from,
-                               arena_printf(a, "it is damaged (" STR_FMT ")", STR_ARG(said)).ptr);
+               : db_refuse(what, arena_printf(a, "it is damaged (" STR_FMT ")", STR_ARG(said)),
+                           ERR_TYPE);
 }
 
 /* Conversations of which something is not what was saved, and the names of the first few. */
@@ -191,30 +199,38 @@ static enum err look_at_rows(struct db *d, bool approvals, struct damage *g, str
     return db_err(d, rc);
 }
 
-/* Every checksum. What versions before schema 2 made has none. */
-static enum err check_sums(struct db *d, const char *from, bool anyway, struct arena *a,
-                           uint64_t *damaged, struct str *why)
+/* Every checksum. What versions before schema 2 made has none. `what`: in whose conversations, when
+ * *damaged is not 0, or why it could not be read. */
+static enum err check_sums(struct db *d, struct arena *a, uint64_t *damaged, struct str *what)
 {
     struct damage facts = { .names = STR("") }, approvals = { .names = STR("") };
     int64_t       version = 0;
 
     sum_init();
     if (db_int(d, "PRAGMA user_version", &version))
-        return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+        return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     if (version < 2) return OK;
     if (look_at_rows(d, false, &facts, a) || look_at_rows(d, true, &approvals, a))
-        return refuse_backup(why, a, from, sqlite3_errmsg(d->sql));
+        return db_refuse(what, arena_dup(a, str_c(sqlite3_errmsg(d->sql))), ERR_TYPE);
     *damaged = facts.count + approvals.count;
-    if (anyway || !*damaged) return OK;
+    if (*damaged)
+        *what = arena_printf(a,
+                             "%llu conversations (" STR_FMT ") and approvals of %llu (" STR_FMT
+                             ") are not what was saved",
+                             (unsigned long long)facts.count, STR_ARG(facts.names),
+                             (unsigned long long)approvals.count, STR_ARG(approvals.names));
+    return OK;
+}
+
+static enum err refuse_damaged(struct str *why, struct arena *a, const char *from, struct str what)
+{
     return db_refuse(
         why,
         arena_printf(a,
-                     "%s is damaged: %llu conversations (" STR_FMT
-                     ") and approvals of %llu (" STR_FMT ") are not what was saved. "
-                     "Nothing was changed. Take another backup; if there is none better, `parley "
+                     "%s is damaged: " STR_FMT
+                     ". Nothing was changed. Take another backup; if there is none better, `parley "
                      "restore --anyway` brings it with them, and they are answered as damaged",
-                     from, (unsigned long long)facts.count, STR_ARG(facts.names),
-                     (unsigned long long)approvals.count, STR_ARG(approvals.names)),
+                     from, STR_ARG(what)),
         ERR_DAMAGED);
 }
 
@@ -253,12 +269,15 @@ static enum err sync_file(const char *path)
 static enum err copy_backup(const char *from, const char *to, bool anyway, struct arena *a,
                             struct store_restored *did, struct str *why)
 {
-    struct db in = { 0 }, out = { 0 };
-    int       fd;
-    enum err  e = open_backup(&in, from, a, why);
+    struct db  in = { 0 }, out = { 0 };
+    struct str what = STR_NONE;
+    int        fd;
+    enum err   e = open_backup(&in, from, a, why);
 
-    if (!e) e = check_backup(&in, from, a, why);
-    if (!e) e = check_sums(&in, from, anyway, a, &did->damaged, why);
+    if (e) goto done;
+    if ((e = check_pages(&in, a, &what)) || (e = check_sums(&in, a, &did->damaged, &what)))
+        refuse_backup(why, a, from, what);
+    else if (did->damaged && !anyway) e = refuse_damaged(why, a, from, what);
     if (e) goto done;
     unlink(to); /* of an earlier try that was cut off */
     fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -334,5 +353,141 @@ enum err store_restore(struct str url, struct str from, bool anyway, struct aren
                     : replace(&f, path.ptr, anyway, a, out, why);
     if (e) remove_if_empty(f.path);
     db_file_close(&f);
+    return e;
+}
+
+/* --- making one ------------------------------------------------------------------- */
+
+#define BACKUP_STEP 1024 /* pages between two words about how far it is: 4 MiB */
+#define BACKUP_WAIT 5000 /* ms for a server that is just starting or cutting its log */
+
+static enum err refuse_making(struct str *why, struct arena *a, const char *from, const char *what,
+                              enum err e)
+{
+    return db_refuse(why, arena_printf(a, "%s cannot be backed up: %s", from, what), e);
+}
+
+/* The state that `from` holds, whatever is committed meanwhile. */
+static enum err copy_state(struct db *to, struct db *from, const struct store_watch *watch)
+{
+    int64_t         any;
+    enum err        e = db_exec(from, "BEGIN");
+    sqlite3_backup *b = NULL;
+
+    if (!e) e = db_int(from, "SELECT count(*) FROM sqlite_schema", &any);
+    if (!e && !(b = sqlite3_backup_init(to->sql, "main", from->sql, "main")))
+        e = db_err(to, sqlite3_errcode(to->sql));
+    while (!e && sqlite3_backup_step(b, BACKUP_STEP) == SQLITE_OK)
+        watch->far(watch->ctx,
+                   (unsigned)(sqlite3_backup_pagecount(b) - sqlite3_backup_remaining(b)),
+                   (unsigned)sqlite3_backup_pagecount(b));
+    return b ? db_err(to, sqlite3_backup_finish(b)) : e;
+}
+
+/* What was written, read again as a restore would. */
+static enum err check_copy(const char *part, const char *from, bool anyway, struct arena *a,
+                           struct store_backed_up *did, struct str *why)
+{
+    struct db  d = { 0 };
+    struct str what = STR_NONE;
+    enum err   e = open_backup(&d, part, a, why);
+
+    if (!e && ((e = check_pages(&d, a, &what)) || (e = check_sums(&d, a, &did->damaged, &what))))
+        refuse_making(why, a, from, arena_dup(a, what).ptr, e);
+    else if (!e && did->damaged && !anyway)
+        e = refuse_making(
+            why, a, from,
+            arena_printf(a,
+                         STR_FMT ". `parley backup --anyway` makes one with them as they are, next "
+                                 "to a better one from before",
+                         STR_ARG(what))
+                .ptr,
+            ERR_DAMAGED);
+    sqlite3_close(d.sql);
+    return e;
+}
+
+static enum err write_part(const char *from, const char *part, const struct store_watch *watch,
+                           struct arena *a, struct store_backed_up *did, struct str *why)
+{
+    struct db in = { 0 }, out = { 0 };
+    int64_t   app = 0;
+    enum err  e = db_err(
+         &in, sqlite3_open_v2(from, &in.sql, SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE, NULL));
+
+    if (!e) sqlite3_busy_timeout(in.sql, BACKUP_WAIT);
+    if (!e) e = db_int(&in, "PRAGMA application_id", &app);
+    if (e) {
+        refuse_making(why, a, from, sqlite3_errmsg(in.sql), e);
+        goto done;
+    }
+    if (app != DB_APPLICATION_ID) {
+        e = refuse_making(why, a, from, "it is not a store of parley", ERR_TYPE);
+        goto done;
+    }
+    e = db_err(
+        &out, sqlite3_open_v2(part, &out.sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL));
+    if (!e) e = copy_state(&out, &in, watch);
+    if (!e) e = finish_copy(&out, &did->threads);
+    if (e) db_refuse(why, arena_printf(a, "cannot write %s: %s", part, sqlite3_errmsg(out.sql)), e);
+done:
+    sqlite3_close(out.sql);
+    sqlite3_close(in.sql);
+    return e;
+}
+
+/* Under its name, unless that has been taken since. */
+static enum err name_part(const char *part, const char *to, struct arena *a, struct str *why)
+{
+    if (renameat2(AT_FDCWD, part, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        db_sync_folder_of(to);
+        return OK;
+    }
+    /* a file system that cannot do it in one step */
+    if (errno == EINVAL && access(to, F_OK) != 0 && rename(part, to) == 0) {
+        db_sync_folder_of(to);
+        return OK;
+    }
+    return db_refuse_errno(why, a, "make", to);
+}
+
+static enum err make_part(const char *part, struct arena *a, struct str *why)
+{
+    int fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0) close(fd);
+    if (fd >= 0) return OK;
+    return errno == EEXIST
+               ? db_refuse(why,
+                           arena_printf(a,
+                                        "%s is there: another backup is being written, or one was "
+                                        "cut off; then remove it",
+                                        part),
+                           ERR_EXISTS)
+               : db_refuse_errno(why, a, "make", part);
+}
+
+enum err store_backup(struct str url, struct str to, bool anyway, const struct store_watch *watch,
+                      struct arena *a, struct store_backed_up *out, struct str *why)
+{
+    struct str  from = arena_dup(a, str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url);
+    struct str  path = arena_dup(a, to), part = arena_printf(a, STR_FMT ".part", STR_ARG(to));
+    struct stat st;
+    enum err    e;
+
+    *out = (struct store_backed_up){ .from = from };
+    if (!from.ptr || !path.ptr || !part.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
+    if (stat(from.ptr, &st)) return db_refuse_errno(why, a, "read", from.ptr);
+    if (lstat(path.ptr, &st) == 0)
+        return db_refuse(
+            why, arena_printf(a, "%s is there already, and a backup replaces nothing", path.ptr),
+            ERR_EXISTS);
+    if ((e = make_part(part.ptr, a, why))) return e;
+    e = write_part(from.ptr, part.ptr, watch, a, out, why);
+    if (!e) e = check_copy(part.ptr, from.ptr, anyway, a, out, why);
+    if (!e && (e = sync_file(part.ptr))) db_refuse_errno(why, a, "write", part.ptr);
+    if (!e && stat(part.ptr, &st) == 0) out->bytes = (uint64_t)st.st_size;
+    if (!e) e = name_part(part.ptr, path.ptr, a, why);
+    if (e) unlink(part.ptr);
     return e;
 }

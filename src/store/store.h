@@ -237,6 +237,21 @@ struct store_restored {
  * ERR_DAMAGED, and *why names them). */
 MUST_CHECK enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,
                                   struct store_restored *out, struct str *why);
+/* Copies the store at `url` to the new file `to`, also while a server has it open: one state of it,
+ * read again and its checksums compared before it gets that name. What is there already is not
+ * replaced (ERR_EXISTS); ERR_DAMAGED unless `anyway`. On failure *why is a sentence for people and
+ * nothing is left. Not for the loop thread of a server. */
+struct store_backed_up { /* in `a` */
+    uint64_t   threads, damaged, bytes;
+    struct str from;
+};
+struct store_watch { /* told every few MiB: pages copied, and all */
+    void (*far)(void *ctx, unsigned done, unsigned all);
+    void *ctx;
+};
+MUST_CHECK enum err store_backup(struct str url, struct str to, bool anyway,
+                                 const struct store_watch *watch, struct arena *a,
+                                 struct store_backed_up *out, struct str *why);
 /* Optional: told how long each successful append took (call to answer). */
 void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
 

@@ -205,6 +205,71 @@ test('parley restore brings the backup after a crash, and what was there is kept
     for (const x of threads) same((await last.get(`/v1/threads/${x.id}`)).json.messages.length, 2);
 }, { timeout_ms: 90000 });
 
+test('parley backup copies one state of a store that is being written, and a restore brings all that was saved before', async (t) => {
+    const server = await t.serve(), file = path.join(server.dir, 'backup.db'), before = [];
+    for (let i = 0; i < 5; i++) before.push(sound(await server.turn('Find articles about CRISPR')).thread);
+    let writing = true, more = 0;
+    const writer = (async () => { while (writing && more < 150) { sound(await server.turn('Find articles about CRISPR')); more++; } })();
+    await until(() => more > 0, 'somebody to write');
+    const r = await parley(['backup', file, '--store', server.db], { cwd: t.folder() });
+    writing = false;
+    await writer;
+    same(r.code, 0, r.err);
+    same(r.err, '', 'how far it is, said to nobody who watches');
+    same(fs.statSync(file).mode & 0o777, 0o600);
+    same(fs.readdirSync(server.dir).filter((f) => f.startsWith('backup')), ['backup.db']);
+    const said = Number(/^(\d+) conversations/.exec(r.out)[1]);
+    check(said > 5 && said <= 5 + more + 1, r.out);
+    await server.term();
+    same((await parley(['restore', file, '--store', server.db], { cwd: t.folder() })).code, 0);
+    const next = await t.serve({ dir: server.dir }), ids = (await next.get('/v1/threads?limit=200')).json.threads.map((x) => x.id);
+    same(ids.length, said, 'what it said is in it');
+    for (const id of before) {
+        check(ids.includes(id), 'a conversation saved before the backup is not in it');
+        same((await next.get(`/v1/threads/${id}`)).json.messages.length, 2);
+    }
+}, { timeout_ms: 90000 });
+
+test('parley backup takes what a killed server left in its log, and changes nothing of it', async (t) => {
+    const { server } = await crashed(t), file = path.join(server.dir, 'after.db'), log = fs.readFileSync(server.db + '-wal'), db = fs.readFileSync(server.db);
+    const r = await parley(['backup', file, '--store', server.db], { cwd: t.folder() });
+    same([r.code, /^21 conversations/.test(r.out)], [0, true], r.err + r.out);
+    check(log.equals(fs.readFileSync(server.db + '-wal')) && db.equals(fs.readFileSync(server.db)), 'the store was touched');
+    fs.copyFileSync(file, server.db);                       // put in place by hand, it does not fit the log that lies there
+    check(/do not belong together/.test((await parley(['serve', '--listen', '127.0.0.1:0', '--store', server.db], { cwd: t.folder() })).err), 'mixed');
+});
+
+test('parley backup replaces nothing, leaves nothing when it fails, and says what to do', async (t) => {
+    const server = await t.serve(), s = sound(await server.turn('Find articles about CRISPR')), at = (f) => path.join(server.dir, f);
+    fs.writeFileSync(at('mine'), 'mine');
+    fs.symlinkSync('nowhere', at('link'));
+    fs.writeFileSync(at('cut.part'), '');
+    fs.writeFileSync(at('junk.db'), 'no database, but long enough to be looked at'.repeat(100));
+    const files = fs.readdirSync(server.dir).sort();
+    for (const [args, words, code = 1] of [
+        [[at('mine')], /mine is there already, and a backup replaces nothing/],
+        [[at('link')], /link is there already/],
+        [[at('cut')], /cut\.part is there: another backup is being written, or one was cut off; then remove it/],
+        [[at('no/such/folder.db')], /cannot make \S*folder\.db\.part: No such file or directory/],
+        [[server.db], /is there already/],
+        [[at('new'), '--store', at('junk.db')], /junk\.db cannot be backed up: file is not a database/],
+        [[at('new'), '--store', at('none.db')], /cannot read \S*none\.db/],
+        [[], /backup needs the file to write/, 2],
+    ]) {
+        const r = await parley(['backup', ...(args.includes('--store') ? args : [...args, '--store', server.db])], { cwd: t.folder() });
+        check(r.code === code && words.test(r.err) && r.out === '', `${args}: ${r.code} ${r.err}`);
+    }
+    same(fs.readdirSync(server.dir).sort(), files);
+    // One fact that is not what was saved: it is named, and taken along only when that is said.
+    await server.term();
+    python();
+    sql(server.db, "UPDATE fact SET body = replace(body, 'CRISPR', 'crispr') WHERE seq = 1");
+    const r = await parley(['backup', at('new'), '--store', server.db], { cwd: t.folder() });
+    check(r.code === 1 && r.err.includes(s.thread) && /--anyway/.test(r.err) && !fs.existsSync(at('new')) && !fs.existsSync(at('new.part')), r.err);
+    const anyway = await parley(['backup', at('new'), '--anyway', '--store', server.db], { cwd: t.folder() });
+    check(anyway.code === 0 && /damaged in it, as in the store: 1/.test(anyway.out), anyway.err + anyway.out);
+});
+
 test('a server whose file was removed takes no more work, says why, and lets no second one in', async (t) => {
     const server = await t.serve(), s = sound(await server.turn('hello'));
     for (const end of ['', '-wal', '-shm']) fs.rmSync(server.db + end);
