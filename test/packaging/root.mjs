@@ -58,6 +58,9 @@ export function workedUnderTheUnit(o) {
     check(o.page.startsWith('<!doctype html>'), o.page);
     check(/^NoNewPrivs:\t1$/m.test(o.status) && /^Seccomp:\t2$/m.test(o.status) && /^CapBnd:\t0+$/m.test(o.status), o.status);
     check(o.state === 'parley 700\nparley 600', `owner and mode of the state: ${o.state}`);
+    check(/^mcp +inside: node, .*; not isolated: /m.test(o.check) && !/^warning/m.test(o.check), `check as the service: ${o.check}`);
+    check(/^\d+ conversations of \/var\/lib\/parley\/parley\.db are in/.test(o.backup), `backup as the service: ${o.backup}`);
+    check(o.again.outcome === 'done', `after a kill: ${JSON.stringify(o.again)}`);
     check(o.stopped.includes('Result=success') && o.stopped.includes('ExecMainStatus=0'), o.stopped);
     check(!/Unknown system call|Unknown key|ignoring/i.test(o.log), o.log);
 }

@@ -22,11 +22,13 @@ await new Promise((yes) => model.listen(9000, '127.0.0.1', yes));
 
 const URL_ = 'http://127.0.0.1:8000';
 // Until the server answers, or is seen to have given up.
-for (let i = 0; ; i++) {
-    try { if ((await fetch(`${URL_}/readyz`)).status === 200) break; } catch {}
-    if (i > 300 || sh('systemctl is-failed parley') === 'failed') break;
-    await new Promise((r) => setTimeout(r, 200));
+async function ready() {
+    for (let i = 0; i < 300 && sh('systemctl is-failed parley') !== 'failed'; i++) {
+        try { if ((await fetch(`${URL_}/readyz`)).status === 200) return; } catch {}
+        await new Promise((r) => setTimeout(r, 200));
+    }
 }
+await ready();
 
 async function call(tool, input) {
     try {
@@ -46,6 +48,13 @@ outcome.main = sh('systemctl show parley -p MainPID --value');
 outcome.status = sh('grep -E "^(NoNewPrivs|Seccomp|CapBnd|Uid)" /proc/$(systemctl show parley -p MainPID --value)/status');
 outcome.state = sh('stat -c "%U %a" /var/lib/parley; stat -c "%U %a" /var/lib/parley/parley.db');
 outcome.log = sh('journalctl -u parley --no-pager -o cat | tail -n 60');
+// What docs/operations.md says for commands beside the service: as its user, with its secrets.
+const asService = (command) => sh(`systemd-run --quiet --pipe --wait -p User=parley -p EnvironmentFile=/etc/parley/environment ${command} --config /etc/parley/parley.json`);
+outcome.check = asService('parley check');
+outcome.backup = asService('parley backup /var/lib/parley/backup.db');
+sh('systemctl kill -s KILL parley');
+await ready();
+outcome.again = await call('shell', {});
 outcome.which = sh('command -v parley; readlink -f "$(command -v parley)"; id parley');
 sh('systemctl stop parley');
 outcome.stopped = sh('systemctl show parley -p Result -p ExecMainStatus');
