@@ -18,6 +18,9 @@ static const char HELP[] =
     "                             check a configuration and explain what it means\n"
     "  parley health [URL]        ask a running server whether it is alive (default "
     "http://127.0.0.1:8000)\n"
+    "  parley approvals [URL]     list what waits for a person on a running server; on a terminal, "
+    "answer it;\n"
+    "                             PARLEY_KEY in the environment is the key\n"
     "  parley models [--config FILE] [--check]\n"
     "                             list the models; --check asks each for one token\n"
     "  parley tools [--config FILE]\n"
@@ -75,9 +78,9 @@ static int run(const struct command_line *c, int argc, char **argv)
 static int choose(int argc, char **argv)
 {
     static const struct command_line COMMANDS[] = {
-        { "serve", cli_serve },   { "check", cli_check },     { "health", cli_health },
-        { "models", cli_models }, { "tools", cli_tools },     { "key", cli_key },
-        { "backup", cli_backup }, { "restore", cli_restore },
+        { "serve", cli_serve },         { "check", cli_check },   { "health", cli_health },
+        { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
+        { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

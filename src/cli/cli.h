@@ -5,14 +5,15 @@
 
 #include "config/config.h"
 
-int cli_serve(int argc, char **argv);   /* serve.c */
-int cli_backup(int argc, char **argv);  /* backup.c */
-int cli_check(int argc, char **argv);   /* check.c */
-int cli_health(int argc, char **argv);  /* health.c */
-int cli_key(int argc, char **argv);     /* key.c */
-int cli_models(int argc, char **argv);  /* models.c */
-int cli_restore(int argc, char **argv); /* restore.c */
-int cli_tools(int argc, char **argv);   /* tools.c */
+int cli_serve(int argc, char **argv);     /* serve.c */
+int cli_approvals(int argc, char **argv); /* inbox.c */
+int cli_backup(int argc, char **argv);    /* backup.c */
+int cli_check(int argc, char **argv);     /* check.c */
+int cli_health(int argc, char **argv);    /* health.c */
+int cli_key(int argc, char **argv);       /* key.c */
+int cli_models(int argc, char **argv);    /* models.c */
+int cli_restore(int argc, char **argv);   /* restore.c */
+int cli_tools(int argc, char **argv);     /* tools.c */
 
 struct cli_line {
     struct config_flags flags;

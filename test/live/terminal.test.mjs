@@ -1,0 +1,97 @@
+// Commands that people use in a terminal: a real one, by script(1). Words of strangers do nothing to it.
+import { spawn } from 'node:child_process';
+import http from 'node:http';
+import { BIN, check, parley, same, sound, test, until } from './lib.mjs';
+
+// parley in a terminal of its own: what it shows in `shown`, typed by type(), ended with its status in `gone`.
+function terminal(t, args, env = {}) {
+    const child = spawn('script', ['-qec', `${BIN} ${args.join(' ')}`, '/dev/null'], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
+    const screen = { shown: '', gone: new Promise((yes) => child.on('close', yes)) };
+    child.stdout.setEncoding('utf8').on('data', (d) => { screen.shown += d; });
+    t.defer(() => child.kill('SIGKILL'));
+    screen.type = (text) => child.stdin.write(text);
+    screen.shows = (pattern) => until(() => pattern.test(screen.shown), `${pattern} on the screen: ${screen.shown}`);
+    return screen;
+}
+const PROMPT = /yes or no\? \[y, n; s: later, q: end\] $/;
+
+// A server that has these requests waiting and notes what it is told; `hold`: it answers when that is done.
+async function desk(t, approvals, hold = Promise.resolve()) {
+    const told = [];
+    const server = http.createServer(async (req, res) => {
+        let body = '';
+        for await (const chunk of req) body += chunk;
+        if (req.method === 'POST') told.push([req.url, body]);
+        else await hold;
+        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(req.method === 'POST' ? { id: 'x', status: 'approved' } : { next: null, approvals }));
+    });
+    await new Promise((yes) => server.listen(0, '127.0.0.1', yes));
+    t.defer(() => server.close());
+    return { told, url: `http://127.0.0.1:${server.address().port}` };
+}
+
+test('approvals shows what waits and asks nobody who is not at a terminal', async (t) => {
+    const server = await t.serve();
+    same((await parley(['approvals', server.url])).out, 'nothing waits\n');
+    sound(await server.turn('Send 50 dollars to Hanako'));
+    const r = await parley(['approvals', server.url], { input: 'y\n' });
+    same([r.code, r.err], [0, '']);
+    check(/1 of 1 {2}process_payment {2}high risk\n {2}Send 50 USD to Hanako\?\n {2}input +\{"amount":50,/.test(r.out) && !/yes or no/.test(r.out), r.out);
+    same(server.ledger(), []);
+});
+
+test('in a terminal a y pays once, an n not at all, and anything else is asked again', async (t) => {
+    const server = await t.serve();
+    sound(await server.turn('Send 50 dollars to Hanako'));
+    sound(await server.turn('Send 20 dollars to Taro'));
+    const s = terminal(t, ['approvals', server.url]);
+    await s.shows(/1 of 2[^]*Hanako\?[^]*\] $/);
+    s.type('Y, please\n');
+    await s.shows(/Y, please[^]*\] $/);
+    s.type(`${'n'.repeat(80)}y\n`);                        // longer than any answer: its end is none
+    await s.shows(/nnnny[^]*\] $/);
+    s.type('y\n');
+    await s.shows(/now +approved[^]*2 of 2[^]*Taro\?[^]*\] $/);
+    s.type('n\n');
+    same(await s.gone, 0, s.shown);
+    await until(() => server.ledger().length > 0, 'the payment');
+    same((await server.get('/v1/approvals?status=pending')).json.approvals.length, 0);
+    same(server.ledger().map((l) => l.recipient), ['Hanako']);
+});
+
+test('what is typed before a request is on the screen is no answer to it', async (t) => {
+    let go;
+    const { told, url } = await desk(t, [{ id: 'c1', tool: 'pay', ask: 'Pay?', input: {}, said: '', thread: 't' }], new Promise((yes) => { go = yes; }));
+    const s = terminal(t, ['approvals', url]);
+    s.type('y\n');
+    await s.shows(/y/);                                     // the terminal has it
+    go();
+    await s.shows(PROMPT);
+    s.type('q\n');
+    same(await s.gone, 0, s.shown);
+    same(told, []);
+});
+
+test('words of models, tools and people do nothing to the terminal', async (t) => {
+    const evil = 'a\x1b[2J\x1b]0;title\x07\r\n\x9b31m\u202egnihtyreve\u200b';
+    const { told, url } = await desk(t, [{ id: 'c/../1?', tool: evil, ask: evil, risk: evil, input: { [evil]: evil }, said: evil, thread: evil }]);
+    const s = terminal(t, ['approvals', url]);
+    await s.shows(PROMPT);
+    s.type('y\n');
+    same(await s.gone, 0, s.shown);
+    for (const text of [s.shown.replace(/\x1b\[(0|1|31)m/g, ''), (await parley(['approvals', url])).out]) {
+        check(!/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e\u200b]/.test(text), JSON.stringify(text));
+        check(text.includes('\\u{202E}') && /\\u\{0*1B\}/.test(text), text);
+    }
+    same(told, [['/v1/approvals/c%2F..%2F1%3F', '{"confirmed":true}']]);
+});
+
+test('approvals shows its key, and says what is wrong', async (t) => {
+    const { createHash } = await import('node:crypto'), key = 'a-key-of-this-test-0123456789';
+    const server = await t.serve({ config: { auth: { keys: [{ sha256: createHash('sha256').update(key).digest('hex'), principal: 'ada', roles: ['user'] }] } } });
+    const without = await parley(['approvals', server.url]);
+    check(without.code === 1 && /\(401\) Set PARLEY_KEY to your key\.\n$/.test(without.err), without.err);
+    same((await parley(['approvals', server.url], { env: { PARLEY_KEY: key } })).out, 'nothing waits\n');
+    const nobody = await parley(['approvals', 'http://127.0.0.1:1']);
+    check(nobody.code === 1 && /^parley: http:\/\/127\.0\.0\.1:1 does not answer: /.test(nobody.err), nobody.err);
+});
