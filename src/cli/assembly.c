@@ -425,7 +425,8 @@ void assembly_absent(const struct config *c, FILE *out)
 
 void assembly_isolation(const struct assembly *k, struct buf *out)
 {
-    if (k->exec.loop) sandbox_report(k->exec.caps, true, out);
+    /* A trial has no work directory to try mounts with: it says what tools must not be without. */
+    if (k->exec.loop) sandbox_report(k->exec.caps, !k->trial, out);
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@ export async function cleanRoot(t) {
     if (!fs.existsSync(TAR)) {
         fs.mkdirSync(path.dirname(TAR), { recursive: true });
         const suite = /^VERSION_CODENAME=(.*)$/m.exec(fs.readFileSync('/etc/os-release', 'utf8'))[1];
-        await runAside('mmdebstrap', ['--variant=minbase', '--include=systemd,systemd-sysv,nodejs,ca-certificates', suite, TAR + '.new']);
+        await runAside('mmdebstrap', ['--format=tar', '--variant=minbase', '--include=systemd,systemd-sysv,dbus,nodejs,ca-certificates', suite, TAR + '.new']);
         fs.renameSync(TAR + '.new', TAR);
     }
     const root = path.join(t.folder(), 'root');
