@@ -98,7 +98,7 @@ export class Api {
     } catch {
       this.kept = null;
       this.unauthorized();
-      throw new Refused(401, 'unauthorized', 'This page could not say who is there.');
+      throw new Refused(401, 'unauthorized', t.noKey);
     }
   }
 

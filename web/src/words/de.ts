@@ -326,6 +326,7 @@ export const de: Words = {
   viewOf: (title) => `Ansicht von ${title}`,
   preview: 'Vorschau',
   code: 'Code',
+  noKey: 'Diese Seite konnte nicht sagen, wer da ist.',
   previewFailed: 'Die Vorschau ist nicht gestartet. Der Code steht unter „Code“.',
   artifactWhat: (title) => `Artefakt: ${title}`,
   artifactVersions: 'Fassungen dieses Artefakts',

@@ -346,6 +346,7 @@ export const en = {
   viewOf: (title: string) => `View of ${title}`,
   preview: 'Preview',
   code: 'Code',
+  noKey: 'This page could not say who is there.',
   previewFailed: 'The preview did not start. The code is under “Code”.',
   artifactWhat: (title: string) => `Artifact: ${title}`,
   artifactVersions: 'Versions of this artifact',

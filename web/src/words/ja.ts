@@ -316,6 +316,7 @@ export const ja: Words = {
   viewOf: (title) => `「${title}」の表示`,
   preview: 'プレビュー',
   code: 'コード',
+  noKey: 'このページは、誰が使っているかを伝えられませんでした。',
   previewFailed: 'プレビューを開始できませんでした。コードは「コード」にあります。',
   artifactWhat: (title) => `成果物：${title}`,
   artifactVersions: 'この成果物の版',
