@@ -27,6 +27,14 @@ async function said(server, thread) {
   );
 }
 
+/* And the person says so, unless the page was quicker. */
+async function plug(tab, proxy) {
+  const now = tab.page.getByRole('button', { name: 'Try now' });
+  await now.waitFor();
+  proxy.plug();
+  await now.evaluateAll((buttons) => buttons.forEach((b) => b.click()));
+}
+
 for (const mode of ['direct', 'sse', 'bidi']) {
   test(`${mode}: lost in the middle of an answer and back, without a lost or doubled word`, async (t) => {
     const model = await t.model([Array.from({ length: 1000 }, (_, n) => `word${n}`).join(' ')], { pause_ms: 20 });
@@ -48,17 +56,18 @@ for (const mode of ['direct', 'sse', 'bidi']) {
   });
 
   test(`${mode}: away through the whole answer, the finished answer is there`, async (t) => {
-    const server = await t.server({ demo: { token_ms: 2 } });
+    const model = await t.model([Array.from({ length: 600 }, (_, n) => `word${n}`).join(' ')], { hold: true });
+    const server = await t.server({ model: model.config });
     const proxy = await t.proxy(server);
     const tab = await t.tab(proxy, { mode });
-    await tab.send('Tell me a long story');
+    await tab.send('Tell me everything');
     await tab.$('article.assistant .growing').waitFor();
     const thread = await tab.thread();
     proxy.pull();
     await tab.page.getByText('No connection.').waitFor();
+    model.release();
     while ((await server.json(`/v1/threads/${thread}`)).state !== 'idle');
-    proxy.plug();
-    await tab.page.getByRole('button', { name: 'Try now' }).click();
+    await plug(tab, proxy);
     await tab.idle();
     await tab.page.waitForFunction(() => !document.querySelector('.banner'));
     equal(bare(await tab.words()), await stored(server, thread), 'the words');
@@ -105,8 +114,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.send('second');
     equal(await tab.$('.queue li').allInnerTexts(), ['second'], 'behind it');
     await tab.page.getByText('No connection.').waitFor();
-    proxy.plug();
-    await tab.page.getByRole('button', { name: 'Try now' }).click();
+    await plug(tab, proxy);
     await tab.page.getByText('To the second.', { exact: true }).waitFor();
     await tab.idle();
     equal(await tab.$('.bubble').allInnerTexts(), ['hello', 'first', 'second']);

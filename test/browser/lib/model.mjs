@@ -1,5 +1,5 @@
 // A model with a script: an OpenAI-compatible server that says exactly what a test wants.
-// With `hold` it stops in the middle (or at the part `at`) of its first answer until `release()`.
+// With `hold`, or from `hold()` on, it stops in the middle (or at the part `at`) of an answer until `release()`.
 import http from 'node:http';
 
 /** `turns`: what to answer to each request in order; the last one repeats. A string is text, an object `{text?, calls:[{name, arguments}], stop?}` (arguments: a value, or JSON as text) or `{fail: status}`. */
@@ -11,9 +11,13 @@ export class Model {
     this.at = at;
     this.asked = 0;
     this.heard = []; // what it was sent, request by request
-    this.held = hold ? new Promise((free) => (this.release = free)) : null;
+    if (hold) this.hold();
     this.times = [];
     this.server = http.createServer((q, r) => this.answer(q, r));
+  }
+
+  hold() {
+    this.held = new Promise((free) => (this.release = free));
   }
 
   async start() {

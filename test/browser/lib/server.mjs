@@ -22,7 +22,7 @@ export class Server {
     const port = await new Promise((found, failed) => {
       const hear = (bytes) => {
         this.output += bytes;
-        const m = /http:\/\/127\.0\.0\.1:(\d+)/.exec(this.output);
+        const m = /http:\/\/127\.0\.0\.1:(\d+).*\n/.exec(this.output); // whole: the token is written after the port
         if (m) found(Number(m[1]));
       };
       this.process.stdout.on('data', hear);
