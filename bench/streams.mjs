@@ -8,32 +8,18 @@
 // all speak, divided by STREAMS: connection, conversation, open step, transfer and libcurl's handles together. At worst: also
 // while they come and end.
 // Status 1 when a stream failed or the figure is over the budget. BIN: another parley (default build/parley).
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { ROOT } from '../test/lib/program.mjs';
+import { Server } from '../test/lib/server.mjs';
+import { Context } from '../test/lib/test.mjs';
 
 const BUDGET = 24 * 1024;
 const SPREAD_MS = Number(process.env.SPREAD_MS ?? 2000);        // people come within this, not in one salvo
-const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const [STREAMS, TOKENS, MS] = [1000, 100, 100].map((d, i) => Number(process.argv[2 + i] || d));
 const BIN = process.env.BIN || ['build/parley', 'build-test/parley'].map((b) => path.join(ROOT, b)).find((b) => fs.existsSync(b));
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-streams-'));
-const children = [];
-process.on('exit', () => { for (const c of children) c.kill('SIGKILL'); fs.rmSync(dir, { recursive: true, force: true }); });
-
-// Starts a program and waits for what it says first; `pattern` finds its port.
-async function start(command, args, pattern) {
-    const c = spawn(command, args, { cwd: dir, stdio: ['ignore', 'pipe', 'ignore'] });
-    children.push(c);
-    let said = '';
-    c.stdout.setEncoding('utf8').on('data', (d) => { said += d; });
-    while (!pattern.test(said)) await Promise.race([once(c.stdout, 'data'), once(c, 'close').then(() => { throw new Error(`${command} ended: ${said}`); })]);
-    return { child: c, port: Number(pattern.exec(said)[1]) };
-}
+const t = new Context(), dir = t.folder();
 
 const rss = (pid) => Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 const cpu = (pid) => { const f = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' '); return (Number(f[11]) + Number(f[12])) / 100; };
@@ -59,12 +45,11 @@ function person(port, tokens, ms, onFirst) {
     });
 }
 
-const upstream = await start(path.join(ROOT, 'build-test/upstream'), ['0'], /^(\d+)\n/);
-fs.writeFileSync(path.join(dir, 'parley.json'), JSON.stringify({
-    listen: '127.0.0.1:0', store: path.join(dir, 'x.db'), log: 'error', limits: { connections: STREAMS + 100, runs: STREAMS + 100 },
-    model: { provider: 'openai', model: 'm', base_url: `http://127.0.0.1:${upstream.port}/v1`, api_key: 'text:none', concurrent: STREAMS + 100 },
-}));
-const parley = await start(BIN, ['serve'], /http:\/\/\S+:(\d+)/), pid = parley.child.pid;
+const upstream = t.program(path.join(ROOT, 'build-test/upstream'), ['0']), [, model] = await upstream.says(/^(\d+)\n/);
+const parley = await t.start(new Server({ bin: BIN, dir, mayFail: true, config: {
+    listen: '127.0.0.1:0', log: 'error', limits: { connections: STREAMS + 100, runs: STREAMS + 100 },
+    model: { provider: 'openai', model: 'm', base_url: `http://127.0.0.1:${model}/v1`, api_key: 'text:none', concurrent: STREAMS + 100 },
+} })), pid = parley.child.pid;
 if (await person(parley.port, 3, 1, () => {}) !== 'ok') throw new Error('the first turn failed');
 
 const before = rss(pid), cpuBefore = cpu(pid), began = Date.now();

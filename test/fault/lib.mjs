@@ -1,21 +1,19 @@
 // lib.mjs -- what the families of faults stand on: cycles that are counted and judged,
 // orders to a running server (src/base/fault.h), the ledger as judge.
 //
-// A family is a sentence and a function. It runs cycles; each has its own Context, which
-// is closed whatever happens, and a cycle that throws is a violation of the promise.
+// A family is a test whose parts are cycles; each has its own Context, which is closed
+// whatever happens, and a cycle that throws is a violation of the promise.
 // Everything drawn by chance comes from SEED.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Context, ROOT, Skip, check, same, settled, until } from '../live/lib.mjs';
+import { ROOT, Skip, check, pause, same, settled, test, until } from '../live/lib.mjs';
 
 export const LONG = !!process.env.LONG;
 export const KILLS = Number(process.env.KILLS || (LONG ? 10000 : 120));      // kills at random instants, all families together
 export const JOBS = Number(process.env.JOBS || 3);
 export const SEED = Number(process.env.SEED || Date.now() % 1000000);
 
-const SHOWN = 5;           // violations of one family that are told in full
-
-export const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
+export { pause };
 export const quiet = (p) => Promise.resolve(p).catch(() => null);
 
 export function random(seed) {                    // mulberry32: the same seed, the same instants
@@ -30,24 +28,31 @@ export function random(seed) {                    // mulberry32: the same seed, 
 
 // --- families --------------------------------------------------------------------------
 
-export const families = [];
-export function family(name, run) { families.push(new Family(name, run)); }
+export const sum = { cycles: 0, violations: 0, uncertain: 0 };
+
+export function family(name, run) {
+    test(name, async (t) => {
+        const f = new Family(t), start = Date.now();
+        try { await run(f); } catch (e) { f.violations++; f.cycles++; throw e; } finally {
+            const notes = Object.entries(f.notes).sort().map(([k, v]) => `${k} ${v}`).join(', '), seconds = (Date.now() - start) / 1000;
+            if (f.cycles) console.log(`  ${name}: ${f.cycles} cycles, ${f.violations} violations, ${f.uncertain} uncertain, ${seconds.toFixed(1)} s${notes && ` (${notes})`}`);
+            for (const k of Object.keys(sum)) sum[k] += f[k];
+        }
+    }, { timeout_ms: 0, parts: 1000 });           // as many at once as the family wants
+}
 
 class Family {
-    constructor(name, run) { Object.assign(this, { name, run, cycles: 0, violations: 0, uncertain: 0, skipped: '', notes: {} }); }
+    constructor(t) { Object.assign(this, { t, cycles: 0, violations: 0, uncertain: 0, notes: {} }); }
     note(what) { this.notes[what] = (this.notes[what] || 0) + 1; }
     // One cycle; false when it broke the promise.
     async cycle(name, work) {
-        const t = new Context();
-        let trouble;
-        try { await work(t); } catch (e) { trouble = e; }
-        try { await t.close(); } catch (e) { trouble ??= e; }
-        if (trouble instanceof Skip) { this.skipped = trouble.message; return true; }
-        this.cycles++;
-        if (!trouble) return true;
-        this.violations++;
-        if (this.violations <= SHOWN) console.log(`FAILED: ${this.name}\n    ${name} (SEED=${SEED})\n${(trouble.stack || String(trouble)).replace(/^/gm, '    ')}`);
-        return false;
+        let skipped = false;
+        const kept = await this.t.part(name, async (t) => {
+            try { await work(t); } catch (e) { skipped = e instanceof Skip; throw e; }
+        });
+        if (!skipped) this.cycles++;
+        if (!kept) this.violations++;
+        return kept;
     }
     // A list of [name, work], `jobs` at once; work may add to it.
     async all(todo, jobs = JOBS) {

@@ -84,7 +84,7 @@ test('no more programs run at once than the configuration says', async (t) => {
 
 test('a tool that could read the server\'s own files is refused by check as by serve', async (t) => {
     const dir = t.folder(), at = path.join(dir, 'parley.json');
-    for (const [exec, reason] of [[{ cwd: '.' }, /of "cwd" it could read .*parley-live/], [{ read: ['.'] }, /of "read" it could read/], [{ command: ['cat', 'parley.json'] }, /of "command" it could read/],
+    for (const [exec, reason] of [[{ cwd: '.' }, /of "cwd" it could read .*parley-test/], [{ read: ['.'] }, /of "read" it could read/], [{ command: ['cat', 'parley.json'] }, /of "command" it could read/],
         [{ read: ['keys'], env: { K: 'file:keys/k' } }, /it could read .*keys\/k/]]) {
         fs.mkdirSync(path.join(dir, 'keys'), { recursive: true });
         fs.writeFileSync(path.join(dir, 'keys/k'), 'sk-1');

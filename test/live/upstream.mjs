@@ -1,10 +1,8 @@
 // upstream.mjs -- the scripted model service (test/upstream) as a live test sees it:
 // started on a free port, one configuration per wire, and the requests it got in one
 // form, whatever the wire: [{role, texts, thoughts, calls, results, files}].
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
-import { BIN, check, request, same, within } from './lib.mjs';
+import { BIN, Program, check, request, same } from './lib.mjs';
 
 export const KEY = 'sk-live-test-key-0123456789';
 const SECRETS = [KEY, 'sk-secret', "the provider's own words"];
@@ -13,19 +11,13 @@ export const WIRES = ['anthropic', 'openai', 'gemini'];
 const BASE = { anthropic: '', openai: '/v1', gemini: '/v1beta' };
 
 export async function startUpstream(t) {
-    const child = spawn(path.join(path.dirname(BIN), 'upstream'), ['0'], { stdio: ['ignore', 'pipe', 'pipe'] });
-    t.defer(() => child.kill('SIGKILL'));
-    const up = new Upstream(child);
-    const [line] = await within(once(child.stdout, 'data'), 'the scripted service to start');
-    up.port = Number(String(line).trim());
+    const up = new Upstream(path.join(path.dirname(BIN), 'upstream'), ['0']).spawn();
+    t.defer(() => up.kill());
+    up.port = Number((await up.says(/^(\d+)\n/, 'the scripted service'))[1]);
     return up;
 }
 
-class Upstream {
-    constructor(child) {
-        Object.assign(this, { child, err: '', status: null });
-        child.stderr.setEncoding('utf8').on('data', (d) => { this.err += d; });
-    }
+class Upstream extends Program {
     model(wire, more = {}) {
         return { provider: wire, model: 'm', api_key: 'env:TEST_MODEL_KEY', base_url: `http://127.0.0.1:${this.port}${BASE[wire]}`, ...more };
     }

@@ -266,9 +266,9 @@ export class Actor {
     async onSocket(thread, by, act, id) {
         const s = new Socket(this.world, by, `/live?thread=${thread}`, {});
         try {
-            if (!await s.wait((v) => v.type === 'hello', ACK_MS)) return { status: 'no hello' };
+            if (!await s.hear((v) => v.type === 'hello', ACK_MS)) return { status: 'no hello' };
             act(s);
-            const a = await s.wait((v) => ['ack', 'error'].includes(v.type) && v.for === id, ACK_MS);
+            const a = await s.hear((v) => ['ack', 'error'].includes(v.type) && v.for === id, ACK_MS);
             return { status: a?.type ?? 'silence', note: a?.code ?? a?.status };
         } finally { s.drop(); }
     }
@@ -426,13 +426,13 @@ export class Actor {
         const s = new Socket(world, who, at, { protocol: op.protocol, auth: op.auth, early: op.early ? frames : [] });
         if (op.deaf) s.deaf();
         if (!op.early) {
-            if (!op.deaf) await s.wait((v) => v.type === 'hello', 1500);
+            if (!op.deaf) await s.hear((v) => v.type === 'hello', 1500);
             frames.forEach((f) => s.send(f));
         }
-        await s.wait(() => false, op.stay);
+        await s.hear(() => false, op.stay);
         if (thread) scene.see(who, thread, s.texts.join('\n'));
         if (op.end === 'drop') s.drop(); else s.bye();
-        return { status: s.head.split(' ')[1] ?? 0, note: s.texts.length };
+        return { status: s.status ?? 0, note: s.texts.length };
     }
     async chatws(op) {
         const { scene, who, world } = this, thread = scene.thread(who, op.thread), s = new Socket(world, who, '/api/chat/ws', {});
@@ -444,9 +444,9 @@ export class Actor {
             scene.opThread.set(n, { who, thread });
             s.send({ type: 'send', requestId, id: thread, trigger: 'submit-message', messages: [{ id: `u-${n}`, role: 'user', parts: [{ type: 'text', text: this.text({ n }, o) }] }], headers: {}, body: o.page ? { page: o.page } : {} });
         });
-        await s.wait(() => false, op.stay);
+        await s.hear(() => false, op.stay);
         if (op.end === 'drop') s.drop(); else s.bye();
-        return { status: s.head.split(' ')[1] ?? 0, note: s.texts.length };
+        return { status: s.status ?? 0, note: s.texts.length };
     }
     // Connections that say nothing, or stop in the middle of their head.
     async silent(op) {

@@ -1,8 +1,8 @@
 // client.mjs -- the two carriers as a hurried or hostile client uses them: HTTP that may stop reading, read slowly, be
 // cut in the middle or send half a request; a WebSocket whose first frames may come in the handshake's own packet.
-import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import net from 'node:net';
+import { Ws } from '../lib/ws.mjs';
 import { keyOf, patience } from './world.mjs';
 
 const STAY_MS = 8000, SLOW_MAX = 4;       // how long a stream is followed, and at most how much longer on a slow machine
@@ -66,66 +66,23 @@ export class Deaf {
     drop() { this.socket.destroy(); }
 }
 
-function frame(op, payload) {
-    const mask = randomBytes(4), n = payload.length;
-    const head = n < 126 ? Buffer.from([0x80 | op, 0x80 | n]) : n < 65536 ? Buffer.from([0x80 | op, 0xfe, n >> 8, n & 255])
-        : Buffer.concat([Buffer.from([0x80 | op, 0xff]), Buffer.from(BigInt(n).toString(16).padStart(16, '0'), 'hex')]);
-    return Buffer.concat([head, mask, Buffer.from(payload.map((b, i) => b ^ mask[i % 4]))]);
-}
-const text = (v) => frame(1, Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)));
-
-export class Socket {
+// `early`: what is said in the packet of the handshake; `auth`: by a header, or by the first message.
+export class Socket extends Ws {
     constructor(world, who, at, { protocol, early = [], auth = 'header' } = {}) {
-        Object.assign(this, { texts: [], rest: Buffer.alloc(0), head: '', closed: false, waiters: new Set() });
-        this.socket = net.connect(world.port, '127.0.0.1');
-        this.socket.on('error', () => {});
-        this.socket.on('close', () => { this.closed = true; this.wake(); });
-        this.socket.on('data', (d) => { this.rest = Buffer.concat([this.rest, d]); this.read(); this.wake(); });
-        const lines = ['Host: 127.0.0.1', 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`];
-        if (who && auth === 'header') lines.push(`Authorization: Bearer ${keyOf(who)}`);
-        if (protocol) lines.push(`Sec-WebSocket-Protocol: ${protocol}`);
+        super(world.port);
         const first = who && auth === 'message' ? [{ type: 'auth', token: keyOf(who) }] : [];
-        this.socket.write(Buffer.concat([Buffer.from(`GET ${at} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), ...[...first, ...early].map(text)]));
+        this.ask(at, who && auth === 'header' ? { Authorization: `Bearer ${keyOf(who)}` } : {}, { protocols: protocol ? [protocol] : [], behind: [...first, ...early] });
     }
-    read() {
-        if (!this.head) {
-            const end = this.rest.indexOf('\r\n\r\n');
-            if (end < 0) return;
-            this.head = this.rest.subarray(0, end).toString('latin1');
-            this.rest = this.rest.subarray(end + 4);
-        }
-        for (;;) {
-            if (this.rest.length < 2) return;
-            let n = this.rest[1] & 127, at = 2;
-            if (n === 126) { if (this.rest.length < 4) return; n = this.rest.readUInt16BE(2); at = 4; }
-            else if (n === 127) { if (this.rest.length < 10) return; n = Number(this.rest.readBigUInt64BE(2)); at = 10; }
-            if (this.rest.length < at + n) return;
-            const op = this.rest[0] & 15, payload = this.rest.subarray(at, at + n);
-            this.rest = this.rest.subarray(at + n);
-            if (op === 9) this.socket.write(frame(10, payload));
-            if (op === 8) this.socket.end(frame(8, payload.subarray(0, 2)));
-            if (op < 3 && this.texts.length < 5000) this.texts.push(payload.toString('utf8'));
-        }
-    }
-    wake() { for (const w of this.waiters) w(); }
-    // The next text (from the one numbered `from` on) that `pick` likes, parsed; undefined when time is over or the socket closed.
-    wait(pick, ms) {
+    // The first text that `pick` likes, parsed; undefined when time is over or the socket closed.
+    async hear(pick, ms) {
         let at = 0;
-        return new Promise((yes) => {
-            const done = (v) => { this.waiters.delete(look); clearTimeout(timer); yes(v); };
-            const look = () => {
-                for (; at < this.texts.length; at++) { const v = parsed(this.texts[at]); if (v && pick(v)) return done(v); }
-                if (this.closed) done(undefined);
-            };
-            const timer = setTimeout(() => done(undefined), ms);
-            this.waiters.add(look);
-            look();
-        });
+        const look = () => {
+            for (; at < this.texts.length; at++) { const v = parsed(this.texts[at]); if (v && pick(v)) return { v }; }
+            return this.closed ? {} : undefined;
+        };
+        try { return (await this.wait(look, 'a text', ms)).v; } catch { return undefined; }
     }
-    send(v) { if (!this.closed) this.socket.write(text(v)); }
-    raw(bytes) { if (!this.closed) this.socket.write(bytes); }
     deaf() { this.socket.pause(); }
-    drop() { this.socket.destroy(); }
-    bye() { if (!this.closed) this.socket.end(frame(8, Buffer.from([3, 232]))); setTimeout(() => this.socket.destroy(), 500).unref(); }
+    bye() { this.close().catch(() => {}); setTimeout(() => this.drop(), 500).unref(); }
 }
 function parsed(t) { try { return JSON.parse(t.startsWith('data: ') ? t.slice(6) : t); } catch { return undefined; } }

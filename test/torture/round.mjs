@@ -1,5 +1,6 @@
 // round.mjs -- one world from its beginning to its judgement: actors act, drawn from a seed or replayed from a list, the
 // server is killed and started, and then everything must come to rest.
+import { pause } from '../lib/check.mjs';
 import { Actor, Scene, draw, tables, watch } from './actors.mjs';
 import { Chance } from './chance.mjs';
 import { Judge } from './judge.mjs';
@@ -11,7 +12,6 @@ const OP_MS = 30000;                   // an operation that takes longer is left
 const SLOW_MAX = 4;                     // a replayed list is stretched at most so much
 const ASKED_MS = 3000;                 // a restart waits at most so long for a question
 const STARTS_MAX = 4;                  // in a row that fail: the store kills the server
-const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 
 export function drawOptions(seed) {
     const c = new Chance(seed, 'world');

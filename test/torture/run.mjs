@@ -8,12 +8,13 @@
 // --rounds: so many whole rounds, however long they take: the same operations on every machine. Last line: N passed, N failed.
 import fs from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { Finding } from '../lib/check.mjs';
+import { run } from '../lib/test.mjs';
 import { Round } from './round.mjs';
 import { reduce } from './reduce.mjs';
 import { patience } from './world.mjs';
 
-const HERE = path.dirname(fileURLToPath(import.meta.url)), KEPT = path.join(HERE, 'kept');
+const HERE = import.meta.dirname, KEPT = path.join(HERE, 'kept');
 const WORLDS = 4;              // at once, on two cores
 const ROUND_MIN_S = 5, JUDGE_S = 15;          // the shortest round, and the judgement after it
 const flag = (name) => process.argv.includes(`--${name}`);
@@ -22,7 +23,6 @@ const seconds = Number(option('seconds', 60)), seed = option('seed'), keepGoing 
 const sum = { rounds: 0, failed: 0, ops: 0, asked: 0, effects: 0, restarts: 0 }, seen = new Set(), running = new Set();
 const only = option('only')?.split(','), not = option('not')?.split(',') ?? [];
 const wanted = (rule, key) => (!only || only.some((w) => key.startsWith(w))) && !not.some((w) => key.startsWith(w));
-process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
 
 function count(r) {
     sum.rounds++;
@@ -34,22 +34,26 @@ function count(r) {
 }
 // What was found, and the last operations of that thread before it.
 function tell(r, v) {
-    console.log(`FAILED: ${v.rule}${r.name ? ` (${r.name})` : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`);
-    if (flag('brief')) { console.log(`    ${v.key.slice(0, 200)}\n    ${v.text.slice(0, 200).replace(/\n/g, ' ')}`); return; }
-    console.log(`    ${v.text.split('\n').slice(0, 40).join('\n    ')}`);
+    const head = `${v.rule}${r.name ? '' : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`;
+    if (flag('brief')) return `${head}\n    ${v.key.slice(0, 200)}\n    ${v.text.slice(0, 200).replace(/\n/g, ' ')}`;
     const of = r.ops.filter((o) => !v.thread || o.result?.thread === v.thread || (r.scene.opThread.get(o.n)?.thread === v.thread) || o.op === 'restart').slice(-8);
-    for (const o of of) console.log(`    op ${JSON.stringify(o).replace(/(.)\1{20,}/g, '$1$1$1...').slice(0, 400)}`);
+    const shown = of.map((o) => `    op ${JSON.stringify(o).replace(/(.)\1{20,}/g, '$1$1$1...').slice(0, 400)}`);
+    return [head, `    ${v.text.split('\n').slice(0, 40).join('\n    ')}`, ...shown].join('\n');
 }
-async function round(settings) {
-    const r = new Round({ keepGoing, seen, wanted, ...settings });
-    running.add(r);
-    await r.run();
-    running.delete(r);
-    count(r);
-    if (r.found.length && !keepGoing && !r.name) for (const other of running) other.over = true;          // one finding is enough
-    for (const v of r.found) tell(r, v);
-    if (flag('verbose')) console.log(`note: ${r.name ?? `seed ${r.seed}`}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}`);
-    return r;
+// One round is one test: it fails with all that was found.
+function round(t, name, settings) {
+    return t.part(name, async () => {
+        const r = new Round({ keepGoing, seen, wanted, ...settings });
+        running.add(r);
+        await r.run();
+        running.delete(r);
+        count(r);
+        if (flag('verbose')) console.log(`note: ${name}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}`);
+        if (!r.found.length) return;
+        if (!keepGoing && !r.name) for (const other of running) other.over = true;          // one finding is enough
+        if (!r.name) for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
+        throw new Finding(r.found.map((v) => tell(r, v)).join('\n'));
+    });
 }
 // The operations that led to it, to be replayed: --replay FILE, and --replay FILE --reduce.
 function record(r, v) {
@@ -66,45 +70,43 @@ async function keep(r, v) {
     if (small) { fs.writeFileSync(file, JSON.stringify(small, null, 1)); console.log(`note: reduced to ${small.ops.length} operations; keep it in test/torture/kept/ when it is mended`); }
 }
 
-// A world mostly waits: a few of them at once.
-const atOnce = (worker) => Promise.all(Array.from({ length: Number(option('worlds', WORLDS)) }, worker));
+const worlds = Number(option('worlds', WORLDS));          // one mostly waits: a few of them at once
 
 // Recorded lists. A list stands for what its name says, so each is judged on its own.
-async function replays(files) {
+function replays(t, files) {
     const todo = files.flatMap((f) => Array.from({ length: Number(option('times', 1)) }, () => f));
-    const worker = async () => {
-        for (let f; (f = todo.shift());) {
-            const list = JSON.parse(fs.readFileSync(f, 'utf8'));
-            await round({ options: list.options, ops: list.ops, name: path.basename(f, '.json'), seen: new Set() });
-        }
-    };
-    await atOnce(worker);
+    return Promise.all(todo.map((f) => {
+        const { options, ops } = JSON.parse(fs.readFileSync(f, 'utf8')), name = path.basename(f, '.json');
+        return round(t, name, { options, ops, name, seen: new Set() });
+    }));
 }
-async function seeds(list) {
+async function seeds(t, list) {
     const end = Date.now() + seconds * 1000, counted = Number(option('rounds', 0));
     let i = 0;
     const more = () => (counted ? i < counted : !i || (end - Date.now()) / 1000 > ROUND_MIN_S + JUDGE_S);
     const length = () => (counted ? Infinity : Math.min(roundSeconds * patience(), Math.max(ROUND_MIN_S, (end - Date.now()) / 1000 - JUDGE_S)));
-    await atOnce(async () => {
+    await Promise.all(Array.from({ length: worlds }, async () => {
         while (more() && (!sum.failed || keepGoing)) {
             // Rounds of one seed: n, n + 1000003 ... each a world of its own, so that one alone can be repeated.
             const k = i++, s = list[Math.min(k, list.length - 1)] + 1000003 * Math.max(0, k - list.length + 1);
-            const r = await round({ seed: s, seconds: length() });
-            for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
+            await round(t, `seed ${s}`, { seed: s, seconds: length() });
         }
-    });
+    }));
+}
+async function shorten(file) {
+    const small = await reduce(JSON.parse(fs.readFileSync(file, 'utf8')), Number(option('reduce-seconds', 90)));
+    if (small) fs.writeFileSync(file, JSON.stringify(small, null, 1));
 }
 
-const replay = option('replay');
-if (replay) {
-    if (flag('reduce')) { const small = await reduce(JSON.parse(fs.readFileSync(replay, 'utf8')), Number(option('reduce-seconds', 90))); if (small) fs.writeFileSync(replay, JSON.stringify(small, null, 1)); }
-    else await replays([replay]);
-} else {
-    const chance = Date.now() % 1000000;
-    if (seed === undefined || flag('kept')) await replays(fs.readdirSync(KEPT).filter((f) => f.endsWith('.json')).sort().map((f) => path.join(KEPT, f)));
-    console.log(seed === undefined ? `SEED=1, then SEED=${chance}` : `SEED=${seed}`);
-    await seeds(seed === undefined ? [1, chance] : [Number(seed)]);
-}
-console.log(`torture: ${sum.rounds} rounds, ${sum.ops} operations, ${sum.asked} model requests, ${sum.effects} effects, ${sum.restarts} restarts`);
-console.log(`${sum.rounds - sum.failed} passed, ${sum.failed} failed`);
-process.exit(sum.failed ? 1 : 0);
+await run('torture', worlds, async (t) => {
+    process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
+    const replay = option('replay'), chance = Date.now() % 1000000;
+    if (replay && flag('reduce')) await t.part(`reduce ${replay}`, () => shorten(replay));
+    else if (replay) await replays(t, [replay]);
+    else {
+        if (seed === undefined || flag('kept')) await replays(t, fs.readdirSync(KEPT).filter((f) => f.endsWith('.json')).sort().map((f) => path.join(KEPT, f)));
+        console.log(seed === undefined ? `SEED=1, then SEED=${chance}` : `SEED=${seed}`);
+        await seeds(t, seed === undefined ? [1, chance] : [Number(seed)]);
+    }
+    console.log(`torture: ${sum.rounds} rounds, ${sum.ops} operations, ${sum.asked} model requests, ${sum.effects} effects, ${sum.restarts} restarts`);
+});

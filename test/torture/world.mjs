@@ -1,19 +1,20 @@
 // world.mjs -- everything around the server: its configuration, the model, the tools, the ledger; starting, killing
 // and watching it. A world has one store; processes come and go on it.
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pause, within } from '../lib/check.mjs';
+import { ROOT, newFolder, removeFolder } from '../lib/program.mjs';
+import { Server } from '../lib/server.mjs';
 import { Ledger } from './ledger.mjs';
 import { Model } from './model.mjs';
 import { HttpTools } from './tools/http.mjs';
 import { McpServers } from './tools/mcp.mjs';
 
-const HERE = path.dirname(fileURLToPath(import.meta.url));
-export const BIN = process.env.PARLEY_BIN || path.resolve(HERE, '../../build-asan/parley');
+const HERE = import.meta.dirname;
+const BIN = process.env.PARLEY_BIN || path.join(ROOT, 'build-asan/parley');
 const SILENCE_MS = Number(process.env.SILENCE_MS || 10000);      // no answer from /healthz for so long: the loop stands still
 const STALL_MS = 3000;
 const START_MS = 60000, END_MS = 20000;
@@ -26,7 +27,6 @@ export const PEOPLE = { ada: ['user'], bob: ['user'], cyd: ['user'], max: ['user
 export const OWNERS = ['ada', 'bob', 'cyd'];
 export const keyOf = (who) => `key-of-${who}-0123456789abcdef`;
 const sha = (s) => createHash('sha256').update(s).digest('hex');
-const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 // A machine that others use is slow, and that is not the server's fault: bounds are stretched by how many wait for a core.
 export const patience = () => Math.max(1, os.loadavg()[0] / (2 * os.cpus().length));
 
@@ -43,16 +43,10 @@ export const POLICY = {
 };
 export const policyOf = (line) => POLICY[line.server ? `${line.server}/${line.tool}` : line.tool];
 
-// Whatever happens to this process, nothing is left behind.
-const worlds = new Set();
-process.on('exit', () => { for (const w of worlds) { w.child?.kill('SIGKILL'); fs.rmSync(w.dir, { recursive: true, force: true }); } });
-for (const s of ['SIGINT', 'SIGTERM']) process.on(s, () => process.exit(1));
-
 export class World {
     // options: from the seed, see drawOptions in round.mjs; absent: nobody decides but right after a restart.
     constructor(options, report) {
-        Object.assign(this, { options, report, dir: fs.mkdtempSync(path.join(os.tmpdir(), 'parley-torture-')), up: false, ended: false, restarts: 0, starts: 0, recent: [], lines: 0, rss: [], version: 0, versions: [] });
-        worlds.add(this);
+        Object.assign(this, { options, report, dir: newFolder(), up: false, ended: false, restarts: 0, starts: 0, lines: 0, rss: [], version: 0, versions: [] });
         this.db = path.join(this.dir, 'x.db');
         this.ledger = new Ledger(path.join(this.dir, 'ledger.jsonl'), (l) => this.onEffect?.(l));
         this.model = new Model(this);
@@ -93,17 +87,15 @@ export class World {
     async open() {
         await this.model.open();
         await this.tools.open();
-        this.file = path.join(this.dir, 'parley.json');
         await this.start();
         this.watch();
     }
     async close() {
         this.ended = true;
-        if (this.child) { this.child.kill('SIGKILL'); await this.gone; }
+        await this.server?.kill();
         this.model.close();
         this.tools.close();
-        fs.rmSync(this.dir, { recursive: true, force: true });
-        worlds.delete(this);
+        removeFolder(this.dir);
     }
 
     // --- the process --------------------------------------------------------------------------------
@@ -113,64 +105,55 @@ export class World {
     // Where they were at that time.
     versionAt(ms) { return this.versions.findLast((v) => v.at <= ms)?.version; }
 
+    get child() { return this.server?.child; }
+    get err() { return this.server.err; }
+    get said() { return this.server.complaints; }
+
     // fault: an order as in src/base/fault.h; the process may then end by itself, as by kill -9.
     async start(fault) {
-        fs.writeFileSync(this.file, JSON.stringify(this.config()));
         this.versions.push({ at: Date.now(), version: this.version });
-        const env = { ...(fault && { PARLEY_FAULT: fault }), PATH: process.env.PATH, HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
+        const env = { ...(fault && { PARLEY_FAULT: fault }), HOME: this.dir, LANG: 'C.UTF-8', TORTURE_LEDGER: String(this.tools.port),
             ASAN_OPTIONS: 'detect_leaks=1:abort_on_error=0:exitcode=99:quarantine_size_mb=24:malloc_context_size=12:allocator_release_to_os_interval_ms=500',
             UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1:exitcode=99', LSAN_OPTIONS: 'exitcode=98' };
-        const child = spawn(BIN, ['serve', '--config', this.file, '--store', `sqlite:${this.db}`], { cwd: this.dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
-        Object.assign(this, { child, err: '', half: '', out: '', said: '', status: null, meant: false, crashed: false, fault, served: false });
+        const server = this.server = new Server({ bin: BIN, dir: this.dir, store: this.db, config: this.config(), env }).spawn();
+        Object.assign(this, { meant: false, crashed: false, fault, served: false });
         this.starts++;
-        child.stderr.setEncoding('utf8').on('data', (d) => this.hear(d));
-        child.stdout.setEncoding('utf8').on('data', (d) => { this.out += d; });
-        child.on('exit', () => child.stderr.resume());
-        this.gone = new Promise((yes) => child.on('close', (code, signal) => { this.status = signal || code; this.up = false; yes(); this.wentAway(child); }));
-        const end = Date.now() + START_MS * patience();
-        for (; Date.now() < end && this.status === null; await pause(10)) if ((this.port = Number(/http:\/\/\S*?:(\d+)/.exec(this.out)?.[1]))) break;
-        if (!this.port || this.status !== null) {
-            if (this.status === null) { this.violation('start', 'the server did not begin to listen'); child.kill('SIGKILL'); await this.gone; }
+        server.child.stderr.on('data', (d) => { this.lines += d.split('\n').length - 1; });
+        server.child.on('exit', () => server.child.stderr.resume());
+        server.gone.then(() => { if (server === this.server) this.wentAway(); });
+        try { this.port = await server.listening(START_MS * patience()); } catch (e) {
+            if (server.status === null) { this.violation('start', `the server did not begin to listen: ${e.message}`, { key: '' }); await server.kill(); }
             return false;
         }
         this.heard = Date.now();
-        this.up = this.served = true;
-        return true;
-    }
-    hear(d) {
-        const whole = (this.half + d).split('\n');
-        this.half = whole.pop();
-        this.lines += whole.length;
-        this.err = (this.err + d).slice(-200000);
-        for (const l of whole) if (l && !l.startsWith('{') && this.said.length < 30000) this.said += `${l}\n`;        // the log is JSON; the rest is somebody's last words
+        this.up = this.served = server.status === null;
+        return this.up;
     }
     // A process that nobody ended is a finding; so is what a sanitizer says at any end.
-    wentAway(child) {
-        if (child !== this.child || this.ended) return;
-        const report = sanitizer(this.said);
-        const ordered = this.fault && this.meant !== 'kill' && (this.status === 'SIGKILL' || (!this.served && !report));        // a start may fail when memory or disk do
+    wentAway() {
+        this.up = false;
+        if (this.ended) return;
+        const { status } = this.server, report = sanitizer(this.said);
+        const ordered = this.fault && this.meant !== 'kill' && (status === 'SIGKILL' || (!this.served && !report));        // a start may fail when memory or disk do
         if (ordered) { this.crashed = true; return; }
         if (report) this.violation('sanitizer', report.text, { key: report.key });
-        else if (!this.meant || (this.meant === 'term' && this.status !== 0))
-            this.violation('crash', `the server ended with ${this.status}${this.meant ? ' after SIGTERM' : ''}: ${this.said.slice(-1500) || this.err.slice(-600)}`, { key: `${this.status} ${/(assert|must|failed)[^\n]*/i.exec(this.said)?.[0] ?? ''}` });
+        else if (!this.meant || (this.meant === 'term' && status !== 0))
+            this.violation('crash', `the server ended with ${status}${this.meant ? ' after SIGTERM' : ''}: ${this.said.slice(-1500) || this.err.slice(-600)}`, { key: `${status} ${/(assert|must|failed)[^\n]*/i.exec(this.said)?.[0] ?? ''}` });
         this.crashed = !this.meant;
     }
     async kill() {
         this.meant = 'kill';
         this.up = false;
-        this.child.kill('SIGKILL');
-        await this.gone;
+        await this.server.kill();
     }
     async term() {
         this.meant = 'term';
         this.up = false;
         this.child.kill('SIGTERM');
-        const late = await Promise.race([this.gone.then(() => false), pause(END_MS * patience()).then(() => true)]);
-        if (!late) return;
-        this.violation('shutdown', `SIGTERM did not end the server within ${END_MS} ms`);
-        this.meant = 'kill';
-        this.child.kill('SIGKILL');
-        await this.gone;
+        try { await within(this.server.gone, 'the end', END_MS * patience()); } catch {
+            this.violation('shutdown', `SIGTERM did not end the server within ${END_MS} ms`);
+            await this.kill();
+        }
     }
     // Until there is a process that listens; false when it has to be started by somebody.
     async ready() {

@@ -1,29 +1,41 @@
-// One test: a name that is a true sentence, and everything it opened.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// What a test in a browser is handed: servers, tabs, models with a script, a network that fails.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Server } from '../../lib/server.mjs';
+import { Context } from '../../lib/test.mjs';
 import { Model } from './model.mjs';
 import { Tab } from './page.mjs';
 import { Proxy } from './proxy.mjs';
-import { Server } from './server.mjs';
+import { Report } from './report.mjs';
 
-export const tests = [];
+export { check as ok, same as equal } from '../../lib/check.mjs';
+export { test } from '../../lib/test.mjs';
 
-export function test(name, body) {
-  tests.push({ name, body });
-}
+export const report = new Report();
 
-export class Test {
-  constructor(name, report) {
-    this.name = name;
-    this.report = report;
-    this.servers = [];
-    this.tabs = [];
-    this.closing = [];
+class PageServer extends Server {
+  /** Everything it said, on either stream. */
+  get output() {
+    return this.out + this.err;
   }
 
+  async json(path, init) {
+    const response = await fetch(
+      this.url + path,
+      init && { method: 'POST', ...init, body: JSON.stringify(init.body), headers: { 'content-type': 'application/json' } },
+    );
+    return response.json();
+  }
+}
+
+export class Test extends Context {
+  report = report;
+  servers = [];
+  tabs = [];
+  closing = [];
+
   async server(config = {}) {
-    const server = new Server({ demo: { token_ms: 5 }, ...config });
+    const server = new PageServer({ config: { listen: '127.0.0.1:0', demo: { token_ms: 5 }, ...config }, dir: this.folder() });
     this.servers.push(server);
     return server.start();
   }
@@ -32,13 +44,6 @@ export class Test {
     const model = await new Model(turns, options).start();
     this.closing.push(() => model.close());
     return model;
-  }
-
-  /** A folder that goes with the test. */
-  folder() {
-    const path = mkdtempSync(join(tmpdir(), 'parley-test-'));
-    this.closing.push(() => rmSync(path, { recursive: true, force: true }));
-    return path;
   }
 
   touch(file) {
@@ -72,23 +77,16 @@ export class Test {
     mkdirSync(folder, { recursive: true });
     for (const [n, tab] of this.tabs.entries()) {
       if (!tab.page.isClosed())
-        await tab.page.screenshot({ path: join(folder, `${this.name.replace(/\W+/g, '-').slice(0, 80)}-${n}.png`) }).catch(() => {});
+        await tab.page.screenshot({ path: join(folder, `${this.title.replace(/\W+/g, '-').slice(0, 80)}-${n}.png`) }).catch(() => {});
     }
     for (const s of this.servers) console.log(`      server: ${s.output.trim().split('\n').slice(-4).join('\n      server: ')}`);
   }
 
-  async done() {
+  /** Tabs first: whoever is left alone by its server or its model complains. */
+  async close() {
     await Promise.allSettled(this.tabs.map((t) => t.close()));
     this.closing.forEach((f) => f());
-    await Promise.allSettled(this.servers.map((s) => s.remove()));
+    await Promise.allSettled(this.servers.map((s) => s.kill()));
+    await super.close();
   }
-}
-
-export function equal(a, b, what = 'values') {
-  const [x, y] = [JSON.stringify(a), JSON.stringify(b)];
-  if (x !== y) throw new Error(`${what}: ${x} is not ${y}`);
-}
-
-export function ok(value, what) {
-  if (!value) throw new Error(what);
 }

@@ -1,17 +1,16 @@
-// conversations.mjs -- what people do with a chat, held against both majors and all
+// conversations.test.mjs -- what people do with a chat, held against both majors and all
 // doors the AI SDK knows.
-import { Context, check, same, settled, until, wanted, within } from '../live/lib.mjs';
+import { check, same, settled, test as register, until } from '../live/lib.mjs';
 import { MAJORS, chatOf } from './client.mjs';
 
-const tests = [];
 // Each test runs for each major and door; the WebSocket transport is major 7's.
 const DOORS = [[6, '/api/chat'], [7, '/api/chat'], [6, '/stream'], [7, '/stream'], [7, 'ws']];
 function test(name, run, { doors = DOORS, config } = {}) {
     for (const [major, door] of doors)
-        tests.push({ name: `ai ${major} on ${door}: ${name}`, run: async (t) => {
+        register(`ai ${major} on ${door}: ${name}`, async (t) => {
             const server = await t.serve({ config });
             await run({ t, server, major, door, chat: (more) => chatOf(t, server, major, { door, ...more }) });
-        } });
+        });
 }
 const adk = (door) => door === '/stream';
 const states = (c) => c.tools.map((p) => [p.type.slice(5), p.state]);
@@ -324,7 +323,7 @@ test('ten turns in one chat', async ({ chat, server }) => {
 // --- the history endpoint, held against the SDK's own validation ------------------------------------
 
 for (const [major, ai] of Object.entries(MAJORS))
-    tests.push({ name: `ai ${major}: the history of every state passes validateUIMessages, in both forms`, run: async (t) => {
+    register(`ai ${major}: the history of every state passes validateUIMessages, in both forms`, async (t) => {
         const server = await t.serve();
         const valid = async (id) => {
             for (const form of ['native', 'adk']) {
@@ -349,24 +348,4 @@ for (const [major, ai] of Object.entries(MAJORS))
         await c.say(PAY);
         await c.say('Propose a schema');
         await valid(c.id);
-    } });
-
-// --- running -----------------------------------------------------------------------------------------
-
-export async function run() {
-    const todo = tests.filter((x) => wanted(x.name)), count = { passed: 0, failed: 0 };
-    process.on('unhandledRejection', () => {});
-    async function worker() {
-        for (let x; (x = todo.shift());) {
-            const t = new Context();
-            let trouble;
-            try { await within(x.run(t), 'the test', 60000); } catch (e) { trouble = e; }
-            try { await t.close(); } catch (e) { trouble ??= e; }
-            if (trouble) { count.failed++; console.log(`FAILED: ${x.name}\n${(trouble.stack || String(trouble)).replace(/^/gm, '    ')}`); }
-            else { count.passed++; if (process.env.VERBOSE) console.log(`ok ${x.name}`); }
-        }
-    }
-    await Promise.all(Array.from({ length: Number(process.env.JOBS || 3) }, worker));
-    console.log(`${count.passed} passed, ${count.failed} failed`);
-    return count.failed === 0;
-}
+    });

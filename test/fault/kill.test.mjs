@@ -1,4 +1,4 @@
-// kill.mjs -- kill -9 at any instant loses nothing that was told, leaves no thread
+// kill.test.mjs -- kill -9 at any instant loses nothing that was told, leaves no thread
 // stuck, and never runs a payment twice.
 //
 // A search is killed at random instants, so is an approved payment; both at every

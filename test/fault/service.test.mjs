@@ -1,4 +1,4 @@
-// service.mjs -- a model service that fails in the middle of a payment's turn: before the
+// service.test.mjs -- a model service that fails in the middle of a payment's turn: before the
 // question, between the yes and the last words, on every wire, and with a kill -9 in between.
 // The payment is made at most once, and trying again never makes it again.
 import { check, same, settled, sound, until } from '../live/lib.mjs';

@@ -1,4 +1,4 @@
-// memory.mjs -- memory that is refused fails a request, never the process and never
+// memory.test.mjs -- memory that is refused fails a request, never the process and never
 // the promise: the Nth allocation of a conversation, and all from the Nth on; of a
 // start that recovers what the last process left.
 //

@@ -1,4 +1,4 @@
-// disk.mjs -- a disk that says no: the store's Nth write or sync fails, once or for a
+// disk.test.mjs -- a disk that says no: the store's Nth write or sync fails, once or for a
 // while, with EIO or ENOSPC; a small file system is full and gets room again.
 //
 // A conversation that meets it is refused with a code or goes on when the disk does.

@@ -1,4 +1,4 @@
-// race.mjs -- two answers at the same instant by two doors: exactly one decides.
+// race.test.mjs -- two answers at the same instant by two doors: exactly one decides.
 //
 // RACES (200) gates, half of them answered yes and yes, half yes and no, by REST and
 // by one of /live, POST /stream, POST /api/chat in turn. Each must have exactly one

@@ -1,4 +1,4 @@
-// peers.mjs -- peers that never read, and peers that are gone without a word: a slow one
+// peers.test.mjs -- peers that never read, and peers that are gone without a word: a slow one
 // costs a cursor, not memory; deadlines clear them; all others get their words.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// process.mjs -- what may happen to a process that is not killed: its clock jumps, it is
+// process.test.mjs -- what may happen to a process that is not killed: its clock jumps, it is
 // stopped and goes on, it has no descriptors left.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -1,4 +1,4 @@
-// approve.mjs -- kill -9 around an approved payment, at random instants and at named
+// approve.test.mjs -- kill -9 around an approved payment, at random instants and at named
 // points: never two lines in the ledger for one call, never a line that the log does
 // not know as started, every uncertain one reported as unknown.
 //

@@ -1,0 +1,115 @@
+// server.mjs -- a real parley on a free port, in a folder of its own: started, asked, killed,
+// started again.
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { BIN, Program, clean, newFolder, removeFolder } from './program.mjs';
+import { Stream, request } from './http.mjs';
+
+export const CONFIG = {
+    listen: '127.0.0.1:0',
+    demo: { token_ms: 0 },
+    actions: { apply_schema: { tool: 'apply_schema' } },
+};
+
+// Whether programs can be isolated here as the configuration wants it by default; where they cannot
+// (a container or a desktop without user namespaces), tests of other things run them with what
+// there is.
+let isolates;
+function isolated() {
+    if (isolates !== undefined) return isolates;
+    const dir = newFolder(), file = path.join(dir, 'parley.json');
+    const tools = { t: { description: 'd', exec: { command: ['sh'] } } };
+    fs.writeFileSync(file, JSON.stringify({ tools }));
+    const options = { cwd: dir, env: clean(), encoding: 'utf8' };
+    const r = spawnSync(BIN, ['check', '--config', file], options);
+    removeFolder(dir);
+    isolates = !/cannot isolate/.test(r.stderr);
+    if (!isolates) console.log(`note: ${r.stderr.slice(r.stderr.indexOf('this machine')).trim()}`);
+    return isolates;
+}
+function withTools(tools) {
+    const all = Object.entries(tools ?? {}), runs = ([, tool]) => tool?.exec;
+    if (!all.some(runs) || isolated()) return {};
+    const eased = (tool) => ({ ...tool, exec: { sandbox: 'best_effort', ...tool.exec } });
+    const entries = all.map(([name, tool]) => [name, tool?.exec ? eased(tool) : tool]);
+    return { tools: Object.fromEntries(entries) };
+}
+
+// The tests' own configuration with `config` over it.
+export function configured(config = {}) {
+    const demo = { ...CONFIG.demo, ...config.demo };
+    return { ...CONFIG, ...config, ...withTools(config.tools), demo };
+}
+
+const lines = (text) => text.split('\n').filter(Boolean);
+
+export class Server extends Program {
+    // {config}: all of it; {dir}: an earlier server's folder is the same store again; {store}: the
+    // file, when it is elsewhere; {mayFail}: nobody minds how it ends; {wrap}: a command that runs
+    // it, as ["prlimit", "--nofile=64"].
+    constructor({ config, dir, store = path.join(dir, 'x.db'), env = {}, args = [], mayFail = false,
+        wrap = [], bin = BIN }) {
+        const file = path.join(dir, 'parley.json');
+        const options = ['--config', file, '--store', `sqlite:${store}`, ...args];
+        const [command, ...all] = [...wrap, bin, 'serve', ...options];
+        super(command, all, { cwd: dir, env: { ...clean(), ...env } });
+        Object.assign(this, { dir, db: store, mayFail });
+        fs.writeFileSync(file, JSON.stringify(config));
+    }
+    async start() {
+        this.spawn();
+        await this.listening();
+        return this;
+    }
+    // Until it has said all of its first words, and with them its port. Whoever started it has its
+    // token, and sends it.
+    async listening(ms) {
+        const words = /http:\/\/(?:\S*):(\d+)\S*\n[^]*\n {2}data /;
+        this.port = Number((await this.says(words, 'the server', ms))[1]);
+        this.token = this.options.env.PARLEY_TOKEN ?? /#token=(\S+)/.exec(this.out)?.[1];
+        return this.port;
+    }
+    // On the same store and the same port. SIGTERM: an orderly end. SIGKILL: a crash.
+    async restart(signal = 'SIGTERM') {
+        await (signal === 'SIGKILL' ? this.kill() : this.term());
+        if (!this.args.includes('--listen')) this.args.push('--listen', `127.0.0.1:${this.port}`);
+        return this.start();
+    }
+    // At the end of a test a server that nobody killed must end well and have nothing to complain
+    // about: under the sanitizers this is where leaks are told.
+    async end() {
+        if (this.status === null) await this.term().catch(() => this.kill());
+        if (this.killed || this.mayFail) return;
+        if (this.status === 0 && !this.complaints) return;
+        const said = this.complaints.slice(0, 4000) || this.err.slice(-2000);
+        throw new Error(`the server ended with ${this.status}: ${said}`);
+    }
+    get url() { return `http://127.0.0.1:${this.port}`; }
+    // The log: one JSON object per line. The rest are somebody's last words.
+    get log() { return lines(this.err).filter((l) => l.startsWith('{')).map((l) => JSON.parse(l)); }
+    get complaints() { return lines(this.err).filter((l) => !l.startsWith('{')).join('\n'); }
+
+    request(method, at, body, headers) { return request(this, method, at, body, headers); }
+    get(at, headers) { return request(this, 'GET', at, undefined, headers); }
+    post(at, body, headers) { return request(this, 'POST', at, body, headers); }
+    open(method, at, body, headers) { return Stream.open(this, method, at, body, headers); }
+    // A message to the typed door, as a stream.
+    say(message, more = {}) { return this.open('POST', '/v1/chat/stream', { message, ...more }); }
+    // The same, read to its end.
+    async turn(message, more = {}) { return (await this.say(message, more)).read(); }
+    events(thread, after = '0.0', headers) {
+        return this.open('GET', `/v1/threads/${thread}/events?after=${after}`, undefined, headers);
+    }
+    // The payments that really happened.
+    ledger() {
+        const at = this.db + '.ledger.jsonl';
+        if (!fs.existsSync(at)) return [];
+        return lines(fs.readFileSync(at, 'utf8')).map((l) => JSON.parse(l));
+    }
+    async metrics() {
+        const { text } = await this.get('/metrics');
+        const found = lines(text).map((l) => /^([^#].*) (\S+)$/.exec(l)).filter(Boolean);
+        return Object.fromEntries(found.map(([, name, value]) => [name, Number(value)]));
+    }
+}
