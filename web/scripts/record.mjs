@@ -4,7 +4,8 @@
 // modes.test.ts compares what a person sees.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server } from '../../test/browser/lib/server.mjs';
+import { newFolder, removeFolder } from '../../test/lib/program.mjs';
+import { Server, configured } from '../../test/lib/server.mjs';
 import { Ws } from '../../test/live/ws.mjs';
 
 const into = join(import.meta.dirname, '../src/protocol/recorded');
@@ -165,7 +166,8 @@ function plain(step) {
     .replace(/"(ms|timestamp)":\d+/g, '"$1":1');
 }
 
-const server = await new Server({ demo: { token_ms: 0 } }).start();
+const dir = newFolder();
+const server = await new Server({ config: configured(), dir }).start();
 try {
   for (const { name, ...c } of conversations) {
     const modes = {};
@@ -176,5 +178,6 @@ try {
     console.log(name, Object.values(modes).map((s) => s.length).join(' '));
   }
 } finally {
-  await server.remove();
+  await server.kill();
+  removeFolder(dir);
 }
