@@ -26,6 +26,7 @@ const char *err_name(enum err e)
     case ERR_CLOSED: return "closed";
     case ERR_UNSUPPORTED: return "unsupported";
     case ERR_UNSURE: return "unsure";
+    case ERR_FENCED: return "fenced";
     case ERR_DAMAGED: return "damaged";
     }
     return "unknown"; /* no default above: a new code must be named there */

@@ -27,6 +27,7 @@ enum err {
     ERR_CLOSED, /* shutting down, or the peer left */
     ERR_UNSUPPORTED,
     ERR_UNSURE,  /* it failed, and yet it may turn out to have happened */
+    ERR_FENCED,  /* another node holds it, or this one's lease is over */
     ERR_DAMAGED, /* what was stored is not what is read: a flipped bit, a hole */
 };
 

@@ -388,7 +388,7 @@ static int start(struct serve *s)
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1; /* before anything is started that could look for it */
-    if (store_open(&s->loop, s->config.store, &s->arena, &s->store, &why))
+    if (store_open(&s->loop, s->config.store, STR_NONE, &s->arena, &s->store, &why))
         return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;

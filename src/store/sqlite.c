@@ -24,7 +24,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "store/lease.h"
 #include "store/sqlite_db.h"
 
 /* Enough to make the sync's share of an append small; a bound, so that a flood
@@ -54,6 +53,9 @@
 /* Callbacks may ask for more while being told that the store closes. */
 #define CLOSE_ROUNDS 100
 
+/* So many days of what was used are kept. */
+#define USED_DAYS "31"
+
 #define STACK_SIZE (256 * 1024)
 
 struct lane { /* one worker thread and its queue */
@@ -71,8 +73,8 @@ struct state {        /* what the writer knows of its disk */
     bool     low, log_long;
 };
 
-struct store {
-    struct loop   *loop;
+struct sqlite {
+    struct store   base;
     struct db_file file;
     struct lane    writer, reader, finder;
 
@@ -89,19 +91,16 @@ struct store {
 
     struct loop_dirty end_of_turn;
     struct loop_post  post;
-    struct leases     leases;
     struct state      known; /* the loop thread's copy of `state` */
     _Atomic uint64_t  log_bytes;
     char              promise[64];
-    void (*changed)(void *ctx, struct log_name log, uint64_t seq);
-    void *changed_ctx;
-    void (*seen)(void *ctx, uint64_t ns);
-    void *seen_ctx;
+    uint64_t          epoch; /* of the last claim */
 };
+#define OURS(store) LIST_ITEM(store, struct sqlite, base)
 
 /* --- queues ---------------------------------------------------------------------- */
 
-static void hand_over(struct store *s, struct lane *to)
+static void hand_over(struct sqlite *s, struct lane *to)
 {
     if (list_empty(&to->gathered)) return;
     uv_mutex_lock(&s->lock);
@@ -115,33 +114,32 @@ static void hand_over(struct store *s, struct lane *to)
 
 static void hand_over_all(struct loop_dirty *d)
 {
-    struct store *s = LIST_ITEM(d, struct store, end_of_turn);
+    struct sqlite *s = LIST_ITEM(d, struct sqlite, end_of_turn);
     hand_over(s, &s->writer);
     hand_over(s, &s->reader);
     hand_over(s, &s->finder);
 }
 
-static void ask(struct store *s, struct lane *to, struct store_job *job, enum job_kind kind)
+static void gather(struct sqlite *s, struct lane *to, struct store_job *job)
 {
-    *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
     list_add(&to->gathered, &job->node);
     if (++to->gathered_count == GATHER_MAX) hand_over(s, to);
-    else loop_mark(s->loop, &s->end_of_turn);
+    else loop_mark(s->base.loop, &s->end_of_turn);
 }
 
 /* From a worker: these jobs have their result. */
-static void answer(struct store *s, struct list *jobs)
+static void answer(struct sqlite *s, struct list *jobs)
 {
     uv_mutex_lock(&s->lock);
     list_take(&s->answers, jobs);
-    if (!s->posted) loop_post(s->loop, &s->post);
+    if (!s->posted) loop_post(s->base.loop, &s->post);
     s->posted = true;
     uv_mutex_unlock(&s->lock);
 }
 
 /* Waits for work and takes at most `max`. Nothing taken: `timeout_ns` is over
  * (0: never). False: closing, and the queue is empty or its time is up. */
-static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeout_ns,
+static bool take(struct sqlite *s, struct lane *lane, size_t max, uint64_t timeout_ns,
                  struct list *out)
 {
     bool go_on;
@@ -158,13 +156,11 @@ static bool take(struct store *s, struct lane *lane, size_t max, uint64_t timeou
         list_remove(n);
         list_add(out, n);
     }
-    /* Failed, but its caller does not know yet: what builds on it must not pass. */
-    LIST_EACH (n, &s->answers) db_doom(out, JOB_AT(n));
     uv_mutex_unlock(&s->lock);
     return go_on;
 }
 
-static void ended(struct store *s)
+static void ended(struct sqlite *s)
 {
     uv_mutex_lock(&s->lock);
     if (--s->running == 0) uv_cond_signal(&s->all_ended);
@@ -190,7 +186,7 @@ static enum err trouble_of(const struct list *batch, enum err before)
 
 /* In front of the answers that come with it: whoever gets one finds the state that belongs to
  * it. */
-static void tell_state(struct store *s, const struct state *now)
+static void tell_state(struct sqlite *s, const struct state *now)
 {
     struct list one;
 
@@ -202,7 +198,7 @@ static void tell_state(struct store *s, const struct state *now)
     answer(s, &one);
 }
 
-static void commit(struct store *s, struct list *batch)
+static void commit(struct sqlite *s, struct list *batch)
 {
     enum err e = db_file_check(&s->file, &s->writer.db);
 
@@ -218,7 +214,7 @@ static void commit(struct store *s, struct list *batch)
 }
 
 /* Once a second, whether there is work or not. */
-static void look_around(struct store *s, struct state *now, bool idle)
+static void look_around(struct sqlite *s, struct state *now, bool idle)
 {
     struct db *d = &s->writer.db;
     enum err   e = db_file_check(&s->file, d);
@@ -233,7 +229,7 @@ static void look_around(struct store *s, struct state *now, bool idle)
 
 /* Never over a file that is not ours: then the log stays as it is, and the next start sees that
  * they do not fit. */
-static bool move_log(struct store *s, int least_pages)
+static bool move_log(struct sqlite *s, int least_pages)
 {
     struct db *d = &s->writer.db;
 
@@ -250,10 +246,10 @@ static bool same_state(const struct state *a, const struct state *b)
 
 static void write_all(void *arg)
 {
-    struct store *s = arg;
-    struct list   batch;
-    struct state  now = { 0 }, before = { 0 };
-    uint64_t      looked = 0; /* at once, too: the disk may be full at the start */
+    struct sqlite *s = arg;
+    struct list    batch;
+    struct state   now = { 0 }, before = { 0 };
+    uint64_t       looked = 0; /* at once, too: the disk may be full at the start */
 
     while (take(s, &s->writer, BATCH_MAX, looked ? LOOK_NS : 1, &batch)) {
         bool idle = list_empty(&batch);
@@ -278,13 +274,15 @@ static void write_all(void *arg)
 
 static void read_all(void *arg)
 {
-    struct store *s = arg;
-    struct list   one;
+    struct sqlite *s = arg;
+    struct list    one;
 
     while (take(s, &s->reader, 1, 0, &one)) {
         struct store_job *job = list_empty(&one) ? NULL : JOB_AT(one.next);
         if (!job) continue;
         if (job->kind == JOB_READ) db_read(&s->reader.db, JOB_OF(job, struct store_read));
+        else if (job->kind == JOB_SESSION)
+            db_session_get(&s->reader.db, JOB_OF(job, struct store_session));
         else db_list(&s->reader.db, JOB_OF(job, struct store_list));
         answer(s, &one);
     }
@@ -294,8 +292,8 @@ static void read_all(void *arg)
 /* Searches look at many rows: they have a thread of their own, and take turns there. */
 static void find_all(void *arg)
 {
-    struct store *s = arg;
-    struct list   one;
+    struct sqlite *s = arg;
+    struct list    one;
 
     while (take(s, &s->finder, 1, 0, &one)) {
         if (list_empty(&one)) continue;
@@ -332,7 +330,7 @@ static const char *trouble_words(enum err e)
 }
 
 /* Says it once when something changes. */
-static void set_state(struct store *s)
+static void set_state(struct sqlite *s)
 {
     struct state was = s->known, now;
     const char  *path = s->file.path;
@@ -354,44 +352,24 @@ static void set_state(struct store *s)
                  now.log_long ? LONG_WORDS : "it is short again", NULL);
 }
 
-static void tell_append(struct store *s, struct store_append *a, enum err e)
+/* One node, and nobody to lose a claim to: a number that grows is all there is to it. */
+static void hold(struct sqlite *s, struct store_hold *h)
 {
-    if (e == OK) {
-        if (s->seen) s->seen(s->seen_ctx, clock_mono_ns() - a->job.queued_ns);
-        if (s->changed) s->changed(s->changed_ctx, a->log, a->new_seq);
+    h->life = 1;
+    if (!h->epoch) h->epoch = ++s->epoch;
+}
+
+static void tell(struct sqlite *s, struct store_job *job)
+{
+    if (job->kind == JOB_OWN) {
+        set_state(s);
+        return;
     }
-    a->done(a, e);
+    if (job->kind == JOB_APPEND && !job->result) hold(s, &JOB_OF(job, struct store_append)->hold);
+    store_tell(&s->base, job);
 }
 
-static void tell_read(struct store_read *r, enum err e)
-{
-    struct arena arena = r->arena; /* `done` may free r */
-    r->done(r, e, r->facts, r->count);
-    arena_done(&arena);
-}
-
-static void tell_list(struct store_list *l, enum err e)
-{
-    struct arena arena = l->arena;
-    l->done(l, e, l->rows, e ? 0 : l->count, l->next);
-    arena_done(&arena);
-}
-
-static void tell(struct store *s, struct store_job *job)
-{
-    enum err e = job->result;
-
-    switch ((enum job_kind)job->kind) {
-    case JOB_APPEND: tell_append(s, JOB_OF(job, struct store_append), e); return;
-    case JOB_EDIT: JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
-    case JOB_READ: tell_read(JOB_OF(job, struct store_read), e); return;
-    case JOB_LIST: tell_list(JOB_OF(job, struct store_list), e); return;
-    case JOB_NEWS: set_state(s); return;
-    }
-    must(!"job kind");
-}
-
-static struct store_job *next_answer(struct store *s)
+static struct store_job *next_answer(struct sqlite *s)
 {
     struct store_job *job = NULL;
 
@@ -401,9 +379,6 @@ static struct store_job *next_answer(struct store *s)
     } else {
         job = JOB_AT(s->answers.next);
         list_remove(&job->node);
-        /* From here on its caller knows; what was asked for until now did not. */
-        db_doom(&s->writer.gathered, job);
-        db_doom(&s->writer.queue, job);
     }
     uv_mutex_unlock(&s->lock);
     return job;
@@ -411,7 +386,7 @@ static struct store_job *next_answer(struct store *s)
 
 static void deliver(struct loop_post *p)
 {
-    struct store     *s = LIST_ITEM(p, struct store, post);
+    struct sqlite    *s = LIST_ITEM(p, struct sqlite, post);
     struct store_job *job;
 
     for (int i = 0; i < DELIVER_MAX; i++) {
@@ -419,86 +394,97 @@ static void deliver(struct loop_post *p)
         if (!job) return;
         tell(s, job);
     }
-    loop_post(s->loop, &s->post); /* `posted` is still true */
+    loop_post(s->base.loop, &s->post); /* `posted` is still true */
 }
 
 /* --- the calls -------------------------------------------------------------------------- */
 
-void store_append(struct store *s, struct store_append *a)
+static void answer_one(struct sqlite *s, struct store_job *job, enum err e)
 {
-    must(a->fact_count >= 1);
-    a->new_seq = 0;
-    a->found_thread = a->found_run = STR_NONE;
-    ask(s, &s->writer, &a->job, JOB_APPEND);
+    struct list one;
+
+    list_init(&one);
+    job->result = e;
+    list_add(&one, &job->node);
+    answer(s, &one);
 }
 
-void store_edit(struct store *s, struct store_edit *x)
+/* Ourselves; what is held and runs only the caller knows. */
+static enum err list_nodes(struct sqlite *s, struct store_list *l)
 {
-    ask(s, &s->writer, &x->job, JOB_EDIT);
+    struct store_row *row = row_new(l);
+
+    if (!row) return ERR_NOMEM;
+    row->node = str_c(s->base.node);
+    row->url = STR("");
+    row->version = STR(PARLEY_VERSION);
+    row->lease_ms = STORE_LEASE_MS;
+    l->count = 1;
+    return OK;
 }
 
-void store_read(struct store *s, struct store_read *r)
+static void ask_list(struct sqlite *s, struct store_list *l)
 {
-    arena_init(&r->arena, 0);
-    r->seq = 0;
-    r->title = r->state = STR_NONE;
-    r->created_ms = r->updated_ms = 0;
-    r->facts = NULL;
-    r->count = 0;
-    ask(s, &s->reader, &r->job, JOB_READ);
+    if (l->kind == STORE_NODES) answer_one(s, &l->job, list_nodes(s, l));
+    else gather(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job);
 }
 
-void store_list(struct store *s, struct store_list *l)
+static void ask(struct store *store, struct store_job *job)
 {
-    arena_init(&l->arena, 0);
-    l->rows = NULL;
-    l->count = l->room = 0;
-    l->searched = false;
-    l->next = STR_NONE;
-    ask(s, l->kind == STORE_THREADS && l->search.len ? &s->finder : &s->reader, &l->job, JOB_LIST);
+    struct sqlite *s = OURS(store);
+
+    switch ((enum job_kind)job->kind) {
+    case JOB_APPEND:
+    case JOB_EDIT: gather(s, &s->writer, job); return;
+    case JOB_READ: gather(s, &s->reader, job); return;
+    case JOB_LIST: ask_list(s, JOB_OF(job, struct store_list)); return;
+    case JOB_CLAIM:
+        hold(s, &JOB_OF(job, struct store_claim)->hold);
+        answer_one(s, job, OK);
+        return;
+    case JOB_RELEASE_ALL: answer_one(s, job, OK); return;
+    case JOB_SESSION:
+        gather(s, JOB_OF(job, struct store_session)->op == SESSION_GET ? &s->reader : &s->writer,
+               job);
+        return;
+    case JOB_OWN: break;
+    }
+    must(!"job kind");
 }
 
-void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq),
-                 void         *ctx)
+static void release(struct store *store, struct log_name log, struct store_hold h)
 {
-    s->changed = changed;
-    s->changed_ctx = ctx;
+    (void)store, (void)log, (void)h; /* nobody else could take it */
 }
 
-void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx)
+static bool lease_ok(const struct store *store, struct store_hold h)
 {
-    s->seen = seen;
-    s->seen_ctx = ctx;
+    (void)store;
+    return h.life == 1;
 }
 
-enum err store_lease(struct store *s, struct log_name log, struct str holder, uint64_t ttl_ms)
+static enum err health(const struct store *store)
 {
-    return leases_take(&s->leases, log, holder, ttl_ms);
-}
-
-void store_unlease(struct store *s, struct log_name log, struct str holder)
-{
-    leases_give(&s->leases, log, holder);
-}
-
-enum err store_health(const struct store *s)
-{
+    const struct sqlite *s = OURS(store);
     return s->known.trouble ? s->known.trouble : s->known.low ? ERR_FULL : OK;
 }
 
-struct str store_problem(const struct store *s)
+static struct str problem(const struct store *store)
 {
+    const struct sqlite *s = OURS(store);
     if (s->known.trouble) return str_c(trouble_words(s->known.trouble));
     return s->known.low ? STR(LOW_WORDS) : s->known.log_long ? STR(LONG_WORDS) : STR_NONE;
 }
 
-uint64_t store_log_bytes(const struct store *s)
+static uint64_t log_bytes(const struct store *store)
 {
+    const struct sqlite *s = OURS(store);
     return atomic_load(&s->log_bytes);
 }
 
-struct str store_promise(const struct store *s)
+static struct str promise(const struct store *store)
 {
+    const struct sqlite *s = OURS(store);
     return str_c(s->promise);
 }
 
@@ -510,7 +496,7 @@ static enum err open_reader(struct db *d, const char *path, bool durable)
     return e ? e : db_exec(d, "PRAGMA query_only=ON");
 }
 
-static enum err open_connections(struct store *s, struct arena *a, struct str *why)
+static enum err open_connections(struct sqlite *s, struct arena *a, struct str *why)
 {
     bool          durable = !s->file.temporary;
     struct db    *d = &s->writer.db;
@@ -524,6 +510,7 @@ static enum err open_connections(struct store *s, struct arena *a, struct str *w
     if (e) return e;
     db_checkpoint(d, 0); /* what a crash left */
     e = db_prepare(d, DB_WRITE_SQL_COUNT);
+    if (!e) e = db_exec(d, "DELETE FROM used WHERE day < (SELECT max(day) FROM used) - " USED_DAYS);
     if (e) goto fail;
     d = &s->reader.db;
     e = open_reader(d, s->file.path, durable);
@@ -544,7 +531,7 @@ fail:
 }
 
 /* What is queued has until then to get onto the disk. */
-static void stop_taking(struct store *s, uint64_t until_ns)
+static void stop_taking(struct sqlite *s, uint64_t until_ns)
 {
     uv_mutex_lock(&s->lock);
     s->closing = until_ns;
@@ -554,7 +541,7 @@ static void stop_taking(struct store *s, uint64_t until_ns)
     uv_mutex_unlock(&s->lock);
 }
 
-static enum err start_threads(struct store *s)
+static enum err start_threads(struct sqlite *s)
 {
     uv_thread_options_t o = { .flags = UV_THREAD_HAS_STACK_SIZE, .stack_size = STACK_SIZE };
 
@@ -577,33 +564,33 @@ static void lane_init(struct lane *l)
     must(uv_cond_init(&l->wake) == 0);
 }
 
-static struct store *new_store(struct loop *l)
+static const struct store_ops ops;
+
+static struct sqlite *new_store(struct loop *l)
 {
-    struct store *s = mem_alloc(sizeof *s);
+    struct sqlite *s = mem_alloc(sizeof *s);
 
     if (!s) return NULL;
-    s->loop = l;
+    store_init(&s->base, &ops, l);
     s->file.lock_fd = s->file.file_fd = -1;
     s->post.run = deliver;
     s->end_of_turn.flush = hand_over_all;
-    s->news.kind = JOB_NEWS;
+    s->news.kind = JOB_OWN;
     list_init(&s->answers);
     lane_init(&s->writer);
     lane_init(&s->reader);
     lane_init(&s->finder);
-    leases_init(&s->leases);
     /* Cannot fail on Linux; libuv allocates nothing for them. */
     must(uv_mutex_init(&s->lock) == 0 && uv_cond_init(&s->all_ended) == 0);
     return s;
 }
 
-static void free_store(struct store *s)
+static void free_store(struct sqlite *s)
 {
     db_close(&s->finder.db);
     db_close(&s->reader.db);
     db_close(&s->writer.db);
     db_file_close(&s->file);
-    leases_done(&s->leases);
     uv_cond_destroy(&s->writer.wake);
     uv_cond_destroy(&s->reader.wake);
     uv_cond_destroy(&s->finder.wake);
@@ -612,13 +599,12 @@ static void free_store(struct store *s)
     mem_free(s);
 }
 
-enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out,
-                    struct str *why)
+enum err sqlite_open(struct loop *l, struct str url, struct arena *a, struct store **out,
+                     struct str *why)
 {
-    struct store *s = new_store(l);
-    enum err      e = ERR_NOMEM;
+    struct sqlite *s = new_store(l);
+    enum err       e = ERR_NOMEM;
 
-    *why = STR("not enough memory to open the store");
     if (!s) return e;
 #ifdef PARLEY_TEST
     db_faults();
@@ -632,7 +618,7 @@ enum err store_open(struct loop *l, struct str url, struct arena *a, struct stor
     }
     snprintf(s->promise, sizeof s->promise, "sqlite, WAL, synchronous=%s, schema %d",
              s->file.temporary ? "OFF (temporary)" : "FULL", DB_SCHEMA);
-    *out = s;
+    *out = &s->base;
     return OK;
 }
 
@@ -648,7 +634,7 @@ static void close_queue(struct list *queue, struct list *answers)
 }
 
 /* False: the time is over. */
-static bool wait_for_workers(struct store *s, uint64_t until_ns)
+static bool wait_for_workers(struct sqlite *s, uint64_t until_ns)
 {
     bool all;
 
@@ -660,19 +646,19 @@ static bool wait_for_workers(struct store *s, uint64_t until_ns)
     return all;
 }
 
-bool store_close(struct store *s, uint64_t within_ms)
+static bool close_store(struct store *store, uint64_t within_ms)
 {
+    struct sqlite    *s = OURS(store);
     uint64_t          until = clock_mono_ns() + within_ms * 1000000;
     struct store_job *job;
 
-    if (!s) return true;
     hand_over_all(&s->end_of_turn);
     stop_taking(s, until);
     if (!wait_for_workers(s, until)) return false;
     uv_thread_join(&s->writer.thread);
     uv_thread_join(&s->reader.thread);
     uv_thread_join(&s->finder.thread);
-    loop_unpost(s->loop, &s->post);
+    loop_unpost(s->base.loop, &s->post);
     s->posted = true; /* nothing wakes the loop for us any more */
 
     for (int i = 0; i < CLOSE_ROUNDS; i++) {
@@ -688,3 +674,14 @@ bool store_close(struct store *s, uint64_t within_ms)
     free_store(s);
     return true;
 }
+
+static const struct store_ops ops = {
+    .ask = ask,
+    .release = release,
+    .lease_ok = lease_ok,
+    .health = health,
+    .problem = problem,
+    .log_bytes = log_bytes,
+    .promise = promise,
+    .close = close_store,
+};

@@ -132,37 +132,6 @@ enum err db_int(struct db *d, const char *sql, int64_t *out)
     return rc == SQLITE_DONE ? ERR_NOT_FOUND : db_err(d, rc);
 }
 
-/* --- checksums ------------------------------------------------------------------ */
-
-int64_t db_fact_sum(struct log_name log, const struct store_fact *f)
-{
-    struct sum s = SUM_BEGIN;
-
-    sum_text(&s, log.owner);
-    sum_text(&s, log.thread);
-    sum_int(&s, (int64_t)f->seq);
-    sum_int(&s, f->at_ms);
-    sum_text(&s, f->kind);
-    sum_text(&s, f->body);
-    return (int64_t)sum_end(&s);
-}
-
-int64_t db_approval_sum(struct log_name log, const struct store_approval *a)
-{
-    struct sum s = SUM_BEGIN;
-
-    sum_text(&s, log.owner);
-    sum_text(&s, log.thread);
-    sum_text(&s, a->id);
-    sum_text(&s, a->call);
-    sum_text(&s, a->tool);
-    sum_text(&s, a->status);
-    sum_text(&s, a->body);
-    sum_int(&s, a->requested_ms);
-    sum_int(&s, a->expires_ms);
-    return (int64_t)sum_end(&s);
-}
-
 /* --- statements ---------------------------------------------------------------- */
 
 static int bind_text(sqlite3_stmt *st, int i, struct str s, bool null)

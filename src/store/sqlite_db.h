@@ -1,6 +1,6 @@
 /* sqlite_db.h -- private to the SQLite store: what its files share.
  *
- *   sqlite.c         store.h itself: the threads, their queues, the answers
+ *   sqlite.c         the store itself: the threads, their queues, the answers
  *   sqlite_file.c    the path, its locks, the schema and its upgrades
  *   sqlite_pair.c    whether the write-ahead log that is there belongs to the file
  *   sqlite_restore.c a backup is made, or takes the store's place
@@ -19,13 +19,12 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "store/store.h"
+#include "store/rows.h"
+#include "store/store_ops.h"
 
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
 #define DB_STMT_MAX 32
-/* damaged logs that are remembered; beyond, the oldest is found again */
-#define DB_DAMAGED_MAX 256
 
 struct db {
     sqlite3           *sql;
@@ -33,9 +32,7 @@ struct db {
     sqlite3_stmt      *stmt[DB_STMT_MAX];
     /* length of the write-ahead log after the last commit */
     int                wal_pages;
-    /* the reader's: logs found damaged (log_key) */
-    uint64_t           damaged[DB_DAMAGED_MAX];
-    unsigned           damaged_count;
+    struct damaged     damaged; /* the reader's */
     /* all of it is in the file: the next commit begins a new epoch (sqlite_pair.c) */
     bool               new_epoch;
     /* the writer's: kept here, because the file may come to say something else */
@@ -89,7 +86,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         3          /* the version this program writes */
+#define DB_SCHEMA         4          /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -150,29 +147,19 @@ void db_faults(void); /* before the first use of SQLite */
 
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
-enum job_kind { JOB_APPEND, JOB_EDIT, JOB_READ, JOB_LIST, JOB_NEWS };
-
-#define JOB_OF(j, type) LIST_ITEM(j, type, job)
-#define JOB_AT(n)       LIST_ITEM(n, struct store_job, node)
-
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 22
-#define DB_READ_SQL_COUNT  11 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 26
+#define DB_READ_SQL_COUNT  13 /* of the fixed ones; the approvals' come after them */
 
-/* One transaction for the whole batch (appends and edits); afterwards every job has its result. */
+/* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);
-/* Fails those of `jobs` that build on `failed` (see store.h). */
-void                db_doom(struct list *jobs, struct store_job *failed);
 /* Can we write? Commits one page. */
 MUST_CHECK enum err db_probe(struct db *d);
-
-/* What a row's checksum is taken over; the writer stores it, the reader compares. */
-int64_t db_fact_sum(struct log_name log, const struct store_fact *f);
-int64_t db_approval_sum(struct log_name log, const struct store_approval *a);
 
 /* Fill in the request and its job's result; texts are copied into its arena. */
 void db_read(struct db *d, struct store_read *r);
 void db_list(struct db *d, struct store_list *l);
+void db_session_get(struct db *d, struct store_session *x);
 /* STORE_THREADS with `search`: a part of the work. False: not done yet, call again. */
 bool db_find(struct db *d, struct store_list *l);
 #define DB_APPROVALS_SQL_MAX 640

@@ -72,6 +72,13 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE VIRTUAL TABLE title_gram USING fts5(title, content='', detail='none', columnsize=0, "
     "tokenize='trigram');"
     "INSERT INTO title_gram(rowid, title) SELECT id, replace(title, char(0), ' ') FROM thread;",
+    /* 3 -> 4. What used to be forgotten by a restart. */
+    "CREATE TABLE used("
+    "  owner TEXT NOT NULL, day INTEGER NOT NULL, amount INTEGER NOT NULL, PRIMARY KEY(owner, day))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE session(key TEXT PRIMARY KEY, body TEXT NOT NULL, ends_ms INTEGER NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE INDEX session_by_end ON session(ends_ms);",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

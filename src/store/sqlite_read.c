@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "store/sum.h"
+#include "store/words.h"
 
 enum stmt {
     R_THREAD,
@@ -25,6 +25,8 @@ enum stmt {
     R_ALL_THREADS,
     R_FIND,
     R_FIND_ALL,
+    R_USED,
+    R_SESSION,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -56,7 +58,8 @@ const char *const db_read_sql[R_COUNT] = {
     [R_NEXT_DUE] =
         ("SELECT " APPROVAL_COLUMNS FROM_DUE
          " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms"),
-    [R_UNFINISHED] = "SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' ORDER BY id",
+    [R_UNFINISHED] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' AND state = "
+                      "'running' ORDER BY id LIMIT ?1"),
     [R_TOOLS] = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",
     [R_REQUEST] = ("SELECT r.owner, t.name, r.run FROM request r JOIN thread t ON t.id = r.thread"
                    " WHERE r.owner = ?1 AND r.id = ?2"),
@@ -70,6 +73,8 @@ const char *const db_read_sql[R_COUNT] = {
                 " ORDER BY t.updated_ms DESC, t.id DESC"),
     [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
                     "g.rowid WHERE g.title_gram MATCH ?1 AND g.rowid < ?2 ORDER BY g.rowid DESC"),
+    [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
+    [R_SESSION] = "SELECT body, ends_ms FROM session WHERE key = ?1",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -97,33 +102,6 @@ static bool is_sound(sqlite3_stmt *st, int col, int64_t sum)
     return sqlite3_column_type(st, col) == SQLITE_NULL || sqlite3_column_int64(st, col) == sum;
 }
 
-/* --- logs that are damaged --------------------------------------------------------------
- *
- * Nobody can do anything about them but delete them. So what runs by itself (expiry, recovery)
- * is not told of one again that was found damaged in this life of the process: it would come back
- * for ever. */
-
-/* A number may be given again after a removal, and a name, too; hardly both at the same time. */
-static uint64_t log_key(int64_t id, int64_t created_ms)
-{
-    struct sum s = SUM_BEGIN;
-    sum_int(&s, id);
-    sum_int(&s, created_ms);
-    return sum_end(&s);
-}
-
-static bool is_damaged(const struct db *d, uint64_t key)
-{
-    for (unsigned i = 0; i < d->damaged_count && i < DB_DAMAGED_MAX; i++)
-        if (d->damaged[i] == key) return true;
-    return false;
-}
-
-static void note_damaged(struct db *d, uint64_t key)
-{
-    if (!is_damaged(d, key)) d->damaged[d->damaged_count++ % DB_DAMAGED_MAX] = key;
-}
-
 /* --- reading ------------------------------------------------------------------------------ */
 
 static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
@@ -143,7 +121,7 @@ static enum err read_facts(struct db *d, struct store_read *r, int64_t id)
             .body = copy(&r->arena, st, 3),
         };
         if (!r->arena.failed &&
-            (f->seq != r->after + r->count || !is_sound(st, 4, db_fact_sum(r->log, f)))) {
+            (f->seq != r->after + r->count || !is_sound(st, 4, fact_sum(r->log, f)))) {
             db_end(st);
             return ERR_DAMAGED;
         }
@@ -165,7 +143,8 @@ void db_read(struct db *d, struct store_read *r)
     if (e) goto out;
     fill_meta(r, st);
     e = read_facts(d, r, sqlite3_column_int64(st, 0));
-    if (e == ERR_DAMAGED) note_damaged(d, log_key(sqlite3_column_int64(st, 0), r->created_ms));
+    if (e == ERR_DAMAGED)
+        damaged_note(&d->damaged, log_key(sqlite3_column_int64(st, 0), r->created_ms));
     if (!e && r->arena.failed) e = ERR_NOMEM;
     /* Not earlier: an open statement keeps the snapshot, so that the thread's row and its facts
      * are of one commit. BEGIN would do too, but its COMMIT could fail and leave us in the past. */
@@ -177,13 +156,9 @@ out:
 
 /* --- lists ---------------------------------------------------------------------------- */
 
-struct place {
-    int64_t ms, num;
-}; /* of a row in a list that pages */
-
 /* Each gives the key of the row's log, 0 when it has none. */
 static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row *row,
-                            struct place *at)
+                            struct row_place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -191,12 +166,12 @@ static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row 
     row->state = copy(a, st, 3);
     row->created_ms = sqlite3_column_int64(st, 4);
     row->updated_ms = sqlite3_column_int64(st, 5);
-    *at = (struct place){ row->updated_ms, sqlite3_column_int64(st, 6) };
+    *at = (struct row_place){ row->updated_ms, sqlite3_column_int64(st, 6) };
     return log_key(at->num, row->created_ms);
 }
 
 static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_row *row,
-                              struct place *at)
+                              struct row_place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -209,14 +184,14 @@ static uint64_t fill_approval(struct arena *a, sqlite3_stmt *st, struct store_ro
         .requested_ms = sqlite3_column_int64(st, 7),
         .expires_ms = sqlite3_column_int64(st, 8),
     };
-    *at = (struct place){ row->approval.requested_ms, sqlite3_column_int64(st, 9) };
+    *at = (struct row_place){ row->approval.requested_ms, sqlite3_column_int64(st, 9) };
     row->damaged = !is_sound(
-        st, 10, db_approval_sum((struct log_name){ row->owner, row->thread }, &row->approval));
+        st, 10, approval_sum((struct log_name){ row->owner, row->thread }, &row->approval));
     return log_key(sqlite3_column_int64(st, 11), sqlite3_column_int64(st, 12));
 }
 
 static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *row,
-                          struct place *at)
+                          struct row_place *at)
 {
     row->tool = copy(a, st, 0);
     row->runs = (uint64_t)sqlite3_column_int64(st, 1);
@@ -225,7 +200,7 @@ static uint64_t fill_tool(struct arena *a, sqlite3_stmt *st, struct store_row *r
 }
 
 static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row *row,
-                             struct place *at)
+                             struct row_place *at)
 {
     row->owner = copy(a, st, 0);
     row->thread = copy(a, st, 1);
@@ -233,16 +208,11 @@ static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row
     return 0;
 }
 
-/* A cursor is "<ms>.<number>" of the last row shown. */
-static bool parse_cursor(struct str s, struct place *at)
+static uint64_t fill_used(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                          struct row_place *at)
 {
-    struct str ms;
-    uint64_t   a, b;
-
-    if (!s.ptr) return true;
-    if (!str_split(&s, '.', &ms) || !str_to_u64(ms, &a) || !str_to_u64(s, &b)) return false;
-    *at = (struct place){ (int64_t)a, (int64_t)b };
-    return true;
+    row->amount = sqlite3_column_int64(st, 0);
+    return 0;
 }
 
 /* A client tool that is offered and that nobody was asked about is no approval; it is there for
@@ -261,7 +231,7 @@ void db_approvals_sql(int by, char out[DB_APPROVALS_SQL_MAX])
 }
 
 /* One statement per set of filters, so that each can use its index. */
-static enum err ask_approvals(struct db *d, const struct store_list *l, struct place from,
+static enum err ask_approvals(struct db *d, const struct store_list *l, struct row_place from,
                               int64_t limit, sqlite3_stmt **out)
 {
     int by = (l->everybody ? 0 : BY_OWNER) | (l->status.ptr ? BY_STATUS : 0) |
@@ -283,9 +253,9 @@ static enum err ask_approvals(struct db *d, const struct store_list *l, struct p
 static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit,
                          sqlite3_stmt **out)
 {
-    struct place from = { INT64_MAX, INT64_MAX };
+    struct row_place from = { INT64_MAX, INT64_MAX };
 
-    if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
+    if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
     if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody)
         return ERR_DENIED;
     switch (l->kind) {
@@ -295,16 +265,18 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_APPROVALS: return ask_approvals(d, l, from, limit, out);
     case STORE_DUE: return db_ask(d, R_DUE, out, "i", l->due_ms);
     case STORE_NEXT_DUE: return db_ask(d, R_NEXT_DUE, out, "");
-    case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "");
+    case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "i", limit);
     case STORE_TOOLS: return db_ask(d, R_TOOLS, out, "i", limit);
     case STORE_REQUEST: return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
+    case STORE_USED: return db_ask(d, R_USED, out, "ti", l->owner, l->day);
+    case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
 }
 
 static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stmt *,
-                                                     struct store_row *, struct place *)
+                                                     struct store_row *, struct row_place *)
 {
     switch (kind) {
     case STORE_THREADS:
@@ -314,62 +286,32 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_NEXT_DUE: return fill_approval;
     case STORE_TOOLS: return fill_tool;
     case STORE_REQUEST: return fill_request;
+    case STORE_USED: return fill_used;
+    case STORE_NODES: break;
     }
     must(!"list kind");
     return NULL;
 }
 
-static struct store_row *new_row(struct store_list *l)
-{
-    if (l->count == l->room) {
-        size_t            more = l->room ? l->room * 2 : 16;
-        struct store_row *rows = arena_array(&l->arena, more, sizeof *rows);
-        if (!rows) return NULL;
-        if (l->count) memcpy(rows, l->rows, l->count * sizeof *rows);
-        l->rows = rows;
-        l->room = more;
-    }
-    return &l->rows[l->count];
-}
-
-/* What runs by itself is not told of what it cannot help. */
-static bool is_passed_over(const struct db *d, const struct store_list *l,
-                           const struct store_row *row, uint64_t key)
-{
-    bool by_itself =
-        l->kind == STORE_DUE || l->kind == STORE_NEXT_DUE || l->kind == STORE_UNFINISHED;
-    return by_itself && (row->damaged || is_damaged(d, key));
-}
-
-static bool pages(const struct store_list *l)
-{
-    return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS;
-}
-
-static struct str cursor(struct arena *a, struct place at)
-{
-    return arena_printf(a, "%llu.%llu", (unsigned long long)at.ms, (unsigned long long)at.num);
-}
-
 void db_list(struct db *d, struct store_list *l)
 {
-    sqlite3_stmt *st;
-    struct place  last = { 0 };
-    unsigned      limit = l->kind == STORE_NEXT_DUE ? 1 : l->limit;
-    uint64_t      key;
-    enum err      e = ask_list(d, l, l->limit ? (int64_t)l->limit + 1 : -1, &st);
+    sqlite3_stmt    *st;
+    struct row_place last = { 0 };
+    unsigned         limit = l->kind == STORE_NEXT_DUE ? 1 : l->limit;
+    uint64_t         key;
+    enum err         e = ask_list(d, l, l->limit ? (int64_t)l->limit + 1 : -1, &st);
 
     if (e) goto out;
     while (!(e = db_next(d, st))) {
         struct store_row *row;
         if (limit && l->count == limit) {
-            if (pages(l)) l->next = cursor(&l->arena, last);
+            if (list_pages(l)) l->next = row_place_cursor(&l->arena, last);
             break;
         }
-        row = new_row(l);
+        row = row_new(l);
         if (!row) break;
         key = filler(l->kind)(&l->arena, st, row, &last);
-        if (!is_passed_over(d, l, row, key)) l->count++;
+        if (!row_passed_over(&d->damaged, l, row, key)) l->count++;
     }
     if (!e) db_end(st);
     if (e == ERR_NOT_FOUND) e = OK;
@@ -377,6 +319,20 @@ void db_list(struct db *d, struct store_list *l)
 out:
     if (e) l->count = 0, l->next = STR_NONE;
     l->job.result = e;
+}
+
+void db_session_get(struct db *d, struct store_session *x)
+{
+    sqlite3_stmt *st;
+    enum err      e = db_ask(d, R_SESSION, &st, "t", x->key);
+
+    if (!e) e = db_next(d, st);
+    if (!e) {
+        x->body = copy(&x->arena, st, 0);
+        x->ends_ms = sqlite3_column_int64(st, 1);
+        db_end(st);
+    }
+    x->job.result = !e && x->arena.failed ? ERR_NOMEM : e;
 }
 
 /* --- title search -----------------------------------------------------------------
@@ -391,78 +347,6 @@ out:
 #define FIND_ROWS 4096
 #define GRAMS_MAX 16              /* of the words; more would hardly leave out another title */
 #define GRAM_ROOM (3 * 4 * 2 + 8) /* three characters, each of them quoted, and " AND " */
-
-/* Letters of the scripts that have two cases, to the lower one. SQLite's LIKE knows ASCII
- * only. Within a range every `step`-th character has its partner `add` further. */
-static const struct {
-    uint16_t first, last, step;
-    int16_t  add;
-} cases[] = {
-    { 'A', 'Z', 1, 32 },
-    { 0xC0, 0xD6, 1, 32 },
-    { 0xD8, 0xDE, 1, 32 }, /* Latin */
-    { 0x100, 0x12E, 2, 1 },
-    { 0x132, 0x136, 2, 1 },
-    { 0x139, 0x147, 2, 1 },
-    { 0x14A, 0x176, 2, 1 },
-    { 0x178, 0x178, 1, -121 },
-    { 0x179, 0x17D, 2, 1 },
-    { 0x1E00, 0x1E94, 2, 1 },
-    { 0x1EA0, 0x1EFE, 2, 1 },
-    { 0xFF21, 0xFF3A, 1, 32 },
-    /* Greek */
-    { 0x386, 0x386, 1, 38 },
-    { 0x388, 0x38A, 1, 37 },
-    { 0x38C, 0x38C, 1, 64 },
-    { 0x38E, 0x38F, 1, 63 },
-    { 0x391, 0x3A1, 1, 32 },
-    { 0x3A3, 0x3AB, 1, 32 },
-    { 0x3C2, 0x3C2, 1, 1 },
-    /* Cyrillic */
-    { 0x400, 0x40F, 1, 80 },
-    { 0x410, 0x42F, 1, 32 },
-    { 0x460, 0x480, 2, 1 },
-    { 0x48A, 0x4BE, 2, 1 },
-    { 0x4C1, 0x4CD, 2, 1 },
-    { 0x4D0, 0x526, 2, 1 },  /* those after it are not one letter to SQLite's index */
-    { 0x531, 0x556, 1, 48 }, /* Armenian */
-};
-
-static uint32_t lower(uint32_t c)
-{
-    if (c < 128) return c >= 'A' && c <= 'Z' ? c + 32 : c;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (c >= cases[i].first && c <= cases[i].last && (c - cases[i].first) % cases[i].step == 0)
-            return (uint32_t)((int32_t)c + cases[i].add);
-    return c;
-}
-
-/* Takes the first character off `s`, in lower case. */
-static uint32_t take_lower(struct str *s)
-{
-    uint32_t c = (uint8_t)*s->ptr;
-
-    if (c < 128) s->ptr++, s->len--;
-    else *s = str_from(*s, utf8_decode(*s, &c));
-    return lower(c);
-}
-
-static bool begins_with(struct str text, struct str words)
-{
-    while (words.len)
-        if (!text.len || take_lower(&text) != take_lower(&words)) return false;
-    return true;
-}
-
-/* `words` has at least one character. */
-static bool has_words(struct str text, struct str words)
-{
-    uint32_t first = take_lower(&words);
-
-    while (text.len)
-        if (take_lower(&text) == first && begins_with(text, words)) return true;
-    return false;
-}
 
 /* What finds the titles that have these letters: "abc" AND "bcd" ..., in `a`. STR_NONE: they are
  * too few for that. */
@@ -490,12 +374,12 @@ static struct str grams(struct arena *a, struct str words)
 /* The next titles to compare, newest first: by the walk, or the rest of them by their letters. */
 static enum err ask_titles(struct db *d, struct store_list *l, sqlite3_stmt **st)
 {
-    struct place from = { INT64_MAX, INT64_MAX };
+    struct row_place from = { INT64_MAX, INT64_MAX };
     struct str   match = l->searched ? grams(&l->arena, l->search) : STR_NONE;
 
     l->searched = match.ptr;
     if (!l->searched) return ask_list(d, l, FIND_ROWS, st);
-    if (!parse_cursor(l->before, &from)) return ERR_SYNTAX;
+    if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
     if (l->everybody) return db_ask(d, R_FIND_ALL, st, "ti", match, from.num);
     return db_ask(d, R_FIND, st, "ttii", match, l->owner, from.ms, from.num);
 }
@@ -503,25 +387,25 @@ static enum err ask_titles(struct db *d, struct store_list *l, sqlite3_stmt **st
 /* One turn of a search. False: there is more to look at; it goes on from l->before. */
 static bool find_some(struct db *d, struct store_list *l, enum err *e)
 {
-    sqlite3_stmt *st;
-    struct place  at = { 0 }, last = { 0 };
-    int           looked = 0;
+    sqlite3_stmt    *st;
+    struct row_place at = { 0 }, last = { 0 };
+    int              looked = 0;
 
     *e = ask_titles(d, l, &st);
     if (*e) return true;
     while (!(*e = db_next(d, st))) {
         struct store_row *row;
         looked++;
-        at = (struct place){ sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6) };
-        if (l->search.len && !has_words(db_text(st, 2), l->search)) continue;
+        at = (struct row_place){ sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6) };
+        if (l->search.len && !words_in(db_text(st, 2), l->search)) continue;
         /* one more than asked for: there is another page */
         if (l->limit && l->count == l->limit) {
-            l->next =
-                cursor(&l->arena, (struct place){ l->rows[l->count - 1].updated_ms, l->last_num });
+            l->next = row_place_cursor(
+                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
             db_end(st);
             return true;
         }
-        if (!(row = new_row(l))) {
+        if (!(row = row_new(l))) {
             db_end(st);
             return true;
         }
@@ -533,7 +417,7 @@ static bool find_some(struct db *d, struct store_list *l, enum err *e)
     *e = OK;
     if (l->searched || looked < FIND_ROWS) return true;
     l->searched = true;
-    l->before = cursor(&l->arena, at);
+    l->before = row_place_cursor(&l->arena, at);
     return l->arena.failed;
 }
 

@@ -162,7 +162,7 @@ static bool fact_is_sound(sqlite3_stmt *st, uint64_t want)
 
     if (sqlite3_column_int64(st, 3) != sqlite3_column_int64(st, 9) || f.seq != want) return false;
     return sqlite3_column_type(st, 8) == SQLITE_NULL ||
-           sqlite3_column_int64(st, 8) == db_fact_sum(log, &f);
+           sqlite3_column_int64(st, 8) == fact_sum(log, &f);
 }
 
 static bool approval_is_sound(sqlite3_stmt *st)
@@ -177,7 +177,7 @@ static bool approval_is_sound(sqlite3_stmt *st)
                                 .expires_ms = sqlite3_column_int64(st, 9) };
 
     return sqlite3_column_type(st, 10) == SQLITE_NULL ||
-           sqlite3_column_int64(st, 10) == db_approval_sum(log, &p);
+           sqlite3_column_int64(st, 10) == approval_sum(log, &p);
 }
 
 static enum err look_at_rows(struct db *d, bool approvals, struct damage *g, struct arena *a)
@@ -337,8 +337,8 @@ static void remove_if_empty(const char *path)
     if (stat(path, &st) == 0 && st.st_size == 0) unlink(path);
 }
 
-enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,
-                       struct store_restored *out, struct str *why)
+enum err sqlite_restore(struct str url, struct str from, bool anyway, struct arena *a,
+                        struct store_restored *out, struct str *why)
 {
     struct str     path = arena_dup(a, from);
     struct db_file f;

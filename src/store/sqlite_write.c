@@ -14,6 +14,7 @@
  */
 #include "store/sqlite_db.h"
 
+#include "base/clock.h"
 #include "base/fault.h"
 
 enum stmt {
@@ -39,6 +40,10 @@ enum stmt {
     W_DROP_APPROVALS,
     W_DROP_THREAD,
     W_EPOCH,
+    W_USED,
+    W_SESSION,
+    W_SESSION_END,
+    W_SESSIONS_OVER,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -82,6 +87,12 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
     [W_DROP_THREAD] = "DELETE FROM thread WHERE id = ?1",
     [W_EPOCH] = "UPDATE store SET base = ?1, epoch = ?2",
+    [W_USED] = "INSERT INTO used(owner, day, amount) VALUES(?1, ?2, ?3)"
+               " ON CONFLICT(owner, day) DO UPDATE SET amount = amount + ?3",
+    [W_SESSION] = "INSERT INTO session(key, body, ends_ms) VALUES(?1, ?2, ?3)"
+                  " ON CONFLICT(key) DO UPDATE SET body = ?2, ends_ms = ?3",
+    [W_SESSION_END] = "DELETE FROM session WHERE key = ?1",
+    [W_SESSIONS_OVER] = "DELETE FROM session WHERE ends_ms < ?1",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -147,7 +158,7 @@ static enum err add_facts(struct db *d, const struct store_append *a, int64_t th
         struct store_fact f = a->facts[i];
         f.seq = a->expected + 1 + i;
         e = db_run(d, W_FACT, "iiissi", thread, (int64_t)f.seq, f.at_ms, f.kind, f.body,
-                   db_fact_sum(a->log, &f));
+                   fact_sum(a->log, &f));
     }
     return e;
 }
@@ -161,11 +172,13 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     for (size_t i = 0; i < a->approval_count && !e; i++) {
         const struct store_approval *p = &a->approvals[i];
         e = db_run(d, W_APPROVAL, "tsissssiii", a->log.owner, p->id, thread, p->call, p->tool,
-                   p->status, p->body, p->requested_ms, p->expires_ms, db_approval_sum(a->log, p));
+                   p->status, p->body, p->requested_ms, p->expires_ms, approval_sum(a->log, p));
     }
     for (size_t i = 0; i < a->tool_count && !e; i++)
         e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs,
                    (int64_t)a->tools[i].failed);
+    if (!e && a->used.amount)
+        e = db_run(d, W_USED, "tii", a->log.owner, a->used.day, a->used.amount);
     return e;
 }
 
@@ -220,25 +233,25 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 
 /* --- the batch ------------------------------------------------------------------ */
 
-void db_doom(struct list *jobs, struct store_job *failed)
+static enum err session(struct db *d, const struct store_session *x, bool *wrote)
 {
-    const struct store_append *f = JOB_OF(failed, struct store_append);
+    enum err e;
 
-    if (failed->kind != JOB_APPEND || failed->result == OK) return;
-    LIST_EACH (n, jobs) {
-        struct store_append *a = JOB_OF(JOB_AT(n), struct store_append);
-        if (a->job.kind == JOB_APPEND && a->expected == f->expected + f->fact_count &&
-            str_eq(a->log.thread, f->log.thread) && str_eq(a->log.owner, f->log.owner))
-            a->job.result = ERR_CONFLICT;
-    }
+    *wrote = true;
+    if (x->op == SESSION_END) return db_run(d, W_SESSION_END, "t", x->key);
+    e = db_run(d, W_SESSIONS_OVER, "i", clock_wall_ms());
+    return e ? e : db_run(d, W_SESSION, "tsi", x->key, x->body, x->ends_ms);
 }
 
 static enum err attempt(struct db *d, struct store_job *job, bool *wrote)
 {
-    job->tried = true;
-    job->result = job->kind == JOB_APPEND ? append(d, JOB_OF(job, struct store_append), wrote)
-                                          : edit(d, JOB_OF(job, struct store_edit), wrote);
-    return job->result;
+    switch ((enum job_kind)job->kind) {
+    case JOB_APPEND: return job->result = append(d, JOB_OF(job, struct store_append), wrote);
+    case JOB_EDIT: return job->result = edit(d, JOB_OF(job, struct store_edit), wrote);
+    case JOB_SESSION: return job->result = session(d, JOB_OF(job, struct store_session), wrote);
+    default: must(!"job kind");
+    }
+    return ERR_UNSUPPORTED;
 }
 
 /* An error here is one of the whole batch; the job's own is in its result. Without memory SQLite
@@ -264,26 +277,14 @@ static enum err do_one_saved(struct db *d, struct store_job *job)
     return e ? e : db_run(d, W_RELEASE, "");
 }
 
-/* All jobs of the batch, in order; a failed append takes those with it that build on it. */
+/* All jobs of the batch, in order. */
 static enum err do_all(struct db *d, struct list *batch,
                        enum err (*one)(struct db *, struct store_job *))
 {
-    struct list done;
-    enum err    e = OK;
+    enum err e = OK;
 
-    list_init(&done);
-    while (!list_empty(batch) && !e) {
-        struct store_job *job = JOB_AT(batch->next);
-        list_remove(&job->node);
-        list_add(&done, &job->node);
-        if (job->result == OK) e = one(d, job);
-        db_doom(batch, job);
-    }
-    while (!list_empty(&done)) { /* back in front of what was not reached */
-        struct list *n = done.prev;
-        list_remove(n);
-        list_push(batch, n);
-    }
+    LIST_EACH (n, batch)
+        if (!e) e = one(d, JOB_AT(n));
     return e;
 }
 
@@ -298,12 +299,11 @@ static void roll_back(struct db *d)
 /* One job failed halfway: once more, so that only that one does. */
 static enum err do_again(struct db *d, struct list *batch)
 {
+    enum err e;
+
     roll_back(d);
-    LIST_EACH (n, batch) {
-        if (JOB_AT(n)->tried) JOB_AT(n)->result = OK;
-        JOB_AT(n)->tried = false;
-    }
-    enum err e = db_run(d, W_BEGIN, "");
+    LIST_EACH (n, batch) JOB_AT(n)->result = OK;
+    e = db_run(d, W_BEGIN, "");
     return e ? e : do_all(d, batch, do_one_saved);
 }
 

@@ -1,4 +1,4 @@
-/* store.h -- where the logs live: append-if, read-from, watch, lease, and lists.
+/* store.h -- where the logs live: append-if, read-from, claims, and lists.
  *
  * A log is named by (owner, thread). Its facts are numbered 1, 2, 3 ... without
  * holes. The store knows nothing of what a fact means: kind is a word, body is a
@@ -7,24 +7,31 @@
  * request id, how often a tool ran) is kept in small lists that an append updates in the same
  * transaction: never one without the other.
  *
- * Every call is asynchronous and answered on the loop thread, also errors, never
- * from inside the call itself. Appends of one log are committed in the order of
- * the calls. Committed means: on disk, it survives power loss.
+ * There are two: one SQLite file, which one process opens, and a PostgreSQL database, which any
+ * number of processes (nodes) share. Both keep every rule below; store_open takes which by its url.
  *
- * Appends may be queued behind each other without waiting: if one fails, those
- * that build on it (same log, `expected` is where it would have ended) and were
- * queued before its answer fail with ERR_CONFLICT, even if the log happens to stand there.
+ * Every call is asynchronous and answered on the loop thread, also errors, never
+ * from inside the call itself. Committed means: on disk, it survives power loss. Appends and edits
+ * of one log are committed in the order of the calls; whoever builds on one waits for its answer.
+ *
+ * Claims and fences. A log has at most one holder, a node; only the holder appends. A node's lease
+ * says whether it is alive: renewed once a second, good for STORE_LEASE_MS by the database's clock.
+ * Whoever finds a log unheld, or its holder dead, may claim it; each claim has a larger epoch. The
+ * first append to a new or an unheld log claims it on the way. Every append names the claim it
+ * rests on (struct store_hold), and one whose claim is over changes nothing: ERR_FENCED. With
+ * SQLite there is one node, always alive, and nobody to lose a claim to.
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_BUSY (file
- * locked by another), ERR_FULL (disk full), ERR_GONE (the store's files were removed or replaced
- * while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was closed before its turn came).
+ * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_FENCED (another
+ * node holds the log, or this one's lease is over), ERR_BUSY (the file is locked by another
+ * program; the database did not answer in time), ERR_FULL (disk full), ERR_GONE (the store's files
+ * were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was closed
+ * before its turn came).
  * After any error nothing of that append is there; but for ERR_UNSURE: nothing of it is seen, and
- * yet if the process ends before the next successful append, all of it may be there at the next
- * start (a sync failed and the disk does not answer since; the files were taken away in the
- * middle). The same request id settles it then. The store heals by itself: the next append simply
- * tries again, and while none comes the store itself looks once a second whether it can write
- * again.
+ * yet it may turn out to be there (a sync failed and the disk does not answer since; the connection
+ * broke in the middle of a commit and the database cannot be asked). The same request id settles it
+ * then. The store heals by itself: the next append simply tries again, and while none comes the
+ * store itself looks once a second whether it can write again.
  *
  * Memory: requests are the caller's structs and must live until the answer.
  * Answers point into memory that is valid during the callback only.
@@ -46,8 +53,9 @@ struct store_job {
     struct list node;
     int         kind;
     enum err    result;
-    bool        tried; /* in this batch, so the result is its own */
+    bool        doubt; /* sent once and the answer was lost: it may have happened */
     uint64_t    queued_ns;
+    uint64_t    hash; /* of the log's name */
 };
 
 struct store_fact {
@@ -56,6 +64,12 @@ struct store_fact {
     int64_t    at_ms; /* wall clock */
     struct str kind;
     struct str body;
+};
+
+/* By which claim this node holds a log: opaque, from an answer. {0}: it has none that it knows of.
+ * `life` changes when the node's lease was interrupted, `epoch` with each claim of the log. */
+struct store_hold {
+    uint64_t life, epoch;
 };
 
 /* --- append-if ----------------------------------------------------------- */
@@ -72,6 +86,9 @@ struct store_append {
     uint64_t                 expected;
     const struct store_fact *facts;
     size_t                   fact_count; /* >= 1 */
+    /* The claim it rests on; out: the one that holds now. {0}: claims the log if nobody holds it,
+     * rests on this node's claim if it has one. */
+    struct store_hold        hold;
 
     /* List updates; all optional. */
     /* STR_NONE: unchanged (and must be given, maybe "", when the log is new) */
@@ -88,6 +105,10 @@ struct store_append {
         unsigned   runs, failed;
     } * tools;
     size_t tool_count;
+    /* added to what the owner used on that day, a number of the caller's; nothing: 0 */
+    struct {
+        int64_t day, amount;
+    } used;
 
     void (*done)(struct store_append *a, enum err e);
     uint64_t   new_seq; /* out: seq of the last fact now */
@@ -127,23 +148,37 @@ void store_read(struct store *s, struct store_read *r);
 enum store_list_kind {
     /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages */
     STORE_THREADS,
-    STORE_APPROVALS, /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given
-                           * (without status and id: all but "offered", which nobody was asked
-                           * about); `before` pages */
-    /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first */
+    /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given
+     * (without status and id: all but "offered", which nobody was asked about); `before` pages */
+    STORE_APPROVALS,
+    /* pending and offered ones of everybody with expires_ms in (0, `due_ms`], soonest first; of
+     * logs that this node holds, or nobody alive */
     STORE_DUE,
-    STORE_NEXT_DUE,   /* the one of these that expires soonest */
-    STORE_UNFINISHED, /* logs of everybody whose state is not "idle": what recovery looks at */
-    STORE_TOOLS,      /* counters */
-    STORE_REQUEST,    /* the row of (owner, request_id = `id`), if any */
+    STORE_NEXT_DUE, /* the one of these that expires soonest */
+    /* Logs of everybody in state "running" that nobody alive holds: what recovery looks at. This
+     * node holds them from now on (`hold`), and they do not come again unless it gives them back.
+     * In no order, so that nodes that look at the same time find different ones. SQLite: all that
+     * run, each time; with one node that is asked at its start only (store_shared). */
+    STORE_UNFINISHED,
+    STORE_TOOLS,   /* counters */
+    STORE_REQUEST, /* the row of (owner, request_id = `id`), if any */
+    STORE_USED,  /* what `owner` used on `day` (append's `used`): one row with `amount`, or none */
+    STORE_NODES, /* the nodes that are alive, and those that ended less than an hour ago */
 };
 
 struct store_row { /* which members are filled depends on the list */
     struct str            owner, thread, title, state, run;
     int64_t               created_ms, updated_ms;
+    struct store_hold     hold;
     struct store_approval approval;
     struct str            tool;
     uint64_t              runs, failed;
+    int64_t               amount;
+    /* a node: its id, how others reach it ("": they cannot), its program's version, how long its
+     * lease is still good (below 0: it is dead), logs it holds, those of them that run */
+    struct str            node, url, version;
+    int64_t               lease_ms;
+    uint64_t              held, running;
     /* an approval that is not what was stored: nothing of it may be told as true */
     bool                  damaged;
 };
@@ -156,7 +191,7 @@ struct store_list {
     bool                 everybody;
     /* STORE_THREADS: title contains this (any case); STR_NONE: all */
     struct str           search;
-    int64_t              due_ms;
+    int64_t              due_ms, day;
     /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */
     struct str           before;
     unsigned             limit; /* 0: no limit (internal use) */
@@ -175,40 +210,83 @@ void store_list(struct store *s, struct store_list *l);
 
 /* Changes to a log's entry in the list that are no facts. */
 struct store_edit {
-    struct log_name log;
-    struct str      title; /* STR_NONE: unchanged */
+    struct log_name   log;
+    /* as in an append; an edit claims nothing */
+    struct store_hold hold;
+    struct str        title; /* STR_NONE: unchanged */
     /* the new title only in this one's place, else ERR_CONFLICT; STR_NONE: in any case */
-    struct str      title_was;
+    struct str        title_was;
     /* the log, its rows and its request ids are gone for good */
-    bool            remove;
+    bool              remove;
     void (*done)(struct store_edit *e, enum err err); /* ERR_NOT_FOUND */
     struct store_job job;                             /* private */
 };
 void store_edit(struct store *s, struct store_edit *e);
 
-/* --- watch and lease --------------------------------------------------------- */
+/* --- claims ------------------------------------------------------------------- */
 
-/* Called after each commit, whoever made it, with the log's new last seq; the
- * caller's own appends come here before their `done`. One watcher per store. */
-void store_watch(struct store *s, void (*changed)(void *ctx, struct log_name log, uint64_t seq),
-                 void         *ctx);
+#define STORE_LEASE_MS 3000
+/* So much before its end a node begins no effect any more. */
+#define STORE_LEASE_MARGIN_MS 500
 
-/* Only the holder of a log's lease may drive its runs. Taking it again renews it.
- * ERR_BUSY: somebody else has it. A store that only one process can open
- * (SQLite: the file is locked at open) answers from memory. */
-/* ERR_BUSY, ERR_NOMEM */
-MUST_CHECK enum err store_lease(struct store *s, struct log_name log, struct str holder,
-                                uint64_t ttl_ms);
-void                store_unlease(struct store *s, struct log_name log, struct str holder);
+/* OK: this node holds the log by `hold`, whoever held it before. A log that is not there yet is
+ * free: its first append makes and claims it. ERR_BUSY: `node` holds it. */
+struct store_claim {
+    struct log_name log;
+    void (*done)(struct store_claim *c, enum err e);
+    struct store_hold hold;      /* out */
+    struct str        node, url; /* out, with ERR_BUSY: who, and how they are reached ("": not) */
+    bool              alive;     /* out: false: their lease ended just now; claiming again helps */
+    struct store_job  job;       /* private */
+};
+void store_claim(struct store *s, struct store_claim *c);
+/* Gives one back, if it is still held by `hold`. Not answered, nobody waits for it; the names are
+ * copied. What is lost on the way is given back by the end of the lease. */
+void store_release(struct store *s, struct log_name log, struct store_hold hold);
+/* Gives all back that this node holds, in one statement: others may claim them when it is
+ * answered. */
+struct store_release_all {
+    void (*done)(struct store_release_all *r, enum err e);
+    struct store_job job; /* private */
+};
+void store_release_all(struct store *s, struct store_release_all *r);
+
+/* May this node begin an effect now that rests on `hold`? Ask after the append that says so was
+ * answered, right before the effect's first instruction. False: the lease is over, or so nearly
+ * that others may take the log meanwhile; or it was interrupted since, and they may have. The lease
+ * is counted by the monotonic clock from before its renewal was sent. */
+bool       store_lease_ok(const struct store *s, struct store_hold hold);
+/* Told when the lease was interrupted and stands again: others may have claimed any log that this
+ * node holds. Claim again what somebody looks at, and what runs. */
+void       store_on_lapse(struct store *s, void (*lapsed)(void *ctx), void *ctx);
+struct str store_node(const struct store *s); /* this node's id; each start has another */
+/* Can there be other nodes? False: nothing needs to be swept after the start. */
+bool       store_shared(const struct store *s);
+
+/* --- browser sessions ------------------------------------------------------------ */
+
+/* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
+ * last put is forgotten. */
+struct store_session {
+    enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END } op;
+    struct str key;
+    struct str body;    /* in: put; out: get */
+    int64_t    ends_ms; /* likewise; wall clock, judged by nobody here */
+    void (*done)(struct store_session *x, enum err e); /* get: ERR_NOT_FOUND */
+    struct store_job job;                              /* private from here on */
+    struct arena     arena;
+};
+void store_session(struct store *s, struct store_session *x);
 
 /* --- life ---------------------------------------------------------------------- */
 
-/* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts. On failure *why
- * is a sentence for people (static or in `a`): path not writable, made by a newer version, used by
- * another process. */
-MUST_CHECK enum err store_open(struct loop *l, struct str url, struct arena *a, struct store **out,
-                               struct str *why);
-/* Waits for what is queued, answers it from inside this call (ERR_CLOSED: what its time did not
+/* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts;
+ * "postgresql://USER:PASSWORD@HOST/DATABASE" as libpq takes it. `node_url`: how other nodes reach
+ * this one; STR_NONE: they cannot. On failure *why is a sentence for people (static or in `a`),
+ * never with the password: path not writable, made by a newer version, used by another process. */
+MUST_CHECK enum err store_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
+                               struct store **out, struct str *why);
+/* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED: what its time did not
  * suffice for), closes; no callbacks come afterwards. False: the disk did not answer within that
  * time. Then nothing was closed or answered, and requests are still being worked on: call again, or
  * end the process without freeing anything. */
@@ -222,12 +300,13 @@ struct str          store_problem(
                                                           * to refuse work (a log that another
                                                           * program lets grow); STR_NONE: all is
                                                           * well */
-uint64_t   store_log_bytes(const struct store *s); /* how long the write-ahead log is */
-/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 2". */
+/* how long the write-ahead log is; 0: not ours to look after */
+uint64_t   store_log_bytes(const struct store *s);
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 3". */
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
- * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. On
- * failure *why is a sentence for people. Not for the loop thread of a server. */
+ * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files
+ * only: a database has its own backups (ERR_UNSUPPORTED). On failure *why is a sentence for people. Not for the loop thread of a server. */
 /* in `a`; kept STR_NONE: there was nothing */
 struct store_restored {
     uint64_t   threads, damaged;

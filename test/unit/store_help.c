@@ -14,7 +14,7 @@ void fix_init(struct fix *f)
 
 enum err fix_open(struct fix *f, const char *url)
 {
-    return store_open(&f->loop, str_c(url), &f->arena, &f->store, &f->why);
+    return store_open(&f->loop, str_c(url), STR_NONE, &f->arena, &f->store, &f->why);
 }
 
 void fix_done(struct fix *f)
@@ -76,6 +76,90 @@ enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64
     struct ap p;
     ap_init(&p, owner, thread, expected, body);
     return ap_run(f, &p);
+}
+
+/* --- claims, sessions ----------------------------------------------------------- */
+
+static void cl_done(struct store_claim *c, enum err e)
+{
+    struct cl *x = LIST_ITEM(c, struct cl, c);
+
+    CHECK(!x->done);
+    x->done = true;
+    x->e = e;
+    snprintf(x->node, sizeof x->node, STR_FMT, STR_ARG(c->node));
+    x->f->pending--;
+}
+
+void cl_send(struct fix *f, struct cl *c, const char *owner, const char *thread)
+{
+    *c = (struct cl){ .f = f };
+    c->c.log = (struct log_name){ str_c(owner), str_c(thread) };
+    c->c.done = cl_done;
+    f->pending++;
+    store_claim(f->store, &c->c);
+}
+
+struct cl cl_run(struct fix *f, const char *owner, const char *thread)
+{
+    struct cl c;
+
+    cl_send(f, &c, owner, thread);
+    CHECK(!c.done);
+    fix_wait(f);
+    return c;
+}
+
+struct ra {
+    struct store_release_all r;
+    struct fix              *f;
+    enum err                 e;
+};
+
+static void ra_done(struct store_release_all *r, enum err e)
+{
+    struct ra *x = LIST_ITEM(r, struct ra, r);
+    x->e = e;
+    x->f->pending--;
+}
+
+enum err fix_release_all(struct fix *f)
+{
+    struct ra x = { .r = { .done = ra_done }, .f = f };
+
+    f->pending++;
+    store_release_all(f->store, &x.r);
+    fix_wait(f);
+    return x.e;
+}
+
+struct se {
+    struct store_session x;
+    struct fix          *f;
+    struct str           text;
+};
+
+static void se_done(struct store_session *x, enum err e)
+{
+    struct se *s = LIST_ITEM(x, struct se, x);
+
+    if (e || x->op != SESSION_GET) s->text = str_c(err_name(e));
+    else s->text = arena_printf(&s->f->arena, STR_FMT " %" PRId64, STR_ARG(x->body), x->ends_ms);
+    s->f->pending--;
+}
+
+struct str fix_session(struct fix *f, enum store_session_op op, const char *key, const char *body,
+                       int64_t ends_ms)
+{
+    struct se s = { .f = f };
+
+    s.x = (struct store_session){
+        .op = op, .key = str_c(key), .body = str_c(body), .ends_ms = ends_ms, .done = se_done
+    };
+    f->pending++;
+    store_session(f->store, &s.x);
+    fix_wait(f);
+    return s.text;
 }
 
 /* --- reads -------------------------------------------------------------------- */
@@ -158,6 +242,12 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         return;
     case STORE_TOOLS:
         buf_printf(b, STR_FMT " %" PRIu64 " %" PRIu64 ";", STR_ARG(r->tool), r->runs, r->failed);
+        return;
+    case STORE_USED: buf_printf(b, "%" PRId64 ";", r->amount); return;
+    case STORE_NODES:
+        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT " %s %" PRIu64 " %" PRIu64 ";",
+                   STR_ARG(r->node), STR_ARG(r->url), STR_ARG(r->version),
+                   r->lease_ms > 0 ? "alive" : "dead", r->held, r->running);
         return;
     case STORE_REQUEST:
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),

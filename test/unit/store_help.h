@@ -37,6 +37,16 @@ enum err ap_run(struct fix *f, struct ap *p); /* send and wait */
 enum err fix_append(struct fix *f, const char *owner, const char *thread, uint64_t expected,
                     const char *body);
 
+struct cl {
+    struct store_claim c;
+    struct fix        *f;
+    enum err           e;
+    bool               done;
+    char               node[64]; /* with ERR_BUSY: who */
+};
+void      cl_send(struct fix *f, struct cl *c, const char *owner, const char *thread);
+struct cl cl_run(struct fix *f, const char *owner, const char *thread);
+
 struct rd {
     struct store_read r;
     struct fix       *f;
@@ -52,6 +62,10 @@ struct str fix_read(struct fix *f, const char *owner, const char *thread, uint64
 /* Rows as text, "a b c;" each, then "next" if there is more; or the error's name.
  * *next may be NULL. */
 struct str fix_list(struct fix *f, struct store_list l, struct str *next);
+/* "body ends_ms", or the error's name */
+struct str fix_session(struct fix *f, enum store_session_op op, const char *key, const char *body,
+                       int64_t ends_ms);
+enum err   fix_release_all(struct fix *f);
 enum err   fix_edit(struct fix *f, const char *owner, const char *thread, const char *title,
                     bool remove);
 enum err   fix_retitle(struct fix *f, const char *owner, const char *thread, const char *title,

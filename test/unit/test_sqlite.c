@@ -599,36 +599,6 @@ TEST(nothing_is_answered_before_it_is_on_the_disk)
     disk_end(&f);
 }
 
-TEST(what_builds_on_a_failed_append_fails_in_a_later_batch_too)
-{
-    struct ap  held, lost, next;
-    struct fix f;
-
-    disk_begin(&f);
-    CHECK(fix_append(&f, "ann", "t", 0, "1") == OK);
-    CHECK(fix_append(&f, "ann", "t", 1, "2") == OK);
-    hold_writer(&f, &held);
-    ap_init(&lost, "ann", "t", 1, "conflicts");
-    ap_send(&f, &lost);
-    atomic_store(&disk.hold, true);
-    ap_init(&next, "zoe", "held", 1, "so that the batch of `lost` syncs");
-    ap_send(&f, &next);
-    release(&f);
-    uv_sem_wait(&disk.held); /* `lost` has failed by now; its caller does not know */
-    {
-        struct ap builds;
-        ap_init(&builds, "ann", "t", 2, "fits by chance");
-        ap_send(&f, &builds);
-        release(&f);
-        fix_wait(&f);
-        CHECK(lost.e == ERR_CONFLICT);
-        CHECK(builds.e == ERR_CONFLICT);
-        CHECK(next.e == OK);
-    }
-    CHECK_STR(fix_read(&f, "ann", "t", 2), "");
-    disk_end(&f);
-}
-
 TEST(an_append_too_large_for_memory_fails_alone)
 {
     size_t     len = 4 << 20;

@@ -244,28 +244,6 @@ STORE_TEST(one_conflict_does_not_hurt_the_appends_around_it)
     CHECK(p[2].e == OK);
 }
 
-STORE_TEST(what_builds_on_a_failed_append_fails_even_if_the_log_stands_there)
-{
-    struct ap p[5];
-
-    CHECK(fix_append(f, "ann", "t", 0, "1") == OK);
-    CHECK(fix_append(f, "ann", "t", 1, "somebody else's") == OK);
-    ap_init(&p[0], "ann", "t", 1, "mine");       /* conflicts: the log is at 2 */
-    ap_init(&p[1], "ann", "t", 2, "mine, next"); /* would fit by chance, with a hole before it */
-    ap_init(&p[2], "ann", "t", 3, "mine, third");
-    ap_init(&p[3], "ann", "u", 0, "another log");
-    ap_init(&p[4], "bob", "t", 0, "another owner");
-    for (int i = 0; i < 5; i++) ap_send(f, &p[i]);
-    fix_wait(f);
-    CHECK(p[0].e == ERR_CONFLICT);
-    CHECK(p[1].e == ERR_CONFLICT);
-    CHECK(p[2].e == ERR_CONFLICT);
-    CHECK(p[3].e == OK);
-    CHECK(p[4].e == OK);
-    CHECK_STR(fix_read(f, "ann", "t", 2), "");
-    CHECK(fix_append(f, "ann", "t", 2, "after a look") == OK);
-}
-
 /* --- request ids -------------------------------------------------------------------- */
 
 static void ap_request(struct ap *p, const char *id, const char *run)
@@ -585,11 +563,14 @@ STORE_TEST(unfinished_logs_of_everybody_are_found_without_reading_logs)
     make_thread(f, "ann", "b", "", "idle", 1);
     make_thread(f, "bob", "c", "", "waiting", 1);
     CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL),
-              "ann/a running;bob/c waiting;");
+              store_shared(f->store) ? "" : "ann/a running;"); /* ours already */
+    CHECK(fix_release_all(f) == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "ann/a running;");
     ap_init(&p, "ann", "a", 1, "x");
     p.a.state = STR("idle");
     CHECK(ap_run(f, &p) == OK);
-    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "bob/c waiting;");
+    CHECK(fix_release_all(f) == OK);
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_UNFINISHED }, NULL), "");
 }
 
 STORE_TEST(tool_counters_add_up)
@@ -657,71 +638,123 @@ STORE_TEST(a_removed_log_is_gone_with_all_its_rows)
     CHECK_STR(fix_read(f, "ann", "u", 0), "1 note stays;");
 }
 
-/* --- watch, lease, life -------------------------------------------------------------------- */
+/* --- claims ---------------------------------------------------------------------------------- */
 
-struct watched {
-    struct ap *p;
-    int        calls;
-    uint64_t   seq;
-    bool       before_done;
-};
-
-static void on_change(void *ctx, struct log_name log, uint64_t seq)
+STORE_TEST(a_claim_of_a_free_log_is_ours_and_appends_rest_on_it)
 {
-    struct watched *w = ctx;
-    w->calls++;
-    w->seq = seq;
-    w->before_done = !w->p->done && str_is(log.owner, "ann") && str_is(log.thread, "t");
+    struct cl c = cl_run(f, "ann", "t"); /* nobody made it yet */
+    struct ap p;
+
+    CHECK(c.e == OK);
+    ap_init(&p, "ann", "t", 0, "x");
+    p.a.hold = c.c.hold;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(p.a.hold.epoch > 0);
+    CHECK(store_lease_ok(f->store, p.a.hold));
+    CHECK(!store_lease_ok(f->store, (struct store_hold){ 0 }));
+    c = cl_run(f, "ann", "t"); /* again, by the same node */
+    CHECK(c.e == OK);
+    CHECK(c.c.hold.epoch > p.a.hold.epoch);
+    ap_init(&p, "ann", "t", 1, "y");
+    p.a.hold = c.c.hold;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(p.a.hold.epoch == c.c.hold.epoch);
+    ap_init(&p, "ann", "t", 2, "z"); /* without naming it */
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(p.a.hold.epoch == c.c.hold.epoch || !store_shared(f->store));
 }
+
+STORE_TEST(what_was_given_back_can_be_claimed_again)
+{
+    struct ap p;
+    struct cl c;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    CHECK(ap_run(f, &p) == OK);
+    store_release(f->store, (struct log_name){ STR("ann"), STR("t") }, p.a.hold);
+    c = cl_run(f, "ann", "t");
+    CHECK(c.e == OK);
+    CHECK(c.c.hold.epoch > p.a.hold.epoch);
+    CHECK(fix_release_all(f) == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "y") == OK);
+}
+
+STORE_TEST(a_node_lists_itself_alive)
+{
+    struct str text = fix_list(f, (struct store_list){ .kind = STORE_NODES }, NULL);
+
+    CHECK(str_starts(text, store_node(f->store)));
+    CHECK(str_find(text, STR(PARLEY_VERSION " alive")) > 0);
+}
+
+/* --- sessions and what was used ---------------------------------------------------------------- */
+
+STORE_TEST(a_session_is_there_until_it_is_ended_also_after_a_restart)
+{
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
+    CHECK_STR(fix_session(f, SESSION_PUT, "key", "{\"sub\":\"ann\"}", INT64_MAX - 1), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "other", "x", INT64_MAX), "ok");
+    reopen(f);
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "{\"sub\":\"ann\"} 9223372036854775806");
+    CHECK_STR(fix_session(f, SESSION_PUT, "key", "later", INT64_MAX), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "later 9223372036854775807");
+    CHECK_STR(fix_session(f, SESSION_END, "key", NULL, 0), "ok");
+    CHECK_STR(fix_session(f, SESSION_END, "key", NULL, 0), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
+    CHECK_STR(fix_session(f, SESSION_GET, "other", NULL, 0), "x 9223372036854775807");
+}
+
+STORE_TEST(a_session_that_is_over_is_forgotten_when_another_begins)
+{
+    CHECK_STR(fix_session(f, SESSION_PUT, "over", "x", 1000), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "over", NULL, 0), "x 1000");
+    CHECK_STR(fix_session(f, SESSION_PUT, "new", "y", INT64_MAX), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "over", NULL, 0), "not_found");
+}
+
+STORE_TEST(what_an_append_used_is_added_to_its_owner_s_day)
+{
+    struct store_list l = { .kind = STORE_USED, .owner = STR("ann"), .day = 20000 };
+    struct ap         p;
+
+    CHECK_STR(fix_list(f, l, NULL), "");
+    for (uint64_t i = 0; i < 3; i++) {
+        ap_init(&p, "ann", "t", i, "x");
+        p.a.used.day = 20000;
+        p.a.used.amount = 500;
+        CHECK(ap_run(f, &p) == OK);
+    }
+    ap_init(&p, "ann", "t", 0, "conflicts");
+    p.a.used.day = 20000;
+    p.a.used.amount = 7;
+    CHECK(ap_run(f, &p) == ERR_CONFLICT);
+    ap_init(&p, "bob", "t", 0, "another's");
+    p.a.used.day = 20000;
+    p.a.used.amount = 9;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, l, NULL), "1500;");
+    l.day = 20001;
+    CHECK_STR(fix_list(f, l, NULL), "");
+    reopen(f);
+    l.day = 20000;
+    CHECK_STR(fix_list(f, l, NULL), "1500;");
+}
+
+/* --- life --------------------------------------------------------------------------------------- */
 
 static void count_commit(void *ctx, uint64_t ns)
 {
     ++*(int *)ctx;
 }
 
-STORE_TEST(the_watcher_hears_of_each_commit_before_the_caller_does)
+STORE_TEST(each_commit_is_told_once)
 {
-    struct ap      p;
-    struct watched w = { .p = &p };
-    int            commits = 0;
+    int commits = 0;
 
-    store_watch(f->store, on_change, &w);
     store_on_commit(f->store, count_commit, &commits);
-    ap_init(&p, "ann", "t", 0, "x");
-    CHECK(ap_run(f, &p) == OK);
-    CHECK(w.calls == 1);
-    CHECK(w.seq == 1);
-    CHECK(w.before_done);
-    ap_init(&p, "ann", "t", 0, "x");
-    CHECK(ap_run(f, &p) == ERR_CONFLICT);
-    CHECK(w.calls == 1);
+    CHECK(fix_append(f, "ann", "t", 0, "x") == OK);
+    CHECK(fix_append(f, "ann", "t", 0, "x") == ERR_CONFLICT);
     CHECK(commits == 1);
-}
-
-STORE_TEST(a_lease_has_one_holder_until_given_back_or_over)
-{
-    struct log_name t = { STR("ann"), STR("t") }, u = { STR("an"), STR("nt") };
-
-    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
-    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
-    CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
-    CHECK(store_lease(f->store, u, STR("you"), 60000) == OK);
-    store_unlease(f->store, t, STR("you")); /* not yours to give */
-    CHECK(store_lease(f->store, t, STR("you"), 60000) == ERR_BUSY);
-    store_unlease(f->store, t, STR("me"));
-    CHECK(store_lease(f->store, t, STR("you"), 0) == OK);
-    CHECK(store_lease(f->store, t, STR("me"), 60000) == OK);
-}
-
-STORE_TEST(thousands_of_leases_that_end_by_themselves_are_fine)
-{
-    char name[16];
-
-    for (int i = 0; i < 5000; i++) {
-        snprintf(name, sizeof name, "t%d", i);
-        CHECK(store_lease(f->store, (struct log_name){ STR("ann"), str_c(name) }, STR("me"),
-                          i % 3) == OK);
-    }
 }
 
 STORE_TEST(what_was_answered_is_there_after_reopening)

@@ -646,8 +646,9 @@ static void make_old(void)
     ask(&f, "t", "c1", 10);
     CHECK(fix_append(&f, "ann", "t", 1, "old") == OK);
     fix_done(&f);
-    run_sql(path, "DROP TABLE title_gram; DROP TABLE store; ALTER TABLE fact DROP COLUMN sum;"
-                  "ALTER TABLE approval DROP COLUMN sum; PRAGMA user_version=1");
+    run_sql(path, "DROP TABLE title_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
+                  "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
+                  "PRAGMA user_version=1");
 }
 
 TEST(a_store_of_the_version_before_is_upgraded_and_goes_on)

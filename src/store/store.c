@@ -1,0 +1,195 @@
+/* store.c -- store.h's calls: they make a request ready and hand it to the store that was opened. */
+#include "base/clock.h"
+#include "store/store_ops.h"
+
+void store_init(struct store *s, const struct store_ops *ops, struct loop *l)
+{
+    s->ops = ops;
+    s->loop = l;
+    memcpy(s->node, "n_", 2);
+    id_letters(s->node + 2, ID_LEN);
+}
+
+enum err store_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
+                    struct store **out, struct str *why)
+{
+    *why = STR("not enough memory to open the store");
+    (void)node_url; /* a file has one node */
+    return sqlite_open(l, url, a, out, why);
+}
+
+enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,
+                       struct store_restored *out, struct str *why)
+{
+    return sqlite_restore(url, from, anyway, a, out, why);
+}
+
+/* --- requests --------------------------------------------------------------------- */
+
+static void ask(struct store *s, struct store_job *job, enum job_kind kind)
+{
+    *job = (struct store_job){ .kind = kind, .queued_ns = clock_mono_ns() };
+    s->ops->ask(s, job);
+}
+
+void store_append(struct store *s, struct store_append *a)
+{
+    must(a->fact_count >= 1);
+    a->new_seq = 0;
+    a->found_thread = a->found_run = STR_NONE;
+    ask(s, &a->job, JOB_APPEND);
+}
+
+void store_edit(struct store *s, struct store_edit *x)
+{
+    ask(s, &x->job, JOB_EDIT);
+}
+
+void store_read(struct store *s, struct store_read *r)
+{
+    arena_init(&r->arena, 0);
+    r->seq = 0;
+    r->title = r->state = STR_NONE;
+    r->created_ms = r->updated_ms = 0;
+    r->facts = NULL;
+    r->count = 0;
+    ask(s, &r->job, JOB_READ);
+}
+
+void store_list(struct store *s, struct store_list *l)
+{
+    arena_init(&l->arena, 0);
+    l->rows = NULL;
+    l->count = l->room = 0;
+    l->searched = false;
+    l->next = STR_NONE;
+    ask(s, &l->job, JOB_LIST);
+}
+
+void store_claim(struct store *s, struct store_claim *c)
+{
+    c->hold = (struct store_hold){ 0 };
+    c->node = c->url = STR_NONE;
+    c->alive = false;
+    ask(s, &c->job, JOB_CLAIM);
+}
+
+void store_release_all(struct store *s, struct store_release_all *r)
+{
+    ask(s, &r->job, JOB_RELEASE_ALL);
+}
+
+void store_session(struct store *s, struct store_session *x)
+{
+    arena_init(&x->arena, 0);
+    ask(s, &x->job, JOB_SESSION);
+}
+
+/* --- answers ---------------------------------------------------------------------- */
+
+static void tell_append(struct store *s, struct store_append *a, enum err e)
+{
+    if (e == OK && s->seen) s->seen(s->seen_ctx, clock_mono_ns() - a->job.queued_ns);
+    a->done(a, e);
+}
+
+static void tell_read(struct store_read *r, enum err e)
+{
+    struct arena arena = r->arena; /* `done` may free r */
+    r->done(r, e, r->facts, r->count);
+    arena_done(&arena);
+}
+
+static void tell_list(struct store_list *l, enum err e)
+{
+    struct arena arena = l->arena;
+    l->done(l, e, l->rows, e ? 0 : l->count, l->next);
+    arena_done(&arena);
+}
+
+static void tell_session(struct store_session *x, enum err e)
+{
+    struct arena arena = x->arena;
+    x->done(x, e);
+    arena_done(&arena);
+}
+
+void store_tell(struct store *s, struct store_job *job)
+{
+    enum err e = job->result;
+
+    switch ((enum job_kind)job->kind) {
+    case JOB_APPEND: tell_append(s, JOB_OF(job, struct store_append), e); return;
+    case JOB_EDIT: JOB_OF(job, struct store_edit)->done(JOB_OF(job, struct store_edit), e); return;
+    case JOB_READ: tell_read(JOB_OF(job, struct store_read), e); return;
+    case JOB_LIST: tell_list(JOB_OF(job, struct store_list), e); return;
+    case JOB_CLAIM:
+        JOB_OF(job, struct store_claim)->done(JOB_OF(job, struct store_claim), e);
+        return;
+    case JOB_RELEASE_ALL:
+        JOB_OF(job, struct store_release_all)->done(JOB_OF(job, struct store_release_all), e);
+        return;
+    case JOB_SESSION: tell_session(JOB_OF(job, struct store_session), e); return;
+    case JOB_OWN: break;
+    }
+    must(!"job kind");
+}
+
+/* --- the rest ----------------------------------------------------------------------- */
+
+void store_release(struct store *s, struct log_name log, struct store_hold hold)
+{
+    if (hold.epoch) s->ops->release(s, log, hold);
+}
+
+bool store_lease_ok(const struct store *s, struct store_hold hold)
+{
+    return s->ops->lease_ok(s, hold);
+}
+
+void store_on_lapse(struct store *s, void (*lapsed)(void *ctx), void *ctx)
+{
+    s->lapsed = lapsed;
+    s->lapsed_ctx = ctx;
+}
+
+void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx)
+{
+    s->seen = seen;
+    s->seen_ctx = ctx;
+}
+
+struct str store_node(const struct store *s)
+{
+    return str_c(s->node);
+}
+
+bool store_shared(const struct store *s)
+{
+    return s->ops->shared;
+}
+
+enum err store_health(const struct store *s)
+{
+    return s->ops->health(s);
+}
+
+struct str store_problem(const struct store *s)
+{
+    return s->ops->problem(s);
+}
+
+uint64_t store_log_bytes(const struct store *s)
+{
+    return s->ops->log_bytes(s);
+}
+
+struct str store_promise(const struct store *s)
+{
+    return s->ops->promise(s);
+}
+
+bool store_close(struct store *s, uint64_t within_ms)
+{
+    return !s || s->ops->close(s, within_ms);
+}

@@ -1,0 +1,11 @@
+/* words.h -- does a text contain these words, in any case? Databases know the case of ASCII only, or
+ * as their locale has it; stores ask here. Pure. */
+#ifndef PARLEY_WORDS_H
+#define PARLEY_WORDS_H
+
+#include "base/str.h"
+
+/* `words` has at least one character. */
+bool words_in(struct str text, struct str words);
+
+#endif
