@@ -33,7 +33,7 @@ bool              list_pages(const struct store_list *l);
 /* The place for one more, not counted yet. NULL: no memory, noted in the arena. */
 struct store_row *row_new(struct store_list *l);
 /* Is it one that what runs by itself is not told of? `key`: of its log. */
-bool row_passed_over(const struct damaged *d, const struct store_list *l,
-                     const struct store_row *row, uint64_t key);
+bool              row_passed_over(const struct damaged *d, const struct store_list *l,
+                                  const struct store_row *row, uint64_t key);
 
 #endif

@@ -447,6 +447,7 @@ static void ask(struct store *store, struct store_job *job)
         gather(s, JOB_OF(job, struct store_session)->op == SESSION_GET ? &s->reader : &s->writer,
                job);
         return;
+    case JOB_RELEASE:
     case JOB_OWN: break;
     }
     must(!"job kind");

@@ -14,14 +14,17 @@ enum err store_open(struct loop *l, struct str url, struct str node_url, struct 
                     struct store **out, struct str *why)
 {
     *why = STR("not enough memory to open the store");
-    (void)node_url; /* a file has one node */
-    return sqlite_open(l, url, a, out, why);
+    return pg_is_url(url) ? pg_open(l, url, node_url, a, out, why)
+                          : sqlite_open(l, url, a, out, why);
 }
 
 enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,
                        struct store_restored *out, struct str *why)
 {
-    return sqlite_restore(url, from, anyway, a, out, why);
+    if (!pg_is_url(url)) return sqlite_restore(url, from, anyway, a, out, why);
+    *why = STR("parley restore puts a file in the place of a file, and this store is a PostgreSQL "
+               "database; restore it with pg_restore or psql, while no node runs");
+    return ERR_UNSUPPORTED;
 }
 
 /* --- requests --------------------------------------------------------------------- */
@@ -130,6 +133,7 @@ void store_tell(struct store *s, struct store_job *job)
         JOB_OF(job, struct store_release_all)->done(JOB_OF(job, struct store_release_all), e);
         return;
     case JOB_SESSION: tell_session(JOB_OF(job, struct store_session), e); return;
+    case JOB_RELEASE:
     case JOB_OWN: break;
     }
     must(!"job kind");

@@ -53,7 +53,8 @@ struct store_job {
     struct list node;
     int         kind;
     enum err    result;
-    bool        doubt; /* sent once and the answer was lost: it may have happened */
+    /* sent, and the answer was lost: it may have happened. See pg_unit.c */
+    unsigned    doubt : 2, tries : 4;
     uint64_t    queued_ns;
     uint64_t    hash; /* of the log's name */
 };

@@ -4,6 +4,7 @@
  *   rows.[ch]   list rows, cursors, checksums of rows, damaged logs
  *   words.[ch]  does a title contain these words?
  *   sqlite*.c   one file (sqlite_db.h)
+ *   pg*.c       a PostgreSQL database (pg.h)
  *
  * A store's struct begins with a struct store. Loop thread only, unless said otherwise.
  */
@@ -21,7 +22,8 @@ enum job_kind {
     JOB_CLAIM,
     JOB_RELEASE_ALL,
     JOB_SESSION,
-    JOB_OWN, /* of the store itself, told to nobody */
+    JOB_RELEASE, /* store_release: told to nobody */
+    JOB_OWN,     /* of the store itself, told to nobody */
 };
 
 #define JOB_OF(j, type) LIST_ITEM(j, type, job)
@@ -56,6 +58,9 @@ void store_tell(struct store *s, struct store_job *job);
 
 MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a, struct store **out,
                                 struct str *why);
+MUST_CHECK enum err pg_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
+                            struct store **out, struct str *why);
+bool                pg_is_url(struct str url);
 MUST_CHECK enum err sqlite_restore(struct str url, struct str from, bool anyway, struct arena *a,
                                    struct store_restored *out, struct str *why);
 

@@ -1,12 +1,14 @@
 /* store_appends.c -- what the store costs: appends, cold reads, a search that finds nothing, gates
  * that are due.
  *
- *     store_appends PATH [APPENDS [LOGS [THREADS]]]
+ *     store_appends URL [APPENDS [LOGS [THREADS]]]
  *
  * Appends one fact after the other to LOGS logs at once (each waits for its own answer, so a batch
  * is at most LOGS long), then reads the logs, then makes THREADS threads with titles and looks for
- * a word that none has, with reads of one log in between. Prints one JSON line. PATH must not
- * exist; it is left behind.
+ * a word that none has, with reads of one log in between. Prints one JSON line. URL is a path that
+ * does not exist yet, or postgresql://... with an empty schema (scripts/postgres fsync=on starts a
+ * server); what was made is left behind. The processor time is this process's: a database has its
+ * own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@ struct log {
     struct store_approval gate;
     char                  name[24];
     uint64_t              seq;
+    struct store_hold     hold;
 };
 
 static struct loop   loop;
@@ -56,6 +59,7 @@ static void append_next(struct log *l)
     if (fresh) {
         snprintf(l->name, sizeof l->name, gates ? "gate-%ld" : "new-%ld", left);
         l->seq = 0;
+        l->hold = (struct store_hold){ 0 };
     }
     l->fact = (struct store_fact){ .at_ms = clock_wall_ms(),
                                    .kind = STR("step"),
@@ -63,6 +67,7 @@ static void append_next(struct log *l)
     l->a = (struct store_append){
         .log = { STR("ann"), str_c(l->name) },
         .expected = l->seq,
+        .hold = l->hold,
         .facts = &l->fact,
         .fact_count = 1,
         .title = l->seq ? STR_NONE : STR("What the weather was like in Kyoto last week"),
@@ -89,6 +94,7 @@ static void on_append(struct store_append *a, enum err e)
     pending--;
     if (e) failed++;
     l->seq = a->new_seq;
+    l->hold = a->hold;
     append_next(l);
 }
 

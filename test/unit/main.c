@@ -11,6 +11,7 @@ static struct test *tests, **tail = &tests;
 static bool         failed_now;
 static char         dir[] = "/tmp/parley-unit-XXXXXX";
 static bool         dir_made;
+static const char  *place;
 
 void test_register(struct test *t)
 {
@@ -18,10 +19,15 @@ void test_register(struct test *t)
     tail = &t->next;
 }
 
+void test_place(const char *word)
+{
+    place = word;
+}
+
 void test_failed(const char *file, int line, const char *what)
 {
     failed_now = true;
-    printf("  %s:%d: %s\n", file, line, what);
+    printf("  %s:%d: %s%s%s\n", file, line, what, place ? ", in " : "", place ? place : "");
 }
 
 void test_check_str(const char *file, int line, struct str got, struct str want)
@@ -59,6 +65,7 @@ static bool wanted(const struct test *t, int argc, char **argv)
 static bool passes(const struct test *t)
 {
     failed_now = false;
+    place = NULL;
     if (setjmp(test_leave) == 0) t->run();
     return !failed_now;
 }

@@ -12,9 +12,19 @@ void fix_init(struct fix *f)
     REQUIRE(loop_init(&f->loop) == OK);
 }
 
+static struct loop *loop_of(struct fix *f)
+{
+    return f->host ? &f->host->loop : &f->loop;
+}
+
+enum err fix_open_node(struct fix *f, const char *url, const char *node_url)
+{
+    return store_open(loop_of(f), str_c(url), str_c(node_url), &f->arena, &f->store, &f->why);
+}
+
 enum err fix_open(struct fix *f, const char *url)
 {
-    return store_open(&f->loop, str_c(url), STR_NONE, &f->arena, &f->store, &f->why);
+    return fix_open_node(f, url, NULL);
 }
 
 void fix_done(struct fix *f)
@@ -24,9 +34,14 @@ void fix_done(struct fix *f)
     arena_done(&f->arena);
 }
 
+void fix_turn(struct fix *f)
+{
+    uv_run(&loop_of(f)->uv, UV_RUN_ONCE);
+}
+
 void fix_wait(struct fix *f)
 {
-    while (f->pending) uv_run(&f->loop.uv, UV_RUN_ONCE);
+    while (f->pending) fix_turn(f);
 }
 
 /* --- appends ------------------------------------------------------------------ */

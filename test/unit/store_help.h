@@ -15,12 +15,15 @@ struct fix {
     struct arena  arena;
     struct str    why;     /* when opening failed */
     int           pending; /* requests without an answer */
+    struct fix   *host;    /* whose loop it is, when not its own: a second node */
 };
 
 void     fix_init(struct fix *f);
 enum err fix_open(struct fix *f, const char *url);
+enum err fix_open_node(struct fix *f, const char *url, const char *node_url);
 void     fix_done(struct fix *f); /* closes what is open */
 void     fix_wait(struct fix *f);
+void     fix_turn(struct fix *f); /* of the loop, once */
 
 struct ap {
     struct store_append a;

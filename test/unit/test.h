@@ -39,6 +39,8 @@ extern jmp_buf test_leave;
 /* Shows both sides when they differ. */
 #define CHECK_STR(got, want) test_check_str(__FILE__, __LINE__, (got), str_c(want))
 void        test_check_str(const char *file, int line, struct str got, struct str want);
+/* Said beside what fails: in which of several stores, or rounds. NULL: nothing. */
+void        test_place(const char *word);
 /* A temporary folder, removed when the tests end. */
 const char *test_dir(void);
 

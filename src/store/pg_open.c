@@ -1,0 +1,280 @@
+/* pg_open.c -- the address, the first connection, and what the database promises.
+ *
+ * Opening waits: it happens once, before anything is served. Whatever is wrong is said in a
+ * sentence that tells what to do, and none of them has the password in it. libpq quotes parts of an
+ * address it cannot make sense of, and an unescaped / or @ puts half a password where a host should
+ * be; so an address is looked at here first, and refused without quoting it.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "store/pg.h"
+
+#define ADDRESS_WORDS                                                                           \
+    "the store's address cannot be read; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, " \
+    "with %2F for / and %40 for @, %3A for :, %3F for ?, %23 for #, %25 for % in a password"
+
+/* A node that was killed leaves its url behind until its lease is over. */
+#define URL_WAIT_MS (STORE_LEASE_MS + 1000)
+
+bool pg_is_url(struct str url)
+{
+    return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
+}
+
+enum err pg_refuse(struct str *why, struct str sentence, enum err e)
+{
+    *why = sentence.ptr ? sentence : STR("not enough memory to open the store");
+    return e;
+}
+
+void pg_keywords(const char *conninfo, struct pg_keywords *out)
+{
+    static const char *const pairs[] = {
+        /* what stands before the address may be said otherwise there */
+        "connect_timeout",
+        "5",
+        "keepalives_idle",
+        "5",
+        "keepalives_interval",
+        "2",
+        "keepalives_count",
+        "3",
+        "tcp_user_timeout",
+        "3000",
+        "fallback_application_name",
+        "parley",
+        "dbname",
+        NULL, /* the address */
+        "client_encoding",
+        "UTF8",
+        "target_session_attrs",
+        "read-write",
+        NULL,
+    };
+    int n = 0;
+
+    for (const char *const *p = pairs; *p; p += 2, n++) {
+        out->keys[n] = p[0];
+        out->values[n] = p[1] ? p[1] : conninfo;
+    }
+    out->keys[n] = out->values[n] = NULL;
+}
+
+/* --- the address ----------------------------------------------------------------------- */
+
+static const char *option(const PQconninfoOption *list, const char *key)
+{
+    for (; list && list->keyword; list++)
+        if (!strcmp(list->keyword, key)) return list->val ? list->val : "";
+    return "";
+}
+
+static bool is_port_list(const char *s)
+{
+    for (; *s; s++)
+        if (!isdigit((unsigned char)*s) && *s != ',') return false;
+    return true;
+}
+
+/* A raw @ stands once, and before the first /: else it, or the / before it, is a password's. */
+static bool is_plain(struct str url)
+{
+    struct str rest = str_from(url, (size_t)str_find(url, STR("://")) + 3);
+    bool       authority = true, seen = false;
+
+    for (size_t i = 0; i < rest.len; i++) {
+        char c = rest.ptr[i];
+        if (!c) return false;
+        if (c == '?') return true;
+        if (c == '/') authority = false;
+        if (c != '@') continue;
+        if (seen || !authority) return false;
+        seen = true;
+    }
+    return true;
+}
+
+static enum err check_address(const char *url, struct str *why)
+{
+    char             *error = NULL;
+    PQconninfoOption *list = PQconninfoParse(url, &error);
+    bool              good = list && is_plain(str_c(url)) && is_port_list(option(list, "port"));
+
+    PQconninfoFree(list);
+    PQfreemem(error);
+    return good ? OK : pg_refuse(why, STR(ADDRESS_WORDS), ERR_SYNTAX);
+}
+
+void pg_words(const char *conninfo, const char *message, char *out, size_t size)
+{
+    PQconninfoOption *list = PQconninfoParse(conninfo, NULL);
+    const char       *password = option(list, "password");
+    size_t            n = strcspn(message, "\n");
+
+    /* libpq says what happened after "failed: ", and who, before it */
+    if (n >= size) n = size - 1;
+    memcpy(out, message, n);
+    out[n] = 0;
+    if (*password && strstr(out, password)) snprintf(out, size, "the connection was refused");
+    PQconninfoFree(list);
+}
+
+/* --- the first connection ----------------------------------------------------------------- */
+
+static bool says(const char *message, const char *words)
+{
+    return strstr(message, words) != NULL;
+}
+
+static enum err refuse_connect(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+{
+    const char *m = PQerrorMessage(c), *user = PQuser(c), *db = PQdb(c);
+    char        words[512];
+
+    pg_words(s->conninfo, m, words, sizeof words);
+    if (says(m, "password authentication failed") || says(m, "no password supplied"))
+        return pg_refuse(why,
+                         arena_printf(a,
+                                      "the database at %s refuses the password of %s: check it in "
+                                      "the store's address, in PGPASSWORD or in ~/.pgpass",
+                                      s->shown, user),
+                         ERR_DENIED);
+    if (says(m, "database \"") && says(m, "does not exist"))
+        return pg_refuse(why,
+                         arena_printf(a,
+                                      "there is no database \"%s\" at %s: make it with CREATE "
+                                      "DATABASE, owned by %s",
+                                      db, s->shown, user),
+                         ERR_NOT_FOUND);
+    if (says(m, "read-only") || says(m, "hot standby"))
+        return pg_refuse(why,
+                         arena_printf(a,
+                                      "the database at %s can only be read: name the primary, or "
+                                      "all servers (postgresql://USER@A,B/DATABASE), so that the "
+                                      "primary is found",
+                                      s->shown),
+                         ERR_UNSUPPORTED);
+    return pg_refuse(why, arena_printf(a, "cannot reach the database: %s", words), ERR_IO);
+}
+
+static const char *show(PGconn *c, const char *setting, char *out, size_t size)
+{
+    char      sql[96];
+    PGresult *r;
+
+    snprintf(sql, sizeof sql, "SELECT current_setting('%s')", setting);
+    r = PQexec(c, sql);
+    snprintf(out, size, "%s",
+             PQresultStatus(r) == PGRES_TUPLES_OK ? PQgetvalue(r, 0, 0) : "unknown");
+    PQclear(r);
+    return out;
+}
+
+static void note_promise(struct pg *s, PGconn *c)
+{
+    char fsync[16], commit[24], standby[64];
+    int  v = PQserverVersion(c);
+
+    show(c, "fsync", fsync, sizeof fsync);
+    show(c, "synchronous_commit", commit, sizeof commit);
+    show(c, "synchronous_standby_names", standby, sizeof standby);
+    snprintf(s->promise, sizeof s->promise,
+             "postgresql %d.%d, fsync=%s, synchronous_commit=%s, %s, schema %d", v / 10000,
+             v % 10000, fsync, commit, *standby ? "synchronous standby" : "no synchronous standby",
+             PG_SCHEMA);
+}
+
+/* The node's place in the table. Waits for the lease of a former life of the same url. */
+static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+{
+    uint64_t    until = clock_mono_ms() + URL_WAIT_MS;
+    const char *p[4] = { s->base.node, s->node_url, PARLEY_VERSION, NULL };
+    char        first[40] = "";
+    PGresult   *r;
+    enum err    e = OK;
+
+    for (;;) {
+        r = PQexecParams(c,
+                         "SELECT until::text FROM parley_node WHERE url = $1 AND url <> ''"
+                         " AND until > clock_timestamp()",
+                         1, NULL, &p[1], NULL, NULL, 0);
+        if (PQresultStatus(r) != PGRES_TUPLES_OK || PQntuples(r) == 0) break;
+        if (!*first) snprintf(first, sizeof first, "%s", PQgetvalue(r, 0, 0));
+        /* renewed meanwhile: somebody is there */
+        if (strcmp(first, PQgetvalue(r, 0, 0)) != 0 || clock_mono_ms() > until) {
+            PQclear(r);
+            return pg_refuse(why,
+                             arena_printf(a,
+                                          "another node with the url %s is alive: give each node "
+                                          "its own, and see that only one process is started with "
+                                          "this one",
+                                          s->node_url),
+                             ERR_EXISTS);
+        }
+        PQclear(r);
+        uv_sleep(100);
+    }
+    PQclear(r);
+    s->renew_sent_ns = clock_mono_ns();
+    r = PQexecParams(c,
+                     "INSERT INTO parley_node(id, url, until, version)"
+                     " VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3)",
+                     3, NULL, p, NULL, NULL, 0);
+    if (PQresultStatus(r) != PGRES_COMMAND_OK) {
+        const char *said = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
+        e = pg_refuse(why, arena_printf(a, "the database refused this node: %s", said ? said : "?"),
+                      ERR_IO);
+    }
+    PQclear(r);
+    return e;
+}
+
+/* `s->shown`: where it is, without anything that is nobody's business. */
+static void note_place(struct pg *s, PGconn *c)
+{
+    const char *host = PQhost(c), *port = PQport(c);
+
+    if (host && *host == '/') snprintf(s->shown, sizeof s->shown, "%s (%s)", PQdb(c), host);
+    else
+        snprintf(s->shown, sizeof s->shown, "%s:%s/%s", host ? host : "?", port ? port : "?",
+                 PQdb(c) ? PQdb(c) : "?");
+}
+
+enum err pg_connect(struct pg *s, struct str url, struct arena *a, PGconn **out, struct str *why)
+{
+    struct pg_keywords k;
+    PGconn            *c;
+    enum err           e;
+
+    s->conninfo = mem_alloc(url.len + 1);
+    if (!s->conninfo) return pg_refuse(why, STR_NONE, ERR_NOMEM);
+    memcpy(s->conninfo, url.ptr, url.len);
+    e = check_address(s->conninfo, why);
+    if (e) return e;
+    pg_keywords(s->conninfo, &k);
+    c = PQconnectdbParams(k.keys, k.values, 1);
+    if (!c) return pg_refuse(why, STR_NONE, ERR_NOMEM);
+    note_place(s, c);
+    PQsetErrorVerbosity(c, PQERRORS_TERSE); /* details have people's texts in them */
+    if (PQstatus(c) != CONNECTION_OK) {
+        e = refuse_connect(s, c, a, why);
+    } else if (PQserverVersion(c) < PG_VERSION_MIN) {
+        e = pg_refuse(why,
+                      arena_printf(a,
+                                   "the database at %s is PostgreSQL %d; parley needs 13 or newer",
+                                   s->shown, PQserverVersion(c) / 10000),
+                      ERR_UNSUPPORTED);
+    } else {
+        PQclear(PQexec(c, PG_SETTINGS_SQL));
+        e = pg_schema(c, a, why);
+        if (!e) note_promise(s, c);
+        if (!e) e = register_node(s, c, a, why);
+    }
+    if (e) PQfinish(c);
+    else *out = c;
+    return e;
+}

@@ -1,0 +1,357 @@
+/* pg_read.c -- a log's facts, and the lists. Rows point into the answer: nothing is copied but by
+ * searches, whose rows come from several answers.
+ *
+ * Paging goes by (time, number), as in every store: see rows.h.
+ */
+#include <stdio.h>
+
+#include "store/pg.h"
+#include "store/words.h"
+
+#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id"
+#define APPROVAL_COLUMNS                                                                     \
+    "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms," \
+    " a.num, a.sum, t.id, t.created_ms"
+#define FROM_APPROVAL " FROM parley_approval a JOIN parley_thread t ON t.id = a.thread"
+/* not of a log that another living node holds ($1: this one) */
+#define DUE                                                                                     \
+    " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND (t.holder IS NULL OR "  \
+    "t.holder = $1 OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until " \
+    "> clock_timestamp()))"
+
+const char *pg_write_sql(int stmt);
+
+static const char *const read_sql[PG_STMTS] = {
+    /* The log's row first, then its facts: one statement, one state of the database. */
+    [PG_READ] =
+        "WITH t AS MATERIALIZED (SELECT * FROM parley_thread WHERE owner = $1 AND name = $2)"
+        " SELECT seq, updated_ms, state, title, created_ms, id FROM t UNION ALL"
+        " (SELECT seq, at_ms, kind, body, sum, 0 FROM parley_fact"
+        " WHERE thread = (SELECT id FROM t) AND seq > $3::int8 ORDER BY seq)",
+    [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1"
+                   " AND (updated_ms, id) < ($2::int8, $3::int8)"
+                   " ORDER BY updated_ms DESC, id DESC LIMIT $4::int8",
+    [PG_ALL_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8"
+                       " ORDER BY id DESC LIMIT $2::int8",
+    [PG_DUE] = "SELECT " APPROVAL_COLUMNS FROM_APPROVAL DUE " AND a.expires_ms <= $2::int8"
+               " ORDER BY a.expires_ms LIMIT $3::int8",
+    [PG_NEXT_DUE] =
+        "SELECT " APPROVAL_COLUMNS FROM_APPROVAL DUE " ORDER BY a.expires_ms LIMIT $2::int8",
+    [PG_TOOLS] = "SELECT name, sum(runs)::int8, sum(failed)::int8 FROM parley_tool GROUP BY name"
+                 " ORDER BY name LIMIT $1::int8",
+    [PG_REQUEST] = "SELECT r.owner, t.name, r.run FROM parley_request r"
+                   " JOIN parley_thread t ON t.id = r.thread WHERE r.owner = $1 AND r.id = $2",
+    [PG_USED] = "SELECT sum(amount)::int8 FROM parley_used WHERE owner = $1 AND day = $2::int8"
+                " HAVING count(*) > 0",
+    [PG_NODES] =
+        "SELECT n.id, n.url, n.version,"
+        " (extract(epoch FROM n.until - clock_timestamp()) * 1000)::int8,"
+        " (SELECT count(*) FROM parley_thread t WHERE t.holder = n.id),"
+        " (SELECT count(*) FROM parley_thread t WHERE t.holder = n.id AND t.state = 'running')"
+        " FROM parley_node n WHERE n.until > clock_timestamp() - interval '1 hour' ORDER BY n.id",
+};
+
+/* --- reading --------------------------------------------------------------------------- */
+
+void read_params(const struct store_read *r, struct params *p)
+{
+    param_bytes(p, r->log.owner);
+    param_bytes(p, r->log.thread);
+    param_int(p, r->after > INT64_MAX ? INT64_MAX : (int64_t)r->after);
+}
+
+static enum err read_facts(struct store_read *r, const PGresult *res)
+{
+    size_t want = r->seq > r->after ? (size_t)(r->seq - r->after) : 0;
+
+    if ((size_t)PQntuples(res) - 1 != want) return ERR_DAMAGED; /* some are missing, or too many */
+    if (!want) return OK;
+    r->facts = arena_array(&r->arena, want, sizeof *r->facts);
+    if (!r->facts) return ERR_NOMEM;
+    for (int i = 1; i < PQntuples(res); i++) {
+        struct store_fact *f = &r->facts[r->count++];
+        *f = (struct store_fact){ .seq = (uint64_t)res_int(res, i, 0),
+                                  .at_ms = res_int(res, i, 1),
+                                  .kind = res_str(res, i, 2),
+                                  .body = res_str(res, i, 3) };
+        if (f->seq != r->after + r->count || res_int(res, i, 4) != fact_sum(r->log, f))
+            return ERR_DAMAGED;
+    }
+    return OK;
+}
+
+enum err read_answer(struct pg *s, struct store_read *r, const PGresult *res)
+{
+    enum err e;
+
+    if (!PQntuples(res)) return ERR_NOT_FOUND;
+    r->seq = (uint64_t)res_int(res, 0, 0);
+    r->updated_ms = res_int(res, 0, 1);
+    r->state = res_str(res, 0, 2);
+    r->title = res_str(res, 0, 3);
+    r->created_ms = res_int(res, 0, 4);
+    e = read_facts(r, res);
+    if (e == ERR_DAMAGED) damaged_note(&s->damaged, log_key(res_int(res, 0, 5), r->created_ms));
+    if (e) r->count = 0;
+    return e;
+}
+
+/* --- lists: asking ------------------------------------------------------------------------ */
+
+enum { BY_OWNER = 1, BY_STATUS = 2, BY_THREAD = 4, BY_ID = 8 };
+
+/* One statement per set of filters, so that each can use its index. Parameters that a set does not
+ * need are sent all the same. */
+static const char *approvals_sql(int by, char room[PG_SQL_ROOM])
+{
+    snprintf(room, PG_SQL_ROOM,
+             "SELECT " APPROVAL_COLUMNS FROM_APPROVAL
+             " WHERE (a.requested_ms, a.num) < ($5::int8, $6::int8)"
+             " AND ($1::bytea, $2::text, $3::bytea, $4::bytea) IS NOT DISTINCT FROM"
+             " ($1::bytea, $2::text, $3::bytea, $4::bytea)%s%s%s%s"
+             " ORDER BY a.requested_ms DESC, a.num DESC LIMIT $7::int8",
+             by & BY_OWNER ? " AND a.owner = $1" : "",
+             by & BY_STATUS ? " AND a.status = $2"
+             : by & BY_ID   ? ""
+                            : " AND a.status <> 'offered'",
+             by & BY_THREAD ? " AND t.name = $3" : "", by & BY_ID ? " AND a.id = $4" : "");
+    return room;
+}
+
+const char *pg_sql(int stmt, char room[PG_SQL_ROOM])
+{
+    if (stmt >= PG_APPROVALS) return approvals_sql(stmt - PG_APPROVALS, room);
+    return read_sql[stmt] ? read_sql[stmt] : pg_write_sql(stmt);
+}
+
+#define FIND_ROWS 1024 /* titles that are looked at in one turn */
+
+static bool is_search(const struct store_list *l)
+{
+    return l->kind == STORE_THREADS && l->search.len;
+}
+
+static void approvals_params(const struct store_list *l, struct row_place from, int64_t limit,
+                             struct params *p, int *stmt)
+{
+    int by = (l->everybody ? 0 : BY_OWNER) | (l->status.ptr ? BY_STATUS : 0) |
+             (l->thread.ptr ? BY_THREAD : 0) | (l->id.ptr ? BY_ID : 0);
+
+    *stmt = PG_APPROVALS + by;
+    param_bytes(p, l->owner);
+    param_bytes(p, l->status);
+    param_bytes(p, l->thread);
+    param_bytes(p, l->id);
+    param_int(p, from.ms);
+    param_int(p, from.num);
+    param_int(p, limit);
+}
+
+static void threads_params(const struct store_list *l, struct row_place from, int64_t limit,
+                           struct params *p, int *stmt)
+{
+    *stmt = l->everybody ? PG_ALL_THREADS : PG_THREADS;
+    if (!l->everybody) {
+        param_bytes(p, l->owner);
+        param_int(p, from.ms);
+    }
+    param_int(p, from.num);
+    param_int(p, limit);
+}
+
+enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *stmt)
+{
+    struct row_place from = { INT64_MAX, INT64_MAX };
+    struct str       me = str_c(s->base.node);
+    /* one row more than asked for tells whether there is another page */
+    int64_t          limit = l->limit ? (int64_t)l->limit + 1 : INT64_MAX;
+
+    if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
+    if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
+    switch (l->kind) {
+    case STORE_THREADS:
+        threads_params(l, from, is_search(l) ? FIND_ROWS : limit, p, stmt);
+        return OK;
+    case STORE_APPROVALS: approvals_params(l, from, limit, p, stmt); return OK;
+    case STORE_DUE:
+        *stmt = PG_DUE;
+        param_bytes(p, me);
+        param_int(p, l->due_ms);
+        /* some may be damaged and passed over */
+        param_int(p, l->limit ? (int64_t)l->limit + DAMAGED_MAX : INT64_MAX);
+        return OK;
+    case STORE_NEXT_DUE:
+        *stmt = PG_NEXT_DUE;
+        param_bytes(p, me);
+        param_int(p, 1 + DAMAGED_MAX);
+        return OK;
+    case STORE_UNFINISHED:
+        *stmt = PG_UNFINISHED;
+        param_bytes(p, me);
+        param_int(p, l->limit ? l->limit : INT64_MAX);
+        param_int(p, l->job.tries);
+        return OK;
+    case STORE_TOOLS:
+        *stmt = PG_TOOLS;
+        param_int(p, limit);
+        return OK;
+    case STORE_REQUEST:
+        *stmt = PG_REQUEST;
+        param_bytes(p, l->owner);
+        param_bytes(p, l->id);
+        return OK;
+    case STORE_USED:
+        *stmt = PG_USED;
+        param_bytes(p, l->owner);
+        param_int(p, l->day);
+        return OK;
+    case STORE_NODES: *stmt = PG_NODES; return OK;
+    }
+    must(!"list kind");
+    return ERR_UNSUPPORTED;
+}
+
+/* --- lists: rows ---------------------------------------------------------------------------- */
+
+/* Each gives the key of the row's log, 0 when it has none. */
+static uint64_t fill_thread(const PGresult *r, int i, struct store_row *row, struct row_place *at)
+{
+    row->owner = res_str(r, i, 0);
+    row->thread = res_str(r, i, 1);
+    row->title = res_str(r, i, 2);
+    row->state = res_str(r, i, 3);
+    row->created_ms = res_int(r, i, 4);
+    row->updated_ms = res_int(r, i, 5);
+    *at = (struct row_place){ row->updated_ms, res_int(r, i, 6) };
+    return log_key(at->num, row->created_ms);
+}
+
+static uint64_t fill_approval(const PGresult *r, int i, struct store_row *row, struct row_place *at)
+{
+    row->owner = res_str(r, i, 0);
+    row->thread = res_str(r, i, 1);
+    row->approval = (struct store_approval){
+        .id = res_str(r, i, 2),
+        .call = res_str(r, i, 3),
+        .tool = res_str(r, i, 4),
+        .status = res_str(r, i, 5),
+        .body = res_str(r, i, 6),
+        .requested_ms = res_int(r, i, 7),
+        .expires_ms = res_int(r, i, 8),
+    };
+    *at = (struct row_place){ row->approval.requested_ms, res_int(r, i, 9) };
+    row->damaged = res_int(r, i, 10) !=
+                   approval_sum((struct log_name){ row->owner, row->thread }, &row->approval);
+    return log_key(res_int(r, i, 11), res_int(r, i, 12));
+}
+
+static uint64_t fill_node(const PGresult *r, int i, struct store_row *row)
+{
+    row->node = res_str(r, i, 0);
+    row->url = res_str(r, i, 1);
+    row->version = res_str(r, i, 2);
+    row->lease_ms = res_int(r, i, 3);
+    row->held = (uint64_t)res_int(r, i, 4);
+    row->running = (uint64_t)res_int(r, i, 5);
+    return 0;
+}
+
+static uint64_t fill(const struct store_list *l, const struct unit *u, int i, struct store_row *row,
+                     struct row_place *at)
+{
+    const PGresult *r = u->result;
+    uint64_t        key;
+
+    switch (l->kind) {
+    case STORE_THREADS: return fill_thread(r, i, row, at);
+    case STORE_UNFINISHED:
+        key = fill_thread(r, i, row, at);
+        row->hold = (struct store_hold){ u->life, (uint64_t)res_int(r, i, 7) };
+        return key;
+    case STORE_APPROVALS:
+    case STORE_DUE:
+    case STORE_NEXT_DUE: return fill_approval(r, i, row, at);
+    case STORE_TOOLS:
+        row->tool = res_str(r, i, 0);
+        row->runs = (uint64_t)res_int(r, i, 1);
+        row->failed = (uint64_t)res_int(r, i, 2);
+        return 0;
+    case STORE_REQUEST:
+        row->owner = res_str(r, i, 0);
+        row->thread = res_str(r, i, 1);
+        row->run = res_str(r, i, 2);
+        return 0;
+    case STORE_USED: row->amount = res_int(r, i, 0); return 0;
+    case STORE_NODES: return fill_node(r, i, row);
+    }
+    must(!"list kind");
+    return 0;
+}
+
+static struct store_row *keep_row(struct store_list *l, const PGresult *r, int i,
+                                  struct row_place *at)
+{
+    struct store_row *row = row_new(l);
+
+    if (!row) return NULL;
+    fill_thread(r, i, row, at);
+    row->owner = arena_dup(&l->arena, row->owner);
+    row->thread = arena_dup(&l->arena, row->thread);
+    row->title = arena_dup(&l->arena, row->title);
+    row->state = arena_dup(&l->arena, row->state);
+    return l->arena.failed ? NULL : row;
+}
+
+/* One turn of a search. False: there is more to look at; it goes on from l->before. */
+static bool find_some(struct store_list *l, const PGresult *r)
+{
+    struct row_place at;
+    int              n = PQntuples(r);
+
+    for (int i = 0; i < n; i++) {
+        if (!words_in(res_str(r, i, 2), l->search)) continue;
+        /* one more than asked for: there is another page */
+        if (l->limit && l->count == l->limit) {
+            l->next = row_place_cursor(
+                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
+            return true;
+        }
+        if (!keep_row(l, r, i, &at)) return true;
+        l->last_num = at.num;
+        l->count++;
+    }
+    if (n < FIND_ROWS) return true;
+    at = (struct row_place){ res_int(r, n - 1, 5), res_int(r, n - 1, 6) };
+    l->before = row_place_cursor(&l->arena, at);
+    return l->arena.failed;
+}
+
+static void take_rows(struct pg *s, struct store_list *l, const struct unit *u)
+{
+    struct row_place last = { 0 };
+    unsigned         limit = l->kind == STORE_NEXT_DUE ? 1 : l->limit;
+
+    for (int i = 0; i < PQntuples(u->result); i++) {
+        struct store_row *row;
+        uint64_t          key;
+        if (limit && l->count == limit) {
+            if (list_pages(l)) l->next = row_place_cursor(&l->arena, last);
+            return;
+        }
+        row = row_new(l);
+        if (!row) return;
+        key = fill(l, u, i, row, &last);
+        if (!row_passed_over(&s->damaged, l, row, key)) l->count++;
+    }
+}
+
+bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum err *e)
+{
+    if (!is_search(l)) take_rows(s, l, u);
+    else if (!find_some(l, u->result)) return false;
+    if (l->arena.failed) {
+        *e = ERR_NOMEM;
+        l->next = STR_NONE;
+    }
+    return true;
+}

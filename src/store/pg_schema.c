@@ -1,0 +1,145 @@
+/* pg_schema.c -- the tables, and their upgrades.
+ *
+ * The version is the row of parley_schema. upgrades[n] leads from version n to n + 1. All of them
+ * run in one transaction under an advisory lock, so that nodes that start together do not meet. A
+ * released step is never edited, only followed by another, and a step must leave the tables such
+ * that nodes of the version before can still work with them: they do, while an upgrade rolls
+ * through a cluster. A node that finds a newer version than it knows refuses.
+ *
+ * Names and texts are bytea: every byte is kept (a NUL, half a character), order and equality do
+ * not depend on a locale, and the database's encoding does not matter. Words of ours are text.
+ */
+#include "store/pg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Whoever upgrades holds it; any number that nobody else in the database uses. */
+#define LOCK "SELECT pg_advisory_xact_lock(7233961)"
+
+static const char *const upgrades[PG_SCHEMA] = {
+    "CREATE TABLE parley_schema(one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);"
+    "INSERT INTO parley_schema VALUES (1, 0);"
+    "CREATE TABLE parley_node("
+    "  id text PRIMARY KEY, url text NOT NULL, until timestamptz NOT NULL, version text NOT NULL);"
+    "CREATE TABLE parley_thread("
+    "  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, owner bytea NOT NULL, name bytea NOT "
+    "NULL, title bytea NOT NULL, state text NOT NULL, seq bigint NOT NULL, created_ms bigint NOT "
+    "NULL, updated_ms bigint NOT NULL, holder text, epoch bigint NOT NULL);"
+    "CREATE UNIQUE INDEX parley_thread_by_name ON parley_thread(owner, name);"
+    "CREATE INDEX parley_thread_by_change ON parley_thread(owner, updated_ms, id);"
+    "CREATE INDEX parley_thread_running ON parley_thread(holder) WHERE state = 'running';"
+    "CREATE INDEX parley_thread_held ON parley_thread(holder) WHERE holder IS NOT NULL;"
+    /* the epoch of the claim it was appended by: an append in doubt is told from another's */
+    "CREATE TABLE parley_fact("
+    "  thread bigint NOT NULL, seq bigint NOT NULL, at_ms bigint NOT NULL, epoch bigint NOT NULL,"
+    "  sum bigint NOT NULL, kind text NOT NULL, body bytea NOT NULL, PRIMARY KEY (thread, seq));"
+    "CREATE TABLE parley_request("
+    "  owner bytea NOT NULL, id bytea NOT NULL, thread bigint NOT NULL, run bytea,"
+    "  PRIMARY KEY (owner, id));"
+    "CREATE INDEX parley_request_by_thread ON parley_request(thread);"
+    "CREATE TABLE parley_approval("
+    "  num bigint GENERATED ALWAYS AS IDENTITY, owner bytea NOT NULL, id bytea NOT NULL,"
+    "  thread bigint NOT NULL, call bytea NOT NULL, tool bytea NOT NULL, status text NOT NULL,"
+    "  body bytea NOT NULL, requested_ms bigint NOT NULL, expires_ms bigint NOT NULL,"
+    "  sum bigint NOT NULL, PRIMARY KEY (id, owner));"
+    "CREATE INDEX parley_approval_by_owner"
+    "  ON parley_approval(owner, status, requested_ms, num);"
+    "CREATE INDEX parley_approval_by_status ON parley_approval(status, requested_ms, num);"
+    "CREATE INDEX parley_approval_by_thread ON parley_approval(thread);"
+    "CREATE INDEX parley_approval_due ON parley_approval(expires_ms)"
+    "  WHERE status IN ('pending', 'offered') AND expires_ms > 0;"
+    /* Counters have a row per lane: a row that every commit of every node changes would have them
+     * all wait for each other. */
+    "CREATE TABLE parley_tool("
+    "  name bytea NOT NULL, slot bigint NOT NULL, runs bigint NOT NULL, failed bigint NOT NULL,"
+    "  PRIMARY KEY (name, slot));"
+    "CREATE TABLE parley_used("
+    "  owner bytea NOT NULL, day bigint NOT NULL, slot bigint NOT NULL, amount bigint NOT NULL,"
+    "  PRIMARY KEY (owner, day, slot));"
+    "CREATE TABLE parley_session("
+    "  key bytea PRIMARY KEY, body bytea NOT NULL, ends_ms bigint NOT NULL);"
+    "CREATE INDEX parley_session_by_end ON parley_session(ends_ms);"
+    /* Volatile: it looks at what is committed now, not when the statement began. A claim that had
+     * to wait for the row's lock must not judge its holder by an old picture. */
+    "CREATE FUNCTION parley_alive(text) RETURNS boolean LANGUAGE sql VOLATILE AS"
+    " 'SELECT EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())';",
+};
+
+static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,
+                           const PGresult *r)
+{
+    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    const char *said = r ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+
+    if (state && !strcmp(state, "42501"))
+        return pg_refuse(
+            why,
+            arena_printf(a,
+                         "the role %s may not %s (%s); docs/configuration.md has the list of what "
+                         "to GRANT",
+                         PQuser(c), what, said),
+            ERR_DENIED);
+    return pg_refuse(
+        why, arena_printf(a, "the database could not %s: %s", what, said ? said : "no answer"),
+        ERR_IO);
+}
+
+static enum err exec(PGconn *c, const char *sql, struct arena *a, struct str *why)
+{
+    PGresult      *r = PQexec(c, sql);
+    ExecStatusType t = PQresultStatus(r);
+    enum err       e = OK;
+
+    if (t != PGRES_COMMAND_OK && t != PGRES_TUPLES_OK)
+        e = refuse_sql(c, a, why, "make parley's tables", r);
+    PQclear(r);
+    return e;
+}
+
+/* 0: there are no tables yet. */
+static enum err version_of(PGconn *c, int *out, struct arena *a, struct str *why)
+{
+    PGresult *r = PQexec(c, "SELECT to_regclass('parley_schema') IS NOT NULL");
+    enum err  e = OK;
+
+    *out = 0;
+    if (PQresultStatus(r) == PGRES_TUPLES_OK && PQgetvalue(r, 0, 0)[0] == 't') {
+        PQclear(r);
+        r = PQexec(c, "SELECT version FROM parley_schema");
+        if (PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1)
+            *out = atoi(PQgetvalue(r, 0, 0));
+    }
+    if (PQresultStatus(r) != PGRES_TUPLES_OK) e = refuse_sql(c, a, why, "read parley's tables", r);
+    PQclear(r);
+    return e;
+}
+
+enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
+{
+    int      version;
+    char     set[64];
+    enum err e = version_of(c, &version, a, why);
+
+    if (e || version == PG_SCHEMA) return e;
+    if (version < PG_SCHEMA) {
+        e = exec(c, "BEGIN; " LOCK, a, why);
+        if (!e) e = version_of(c, &version, a, why); /* another node may have been faster */
+        for (; !e && version < PG_SCHEMA; version++) {
+            snprintf(set, sizeof set, "UPDATE parley_schema SET version = %d", version + 1);
+            e = exec(c, upgrades[version], a, why);
+            if (!e) e = exec(c, set, a, why);
+        }
+        if (!e) e = exec(c, "COMMIT", a, why);
+        if (e) PQclear(PQexec(c, "ROLLBACK"));
+    }
+    if (!e && version > PG_SCHEMA)
+        e = pg_refuse(why,
+                      arena_printf(a,
+                                   "the database was made by a newer version of parley (its schema "
+                                   "is %d, this program knows %d): start a program of that version "
+                                   "or a newer one",
+                                   version, PG_SCHEMA),
+                      ERR_UNSUPPORTED);
+    return e;
+}

@@ -1,0 +1,509 @@
+/* pg_write.c -- appends, edits, claims, sessions: what is sent and what comes back.
+ *
+ * One statement per batch, its columns as arrays. The fence and the compare stand in the UPDATE's
+ * own WHERE, so that they hold for the row as it is when its lock is ours, not as it was when the
+ * statement began. Everything else hangs on what that UPDATE (or the INSERT of a new log) gave
+ * back, so an append that was refused leaves nothing.
+ */
+#include "base/clock.h"
+#include "store/pg.h"
+
+/* $1: this node */
+#define ALIVE "EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())"
+/* of thread t: nobody's, or this node's, by the claim `epoch` if that is not 0 */
+#define FENCE(epoch)                                                     \
+    "((t.holder = $1 AND (" epoch " = 0 OR " epoch " = t.epoch)) OR (t." \
+    "holder IS NULL AND " epoch " = 0))"
+
+static const char append_sql[] =
+    "WITH a AS MATERIALIZED ("
+    "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
+    "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
+    "    $13::int8[], $14::int8[])"
+    "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
+    "    request, run, day, amount, i)),"
+    " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
+    " taken AS MATERIALIZED ("
+    "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
+    "    r.id = a.request JOIN parley_thread t ON t.id = r.thread),"
+    " ok AS MATERIALIZED ("
+    "  SELECT a.* FROM a WHERE (SELECT alive FROM me)"
+    "    AND NOT EXISTS (SELECT FROM taken WHERE taken.i = a.i)),"
+    " moved AS ("
+    "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms),"
+    "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1,"
+    "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END"
+    "  FROM ok o WHERE t.owner = o.owner AND t.name = o.name AND t.seq = o.expected AND "
+    /* clang-format off */
+    FENCE("o.epoch")
+    /* clang-format on */
+    "  RETURNING o.i, t.id, t.epoch),"
+    " fresh AS ("
+    "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder,"
+    "    epoch)"
+    "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
+    "last_ms,"
+    "    $1, 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM parley_thread t"
+    "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
+    "  RETURNING id, owner, name),"
+    " done AS MATERIALIZED ("
+    "  SELECT i, id, epoch FROM moved UNION ALL"
+    "  SELECT o.i, f.id, 1 FROM fresh f JOIN ok o ON o.owner = f.owner AND o.name = f.name),"
+    " facts AS ("
+    "  INSERT INTO parley_fact(thread, seq, at_ms, epoch, sum, kind, body)"
+    "  SELECT d.id, f.seq, f.at_ms, d.epoch, f.sum, f.kind, f.body"
+    "  FROM unnest($15::int8[], $16::int8[], $17::int8[], $18::text[], $19::bytea[], $20::int8[])"
+    "    AS f(i, seq, at_ms, kind, body, sum) JOIN done d USING (i)),"
+    " requests AS ("
+    "  INSERT INTO parley_request(owner, id, thread, run)"
+    "  SELECT o.owner, o.request, d.id, o.run FROM ok o JOIN done d USING (i)"
+    "    WHERE o.request IS NOT NULL),"
+    " approvals AS ("
+    "  INSERT INTO parley_approval(owner, id, thread, call, tool, status, body, requested_ms,"
+    "    expires_ms, sum)"
+    "  SELECT o.owner, p.id, d.id, p.call, p.tool, p.status, p.body, p.requested_ms, p.expires_ms,"
+    "    p.sum FROM unnest($21::int8[], $22::bytea[], $23::bytea[], $24::bytea[], $25::text[],"
+    "    $26::bytea[], $27::int8[], $28::int8[], $29::int8[])"
+    "    AS p(i, id, call, tool, status, body, requested_ms, expires_ms, sum)"
+    "    JOIN done d USING (i) JOIN ok o USING (i)"
+    "  ON CONFLICT (id, owner) DO UPDATE SET thread = excluded.thread, call = excluded.call,"
+    "    tool = excluded.tool, status = excluded.status, body = excluded.body,"
+    "    requested_ms = excluded.requested_ms, expires_ms = excluded.expires_ms,"
+    "    sum = excluded.sum),"
+    " tools AS ("
+    "  INSERT INTO parley_tool AS c(name, slot, runs, failed)"
+    "  SELECT n.name, $34::int8, sum(n.runs), sum(n.failed) FROM unnest($30::int8[], $31::bytea[],"
+    "    $32::int8[], $33::int8[]) AS n(i, name, runs, failed) JOIN done d USING (i)"
+    "    GROUP BY n.name ORDER BY n.name"
+    "  ON CONFLICT (name, slot) DO UPDATE SET runs = c.runs + excluded.runs,"
+    "    failed = c.failed + excluded.failed),"
+    " used AS ("
+    "  INSERT INTO parley_used AS c(owner, day, slot, amount)"
+    "  SELECT o.owner, o.day, $34::int8, sum(o.amount) FROM ok o JOIN done d USING (i)"
+    "    WHERE o.amount <> 0 GROUP BY o.owner, o.day ORDER BY o.owner, o.day"
+    "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount)"
+    " SELECT a.i, (SELECT alive FROM me), d.epoch, k.i IS NOT NULL, k.name, k.run, t.seq, t.holder,"
+    "  t.epoch FROM a LEFT JOIN done d USING (i) LEFT JOIN taken k USING (i)"
+    "  LEFT JOIN LATERAL (SELECT t.seq, t.holder, t.epoch FROM parley_thread t WHERE d.i IS NULL"
+    "    AND t.owner = a.owner AND t.name = a.name OFFSET 0) t ON true";
+
+static const char back_sql[] =
+    "SELECT f.seq, f.at_ms, f.kind, f.body, f.epoch, t.holder = $1 AND t.epoch = f.epoch AND " ALIVE
+    " FROM parley_thread t JOIN parley_fact f ON f.thread = t.id"
+    " WHERE t.owner = $2 AND t.name = $3 AND f.seq > $4 AND f.seq <= $5 ORDER BY f.seq";
+
+static const char title_sql[] =
+    "WITH old AS (SELECT id FROM parley_thread WHERE owner = $2 AND name = $3),"
+    " new AS (UPDATE parley_thread t SET title = coalesce($5::bytea, t.title) WHERE t.owner = $2"
+    /* clang-format off */
+    "  AND t.name = $3 AND " FENCE("$4::int8") " RETURNING t.id)"
+                    /* clang-format on */
+                    " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
+
+static const char remove_sql[] =
+    "WITH old AS (SELECT id FROM parley_thread WHERE owner = $2 AND name = $3),"
+    " new AS (DELETE FROM parley_thread t WHERE t.owner = $2 AND t.name = $3 AND "
+    /* clang-format off */
+    FENCE("$4::int8") " RETURNING t.id),"
+                    /* clang-format on */
+                    " facts AS (DELETE FROM parley_fact WHERE thread = (SELECT id FROM new)),"
+                    " requests AS (DELETE FROM parley_request WHERE thread = (SELECT id FROM new)),"
+                    " approvals AS (DELETE FROM parley_approval WHERE thread = (SELECT id FROM "
+                    "new))"
+                    " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
+
+/* The lock first, then the judgement of who holds it: parley_alive looks at that moment. */
+static const char claim_sql[] =
+    "WITH c AS MATERIALIZED ("
+    "  SELECT * FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS c(owner, name, i)),"
+    " old AS MATERIALIZED ("
+    "  SELECT c.i, t.id, t.holder FROM c CROSS JOIN LATERAL (SELECT id, holder FROM parley_thread t"
+    "    WHERE t.owner = c.owner AND t.name = c.name FOR NO KEY UPDATE) t),"
+    " got AS ("
+    "  UPDATE parley_thread t SET holder = $1, epoch = t.epoch + 1 FROM old o WHERE t.id = o.id"
+    "    AND parley_alive($1)"
+    "    AND (o.holder IS NULL OR o.holder = $1 OR NOT parley_alive(o.holder))"
+    "  RETURNING o.i, t.epoch)"
+    " SELECT c.i, parley_alive($1), g.epoch, o.holder, n.url,"
+    "  o.holder IS NOT NULL AND parley_alive(o.holder)"
+    " FROM c LEFT JOIN old o USING (i) LEFT JOIN got g USING (i)"
+    "  LEFT JOIN parley_node n ON n.id = o.holder";
+
+/* With LIMIT in an inner query, because a row's lock is taken before it is counted. */
+static const char unfinished_sql[] =
+    "WITH dead AS ("
+    "  SELECT t.id FROM parley_thread t WHERE t.state = 'running' AND (t.holder IS NULL"
+    "    OR (t.holder <> $1 OR $3::int8 <> 0) AND NOT EXISTS (SELECT FROM parley_node n"
+    "      WHERE n.id = t.holder AND n.id <> $1 AND n.until > clock_timestamp()))"
+    "  ORDER BY random() LIMIT $2::int8 FOR NO KEY UPDATE SKIP LOCKED),"
+    " got AS ("
+    "  UPDATE parley_thread t SET holder = $1, epoch = t.epoch + 1 FROM dead WHERE t.id = dead.id"
+    "    AND t.state = 'running' AND parley_alive($1)"
+    "    AND (t.holder IS NULL OR t.holder = $1 OR NOT parley_alive(t.holder))"
+    "  RETURNING t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.epoch)"
+    " SELECT * FROM got";
+
+const char *pg_write_sql(int stmt);
+const char *pg_write_sql(int stmt)
+{
+    switch (stmt) {
+    case PG_APPEND: return append_sql;
+    case PG_BACK: return back_sql;
+    case PG_TITLE: return title_sql;
+    case PG_REMOVE: return remove_sql;
+    case PG_CLAIM: return claim_sql;
+    case PG_UNFINISHED: return unfinished_sql;
+    case PG_RELEASE:
+        return "UPDATE parley_thread t SET holder = NULL"
+               " FROM unnest($2::bytea[], $3::bytea[], $4::int8[]) AS r(owner, name, epoch)"
+               " WHERE t.owner = r.owner AND t.name = r.name AND t.holder = $1"
+               " AND t.epoch = r.epoch";
+    case PG_RELEASE_ALL: return "UPDATE parley_thread SET holder = NULL WHERE holder = $1";
+    case PG_SESSION_PUT:
+        return "WITH over AS (DELETE FROM parley_session WHERE ends_ms < $4::int8 AND key <> $1)"
+               " INSERT INTO parley_session(key, body, ends_ms) VALUES ($1, $2, $3)"
+               " ON CONFLICT (key) DO UPDATE SET body = $2, ends_ms = $3";
+    case PG_SESSION_GET: return "SELECT body, ends_ms FROM parley_session WHERE key = $1";
+    case PG_SESSION_END: return "DELETE FROM parley_session WHERE key = $1";
+    case PG_RENEW:
+        return "WITH old AS MATERIALIZED (SELECT until > clock_timestamp() AS alive"
+               "  FROM parley_node WHERE id = $1 FOR UPDATE),"
+               " new AS (INSERT INTO parley_node(id, url, until, version)"
+               "  VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3)"
+               "  ON CONFLICT (id) DO UPDATE SET until = excluded.until)"
+               " SELECT coalesce((SELECT alive FROM old), false)";
+    case PG_TIDY: /* the parameter is there for all of them */
+        return "WITH gone AS (DELETE FROM parley_node WHERE id <> $1"
+               "  AND until < clock_timestamp() - interval '1 hour')"
+               " DELETE FROM parley_used WHERE day < (SELECT max(day) FROM parley_used) - 31";
+    case PG_BYE:
+        return "WITH free AS (UPDATE parley_thread SET holder = NULL WHERE holder = $1)"
+               " DELETE FROM parley_node WHERE id = $1";
+    }
+    return NULL;
+}
+
+/* --- appends: a column at a time ------------------------------------------------------ */
+
+#define EACH(a, jobs)                    \
+    for (struct list *n_ = (jobs)->next; \
+         n_ != (jobs) && (a = JOB_OF(JOB_AT(n_), struct store_append)); n_ = n_->next)
+
+#define COLUMN_INT(jobs, value)               \
+    do {                                      \
+        param_array(p, PG_INT8);              \
+        EACH(a, jobs)                         \
+        param_array_int(p, (int64_t)(value)); \
+        param_array_end(p);                   \
+    } while (0)
+#define COLUMN_BYTES(type, jobs, value) \
+    do {                                \
+        param_array(p, type);           \
+        EACH(a, jobs)                   \
+        param_array_bytes(p, (value));  \
+        param_array_end(p);             \
+    } while (0)
+
+/* The same for what an append has several of; `i` says whose it is. */
+#define PARTS(jobs, member, total, put)                          \
+    do {                                                         \
+        int64_t i = 0;                                           \
+        EACH(a, jobs)                                            \
+        {                                                        \
+            i++;                                                 \
+            for (size_t k = 0; k < a->total; k++) {              \
+                const __typeof__(*a->member) *x = &a->member[k]; \
+                (void)x;                                         \
+                put;                                             \
+            }                                                    \
+        }                                                        \
+        param_array_end(p);                                      \
+    } while (0)
+
+static struct str or_empty(struct str s)
+{
+    return s.ptr ? s : STR("");
+}
+
+static int64_t sum_of(const struct store_append *a, size_t k)
+{
+    struct store_fact f = a->facts[k];
+    f.seq = a->expected + 1 + k;
+    return fact_sum(a->log, &f);
+}
+
+/* A row that is given twice is what was given last; one statement may not write it twice. */
+static bool is_replaced(const struct store_append *a, size_t k)
+{
+    for (size_t j = k + 1; j < a->approval_count; j++)
+        if (str_eq(a->approvals[j].id, a->approvals[k].id)) return true;
+    return false;
+}
+
+static void fact_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_array(p, PG_INT8);
+    PARTS(jobs, facts, fact_count, param_array_int(p, i));
+    param_array(p, PG_INT8);
+    PARTS(jobs, facts, fact_count, param_array_int(p, (int64_t)(a->expected + 1 + k)));
+    param_array(p, PG_INT8);
+    PARTS(jobs, facts, fact_count, param_array_int(p, x->at_ms));
+    param_array(p, PG_TEXT);
+    PARTS(jobs, facts, fact_count, param_array_bytes(p, or_empty(x->kind)));
+    param_array(p, PG_BYTEA);
+    PARTS(jobs, facts, fact_count, param_array_bytes(p, or_empty(x->body)));
+    param_array(p, PG_INT8);
+    PARTS(jobs, facts, fact_count, param_array_int(p, sum_of(a, k)));
+}
+
+#define APPROVALS(put) PARTS(jobs, approvals, approval_count, if (!is_replaced(a, k)) put)
+static void approval_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_array(p, PG_INT8);
+    APPROVALS(param_array_int(p, i));
+    param_array(p, PG_BYTEA);
+    APPROVALS(param_array_bytes(p, or_empty(x->id)));
+    param_array(p, PG_BYTEA);
+    APPROVALS(param_array_bytes(p, or_empty(x->call)));
+    param_array(p, PG_BYTEA);
+    APPROVALS(param_array_bytes(p, or_empty(x->tool)));
+    param_array(p, PG_TEXT);
+    APPROVALS(param_array_bytes(p, or_empty(x->status)));
+    param_array(p, PG_BYTEA);
+    APPROVALS(param_array_bytes(p, or_empty(x->body)));
+    param_array(p, PG_INT8);
+    APPROVALS(param_array_int(p, x->requested_ms));
+    param_array(p, PG_INT8);
+    APPROVALS(param_array_int(p, x->expires_ms));
+    param_array(p, PG_INT8);
+    APPROVALS(param_array_int(p, approval_sum(a->log, x)));
+}
+
+static void tool_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_array(p, PG_INT8);
+    PARTS(jobs, tools, tool_count, param_array_int(p, i));
+    param_array(p, PG_BYTEA);
+    PARTS(jobs, tools, tool_count, param_array_bytes(p, or_empty(x->tool)));
+    param_array(p, PG_INT8);
+    PARTS(jobs, tools, tool_count, param_array_int(p, x->runs));
+    param_array(p, PG_INT8);
+    PARTS(jobs, tools, tool_count, param_array_int(p, x->failed));
+}
+
+void append_params(struct lane *l, const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_bytes(p, str_c(l->s->base.node));
+    COLUMN_BYTES(PG_BYTEA, jobs, or_empty(a->log.owner));
+    COLUMN_BYTES(PG_BYTEA, jobs, or_empty(a->log.thread));
+    COLUMN_INT(jobs, a->expected > INT64_MAX ? INT64_MAX : a->expected);
+    COLUMN_INT(jobs, a->hold.epoch);
+    COLUMN_INT(jobs, a->expected + a->fact_count);
+    COLUMN_INT(jobs, a->facts[0].at_ms);
+    COLUMN_INT(jobs, a->facts[a->fact_count - 1].at_ms);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->title);
+    COLUMN_BYTES(PG_TEXT, jobs, a->state);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->request_id);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->run);
+    COLUMN_INT(jobs, a->used.day);
+    COLUMN_INT(jobs, a->used.amount);
+    fact_params(jobs, p);
+    approval_params(jobs, p);
+    tool_params(jobs, p);
+    param_int(p, l->slot);
+}
+
+static struct str keep(char *buf, size_t size, struct str s)
+{
+    if (!s.ptr) return STR_NONE;
+    s = str_cut(s, size);
+    memcpy(buf, s.ptr, s.len);
+    return str_n(buf, s.len);
+}
+
+static void succeed(struct store_append *a, uint64_t life, uint64_t epoch)
+{
+    a->new_seq = a->expected + a->fact_count;
+    a->hold = (struct store_hold){ life, epoch };
+}
+
+/* Which of the refusals it was; `r` has the log as it was when the statement began. */
+static enum err refusal(struct pg *s, struct store_append *a, const PGresult *r, int row)
+{
+    bool     there = !PQgetisnull(r, row, 6), held = !PQgetisnull(r, row, 7);
+    bool     ours = held && str_is(res_str(r, row, 7), s->base.node);
+    uint64_t epoch = (uint64_t)res_int(r, row, 8);
+
+    if (res_bool(r, row, 3)) {
+        a->found_thread = keep(a->found_buf, 128, res_str(r, row, 4));
+        a->found_run = keep(a->found_buf + 128, sizeof a->found_buf - 128, res_str(r, row, 5));
+        return ERR_EXISTS;
+    }
+    if (!there) return ERR_CONFLICT;
+    if (held && !ours) return ERR_FENCED;
+    if (!a->hold.epoch) return ERR_CONFLICT;
+    if (!ours || epoch != a->hold.epoch) return ERR_FENCED;
+    /* all fits: then somebody took it while the statement waited */
+    return (uint64_t)res_int(r, row, 6) == a->expected ? ERR_FENCED : ERR_CONFLICT;
+}
+
+bool append_answers(struct pg *s, struct unit *u)
+{
+    struct store_append *a, *by_number[PG_BATCH_MAX];
+    const PGresult      *r = u->result;
+    int                  n = 0;
+
+    EACH(a, &u->jobs)
+    by_number[n++] = a;
+    must(PQntuples(r) == n);
+    if (!res_bool(r, 0, 1)) return false;
+    for (int row = 0; row < n; row++) {
+        int64_t i = res_int(r, row, 0);
+        must(i >= 1 && i <= n);
+        a = by_number[i - 1];
+        a->job.result = OK;
+        if (PQgetisnull(r, row, 2)) a->job.result = refusal(s, a, r, row);
+        else succeed(a, u->life, (uint64_t)res_int(r, row, 2));
+    }
+    return true;
+}
+
+/* --- an append in doubt -------------------------------------------------------------------- */
+
+void back_params(struct pg *s, const struct store_append *a, struct params *p)
+{
+    param_bytes(p, str_c(s->base.node));
+    param_bytes(p, a->log.owner);
+    param_bytes(p, a->log.thread);
+    param_int(p, (int64_t)a->expected);
+    param_int(p, (int64_t)(a->expected + a->fact_count));
+}
+
+bool back_answer(struct pg *s, struct store_append *a, const struct unit *u)
+{
+    const PGresult *r = u->result;
+    uint64_t        epoch;
+
+    if ((size_t)PQntuples(r) != a->fact_count) return false;
+    epoch = (uint64_t)res_int(r, 0, 4);
+    if (a->hold.epoch && epoch != a->hold.epoch) return false;
+    for (int i = 0; i < PQntuples(r); i++) {
+        const struct store_fact *f = &a->facts[i];
+        if (res_int(r, i, 1) != f->at_ms || !str_eq(res_str(r, i, 2), f->kind) ||
+            !str_eq(res_str(r, i, 3), f->body))
+            return false;
+    }
+    /* it is not ours any more: then no effect may rest on it */
+    succeed(a, res_bool(r, 0, 5) ? u->life : 0, epoch);
+    return true;
+}
+
+/* --- edits, sessions ------------------------------------------------------------------------ */
+
+void edit_params(struct pg *s, const struct store_edit *x, struct params *p)
+{
+    param_bytes(p, str_c(s->base.node));
+    param_bytes(p, x->log.owner);
+    param_bytes(p, x->log.thread);
+    param_int(p, (int64_t)x->hold.epoch);
+    if (!x->remove) param_bytes(p, x->title);
+}
+
+enum err edit_answer(const struct store_edit *x, const PGresult *r)
+{
+    if (res_bool(r, 0, 1)) return OK;
+    if (res_bool(r, 0, 0)) return ERR_FENCED;
+    /* sent twice, and the first one did it */
+    return x->remove && x->job.tries ? OK : ERR_NOT_FOUND;
+}
+
+void session_params(const struct store_session *x, struct params *p)
+{
+    param_bytes(p, x->key);
+    if (x->op != SESSION_PUT) return;
+    param_bytes(p, or_empty(x->body));
+    param_int(p, x->ends_ms);
+    param_int(p, clock_wall_ms());
+}
+
+enum err session_answer(struct store_session *x, const PGresult *r)
+{
+    if (x->op != SESSION_GET) return OK;
+    if (!PQntuples(r)) return ERR_NOT_FOUND;
+    x->body = res_str(r, 0, 0);
+    x->ends_ms = res_int(r, 0, 1);
+    return OK;
+}
+
+/* --- claims --------------------------------------------------------------------------------- */
+
+void claim_params(struct pg *s, const struct list *jobs, struct params *p)
+{
+    param_bytes(p, str_c(s->base.node));
+    param_array(p, PG_BYTEA);
+    for (struct list *n = jobs->next; n != jobs; n = n->next)
+        param_array_bytes(p, JOB_OF(JOB_AT(n), struct store_claim)->log.owner);
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (struct list *n = jobs->next; n != jobs; n = n->next)
+        param_array_bytes(p, JOB_OF(JOB_AT(n), struct store_claim)->log.thread);
+    param_array_end(p);
+}
+
+static void fill_claim(struct store_claim *c, const struct unit *u, int row)
+{
+    const PGresult *r = u->result;
+
+    c->job.result = OK;
+    c->hold = (struct store_hold){ u->life, (uint64_t)res_int(r, row, 2) };
+    /* no row of it: free, there is nothing to hold yet */
+    if (c->hold.epoch || PQgetisnull(r, row, 3)) return;
+    c->hold = (struct store_hold){ 0 };
+    c->node = res_str(r, row, 3);
+    c->url = or_empty(res_str(r, row, 4));
+    c->alive = res_bool(r, row, 5);
+    c->job.result = ERR_BUSY;
+}
+
+bool claim_answers(struct pg *s, struct unit *u)
+{
+    struct store_claim *by_number[PG_BATCH_MAX];
+    int                 n = 0;
+
+    (void)s;
+    for (struct list *x = u->jobs.next; x != &u->jobs; x = x->next)
+        by_number[n++] = JOB_OF(JOB_AT(x), struct store_claim);
+    must(PQntuples(u->result) == n);
+    if (!res_bool(u->result, 0, 1)) return false;
+    for (int row = 0; row < n; row++) {
+        int64_t i = res_int(u->result, row, 0);
+        must(i >= 1 && i <= n);
+        fill_claim(by_number[i - 1], u, row);
+    }
+    return true;
+}
+
+void release_params(struct pg *s, const struct list *jobs, struct params *p)
+{
+    param_bytes(p, str_c(s->base.node));
+    param_array(p, PG_BYTEA);
+    for (struct list *n = jobs->next; n != jobs; n = n->next)
+        param_array_bytes(p, JOB_OF(JOB_AT(n), struct release)->log.owner);
+    param_array_end(p);
+    param_array(p, PG_BYTEA);
+    for (struct list *n = jobs->next; n != jobs; n = n->next)
+        param_array_bytes(p, JOB_OF(JOB_AT(n), struct release)->log.thread);
+    param_array_end(p);
+    param_array(p, PG_INT8);
+    for (struct list *n = jobs->next; n != jobs; n = n->next)
+        param_array_int(p, (int64_t)JOB_OF(JOB_AT(n), struct release)->epoch);
+    param_array_end(p);
+}
