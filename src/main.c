@@ -14,7 +14,7 @@ static const char HELP[] =
     "\n"
     "  parley serve [--config FILE] [--listen HOST:PORT] [--store URL]\n"
     "                             serve the doors and the page (default http://127.0.0.1:8000)\n"
-    "  parley check [--config FILE]\n"
+    "  parley check [--config FILE] [--store URL]\n"
     "                             check a configuration and explain what it means\n"
     "  parley health [URL]        ask a running server whether it is alive (default "
     "http://127.0.0.1:8000)\n"

@@ -122,16 +122,10 @@ static struct str config_dir(struct assembly *k)
     return STR_NONE;
 }
 
-static struct str store_path(const struct assembly *k)
-{
-    struct str store = k->config->store;
-    return str_starts(store, STR("sqlite:")) ? str_from(store, 7) : store;
-}
-
 static bool need_children(struct assembly *k, struct config_error *e)
 {
     if (k->children || k->trial) return true;
-    struct str root = arena_printf(&k->arena, STR_FMT ".work", STR_ARG(store_path(k)));
+    struct str root = arena_dup(&k->arena, k->config->work);
     if (!root.ptr) return no_memory(k, e);
     if (children_start(&k->children, k->loop, root.ptr) == OK) return true;
     config_error_add(e, k->config, NULL,
@@ -162,7 +156,7 @@ static const char *absolute(struct assembly *k, struct str path)
 static const char *const *own_files(struct assembly *k)
 {
     const struct config *c = k->config;
-    struct str           named[] = { store_path(k), c->path, c->demo_ledger, c->auth.keys_file };
+    struct str           named[] = { c->store_file, c->path, c->demo_ledger, c->auth.keys_file };
     size_t               n = sizeof named / sizeof *named, used = 0;
     const char         **list;
 
@@ -343,10 +337,11 @@ static bool is_folder(const char *path)
 static void try_store(struct assembly *k, struct config_error *e)
 {
     const struct jv *at = jv_get(k->config->root, "store");
-    struct str       path = store_path(k), folder = STR_NONE;
+    struct str       path = k->config->store_file, folder = STR_NONE;
     const char      *full = absolute(k, path);
 
-    if (str_is(path, ":memory:")) return;
+    /* whether a database answers is found out by who opens it */
+    if (!path.ptr || str_is(path, ":memory:")) return;
     if (full) folder = arena_dup(&k->arena, str_n(full, (size_t)(strrchr(full, '/') - full)));
     if (!folder.ptr) (void)no_memory(k, e);
     else if (is_folder(full))

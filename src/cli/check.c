@@ -21,7 +21,7 @@ int cli_check(int argc, char **argv)
     struct cli_line     line;
     struct config_error e = { 0 };
     struct config       c;
-    if (!cli_read(argc, argv, "c", 0, &line)) return 2;
+    if (!cli_read(argc, argv, "cs", 0, &line)) return 2;
     if (config_load_flags(&c, &line.flags, &e)) {
         config_error_print(&e, stderr);
         return 1;

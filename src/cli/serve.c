@@ -310,7 +310,7 @@ static void announce(struct serve *s)
     print_address(s);
     printf("  model  ");
     config_explain_model(&s->config, stdout);
-    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store),
+    printf("  data   " STR_FMT " (" STR_FMT ")\n", STR_ARG(s->config.store_shown),
            STR_ARG(store_promise(s->store)));
     struct buf lacks;
     buf_init(&lacks, 4096);

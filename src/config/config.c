@@ -304,6 +304,45 @@ static struct str store_scheme(struct str url)
     return at > 0 && !str_starts(url, STR("sqlite:")) ? str_cut(url, (size_t)at + 3) : STR("");
 }
 
+static bool is_database(struct str url)
+{
+    return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
+}
+
+/* "postgresql://user@host/database" of "postgresql://user:password@host/database?more". Everything
+ * up to the last @ may be a password that was not escaped, and what stands behind ? may be one. */
+static struct str without_password(struct arena *a, struct str url)
+{
+    size_t     start = (size_t)str_find(url, STR("://")) + 3;
+    ptrdiff_t  query = str_find(url, STR("?"));
+    struct str user, rest;
+    size_t     at = start;
+
+    url = query < 0 ? url : str_cut(url, (size_t)query);
+    for (size_t i = start; i < url.len; i++)
+        if (url.ptr[i] == '@') at = i + 1;
+    user = str_from(str_cut(url, at), start);
+    rest = str_from(url, at);
+    if (user.len && memchr(user.ptr, ':', user.len))
+        user = str_cut(user, (size_t)((const char *)memchr(user.ptr, ':', user.len) - user.ptr));
+    else if (user.len) user.len--; /* its @ */
+    return arena_printf(a, STR_FMT STR_FMT "%s" STR_FMT, STR_ARG(str_cut(url, start)),
+                        STR_ARG(user), at > start ? "@" : "", STR_ARG(rest));
+}
+
+/* What stands beside the store's file stands in the working directory when there is none. */
+static void note_store(struct config *c)
+{
+    struct str path = str_starts(c->store, STR("sqlite:")) ? str_from(c->store, 7) : c->store;
+
+    c->store_shown = c->store;
+    if (is_database(c->store)) c->store_shown = without_password(&c->arena, c->store);
+    else c->store_file = path;
+    if (!c->work.len)
+        c->work = arena_printf(&c->arena, STR_FMT ".work",
+                               STR_ARG(c->store_file.ptr ? c->store_file : STR("parley")));
+}
+
 static void read_store(struct config_build *b)
 {
     const struct jv *v = jv_get(b->root, "store");
@@ -311,15 +350,17 @@ static void read_store(struct config_build *b)
 
     if (b->flags->store) b->c->store = arena_dup(&b->c->arena, str_c(b->flags->store));
     else if (v) (void)cfg_secret(b, v, "\"store\"", &b->c->store, &literal);
-    struct str scheme = store_scheme(b->c->store);
+    struct str scheme = is_database(b->c->store) ? STR("") : store_scheme(b->c->store);
     if (b->flags->store) v = NULL;
     if (b->c->store.len == 0)
         cfg_bad(b, v, "the store is empty; write a path such as \"parley.db\"");
     if (scheme.len)
         cfg_bad(b, v,
                 "there is no store for \"" STR_FMT
-                "\"; write a path such as \"parley.db\", or \"sqlite:PATH\"",
+                "\"; write a path such as \"parley.db\", \"sqlite:PATH\", or "
+                "\"postgresql://USER@HOST/DATABASE\"",
                 STR_ARG(str_cut(scheme, 40)));
+    note_store(b->c);
 }
 
 /* What no single key can tell. */

@@ -222,7 +222,7 @@ void config_explain(const struct config *c, FILE *out)
     line(out, "model");
     config_explain_model(c, out);
     line(out, "store");
-    put(out, c->store, 300);
+    put(out, c->store_shown, 300);
     fputc('\n', out);
     explain_tools(c, out);
     explain_look(c, out);

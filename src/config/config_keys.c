@@ -99,8 +99,12 @@ static const struct row ROWS[] = {
     { "listen", K_TEXT, "127.0.0.1:8000",
       "Address and port of the server: \"HOST:PORT\" or \"[::1]:PORT\"; port 0 lets the system "
       "choose." },
-    { "store", K_SECRET, "parley.db", "Where conversations are kept: a path, or \"sqlite:PATH\".",
+    { "store", K_SECRET, "parley.db",
+      "Where conversations are kept: a path, \"sqlite:PATH\", or "
+      "\"postgresql://USER@HOST/DATABASE\".",
       AT(KEEP_STR, store) },
+    { "work", K_TEXT, "(the store's path + .work; parley.work beside a database)",
+      "Folder in which each call of a tool's program gets one of its own.", AT(KEEP_STR, work) },
     { "log", K_WORD, "info", "The least important kind of log line that is written.",
       .words = "debug|info|warn|error" },
     { "system", K_TEXT, "", "The system prompt.", AT(KEEP_STR, system) },
@@ -163,7 +167,8 @@ static const struct row ROWS[] = {
     { "demo", K_OBJECT, "", "The demo model and its tools." },
     { "demo.token_ms", K_COUNT, "15", "Milliseconds between two words of the demo model.", 0, 60000,
       AT(KEEP_UNSIGNED, demo_token_ms) },
-    { "demo.ledger", K_TEXT, "(the store's path + .ledger.jsonl)",
+    { "demo.ledger", K_TEXT,
+      "(the store's path + .ledger.jsonl; parley.ledger.jsonl beside a database)",
       "File to which the demo payments are written.", AT(KEEP_STR, demo_ledger) },
     { "demo.tools", K_BOOL, "(true when neither tools nor mcpServers are configured)",
       "Whether the demo tools are offered." },

@@ -307,10 +307,10 @@ void cfg_read_mcp(struct config_build *b)
 
 static struct str default_ledger(struct config *c)
 {
-    struct str path = str_starts(c->store, STR("sqlite:")) ? str_from(c->store, 7) : c->store;
+    struct str path = c->store_file;
 
     /* No file beside which it could stand. */
-    if (str_is(path, ":memory:")) path = STR("parley");
+    if (!path.ptr || str_is(path, ":memory:")) path = STR("parley");
     return arena_printf(&c->arena, STR_FMT ".ledger.jsonl", STR_ARG(path));
 }
 

@@ -166,9 +166,9 @@ TEST(config_rounds_the_time_of_a_question_up_to_whole_seconds)
 TEST(config_store_is_a_path_or_says_what_is_possible)
 {
     static const char *const GOOD[] = { "sqlite:x.db", "a:b.db", "/tmp/x://y.db",
-                                        "sqlite::memory:" };
+                                        "sqlite::memory:", "postgresql://ann@db/parley" };
 
-    CHECK(refused("{\n\"store\":\"postgres://u:secret@localhost\"}", 2, "sqlite:PATH"));
+    CHECK(refused("{\n\"store\":\"mysql://u:secret@localhost\"}", 2, "sqlite:PATH"));
     CHECK(!strstr(e.problem[0].text, "secret"));
     CHECK(refused("{\"store\":\"SQLite://x.db\"}", 1, "\"SQLite://\""));
     for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++) {
@@ -179,6 +179,40 @@ TEST(config_store_is_a_path_or_says_what_is_possible)
     struct config_flags f = { .store = "redis://localhost" };
     CHECK(config_load_text(&c, STR("{}"), "t.json", &f, &e) == ERR_SYNTAX &&
           says(0, "\"redis://\""));
+}
+
+TEST(config_a_database_has_no_files_beside_it_and_its_password_is_not_shown)
+{
+    static const struct {
+        const char *url, *shown;
+    } CASES[] = {
+        { "postgresql://ann:secret@db:5433/parley", "postgresql://ann@db:5433/parley" },
+        { "postgresql://ann@a,b/parley?password=secret", "postgresql://ann@a,b/parley" },
+        { "postgres:///parley?host=/run/secret", "postgres:///parley" },
+        { "postgresql://db/parley", "postgresql://db/parley" },
+        { "postgresql://ann:se/cret@db/parley", "postgresql://ann@db/parley" },
+        { "postgresql://ann:se@cret@db/parley", "postgresql://ann@db/parley" },
+        { "postgresql://", "postgresql://" },
+    };
+
+    quiet_env();
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct config_flags f = { .store = CASES[i].url };
+        REQUIRE(config_load_text(&c, STR("{}"), "t.json", &f, &e) == OK);
+        CHECK_STR(c.store, CASES[i].url);
+        CHECK_STR(c.store_shown, CASES[i].shown);
+        CHECK(!c.store_file.ptr);
+        CHECK_STR(c.work, "parley.work");
+        CHECK_STR(c.demo_ledger, "parley.ledger.jsonl");
+        config_done(&c);
+    }
+    good("{\"store\":\"sqlite:/data/x.db\"}");
+    CHECK_STR(c.store_file, "/data/x.db");
+    CHECK_STR(c.work, "/data/x.db.work");
+    config_done(&c);
+    good("{\"work\":\"/scratch\"}");
+    CHECK_STR(c.work, "/scratch");
+    config_done(&c);
 }
 
 TEST(config_flags_win_over_the_file)
