@@ -31,6 +31,9 @@
 #define END_MS    4900 /* whatever hangs by then, the process is gone */
 #define FILES_MIN 64   /* open files without which there is no start */
 #define TELL_MS   300  /* streams get this long to take their last words */
+/* How we are called in a database: by one name for all, which lets in one at a time. Threads do not
+ * move between processes yet. */
+#define ONLY_ONE STR("the only one")
 
 struct serve {
     struct config       config;
@@ -388,8 +391,12 @@ static int start(struct serve *s)
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1; /* before anything is started that could look for it */
-    if (store_open(&s->loop, s->config.store, STR_NONE, &s->arena, &s->store, &why))
-        return fail("cannot open the store", why);
+    enum err e = store_open(&s->loop, s->config.store, ONLY_ONE, &s->arena, &s->store, &why);
+    if (e == ERR_EXISTS)
+        why =
+            STR("another parley works with this database; several at once cannot share one yet, so "
+                "stop that one first");
+    if (e) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;
     if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) ||

@@ -11,7 +11,8 @@ enum err pg_open(struct loop *l, struct str url, struct str node_url, struct are
                  struct store **out, struct str *why)
 {
     (void)l, (void)url, (void)node_url, (void)a, (void)out;
-    *why = STR("this self-contained program has no PostgreSQL inside; install the package, or build "
-               "it with make build, or keep conversations in a file");
+    *why =
+        STR("this self-contained program has no PostgreSQL inside; install the package, or build "
+            "it with make build, or keep conversations in a file");
     return ERR_UNSUPPORTED;
 }

@@ -219,6 +219,10 @@ static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct s
         uv_sleep(100);
     }
     PQclear(r);
+    /* What the dead held is anybody's. */
+    PQclear(PQexec(c, "UPDATE parley_thread t SET holder = NULL WHERE holder IS NOT NULL AND NOT"
+                      " EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder"
+                      " AND n.until > clock_timestamp())"));
     s->renew_sent_ns = clock_mono_ns();
     r = PQexecParams(c,
                      "INSERT INTO parley_node(id, url, until, version)"

@@ -93,12 +93,14 @@ static const char back_sql[] =
     " WHERE t.owner = $2 AND t.name = $3 AND f.seq > $4 AND f.seq <= $5 ORDER BY f.seq";
 
 static const char title_sql[] =
-    "WITH old AS (SELECT id FROM parley_thread WHERE owner = $2 AND name = $3),"
+    "WITH old AS (SELECT id, title FROM parley_thread WHERE owner = $2 AND name = $3),"
     " new AS (UPDATE parley_thread t SET title = coalesce($5::bytea, t.title) WHERE t.owner = $2"
+    "  AND t.name = $3 AND t.title = coalesce($6::bytea, t.title) AND "
     /* clang-format off */
-    "  AND t.name = $3 AND " FENCE("$4::int8") " RETURNING t.id)"
-                    /* clang-format on */
-                    " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
+    FENCE("$4::int8") " RETURNING t.id)"
+                      /* clang-format on */
+                      " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new),"
+                      "  EXISTS (SELECT FROM old WHERE title <> coalesce($6::bytea, title))";
 
 static const char remove_sql[] =
     "WITH old AS (SELECT id FROM parley_thread WHERE owner = $2 AND name = $3),"
@@ -414,12 +416,15 @@ void edit_params(struct pg *s, const struct store_edit *x, struct params *p)
     param_bytes(p, x->log.owner);
     param_bytes(p, x->log.thread);
     param_int(p, (int64_t)x->hold.epoch);
-    if (!x->remove) param_bytes(p, x->title);
+    if (x->remove) return;
+    param_bytes(p, x->title);
+    param_bytes(p, x->title_was);
 }
 
 enum err edit_answer(const struct store_edit *x, const PGresult *r)
 {
     if (res_bool(r, 0, 1)) return OK;
+    if (!x->remove && res_bool(r, 0, 2)) return ERR_CONFLICT;
     if (res_bool(r, 0, 0)) return ERR_FENCED;
     /* sent twice, and the first one did it */
     return x->remove && x->job.tries ? OK : ERR_NOT_FOUND;

@@ -375,7 +375,7 @@ static struct str grams(struct arena *a, struct str words)
 static enum err ask_titles(struct db *d, struct store_list *l, sqlite3_stmt **st)
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
-    struct str   match = l->searched ? grams(&l->arena, l->search) : STR_NONE;
+    struct str       match = l->searched ? grams(&l->arena, l->search) : STR_NONE;
 
     l->searched = match.ptr;
     if (!l->searched) return ask_list(d, l, FIND_ROWS, st);

@@ -467,8 +467,8 @@ static enum err make_part(const char *part, struct arena *a, struct str *why)
                : db_refuse_errno(why, a, "make", part);
 }
 
-enum err store_backup(struct str url, struct str to, bool anyway, const struct store_watch *watch,
-                      struct arena *a, struct store_backed_up *out, struct str *why)
+enum err sqlite_backup(struct str url, struct str to, bool anyway, const struct store_watch *watch,
+                       struct arena *a, struct store_backed_up *out, struct str *why)
 {
     struct str  from = arena_dup(a, str_starts(url, STR("sqlite:")) ? str_from(url, 7) : url);
     struct str  path = arena_dup(a, to), part = arena_printf(a, STR_FMT ".part", STR_ARG(to));

@@ -27,6 +27,15 @@ enum err store_restore(struct str url, struct str from, bool anyway, struct aren
     return ERR_UNSUPPORTED;
 }
 
+enum err store_backup(struct str url, struct str to, bool anyway, const struct store_watch *watch,
+                      struct arena *a, struct store_backed_up *out, struct str *why)
+{
+    if (!pg_is_url(url)) return sqlite_backup(url, to, anyway, watch, a, out, why);
+    *why = STR("parley backup copies a file, and this store is a PostgreSQL database; back it up "
+               "with pg_dump, or by archiving its log");
+    return ERR_UNSUPPORTED;
+}
+
 /* --- requests --------------------------------------------------------------------- */
 
 static void ask(struct store *s, struct store_job *job, enum job_kind kind)

@@ -61,6 +61,9 @@ MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a,
 MUST_CHECK enum err pg_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
                             struct store **out, struct str *why);
 bool                pg_is_url(struct str url);
+MUST_CHECK enum err sqlite_backup(struct str url, struct str to, bool anyway,
+                                  const struct store_watch *watch, struct arena *a,
+                                  struct store_backed_up *out, struct str *why);
 MUST_CHECK enum err sqlite_restore(struct str url, struct str from, bool anyway, struct arena *a,
                                    struct store_restored *out, struct str *why);
 

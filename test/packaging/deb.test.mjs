@@ -2,11 +2,11 @@
 // the package "parley" of Debian, which has a program of that name.
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT, check, same, test } from '../live/lib.mjs';
-import { need, runAside } from './tools.mjs';
+import { ROOT, check, same } from '../live/lib.mjs';
+import { long, need, runAside } from './tools.mjs';
 import { boot, cleanRoot, inside, workedUnderTheUnit } from './root.mjs';
 
-test('the package installs on a clean root, serves every kind of tool under its unit, and goes again', async (t) => {
+long('the package installs on a clean root, serves every kind of tool under its unit, and goes again', async (t) => {
     need('dpkg-buildpackage', 'lintian');
     await runAside('scripts/deb', []);                      // lintian's warnings are its failure
     const deb = fs.readdirSync(path.join(ROOT, 'build-deb')).find((f) => f.endsWith('.deb'));
@@ -39,4 +39,4 @@ test('the package installs on a clean root, serves every kind of tool under its 
     check(in_('dpkg --purge parley-server').includes('/var/lib/parley are left'), 'purge does not say what stays');
     check(!fs.existsSync(path.join(root, 'etc/parley/parley.json')), 'purge left the configuration');
     check(fs.existsSync(path.join(root, 'var/lib/parley/parley.db')), 'purge threw conversations away');
-}, { long: true });
+});

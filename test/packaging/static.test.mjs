@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
 import { BIN, ROOT, check, same, test, until } from '../live/lib.mjs';
-import { BUILD, need, run, runAside } from './tools.mjs';
+import { BUILD, long, need, run, runAside } from './tools.mjs';
 
 const STATIC = path.join(ROOT, 'build-static');
 let built;
@@ -27,7 +27,7 @@ test('the list of what is inside names every library the program loads, and the 
     same(curl.version, run('dpkg-query', ['-W', '-f', '${Version}', curl.name]).out);
 });
 
-test('the self-contained program loads libc and its libm only, and its list names what was linked instead', async () => {
+long('the self-contained program loads libc and its libm only, and its list names what was linked instead', async () => {
     need('dpkg-source', 'readelf');
     await build();
     const needed = [...run('readelf', ['-d', path.join(STATIC, 'parley')]).out.matchAll(/\(NEEDED\).*\[(.*)\]/g)].map((m) => m[1]);
@@ -36,18 +36,18 @@ test('the self-contained program loads libc and its libm only, and its list name
     same(linked(bom, 'shared').map((c) => c.name), ['libc6']);
     const archives = filesOf(linked(bom, 'archive'));
     for (const a of ['libcrypto.a', 'libcurl.a', 'libnghttp2.a', 'libseccomp.a', 'libsqlite3.a', 'libssl.a', 'libuv_a.a', 'libz.a']) check(archives.includes(a), `${a} is not in the list: ${archives}`);
-}, { long: true });
+});
 
-test('TLS to a provider, the sandbox, the store and the demonstration work in the self-contained program', async (t) => {
+long('TLS to a provider, the sandbox, the store and the demonstration work in the self-contained program', async (t) => {
     await build();
     const dir = t.folder();                                 // the live tests look for their scripted model beside the program
     fs.copyFileSync(path.join(STATIC, 'parley'), path.join(dir, 'parley'));
     fs.symlinkSync(path.join(BUILD, 'upstream'), path.join(dir, 'upstream'));
     const said = await runAside('node', ['test/live/run.mjs', 'modelnet:', 'sandbox:', 'demo:'], { env: { ...process.env, PARLEY_BIN: path.join(dir, 'parley') } });
     check(/^[1-9]\d+ passed, 0 failed/m.test(said), said.slice(-2000));
-}, { long: true });
+});
 
-test('npx runs the packed tarball in a fresh folder: the page and an answer', async (t) => {
+long('npx runs the packed tarball in a fresh folder: the page and an answer', async (t) => {
     need('npm');
     await build();
     const dir = t.folder(), tarball = path.join(ROOT, 'build-npm', fs.readdirSync(path.join(ROOT, 'build-npm')).find((f) => f.endsWith('.tgz')));
@@ -61,4 +61,4 @@ test('npx runs the packed tarball in a fresh folder: the page and an answer', as
     const answer = await (await fetch(`${url}/v1/chat/stream`, { method: 'POST', body: '{"message":"Hello"}' })).text();
     check(answer.includes('"type":"complete"'), answer.slice(0, 500));
     check(fs.existsSync(path.join(dir, 'parley.db')), 'the store is not where it was started');
-}, { long: true });
+});

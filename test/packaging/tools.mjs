@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { BIN, ROOT, skip } from '../live/lib.mjs';
+import { BIN, ROOT, skip, test } from '../live/lib.mjs';
 
 export const BUILD = path.dirname(BIN);
 
@@ -46,4 +46,9 @@ export function offered() {
         for (const word of rest) { if (!/^[a-z]+$/.test(word)) break; if (!c.words.includes(word)) c.words.push(word); }
     }
     return { commands, globals };
+}
+
+// A test that builds packages and installs them; only with ALL=1.
+export function long(name, work) {
+    if (process.env.ALL) test(name, work, { timeout_ms: 1800000 });
 }
