@@ -54,11 +54,12 @@ void db_faults(void)
 
     if (done) return; /* before SQLite's first use, which only happens here */
     done = true;
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap) != SQLITE_OK) return;
+    must(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &heap) == SQLITE_OK);
     ours = heap;
     ours.xMalloc = take;
     ours.xRealloc = take_again;
-    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &ours) != SQLITE_OK) return;
+    /* too late, and every test of missing memory would pass */
+    must(sqlite3_config(SQLITE_CONFIG_MALLOC, &ours) == SQLITE_OK);
     if (!(vfs = sqlite3_vfs_find(NULL)) || !vfs->xSetSystemCall) return;
     vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)write_at);
     vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)write_at);

@@ -303,7 +303,7 @@ struct str          store_problem(
                                                           * well */
 /* how long the write-ahead log is; 0: not ours to look after */
 uint64_t   store_log_bytes(const struct store *s);
-/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 3". */
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 4". */
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
  * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files

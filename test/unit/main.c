@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/sqlite_db.h"
 #include "test.h"
 #include "tool/process/keeper.h"
 
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
     int passed = 0, failed = 0;
     /* tests of tools start this program again */
     if (keeper_is(argc, argv)) return keeper_main(argc, argv);
+    db_faults(); /* a test that opens SQLite by itself must not be too early for the others */
 
     for (struct test *t = tests; t; t = t->next) {
         if (!wanted(t, argc, argv)) continue;

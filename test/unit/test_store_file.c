@@ -663,7 +663,7 @@ TEST(a_store_of_the_version_before_is_upgraded_and_goes_on)
     CHECK(fix_append(&f, "ann", "t", 2, "new") == OK);
     damage("fact SET body = 'nev' WHERE seq = 3");
     CHECK_STR(fix_read(&f, "ann", "t", 0), "damaged");
-    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 3");
+    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 4");
     fix_done(&f);
 }
 
