@@ -269,6 +269,38 @@ for (const [what, before] of [
   });
 }
 
+test('bidi: an answer that a look at the whole conversation tells before the socket does stands there once', async (t) => {
+  const model = await t.model(['Hello.', 'To the first.', 'To the second.']);
+  const server = await t.server({ model: model.config });
+  const tab = await t.tab(server, { mode: 'bidi' });
+  let slow = false; // the socket
+  const frames = [];
+  await tab.page.routeWebSocket(/\/live/, (here) => {
+    const there = here.connectToServer();
+    here.onMessage((m) => there.send(m));
+    there.onMessage((m) => (slow ? frames.push(() => here.send(m)) : here.send(m)));
+  });
+  await tab.page.reload();
+  await tab.ask('hello');
+  const thread = await tab.thread();
+  const looks = [];
+  await tab.page.route(`**/v1/threads/${thread}?*`, (r) => looks.push(() => r.continue()));
+  await tab.ask('first'); // its end makes the page look
+  while (looks.length === 0) await new Promise((done) => setTimeout(done, 20));
+  slow = true;
+  await tab.send('second');
+  while ((await said(server, thread)).length < 6) await new Promise((done) => setTimeout(done, 20));
+  looks.shift()();
+  await tab.page.getByText('To the second.', { exact: true }).waitFor();
+  slow = false;
+  frames.splice(0).forEach((tell) => tell());
+  while (looks.length === 0) await new Promise((done) => setTimeout(done, 20)); // what was told has ended
+  await tab.idle();
+  equal(await tab.page.getByText('To the second.', { exact: true }).count(), 1, 'how often it stands there');
+  looks.splice(0).forEach((look) => look());
+  await tab.page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
 test('bidi: a socket that died silently is given up when a message gets no sign of life, and the message is asked once', async (t) => {
   const server = await t.server();
   const proxy = await t.proxy(server);

@@ -76,6 +76,11 @@ export class Way {
     this.link?.lose();
   }
 
+  /** The thread was looked at as a whole, up to here, and rested. */
+  known(seq: number): void {
+    this.live.known(seq);
+  }
+
   /** `false`: it is the one already. */
   setMode(mode: Mode): boolean {
     if (mode === this.mode) return false;

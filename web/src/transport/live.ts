@@ -47,6 +47,8 @@ export class LiveChannel implements Channel {
   private end: ((why: Error) => void) | null = null;
   /** How far the thread has been told, on this socket or before it. */
   private reached = '0.0';
+  /** What comes before this need not be told. */
+  private past = '0.0';
 
   constructor(
     private readonly api: Api,
@@ -80,9 +82,15 @@ export class LiveChannel implements Channel {
     this.end?.(new Unreachable(t.liveLost));
   }
 
+  /** The thread is known up to here by other ways, and nothing is under way in it: what the socket has yet to tell of that is old. */
+  known(seq: number): void {
+    this.past = `${seq}.0`;
+  }
+
   async *follow(thread: string, cursor: string, signal: AbortSignal): Deliveries {
     const queue = new Queue<Delivery>();
     this.reached = cursor;
+    this.past = '0.0';
     const end = this.dial(thread, queue);
     const left = () => end(new Unreachable('left'));
     signal.addEventListener('abort', left);
@@ -204,6 +212,7 @@ export class LiveChannel implements Channel {
     if (id === undefined) return { events };
     const again = !later(id, this.reached);
     this.reached = id;
+    if (!later(id, this.past)) return { events: [], cursor: id };
     return { events: again ? replayed(events) : events, cursor: id };
   }
 

@@ -220,6 +220,7 @@ export class Session implements LinkHost {
       if (!streaming && began) return; // a whole turn went by, and asked anew when it ended
       if (!streaming && thread.state === 'running') return this.c.set({ title: thread.title });
       this.untold = false;
+      if (thread.state !== 'running') this.way.known(thread.seq);
       this.c.set({ state: hydrate(this.c.state, thread, list.approvals), title: thread.title });
       this.afterEvents();
     } catch {
