@@ -56,7 +56,11 @@ for (const mode of ['direct', 'sse', 'bidi']) {
       watch.observe(document.querySelector('.column'), { subtree: true, childList: true, characterData: true });
     });
     for (let n = 0; n < 3; n++) {
-      const back = tab.page.waitForEvent(...(mode === 'bidi' ? ['websocket'] : ['response', (r) => r.url().endsWith('/stream')]));
+      // A socket that has said nothing yet may not be there to be broken.
+      const back =
+        mode === 'bidi'
+          ? tab.page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
+          : tab.page.waitForEvent('response', (r) => r.url().endsWith('/stream'));
       for (const s of proxy.sockets) s.destroy();
       await back;
     }
