@@ -5,6 +5,8 @@
 // Every other request (conversations, answers, streams) goes past this file as if it were not there.
 const kept = 'parley-page-1';
 const plain = ['/theme.js', '/logo', '/manifest.webmanifest'];
+// The server says that its answers vary with Origin, because other sites get a header more; what is kept is for this one.
+const any = { ignoreVary: true };
 
 self.addEventListener('install', (e) => {
   e.waitUntil(
@@ -28,7 +30,7 @@ self.addEventListener('activate', (e) => {
 // What the page had loaded before this file was there.
 self.addEventListener('message', (e) => {
   const files = (e.data?.keep ?? []).map((u) => new URL(u, location.origin)).filter((u) => u.origin === location.origin && isHashed(u));
-  e.waitUntil(caches.open(kept).then((c) => Promise.all(files.map((u) => c.match(u).then((has) => has || c.add(u))))));
+  e.waitUntil(caches.open(kept).then((c) => Promise.all(files.map((u) => c.match(u, any).then((has) => has || c.add(u))))));
 });
 
 self.addEventListener('fetch', (e) => {
@@ -36,7 +38,7 @@ self.addEventListener('fetch', (e) => {
   if (e.request.method !== 'GET' || url.origin !== location.origin) return;
   if (e.request.mode === 'navigate' && isPage(url)) e.respondWith(page(e.request));
   else if (isHashed(url)) e.respondWith(hashed(e.request));
-  else if (plain.includes(url.pathname)) e.respondWith(fetch(e.request).catch(() => caches.match(e.request)));
+  else if (plain.includes(url.pathname)) e.respondWith(fetch(e.request).catch(() => caches.match(e.request, any)));
 });
 
 const isPage = (url) => url.pathname === '/' || /^\/t\/[A-Za-z0-9_-]+$/.test(url.pathname);
@@ -46,14 +48,14 @@ async function page(request) {
   const cache = await caches.open(kept);
   try {
     const fresh = await fetch(request);
-    const before = await cache.match('/');
+    const before = await cache.match('/', any);
     if (fresh.ok && before?.headers.get('etag') !== fresh.headers.get('etag')) {
       await forget(cache);
       await cache.put('/', fresh.clone());
     }
     return fresh;
   } catch (error) {
-    const shell = await cache.match('/');
+    const shell = await cache.match('/', any);
     if (!shell) throw error;
     return shell;
   }
@@ -67,7 +69,7 @@ async function forget(cache) {
 
 async function hashed(request) {
   const cache = await caches.open(kept);
-  const has = await cache.match(request);
+  const has = await cache.match(request, any);
   if (has) return has;
   const fresh = await fetch(request);
   if (fresh.ok) await cache.put(request, fresh.clone());
