@@ -180,6 +180,7 @@ void                      ops_metrics(struct server *s, struct request *q);
 void                      web_page(struct server *s, struct request *q); /* web.c */
 void                      web_file(struct server *s, struct request *q);
 void                      web_logo(struct server *s, struct request *q);
+void                      web_told(struct server *s, struct request *q);
 void                      web_manifest(struct server *s, struct request *q);
 /* Before the first request. ERR_NOMEM. web_undress gives the memory back, also after that. */
 MUST_CHECK enum err       web_dress(struct look *l);

@@ -230,6 +230,12 @@ void web_logo(struct server *s, struct request *q)
     conn_reply_static(q->conn, 200, l->logo_type, l->logo);
 }
 
+void web_told(struct server *s, struct request *q)
+{
+    conn_header(q->conn, "Cache-Control", STR("no-cache"));
+    conn_reply(q->conn, 200, "application/json", app_of(s)->look.json);
+}
+
 void web_manifest(struct server *s, struct request *q)
 {
     conn_header(q->conn, "Cache-Control", STR("no-cache"));
