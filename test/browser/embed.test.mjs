@@ -640,6 +640,87 @@ test('a nonce on the tag is enough for a policy that names no host', async (t) =
   await answered(tab).waitFor();
 });
 
+/* ---- whose assistant it is, and in which language ---- */
+
+const acme = {
+  name: 'Acme Garden Help',
+  accent: '#0b6e4f',
+  languages: ['de', 'en'],
+  greeting: { de: 'Fragen Sie uns alles.', en: 'Ask us anything.' },
+  starters: [{ de: 'Wann schneide ich Rosen?', en: 'When do I prune roses?' }],
+};
+
+/* A site in some language, with nothing said on the tag but what is given. */
+async function garden(t, lang, attributes = '') {
+  let server = { url: '' };
+  const tag = () => `<script src="${server.url}/embed.js" ${attributes}></script>`;
+  const site = await Site.make({
+    page: () => `<!doctype html><html lang="${lang}"><title>Garden</title><body>${tag()}`,
+  });
+  t.closing.push(() => site.close());
+  server = await t.server({ page: { ...acme, embed: [site.url] } });
+  return t.tab(site, { ready: '.launcher', locale: 'ja' });
+}
+
+const launcher = (tab) => tab.$('.launcher').getAttribute('aria-label');
+
+test('the tray has the name, the words and the colour of the product, in the language of the site', async (t) => {
+  const tab = await garden(t, 'de-AT');
+  equal(await launcher(tab), 'Acme Garden Help öffnen', 'the button');
+  await tab.$('.launcher').click();
+  await tab.page.getByRole('dialog', { name: 'Acme Garden Help' }).waitFor();
+  equal(await tab.$('.chat-top h2').innerText(), 'Acme Garden Help', 'the head');
+  equal(await tab.$('.welcome p').innerText(), 'Fragen Sie uns alles.', 'the greeting');
+  equal(await tab.$('.welcome .chip').allInnerTexts(), ['Wann schneide ich Rosen?'], 'starters');
+  await tab.send('Send 50 dollars to Hanako');
+  await tab.$('.ask[data-armed="true"]').waitFor();
+  equal(await tab.$('.ask-yes').innerText(), 'Freigeben', 'the yes');
+  equal(await colour(tab, '.bubble'), 'rgb(11, 110, 79)', 'the colour');
+  equal(await tab.$('.parley').getAttribute('lang'), 'de', 'for who reads aloud');
+  equal(await tab.page.getAttribute('html', 'lang'), 'de-AT', "the site's own word");
+  equal(await violations(tab, '.tray'), [], 'axe');
+  // A site that changes its language takes the tray along; what is being written stays.
+  await tab.$('.composer textarea').fill('half a sen');
+  await tab.page.evaluate(() => (document.documentElement.lang = 'en'));
+  await tab.$('.ask-yes', { hasText: 'Approve' }).waitFor();
+  equal(await tab.$('.composer textarea').inputValue(), 'half a sen', 'what is being written');
+});
+
+test('a language that is not offered becomes the first that is; the tag has the last word', async (t) => {
+  equal(await launcher(await garden(t, 'fr')), 'Acme Garden Help öffnen', 'not offered');
+  const given = await garden(t, 'de', 'data-lang="en" data-title="Help" data-accent="#aa0044"');
+  equal(await launcher(given), 'Open Help', 'told on the tag');
+  await given.$('.launcher').click();
+  await given.send('hello');
+  await given.$('.bubble').waitFor();
+  equal(await colour(given, '.bubble'), 'rgb(170, 0, 68)', 'its colour');
+});
+
+test('components speak the language that they are given', async (t) => {
+  const app = await App.make();
+  const auth = { keys: [key('ada', 'user')] };
+  const page = { accent: acme.accent, languages: ['en', 'ja'], embed: [app.url] };
+  const server = await t.server({ page, auth });
+  const look = { lang: 'ja', key: 'key of ada' };
+  const chat = await t.tab(app, { path: at(server, 'chat', look) });
+  equal(await chat.$('.welcome h2').innerText(), 'ご用件をお聞かせください', 'the welcome');
+  await chat.send('Send 50 dollars to Hanako');
+  await chat.$('.ask[data-armed="true"]').waitFor();
+  equal(await chat.$('.ask-yes').innerText(), '承認', 'the yes');
+  equal(await colour(chat, '.bubble'), 'rgb(11, 110, 79)', 'the colour of the product');
+  const inbox = await t.tab(app, { path: at(server, 'inbox', look), ready: '.ask' });
+  equal(await inbox.$('h2.sr').innerText(), 'あなたの対応待ち', 'the inbox');
+  ok((await inbox.$('.ask-from').innerText()).startsWith('あなたの依頼'), 'who asks');
+});
+
+test('what is known of the page is known to everybody, also where people sign in', async (t) => {
+  const server = await t.server({ page: acme, auth: { keys: [key('ada', 'user')] } });
+  const response = await fetch(`${server.url}/v1/page`);
+  const { name, accent, languages, greeting } = await response.json();
+  equal([response.status, name, languages], [200, acme.name, acme.languages], 'what is told');
+  equal([accent[0], greeting], [acme.accent, acme.greeting], 'its colour and words');
+});
+
 const shop = (tag) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -10,4 +10,4 @@ export {
 export { ApprovalInbox, type ApprovalInboxProps } from './ui/ApprovalInbox';
 export type { AssistantOptions } from './ui/useAssistant';
 export type { Words } from './ui/Panel';
-export type { Look, Theme } from './ui/Shadow';
+export type { Look, Theme } from './ui/page';

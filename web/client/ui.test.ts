@@ -40,6 +40,7 @@ test('a script tag is read, and what it says wrongly is named', () => {
       page: 'articles',
       title: 'Help',
       theme: 'dark',
+      lang: 'de',
       side: 'left',
       starters: 'One | Two |',
       open: '',
@@ -49,15 +50,17 @@ test('a script tag is read, and what it says wrongly is named', () => {
     page: 'articles',
     title: 'Help',
     theme: 'dark',
+    lang: 'de',
     side: 'left',
     starters: ['One', 'Two'],
     open: true,
     tokenCallback: 'key',
     unknown: [],
   });
-  expect(read({ them: 'dark', side: 'top', accent: 'red', openNow: 'x' }).unknown).toEqual([
+  expect(read({ them: 'dark', side: 'top', accent: 'red', lang: 'fr', openNow: 'x' }).unknown).toEqual([
     'data-them',
     'data-open-now',
+    'data-lang="fr" (en, de, ja)',
     'data-accent="red" (six hex digits, such as #0b6b50)',
     'data-side="top" (left or right)',
   ]);

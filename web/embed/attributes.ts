@@ -1,9 +1,10 @@
 /* attributes.ts -- what a script tag can say. */
 import type { ChatTrayProps } from '../client/components';
+import { isLanguage, languages } from '../src/words';
 
 export interface Given extends Pick<
   ChatTrayProps,
-  'title' | 'side' | 'theme' | 'accent' | 'greeting' | 'starters' | 'page'
+  'title' | 'side' | 'theme' | 'accent' | 'lang' | 'greeting' | 'starters' | 'page'
 > {
   /** Name of a function of the page that gives the key. */
   tokenCallback?: string;
@@ -19,6 +20,7 @@ const names = [
   'side',
   'theme',
   'accent',
+  'lang',
   'greeting',
   'starters',
   'tokenCallback',
@@ -36,12 +38,15 @@ export function read(data: DOMStringMap): Given {
       unknown.push(`data-${key}="${value}" (${words[key].join(' or ')})`);
     return known;
   };
+  if (data.lang !== undefined && !isLanguage(data.lang))
+    unknown.push(`data-lang="${data.lang}" (${languages.join(', ')})`);
   if (data.accent !== undefined && !/^#[0-9a-f]{6}$/i.test(data.accent))
     unknown.push(`data-accent="${data.accent}" (six hex digits, such as #0b6b50)`);
   return {
     page: data.page,
     title: data.title,
     accent: data.accent,
+    lang: data.lang,
     greeting: data.greeting,
     starters: data.starters
       ?.split('|')

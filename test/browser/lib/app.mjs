@@ -102,11 +102,12 @@ const query = new URLSearchParams(location.search);
 const base = query.get('server')!;
 const key = query.get('key');
 const token = key ? async () => key : undefined;
+const lang = query.get('lang') ?? undefined;
 const theme = (query.get('theme') ?? undefined) as ChatTrayProps['theme'];
 
 export function Parts({ view }: { view: string }) {
   const [thread, setThread] = useState<string | null>(query.get('thread'));
-  const shared = { base, token, theme, threadId: thread, onThread: setThread };
+  const shared = { base, token, theme, lang, threadId: thread, onThread: setThread };
   return (
     <main data-thread={thread}>
       <h1>Shop</h1>
@@ -125,9 +126,9 @@ function Cards() {
     <>
       <button onClick={() => void chat.sendMessage('Find articles about CRISPR')}>Find</button>
       <button onClick={() => void chat.sendMessage('Send 50 dollars to Hanako')}>Pay</button>
-      {chat.messages.map((m) => m.toolHistory.filter((c) => c.status !== 'asking').map((c) => <ToolCallCard key={c.tool_use_id} call={c} base={base} theme={theme} />))}
+      {chat.messages.map((m) => m.toolHistory.filter((c) => c.status !== 'asking').map((c) => <ToolCallCard key={c.tool_use_id} call={c} base={base} theme={theme} lang={lang} />))}
       {chat.pending.map((p) => (
-        <ApprovalCard key={p.id} approval={p} theme={theme} onDecide={(yes, reason) => (yes ? chat.approve(p.id) : chat.deny(p.id, reason))} />
+        <ApprovalCard key={p.id} approval={p} base={base} theme={theme} lang={lang} onDecide={(yes, reason) => (yes ? chat.approve(p.id) : chat.deny(p.id, reason))} />
       ))}
     </>
   );
@@ -140,7 +141,7 @@ function Inbox() {
     <>
       <p className="count">{count}</p>
       <p className="opened">{opened}</p>
-      <ApprovalInbox base={base} token={token} theme={theme} onCount={setCount} onOpen={setOpened} />
+      <ApprovalInbox base={base} token={token} theme={theme} lang={lang} onCount={setCount} onOpen={setOpened} />
     </>
   );
 }

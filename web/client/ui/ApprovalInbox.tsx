@@ -1,11 +1,9 @@
 /* ApprovalInbox.tsx -- `<ApprovalInbox>`: everything that waits for this person, in any
  * conversation, to be answered here. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { ApprovalCard } from '../../src/chat/ApprovalCard';
-import { Revealed } from '../../src/chat/Arguments';
 import { ChatContext, type ChatActions } from '../../src/chat/context';
-import { UnknownCard } from '../../src/chat/UnknownCard';
-import { clock } from '../../src/chat/words';
+import { mayDecide, nameFor } from '../../src/chat/people';
+import { Waiting } from '../../src/chat/Waiting';
 import type { ApprovalRecord } from '../../src/protocol';
 import {
   Refused,
@@ -16,10 +14,10 @@ import {
   type Whoami,
 } from '../../src/transport/api';
 import { whyLost } from '../../src/transport/general';
-import { newId } from '../../src/transport/session';
-import { alone, callOf } from './cards';
-import { mayDecide, nameFor } from './known';
-import { Shadow, type Look } from './Shadow';
+import { t } from '../../src/words';
+import { alone } from './cards';
+import { usePage, type Look } from './page';
+import { Shadow } from './Shadow';
 import { useApi } from './useAssistant';
 
 export interface ApprovalInboxProps extends Look {
@@ -39,8 +37,7 @@ interface State {
   records: ApprovalRecord[] | null;
   me: Whoami | null;
   tools: ToolInfo[];
-  /** In words for people. */
-  trouble: string | null;
+  trouble: 'signin' | 'lost' | null;
 }
 
 export function ApprovalInbox({
@@ -49,9 +46,11 @@ export function ApprovalInbox({
   className,
   theme,
   accent,
+  lang,
   ...options
 }: ApprovalInboxProps) {
   const api = useApi(options);
+  const page = usePage(api, lang);
   const [state, setState] = useState<State>({ records: null, me: null, tools: [], trouble: null });
   const [said, setSaid] = useState('');
   const refresh = useRefresh(api, setState);
@@ -62,38 +61,49 @@ export function ApprovalInbox({
   useEffect(() => {
     if (count !== null) tell.current?.(count);
   }, [count]);
+  const done = useCallback(
+    async (words: string | null) => {
+      if (words) setSaid(words);
+      await refresh();
+    },
+    [refresh],
+  );
+  const chat = useMemo<ChatActions>(
+    () => ({
+      ...alone,
+      mayDecide: mayDecide(me),
+      name: nameFor(me),
+      tool: (name) => tools.find((tool) => tool.name === name),
+    }),
+    [me, tools],
+  );
   return (
-    <Shadow className={className} theme={theme} accent={accent} inner={{ className: 'piece' }}>
-      <h2 className="sr">Waiting for you</h2>
+    <Shadow
+      className={className}
+      page={page}
+      theme={theme}
+      accent={accent}
+      inner={{ className: 'piece' }}
+    >
+      <h2 className="sr">{t.waitingForYou}</h2>
       <p className="sr" role="status">
         {said}
       </p>
       {trouble && (
         <p className="ask-error" role="alert">
-          {trouble}{' '}
+          {trouble === 'signin' ? t.signInToSee : t.waitingUnseen}{' '}
           <button type="button" className="link" onClick={() => (api.forget(), void refresh())}>
-            Try now
+            {t.tryNow}
           </button>
         </p>
       )}
-      {!trouble && count === 0 && <p className="app-note">Nothing waits for you.</p>}
-      {!trouble && count === null && <p className="app-note">Looking…</p>}
-      {records?.map((r) => (
-        <div key={r.id} className="waiting">
-          <Entry
-            record={r}
-            api={api}
-            me={me}
-            tools={tools}
-            onDone={(words) => (setSaid(words), refresh())}
-          />
-          {onOpen && (!r.owner || r.owner === me?.principal) && (
-            <button type="button" className="link" onClick={() => onOpen(r.thread)}>
-              Open conversation
-            </button>
-          )}
-        </div>
-      ))}
+      {!trouble && count === 0 && <p className="app-note">{t.nothingWaits}</p>}
+      {!trouble && count === null && <p className="app-note">{t.looking}</p>}
+      <ChatContext value={chat}>
+        {records?.map((r) => (
+          <Waiting key={r.id} record={r} api={api} onDone={done} onOpen={onOpen} />
+        ))}
+      </ChatContext>
     </Shadow>
   );
 }
@@ -117,12 +127,7 @@ function useRefresh(api: Api, set: (f: (s: State) => State) => void): () => Prom
       set(() => ({ records: wait, me, tools, trouble: null }));
     } catch (e) {
       const signin = e instanceof Refused && e.status === 401;
-      set((s) => ({
-        ...s,
-        trouble: signin
-          ? 'Sign in on this site to see what waits for you.'
-          : 'No connection. What waits for you cannot be shown now.',
-      }));
+      set((s) => ({ ...s, trouble: signin ? 'signin' : 'lost' }));
       if (e instanceof Unreachable) console.error(`parley: ${await whyLost({ base: api.base })}`);
     }
   }, [api, set]);
@@ -137,100 +142,4 @@ function useRefresh(api: Api, set: (f: (s: State) => State) => void): () => Prom
     };
   }, [refresh]);
   return refresh;
-}
-
-interface EntryProps {
-  record: ApprovalRecord;
-  api: Api;
-  me: Whoami | null;
-  tools: ToolInfo[];
-  onDone: (words: string) => Promise<void>;
-}
-
-function Entry({ record, api, me, tools, onDone }: EntryProps) {
-  const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
-  const done = useRef(onDone);
-  done.current = onDone;
-  const chat = useMemo<ChatActions>(
-    () => ({
-      ...alone,
-      mayDecide: mayDecide(me),
-      name: nameFor(me),
-      tool: (name) => tools.find((t) => t.name === name),
-      decide: (id, confirmed, reason) => {
-        setMine({ sending: confirmed ? 'approve' : 'deny' });
-        void decide(api, id, confirmed, reason).then(async ({ words, error }) => {
-          if (words) await done.current(words);
-          setMine(error ? { error } : {});
-        });
-      },
-      settle: async (id, outcome) => {
-        await api.settle(id, outcome);
-        await done.current('Settled.');
-      },
-    }),
-    [api, me, tools],
-  );
-  const call = callOf(record);
-  const who = record.owner ? chat.name(record.owner) : null;
-  return (
-    <ChatContext value={chat}>
-      {record.status === 'unknown' ? (
-        <UnknownCard call={call} />
-      ) : (
-        <ApprovalCard
-          call={{ ...call, approval: { ...call.approval!, ...mine } }}
-          from={<From record={record} who={who} />}
-          forWhom={who || 'you'}
-        />
-      )}
-    </ChatContext>
-  );
-}
-
-/* Whoever decides for somebody else knows who asks, since when, and by which words. */
-function From({ record, who }: { record: ApprovalRecord; who: string | null }) {
-  if (!who && !record.said) return null;
-  return (
-    <p className="ask-from">
-      {who && who !== 'you' ? (
-        <>
-          <b>
-            <Revealed text={who} />
-          </b>{' '}
-          asks
-        </>
-      ) : (
-        'You asked'
-      )}
-      {record.requested_at && `, ${clock(record.requested_at)}`}
-      {record.said && (
-        <>
-          {': '}
-          <q>
-            <Revealed text={record.said} />
-          </q>
-        </>
-      )}
-    </p>
-  );
-}
-
-/* Somebody who was faster is not an error. */
-async function decide(
-  api: Api,
-  id: string,
-  confirmed: boolean,
-  reason?: string,
-): Promise<{ words?: string; error?: string }> {
-  try {
-    await api.decide(id, { confirmed, ...(reason ? { reason } : {}), answer_id: newId('a') });
-    return { words: confirmed ? 'Approved.' : 'Denied.' };
-  } catch (e) {
-    const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
-    if (found) return { words: found.words };
-    if (e instanceof Unreachable)
-      return { error: 'The server cannot be reached. Nothing was decided; try again.' };
-    return { error: e instanceof Error ? e.message : 'It failed.' };
-  }
 }

@@ -1,9 +1,12 @@
 /* Chat.tsx -- `<Chat>`: a conversation that fills the element it is given. */
-import { useRef, type CSSProperties } from 'react';
+import { useCallback, useRef, type CSSProperties } from 'react';
 import type { ComposerHandle } from '../../src/chat/Composer';
 import { Icon } from '../../src/chat/icons';
+import type { SuggestedAction } from '../../src/protocol';
+import { t } from '../../src/words';
+import type { Look } from './page';
 import { Panel, type Words } from './Panel';
-import { Shadow, type Look } from './Shadow';
+import { Shadow } from './Shadow';
 import { useAssistant, type AssistantOptions } from './useAssistant';
 
 export interface ChatProps extends AssistantOptions, Words, Look {
@@ -20,12 +23,16 @@ export function Chat({
   style,
   theme,
   accent,
+  lang,
   greeting,
   starters,
   ...options
 }: ChatProps) {
-  const a = useAssistant(options);
+  const a = useAssistant(options, lang);
   const composer = useRef<ComposerHandle>(null);
+  const client = useRef(options.onClientAction);
+  client.current = options.onClientAction;
+  const act = useCallback((action: SuggestedAction) => client.current?.(action), []);
   const fresh = () => {
     a.fresh();
     requestAnimationFrame(() => composer.current?.focus());
@@ -36,8 +43,8 @@ export function Chat({
       <button
         type="button"
         className="quiet"
-        aria-label="New conversation"
-        title="New conversation"
+        aria-label={t.newConversation}
+        title={t.newConversation}
         onClick={fresh}
       >
         <Icon name="plus" />
@@ -48,13 +55,14 @@ export function Chat({
     <Shadow
       className={className}
       style={{ minHeight: '24rem', height: '100%', ...style }}
+      page={a.page}
       theme={theme}
       accent={accent}
     >
       <Panel
         key={a.serial}
         {...{ ...a, greeting, starters, head, composer }}
-        onAction={(action) => options.onClientAction?.(action)}
+        onAction={act}
         onFresh={fresh}
       />
     </Shadow>

@@ -8,12 +8,14 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObje
 import type { ComposerHandle } from '../../src/chat/Composer';
 import { Icon } from '../../src/chat/icons';
 import { callsOf, type SuggestedAction } from '../../src/protocol';
+import { t } from '../../src/words';
+import type { Look } from './page';
 import { Panel, type Words } from './Panel';
-import { Shadow, type Look } from './Shadow';
+import { Shadow } from './Shadow';
 import { useAssistant, type AssistantOptions } from './useAssistant';
 
 export interface ChatTrayProps extends AssistantOptions, Words, Look {
-  /** What it is called, on the button and above the conversation. */
+  /** What it is called, on the button and above the conversation. Left out: the product's name. */
   title?: string;
   side?: 'left' | 'right';
   /** Open from outside; left out, it opens and closes by itself. */
@@ -23,18 +25,20 @@ export interface ChatTrayProps extends AssistantOptions, Words, Look {
 }
 
 export function ChatTray({
-  title = 'Assistant',
+  title: named,
   side = 'right',
   open: given,
   defaultOpen = false,
   onOpen,
   theme,
   accent,
+  lang,
   greeting,
   starters,
   ...options
 }: ChatTrayProps) {
-  const a = useAssistant(options);
+  const a = useAssistant(options, lang);
+  const title = named ?? a.page?.product?.name ?? t.assistant;
   const [chosen, setChosen] = useState(defaultOpen);
   const open = given ?? chosen;
   const button = useRef<HTMLButtonElement>(null);
@@ -71,8 +75,8 @@ export function ChatTray({
       <button
         type="button"
         className="quiet"
-        aria-label="New conversation"
-        title="New conversation"
+        aria-label={t.newConversation}
+        title={t.newConversation}
         onClick={fresh}
       >
         <Icon name="plus" />
@@ -80,8 +84,8 @@ export function ChatTray({
       <button
         type="button"
         className="quiet"
-        aria-label={`Close ${title}`}
-        title="Close (Esc)"
+        aria-label={t.close(title)}
+        title={t.closeEsc}
         onClick={() => set(false)}
       >
         <Icon name="close" />
@@ -91,6 +95,7 @@ export function ChatTray({
   return (
     <Shadow
       guarded
+      page={a.page}
       theme={theme}
       accent={accent}
       inner={{ className: 'tray', 'data-open': open, 'data-side': side }}
@@ -146,10 +151,9 @@ function useNews(snap: ReturnType<typeof useAssistant>['snap'], open: boolean): 
 }
 
 function labelOf(title: string, open: boolean, news: News | null): string {
-  if (open) return `Close ${title}`;
-  if (!news) return `Open ${title}`;
-  if (news.asks === 0) return `Open ${title}: a new answer`;
-  return `Open ${title}: ${news.asks === 1 ? 'a request waits' : `${news.asks} requests wait`} for you`;
+  if (open) return t.close(title);
+  if (!news) return t.openWhat(title);
+  return news.asks === 0 ? t.openAnswer(title) : t.openWaits(news.asks, title);
 }
 
 /* Into the conversation when it opens, back to the button when it closes; never when the page comes

@@ -8,19 +8,12 @@ import {
   type ReactNode,
 } from 'react';
 import { createPortal } from 'react-dom';
+import type { Look, Page } from './page';
 import { sheet } from './styles';
 
-/** Left out: as the page itself, by its `color-scheme`. */
-export type Theme = 'light' | 'dark' | 'system';
-
-export interface Look {
-  theme?: Theme;
-  /** The person's colour, "#rrggbb": bubbles, links, the button. It must be readable on white; dark
-   * pages get a lighter shade. */
-  accent?: string;
-}
-
-interface Props extends Look {
+interface Props extends Pick<Look, 'theme' | 'accent'> {
+  /** null: nothing is drawn yet. Another language is drawn anew. */
+  page: Page | null;
   /** Of the element in the host page: its place and size. */
   className?: string;
   style?: CSSProperties;
@@ -35,7 +28,7 @@ interface Props extends Look {
  * come from a text field. */
 const ours = ['keydown', 'keypress', 'keyup', 'paste', 'drop', 'dragover'] as const;
 
-export function Shadow({ theme, accent, className, style, guarded, inner, children }: Props) {
+export function Shadow({ page, theme, accent, className, style, guarded, inner, children }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [root, setRoot] = useState<ShadowRoot | null>(null);
   useLayoutEffect(() => {
@@ -50,11 +43,13 @@ export function Shadow({ theme, accent, className, style, guarded, inner, childr
     setRoot(shadow);
     return () => ours.forEach((name) => shadow.removeEventListener(name, stop));
   }, [guarded]);
-  const content = (
+  const content = page && (
     <div
+      key={page.language}
+      lang={page.language}
       {...inner}
       className={inner?.className ? `parley ${inner.className}` : 'parley'}
-      style={{ ...accentStyle(accent), ...inner?.style }}
+      style={{ ...accentStyle(accent, page.product?.accent), ...inner?.style }}
       data-theme={theme}
     >
       {children}
@@ -68,9 +63,10 @@ export function Shadow({ theme, accent, className, style, guarded, inner, childr
 }
 
 /* Black or white upon it, whichever is easier to read. */
-function accentStyle(accent: string | undefined): CSSProperties {
+function accentStyle(accent: string | undefined, product?: [string, string] | null): CSSProperties {
   const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(accent ?? '');
-  if (!hex) return {};
+  if (!hex)
+    return product ? ({ '--mine': `light-dark(${product.join(', ')})` } as CSSProperties) : {};
   const light = (of: number[]) =>
     of
       .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))

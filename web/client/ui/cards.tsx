@@ -4,11 +4,14 @@ import { useMemo, useState } from 'react';
 import { ApprovalCard as Card } from '../../src/chat/ApprovalCard';
 import { BaseContext, ChatContext, type ChatActions } from '../../src/chat/context';
 import { ToolItem } from '../../src/chat/ToolCard';
+import { callOf } from '../../src/chat/Waiting';
 import type { Call } from '../../src/protocol';
 import type { GeneralApproval, GeneralToolCall } from '../../src/protocol/general';
-import { withRecord } from '../../src/protocol/calls';
 import type { ToolInfo } from '../../src/transport/api';
-import { Shadow, type Look } from './Shadow';
+import { t } from '../../src/words';
+import { usePage, type Look } from './page';
+import { Shadow } from './Shadow';
+import { useApi } from './useAssistant';
 
 /** What a card can ask of the page around it: nothing, unless it is given. */
 export const alone: ChatActions = {
@@ -36,6 +39,8 @@ export interface ApprovalCardProps extends Look {
   onDecide: (confirmed: boolean, reason?: string) => Promise<unknown> | void;
   /** False where somebody else decides: the card has no buttons then. */
   mayDecide?: boolean;
+  /** Where the server is: it says the product's colour and its languages. */
+  base?: string;
   /** As `/v1/tools` describes it: says where it runs. */
   tool?: ToolInfo;
   className?: string;
@@ -47,10 +52,13 @@ export function ApprovalCard({
   approval,
   onDecide,
   mayDecide = true,
+  base,
   tool,
   className,
+  lang,
   ...look
 }: ApprovalCardProps) {
+  const page = useServerPage(base, lang);
   const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
   const chat = useMemo<ChatActions>(
     () => ({
@@ -61,7 +69,7 @@ export function ApprovalCard({
         setMine({ sending: confirmed ? 'approve' : 'deny' });
         Promise.resolve(onDecide(confirmed, reason)).then(
           () => setMine({}),
-          (e: unknown) => setMine({ error: e instanceof Error ? e.message : 'It failed.' }),
+          (e: unknown) => setMine({ error: e instanceof Error ? e.message : t.failed }),
         );
       },
     }),
@@ -70,7 +78,7 @@ export function ApprovalCard({
   const { error } = approval;
   const call = callOf(approval);
   return (
-    <Shadow className={className} {...look} inner={{ className: 'piece' }}>
+    <Shadow className={className} page={page} {...look} inner={{ className: 'piece' }}>
       <ChatContext value={chat}>
         <Card
           call={{ ...call, approval: { ...call.approval!, ...(error ? { error } : {}), ...mine } }}
@@ -80,31 +88,18 @@ export function ApprovalCard({
   );
 }
 
-/** A record as the call that it guards. */
-export function callOf(record: GeneralApproval): Call {
-  return withRecord(
-    {
-      id: record.tool_use_id,
-      name: record.tool,
-      input: record.input,
-      status: 'asking',
-      updates: 0,
-    },
-    record,
-  );
-}
-
 export interface ToolCallCardProps extends Look {
   /** One of a message's `toolHistory`. */
   call: GeneralToolCall;
-  /** Where the server is: needed to show artifacts. */
+  /** Where the server is: needed to show artifacts; it says the product's colour and its languages. */
   base?: string;
   tool?: ToolInfo;
   className?: string;
 }
 
 /** A tool call: its name, how far it is, and on a click what went in and what came out. */
-export function ToolCallCard({ call, base = '', tool, className, ...look }: ToolCallCardProps) {
+export function ToolCallCard({ call, base, tool, className, lang, ...look }: ToolCallCardProps) {
+  const page = useServerPage(base, lang);
   const chat = useMemo<ChatActions>(() => ({ ...alone, tool: () => tool }), [tool]);
   const failed = call.ok === false;
   const shown: Call = {
@@ -119,13 +114,19 @@ export function ToolCallCard({ call, base = '', tool, className, ...look }: Tool
     ...(call.ms !== undefined ? { ms: call.ms } : {}),
   };
   return (
-    <Shadow className={className} {...look} inner={{ className: 'piece' }}>
-      <BaseContext value={base}>
+    <Shadow className={className} page={page} {...look} inner={{ className: 'piece' }}>
+      <BaseContext value={base ?? ''}>
         <ChatContext value={chat}>
-          <h3 className="sr">Tool {call.tool_name}</h3>
+          <h3 className="sr">{t.toolNamed(call.tool_name)}</h3>
           <ToolItem call={shown} />
         </ChatContext>
       </BaseContext>
     </Shadow>
   );
+}
+
+/* A card can stand where no server is known. */
+function useServerPage(base: string | undefined, lang: string | undefined) {
+  const api = useApi({ base });
+  return usePage(base === undefined ? null : api, lang);
 }

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { Api } from '../../src/transport/api';
 import { GeneralChat, type GeneralChatOptions } from '../../src/transport/general';
 import { useKnown } from './known';
+import { usePage } from './page';
 import { useSnapshot, type Desk } from './Panel';
 
 export interface AssistantOptions extends GeneralChatOptions {
@@ -12,7 +13,7 @@ export interface AssistantOptions extends GeneralChatOptions {
 
 const notice_ms = 6000;
 
-export function useAssistant({ onThread, ...options }: AssistantOptions) {
+export function useAssistant({ onThread, ...options }: AssistantOptions, lang?: string) {
   const [notices, setNotices] = useState<string[]>([]);
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
   const notice = useCallback((text: string) => {
@@ -58,11 +59,14 @@ export function useAssistant({ onThread, ...options }: AssistantOptions) {
   const tell = useRef(onThread);
   tell.current = onThread;
   useEffect(() => tell.current?.(snap.id), [snap.id]);
-  const known = useKnown(chat.api, options, snap.connection.state === 'ok');
+  const up = snap.connection.state === 'ok';
+  const known = useKnown(chat.api, options, up);
+  const page = usePage(chat.api, lang, up);
   return {
     chat,
     snap,
     known,
+    page,
     notices,
     desk: desk.current,
     fresh,

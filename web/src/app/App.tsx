@@ -1,30 +1,32 @@
 /* App.tsx -- the page: list, conversation, composer, and what opens over them. */
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type RefObject } from 'react';
 import { Announcer } from '../chat/Announcer';
-import { Composer, type ComposerHandle } from '../chat/Composer';
+import { Banner } from '../chat/Banner';
+import type { ComposerHandle } from '../chat/Composer';
 import { ArtifactPanel } from '../chat/ArtifactPanel';
-import { AskSheet } from '../chat/AskSheet';
-import { ChatContext, useDrawers, type ChatActions } from '../chat/context';
+import { ChatContext, useDrawers } from '../chat/context';
+import { Dock } from '../chat/Dock';
+import { Gone } from '../chat/Gone';
 import { Icon } from '../chat/icons';
-import { Elsewhere, SetAside } from '../chat/SetAside';
+import { said } from '../chat/product';
 import { Transcript } from '../chat/Transcript';
-import { callsOf, filesOf, isStreaming, textOf, type Call, type FilePart, type SuggestedAction, type ThreadState } from '../protocol';
-import type { ToolInfo } from '../transport/api';
-import { newId, type Draft, type Session, type Unsent } from '../transport/session';
+import { useConversation } from '../chat/useConversation';
+import { textOf, type SuggestedAction, type ThreadState } from '../protocol';
+import { newId, type Session } from '../transport/session';
 import { Approver } from './Approver';
 import { save as saveAs, type Kind } from './export';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { useNotify } from './notify';
 import type { PaletteAction } from './Palette';
-import { Banner, BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
+import { BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
-import { costOf, product, said } from './product';
+import { cost, product } from './product';
 import { go, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
-import { carryDraft, hasThreads, keep, lookAgain, mayDecide, refreshSoon, sessionFor, startPage, useLists } from './store';
+import { carryDraft, hasThreads, keep, lookAgain, refreshSoon, sessionFor, startPage, useLists } from './store';
 import { Welcome } from './Welcome';
 import { t } from '../words';
 
@@ -68,13 +70,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   const composer = useRef<ComposerHandle>(null);
   const search = useRef<HTMLInputElement>(null);
   const [drawer, setDrawer, closeDrawer, menu] = useDrawer(search);
-  const [sent, setSent] = useState(0);
-  const [held, setHeld] = useState<Draft | null>(null);
-  const [readsOld, setReadsOld] = useState(false);
-  const [beside, setBeside] = useState<string | null>(null);
   const { state } = snap;
-  const streaming = isStreaming(state) || session.awaitsFirstWord();
-  const waiting = !state.open && session.awaitsFirstWord();
 
   const open = useCallback((id: string | null) => {
     setDrawer(false);
@@ -95,76 +91,13 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
       go(snap.id, true);
     }
   }, [snap.id, route, session]);
-  useEffect(() => setBeside(null), [session]);
-  useEffect(() => setSent(0), [route === snap.id ? null : route]);
 
-  const transmit = useCallback(
-    (text: string, files: FilePart[]) => {
-      setHeld(null);
-      setSent((n) => n + 1);
-      if (session.occupied()) session.enqueue(text, files);
-      else void session.send(text, files);
-    },
-    [session],
-  );
-
-  // A message would set aside what waits: the person is asked first, and it stays in the composer.
-  const offer = useCallback(
-    (text: string, files: FilePart[]): boolean => {
-      const aside = readsOld || (waits(session) && !session.occupied());
-      if (aside) setHeld({ text, files });
-      else transmit(text, files);
-      return !aside;
-    },
-    [session, transmit, readsOld],
-  );
-
-  const send = useCallback(
-    (text: string, files: FilePart[] = []) => {
-      if (offer(text, files)) return;
-      composer.current?.fill(text, files);
-      setHeld({ text, files });
-    },
-    [offer],
-  );
-
-  // Before what is being written, not instead of it.
-  const takeBack = useCallback(
-    ({ text, files }: Draft) => composer.current?.fill(addDraft(session.get().id, text), files),
-    [session],
-  );
-
-  const actions = useMemo<ChatActions>(
-    () => ({
-      mayDecide: mayDecide(lists.me),
-      decide: (id, confirmed, reason) => void session.decide(id, confirmed, reason),
-      settle: (id, outcome) => session.settle(id, outcome),
-      send,
-      fill: (text) => composer.current?.fill(text),
-      act: (action) => act(session, action, () => open(null)),
-      retrySend: (id) => void session.retrySend(id),
-      discard: (id) => takeBack(session.discard(id)),
-      edit: (id, text) => (setSent((n) => n + 1), void session.edit(id, text)),
-      regenerate: (answer) => (setSent((n) => n + 1), void session.regenerate(answer)),
-      ran: (from) => {
-        const { messages } = session.get().state;
-        const later = messages.slice(messages.findIndex((m) => m.id === from)).flatMap(callsOf);
-        const did = (c: Call) => c.status === 'done' && (c.approval || lists.tools.find((t) => t.name === c.name)?.idempotent === false);
-        return [...new Set(later.filter(did).map((c) => c.name))];
-      },
-      again: (call) => {
-        const { messages } = session.get().state;
-        const answer = messages.findIndex((m) => m.calls[call]);
-        const question = messages.slice(0, answer).findLast((m) => m.role === 'user');
-        if (question) send(textOf(question), filesOf(question));
-      },
-      beside: setBeside,
-      cost: costOf,
-      tool: (name) => lists.tools.find((t) => t.name === name),
-      name: (who) => (who === 'you' || who === lists.me?.principal ? 'you' : lists.me ? who : null),
-    }),
-    [session, send, takeBack, open, lists.tools, lists.me],
-  );
+  const before = useCallback((text: string) => addDraft(session.get().id, text), [session]);
+  const onAction = useCallback((action: SuggestedAction) => act(action, () => open(null)), [open]);
+  const talk = useConversation({ session, snap, me: lists.me, tools: lists.tools, composer, before, onAction, cost });
+  const { actions, artifacts, beside: shown, setBeside, empty, streaming, unsend } = talk;
+  useEffect(() => setBeside(null), [session, setBeside]);
+  useEffect(unsend, [route === snap.id ? null : route]);
 
   useShortcuts({
     close: () => (drawer ? (closeDrawer(), true) : false),
@@ -185,10 +118,6 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   useReadMarks(snap.id, listed?.updated_at);
   useNewName(state);
 
-  const empty = state.messages.length === 0 && !state.open;
-  const asking = state.open ? callsOf(state.open).filter((c) => c.status === 'asking') : [];
-  const artifacts = useArtifacts(state, lists.tools);
-  const shown = artifacts.some((c) => c.id === beside) ? beside : null;
   const gone = snap.connection.state === 'gone';
   const draftKey = snap.id ?? route;
   const save = (kind: Kind) =>
@@ -270,62 +199,32 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             </button>
           </header>
           {gone ? (
-            <section className="welcome">
-              <h1>{t.gone}</h1>
-              <p>{t.goneWhy}</p>
-              <button type="button" className="button primary" onClick={() => (carryDraft(draftKey), open(null))}>
-                {t.newConversation}
-              </button>
-            </section>
+            <Gone heading="h1" onFresh={() => (carryDraft(draftKey), open(null))} />
           ) : empty && snap.loaded ? (
             <div className="scroller">
-              <Welcome onPick={send} />
+              <Welcome onPick={talk.send} />
             </div>
           ) : (
             <Transcript
               thread={route ?? snap.id}
               state={state}
-              sent={sent}
-              waiting={waiting}
-              onOld={setReadsOld}
+              sent={talk.sent}
+              waiting={talk.waiting}
+              onOld={talk.setReadsOld}
               onOlder={() => session.loadOlder()}
             />
           )}
-          <div className="dock">
-            <Banner connection={snap.connection} onRetry={() => session.nudge()} />
-            <AskSheet key={state.open?.id} calls={asking} />
-            {held && readsOld && (
-              <Elsewhere
-                onSend={() => (composer.current?.clear(), transmit(held.text, held.files))}
-                onBack={() => setHeld(null)}
-              />
-            )}
-            {held && !readsOld && asking.length > 0 && (
-              <SetAside
-                text={held.text}
-                calls={asking}
-                onSend={() => (composer.current?.clear(), transmit(held.text, held.files))}
-                onAnswered={() => (composer.current?.clear(), setHeld(null))}
-                onBack={() => setHeld(null)}
-              />
-            )}
-            <Queue session={session} queue={snap.queue} onBack={takeBack} />
-            <Composer
-              key={composerKey(session)}
-              ref={composer}
-              draft={getDraft(draftKey)}
-              files={getFiles(draftKey)}
-              onDraft={(t) => (setDraft(draftKey, t), setHeld(null))}
-              onFiles={(f) => setFiles(draftKey, f)}
-              enterIsLine={prefs.enterIsLine}
-              streaming={streaming}
-              stopping={state.stopping}
-              onSend={offer}
-              onStop={() => void session.stop()}
-              onEditLast={() => editLast()}
-            />
-            {product.footer && <p className="footer">{said(product.footer)}</p>}
-          </div>
+          <Dock
+            talk={talk}
+            composerKey={composerKey(session)}
+            draft={getDraft(draftKey)}
+            files={getFiles(draftKey)}
+            onDraft={(text) => setDraft(draftKey, text)}
+            onFiles={(files) => setFiles(draftKey, files)}
+            enterIsLine={prefs.enterIsLine}
+            above={<Banner connection={snap.connection} onRetry={() => session.nudge()} />}
+            below={product.footer && <p className="footer">{said(product.footer)}</p>}
+          />
           <Notices />
           <Announcer state={state} loaded={snap.loaded} />
         </main>
@@ -351,39 +250,6 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   );
 }
 
-/* The conversation's artifacts, oldest first. */
-function useArtifacts(state: ThreadState, tools: ToolInfo[]): Call[] {
-  return useMemo(() => {
-    const makers = new Set(tools.filter((t) => t.shows === 'artifact').map((t) => t.name));
-    return state.messages.flatMap(callsOf).filter((c) => c.status === 'done' && makers.has(c.name));
-  }, [state.messages, tools]);
-}
-
-function waits(session: Session): boolean {
-  const { open } = session.get().state;
-  return open !== null && callsOf(open).some((c) => c.status === 'asking');
-}
-
-function Queue({ session, queue, onBack }: { session: Session; queue: Unsent[]; onBack: (d: Draft) => void }) {
-  if (queue.length === 0) return null;
-  return (
-    <ul className="queue" aria-label={t.queue}>
-      {queue.map(({ id, text, files }, i) => {
-        const name = text || t.pictures(files.length);
-        return (
-          <li key={id}>
-            {files.length > 0 && <Icon name="image" size={16} />}
-            <span>{name}</span>
-            <button type="button" className="quiet" aria-label={t.takeBackWhat(name)} onClick={() => onBack(session.unqueue(i)!)}>
-              <Icon name="close" size={16} />
-            </button>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
 /* One composer per conversation: it stays when a new conversation gets its id, with the focus and what is being written. */
 const composerKeys = new WeakMap<Session, string>();
 
@@ -393,20 +259,15 @@ function composerKey(session: Session): string {
   return key;
 }
 
-/* Actions of the page itself; everything else belongs to the server. */
-async function act(session: Session, action: SuggestedAction, leave: () => void): Promise<void> {
-  if (action.handler === 'server') return session.act(action.action, action.data);
-  if (action.action === 'close_chat') return leave();
-  throw new Error(t.unknownAction(action.action));
+/* Actions of the page itself. */
+function act(action: SuggestedAction, leave: () => void): void {
+  if (action.action !== 'close_chat') throw new Error(t.unknownAction(action.action));
+  leave();
 }
 
 /* Something that lies over the page is opened when the palette has left. */
 function later(open: () => void): void {
   setTimeout(open);
-}
-
-function editLast(): void {
-  [...document.querySelectorAll<HTMLButtonElement>('article.user button[data-edit]')].at(-1)?.click();
 }
 
 /* On a small screen the list lies over the page, which is out of reach meanwhile: the focus goes into it, and back to the button. */

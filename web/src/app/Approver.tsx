@@ -1,8 +1,9 @@
 /* Approver.tsx -- the page of somebody who only decides: what waits, who asks, and nothing to write in. */
 import { Icon } from '../chat/icons';
-import { Waiting } from './Inbox';
+import { mayDecide } from '../chat/people';
+import { AllWaiting } from './Inbox';
 import { Notices } from './Pieces';
-import { mayDecide, useLists } from './store';
+import { useLists } from './store';
 import { t } from '../words';
 
 export function Approver({ onSettings }: { onSettings: () => void }) {
@@ -20,7 +21,7 @@ export function Approver({ onSettings }: { onSettings: () => void }) {
           <p className="meta">
             {t.signedInAs(me?.principal ?? '')} {mayDecide(me) ? t.othersAppear : t.onlyLook}
           </p>
-          <Waiting />
+          <AllWaiting />
         </div>
       </div>
       <Notices />

@@ -1,32 +1,11 @@
-/* Pieces.tsx -- small parts of the page: welcome, connection banner, notices, music, sign-in, shortcuts. */
+/* Pieces.tsx -- small parts of the page: notices, music, sign-in, shortcuts. */
 import { useState } from 'react';
-import { useNow } from '../chat/context';
 import { Icon } from '../chat/icons';
-import type { Connection } from '../transport/link';
 import { pause, play, useBgm } from './bgm';
 import { Dialog } from './Dialog';
 import { dismiss, useNotices } from './notices';
 import { signIn } from './store';
 import { t } from '../words';
-
-/* A phone that was in the pocket reconnects within this time; nobody needs to hear of it. */
-const quiet_ms = 2500;
-
-export function Banner({ connection, onRetry }: { connection: Connection; onRetry: () => void }) {
-  const lost = connection.state === 'lost';
-  const now = useNow(500, lost);
-  if (!lost || now - connection.since < quiet_ms) return null;
-  const s = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
-  return (
-    <div className="banner" role="status">
-      <Icon name="warning" size={16} />
-      <span>{t.noConnection} {s > 0 ? t.nextTry(s) : t.tryingNow}</span>
-      <button type="button" className="link" onClick={onRetry}>
-        {t.tryNow}
-      </button>
-    </div>
-  );
-}
 
 export function Notices() {
   const notices = useNotices();

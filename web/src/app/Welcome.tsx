@@ -1,9 +1,10 @@
 /* Welcome.tsx -- an empty conversation: whose page this is, and what can be asked here. */
 import { Icon, toolIcon, type IconName } from '../chat/icons';
+import { said } from '../chat/product';
 import { humanName } from '../chat/words';
 import type { ToolInfo } from '../transport/api';
 import { t } from '../words';
-import { product, said } from './product';
+import { product } from './product';
 import { useLists } from './store';
 
 interface Starter {

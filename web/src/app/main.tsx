@@ -19,13 +19,18 @@ import './styles/short.css';
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 
+async function tell(language: Language): Promise<void> {
+  await speak(language);
+  document.documentElement.lang = language;
+}
+
 /* Another language is another page: drawn anew, with what was open over it. */
 function Root({ first }: { first: Language }) {
   const wanted = languageOf(usePrefs().language);
   const [spoken, setSpoken] = useState(first);
   const [over, setOver] = useState<Over>(null);
   useEffect(() => {
-    if (wanted !== spoken) void speak(wanted).then(() => setSpoken(wanted));
+    if (wanted !== spoken) void tell(wanted).then(() => setSpoken(wanted));
   }, [wanted, spoken]);
   return <App key={spoken} over={over} setOver={setOver} />;
 }
@@ -33,7 +38,7 @@ function Root({ first }: { first: Language }) {
 async function start(): Promise<void> {
   paint();
   const first = languageOf(getPrefs().language);
-  const [{ problem }] = await Promise.all([exchange(), speak(first)]);
+  const [{ problem }] = await Promise.all([exchange(), tell(first)]);
   createRoot(document.getElementById('root')!).render(<Root first={first} />);
   if (problem) notice(problem, undefined, 20_000);
 }

@@ -7,6 +7,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import type { ApprovalRecord } from '../protocol';
+import { mayDecide } from '../chat/people';
 import { Api, Refused, type ThreadInfo, type ToolInfo, type Whoami } from '../transport/api';
 import { newId, Session, type Draft } from '../transport/session';
 import { WireLog } from '../transport/types';
@@ -147,11 +148,6 @@ export async function signIn(key: string): Promise<void> {
   // What the page holds belongs to the person before.
   if (lists.me && lists.me.principal !== me.principal) return location.assign('/');
   set({ me });
-}
-
-/** False where only approvers decide and this person is none. Not known is not "no": the server has the last word. */
-export function mayDecide(me: Whoami | null): boolean {
-  return me?.decides !== 'approver' || me.roles.includes('approver');
 }
 
 /** Who only approves has no conversations. */

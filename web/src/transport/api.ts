@@ -176,6 +176,13 @@ export class Api {
     return this.json('GET', '/v1/tools');
   }
 
+  /** Whose assistant it is. Everybody may know: no key goes along. */
+  async page(): Promise<unknown> {
+    const response = await this.ask('GET', '/v1/page', undefined, {}, null);
+    if (!response.ok) throw await refusal(response);
+    return response.json();
+  }
+
   whoami(): Promise<Whoami> {
     return this.json('GET', '/v1/session');
   }

@@ -405,6 +405,18 @@ export const de: Words = {
     failed: 'Frühere Nachrichten konnten nicht geladen werden. Noch einmal versuchen',
   },
 
+  signInHere: 'Melden Sie sich auf dieser Website an, um weiterzumachen. Was Sie schreiben, bleibt erhalten.',
+  signInToSee: 'Melden Sie sich auf dieser Website an, um zu sehen, was auf Sie wartet.',
+  waitingUnseen: 'Keine Verbindung. Was auf Sie wartet, kann gerade nicht gezeigt werden.',
+  howHelp: 'Wie kann ich helfen?',
+  greetingHere: 'Stellen Sie eine Frage. Bevor etwas Riskantes geschieht, werden Sie gefragt.',
+  suggestions: 'Vorschläge',
+  closeEsc: 'Schließen (Esc)',
+  openWhat: (what) => `${what} öffnen`,
+  openAnswer: (what) => `${what} öffnen: eine neue Antwort`,
+  openWaits: (n, what) => `${what} öffnen: ${plural('de', n, { one: 'eine Anfrage wartet', other: '# Anfragen warten' })} auf Sie`,
+  toolNamed: (name) => `Werkzeug ${name}`,
+
   actions: 'Aktionen',
   suggested: 'Vorgeschlagene Antworten',
   chipFill: 'Ein Klick lässt Sie es erst lesen und ändern',

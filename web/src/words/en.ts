@@ -424,6 +424,20 @@ export const en = {
   toLatest: 'Jump to latest',
   older: { idle: 'Earlier messages', loading: 'Loading earlier messages…', failed: 'Earlier messages could not be loaded. Try again' },
 
+  /* ---- in somebody else's page ---- */
+  signInHere: 'Sign in on this site to go on. What you write is kept.',
+  signInToSee: 'Sign in on this site to see what waits for you.',
+  waitingUnseen: 'No connection. What waits for you cannot be shown now.',
+  howHelp: 'How can I help?',
+  greetingHere: 'Ask a question. Before anything risky is done, you are asked.',
+  suggestions: 'Suggestions',
+  closeEsc: 'Close (Esc)',
+  openWhat: (what: string) => `Open ${what}`,
+  openAnswer: (what: string) => `Open ${what}: a new answer`,
+  openWaits: (n: number, what: string) =>
+    `Open ${what}: ${plural('en', n, { one: 'a request waits', other: '# requests wait' })} for you`,
+  toolNamed: (name: string) => `Tool ${name}`,
+
   /* ---- what an answer offers ---- */
   actions: 'Actions',
   suggested: 'Suggested replies',

@@ -1,7 +1,7 @@
 /* index.ts -- the words of the page in the language of the person who reads it.
  *
  * `t` is the table in use: English, until another was loaded. It is looked up when something is drawn, so nothing may keep a
- * word of it in a constant; whoever changes the language draws the page anew (app/main.tsx).
+ * word of it in a constant; whoever changes the language draws everything anew (app/main.tsx, client/ui/page.ts).
  */
 import { en, type Words } from './en';
 
@@ -22,13 +22,20 @@ const tables: Record<Language, () => Promise<Words>> = {
 };
 
 export let t: Words = en;
+export let language: Language = 'en';
 /** For Intl: the language of the words, in the region of the browser if that is one of its own. */
 export let locale: string = 'en';
 
-export async function speak(language: Language): Promise<void> {
-  t = await tables[language]();
-  locale = navigator.languages?.find((l) => baseOf(l) === language) ?? language;
-  document.documentElement.lang = language;
+let wanted: Language = 'en';
+
+/** Of several that are asked for at once the last one counts. */
+export async function speak(next: Language): Promise<void> {
+  wanted = next;
+  const table = await tables[next]();
+  if (wanted !== next) return;
+  t = table;
+  language = next;
+  locale = navigator.languages?.find((l) => baseOf(l) === next) ?? next;
 }
 
 function baseOf(tag: string): string {

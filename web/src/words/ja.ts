@@ -391,6 +391,18 @@ export const ja: Words = {
   toLatest: '最新へ移動',
   older: { idle: '以前のメッセージ', loading: '以前のメッセージを読み込んでいます…', failed: '以前のメッセージを読み込めませんでした。もう一度試す' },
 
+  signInHere: '続けるには、このサイトにサインインしてください。書いた内容は残ります。',
+  signInToSee: '対応待ちのものを見るには、このサイトにサインインしてください。',
+  waitingUnseen: '接続がありません。対応待ちのものを今は表示できません。',
+  howHelp: 'ご用件をお聞かせください',
+  greetingHere: '質問をどうぞ。リスクのあることを行う前には、必ず確認します。',
+  suggestions: '質問の例',
+  closeEsc: '閉じる (Esc)',
+  openWhat: (what) => `${what}を開く`,
+  openAnswer: (what) => `${what}を開く：新しい回答があります`,
+  openWaits: (n, what) => `${what}を開く：${n} 件の依頼が対応を待っています`,
+  toolNamed: (name) => `ツール ${name}`,
+
   actions: '操作',
   suggested: '返信の候補',
   chipFill: 'クリックすると、先に読んで変更できます',

@@ -1,0 +1,116 @@
+/* Waiting.tsx -- one request of any conversation, outside of it: the same card, answered over HTTP. */
+import { useMemo, useState } from 'react';
+import type { ApprovalRecord, Call, PendingApproval } from '../protocol';
+import { withRecord } from '../protocol/calls';
+import { Refused, Unreachable, type Api } from '../transport/api';
+import { newId } from '../transport/session';
+import { t } from '../words';
+import { rich } from '../words/rich';
+import { ApprovalCard } from './ApprovalCard';
+import { Revealed } from './Arguments';
+import { ChatContext, useChat, type ChatActions } from './context';
+import { UnknownCard } from './UnknownCard';
+import { clock } from './words';
+
+interface Props {
+  record: ApprovalRecord;
+  api: Api;
+  /** Something was decided, here or elsewhere, and what is to be said of it; the list is old now. */
+  onDone: (words: string | null) => Promise<void>;
+  /** Shows its conversation. Only whoever asked has it. */
+  onOpen?: (thread: string) => void;
+}
+
+export function Waiting({ record, api, onDone, onOpen }: Props) {
+  const page = useChat();
+  const [mine, setMine] = useState<{ sending?: 'approve' | 'deny'; error?: string }>({});
+  const chat = useMemo<ChatActions>(
+    () => ({
+      ...page,
+      decide: (id, confirmed, reason) => {
+        setMine({ sending: confirmed ? 'approve' : 'deny' });
+        void decide(api, id, confirmed, reason).then(async ({ words, error }) => {
+          await onDone(words ?? null);
+          setMine(error ? { error } : {});
+        });
+      },
+      settle: async (id, outcome) => {
+        await api.settle(id, outcome);
+        await onDone(null);
+      },
+    }),
+    [page, api, onDone],
+  );
+  const call = callOf(record);
+  const who = record.owner ? page.name(record.owner) : null;
+  return (
+    <div className="waiting">
+      <ChatContext value={chat}>
+        {record.status === 'unknown' ? (
+          <UnknownCard call={call} />
+        ) : (
+          <ApprovalCard
+            call={{ ...call, approval: { ...call.approval!, ...mine } }}
+            from={<From record={record} who={who} />}
+            forWhom={!who || who === 'you' ? t.you : who}
+          />
+        )}
+      </ChatContext>
+      {onOpen && (!record.owner || who === 'you') && (
+        <button type="button" className="link" onClick={() => onOpen(record.thread)}>
+          {t.openConversation}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/* Whoever decides for somebody else knows who asks, since when, and by which words. */
+function From({ record, who }: { record: ApprovalRecord; who: string | null }) {
+  if (!who && !record.said) return null;
+  const name = (
+    <b>
+      <Revealed text={who ?? ''} />
+    </b>
+  );
+  return (
+    <p className="ask-from">
+      {!who || who === 'you' ? t.youAsked : rich(t.asks, { who: name })}
+      {record.requested_at && `, ${clock(record.requested_at)}`}
+      {record.said && (
+        <>
+          {': '}
+          <q>
+            <Revealed text={record.said} />
+          </q>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** A record as the call that it guards. */
+export function callOf(record: PendingApproval): Call {
+  return withRecord(
+    { id: record.tool_use_id, name: record.tool, input: record.input, status: 'asking', updates: 0 },
+    record,
+  );
+}
+
+/* Somebody who was faster is not an error. */
+async function decide(
+  api: Api,
+  id: string,
+  confirmed: boolean,
+  reason?: string,
+): Promise<{ words?: string; error?: string }> {
+  try {
+    await api.decide(id, { confirmed, ...(reason ? { reason } : {}), answer_id: newId('a') });
+    return { words: confirmed ? t.approved : t.denied };
+  } catch (e) {
+    const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
+    if (found) return { words: found.words };
+    if (e instanceof Unreachable) return { error: t.nothingDecided };
+    return { error: e instanceof Error ? e.message : t.failed };
+  }
+}
