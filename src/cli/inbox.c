@@ -208,6 +208,7 @@ int cli_approvals(int argc, char **argv)
         fprintf(stderr, " (%ld)%s\n", status, status == 401 ? " Set PARLEY_KEY to your key." : "");
     } else if (answer && !list->count) puts("nothing waits");
     else if (answer) go_through(&k, list);
+    bool good = jv_is(list, JSON_ARRAY) && !k.troubles; /* the list lives in the arena */
     arena_done(&k.arena);
-    return jv_is(list, JSON_ARRAY) && !k.troubles ? 0 : 1;
+    return good ? 0 : 1;
 }

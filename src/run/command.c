@@ -709,8 +709,12 @@ static bool handle_delete(struct thread *t, struct command *c, enum err *e)
 static bool handle_rename(struct thread *t, struct command *c)
 {
     accepted(t, c, STR_NONE, 0);
-    /* somebody named it meanwhile */
-    if (c->title_was.ptr && !str_eq(c->title_was, t->title)) return true;
+    /* somebody named it meanwhile, maybe by the same words */
+    if (c->title_was.ptr && (t->named || !str_eq(c->title_was, t->title))) return true;
+    if (!c->title_was.ptr) {
+        t->named = true;
+        title_forget(t);
+    }
     t->editor = c;
     return true;
 }

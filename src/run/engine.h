@@ -36,6 +36,7 @@ struct thread {
     uint64_t    committed;
     struct str  title;
     bool        retitled; /* the batch gives the title its first words */
+    bool        named;    /* by a person, as far as this process knows */
     bool        loading, loaded, exists;
     bool        stalled; /* an append failed; tried again by the hub's timer */
     /* just read: what the last process left is not yet judged */
@@ -214,6 +215,7 @@ MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 /* --- title.c --- */
 void       title_consider(struct thread *t); /* its run may just have ended */
 void       title_stop(struct hub *h);        /* nobody waits for them */
+void       title_forget(struct thread *t);   /* a person has named it */
 /* The first words of a message on one line: the name until there is a better one. */
 struct str title_words(struct str text, char into[TITLE_BYTES]);
 

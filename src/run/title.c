@@ -218,6 +218,7 @@ static bool is_due(const struct thread *t)
 
     if (!t->hub->setup.titles || t->hub->draining || t->hub->titling_count >= AT_ONCE_MAX)
         return false;
+    if (t->named) return false;
     if (f->run_count != 1 || !f->runs[0]->ended || f->runs[0]->first->kind != FACT_MESSAGE)
         return false;
     return f->runs[0]->ended->outcome == WORD_COMPLETE &&
@@ -246,6 +247,14 @@ void title_consider(struct thread *t)
     t->hub->titling_count++;
     if (ask(k, t)) loop_timer_set(&k->late, PATIENCE_MS);
     else let_go(k);
+}
+
+void title_forget(struct thread *t)
+{
+    LIST_EACH (n, &t->hub->titling) {
+        struct titling *k = LIST_ITEM(n, struct titling, node);
+        if (str_eq(k->owner, t->owner) && str_eq(k->id, t->id)) let_go(k);
+    }
 }
 
 void title_stop(struct hub *h)

@@ -478,6 +478,14 @@ enum err sqlite_backup(struct str url, struct str to, bool anyway, const struct 
     *out = (struct store_backed_up){ .from = from };
     if (!from.ptr || !path.ptr || !part.ptr) return db_refuse(why, STR_NONE, ERR_NOMEM);
     if (stat(from.ptr, &st)) return db_refuse_errno(why, a, "read", from.ptr);
+    if (str_ends(to, STR("-journal")) || str_ends(to, STR("-wal")) || str_ends(to, STR("-shm")))
+        return db_refuse(
+            why,
+            arena_printf(a,
+                         "%s would be taken for a part of another database and removed: "
+                         "choose a name that does not end in -journal, -wal or -shm",
+                         path.ptr),
+            ERR_SYNTAX);
     if (lstat(path.ptr, &st) == 0)
         return db_refuse(
             why, arena_printf(a, "%s is there already, and a backup replaces nothing", path.ptr),

@@ -252,6 +252,7 @@ test('parley backup replaces nothing, leaves nothing when it fails, and says wha
         [[at('cut')], /cut\.part is there: another backup is being written, or one was cut off; then remove it/],
         [[at('no/such/folder.db')], /cannot make \S*folder\.db\.part: No such file or directory/],
         [[server.db], /is there already/],
+        [[`${server.db}-journal`], /choose a name that does not end in -journal, -wal or -shm/],
         [[at('new'), '--store', at('junk.db')], /junk\.db cannot be backed up: file is not a database/],
         [[at('new'), '--store', at('none.db')], /cannot read \S*none\.db/],
         [[], /backup needs the file to write/, 2],

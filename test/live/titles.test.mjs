@@ -68,6 +68,20 @@ test('model: a name that a person gave meanwhile stays', async (t) => {
     same(await titleOf(server, s.thread), 'My trip');
 });
 
+test('model: a name that a person gave stays also when it is made of the first words', async (t) => {
+    let free;
+    const up = await service(t, new Promise((done) => { free = done; }));
+    const server = await t.serve({ config: { model: up.model, titles: 'model' } });
+    const words = 'What is the weather in Tokyo?';
+    const s = sound(await server.turn(words));
+    await until(() => up.namings().length === 1, 'the request for a name');
+    for (const title of ['My trip', words]) same((await server.request('PATCH', `/v1/threads/${s.thread}`, { title })).status, 200);
+    free('Weather in Tokyo');
+    const later = sound(await server.turn('And in Paris?'));
+    await named(server, later.thread, 'Weather in Tokyo');
+    same(await titleOf(server, s.thread), words);
+});
+
 test('model: a name that was given before the first message stays', async (t) => {
     const up = await service(t, 'Weather in Tokyo');
     const server = await t.serve({ config: { model: up.model, titles: 'model' } });
