@@ -203,7 +203,7 @@ for (const theme of ['light', 'dark']) {
       );
       if (!process.env.SCREENS) return;
       for (const [n, md] of (await tab.$('.md').all()).entries())
-        await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`) });
+        await md.screenshot({ path: picture(`markdown-${n + 1}-${theme}-${width}`), style: '.jump { visibility: hidden }' });
     });
   }
 }

@@ -109,7 +109,7 @@ test('without words of an operator the starters are the tools', async (t) => {
 
 const spoken = {
   en: { locale: 'en-GB', composer: 'Write a message', required: 'Approval Required', approve: 'Approve', done: 'Completed', settings: 'Settings' },
-  de: { locale: 'de-AT', composer: 'Nachricht schreiben', required: 'Freigabe nötig', approve: 'Freigeben', done: 'Abgeschlossen', settings: 'Einstellungen' },
+  de: { locale: 'de-AT', composer: 'Nachricht schreiben', required: 'Freigabe nötig', approve: 'Freigeben', done: 'Fertig', settings: 'Einstellungen' },
   ja: { locale: 'ja-JP', composer: 'メッセージを書く', required: '承認が必要です', approve: '承認', done: '完了', settings: '設定' },
 };
 

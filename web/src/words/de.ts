@@ -9,7 +9,7 @@ export const de: Words = {
     queued: 'In der Warteschlange',
     running: 'Läuft',
     offered: 'Wartet auf Ihren Browser',
-    done: 'Abgeschlossen',
+    done: 'Fertig',
     failed: 'Fehlgeschlagen',
     denied: 'Abgelehnt',
     cancelled: 'Abgebrochen',
