@@ -1,4 +1,4 @@
-/* payload.h -- what a run came to, as the seeds want to see it: the message with
+/* payload.h -- what a run came to, as the plain doors tell it: the message with
  * its markers, the tool history, suggestions, usage. Shared by the dialects.
  *
  * Everything is computed from facts up to a seq, so that a replay tells the same

@@ -1,10 +1,11 @@
-/* mcp.h -- tools from Model Context Protocol servers. protocols/mcp-client.md is what this
- * implements.
+/* mcp.h -- tools from Model Context Protocol servers, over stdio and streamable HTTP, of both eras of
+ * the protocol.
  *
- *     "mcpServers": {"files":
- *     {"command":"npx","args":["-y","some-server"],"env":{"TOKEN":"env:FILES_TOKEN"},"cwd":"."},
- *                    "crm":   {"url":"https://crm.example/mcp","headers":{"Authorization":"Bearer
- *                    env:CRM"}}}
+ *     "mcpServers": {
+ *       "files": { "command": "npx", "args": ["-y", "some-server"],
+ *                  "env": { "TOKEN": "env:FILES_TOKEN" }, "cwd": "." },
+ *       "crm": { "url": "https://crm.example/mcp",
+ *                "headers": { "Authorization": "Bearer env:CRM" } } }
  *
  * as other clients have it, and for us: "confirm" (a policy for all its tools, or an
  * object from tool name to policy), "trust_annotations" (true: a read-only hint may
