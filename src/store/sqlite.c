@@ -527,8 +527,8 @@ static enum err open_connections(struct sqlite *s, struct arena *a, struct str *
         return ERR_GONE;
     }
 fail:
-    *why = arena_printf(a, "cannot open %s: %s", s->file.path, sqlite3_errmsg(d->sql));
-    return e;
+    return db_refuse(
+        why, arena_printf(a, "cannot open %s: %s", s->file.path, sqlite3_errmsg(d->sql)), e);
 }
 
 /* What is queued has until then to get onto the disk. */

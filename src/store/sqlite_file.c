@@ -85,6 +85,8 @@ static const char *const upgrades[DB_SCHEMA] = {
 
 enum err db_refuse(struct str *why, struct str sentence, enum err e)
 {
+    /* SQLite has no words of its own for that */
+    if (e == ERR_NOMEM) sentence = STR_NONE;
     *why = sentence.ptr ? sentence : STR("not enough memory to open the store");
     return e;
 }

@@ -206,7 +206,7 @@ family('memory refused at the Nth allocation: a start that recovers', async (f) 
         const dir = copy(c, left);
         let next;
         try { next = await c.serve({ dir, env: { PARLEY_FAULT: `mem:${n}` }, mayFail: true }); } catch (e) {
-            check(/did not start \(1\): parley: .*memory/.test(e.message), e.message);
+            check(/did not start \(1\): .*memory/.test(e.message), e.message); // of the store, or of the configuration
             f.note('did not start');
             next = await c.serve({ dir });
         }
