@@ -518,7 +518,8 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
     for (uint64_t s = seq + 1; s <= e->horizon; s++) {
         enum fact_kind k = f->facts[s - 1]->kind;
-        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_CREATED) return true;
+        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_CREATED)
+            return true;
     }
     return false;
 }
@@ -683,6 +684,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_RESULT:
     case FACT_STOP:
     case FACT_SETTLED:
+    case FACT_LATE:
     case FACT_KIND_COUNT: return;
     }
     at_gate(e, fold, r, f);

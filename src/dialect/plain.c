@@ -73,6 +73,7 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_RESULT:
     case FACT_STOP:
     case FACT_SETTLED:
+    case FACT_LATE:
     case FACT_KIND_COUNT: return false;
     }
     return true;

@@ -49,6 +49,7 @@ struct live {
     /* the thread it named is being read; nothing else is joined meanwhile */
     bool               joining;
     struct knock      *knock; /* NULL: it is known who this is */
+    int64_t            tab;   /* what it claims calls by; 0: nothing yet */
     unsigned           bad_json, pending;
     /* decisions up to here were broadcast to this socket */
     uint64_t           approvals_seq;
@@ -287,7 +288,7 @@ static void source_gone(struct source *s)
 {
     struct live *l = LIST_ITEM(s, struct live, source);
     l->left = true;
-    if (l->follower.thread) command_unclaim(l->follower.thread, l);
+    if (l->follower.thread && l->tab) command_unclaim(l->follower.thread, l->tab);
     thread_unfollow(&l->follower);
 }
 
@@ -547,7 +548,8 @@ static void up_claim(struct live *l, const struct jv *m)
     if (!c) return;
     c->id = arena_dup(&c->arena, jv_str_at(m, "toolCallId"));
     c->claim.client = arena_dup(&c->arena, jv_str_at(m, "client"));
-    c->claim.owner = l;
+    if (!l->tab) l->tab = command_tab();
+    c->claim.owner = l->tab;
     if (c->id.len && c->claim.client.len && c->claim.client.len <= 128) live_submit(l, c);
     else refuse(l, c, &why);
 }

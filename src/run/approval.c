@@ -199,6 +199,11 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     text_or_null(&w, "reason", d && d->reason.len ? d->reason : STR_NONE);
     if (asked && asked->schema.ptr) jw_kraw(&w, "schema", asked->schema);
     if (c->finished && c->finished->outcome == WORD_UNKNOWN) jw_kstr(&w, "note", c->finished->text);
+    if (c->late) {
+        time_or_null(&w, "late_at", c->late->at_ms);
+        jw_kstrz(&w, "late_outcome", word_name(c->late->outcome));
+        jw_kstr(&w, "late_text", c->late->text);
+    }
     if (c->settled) {
         time_or_null(&w, "settled_at", c->settled->at_ms);
         text_or_null(&w, "settled_by", c->settled->by);

@@ -415,6 +415,11 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
 static bool handle_create(struct thread *t, struct command *c, enum err *e)
 {
     struct fact f = { .kind = FACT_CREATED, .by = c->by };
+    if (t->exists && c->repeated) {
+        accepted(t, c, STR_NONE, 1);
+        c->receipt.status = 201;
+        return true;
+    }
     if (t->exists) return refuse(t, c, 409, "exists", "This conversation exists already.");
     title_from(t, c->title);
     *e = thread_add(t, &f);
@@ -647,12 +652,20 @@ static bool handle_claim(struct thread *t, struct command *c)
     return true;
 }
 
-void command_unclaim(struct thread *t, const void *claim_owner)
+int64_t command_tab(void)
 {
+    int64_t tab;
+    id_bytes((unsigned char *)&tab, sizeof tab);
+    return tab | 1; /* 0 is nobody */
+}
+
+void command_unclaim(struct thread *t, int64_t tab)
+{
+    if (t->mirror) mirror_unclaim(t, tab);
     for (size_t i = 0; i < t->fold.call_count; i++) {
         struct call *c = t->fold.calls[i];
-        if (c->claim_owner != claim_owner) continue;
-        c->claim_owner = NULL;
+        if (c->claim_owner != tab) continue;
+        c->claim_owner = 0;
         c->claimed_by = STR_NONE;
     }
 }
@@ -667,6 +680,11 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
     if (!c->may_decide) return not_approver(t, c);
     c->receipt.call = call;
+    if (call->settled && c->repeated && str_eq(call->settled->by, c->by) &&
+        (call->settled->outcome == WORD_DONE) == c->settle.happened) {
+        accepted(t, c, call->run->id, call->settled->seq);
+        return true;
+    }
     if (call->settled)
         return refuse(t, c, 409, "already_settled", "Somebody already said how this turned out.");
     if (!call->finished || call->finished->outcome != WORD_UNKNOWN)
@@ -809,10 +827,50 @@ static enum err add_question(struct thread *t, struct command *c, struct call *c
     return thread_add(t, asked);
 }
 
+/* Somebody else had to say that it is not known how the call ended, and now its own node tells. It
+ * changes nothing that was settled; it helps whoever has to. */
+static enum err add_late(struct thread *t, const struct call *call, const struct command *late)
+{
+    bool open = call && call->started && call->started->holder.len && call->finished &&
+                call->finished->outcome == WORD_UNKNOWN && !call->late;
+    if (!open || (late->late.outcome != WORD_DONE && late->late.outcome != WORD_FAILED)) return OK;
+    struct fact f = { .kind = FACT_LATE,
+                      .call = call->id,
+                      .outcome = (enum word)late->late.outcome,
+                      .text = late->late.text,
+                      .value = late->late.value,
+                      .note = late->late.note };
+    return thread_add(t, &f);
+}
+
+static bool handle_late(struct thread *t, struct command *c, enum err *e)
+{
+    if (c->late.outcome <= WORD_NONE || c->late.outcome >= WORD_COUNT)
+        return refuse(t, c, 422, "bad_field", "This is no outcome.");
+    accepted(t, c, STR_NONE, 0);
+    *e = add_late(t, fold_call(&t->fold, c->id), c);
+    return true;
+}
+
+/* The thread was another node's for a while. */
+static enum err outcome_after_all(struct thread *t, struct command *c, const struct call *call)
+{
+    struct command late = { 0 };
+    arena_init(&late.arena, 0);
+    work_late(c, &late);
+    enum err e = late.arena.failed ? ERR_NOMEM : add_late(t, call, &late);
+    arena_done(&late.arena);
+    return e;
+}
+
 static void handle_tool_done(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_call(&t->fold, c->id);
-    if (!call || call->state == CALL_FINISHED) return;
+    if (!call) return;
+    if (call->state == CALL_FINISHED) {
+        *e = outcome_after_all(t, c, call);
+        return;
+    }
     if (work_once_more(c, call)) return;
     struct fact f = { .call = call->id };
     work_outcome_fact(c, call, &f);
@@ -837,6 +895,10 @@ static void handle_tool_asks(struct thread *t, struct command *c, enum err *e)
 
 bool command_handle(struct thread *t, struct command *c, enum err *e)
 {
+    if (!t->exists && c->kind == CMD_DELETE && c->repeated) {
+        accepted(t, c, STR_NONE, 0); /* it was done, and the answer lost */
+        return true;
+    }
     if (!t->exists && !c->create && c->kind < CMD_EXPIRE)
         return refuse(t, c, 404, "unknown_thread", "There is no such conversation.");
     bool going_on = c->kind == CMD_MESSAGE || c->kind == CMD_RETRY || c->kind == CMD_ACTION;
@@ -854,6 +916,7 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_DELETE: return handle_delete(t, c, e);
     case CMD_RENAME: return handle_rename(t, c);
     case CMD_SETTLE: return handle_settle(t, c, e);
+    case CMD_LATE: return handle_late(t, c, e);
     case CMD_FOLLOW:
         accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count);
         return true;

@@ -27,6 +27,7 @@ enum command_kind {
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
     CMD_RENAME,    /* a new title */
+    CMD_LATE,      /* what became of a call after it was told as unknown; from another node */
     CMD_EXPIRE,    /* internal from here on: the clock ran out for `id` */
     CMD_STEP_DONE, /* the model stopped speaking */
     CMD_TOOL_DONE, /* a tool has its outcome */
@@ -52,64 +53,89 @@ struct receipt {
     const struct call *call;    /* CMD_DECIDE, CMD_RESULT, CMD_SETTLE */
 };
 
+/* The members that say what is wanted, by kind: type and name. A command may be carried to the node
+ * that holds its thread (mirror.h), and what is not in these tables does not get there; so a member
+ * that is not in them cannot be added. */
+/* clang-format off */
+#define COMMAND_FIELDS(X) /* of all kinds */                                                        \
+    X(BOOL, create)       /* make the thread when it is not there */                                \
+    X(BOOL, anyones)      /* without a thread: also one of other people */                          \
+    X(BOOL, may_decide)   /* DECIDE, SETTLE: the configuration lets `by` do that;                   \
+                             hub_setup.token: RESULT, CLAIM, too */                                 \
+    X(STR, by)            /* who */                                                                 \
+    X(STR, via)           /* and by which door: "rest", "typed", "chat", "live" ... */              \
+    X(STR, request_id)    /* MESSAGE, RETRY, ACTION (what begins a run): used before: nothing       \
+                             happens but that its run is told */                                    \
+    X(STR, page)                                                                                    \
+    X(INT, when_busy)     /* enum when_busy */                                                      \
+    X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \
+                             call; SETTLE: either */                                                \
+    X(STR, answer_id)     /* DECIDE, RESULT: the client's own name for its answer */                \
+    X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
+#define COMMAND_MESSAGE(X)                                                                          \
+    X(STR, text) X(STR, id) X(STR, replaces)                                                        \
+    X(STR, files)         /* JSON list of {mediaType,url,filename?} */
+#define COMMAND_RETRY(X)  X(STR, of) /* a run; STR_NONE: the last */
+#define COMMAND_ACTION(X) X(STR, name) X(STR, data)
+#define COMMAND_DECIDE(X)                                                                           \
+    X(BOOL, confirmed) X(STR, reason) X(STR, payload)                                               \
+    X(STR, echo_tool)     /* what the client says it approved; STR_NONE, NULL: did not say */       \
+    X(JV, echo_args)
+#define COMMAND_RESULT(X) X(STR, value) X(STR, error) /* JSON, or the error's text */
+#define COMMAND_CLAIM(X)  X(STR, client) X(INT, owner) /* the tab; command_tab() */
+#define COMMAND_STOP(X)   X(STR, reason)
+#define COMMAND_SETTLE(X) X(BOOL, happened) X(STR, note) X(STR, value)
+#define COMMAND_LATE(X)   X(INT, outcome) X(STR, text) X(STR, value) X(STR, note)
+#define COMMAND_NAMING(X) X(STR, title) /* CREATE, RENAME */
+/* clang-format on */
+
+#define COMMAND_C_BOOL(n) bool n;
+#define COMMAND_C_STR(n)  struct str n;
+#define COMMAND_C_INT(n)  int64_t n;
+#define COMMAND_C_JV(n)   const struct jv *n;
+#define X(t, n)           COMMAND_C_##t(n)
+
 struct command {
     enum command_kind kind;
-    struct arena      arena;   /* owns every string below */
-    struct log_name   log;     /* without a thread: the one that has asked for `id` (hub_submit) */
-    bool              create;  /* make the thread when it is not there */
-    bool              anyones; /* without a thread: also one of other people */
-    /* DECIDE, SETTLE: the configuration lets `by` do that; hub_setup.token: RESULT, CLAIM, too */
-    bool              may_decide;
-    /* who, and by which door: "rest", "typed", "chat", "live" ... */
-    struct str        by, via;
-
-    /* MESSAGE, RETRY, ACTION: what begins a run */
-    struct str     request_id; /* used before: nothing happens but that its run is told */
-    struct str     page;
-    enum when_busy when_busy;
-    /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*: the call; SETTLE: either */
-    struct str     id;
-    struct str     answer_id; /* DECIDE, RESULT: the client's own name for its answer */
-
-    struct str title_was; /* RENAME: only while it is called this; STR_NONE: in any case */
+    struct arena      arena; /* owns every string below */
+    struct log_name   log;   /* without a thread: the one that has asked for `id` (hub_submit) */
+    COMMAND_FIELDS(X)
 
     union { /* by kind */
         struct {
-            struct str text, id, replaces;
-            struct str files; /* JSON list of {mediaType,url,filename?} */
+            COMMAND_MESSAGE(X)
         } message;
         struct {
-            struct str of; /* a run; STR_NONE: the last */
+            COMMAND_RETRY(X)
         } retry;
         struct {
-            struct str name, data;
+            COMMAND_ACTION(X)
         } action;
         struct {
-            bool             confirmed;
-            struct str       reason, payload;
-            /* what the client says it approved; NULL: did not say */
-            struct str       echo_tool;
-            const struct jv *echo_args;
+            COMMAND_DECIDE(X)
         } decide;
         struct {
-            struct str value, error; /* JSON, or the error's text */
+            COMMAND_RESULT(X)
         } result;
         struct {
-            struct str client;
-            void      *owner; /* the tab */
+            COMMAND_CLAIM(X)
         } claim;
         struct {
-            struct str reason;
+            COMMAND_STOP(X)
         } stop;
         struct {
-            bool       happened;
-            struct str note, value;
+            COMMAND_SETTLE(X)
         } settle;
         struct {
+            COMMAND_LATE(X)
+        } late;
+        struct {
+            COMMAND_NAMING(X)
+        };
+        struct {
             struct str text, schema;
-        } question;       /* TOOL_ASKS */
-        struct str title; /* CREATE, RENAME */
-        void      *job;   /* TOOL_DONE */
+        } question; /* TOOL_ASKS */
+        void *job;  /* TOOL_DONE */
     };
 
     void (*done)(struct command *c, const struct receipt *a);
@@ -118,14 +144,20 @@ struct command {
     /* private to run/ */
     struct list    node;
     struct receipt receipt;
-    bool           stopped; /* a stop came after it, while it was parked */
+    bool           stopped;   /* a stop came after it, while it was parked */
+    bool           forwarded; /* from another node: if this one does not hold the thread, say so */
+    bool           repeated;  /* sent before, the answer was lost: it may have happened */
+    uint64_t       number;    /* on its way to another node */
 };
+#undef X
 
 /* Would this answer (CMD_DECIDE, CMD_RESULT) be refused as things stand? Sets c->receipt. For
  * carriers of several answers, which are taken all or none. */
-bool command_refused(struct thread *t, struct command *c);
-/* The tab that claimed offered calls with this `claim_owner` has left. */
-void command_unclaim(struct thread *t, const void *claim_owner);
+bool    command_refused(struct thread *t, struct command *c);
+/* A name for a tab (COMMAND_CLAIM's owner) that no other has, on any node. */
+int64_t command_tab(void);
+/* The tab that claimed offered calls under this name has left. */
+void    command_unclaim(struct thread *t, int64_t tab);
 
 /* A zeroed command with its arena ready. Freed by command_free, normally at the end of `done`. */
 struct command *command_new(enum command_kind kind);

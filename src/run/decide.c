@@ -5,6 +5,8 @@
  * mailbox (thread.c) appends first. A run that calls the model holds one of the places for runs, or
  * waits in line for it.
  */
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "run/engine.h"
@@ -34,13 +36,24 @@ static enum err add_end(struct thread *t, enum word outcome)
     return thread_add(t, &f);
 }
 
+/* By which claim of which node an effect is begun. Alone with its store there is only one. */
+static struct str holder_name(const struct thread *t, char *out, size_t size)
+{
+    const struct store *s = t->hub->setup.store;
+    if (!store_shared(s)) return STR_NONE;
+    snprintf(out, size, STR_FMT ".%llu", STR_ARG(store_node(s)), (unsigned long long)t->hold.epoch);
+    return str_c(out);
+}
+
 static enum err begin_call(struct thread *t, struct call *c)
 {
     const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
     char               digest[TOOL_DIGEST] = "";
+    char               holder[80] = "";
     struct fact        f = { .kind = FACT_STARTED,
                              .call = c->id,
                              .client = c->client,
+                             .holder = holder_name(t, holder, sizeof holder),
                              .text = tool ? tool->status : STR_NONE };
     enum err           e = c->client ? OK : work_job(t, c);
     if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
@@ -165,7 +178,11 @@ static bool has_place(struct thread *t)
 /* Given back when the run is over, and while it waits for somebody. */
 void thread_leave_place(struct thread *t)
 {
-    if (run_live(t->fold.run) && !run_waiting(t->fold.run)) return;
+    if (!run_live(t->fold.run) || run_waiting(t->fold.run)) thread_quit_place(t);
+}
+
+void thread_quit_place(struct thread *t)
+{
     list_remove(&t->line);
     if (!t->placed) return;
     t->placed = false;

@@ -8,6 +8,8 @@
  *   work.c      the effects: calling the model, running tools
  *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
+ *   mirror.c    threads that another node holds
+ *   feed.c      threads that this node holds, for other nodes
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  */
 #ifndef PARLEY_ENGINE_H
@@ -16,38 +18,51 @@
 #include "base/map.h"
 #include "run/hub.h"
 #include "run/metrics.h"
+#include "run/mirror.h"
 #include "tool/budget.h"
 
 #define BATCH_APPROVALS 64 /* list rows one append may carry */
 #define RESUMES_MAX     3  /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
 #define TITLE_BYTES     (TITLE_CHARS * 4 + 1)
-#define PARKED_MAX      8 /* messages that may wait for one run to end */
+/* so long a command waits for a node that holds its thread and cannot be reached */
+#define STRANDED_MS 5000
+#define NODE_MOVED  "moved" /* between nodes: another one holds the thread */
+#define PARKED_MAX  8       /* messages that may wait for one run to end */
 /* A call's input and output come back inside the messages of AI SDK clients, some levels deeper:
  * they must be readable there too. */
 #define VALUE_DEPTH_MAX 100
 
 struct job;
+struct mirror;
 
 struct thread {
-    struct hub *hub;
-    struct str  key, owner, id; /* one block: owner NUL id */
-    struct fold fold;           /* includes what is being appended right now */
-    uint64_t    committed;
-    struct str  title;
-    bool        retitled; /* the batch gives the title its first words */
-    bool        named;    /* by a person, as far as this process knows */
-    bool        loading, loaded, exists;
-    bool        stalled; /* an append failed; tried again by the hub's timer */
+    struct hub        *hub;
+    struct str         key, owner, id; /* one block: owner NUL id */
+    struct fold        fold;           /* includes what is being appended right now */
+    uint64_t           committed;
+    struct str         title;
+    bool               retitled; /* the batch gives the title its first words */
+    bool               named;    /* by a person, as far as this process knows */
+    bool               loading, loaded, exists;
+    bool               stalled; /* an append failed; tried again by the hub's timer */
+    /* By which claim it is ours; {0}: it is not, as far as we know. `claimed`: it is, by a claim that
+     * was made just now, and is to be read. */
+    struct store_hold  hold;
+    bool               claimed;
+    struct store_claim claim;
+    struct mirror     *mirror;      /* another node holds it; NULL: not that we know */
+    uint64_t           known;       /* facts when it was last lost: have others written since? */
+    uint64_t           stranded_ms; /* nobody answers for it since then; 0: somebody does */
     /* just read: what the last process left is not yet judged */
-    bool        fresh;
-    bool        revived;  /* its run was begun by another process */
-    bool        awaiting; /* a tool that is not listed yet */
+    bool               fresh;
+    bool               revived;  /* its run was begun by another process */
+    bool               awaiting; /* a tool that is not listed yet */
     /* taken as new without asking the store; only an append may confirm it */
-    bool        assumed;
+    bool               assumed;
     /* has one of the places for runs: it may call the model */
-    bool        placed;
-    struct list line; /* linked while it waits for one */
+    bool               placed;
+    struct list        line; /* linked while it waits for one */
 
     /* the pump runs or acts: what is posted meanwhile waits until it comes round */
     bool              busy;
@@ -121,22 +136,39 @@ struct hub {
     bool              expiry_busy, expiry_again, expiry_failed;
     unsigned          expiring; /* rows of the last batch that are not through yet */
     struct {
-        struct arena      arena;
-        struct log_name  *logs;
-        size_t            count, next;
-        unsigned          open;
-        struct loop_timer pace;
+        struct arena       arena;
+        struct log_name   *logs;
+        struct store_hold *holds; /* by which they are ours */
+        size_t             count, next;
+        unsigned           open;
+        struct loop_timer  pace;
+        struct store_list  list;
+        bool               busy, again;
     } recover;
-    struct store_list list; /* recovery, then expiry */
-    unsigned          jobs;
-    struct list       titling; /* title.c */
-    unsigned          titling_count;
+    struct store_list        list;  /* expiry */
+    struct loop_timer        sweep; /* with other nodes: what did the dead leave? */
+    struct list              feeds; /* links that other nodes have to us */
+    struct store_release_all release;
+    struct store_list        nodes; /* who is to be told that we go */
+    unsigned                 jobs;
+    struct list              titling; /* title.c */
+    unsigned                 titling_count;
 };
 
 /* --- thread.c --- */
 struct thread *thread_new(struct hub *h, struct log_name log);
 void           thread_free(struct thread *t);
 void           thread_load(struct thread *t);
+/* Who holds it is not known any more: ask, at once or after a pause, if anybody needs it. */
+void           thread_lost(struct thread *t, bool soon);
+/* The lease was interrupted: others may have it by now. */
+void           thread_lapsed(struct thread *t);
+/* It is not ours: what this process did for it ends, and whoever counts on it being here is told. */
+void           thread_moved(struct thread *t);
+void           thread_deleted(struct thread *t);   /* by its holder */
+void           thread_give_back(struct thread *t); /* so that others can claim it */
+/* the store has it already */
+void           thread_retitle(struct thread *t, struct str title);
 /* Into the mailbox, then pump. Also from inside the pump: a tool that cannot be started, a client
  * that goes on at once. */
 void           thread_post(struct thread *t, struct command *c);
@@ -158,6 +190,7 @@ MUST_CHECK enum err decide_fresh(struct thread *t);
 void                thread_take_place(struct thread *t); /* for a run that was admitted */
 /* given back when the run is over, and while it waits for somebody */
 void                thread_leave_place(struct thread *t);
+void                thread_quit_place(struct thread *t); /* whatever its run does */
 
 /* --- command.c --- */
 /* Looks at the state, adds facts, sets c->receipt. False: not now, keep it parked until the run is
@@ -198,6 +231,8 @@ int64_t             work_client_ms(const struct thread *t, const struct call *c)
  * job is gone. */
 bool                work_once_more(const struct command *c, struct call *call);
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
+/* Of a TOOL_DONE whose call is another node's by now: what is to be told there. */
+void work_late(const struct command *c, struct command *late);
 
 /* --- approval.c --- */
 /* The fact that asks. */
@@ -236,6 +271,10 @@ bool hub_has_place(const struct hub *h);
 void hub_place_free(struct hub *h); /* whoever waits in line may go on */
 void hub_wait_place(struct hub *h, struct thread *t);
 void hub_job_ended(struct hub *h);
+/* Of another node; `more`: the next one follows at once and stands in the log together with it. */
+void hub_carry(struct hub *h, struct command *c, bool more);
+void hub_look(struct hub *h);      /* somebody gave threads back: what of them runs? */
+void feeds_sweep(struct hub *h);   /* feed.c: tells those who are linked to us to look */
 bool hub_may_judge(struct hub *h); /* is anything left of this turn's budget? */
 void hub_judge_later(struct hub *h, struct thread *t);
 

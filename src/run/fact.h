@@ -12,7 +12,7 @@
  *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   beside:  created, resumed (a step is repeated after a crash), stop, result
- *            (a client's result that came before its gate was decided), settled
+ *            (a client's result that came before its gate was decided), settled, late
  */
 #ifndef PARLEY_FACT_H
 #define PARLEY_FACT_H
@@ -37,7 +37,8 @@
     X(FINISHED, "finished") /* the call's outcome */                                   \
     X(STOP, "stop")         /* a person wants the run to end */                        \
     X(ENDED, "ended")       /* the run is over */                                      \
-    X(SETTLED, "settled")   /* a person said how an unknown call turned out */
+    X(SETTLED, "settled")   /* a person said how an unknown call turned out */         \
+    X(LATE, "late")         /* what an unknown call's own node found out afterwards */
 /* clang-format on */
 
 enum fact_kind {
@@ -110,7 +111,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, files) X(STR, page) X(STR, request_id) X(STR, replaces) X(STR, of)                            \
     X(STR, action) X(RAW, data) X(PARTS, parts) X(STR, stop) X(STR, provider)                            \
     X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end) X(INT, keep) \
-    X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom)
+    X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

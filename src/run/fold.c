@@ -270,6 +270,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_CONTINUED: c->continued = a; break;
     case FACT_FINISHED: apply_finished(c, a); break;
     case FACT_SETTLED: c->settled = a; break;
+    case FACT_LATE: c->late = a; break;
     default: must(!"call fact");
     }
     return OK;
@@ -309,7 +310,8 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_STARTED:
     case FACT_CONTINUED:
     case FACT_FINISHED:
-    case FACT_SETTLED: return apply_call_fact(f, a);
+    case FACT_SETTLED:
+    case FACT_LATE: return apply_call_fact(f, a);
     case FACT_KIND_COUNT: break;
     }
     must(!"fact kind");

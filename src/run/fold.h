@@ -41,7 +41,7 @@ struct call {
     enum call_state    state;
     struct run        *run;
     uint64_t           step_seq; /* the fact that proposed it */
-    const struct fact *asked, *decided, *started, *finished, *settled;
+    const struct fact *asked, *decided, *started, *finished, *settled, *late;
     /* a client's result that came before the gate was decided */
     const struct fact *early;
     /* the last one the tool asked in the middle of its work; see call_gate */
@@ -60,7 +60,7 @@ struct call {
     double             progress;
     struct str         claimed_by;
     int64_t            claimed_until_ms;
-    void              *claim_owner;
+    int64_t            claim_owner; /* command_tab() */
 };
 
 enum run_phase { RUN_THINKING, RUN_CALLS, RUN_ENDED };

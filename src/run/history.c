@@ -186,6 +186,11 @@ static struct str result_text(struct build *b, const struct call *c)
                             c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
                             c->settled->note.len ? " " : "", STR_ARG(c->settled->note),
                             c->settled->value.len ? " Result: " : "", STR_ARG(c->settled->value)));
+    if (c->finished->outcome == WORD_UNKNOWN && c->late)
+        return capped(b, arena_printf(b->a,
+                                      "The outcome was unknown at first. The tool's own report "
+                                      "came later (%s): " STR_FMT,
+                                      word_name(c->late->outcome), STR_ARG(c->late->text)));
     return capped(b, c->finished->text);
 }
 

@@ -16,6 +16,8 @@
 #define RETRY_MS      250 /* how often a thread whose append failed tries again */
 #define EXPIRY_MAX_MS (3600 * 1000)
 #define EXPIRY_BATCH  256
+#define SWEEP_MS      1000
+#define SWEEP_BATCH   100
 #define RECOVER_AHEAD 64 /* conversations being read again at a time */
 /* and how long before the next are begun, plus as much again by chance */
 #define RECOVER_MS 20
@@ -25,6 +27,8 @@ static void on_retry(struct loop_timer *t);
 static void on_turn(struct loop_timer *t);
 static void on_pace(struct loop_timer *t);
 static void on_tools(void *ctx);
+static void on_sweep(struct loop_timer *t);
+static void on_lapse(void *ctx);
 static void on_next_due(struct store_list *l, enum err e, const struct store_row *rows,
                         size_t count, struct str next);
 
@@ -38,11 +42,14 @@ struct hub *hub_new(const struct hub_setup *s)
     list_init(&h->line);
     list_init(&h->judging);
     list_init(&h->titling);
+    list_init(&h->feeds);
     arena_init(&h->recover.arena, 0);
     loop_timer_init(s->loop, &h->expiry, on_expiry);
     loop_timer_init(s->loop, &h->retry, on_retry);
     loop_timer_init(s->loop, &h->turn, on_turn);
     loop_timer_init(s->loop, &h->recover.pace, on_pace);
+    loop_timer_init(s->loop, &h->sweep, on_sweep);
+    store_on_lapse(s->store, on_lapse, h);
     s->registry->changed = on_tools;
     s->registry->changed_ctx = h;
     return h;
@@ -69,6 +76,10 @@ static void pace_closed(struct loop_timer *t)
 {
     closed_one(LIST_ITEM(t, struct hub, recover.pace));
 }
+static void sweep_closed(struct loop_timer *t)
+{
+    closed_one(LIST_ITEM(t, struct hub, sweep));
+}
 
 void hub_free(struct hub *h)
 {
@@ -78,7 +89,8 @@ void hub_free(struct hub *h)
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_free(t);
     map_done(&h->threads);
     arena_done(&h->recover.arena);
-    h->open_timers = 4;
+    h->open_timers = 5;
+    loop_timer_close(&h->sweep, sweep_closed);
     loop_timer_close(&h->turn, turn_closed);
     loop_timer_close(&h->recover.pace, pace_closed);
     loop_timer_close(&h->retry, retry_closed);
@@ -139,9 +151,11 @@ static struct thread *find_or_add(struct hub *h, struct log_name log)
     return t;
 }
 
+/* Whoever needs it next claims it. */
 static void forget(struct hub *h, struct thread *t)
 {
     hub_busy(h, t);
+    thread_give_back(t);
     map_remove(&h->threads, t->key);
     thread_free(t);
 }
@@ -214,6 +228,14 @@ void hub_submit_all(struct hub *h, struct command **list, size_t count)
         else no_memory(list[i]);
     }
     hub_post(h, list[count - 1]);
+}
+
+void hub_carry(struct hub *h, struct command *c, bool more)
+{
+    struct thread *t = is_whole(c) ? find_or_add(h, c->log) : NULL;
+    if (!t) no_memory(c);
+    else if (more) thread_queue(t, c);
+    else thread_post(t, c);
 }
 
 /* --- expiry ----------------------------------------------------------------------------------- */
@@ -340,10 +362,29 @@ static void on_recovered(struct command *c, const struct receipt *a)
     command_free(c);
 }
 
-static void recover_one(struct hub *h, const struct log_name *log)
+/* The store has given it to us. If it is in memory, it was somebody else's until now (or ours by an
+ * older claim). */
+static bool take_over(struct hub *h, const struct log_name *log, struct store_hold hold)
+{
+    struct thread *t = store_shared(h->setup.store) ? find_or_add(h, *log) : NULL;
+    if (!t || t->loading || t->inflight) return t == NULL || t->loading;
+    if (t->loaded && !t->mirror) {
+        t->hold = hold;
+        return true;
+    }
+    mirror_end(t);
+    step_clear(&t->step);
+    t->hold = hold;
+    t->loaded = false;
+    t->claimed = true;
+    return true;
+}
+
+static void recover_one(struct hub *h, const struct log_name *log, struct store_hold hold)
 {
     struct command *c = command_new(CMD_FOLLOW);
-    if (!c) {
+    if (!c || !take_over(h, log, hold)) {
+        command_free(c);
         recover_again(h);
         return;
     }
@@ -356,12 +397,18 @@ static void recover_one(struct hub *h, const struct log_name *log)
     hub_post(h, c);
 }
 
+static void recover_next(struct hub *h)
+{
+    size_t i = h->recover.next++;
+    recover_one(h, &h->recover.logs[i], h->recover.holds[i]);
+}
+
 static void on_pace(struct loop_timer *timer)
 {
     struct hub   *h = LIST_ITEM(timer, struct hub, recover.pace);
     unsigned char chance;
     while (h->recover.next < h->recover.count && h->recover.open < RECOVER_AHEAD && !h->draining)
-        recover_one(h, &h->recover.logs[h->recover.next++]);
+        recover_next(h);
     if (h->recover.next < h->recover.count) {
         id_bytes(&chance, 1);
         loop_timer_set(timer, RECOVER_MS + chance % RECOVER_MS);
@@ -374,13 +421,16 @@ static void keep_unfinished(struct hub *h, const struct store_row *rows, size_t 
     struct arena *a = &h->recover.arena;
     arena_reset(a);
     h->recover.next = h->recover.count = 0;
-    if (!(h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs))) {
+    h->recover.logs = arena_array(a, count ? count : 1, sizeof *h->recover.logs);
+    h->recover.holds = arena_array(a, count ? count : 1, sizeof *h->recover.holds);
+    if (!h->recover.logs || !h->recover.holds) {
         recover_again(h);
         return;
     }
     for (size_t i = count; i-- > 0;) {
         /* what waits for a person needs nothing from us */
         if (!str_is(rows[i].state, "running")) continue;
+        h->recover.holds[h->recover.count] = rows[i].hold;
         h->recover.logs[h->recover.count++] =
             (struct log_name){ arena_dup(a, rows[i].owner), arena_dup(a, rows[i].thread) };
     }
@@ -394,21 +444,58 @@ static void keep_unfinished(struct hub *h, const struct store_row *rows, size_t 
 static void on_unfinished(struct store_list *l, enum err e, const struct store_row *rows,
                           size_t count, struct str next)
 {
-    struct hub *h = LIST_ITEM(l, struct hub, list);
-    h->expiry_busy = false;
+    struct hub *h = LIST_ITEM(l, struct hub, recover.list);
+    h->recover.busy = false;
     (void)next;
     if (e) {
         log_line(LOG_ERROR, "recover.failed", "why", err_name(e), NULL);
         recover_again(h);
     } else keep_unfinished(h, rows, count);
     ask_next_due(h);
+    if (!h->recover.again) return;
+    h->recover.again = false;
+    hub_look(h);
+}
+
+static bool is_recovering(const struct hub *h)
+{
+    return h->recover.busy || h->recover.open || h->recover.next < h->recover.count;
 }
 
 void hub_recover(struct hub *h)
 {
-    h->expiry_busy = true;
-    h->list = (struct store_list){ .kind = STORE_UNFINISHED, .done = on_unfinished };
-    store_list(h->setup.store, &h->list);
+    bool shared = store_shared(h->setup.store);
+    h->recover.busy = true;
+    h->recover.list = (struct store_list){ .kind = STORE_UNFINISHED,
+                                           .limit = shared ? SWEEP_BATCH : 0,
+                                           .done = on_unfinished };
+    store_list(h->setup.store, &h->recover.list);
+    if (shared) loop_timer_set(&h->sweep, SWEEP_MS);
+}
+
+void hub_look(struct hub *h)
+{
+    if (h->draining) return;
+    if (h->recover.busy) h->recover.again = true;
+    else if (!is_recovering(h)) hub_recover(h);
+}
+
+/* What runs and whose node is dead is taken over; what falls due in threads that nobody holds is
+ * looked at, because whoever knew of it may be gone. */
+static void on_sweep(struct loop_timer *t)
+{
+    struct hub *h = LIST_ITEM(t, struct hub, sweep);
+    loop_timer_set(&h->sweep, SWEEP_MS);
+    hub_look(h);
+}
+
+/* The lease was interrupted and stands again. What nobody looks at is left to others. */
+static void on_lapse(void *ctx)
+{
+    struct hub    *h = ctx;
+    struct thread *t;
+    while (!list_empty(&h->idle)) forget(h, LIST_ITEM(h->idle.next, struct thread, lru));
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_lapsed(t);
 }
 
 static void on_retry(struct loop_timer *timer)
@@ -422,7 +509,7 @@ static void on_retry(struct loop_timer *timer)
     }
     if (!h->unrecovered) return;
     /* one at a time */
-    if (h->expiry_busy || h->recover.open || h->recover.next < h->recover.count) {
+    if (is_recovering(h)) {
         recover_again(h);
         return;
     }
@@ -510,12 +597,31 @@ static void on_tools(void *ctx)
     hub_place_free(h);
 }
 
+/* Those who are linked to us, and those to whom we are. */
+static void farewell(struct hub *h)
+{
+    if (!h->setup.nodes) return;
+    feeds_sweep(h);
+    h->setup.nodes->farewell(h->setup.nodes);
+}
+
+static void on_released(struct store_release_all *r, enum err e)
+{
+    struct hub *h = LIST_ITEM(r, struct hub, release);
+    void (*done)(void *) = h->drained;
+    (void)e; /* then the end of the lease gives them back */
+    h->drained = NULL;
+    farewell(h);
+    done(h->drained_ctx);
+}
+
+/* Every tool has its outcome: what is still ours is given back, and the others are told to look. */
 static void check_drained(struct hub *h)
 {
-    if (!h->draining || h->jobs || !h->drained) return;
-    void (*done)(void *) = h->drained;
-    h->drained = NULL;
-    done(h->drained_ctx);
+    if (!h->draining || h->jobs || !h->drained || h->release.done) return;
+    h->release.done = on_released;
+    if (store_shared(h->setup.store)) store_release_all(h->setup.store, &h->release);
+    else on_released(&h->release, OK);
 }
 
 void hub_job_ended(struct hub *h)
@@ -535,6 +641,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {
         work_hang_up(t);
         thread_drain(t);
+        if (store_shared(h->setup.store)) thread_give_back(t);
         thread_wake(t);
     }
     check_drained(h);

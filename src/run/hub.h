@@ -26,9 +26,11 @@ struct hub_action {
     struct str name, tool;
 };
 
+struct nodes;
 struct hub_setup { /* all borrowed: outlives the hub */
     struct loop       *loop;
     struct store      *store;
+    struct nodes      *nodes; /* NULL: there are no others */
     struct registry   *registry;
     struct hub_page   *pages;
     size_t             page_count; /* [0] is the default */

@@ -17,7 +17,7 @@ void step_clear(struct open_step *s)
         buf_done(&s->bytes);
         mem_free(s->parts);
     }
-    *s = (struct open_step){ 0 };
+    *s = (struct open_step){ .no = s->no + 1 };
 }
 
 struct part *step_last(struct open_step *s)
@@ -48,7 +48,7 @@ static void leave_part(struct open_step *s)
     step_close_part(s);
 }
 
-static struct part *add_part(struct open_step *s, enum part_type type)
+struct part *step_part(struct open_step *s, enum part_type type)
 {
     leave_part(s);
     if (s->count == s->cap) {
@@ -76,7 +76,7 @@ enum err step_text(struct open_step *s, enum part_type type, struct str delta)
 {
     struct part *p = open_part(s);
     if (delta.len == 0 && type != STEP_REASONING) return OK;
-    if (!p || p->type != type) p = add_part(s, type);
+    if (!p || p->type != type) p = step_part(s, type);
     if (!p) return ERR_NOMEM;
     if (delta.len == 0) return OK; /* a thought of which only the opaque JSON will come */
     const char *before = s->bytes.ptr;
@@ -90,7 +90,7 @@ enum err step_text(struct open_step *s, enum part_type type, struct str delta)
 enum err step_opaque(struct open_step *s, struct str json)
 {
     struct part *p = step_last(s);
-    if (!p || p->complete) p = add_part(s, STEP_REASONING);
+    if (!p || p->complete) p = step_part(s, STEP_REASONING);
     if (!p) return ERR_NOMEM;
     p->opaque = arena_dup(&s->arena, json);
     if (!p->opaque.ptr) return ERR_NOMEM;
@@ -102,7 +102,7 @@ enum err step_opaque(struct open_step *s, struct str json)
 struct part *step_call(struct open_step *s, struct str call, struct str provider_id,
                        struct str tool)
 {
-    struct part *p = add_part(s, STEP_CALL);
+    struct part *p = step_part(s, STEP_CALL);
     if (!p) return NULL;
     p->call = arena_dup(&s->arena, call);
     p->provider_id = arena_dup(&s->arena, provider_id);

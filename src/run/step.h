@@ -18,12 +18,15 @@ struct open_step {
     struct part *parts; /* text points into `bytes`; re-pointed when it moves */
     size_t       count, cap;
     bool         active;
+    uint64_t     no; /* grows with every beginning and clearing: is it still the same one? */
 };
 
 void                step_begin(struct open_step *s);
 void                step_clear(struct open_step *s); /* gives the memory back */
 /* Appends to the open part of that type; begins one when another (or none) is open. */
 MUST_CHECK enum err step_text(struct open_step *s, enum part_type type, struct str delta);
+/* Begins a part of that type, still empty. NULL: no memory. */
+struct part        *step_part(struct open_step *s, enum part_type type);
 MUST_CHECK enum err step_opaque(struct open_step *s, struct str json);
 /* A new call part, or NULL without memory. The strings are copied. It is unjudged; if another part
  * begins before its end was seen, it is bad for good. */

@@ -15,6 +15,10 @@
 static void on_append(struct store_append *a, enum err e);
 static void on_edit(struct store_edit *k, enum err e);
 static void begin_edit(struct thread *t);
+static void on_claim(struct store_claim *c, enum err e);
+static void put_back(struct thread *t, struct list *commands);
+static void drop_inside(struct thread *t, bool all);
+static void unreadable(struct thread *t, enum err e);
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
 
 /* --- life ------------------------------------------------------------------------ */
@@ -90,6 +94,7 @@ void thread_free(struct thread *t)
         list_add(&t->acting, &t->editor->node);
         let_go(t, &t->acting);
     }
+    mirror_end(t);
     list_remove(&t->line);
     list_remove(&t->judging);
     work_hang_up(t);
@@ -137,14 +142,17 @@ const char *thread_state(const struct thread *t)
 }
 bool thread_thinking(const struct thread *t)
 {
+    if (t->mirror) return mirror_thinking(t);
     return t->model && t->step.count == 0 && t->committed == t->fold.count;
 }
 
 bool thread_idle(const struct thread *t)
 {
-    return !t->loading && !t->inflight && !t->model && !t->stalled && list_empty(&t->queue) &&
-           list_empty(&t->parked) && list_empty(&t->jobs) && list_empty(&t->followers) &&
-           (!run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining);
+    bool still = !run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining;
+    if (t->mirror) still = mirror_quiet(t);
+    return still && !t->loading && !t->inflight && !t->model && !t->stalled &&
+           list_empty(&t->queue) && list_empty(&t->parked) && list_empty(&t->jobs) &&
+           list_empty(&t->followers);
 }
 
 /* --- followers ----------------------------------------------------------------------- */
@@ -156,6 +164,13 @@ void thread_follow(struct thread *t, struct follower *f)
     list_add(&t->followers, &f->node);
     t->watching += f->counts;
     hub_busy(t->hub, t);
+    if (t->mirror) mirror_watch(t);
+}
+
+void thread_counts(struct follower *f, bool counts)
+{
+    if (f->thread && f->counts != counts) f->thread->watching += counts ? 1 : -1;
+    f->counts = counts;
 }
 
 void thread_unfollow(struct follower *f)
@@ -165,6 +180,7 @@ void thread_unfollow(struct follower *f)
     f->thread = NULL;
     list_remove(&f->node);
     t->watching -= f->counts;
+    if (t->mirror) mirror_watch(t);
     if (thread_idle(t)) hub_idle(t->hub, t);
 }
 
@@ -178,21 +194,127 @@ void thread_wake(struct thread *t)
 
 /* --- loading --------------------------------------------------------------------------- */
 
-void thread_load(struct thread *t)
+static void read_log(struct thread *t)
 {
-    t->loading = true;
-    t->read = (struct store_read){ .log = { t->owner, t->id }, .done = on_read };
+    t->read =
+        (struct store_read){ .log = { t->owner, t->id }, .after = t->fold.count, .done = on_read };
     store_read(t->hub->setup.store, &t->read);
 }
 
-/* The store has it already. */
-static void retitle(struct thread *t, struct str title)
+/* Claimed first, then read: nobody else can append in between. Alone with its store a process holds
+ * everything. */
+void thread_load(struct thread *t)
+{
+    struct store *s = t->hub->setup.store;
+    if (t->hub->draining && store_shared(s) && !t->claimed) {
+        refuse_all(t, &t->queue, 503, "restarting",
+                   "The server is restarting; try again in a moment.");
+        drop_inside(t, false);
+        return;
+    }
+    t->loading = true;
+    if (t->claimed || !store_shared(s)) {
+        read_log(t);
+        return;
+    }
+    t->claim = (struct store_claim){ .log = { t->owner, t->id }, .done = on_claim };
+    store_claim(s, &t->claim);
+}
+
+void thread_retitle(struct thread *t, struct str title)
 {
     char *copy = mem_alloc(title.len + 1);
     if (!copy) return;
     if (title.len) memcpy(copy, title.ptr, title.len);
     mem_free((char *)(uintptr_t)t->title.ptr);
     t->title = str_n(copy, title.len);
+}
+
+/* --- whose it is ------------------------------------------------------------------------------ */
+
+static bool is_ours(const struct thread *t)
+{
+    return t->hold.epoch || t->hold.life;
+}
+
+static void on_claim(struct store_claim *c, enum err e)
+{
+    struct thread *t = LIST_ITEM(c, struct thread, claim);
+    t->loading = false;
+    if (e == ERR_BUSY && c->alive) {
+        fault_hit("thread.held_elsewhere");
+        mirror_begin(t, c->node, c->url);
+        return;
+    }
+    if (e == ERR_BUSY) {
+        thread_lost(t, true);
+        return;
+    }
+    if (e) {
+        unreadable(t, e);
+        return;
+    }
+    if (!is_ours(t)) step_clear(&t->step); /* somebody else's words, cut off */
+    t->hold = c->hold;
+    t->loading = true;
+    fault_hit("thread.claimed");
+    read_log(t);
+}
+
+void thread_lost(struct thread *t, bool soon)
+{
+    uint64_t now = clock_mono_ms();
+    t->known = t->committed;
+    t->loaded = t->assumed = t->claimed = false;
+    if (!t->stranded_ms) t->stranded_ms = now;
+    if (now - t->stranded_ms > STRANDED_MS) {
+        t->busy = true;
+        refuse_all(t, &t->queue, 503, "node_unreachable",
+                   "The node that works on this conversation cannot be reached. Nothing was lost; "
+                   "try again in a moment.");
+        drop_inside(t, false);
+        t->busy = false;
+    }
+    if (thread_idle(t)) hub_idle(t->hub, t);
+    else if (t->loading) return;
+    else if (soon) thread_load(t);
+    else hub_stalled(t->hub, t);
+}
+
+void thread_drain(struct thread *t)
+{
+    refuse_all(t, &t->parked, 503, "restarting",
+               "The server is restarting; try again in a moment.");
+}
+
+/* An append that is under way will say whether it still is ours. */
+void thread_lapsed(struct thread *t)
+{
+    if (t->mirror || !is_ours(t) || t->inflight) return;
+    thread_lost(t, true);
+}
+
+void thread_moved(struct thread *t)
+{
+    if (is_ours(t)) {
+        work_hang_up(t);
+        step_clear(&t->step);
+        t->hold = (struct store_hold){ 0 };
+    }
+    thread_quit_place(t);
+    put_back(t, &t->parked); /* the holder has them wait, or not */
+    LIST_EACH (n, &t->followers) {
+        struct follower *f = LIST_ITEM(n, struct follower, node);
+        if (f->moved) f->moved(f);
+    }
+}
+
+void thread_give_back(struct thread *t)
+{
+    if (t->mirror || !is_ours(t) || t->inflight || t->loading || !list_empty(&t->jobs)) return;
+    if (store_shared(t->hub->setup.store))
+        store_release(t->hub->setup.store, (struct log_name){ t->owner, t->id }, t->hold);
+    thread_moved(t);
 }
 
 /* Everybody in the list is told why nothing will come of it. */
@@ -254,16 +376,20 @@ static void unreadable(struct thread *t, enum err e)
     else if (!damaged) hub_stalled(t->hub, t);
 }
 
-void thread_drain(struct thread *t)
+/* Somebody else has gone on with it since (or an append of ours that seemed to fail did not): what
+ * the model says here is not the answer any more. */
+static void drop_words(struct thread *t)
 {
-    refuse_all(t, &t->parked, 503, "restarting",
-               "The server is restarting; try again in a moment.");
+    if (t->fold.count <= t->known || !t->step.active) return;
+    work_hang_up(t);
+    step_clear(&t->step);
 }
 
 static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
 {
     struct thread *t = LIST_ITEM(r, struct thread, read);
-    t->loading = false;
+    t->loading = t->claimed = false;
+    t->stranded_ms = 0;
     t->exists = e == OK;
     for (size_t i = 0; i < count && !e; i++)
         e = fold_apply(&t->fold, &(struct stored_fact){ facts[i].seq, facts[i].at_ms, facts[i].kind,
@@ -273,7 +399,8 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
         return;
     }
     fault_hit("thread.loaded");
-    if (e == OK) retitle(t, r->title);
+    if (e == OK) thread_retitle(t, r->title);
+    drop_words(t);
     t->committed = t->fold.count;
     t->loaded = true;
     t->fresh = t->exists && !t->step.active;
@@ -369,6 +496,7 @@ static void submit(struct thread *t)
         .expected = t->batch_from - 1,
         .facts = t->rows,
         .fact_count = count,
+        .hold = t->hold,
         .state = str_c(fold_state(&t->fold)),
         .title = t->retitled || !t->exists ? t->title : STR_NONE,
         .request_id = t->request_id,
@@ -510,6 +638,10 @@ static void look_up(struct thread *t)
 void thread_pump(struct thread *t)
 {
     if (t->busy) return;
+    if (t->mirror) {
+        mirror_forward(t);
+        return;
+    }
     while (t->loaded && !t->inflight && !t->stalled) {
         bool had = !list_empty(&t->queue);
         t->busy = true;
@@ -544,7 +676,7 @@ void thread_pump(struct thread *t)
 static bool looks_new(const struct thread *t, const struct command *c)
 {
     return c->kind == CMD_MESSAGE && c->create && !t->busy && !t->loading && !t->stalled &&
-           list_empty(&t->queue);
+           !t->exists && !t->fold.count && !t->mirror && !t->hub->draining && list_empty(&t->queue);
 }
 
 void thread_queue(struct thread *t, struct command *c)
@@ -552,7 +684,7 @@ void thread_queue(struct thread *t, struct command *c)
     if (!t->loaded && looks_new(t, c)) t->loaded = t->assumed = true;
     list_add(&t->queue, &c->node);
     hub_busy(t->hub, t);
-    if (!t->busy && !t->loaded && !t->loading && !t->stalled) thread_load(t);
+    if (!t->busy && !t->loaded && !t->loading && !t->stalled && !t->mirror) thread_load(t);
 }
 
 void thread_post(struct thread *t, struct command *c)
@@ -572,6 +704,7 @@ static void on_append(struct store_append *a, enum err e)
         return;
     }
     fault_hit("thread.committed");
+    t->hold = a->hold;
     t->committed = t->fold.count;
     t->exists = true;
     t->assumed = false;
@@ -646,7 +779,7 @@ static void fail_batch(struct thread *t, enum err e)
 {
     struct list back;
     /* the others in it are as good as before */
-    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS;
+    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS || e == ERR_FENCED;
     list_init(&back);
     if (t->editor) list_add(&t->acting, &t->editor->node);
     t->editor = NULL;
@@ -666,6 +799,7 @@ static void fail_batch(struct thread *t, enum err e)
     fold_done(&t->fold);
     fold_init(&t->fold);
     thread_leave_place(t);
+    t->known = t->committed;
     t->committed = 0;
     t->loaded = t->assumed = false;
     clear_batch(t);
@@ -684,7 +818,7 @@ static void begin_edit(struct thread *t)
 {
     struct command *c = t->editor;
     t->inflight = true;
-    t->edit = (struct store_edit){ .log = { t->owner, t->id }, .done = on_edit };
+    t->edit = (struct store_edit){ .log = { t->owner, t->id }, .hold = t->hold, .done = on_edit };
     if (c->kind == CMD_DELETE) t->edit.remove = true;
     else {
         t->edit.title = c->title;
@@ -704,7 +838,8 @@ static void wipe(struct thread *t)
     fold_done(&t->fold);
     fold_init(&t->fold);
     thread_leave_place(t);
-    retitle(t, STR(""));
+    thread_retitle(t, STR(""));
+    t->hold = (struct store_hold){ 0 };
     t->committed = 0;
     t->exists = t->fresh = false;
     refuse_all(t, &t->parked, 404, "unknown_thread", "This conversation was deleted.");
@@ -716,12 +851,23 @@ static void wipe(struct thread *t)
     }
 }
 
+void thread_deleted(struct thread *t)
+{
+    wipe(t);
+    thread_lost(t, true);
+}
+
 static void on_edit(struct store_edit *k, enum err e)
 {
     struct thread  *t = LIST_ITEM(k, struct thread, edit);
     struct command *c = t->editor;
     t->editor = NULL;
     t->inflight = false;
+    if (e == ERR_FENCED) { /* nothing was changed: its holder does it */
+        list_push(&t->queue, &c->node);
+        thread_lost(t, true);
+        return;
+    }
     t->busy = true;
     detach_receipt(c); /* it may name the run that it stopped */
     if (e == ERR_NOT_FOUND)
@@ -733,7 +879,7 @@ static void on_edit(struct store_edit *k, enum err e)
                        "The store cannot be written at the moment. Nothing was changed; try again "
                        "in a moment.");
     else if (c->kind == CMD_DELETE) wipe(t);
-    else retitle(t, c->title);
+    else thread_retitle(t, c->title);
     if (c->done) c->done(c, &c->receipt);
     t->busy = false;
     thread_pump(t);

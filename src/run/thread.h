@@ -7,6 +7,9 @@
  * state that is on disk or goes to disk together with it. If an append fails, the
  * fold is thrown away and read again from the log: the same path as after a crash.
  *
+ * With several nodes on one database a thread is held by one of them (this rule is its), and
+ * mirrored by those that show it meanwhile: mirror.h.
+ *
  * A thread lives in its hub; idle ones without followers may be forgotten at any
  * time. Nothing outside run/ keeps a pointer without being a follower.
  */
@@ -27,11 +30,15 @@ struct follower {
     void (*wake)(struct follower *f);
     /* The thread is deleted: nothing more will come. May be NULL. */
     void (*over)(struct follower *f);
+    /* It is not held by this node any more. NULL: that makes no difference. */
+    void (*moved)(struct follower *f);
     struct thread *thread;
     bool           counts; /* a person looks: an expired gate may call the model */
 };
 void thread_follow(struct thread *t, struct follower *f);
 void thread_unfollow(struct follower *f);
+/* Says of a follower that it counts, or does not any more. */
+void thread_counts(struct follower *f, bool counts);
 
 struct str              thread_id(const struct thread *t);
 struct str              thread_title(const struct thread *t);

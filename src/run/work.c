@@ -650,6 +650,14 @@ static void start_job(struct job *j)
 {
     struct tool *tool = j->tool.tool;
     j->started = true;
+    /* The last moment to see that others may have taken the thread since `started` was saved. */
+    if (!store_lease_ok(j->thread->hub->setup.store, j->thread->hold)) {
+        on_finish(&j->tool, &(struct tool_result){
+                                .outcome = TOOL_FAILED,
+                                .text = STR("It was not begun: this node was cut off from the "
+                                            "database.") });
+        return;
+    }
     if (tool && tool->timeout_ms && !tool->own_clock) loop_timer_set(&j->timer, tool->timeout_ms);
     fault_hit("run.before_tool");
     enum err e = tool && tool->ops ? tool->ops->start(tool, &j->tool) : ERR_NOT_FOUND;
@@ -765,6 +773,17 @@ bool work_once_more(const struct command *c, struct call *call)
     call->repeated = true;
     call->job = NULL;
     return true;
+}
+
+void work_late(const struct command *c, struct command *late)
+{
+    static const enum word    WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
+    const struct job         *j = c->job;
+    const struct tool_result *r = &j->result;
+    late->late.outcome = r->outcome == TOOL_ASKS ? WORD_UNKNOWN : WORDS[r->outcome];
+    late->late.text = arena_dup(&late->arena, r->text);
+    late->late.value = arena_dup(&late->arena, r->value);
+    late->late.note = arena_dup(&late->arena, r->note);
 }
 
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f)
