@@ -61,10 +61,21 @@ static int64_t shift_ms(void)
 }
 #endif
 
+static _Atomic int64_t offset;
+
+void clock_offset(int64_t ms)
+{
+    offset = ms;
+}
+int64_t clock_offset_ms(void)
+{
+    return offset;
+}
+
 int64_t clock_wall_ms(void)
 {
     struct timespec t = now(CLOCK_REALTIME);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + shift_ms();
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + shift_ms() + offset;
 }
 
 static void digits(char *out, int count, int value)

@@ -13,6 +13,9 @@
 uint64_t clock_mono_ms(void);
 uint64_t clock_mono_ns(void);
 int64_t  clock_wall_ms(void);
+/* From now on the wall clock is the machine's plus this: somebody else's clock counts. */
+void     clock_offset(int64_t ms);
+int64_t  clock_offset_ms(void);
 /* "2026-11-15T20:17:25.123Z" */
 #define CLOCK_RFC3339_LEN 24
 void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1]);

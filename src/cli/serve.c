@@ -23,6 +23,7 @@
 #include "cli/assembly.h"
 #include "cli/cli.h"
 #include "door/app.h"
+#include "node/link.h"
 #include "run/metrics.h"
 
 #define DRAIN_MS 4500 /* the promise is 5 s */
@@ -31,9 +32,6 @@
 #define END_MS    4900 /* whatever hangs by then, the process is gone */
 #define FILES_MIN 64   /* open files without which there is no start */
 #define TELL_MS   300  /* streams get this long to take their last words */
-/* How we are called in a database: by one name for all, which lets in one at a time. Threads do not
- * move between processes yet. */
-#define ONLY_ONE STR("the only one")
 
 struct serve {
     struct config       config;
@@ -41,6 +39,8 @@ struct serve {
     struct loop         loop;
     struct store       *store;
     struct assembly     assembly;
+    struct links        links; /* to other nodes, if `clustered` */
+    bool                clustered;
     struct hub         *hub;
     struct auth        *auth;
     struct quota        quota;
@@ -100,6 +100,7 @@ static bool make_hub(struct serve *s)
     if (!assembly_pages(&s->assembly)) return false;
     s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop,
                                           .store = s->store,
+                                          .nodes = s->clustered ? &s->links.nodes : NULL,
                                           .registry = &s->assembly.registry,
                                           .pages = s->assembly.pages,
                                           .page_count = s->assembly.page_count,
@@ -115,6 +116,7 @@ static bool make_hub(struct serve *s)
                                           .cancel_grace_ms = 10 * 1000,
                                           .quota = &s->quota,
                                           .token = config_needs_token(c) });
+    s->links.hub = s->hub;
     return s->hub != NULL;
 }
 
@@ -134,6 +136,18 @@ static struct str own_host(struct serve *s)
     struct str h = s->config.host;
     if (str_is(h, "0.0.0.0") || str_is(h, "::")) return STR_NONE;
     return str_find(h, STR(":")) < 0 ? h : arena_printf(&s->arena, "[" STR_FMT "]", STR_ARG(h));
+}
+
+/* By which the other nodes call us. */
+static struct str node_host(struct serve *s)
+{
+    struct str  host;
+    unsigned    port;
+    const char *why;
+    if (!s->clustered || !link_url_parse(s->config.cluster_url, &host, &port, &why))
+        return STR_NONE;
+    return str_find(host, STR(":")) < 0 ? host
+                                        : arena_printf(&s->arena, "[" STR_FMT "]", STR_ARG(host));
 }
 
 /* The page as this configuration wants it. */
@@ -164,8 +178,10 @@ static enum err make_server(struct serve *s, struct str *why)
                            .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },
                            .auth = s->auth,
                            .quota = &s->quota,
+                           .links = s->clustered ? &s->links : NULL,
                            .approvers_only = c->approvers,
                            .host = own_host(s),
+                           .node_host = node_host(s),
                            .hosts = { c->hosts.list, c->hosts.count },
                            .origins = { c->origins.list, c->origins.count },
                            .cors = { c->cors.list, c->cors.count },
@@ -188,13 +204,16 @@ static enum err make_server(struct serve *s, struct str *why)
 
 static void on_closed(void *ctx)
 {
-    loop_stop(&((struct serve *)ctx)->loop);
+    struct serve *s = ctx;
+    if (--s->parts == 0) loop_stop(&s->loop);
 }
 
 static void close_all(struct serve *s)
 {
     if (s->closing) return;
     s->closing = true;
+    s->parts = s->clustered ? 2 : 1;
+    if (s->clustered) links_close(&s->links, on_closed, s);
     server_close(s->server, on_closed, s);
 }
 
@@ -350,6 +369,7 @@ static void take_apart(struct serve *s)
     /* a tool would not end: the log says `started`, the next start says `unknown` */
     if (hub_jobs(s->hub)) _exit(0);
     hub_free(s->hub);
+    if (s->clustered) links_done(&s->links);
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
@@ -381,6 +401,24 @@ static int check_files(struct serve *s)
                              (unsigned long long)r.rlim_max, FILES_MIN));
 }
 
+static enum err open_store(struct serve *s, struct str *why)
+{
+    const struct config *c = &s->config;
+    char                 mark[LINK_PROOF_LEN + 1] = "";
+    struct store_place   place = { .url = STR(STORE_ALONE) };
+
+    s->clustered = c->cluster_url.len > 0;
+    if (s->clustered) {
+        enum err e = links_init(&s->links, &s->loop, c->cluster_key);
+        if (e) return e;
+        link_proof(&s->links.key, "mark", STR(""), STR(""), STR(""), STR(""), mark);
+        place = (struct store_place){ .url = c->cluster_url, .mark = str_n(mark, 16) };
+    }
+    enum err e = store_open(&s->loop, c->store, &place, &s->arena, &s->store, why);
+    if (!e) s->links.self = store_node(s->store);
+    return e;
+}
+
 /* Zero: everything stands and listens. */
 static int start(struct serve *s)
 {
@@ -391,12 +429,7 @@ static int start(struct serve *s)
     if (loop_init(&s->loop)) return fail("cannot start the event loop", why);
     watch_signals(s);
     if (make_token(s)) return 1; /* before anything is started that could look for it */
-    enum err e = store_open(&s->loop, s->config.store, ONLY_ONE, &s->arena, &s->store, &why);
-    if (e == ERR_EXISTS)
-        why =
-            STR("another parley works with this database; several at once cannot share one yet, so "
-                "stop that one first");
-    if (e) return fail("cannot open the store", why);
+    if (open_store(s, &why)) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
     s->loop.on_turn = seen_turn;
     if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) ||

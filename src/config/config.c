@@ -13,6 +13,7 @@
 
 #include "base/utf8.h"
 #include "config/config_private.h"
+#include "node/link.h"
 
 #define DEFAULT_FILE "parley.json"
 /* Far above any real file; a path that leads to something else must not fill the memory. */
@@ -343,6 +344,37 @@ static void note_store(struct config *c)
                                STR_ARG(c->store_file.ptr ? c->store_file : STR("parley")));
 }
 
+static void read_cluster(struct config_build *b)
+{
+    const struct jv *v = jv_get(b->root, "cluster"), *url = jv_get(v, "url"),
+                    *key = jv_get(v, "key");
+    struct config *c = b->c;
+    struct str     host;
+    unsigned       port;
+    const char    *why;
+    bool           literal;
+
+    if (!v) return;
+    c->cluster_url = jv_str(url);
+    if (key) (void)cfg_secret(b, key, "\"cluster.key\"", &c->cluster_key, &literal);
+    if (!is_database(c->store))
+        cfg_bad(b, v,
+                "\"cluster\" is for several processes on one PostgreSQL database, and the "
+                "store is a file, which one process opens; name a database in \"store\"");
+    else if (!url) cfg_bad(b, v, "\"cluster\" needs \"url\": how the other nodes reach this one");
+    else if (!link_url_parse(c->cluster_url, &host, &port, &why))
+        cfg_bad(b, url, "\"cluster.url\" is not usable: %s", why);
+    else if (!key)
+        cfg_bad(b, v,
+                "\"cluster\" needs \"key\": a secret that all nodes share, \"env:NAME\" or "
+                "\"file:PATH\"");
+    else if (c->cluster_key.ptr && c->cluster_key.len < CLUSTER_KEY_MIN)
+        cfg_bad(b, key,
+                "\"cluster.key\" is too short: at least %d characters that nobody can guess, "
+                "such as those that `openssl rand -hex 32` prints",
+                CLUSTER_KEY_MIN);
+}
+
 static void read_store(struct config_build *b)
 {
     const struct jv *v = jv_get(b->root, "store");
@@ -437,6 +469,7 @@ static enum err build(struct config_build *b)
     read_listen(b);
     read_words(b);
     read_store(b);
+    read_cluster(b);
     cfg_read_models(b);
     cfg_read_tools(b);
     cfg_read_mcp(b);

@@ -172,10 +172,11 @@ struct config {
 
     struct str     host; /* as listen() takes it: "127.0.0.1", "::1" (no brackets) */
     unsigned       port;
-    struct str     store;       /* store_open()'s url */
-    struct str     store_file;  /* its path; STR_NONE: it is a database */
-    struct str     store_shown; /* for people: without a password */
-    struct str     work;        /* the folder in which tools get theirs */
+    struct str     cluster_url, cluster_key; /* "": alone with its store */
+    struct str     store;                    /* store_open()'s url */
+    struct str     store_file;               /* its path; STR_NONE: it is a database */
+    struct str     store_shown;              /* for people: without a password */
+    struct str     work;                     /* the folder in which tools get theirs */
     enum log_level log;
 
     struct config_model *models;

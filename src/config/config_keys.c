@@ -103,6 +103,11 @@ static const struct row ROWS[] = {
       "Where conversations are kept: a path, \"sqlite:PATH\", or "
       "\"postgresql://USER@HOST/DATABASE\".",
       AT(KEEP_STR, store) },
+    { "cluster", K_OBJECT, "", "Several processes (nodes) on one database." },
+    { "cluster.url", K_TEXT, "(this process is the only one)",
+      "How the other nodes reach this one: \"http://HOST:PORT\"." },
+    { "cluster.key", K_SECRET, "",
+      "What all nodes of a database know and nobody else: \"env:NAME\" or \"file:PATH\"." },
     { "work", K_TEXT, "(the store's path + .work; parley.work beside a database)",
       "Folder in which each call of a tool's program gets one of its own.", AT(KEEP_STR, work) },
     { "log", K_WORD, "info", "The least important kind of log line that is written.",

@@ -26,6 +26,7 @@ struct look {
     char        etag[24];
 };
 
+struct links;
 struct app {
     struct hub        *hub;
     struct registry   *registry;
@@ -35,12 +36,14 @@ struct app {
     /* NULL, or nothing configured in it: everybody is `local` */
     struct auth       *auth;
     struct quota      *quota;
+    struct links      *links; /* to other nodes; NULL: there are none */
     /* who has no role approver decides nothing; who has, everybody's */
     bool               approvers_only;
-    struct str         host;    /* the one we listen on, as it stands in Host */
-    struct strs        hosts;   /* further Host names, lower case, without port */
-    struct strs        origins; /* allowed origins beside our own */
-    struct strs        cors;    /* those that may read the answers, too */
+    struct str         host;      /* the one we listen on, as it stands in Host */
+    struct str         node_host; /* the one in cluster.url; STR_NONE: there is none */
+    struct strs        hosts;     /* further Host names, lower case, without port */
+    struct strs        origins;   /* allowed origins beside our own */
+    struct strs        cors;      /* those that may read the answers, too */
     struct look        look;
     struct strs        embed;   /* those that may show us in their pages: read, and frame */
     struct strs        proxies; /* addresses that are believed about X-Forwarded-Proto */
@@ -173,6 +176,7 @@ void                      rest_settle(struct server *s, struct request *q);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
+void                      ops_node(struct server *s, struct request *q);  /* ops.c */
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
 void                      ops_health(struct server *s, struct request *q);
 void                      ops_ready(struct server *s, struct request *q);

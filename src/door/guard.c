@@ -46,7 +46,8 @@ static bool is_loopback_name(struct str name)
 static bool host_allowed(const struct app *a, struct str host)
 {
     struct str name = without_port(host);
-    return is_loopback_name(name) || str_eq_nocase(name, a->host) || listed(&a->hosts, name);
+    return is_loopback_name(name) || str_eq_nocase(name, a->host) ||
+           (a->node_host.len && str_eq_nocase(name, a->node_host)) || listed(&a->hosts, name);
 }
 
 /* Pages of that origin get CORS headers. */

@@ -1,6 +1,7 @@
 /* ops.c -- for operators: tools with their counts, liveness, readiness, metrics. */
 #include "door/app.h"
 #include "model/provider.h"
+#include "node/link.h"
 #include "run/metrics.h"
 
 static void write_tool(struct jsonw *w, const struct tool *t)
@@ -22,6 +23,14 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     jw_kint(w, "runs", (int64_t)t->runs);
     jw_kint(w, "failed", (int64_t)t->failed);
     jw_end_obj(w);
+}
+
+/* Another node of our database; who it is shows what it says first. */
+void ops_node(struct server *s, struct request *q)
+{
+    struct app *a = app_of(s);
+    if (a->links) links_accept(a->links, q);
+    else web_nothing(s, q);
 }
 
 void ops_tools(struct server *s, struct request *q)

@@ -47,6 +47,7 @@ const struct route app_routes[] = {
     { "GET", "/healthz", ops_health, EVERYBODY | ROUTE_VITAL },
     { "GET", "/readyz", ops_ready, EVERYBODY | ROUTE_VITAL },
     { "GET", "/metrics", ops_metrics, ROLE_ADMIN },
+    { "GET", "/node", ops_node, EVERYBODY },
     { "GET", "/", web_page, EVERYBODY },
     { "GET", "/t/{}", web_page, EVERYBODY },
     { "GET", "/inbox", web_page, EVERYBODY },

@@ -135,6 +135,8 @@ void ws_frame_text(struct buf *out, struct str text);
  * last piece. At most WS_FRAME_HEAD longer than the piece. */
 #define WS_FRAME_HEAD 10
 void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool first, bool last);
+/* How long a message of this peer may be, instead of message_max. */
+void conn_ws_limit(struct conn *c, size_t message_max);
 /* Small control texts (ack, error, pong of the application): queued before the source's bytes, at
  * most 16 KiB unsent; beyond that the peer is not reading and is closed (1008). */
 void conn_ws_send(struct conn *c, struct str text);

@@ -103,7 +103,7 @@ static size_t head_size(const struct ws *w)
 {
     if (w->head_len < 2) return 2;
     unsigned len = w->head[1] & 0x7f;
-    return 2 + (len == 127 ? 8 : len == 126 ? 2 : 0) + 4;
+    return 2 + (len == 127 ? 8 : len == 126 ? 2 : 0) + (w->of_server ? 0 : 4);
 }
 
 /* What the first two bytes already prove. */
@@ -113,7 +113,10 @@ static enum ws_event check_start(struct ws *w)
     bool     control = w->opcode >= 8;
 
     if (w->head[0] & 0x70) return fail(w, WS_PROTOCOL, "reserved bits are set");
-    if (!(w->head[1] & 0x80)) return fail(w, WS_PROTOCOL, "frames of clients must be masked");
+    if (!(w->head[1] & 0x80) && !w->of_server)
+        return fail(w, WS_PROTOCOL, "frames of clients must be masked");
+    if ((w->head[1] & 0x80) && w->of_server)
+        return fail(w, WS_PROTOCOL, "frames of servers must not be masked");
     if ((w->opcode > 2 && w->opcode < 8) || w->opcode > 10)
         return fail(w, WS_PROTOCOL, "unknown opcode");
     if (control && !w->final) return fail(w, WS_PROTOCOL, "control frames must not be fragmented");
@@ -142,8 +145,8 @@ static enum ws_event begin_payload(struct ws *w)
         return fail(w, WS_PROTOCOL, "the length is not in its shortest form");
     if (w->opcode < 8 && w->left > w->message.max - w->message.len)
         return fail(w, WS_TOO_BIG, "the message is too big");
-    uint32_t key;
-    memcpy(&key, w->head + head_size(w) - 4, 4);
+    uint32_t key = 0;
+    if (!w->of_server) memcpy(&key, w->head + head_size(w) - 4, 4);
     w->mask = (uint64_t)key << 32 | key;
     if (w->opcode == WS_OP_TEXT || w->opcode == WS_OP_BINARY) w->kind = w->opcode;
     w->in_payload = true;
@@ -250,9 +253,9 @@ enum ws_event ws_feed(struct ws *w, char **at, char *end, struct str *data)
 
 /* --- frames out ---------------------------------------------------------------------------- */
 
-void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payload)
+static void put_frame(struct buf *out, unsigned first, bool masked, struct str payload)
 {
-    uint8_t head[10] = { (uint8_t)((final ? 0x80 : 0) | op) };
+    uint8_t head[14] = { (uint8_t)first };
     size_t  n = 2;
 
     if (payload.len < 126) head[1] = (uint8_t)payload.len;
@@ -262,12 +265,21 @@ void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payl
         for (size_t i = 0; i < bytes; i++)
             head[n++] = (uint8_t)((uint64_t)payload.len >> 8 * (bytes - 1 - i));
     }
+    if (masked) head[1] |= 0x80, n += 4;
     /* One reservation for both, so that a full buf never holds a head without its payload. */
     if (!buf_room(out, n + payload.len)) return;
     buf_add(out, head, n);
     buf_str(out, payload);
 }
 
+void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payload)
+{
+    put_frame(out, (final ? 0x80u : 0u) | op, false, payload);
+}
+void ws_frame_masked(struct buf *out, enum ws_opcode op, struct str payload)
+{
+    put_frame(out, 0x80u | op, true, payload);
+}
 void ws_frame(struct buf *out, enum ws_opcode op, struct str payload)
 {
     ws_fragment(out, op, true, payload);

@@ -5,7 +5,8 @@
  *     up
  *     ws_done(&w);
  *
- * Frames of clients only: a frame without a mask is a failure. No extensions. A
+ * Frames of clients: one without a mask is a failure; or, where `of_server` is set, of servers: one
+ * with a mask is. No extensions. A
  * failure is found at the first byte that proves it, also inside a frame that has
  * not come in full (1002 protocol, 1007 not UTF-8, 1009 too big); after WS_FAIL
  * or WS_CLOSE nothing more may be fed.
@@ -53,9 +54,10 @@ enum ws_event {
 };
 
 struct ws {
-    uint16_t    code;    /* with WS_CLOSE and WS_FAIL */
-    const char *why;     /* with WS_FAIL: static text */
-    struct buf  message; /* what has come of a message in pieces */
+    uint16_t    code;      /* with WS_CLOSE and WS_FAIL */
+    const char *why;       /* with WS_FAIL: static text */
+    struct buf  message;   /* what has come of a message in pieces */
+    bool        of_server; /* set before the first byte is fed */
 
     /* private from here on */
     uint64_t left; /* payload bytes of this frame to come */
@@ -76,6 +78,9 @@ enum ws_event ws_feed(struct ws *w, char **at, char *end, struct str *data);
 
 /* One frame, final, not masked. Control payloads at most WS_CONTROL_MAX. */
 void ws_frame(struct buf *out, enum ws_opcode op, struct str payload);
+/* The same from a client. The mask is zero: it hides nothing from anybody, and what it is against,
+ * old caches on the way, does not stand between our own programs. */
+void ws_frame_masked(struct buf *out, enum ws_opcode op, struct str payload);
 void ws_fragment(struct buf *out, enum ws_opcode op, bool final, struct str payload);
 /* WS_NO_CODE: empty payload. The reason is cut on a character boundary to what fits. */
 void ws_frame_close(struct buf *out, int code, struct str reason);

@@ -56,6 +56,11 @@ void conn_ws_send(struct conn *c, struct str text)
     conn_mark(c);
 }
 
+void conn_ws_limit(struct conn *c, size_t message_max)
+{
+    if (c->wsock) c->wsock->ws.message.max = message_max;
+}
+
 void ws_frame_part(struct source *s, struct buf *out, struct str piece, bool first, bool last)
 {
     struct wsock *w = s->conn->wsock;

@@ -5,10 +5,10 @@
  * feeds_next takes the channels that were woken in turn and of each, in this order: facts, the open
  * step, progress, answers. A channel that has told everything leaves the list until it is woken.
  */
+#include "run/feed.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "run/engine.h"
-#include "run/feed.h"
 #include "run/nodewords.h"
 
 #define FACTS_BYTES (256 * 1024) /* of one message, unless its first fact alone is longer */
@@ -118,8 +118,8 @@ static struct channel *channel_new(struct feeds *f, uint64_t k, struct str owner
     list_init(&c->answers);
     memcpy(c->names, owner.ptr, owner.len);
     memcpy(c->names + owner.len, thread.ptr, thread.len);
-    c->log = (struct log_name){ str_n(c->names, owner.len),
-                                str_n(c->names + owner.len, thread.len) };
+    c->log =
+        (struct log_name){ str_n(c->names, owner.len), str_n(c->names + owner.len, thread.len) };
     if (map_put(&f->channels, key_of(&c->k), c) == OK) return c;
     mem_free(c);
     return NULL;
@@ -155,7 +155,7 @@ static void on_follow(struct command *cmd, const struct receipt *a)
 }
 
 /* A command of ours for the channel's thread. */
-static void post(struct channel *c, struct command *cmd,
+static void post(struct channel *c, struct command                           *cmd,
                  void (*done)(struct command *, const struct receipt *), bool more)
 {
     cmd->ctx = c;
@@ -171,9 +171,8 @@ static bool follow(struct feeds *f, const struct jv *v)
 {
     struct str      owner = jv_str_at(v, "owner"), thread = jv_str_at(v, "thread");
     uint64_t        k = (uint64_t)jv_int_at(v, "k", 0);
-    struct channel *c = owner.len && thread.len && !channel_of(f, v)
-                            ? channel_new(f, k, owner, thread)
-                            : NULL;
+    struct channel *c =
+        owner.len && thread.len && !channel_of(f, v) ? channel_new(f, k, owner, thread) : NULL;
     struct command *cmd = c ? command_new(CMD_FOLLOW) : NULL;
     if (!cmd) return false;
     c->seq = (uint64_t)jv_int_at(v, "seq", 0);

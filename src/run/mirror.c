@@ -1,8 +1,8 @@
 /* mirror.c -- see mirror.h. */
+#include "run/mirror.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "run/engine.h"
-#include "run/mirror.h"
 #include "run/nodewords.h"
 
 #define REPORTS_MAX (1 << 20)
@@ -325,7 +325,15 @@ void peer_up(struct peer *p)
 {
     struct mirror *m;
     p->up = true;
-    for (size_t i = 0; (m = map_each(&p->mirrors, &i));) join(m);
+    if (p->sweep) {
+        struct buf text;
+        buf_init(&text, 0);
+        node_word(&text, "sweep", 0);
+        p->sweep = false;
+        transmit(p, &text);
+    }
+    for (size_t i = 0; (m = map_each(&p->mirrors, &i));)
+        if (!m->following) join(m);
 }
 
 void peer_down(struct peer *p)

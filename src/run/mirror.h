@@ -28,6 +28,7 @@ struct peer {
     struct map  mirrors; /* by their number */
     uint64_t    last;    /* number given */
     bool        up;
+    bool        sweep; /* it is to be told to look, once it is up */
 };
 /* `p` is zeroed. */
 void peer_init(struct peer *p, struct hub *h);

@@ -270,8 +270,7 @@ static enum err read_begin(struct open_step *s, struct str type, const struct jv
     if (str_is(type, "text")) return step_part(s, STEP_TEXT) ? OK : ERR_NOMEM;
     if (str_is(type, "reasoning")) return step_part(s, STEP_REASONING) ? OK : ERR_NOMEM;
     if (!str_is(type, "call")) return ERR_SYNTAX;
-    if (!(p = step_call(s, jv_str_at(v, "call"), STR_NONE, jv_str_at(v, "tool"))))
-        return ERR_NOMEM;
+    if (!(p = step_call(s, jv_str_at(v, "call"), STR_NONE, jv_str_at(v, "tool")))) return ERR_NOMEM;
     p->client = jv_true(jv_get(v, "client"));
     p->shown = jv_true(jv_get(v, "shown"));
     return OK;

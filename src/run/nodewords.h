@@ -34,13 +34,13 @@ void node_end(struct jsonw *w);
 void node_word(struct buf *out, const char *word, uint64_t k);
 
 /* One command as an object; `n` comes back with its answer. */
-void                node_write_command(struct jsonw *w, const struct command *c);
+void            node_write_command(struct jsonw *w, const struct command *c);
 /* NULL: no memory, or it is not one. `done` and the log are the caller's. */
-struct command     *node_read_command(const struct jv *v);
+struct command *node_read_command(const struct jv *v);
 /* The members of an answer, without thread and call. */
-void                node_write_receipt(struct jsonw *w, const struct receipt *a);
+void            node_write_receipt(struct jsonw *w, const struct receipt *a);
 /* Texts go into `a`. */
-void                node_read_receipt(struct arena *a, const struct jv *v, struct receipt *out);
+void            node_read_receipt(struct arena *a, const struct jv *v, struct receipt *out);
 
 void                node_write_piece(struct jsonw *w, const struct piece *p);
 /* Adds it to the step. ERR_NOMEM, ERR_SYNTAX. */

@@ -9,9 +9,11 @@
 #include "base/secret.h"
 #include "store/sum.h"
 
-#define TICK_MS  100
-#define RENEW_NS 1000000000ull
-#define TIDY_NS  3600000000000ull
+#define TICK_MS 100
+/* an answer takes its time, and clocks drift: less than this is no difference */
+#define CLOCK_SLACK_MS 2000
+#define RENEW_NS       1000000000ull
+#define TIDY_NS        3600000000000ull
 /* Callbacks may ask for more while being told that the store closes. */
 #define CLOSE_ROUNDS 100
 /* A node that leaves says so, if the database answers at all. */
@@ -150,8 +152,21 @@ bool pg_must_wait(const struct pg *s)
     return s->fenced || clock_mono_ns() >= s->lease_ns;
 }
 
-void pg_renewed(struct pg *s, bool was_alive)
+/* A machine whose clock is wrong would let gates expire too early or too late. All nodes of a
+ * database go by its clock instead; the difference is said, because it is not only ours. */
+static void follow_clock(struct pg *s, int64_t db_ms)
 {
+    int64_t was = clock_offset_ms(), off = db_ms - (clock_wall_ms() - was);
+    if (off - was > -CLOCK_SLACK_MS && off - was < CLOCK_SLACK_MS) return;
+    clock_offset(off > -CLOCK_SLACK_MS && off < CLOCK_SLACK_MS ? 0 : off);
+    log_line(LOG_WARN, "store.clock_differs", "node", s->base.node, "ms", log_int(off), "why",
+             "this machine's clock is not the database's, whose time is used; set it (chrony, ntp)",
+             NULL);
+}
+
+void pg_renewed(struct pg *s, bool was_alive, int64_t db_ms)
+{
+    if (db_ms) follow_clock(s, db_ms);
     s->lease_ns = s->renew_sent_ns + STORE_LEASE_MS * 1000000ull;
     s->fenced = false;
     pg_trouble(s, OK, NULL);
@@ -245,7 +260,7 @@ static void free_pg(struct pg *s)
 
 static const struct store_ops ops;
 
-static struct pg *new_pg(struct loop *loop, struct str node_url)
+static struct pg *new_pg(struct loop *loop, const struct store_place *place)
 {
     struct pg *s = mem_alloc(sizeof *s);
 
@@ -256,7 +271,8 @@ static struct pg *new_pg(struct loop *loop, struct str node_url)
     s->end_of_turn.flush = on_end_of_turn;
     list_init(&s->late);
     params_init(&s->params);
-    snprintf(s->node_url, sizeof s->node_url, STR_FMT, STR_ARG(node_url));
+    snprintf(s->node_url, sizeof s->node_url, STR_FMT, STR_ARG(place->url));
+    snprintf(s->mark, sizeof s->mark, STR_FMT, STR_ARG(place->mark));
     for (int i = 0; i < PG_LANES; i++)
         lane_init(&s->lanes[i], s, i > PG_WRITERS ? PG_UNITS_MAX : 1);
     return s;
@@ -273,10 +289,10 @@ static bool start_ticking(struct pg *s)
     return true;
 }
 
-enum err pg_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
+enum err pg_open(struct loop *l, struct str url, const struct store_place *place, struct arena *a,
                  struct store **out, struct str *why)
 {
-    struct pg *s = new_pg(l, node_url);
+    struct pg *s = new_pg(l, place);
     PGconn    *first = NULL;
     enum err   e = ERR_NOMEM;
 

@@ -27,7 +27,7 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      1      /* the version this program writes */
+#define PG_SCHEMA      2      /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
@@ -202,7 +202,7 @@ struct pg {
     struct store       base;
     char              *conninfo;   /* the url; wiped when freed */
     char               shown[256]; /* "host:port/database" */
-    char               node_url[512];
+    char               node_url[512], mark[40];
     struct lane        lanes[PG_LANES]; /* control, writers, readers */
     struct loop_dirty  end_of_turn;
     struct loop_timer *tick;    /* its own memory: it outlives us by a turn of the loop */
@@ -229,7 +229,7 @@ struct lane *pg_writer(struct pg *s, uint64_t hash);
 /* Are writes to be held back until the lease is renewed? */
 bool         pg_must_wait(const struct pg *s);
 /* `was_alive`: the lease went on without a gap. */
-void         pg_renewed(struct pg *s, bool was_alive);
+void         pg_renewed(struct pg *s, bool was_alive, int64_t db_ms);
 void         pg_trouble(struct pg *s, enum err e, const char *words);
 /* What a failed statement means; said on the log when it is a fault of ours. */
 enum err     pg_err(const struct pg *s, const PGresult *r);

@@ -7,10 +7,10 @@ bool pg_is_url(struct str url)
     return str_starts(url, STR("postgresql://")) || str_starts(url, STR("postgres://"));
 }
 
-enum err pg_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
+enum err pg_open(struct loop *l, struct str url, const struct store_place *place, struct arena *a,
                  struct store **out, struct str *why)
 {
-    (void)l, (void)url, (void)node_url, (void)a, (void)out;
+    (void)l, (void)url, (void)place, (void)a, (void)out;
     *why =
         STR("this self-contained program has no PostgreSQL inside; install the package, or build "
             "it with make build, or keep conversations in a file");

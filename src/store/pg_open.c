@@ -188,46 +188,77 @@ static void note_promise(struct pg *s, PGconn *c)
              PG_SCHEMA);
 }
 
+static enum err refuse_twin(const struct pg *s, struct arena *a, struct str *why)
+{
+    if (!strcmp(s->node_url, STORE_ALONE))
+        return pg_refuse(why,
+                         STR("another parley works with this database. To run several, give each "
+                             "its own \"cluster\": {\"url\": \"http://HOST:PORT\", \"key\": "
+                             "\"env:NAME\"}, all with the same key; or stop that one first"),
+                         ERR_EXISTS);
+    return pg_refuse(why,
+                     arena_printf(a,
+                                  "another node with the url %s is alive, or one that has no "
+                                  "\"cluster.url\": give each node its own, and see that only one "
+                                  "process is started with this one",
+                                  s->node_url),
+                     ERR_EXISTS);
+}
+
+/* Nodes with different keys could not talk to each other, and would find out at the first thread. */
+static enum err check_mark(const struct pg *s, PGconn *c, struct str *why)
+{
+    const char *p[1] = { s->mark };
+    PGresult   *r = PQexecParams(c,
+                                 "SELECT FROM parley_node WHERE mark <> '' AND mark <> $1"
+                                   " AND until > clock_timestamp()",
+                                 1, NULL, p, NULL, NULL, 0);
+    bool        differs = *s->mark && PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) > 0;
+
+    PQclear(r);
+    if (!differs) return OK;
+    return pg_refuse(why,
+                     STR("the other nodes of this database have another cluster.key: give all of "
+                         "them the same"),
+                     ERR_DENIED);
+}
+
 /* The node's place in the table. Waits for the lease of a former life of the same url. */
 static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct str *why)
 {
     uint64_t    until = clock_mono_ms() + URL_WAIT_MS;
-    const char *p[4] = { s->base.node, s->node_url, PARLEY_VERSION, NULL };
+    const char *p[5] = { s->base.node, s->node_url, PARLEY_VERSION, s->mark, NULL };
     char        first[40] = "";
     PGresult   *r;
     enum err    e = OK;
 
     for (;;) {
         r = PQexecParams(c,
-                         "SELECT until::text FROM parley_node WHERE url = $1 AND url <> ''"
-                         " AND until > clock_timestamp()",
+                         "SELECT until::text FROM parley_node WHERE (url = $1 AND url <> '' OR"
+                         " url = '" STORE_ALONE "' OR $1 = '" STORE_ALONE "')"
+                         " AND until > clock_timestamp() ORDER BY id",
                          1, NULL, &p[1], NULL, NULL, 0);
         if (PQresultStatus(r) != PGRES_TUPLES_OK || PQntuples(r) == 0) break;
         if (!*first) snprintf(first, sizeof first, "%s", PQgetvalue(r, 0, 0));
         /* renewed meanwhile: somebody is there */
         if (strcmp(first, PQgetvalue(r, 0, 0)) != 0 || clock_mono_ms() > until) {
             PQclear(r);
-            return pg_refuse(why,
-                             arena_printf(a,
-                                          "another node with the url %s is alive: give each node "
-                                          "its own, and see that only one process is started with "
-                                          "this one",
-                                          s->node_url),
-                             ERR_EXISTS);
+            return refuse_twin(s, a, why);
         }
         PQclear(r);
         uv_sleep(100);
     }
     PQclear(r);
+    if ((e = check_mark(s, c, why))) return e;
     /* What the dead held is anybody's. */
     PQclear(PQexec(c, "UPDATE parley_thread t SET holder = NULL WHERE holder IS NOT NULL AND NOT"
                       " EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder"
                       " AND n.until > clock_timestamp())"));
     s->renew_sent_ns = clock_mono_ns();
     r = PQexecParams(c,
-                     "INSERT INTO parley_node(id, url, until, version)"
-                     " VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3)",
-                     3, NULL, p, NULL, NULL, 0);
+                     "INSERT INTO parley_node(id, url, until, version, mark)"
+                     " VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3, $4)",
+                     4, NULL, p, NULL, NULL, 0);
     if (PQresultStatus(r) != PGRES_COMMAND_OK) {
         const char *said = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
         e = pg_refuse(why, arena_printf(a, "the database refused this node: %s", said ? said : "?"),

@@ -14,8 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Whoever upgrades holds it; any number that nobody else in the database uses. */
-#define LOCK "SELECT pg_advisory_xact_lock(7233961)"
+/* Whoever upgrades holds it; any number that nobody else in the database uses. Of the session, and
+ * taken before the transaction begins: inside one, a backend that has once found no table goes on
+ * finding none, though another has made it meanwhile. */
+#define LOCK   "SELECT pg_advisory_lock(7233961)"
+#define UNLOCK "SELECT pg_advisory_unlock(7233961)"
 
 static const char *const upgrades[PG_SCHEMA] = {
     "CREATE TABLE parley_schema(one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);"
@@ -64,6 +67,8 @@ static const char *const upgrades[PG_SCHEMA] = {
      * to wait for the row's lock must not judge its holder by an old picture. */
     "CREATE FUNCTION parley_alive(text) RETURNS boolean LANGUAGE sql VOLATILE AS"
     " 'SELECT EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())';",
+    /* of the cluster's key; nodes of the version before write none */
+    "ALTER TABLE parley_node ADD COLUMN mark text NOT NULL DEFAULT '';",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,
@@ -123,7 +128,8 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
 
     if (e || version == PG_SCHEMA) return e;
     if (version < PG_SCHEMA) {
-        e = exec(c, "BEGIN; " LOCK, a, why);
+        e = exec(c, LOCK, a, why);
+        if (!e) e = exec(c, "BEGIN", a, why);
         if (!e) e = version_of(c, &version, a, why); /* another node may have been faster */
         for (; !e && version < PG_SCHEMA; version++) {
             snprintf(set, sizeof set, "UPDATE parley_schema SET version = %d", version + 1);
@@ -132,6 +138,7 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
         }
         if (!e) e = exec(c, "COMMIT", a, why);
         if (e) PQclear(PQexec(c, "ROLLBACK"));
+        PQclear(PQexec(c, UNLOCK));
     }
     if (!e && version > PG_SCHEMA)
         e = pg_refuse(why,

@@ -109,6 +109,7 @@ static enum err fill_one(struct lane *l, struct unit *u, struct store_job *job, 
     if (u->stmt == PG_RENEW) {
         param_bytes(p, str_c(l->s->node_url));
         param_bytes(p, STR(PARLEY_VERSION));
+        param_bytes(p, str_c(l->s->mark));
     }
     return OK;
 }
@@ -234,7 +235,8 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_SESSION_END: e = session_answer(JOB_OF(job, struct store_session), u->result); break;
     case PG_RENEW:
         list_remove(&job->node);
-        pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0));
+        pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0),
+                   PQntuples(u->result) == 1 ? res_int(u->result, 0, 1) : 0);
         return;
     default:
         if (job->kind == JOB_LIST) {

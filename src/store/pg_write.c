@@ -170,10 +170,11 @@ const char *pg_write_sql(int stmt)
     case PG_RENEW:
         return "WITH old AS MATERIALIZED (SELECT until > clock_timestamp() AS alive"
                "  FROM parley_node WHERE id = $1 FOR UPDATE),"
-               " new AS (INSERT INTO parley_node(id, url, until, version)"
-               "  VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3)"
+               " new AS (INSERT INTO parley_node(id, url, until, version, mark)"
+               "  VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3, $4)"
                "  ON CONFLICT (id) DO UPDATE SET until = excluded.until)"
-               " SELECT coalesce((SELECT alive FROM old), false)";
+               " SELECT coalesce((SELECT alive FROM old), false),"
+               "  (extract(epoch FROM clock_timestamp()) * 1000)::int8";
     case PG_TIDY: /* the parameter is there for all of them */
         return "WITH gone AS (DELETE FROM parley_node WHERE id <> $1"
                "  AND until < clock_timestamp() - interval '1 hour')"

@@ -10,12 +10,11 @@ void store_init(struct store *s, const struct store_ops *ops, struct loop *l)
     id_letters(s->node + 2, ID_LEN);
 }
 
-enum err store_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
-                    struct store **out, struct str *why)
+enum err store_open(struct loop *l, struct str url, const struct store_place *place,
+                    struct arena *a, struct store **out, struct str *why)
 {
     *why = STR("not enough memory to open the store");
-    return pg_is_url(url) ? pg_open(l, url, node_url, a, out, why)
-                          : sqlite_open(l, url, a, out, why);
+    return pg_is_url(url) ? pg_open(l, url, place, a, out, why) : sqlite_open(l, url, a, out, why);
 }
 
 enum err store_restore(struct str url, struct str from, bool anyway, struct arena *a,

@@ -281,12 +281,17 @@ void store_session(struct store *s, struct store_session *x);
 
 /* --- life ---------------------------------------------------------------------- */
 
+/* What a node is to the others of its database. */
+#define STORE_ALONE "the only one"
+struct store_place {
+    struct str url;  /* how they reach it; STORE_ALONE: they cannot, and there may be none */
+    struct str mark; /* the same for nodes that have the same cluster key; "": none */
+};
 /* `url`: "sqlite:PATH" or a bare path; "sqlite::memory:" for tests of other parts;
- * "postgresql://USER:PASSWORD@HOST/DATABASE" as libpq takes it. `node_url`: how other nodes reach
- * this one; STR_NONE: they cannot. On failure *why is a sentence for people (static or in `a`),
+ * "postgresql://USER:PASSWORD@HOST/DATABASE" as libpq takes it. On failure *why is a sentence for people (static or in `a`),
  * never with the password: path not writable, made by a newer version, used by another process. */
-MUST_CHECK enum err store_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
-                               struct store **out, struct str *why);
+MUST_CHECK enum err store_open(struct loop *l, struct str url, const struct store_place *place,
+                               struct arena *a, struct store **out, struct str *why);
 /* Gives back what is held, waits for what is queued, answers it from inside this call (ERR_CLOSED: what its time did not
  * suffice for), closes; no callbacks come afterwards. False: the disk did not answer within that
  * time. Then nothing was closed or answered, and requests are still being worked on: call again, or

@@ -58,8 +58,8 @@ void store_tell(struct store *s, struct store_job *job);
 
 MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a, struct store **out,
                                 struct str *why);
-MUST_CHECK enum err pg_open(struct loop *l, struct str url, struct str node_url, struct arena *a,
-                            struct store **out, struct str *why);
+MUST_CHECK enum err pg_open(struct loop *l, struct str url, const struct store_place *place,
+                            struct arena *a, struct store **out, struct str *why);
 bool                pg_is_url(struct str url);
 MUST_CHECK enum err sqlite_backup(struct str url, struct str to, bool anyway,
                                   const struct store_watch *watch, struct arena *a,

@@ -149,7 +149,8 @@ int main(int argc, char **argv)
 
     if (argc < 2 || loop_init(&loop)) return 2;
     arena_init(&arena, 0);
-    if (store_open(&loop, str_c(argv[1]), STR_NONE, &arena, &store, &why)) {
+    if (store_open(&loop, str_c(argv[1]), &(struct store_place){ .url = STR("") }, &arena, &store,
+                   &why)) {
         fprintf(stderr, STR_FMT "\n", STR_ARG(why));
         return 1;
     }

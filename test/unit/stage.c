@@ -81,8 +81,7 @@ void stage_up(struct stage *s)
     on = s;
     arena_init(&s->arena, 0);
     REQUIRE(loop_init(&s->loop) == OK);
-    REQUIRE(store_open(&s->loop, STR("sqlite::memory:"), STR_NONE, &s->arena, &s->store, &why) ==
-            OK);
+    REQUIRE(store_open(&s->loop, STR("sqlite::memory:"), NULL, &s->arena, &s->store, &why) == OK);
     registry_init(&s->registry);
     (void)stage_tool(s, "work", TOOL_SERVER, CONFIRM_NEVER);
     (void)stage_tool(s, "pay", TOOL_SERVER, CONFIRM_ALWAYS);

@@ -19,7 +19,8 @@ static struct loop *loop_of(struct fix *f)
 
 enum err fix_open_node(struct fix *f, const char *url, const char *node_url)
 {
-    return store_open(loop_of(f), str_c(url), str_c(node_url), &f->arena, &f->store, &f->why);
+    return store_open(loop_of(f), str_c(url), &(struct store_place){ .url = str_c(node_url) },
+                      &f->arena, &f->store, &f->why);
 }
 
 enum err fix_open(struct fix *f, const char *url)

@@ -529,11 +529,11 @@ TEST(a_database_of_a_newer_version_is_refused_and_left_alone)
     pg_url(url, sizeof url);
     fix_init(&f);
     REQUIRE(fix_open(&f, url) == OK);
-    CHECK(str_find(store_promise(f.store), STR("schema 1")) > 0);
+    CHECK(str_find(store_promise(f.store), STR("schema 2")) > 0);
     fix_done(&f);
-    pg_run(url, "UPDATE parley_schema SET version = 7");
+    pg_run(url, "UPDATE parley_schema SET version = 700");
     expect_refusal(url, NULL, ERR_UNSUPPORTED,
-                   "made by a newer version of parley (its schema is 7");
+                   "made by a newer version of parley (its schema is 700");
 }
 
 TEST(two_nodes_cannot_have_one_url_but_a_killed_one_gets_its_own_back)
