@@ -186,6 +186,7 @@ static enum err make_server(struct serve *s, struct str *why)
                            .origins = { c->origins.list, c->origins.count },
                            .cors = { c->cors.list, c->cors.count },
                            .embed = { c->embed.list, c->embed.count },
+                           .public_url = c->public_url,
                            .proxies = { c->proxies.list, c->proxies.count } };
     struct server_setup setup = { .loop = &s->loop,
                                   .limits = c->limits,

@@ -226,6 +226,8 @@ struct config {
     struct config_strs embed; /* origins that get them, and may frame the page */
     /* addresses whose X-Forwarded-Proto is believed, beside loopback */
     struct config_strs proxies;
+    /* what links to us begin with, without a slash at its end; STR_NONE: as each request says */
+    struct str         public_url;
     struct auth_setup  auth;
 
     struct config_strs    warnings; /* sentences; for serve to log and check to print */

@@ -310,6 +310,8 @@ void cfg_read_origins(struct config_build *b)
                             "a name for people on other machines");
     b->c->proxies = read_list(b, jv_get(root, "proxies"), "proxies", address_fault,
                               "another machine that passes people on");
+    if (jv_get(root, "public_url"))
+        (void)cfg_url(b, jv_get(root, "public_url"), "\"public_url\"", &b->c->public_url);
     if (b->c->embed.count > EMBED_MAX)
         cfg_bad(b, embed, "\"page.embed\" lists %zu sites; %d fit into a header", b->c->embed.count,
                 EMBED_MAX);

@@ -278,6 +278,8 @@ static const struct row ROWS[] = {
       "Host names that the server answers to, beside the loopback names and the listen host." },
     { "proxies", K_TEXTS, "",
       "Addresses of proxies whose X-Forwarded-Proto is believed, beside loopback." },
+    { "public_url", K_TEXT, "(the Host of each request)",
+      "The address people reach this server by: what links to it begin with." },
     { "cors", K_TEXTS, "", "Origins whose pages may read the answers (CORS headers)." },
 
     { "tools", K_OBJECT, "", "Tools by name; each has exactly one of exec, http and client." },

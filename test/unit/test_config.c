@@ -733,6 +733,17 @@ TEST(config_limits_each_principal_when_people_sign_in)
     config_done(&c);
 }
 
+TEST(config_knows_the_address_that_people_reach_it_by)
+{
+    good("{}");
+    CHECK(!c.public_url.ptr);
+    config_done(&c);
+    good("{\"public_url\":\"https://chat.example.org/parley/\"}");
+    CHECK_STR(c.public_url, "https://chat.example.org/parley");
+    config_done(&c);
+    CHECK(refused("{\"public_url\":\"chat.example.org\"}", 1, "must begin with http"));
+}
+
 TEST(config_refuses_approvers_that_are_not_there)
 {
     CHECK(refused("{\"approvals\":{\"who\":\"approver\"}}", 1, "needs \"auth\""));
