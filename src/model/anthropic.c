@@ -189,6 +189,19 @@ static void write_messages(struct jsonw *w, const struct model_config *c,
     jw_end_arr(w);
 }
 
+/* The service refuses to force a call while it thinks. */
+static void write_choice(struct jsonw *w, const struct model_config *c,
+                         const struct model_request *q)
+{
+    bool thinks = c->thinking && !wire_thinking_off(c->thinking);
+    if (!q->no_calls && (q->choice == CHOICE_AUTO || thinks)) return;
+    jw_key(w, "tool_choice");
+    jw_obj(w);
+    jw_kstrz(w, "type", q->no_calls ? "none" : q->choice == CHOICE_NAMED ? "tool" : "any");
+    if (!q->no_calls && q->choice == CHOICE_NAMED) jw_kstr(w, "name", q->named);
+    jw_end_obj(w);
+}
+
 static void write_tools(struct jsonw *w, const struct model_config *c,
                         const struct model_request *q)
 {
@@ -206,11 +219,7 @@ static void write_tools(struct jsonw *w, const struct model_config *c,
         jw_end_obj(w);
     }
     jw_end_arr(w);
-    if (!q->no_calls) return;
-    jw_key(w, "tool_choice");
-    jw_obj(w);
-    jw_kstrz(w, "type", "none");
-    jw_end_obj(w);
+    write_choice(w, c, q);
 }
 
 /* The budget counts against max_tokens, so it is added to them. */

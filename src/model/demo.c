@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
+#include "model/demo/functions.h"
 #include "model/demo/plan.h"
 #include "model/demo/tell.h"
 
@@ -67,13 +68,17 @@ static void add_text(struct model_run *r, struct str text)
     r->parts[r->count++] = (struct piece){ .text = arena_dup(&r->arena, text) };
 }
 
-static void add_call(struct model_run *r, const char *tool, struct str input)
+static void add_named_call(struct model_run *r, struct str tool, struct str input)
 {
     if (r->count == PARTS_MAX) return;
     struct piece *p = &r->parts[r->count++];
-    *p =
-        (struct piece){ .is_call = true, .name = str_c(tool), .text = arena_dup(&r->arena, input) };
+    *p = (struct piece){ .is_call = true, .name = tool, .text = arena_dup(&r->arena, input) };
     p->id = arena_printf(&r->arena, "demo-%zu-%zu", r->step, r->count);
+}
+
+static void add_call(struct model_run *r, const char *tool, struct str input)
+{
+    add_named_call(r, str_c(tool), input);
 }
 
 static void add_suggestions(struct model_run *r, const struct model_request *q,
@@ -197,6 +202,17 @@ static void begin(struct model_run *r, const struct model_request *q, const stru
     if (!calls && !r->fails) add_suggestions(r, q, p->steps[p->count - 1].rule->suggest);
 }
 
+/* A function of the client's. */
+static void call_function(struct model_run *r, const struct model_tool *f, struct str message)
+{
+    struct buf input;
+    buf_init(&input, 0);
+    functions_input(&input, f, message);
+    if (!input.err) add_named_call(r, arena_dup(&r->arena, f->name), buf_view(&input));
+    else r->arena.failed = true;
+    buf_done(&input);
+}
+
 /* Another city in every step, until somebody says that it is enough. */
 static void keep_going(struct model_run *r, const struct demo_rule *rule, size_t done)
 {
@@ -249,7 +265,7 @@ static struct str text_of(struct arena *a, const struct msg *m)
     struct buf b;
     buf_init(&b, 0);
     for (size_t i = 0; i < m->count; i++) {
-        if (m->parts[i].type != PART_TEXT) continue;
+        if (m->parts[i].type != PART_TEXT || m->parts[i].aside) continue;
         if (b.len) buf_chr(&b, '\n');
         buf_str(&b, m->parts[i].text);
     }
@@ -271,12 +287,15 @@ static void decide(struct model_run *r, const struct model_request *q, struct pl
     const struct demo_outcome *last = NULL;
     struct buf                 told;
     size_t                     from = last_user(q);
-    plan_make(p, from ? text_of(&r->arena, &q->msgs[from - 1]) : STR("hello"));
+    struct str message = from ? text_of(&r->arena, &q->msgs[from - 1]) : STR("hello");
+    plan_make(p, message);
     buf_init(&told, 0);
-    size_t                  done = tell_outcomes(&told, q, from, &last);
-    const struct demo_rule *rule = p->steps[0].rule;
-    bool                    wants_calls = rule->act == DEMO_CALL || rule->act == DEMO_KEEP;
+    size_t                   done = tell_outcomes(&told, q, from, &last);
+    const struct demo_rule  *rule = p->steps[0].rule;
+    bool                     wants_calls = rule->act == DEMO_CALL || rule->act == DEMO_KEEP;
+    const struct model_tool *own = done ? NULL : functions_pick(q, message);
     if (q->no_calls && (wants_calls || done)) close_turn(r, &told, done);
+    else if (own && !anything_since(q, from)) call_function(r, own, message);
     else if (rule->act == DEMO_KEEP && offered(q, rule->tool)) keep_going(r, rule, done);
     else if (done) conclude(r, q, &told, last);
     else if (anything_since(q, from))

@@ -236,6 +236,24 @@ static void write_parameters(struct jsonw *w, struct str schema)
     buf_done(&out);
 }
 
+static void write_choice(struct jsonw *w, const struct model_request *q)
+{
+    bool named = !q->no_calls && q->choice == CHOICE_NAMED;
+    jw_key(w, "toolConfig");
+    jw_obj(w);
+    jw_key(w, "functionCallingConfig");
+    jw_obj(w);
+    jw_kstrz(w, "mode", q->no_calls ? "NONE" : q->choice == CHOICE_AUTO ? "AUTO" : "ANY");
+    if (named) {
+        jw_key(w, "allowedFunctionNames");
+        jw_arr(w);
+        jw_str(w, q->named);
+        jw_end_arr(w);
+    }
+    jw_end_obj(w);
+    jw_end_obj(w);
+}
+
 static void write_tools(struct jsonw *w, const struct model_request *q)
 {
     if (!q->tool_count) return;
@@ -254,9 +272,7 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
     jw_end_arr(w);
     jw_end_obj(w);
     jw_end_arr(w);
-    jw_kraw(w, "toolConfig",
-            q->no_calls ? STR("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}")
-                        : STR("{\"functionCallingConfig\":{\"mode\":\"AUTO\"}}"));
+    write_choice(w, q);
 }
 
 static void write_thinking(struct jsonw *w, const struct jv *t)

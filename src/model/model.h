@@ -38,6 +38,7 @@ struct msg_part {
     struct str media_type; /* FILE; text parts of other kinds come as TEXT */
     struct str url;        /* FILE given by address instead of bytes */
     bool       is_error;   /* RESULT */
+    bool       aside;      /* TEXT of a user message: data of the page, not the person's words */
     /* CALL: not made by the provider that is asked now (another one, or a person's button) */
     bool       foreign;
 };
@@ -51,10 +52,15 @@ struct msg {
     bool             words;
 };
 
-/* name: [A-Za-z0-9_-]{1,64} */
+/* name: [A-Za-z0-9_-]{1,64}. `declared`: by the client, with its request. */
 struct model_tool {
     struct str name, description, schema;
+    bool       declared;
 };
+
+/* What the answer must call: MUST: some tool, NAMED: that one. NONE: nothing. A provider that cannot
+ * be made to (or not while it thinks) is left to choose. */
+enum model_choice { CHOICE_AUTO, CHOICE_NONE, CHOICE_MUST, CHOICE_NAMED };
 
 struct model_request {
     struct str               system;
@@ -64,8 +70,11 @@ struct model_request {
     size_t                   tool_count;
     /* another model stands by: this one need not be waited for */
     bool                     another;
-    /* the closing answer at the iteration limit: tools are listed, not to be used */
+    /* the closing answer at the iteration limit, or CHOICE_NONE: tools are listed, not to be
+     * used */
     bool                     no_calls;
+    enum model_choice        choice;
+    struct str               named; /* CHOICE_NAMED: one of the tools */
     /* for upstreams that want a stable user or cache key */
     struct str               thread;
 };

@@ -176,6 +176,23 @@ static void write_message(struct jsonw *w, const struct model_config *c, const s
     }
 }
 
+static void write_choice(struct jsonw *w, const struct model_request *q)
+{
+    if (!q->no_calls && q->choice == CHOICE_AUTO) return;
+    if (q->no_calls || q->choice != CHOICE_NAMED) {
+        jw_kstrz(w, "tool_choice", q->no_calls ? "none" : "required");
+        return;
+    }
+    jw_key(w, "tool_choice");
+    jw_obj(w);
+    jw_kstrz(w, "type", "function");
+    jw_key(w, "function");
+    jw_obj(w);
+    jw_kstr(w, "name", q->named);
+    jw_end_obj(w);
+    jw_end_obj(w);
+}
+
 static void write_tools(struct jsonw *w, const struct model_request *q)
 {
     if (!q->tool_count) return; /* an empty list is refused */
@@ -194,7 +211,7 @@ static void write_tools(struct jsonw *w, const struct model_request *q)
         jw_end_obj(w);
     }
     jw_end_arr(w);
-    if (q->no_calls) jw_kstrz(w, "tool_choice", "none");
+    write_choice(w, q);
 }
 
 static void body(struct buf *out, const struct model_config *c, const struct model_request *q)

@@ -297,3 +297,29 @@ TEST(anthropic_recordings_replay_the_same_with_every_cut)
 {
     trace_fixtures(&wire_anthropic, "anthropic");
 }
+
+static struct str anthropic_chosen(enum model_choice choice, const char *thinking)
+{
+    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
+    struct msg           msg = { MSG_USER, &part, 1 };
+    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
+    struct model_request q = { .msgs = &msg,
+                               .msg_count = 1,
+                               .tools = &tool,
+                               .tool_count = 1,
+                               .choice = choice,
+                               .named = STR("pay") };
+    return trace_sent(&wire_anthropic, (struct model_config){ .model = STR("m") }, thinking, &q);
+}
+
+TEST(anthropic_can_be_told_what_to_call)
+{
+    CHECK(str_find(anthropic_chosen(CHOICE_MUST, NULL), STR("\"tool_choice\":{\"type\":\"any\"}")) >
+          0);
+    CHECK(str_find(anthropic_chosen(CHOICE_NAMED, NULL),
+                   STR("\"tool_choice\":{\"type\":\"tool\",\"name\":\"pay\"}")) > 0);
+    CHECK(str_find(anthropic_chosen(CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
+    /* it refuses to be forced while it thinks */
+    CHECK(str_find(anthropic_chosen(CHOICE_MUST, "true"), STR("tool_choice")) < 0);
+    CHECK(str_find(anthropic_chosen(CHOICE_MUST, "false"), STR("tool_choice")) > 0);
+}

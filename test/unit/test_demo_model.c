@@ -689,3 +689,68 @@ TEST(demo_reads_long_and_strange_messages_quickly)
     ear_done(&e);
     buf_done(&b);
 }
+
+/* --- functions of the client's ---------------------------------------------------------------- */
+
+static void ask_with(struct ear *e, const char *text, const struct model_tool *own,
+                     enum model_choice choice, const char *result)
+{
+    struct msg_part user[] = { { .type = PART_TEXT, .text = STR("in Paris"), .aside = true },
+                               { .type = PART_TEXT, .text = str_c(text) } };
+    struct msg_part call = {
+        .type = PART_CALL, .id = STR("a"), .name = own->name, .input = STR("{}")
+    };
+    struct msg_part said = {
+        .type = PART_RESULT, .id = STR("a"), .name = own->name, .text = str_c(result)
+    };
+    struct msg        msgs[] = { { MSG_USER, user, 2 },
+                                 { MSG_ASSISTANT, &call, 1 },
+                                 { MSG_TOOLS, &said, 1 } };
+    struct model_tool tools[12] = { *own };
+    size_t            n;
+    memcpy(tools + 1, all_tools(&n), sizeof *tools * 11);
+    struct model_request q = { .msgs = msgs,
+                               .msg_count = result ? 3 : 1,
+                               .tools = tools,
+                               .tool_count = 12,
+                               .choice = choice,
+                               .named = own->name };
+    ask_request(e, &q, 0);
+}
+
+#define OWN_CALLS(text, choice, want)                \
+    do {                                             \
+        struct ear e_;                               \
+        ask_with(&e_, text, &WEATHER, choice, NULL); \
+        CHECK_STR(buf_view(&e_.calls), want);        \
+        ear_done(&e_);                               \
+    } while (0)
+
+TEST(demo_calls_a_function_the_client_declared)
+{
+    const struct model_tool WEATHER = {
+        .name = STR("checkWeather_now"),
+        .schema =
+            STR("{\"properties\":{\"place\":{\"type\":\"string\"},\"days\":{\"type\":\"integer\"},"
+                "\"unit\":{\"enum\":[\"C\",\"F\"]}},\"required\":[\"place\",\"days\",\"unit\"]}"),
+        .declared = true
+    };
+    OWN_CALLS("What's the weather like in San Francisco?", CHOICE_AUTO,
+              "checkWeather_now{\"place\":\"San Francisco\",\"days\":1,\"unit\":\"C\"}");
+    OWN_CALLS("Weather for 3 days!", CHOICE_AUTO,
+              "checkWeather_now{\"place\":\"Weather for 3 days!\",\"days\":3,\"unit\":\"C\"}");
+    OWN_CALLS("hello", CHOICE_NAMED,
+              "checkWeather_now{\"place\":\"hello\",\"days\":1,\"unit\":\"C\"}");
+    OWN_CALLS("hello", CHOICE_MUST,
+              "checkWeather_now{\"place\":\"hello\",\"days\":1,\"unit\":\"C\"}");
+    OWN_CALLS("Find articles about CRISPR", CHOICE_AUTO, "search_articles{\"query\":\"CRISPR\"}");
+}
+
+TEST(demo_repeats_what_a_declared_function_said)
+{
+    const struct model_tool WEATHER = { .name = STR("get_weather"), .declared = true };
+    struct ear              e;
+    ask_with(&e, "What's the weather in Oslo?", &WEATHER, CHOICE_AUTO, "21 degrees and sunny");
+    CHECK(has(&e.text, "21 degrees and sunny.") && !has(&e.text, "demo makes its weather"));
+    ear_done(&e);
+}

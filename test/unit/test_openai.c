@@ -327,3 +327,26 @@ TEST(openai_recordings_replay_the_same_with_every_cut)
 {
     trace_fixtures(&wire_openai, "openai-chat");
 }
+
+static struct str openai_chosen(enum model_choice choice, const char *thinking)
+{
+    struct msg_part      part = { .type = PART_TEXT, .text = STR("Pay") };
+    struct msg           msg = { MSG_USER, &part, 1 };
+    struct model_tool    tool = { STR("pay"), STR("Send"), STR("{\"type\":\"object\"}") };
+    struct model_request q = { .msgs = &msg,
+                               .msg_count = 1,
+                               .tools = &tool,
+                               .tool_count = 1,
+                               .choice = choice,
+                               .named = STR("pay") };
+    return trace_sent(&wire_openai, (struct model_config){ .model = STR("m") }, thinking, &q);
+}
+
+TEST(openai_can_be_told_what_to_call)
+{
+    CHECK(str_find(openai_chosen(CHOICE_MUST, NULL), STR("\"tool_choice\":\"required\"")) > 0);
+    CHECK(str_find(openai_chosen(CHOICE_NAMED, NULL),
+                   STR("\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"pay\"}}")) >
+          0);
+    CHECK(str_find(openai_chosen(CHOICE_AUTO, NULL), STR("tool_choice")) < 0);
+}

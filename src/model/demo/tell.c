@@ -8,6 +8,7 @@
 #include "model/demo/tell.h"
 
 #include "base/utf8.h"
+#include "model/demo/functions.h"
 
 enum end { END_DONE, END_DENIED, END_EXPIRED, END_CANCELLED, END_UNKNOWN, END_FAILED };
 
@@ -51,10 +52,12 @@ static const struct jv *try_json(struct arena *a, struct str text)
     return json_parse(a, text, &v, NULL) == OK ? v : NULL;
 }
 
-static const struct demo_outcome *outcome_for(struct str tool)
+/* A client's function is no tool of the demo's, whatever it is called. */
+static const struct demo_outcome *outcome_for(const struct model_request *q, struct str tool)
 {
     const struct demo_outcome *o = DEMO_OUTCOMES;
-    while (o->tool && !str_is(tool, o->tool)) o++;
+    bool                       own = functions_declared(q, tool);
+    while (o->tool && (own || !str_is(tool, o->tool))) o++;
     return o;
 }
 
@@ -328,7 +331,7 @@ size_t tell_outcomes(struct buf *out, const struct model_request *q, size_t from
         for (size_t k = 0; k < q->msgs[i].count; k++) {
             const struct msg_part *p = &q->msgs[i].parts[k];
             if (p->type != PART_RESULT || is_reply_tool(p->name)) continue;
-            *last = outcome_for(p->name);
+            *last = outcome_for(q, p->name);
             tell_one(out, &a, p, input_of(q, from, p->id), *last);
             told++;
         }
