@@ -57,7 +57,7 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
 
 enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     unsigned           expires_s = tool ? tool->expires_s : 86400;
     char               digest[TOOL_DIGEST] = "";
     enum err           e = tool ? tool_digest(tool, digest) : OK;
@@ -74,7 +74,7 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
 
 enum err approval_holds(const struct thread *t, const struct call *c, bool *holds)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     char               digest[TOOL_DIGEST];
     struct arena       a;
     *holds = false;
@@ -231,7 +231,7 @@ static struct store_approval *slot(struct thread *t, struct str id)
 
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
-    if (c->state == CALL_STARTED && c->client) return c->started->at_ms + work_client_ms(t, c);
+    if (c->state == CALL_STARTED && c->client) return work_client_due(t, c);
     return r->asked && r->asked == call_gate(c) ? r->asked->expires_ms : 0;
 }
 

@@ -68,7 +68,7 @@ static enum err cancel_gates(struct thread *t)
 /* A tool that asks in the middle of its work has begun it: how far it came, nobody knows. */
 static enum err leave_call(struct thread *t, struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     bool begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
     if (begun)
         return finish_call(t, c, WORD_UNKNOWN,
@@ -204,6 +204,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
                ADMIT_NO;
     if (!hub_page(t->hub, c->page))
         return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
+    if (declared_refused(t, c)) return ADMIT_NO;
     /* also while another call of the step still runs */
     if (run_live(r) && t->hub->setup.hold && asks_somebody(r))
         return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
@@ -262,6 +263,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     f->via = c->via;
     f->page = c->page;
     f->request_id = c->request_id;
+    if (c->declared.ptr) f->declared = c->declared;
     if (!f->run.ptr) return ERR_NOMEM;
     claim_request(t, c, f->run);
     enum err e = thread_add(t, f);
@@ -343,7 +345,7 @@ static bool handle_message(struct thread *t, struct command *c, enum err *e)
 
 static bool has_effect(const struct thread *t, const struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     return call_took_effect(c) && !(tool && tool->idempotent);
 }
 
@@ -380,6 +382,7 @@ static bool handle_retry(struct thread *t, struct command *c, enum err *e)
                       .from_end =
                           old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
     if (!c->page.len) c->page = old->page;
+    f.declared = old->first->declared; /* unless it brings its own */
     *e = begin_run(t, c, &f);
     return true;
 }
@@ -764,7 +767,8 @@ static bool is_overdue(const struct thread *t, const struct call *c, int64_t now
 {
     const struct fact *gate = call_gate(c);
     if (gate) return gate->expires_ms && gate->expires_ms <= now;
-    return c->state == CALL_STARTED && c->client && c->started->at_ms + work_client_ms(t, c) <= now;
+    int64_t due = c->state == CALL_STARTED && c->client ? work_client_due(t, c) : 0;
+    return due && due <= now;
 }
 
 /* Lets everything expire that is overdue: all verdicts first, then the outcomes. */
@@ -788,7 +792,9 @@ static enum err expire_due(struct thread *t, bool going_on)
         if (c->state == CALL_REFUSED)
             e = finish_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
         else if (is_overdue(t, c, now))
-            e = finish_call(t, c, WORD_FAILED, STR("No browser answered in time."));
+            e = finish_call(t, c, WORD_FAILED,
+                            c->declared ? STR("No answer from the page.")
+                                        : STR("No browser answered in time."));
     }
     if (e || !gates || !all_finished(r)) return e;
     return t->watching && !going_on ? OK : end_expired(t);

@@ -67,6 +67,7 @@ struct receipt {
     X(STR, request_id)    /* MESSAGE, RETRY, ACTION (what begins a run): used before: nothing       \
                              happens but that its run is told */                                    \
     X(STR, page)                                                                                    \
+    X(STR, declared)      /* what the client brings for the run: declared_write() */                \
     X(INT, when_busy)     /* enum when_busy */                                                      \
     X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \
                              call; SETTLE: either */                                                \

@@ -15,8 +15,7 @@
 /* Only what was begun: another definition does not know the call id, and nobody said yes to it. */
 static bool may_rerun(void *ctx, const struct call *c)
 {
-    struct thread     *t = ctx;
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(ctx, c);
     char               digest[TOOL_DIGEST];
     if (!tool || !tool->idempotent || !tool->ops) return false;
     return c->started && tool_digest(tool, digest) == OK && str_is(c->started->digest, digest);
@@ -47,7 +46,7 @@ static struct str holder_name(const struct thread *t, char *out, size_t size)
 
 static enum err begin_call(struct thread *t, struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     char               digest[TOOL_DIGEST] = "";
     char               holder[80] = "";
     struct fact        f = { .kind = FACT_STARTED,
@@ -60,7 +59,8 @@ static enum err begin_call(struct thread *t, struct call *c)
         f.digest = str_c(digest);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;
-    if (c->client) hub_due(t->hub, clock_wall_ms() + work_client_ms(t, c));
+    int64_t due = c->client ? work_client_due(t, c) : 0;
+    if (due) hub_due(t->hub, due);
     if (!c->client || !c->early) return OK;
     struct fact done = { .kind = FACT_FINISHED,
                          .call = c->id,
@@ -102,7 +102,7 @@ static enum err add_finish(struct thread *t, const struct next *n)
 /* The last process proposed it and did not begin: what its policy says now is what counts. */
 static bool asks_now(const struct thread *t, const struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool &&
            policy_asks(tool, c->args, NULL);
 }

@@ -6,6 +6,7 @@
  *   decide.c    what follows from the state: facts, jobs, the model; places for runs
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
+ *   declared.c  what a client brings for one run: functions, words, what must be called
  *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
  *   mirror.c    threads that another node holds
@@ -16,6 +17,7 @@
 #define PARLEY_ENGINE_H
 
 #include "base/map.h"
+#include "run/declared.h"
 #include "run/hub.h"
 #include "run/metrics.h"
 #include "run/mirror.h"
@@ -91,7 +93,8 @@ struct thread {
     bool                   step_closed; /* its fact is in the append under way */
     struct model_run      *model;
     struct model          *model_of;
-    const struct hub_page *page; /* of the run for which the model speaks */
+    const struct hub_page *page;     /* of the run for which the model speaks */
+    struct declared_run    declared; /* of that run; in step.arena */
     struct model_sink      sink;
     bool                   closing; /* the model was told not to call tools any more */
     /* preallocated: the end of a step must not need memory */
@@ -225,6 +228,10 @@ MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
 int64_t             work_ms(const struct call *c);
 /* how long a browser may take for it */
 int64_t             work_client_ms(const struct thread *t, const struct call *c);
+/* when an offered call has waited long enough; 0: never */
+int64_t             work_client_due(const struct thread *t, const struct call *c);
+/* The server's tool behind a call; NULL: it is gone, or the client's own function. */
+struct tool        *work_tool(const struct thread *t, const struct call *c);
 /* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person
  * answers. */
 /* Nobody knows what became of it, and it may be run again under the same id: once, it is. Then its

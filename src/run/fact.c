@@ -70,6 +70,7 @@ static void write_part(struct jsonw *w, const struct part *p)
         jw_kstrz(w, "gate", GATES[p->gate]);
         jw_kbool(w, "complete", p->complete);
         if (p->client) jw_kbool(w, "client", true);
+        if (p->declared) jw_kbool(w, "declared", true);
         if (p->shown) jw_kbool(w, "shown", true);
         if (p->problem.ptr) jw_kstr(w, "problem", p->problem);
         if (p->intent.ptr) jw_kstr(w, "intent", p->intent);
@@ -136,6 +137,7 @@ static enum err read_part(const struct jv *v, struct part *p)
     p->gate = (enum gate)word;
     p->complete = jv_true(jv_get(v, "complete"));
     p->client = jv_true(jv_get(v, "client"));
+    p->declared = jv_true(jv_get(v, "declared"));
     p->shown = jv_true(jv_get(v, "shown"));
     p->call = jv_str_at(v, "call");
     p->tool = jv_str_at(v, "tool");

@@ -89,6 +89,8 @@ struct part {
     struct str     call, provider_id, tool;
     enum gate      gate;
     bool           client; /* a browser runs it */
+    /* a function the client declared for this run (declared.h), no tool of the server */
+    bool           declared;
     struct str     problem;
     /* its end was seen, the judge comes to it in a later turn of the loop: followers wait before
      * its end */
@@ -111,7 +113,8 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, files) X(STR, page) X(STR, request_id) X(STR, replaces) X(STR, of)                            \
     X(STR, action) X(RAW, data) X(PARTS, parts) X(STR, stop) X(STR, provider)                            \
     X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end) X(INT, keep) \
-    X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)
+    X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)        \
+    X(RAW, declared)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

@@ -145,6 +145,7 @@ static struct call *add_call(struct fold *f, struct run *r, const struct fact *a
                         .input = p->text,
                         .args = args,
                         .client = p->client,
+                        .declared = p->declared,
                         .gate = p->gate,
                         .problem = p->problem,
                         .intent = p->intent,

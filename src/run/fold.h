@@ -34,8 +34,9 @@ enum call_state {
 struct run;
 struct call {
     struct str         id, provider_id, tool, input;
-    const struct jv   *args;   /* parsed input; NULL when it is no JSON */
-    bool               client; /* the browser runs it */
+    const struct jv   *args;     /* parsed input; NULL when it is no JSON */
+    bool               client;   /* the browser runs it */
+    bool               declared; /* it is the client's own function: declared.h */
     enum gate          gate;
     struct str         problem, intent;
     enum call_state    state;

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/utf8.h"
+#include "run/declared.h"
 
 /* --- which facts count ------------------------------------------------------ */
 
@@ -290,9 +291,13 @@ static enum err add_user(struct build *b, const struct fact *x)
 {
     struct jv *files = NULL;
     if (x->files.ptr && json_parse(b->a, x->files, &files, NULL) != OK) files = NULL;
-    struct msg *m = add_msg(b, MSG_USER, 3 + (files ? files->count : 0));
+    struct str  context = declared_context(b->a, x->declared);
+    struct msg *m = add_msg(b, MSG_USER, 4 + (files ? files->count : 0));
     if (!m) return ERR_NOMEM;
     JV_EACH (v, files) add_file(b, m, v);
+    if (context.len)
+        m->parts[m->count++] =
+            (struct msg_part){ .type = PART_TEXT, .text = context, .aside = true };
     if (x->text.len || !m->count)
         m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = x->text };
     add_effects(b, m, x);

@@ -243,6 +243,7 @@ static void write_begin(struct jsonw *w, const struct part *p)
     jw_kstr(w, "call", p->call);
     jw_kstr(w, "tool", p->tool);
     put_bool(w, "client", p->client);
+    put_bool(w, "declared", p->declared);
     put_bool(w, "shown", p->shown);
 }
 
@@ -272,6 +273,7 @@ static enum err read_begin(struct open_step *s, struct str type, const struct jv
     if (!str_is(type, "call")) return ERR_SYNTAX;
     if (!(p = step_call(s, jv_str_at(v, "call"), STR_NONE, jv_str_at(v, "tool")))) return ERR_NOMEM;
     p->client = jv_true(jv_get(v, "client"));
+    p->declared = jv_true(jv_get(v, "declared"));
     p->shown = jv_true(jv_get(v, "shown"));
     return OK;
 }

@@ -415,7 +415,7 @@ static void on_read(struct store_read *r, enum err e, const struct store_fact *f
 /* A call that ran: it counts in the store's list, in the same transaction. */
 static enum err count_tool(struct thread *t, const struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
     if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return OK;
     if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts)))
@@ -444,8 +444,7 @@ static void tell_metrics(struct thread *t, const struct fact *f)
         metrics_tokens(f->input_tokens, f->output_tokens);
         quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
     }
-    if (c && c->gate != GATE_REPLY && registry_find(t->hub->setup.registry, c->tool))
-        metrics_tool(c->tool, word_name(f->outcome));
+    if (c && c->gate != GATE_REPLY && work_tool(t, c)) metrics_tool(c->tool, word_name(f->outcome));
 }
 
 static void tell_counts(struct thread *t)

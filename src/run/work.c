@@ -113,17 +113,19 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
         return;
     }
     p->client = tool->where == TOOL_CLIENT;
+    bool asks = !p->declared && t->step.active && t->declared.ask;
     if (tool->reply) {
         if (tool->reply == REPLY_PRESENT && !payload_fits(t, page, p, args, why)) return;
         p->gate = GATE_REPLY;
-    } else if (policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args))
+    } else if (asks || policy_asks(tool, args, &t->hub->judge) || was_replaced(t, tool, args))
         p->gate = GATE_ASK;
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
 enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p, bool button)
 {
-    struct tool *tool = registry_find(t->hub->setup.registry, p->tool);
+    struct tool *tool = p->declared ? declared_find(&t->declared, p->tool)
+                                    : registry_find(t->hub->setup.registry, p->tool);
     struct arena a;
     struct buf   why;
     struct jv   *args = NULL;
@@ -132,8 +134,12 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
         bad(t, p, STR("There is no tool of this name."));
         return OK;
     }
-    if (!page_allows(page, tool)) {
+    if (!p->declared && !page_allows(page, tool)) {
         bad(t, p, STR("This tool is not available on this page."));
+        return OK;
+    }
+    if (!button && !declared_allows(&t->declared, tool)) {
+        bad(t, p, STR("This tool is not to be used in this turn."));
         return OK;
     }
     arena_init(&a, 0);
@@ -245,7 +251,8 @@ static size_t calls_of(const struct open_step *s)
 static void on_call(struct model_sink *s, struct str provider_id, struct str name)
 {
     struct thread *t = of_sink(s);
-    struct tool   *tool = registry_find_wire(t->hub->setup.registry, name);
+    struct tool   *own = declared_find(&t->declared, name);
+    struct tool   *tool = own ? own : registry_find_wire(t->hub->setup.registry, name);
     struct str     id = id_new(&t->step.arena, "call-");
     struct part *p = id.ptr ? step_call(&t->step, id, provider_id, tool ? tool->name : name) : NULL;
     if (!p) {
@@ -254,6 +261,7 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     }
     if (tool) {
         p->client = tool->where == TOOL_CLIENT;
+        p->declared = own != NULL;
         p->shown = !tool->reply && !tool->hidden && tool->confirm == CONFIRM_NEVER;
     }
     if (calls_of(&t->step) > STEP_CALLS_MAX) {
@@ -308,7 +316,8 @@ void work_judge_on(struct thread *t)
             hub_judge_later(t->hub, t);
             break;
         }
-        if (t->closing) bad(t, p, STR("No more tools may be used in this turn."));
+        if (t->closing || t->declared.choice == CHOICE_NONE)
+            bad(t, p, STR("No more tools may be used in this turn."));
         else if (work_judge(t, t->page, p, false) != OK) {
             out_of_memory(t);
             return;
@@ -357,20 +366,47 @@ static bool is_idempotent(void *ctx, struct str tool)
     return x && x->idempotent;
 }
 
+static bool is_offered(const struct thread *t, const struct model_request *q, const struct tool *x)
+{
+    if (x->hidden || !page_allows(t->page, x) || !declared_allows(&t->declared, x)) return false;
+    if (x->reply == REPLY_PRESENT && !t->page->payload_count) return false;
+    if (x->reply && q->choice != CHOICE_AUTO) return false; /* they are no answer to that */
+    return !declared_find(&t->declared, x->wire_name);
+}
+
+static bool is_listed(const struct model_request *q, struct str name)
+{
+    for (size_t i = 0; i < q->tool_count; i++)
+        if (str_eq(q->tools[i].name, name)) return true;
+    return false;
+}
+
 static enum err list_tools(struct thread *t, struct arena *a, struct model_request *q)
 {
     const struct registry *r = t->hub->setup.registry;
-    const struct hub_page *page = t->page;
-    struct model_tool     *list = arena_array(a, r->count ? r->count : 1, sizeof *list);
+    struct model_tool     *list = arena_array(a, r->count + t->declared.count + 1, sizeof *list);
+    char                   text[TOOL_WIRE_MAX];
     if (!list) return ERR_NOMEM;
+    q->tools = list;
+    declared_offer(&t->declared, !t->fold.run->last_stop.ptr, list, q);
     for (size_t i = 0; i < r->count; i++) {
         const struct tool *x = r->tools[i];
-        if (x->hidden || !page_allows(page, x)) continue;
-        if (x->reply == REPLY_PRESENT && !page->payload_count) continue;
-        list[q->tool_count++] = (struct model_tool){ x->wire_name, x->description, x->schema_text };
+        if (is_offered(t, q, x))
+            list[q->tool_count++] =
+                (struct model_tool){ x->wire_name, x->description, x->schema_text };
     }
-    q->tools = list;
+    if (q->choice == CHOICE_NAMED) q->named = arena_dup(a, registry_wire(r, q->named, text));
+    bool can = q->choice == CHOICE_NAMED ? is_listed(q, q->named) : q->tool_count > 0;
+    if (!can) q->choice = CHOICE_AUTO;
     return OK;
+}
+
+/* The operator's words come first. */
+static struct str system_text(const struct thread *t, struct arena *a)
+{
+    struct str own = t->page->system, more = t->declared.system;
+    if (!own.len || !more.len) return own.len ? own : more;
+    return arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(more));
 }
 
 static enum err build_request(struct thread *t, struct arena *a, struct model_request *q)
@@ -384,7 +420,7 @@ static enum err build_request(struct thread *t, struct arena *a, struct model_re
                                &q->msg_count);
     if (e) return e;
     q->msgs = msgs;
-    q->system = page->system;
+    q->system = system_text(t, a);
     q->no_calls = t->closing;
     q->thread = t->id;
     return list_tools(t, a, q);
@@ -407,7 +443,9 @@ enum err work_model(struct thread *t)
     t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
                                    on_call_end, on_usage,     on_done,   on_failed };
     arena_init(&a, 0);
-    enum err e = build_request(t, &a, &q);
+    enum err e = declared_read(&t->step.arena, t->hub->setup.registry, t->fold.run->first->declared,
+                               &t->declared);
+    if (!e) e = build_request(t, &a, &q);
     if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
     fault_hit("model.started");
@@ -742,10 +780,23 @@ void work_answer_job(struct call *c, bool accepted, struct str content)
     j->content = arena_dup(&j->arena, content);
 }
 
+struct tool *work_tool(const struct thread *t, const struct call *c)
+{
+    return c->declared ? NULL : registry_find(t->hub->setup.registry, c->tool);
+}
+
 int64_t work_client_ms(const struct thread *t, const struct call *c)
 {
-    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    const struct tool *tool = work_tool(t, c);
     return tool && tool->timeout_ms ? tool->timeout_ms : CLIENT_MS;
+}
+
+/* People are asked through declared functions: they wait as long as questions do. */
+int64_t work_client_due(const struct thread *t, const struct call *c)
+{
+    int64_t asked_ms = (int64_t)t->hub->setup.registry->expires_s * 1000;
+    if (c->declared && !asked_ms) return 0;
+    return c->started->at_ms + (c->declared ? asked_ms : work_client_ms(t, c));
 }
 
 int64_t work_ms(const struct call *c)
