@@ -45,9 +45,9 @@ struct app {
     struct strs        origins;   /* allowed origins beside our own */
     struct strs        cors;      /* those that may read the answers, too */
     struct look        look;
-    struct strs        embed;   /* those that may show us in their pages: read, and frame */
+    struct strs        embed;      /* those that may show us in their pages: read, and frame */
     struct str         public_url; /* what links to us begin with; STR_NONE: as a request says */
-    struct strs        proxies; /* addresses that are believed about X-Forwarded-Proto */
+    struct strs        proxies;    /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {
         uint64_t since_ms;

@@ -12,8 +12,9 @@
 #include "http/ws.h"
 #include "node/node_int.h"
 
-#define HEAD_MAX 8192
-#define READ_MAX (64 * 1024)
+#define HEAD_MAX    8192
+#define READ_MAX    (64 * 1024)
+#define COMPLAIN_MS 2000
 
 enum state { RESOLVING, CONNECTING, UPGRADING, PROVING, UP, OVER };
 
@@ -29,8 +30,8 @@ struct dialled {
     struct loop_timer timer;
     struct loop_dirty dirty;
     struct ws         ws;
-    struct buf        head;          /* the answer to the upgrade, until it is whole */
-    struct buf        out, writing;  /* to be written, and being written */
+    struct buf        head;         /* the answer to the upgrade, until it is whole */
+    struct buf        out, writing; /* to be written, and being written */
     uint64_t          heard_ms, began_ms;
     unsigned          open; /* handles and requests that libuv has */
     bool              tcp_open;
@@ -70,10 +71,20 @@ static void on_timer_closed(struct loop_timer *t)
     let_go(LIST_ITEM(t, struct dialled, timer));
 }
 
+/* While a node is away it is tried four times a second for each thread; that is said once a
+ * while. */
+static bool may_complain(struct links *l)
+{
+    uint64_t now = clock_mono_ms();
+    if (l->complained_ms && now - l->complained_ms < COMPLAIN_MS) return false;
+    l->complained_ms = now;
+    return true;
+}
+
 static void end(struct dialled *d, const char *why)
 {
     if (d->state == OVER) return;
-    if (!d->links->closing)
+    if (!d->links->closing && (d->state == UP || may_complain(d->links)))
         log_line(d->state == UP ? LOG_INFO : LOG_WARN, "node.unlinked", "node", d->id, "host",
                  d->host, "why", why, NULL);
     if (d->state == RESOLVING) uv_cancel((uv_req_t *)&d->resolve);

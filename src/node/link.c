@@ -64,8 +64,9 @@ static void farewell(struct nodes *n)
 
 enum err links_init(struct links *l, struct loop *loop, struct str key)
 {
-    *l = (struct links){ .loop = loop,
-                         .nodes = { .reach = dial_reach, .send = dial_send, .farewell = farewell } };
+    *l =
+        (struct links){ .loop = loop,
+                        .nodes = { .reach = dial_reach, .send = dial_send, .farewell = farewell } };
     list_init(&l->dialled);
     list_init(&l->accepted);
     return secret_set(&l->key, key);

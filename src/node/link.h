@@ -24,23 +24,24 @@
 #include "run/hub.h"
 #include "run/mirror.h"
 
-#define LINK_PING_MS    1000
-#define LINK_SILENT_MS  2500
-#define LINK_DIAL_MS    2000
-#define LINK_OUT_MAX    (64u << 20) /* unsent bytes of a peer that does not read */
+#define LINK_PING_MS     1000
+#define LINK_SILENT_MS   2500
+#define LINK_DIAL_MS     2000
+#define LINK_OUT_MAX     (64u << 20) /* unsent bytes of a peer that does not read */
 #define LINK_MESSAGE_MAX (256u << 20)
-#define CLUSTER_KEY_MIN 16
+#define CLUSTER_KEY_MIN  16
 
 struct links {
-    struct nodes   nodes; /* for the hub's setup */
-    struct loop   *loop;
-    struct hub    *hub;
-    struct str     self; /* this node's id; borrowed */
-    struct secret  key;
-    struct list    dialled, accepted;
-    unsigned       dialled_count, accepted_count;
+    struct nodes      nodes; /* for the hub's setup */
+    struct loop      *loop;
+    struct hub       *hub;
+    struct str        self; /* this node's id; borrowed */
+    struct secret     key;
+    struct list       dialled, accepted;
+    unsigned          dialled_count, accepted_count;
     struct store_list roll; /* who is to be told good-bye */
-    bool           closing;
+    uint64_t          complained_ms;
+    bool              closing;
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -48,10 +49,10 @@ struct links {
 /* `key` is copied. `hub` and `self` are set by whoever makes them, before the first link. ERR_NOMEM. */
 MUST_CHECK enum err links_init(struct links *l, struct loop *loop, struct str key);
 /* Hangs up everywhere; `closed` when the last one is gone, maybe from inside. */
-void links_close(struct links *l, void (*closed)(void *ctx), void *ctx);
-void links_done(struct links *l);
+void                links_close(struct links *l, void (*closed)(void *ctx), void *ctx);
+void                links_done(struct links *l);
 /* A node knocks. */
-void links_accept(struct links *l, struct request *q);
+void                links_accept(struct links *l, struct request *q);
 /* "http://HOST[:PORT]", without a path. False: *why says what is wrong with it. */
 bool link_url_parse(struct str url, struct str *host, unsigned *port, const char **why);
 

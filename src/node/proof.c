@@ -15,9 +15,8 @@ void link_proof(const struct secret *key, const char *role, struct str dialler, 
     buf_printf(&text, "parley node %s\n" STR_FMT "\n" STR_FMT "\n" STR_FMT "\n" STR_FMT "\n", role,
                STR_ARG(dialler), STR_ARG(acceptor), STR_ARG(nonce_a), STR_ARG(nonce_d));
     /* without memory there is no proof, and what is compared with it differs */
-    if (text.err ||
-        !EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key->ptr, key->len,
-                   (const unsigned char *)text.ptr, text.len, mac, sizeof mac, &len))
+    if (text.err || !EVP_Q_mac(NULL, "HMAC", NULL, "SHA256", NULL, key->ptr, key->len,
+                               (const unsigned char *)text.ptr, text.len, mac, sizeof mac, &len))
         len = 0;
     buf_done(&text);
     for (size_t i = 0; i < sizeof mac; i++)

@@ -169,7 +169,7 @@ enum err declared_read(struct arena *a, const struct registry *r, struct str sto
     }
     out->system = jv_str_at(v, "system");
     out->named = jv_str_at(v, "named");
-    out->choice = out->named.len                                ? CHOICE_NAMED
+    out->choice = out->named.len                               ? CHOICE_NAMED
                   : str_is(jv_str_at(v, "choice"), "none")     ? CHOICE_NONE
                   : str_is(jv_str_at(v, "choice"), "required") ? CHOICE_MUST
                                                                : CHOICE_AUTO;
@@ -213,8 +213,8 @@ void declared_offer(const struct declared_run *d, bool first, struct model_tool 
     for (size_t i = 0; i < d->count; i++) {
         const struct tool *x = &d->tools[i];
         if (!declared_allows(d, x)) continue;
-        list[q->tool_count++] = (struct model_tool){ x->wire_name, x->description, x->schema_text,
-                                                     .declared = true };
+        list[q->tool_count++] =
+            (struct model_tool){ x->wire_name, x->description, x->schema_text, .declared = true };
     }
     q->no_calls |= d->choice == CHOICE_NONE;
     if (!first || q->no_calls || d->choice == CHOICE_AUTO) return;

@@ -102,7 +102,7 @@ bool                declared_allows(const struct declared_run *d, const struct t
 /* The message's `context` as words for the model; STR_NONE: it has none. */
 struct str          declared_context(struct arena *a, struct str stored);
 /* Appends its functions and sets what must be called; the server's tools are added after it. */
-void                declared_offer(const struct declared_run *d, bool first,
-                                   struct model_tool *list, struct model_request *q);
+void declared_offer(const struct declared_run *d, bool first, struct model_tool *list,
+                    struct model_request *q);
 
 #endif

@@ -199,7 +199,10 @@ static bool on_facts(struct mirror *m, const struct jv *v)
     t->exists = true;
     /* the step that these facts close is told by them */
     if (closed) step_clear(&t->step);
-    if (jv_true(jv_get(v, "head"))) t->loaded = true;
+    if (jv_true(jv_get(v, "head"))) {
+        t->loaded = true;
+        t->stranded_ms = 0;
+    }
     if (t->loaded) thread_wake(t);
     return true;
 }
@@ -339,12 +342,13 @@ void peer_up(struct peer *p)
 void peer_down(struct peer *p)
 {
     struct mirror *m;
+    bool           was_up = p->up;
     p->up = false;
     for (size_t i = 0; (m = map_each(&p->mirrors, &i)); i = 0) {
         struct thread *t = m->thread;
         m->following = false;
         mirror_end(t);
-        thread_lost(t, true);
+        thread_lost(t, was_up); /* one that cannot be reached is not asked for at once again */
     }
     map_done(&p->mirrors);
     map_init(&p->mirrors);

@@ -246,7 +246,7 @@ static void on_claim(struct store_claim *c, enum err e)
         mirror_begin(t, c->node, c->url);
         return;
     }
-    if (e == ERR_BUSY) {
+    if (e == ERR_BUSY) { /* until just now */
         thread_lost(t, true);
         return;
     }
@@ -267,6 +267,7 @@ void thread_lost(struct thread *t, bool soon)
     t->known = t->committed;
     t->loaded = t->assumed = t->claimed = false;
     if (!t->stranded_ms) t->stranded_ms = now;
+    else soon = false; /* asked already, in vain */
     if (now - t->stranded_ms > STRANDED_MS) {
         t->busy = true;
         refuse_all(t, &t->queue, 503, "node_unreachable",

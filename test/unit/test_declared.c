@@ -6,21 +6,21 @@
 
 /* What the model was asked, kept as words: the request is gone when start() returns. */
 static struct {
-    char              tools[256], system[256];
-    enum model_choice choice;
-    char              named[64];
+    char                    tools[256], system[256];
+    enum model_choice       choice;
+    char                    named[64];
     const struct model_ops *puppet;
 } seen;
 
 static struct model_run *overhear(struct model *m, const struct model_request *q,
-                                struct model_sink *sink)
+                                  struct model_sink *sink)
 {
     size_t n = 0;
     seen.tools[0] = 0;
     for (size_t i = 0; i < q->tool_count && n < sizeof seen.tools; i++)
-        n += (size_t)snprintf(seen.tools + n, sizeof seen.tools - n, "%s" STR_FMT "%s",
-                              i ? " " : "", STR_ARG(q->tools[i].name),
-                              q->tools[i].declared ? "*" : "");
+        n +=
+            (size_t)snprintf(seen.tools + n, sizeof seen.tools - n, "%s" STR_FMT "%s", i ? " " : "",
+                             STR_ARG(q->tools[i].name), q->tools[i].declared ? "*" : "");
     snprintf(seen.system, sizeof seen.system, STR_FMT, STR_ARG(q->system));
     snprintf(seen.named, sizeof seen.named, STR_FMT, STR_ARG(q->named));
     seen.choice = q->choice;
@@ -56,8 +56,8 @@ static struct said answer(struct stage *s, const char *value)
     return sent(s, c, &x);
 }
 
-#define PAINT                                                                                   \
-    "{\"tools\":[{\"name\":\"paint\",\"description\":\"Paints.\",\"parameters\":{\"type\":"     \
+#define PAINT                                                                               \
+    "{\"tools\":[{\"name\":\"paint\",\"description\":\"Paints.\",\"parameters\":{\"type\":" \
     "\"object\",\"properties\":{\"colour\":{\"type\":\"string\"}},\"required\":[\"colour\"]}}]}"
 
 TEST(a_declared_function_is_offered_called_and_answered_by_its_client)
@@ -253,7 +253,8 @@ TEST(a_retry_that_brings_nothing_keeps_what_was_declared)
 static const char *problem(struct declared_tool *tools, size_t n)
 {
     size_t      which;
-    const char *why = declared_bad(&(struct declared){ .tools = tools, .tool_count = n }, 3, &which);
+    const char *why =
+        declared_bad(&(struct declared){ .tools = tools, .tool_count = n }, 3, &which);
     return why ? why : "";
 }
 
@@ -270,9 +271,8 @@ TEST(functions_have_names_and_schemas_within_limits)
     CHECK(strstr(problem(two, 2), "same name"));
     CHECK(strstr(problem(&(struct declared_tool){ .name = STR("a b") }, 1), "letters"));
     CHECK(strstr(problem(&(struct declared_tool){ .name = STR("") }, 1), "letters"));
-    CHECK(strstr(
-        problem(&(struct declared_tool){ .name = STR("a"), .parameters = STR("[]") }, 1),
-        "JSON object"));
+    CHECK(strstr(problem(&(struct declared_tool){ .name = STR("a"), .parameters = STR("[]") }, 1),
+                 "JSON object"));
     CHECK(strstr(
         problem(&(struct declared_tool){ .name = STR("a"), .parameters = str_n(big, sizeof big) },
                 1),

@@ -14,9 +14,8 @@
 /* The one to be called for this message; NULL: none. */
 const struct model_tool *functions_pick(const struct model_request *q, struct str message);
 /* Its input, as a JSON object. */
-void                     functions_input(struct buf *out, const struct model_tool *t,
-                                         struct str message);
+void functions_input(struct buf *out, const struct model_tool *t, struct str message);
 /* Was it declared by the client? */
-bool                     functions_declared(const struct model_request *q, struct str name);
+bool functions_declared(const struct model_request *q, struct str name);
 
 #endif
