@@ -72,6 +72,32 @@ void ops_ready(struct server *s, struct request *q)
     json_reply_end(q->conn, ready ? 200 : 503, &b, &w);
 }
 
+static void put_metric(struct buf *out, const char *name, const char *type, const char *help,
+                       uint64_t v)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name, type, name,
+               (unsigned long long)v);
+}
+
+/* Only where there are others. */
+static void node_metrics(const struct app *a, struct buf *out)
+{
+    struct hub_counts c = hub_counts(a->hub);
+    if (!a->links) return;
+    put_metric(out, "parley_threads_held", "gauge", "Conversations this node holds", c.held);
+    put_metric(out, "parley_threads_mirrored", "gauge",
+               "Conversations this node shows and another holds", c.mirrored);
+    put_metric(out, "parley_claims_total", "counter", "Conversations asked for", c.claims);
+    put_metric(out, "parley_forwards_total", "counter", "Commands sent on to the node that holds",
+               c.forwards);
+    put_metric(out, "parley_lease_lapses_total", "counter", "Leases that were interrupted",
+               c.lapses);
+    put_metric(out, "parley_links_dialled", "gauge", "Links to other nodes",
+               a->links->dialled_count);
+    put_metric(out, "parley_links_accepted", "gauge", "Links of other nodes to this one",
+               a->links->accepted_count);
+}
+
 void ops_metrics(struct server *s, struct request *q)
 {
     struct buf b;
@@ -79,6 +105,7 @@ void ops_metrics(struct server *s, struct request *q)
     metrics_write(&b, server_connections(s), server_streams(s));
     buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n",
                (unsigned long long)store_log_bytes(hub_setup(app_of(s)->hub)->store));
+    node_metrics(app_of(s), &b);
     model_metrics(&b);
     conn_reply(q->conn, 200, "text/plain; version=0.0.4", buf_view(&b));
     buf_done(&b);

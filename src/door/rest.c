@@ -177,6 +177,7 @@ void rest_thread(struct server *s, struct request *q)
     k->native = !str_is(request_query(q, "approval"), "adk");
     k->before = arena_dup(&c->arena, request_query(q, "before"));
     k->limit = (size_t)limit;
+    c->peek = true;
     ask_submit(k, c);
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "http/ws.h"
 #include "node/node_int.h"
+#include "run/metrics.h"
 
 #define HEAD_MAX    8192
 #define READ_MAX    (64 * 1024)
@@ -33,7 +34,8 @@ struct dialled {
     struct buf        head;         /* the answer to the upgrade, until it is whole */
     struct buf        out, writing; /* to be written, and being written */
     uint64_t          heard_ms, began_ms;
-    unsigned          open; /* handles and requests that libuv has */
+    uint64_t          pinged_ns; /* 0: no answer is due */
+    unsigned          open;      /* handles and requests that libuv has */
     bool              tcp_open;
     char              nonce[LINK_NONCE_LEN + 1];
     char              theirs[LINK_NONCE_LEN + 1];
@@ -227,7 +229,10 @@ static bool on_event(struct dialled *d, enum ws_event event, struct str data)
         if (!peer_message(&d->peer, data)) end(d, "they said what is not understood");
         return d->state == UP;
     case WS_PING: put(d, WS_OP_PONG, data); return true;
-    case WS_PONG: return true;
+    case WS_PONG:
+        if (d->pinged_ns) metrics_observe(METRIC_LINK, clock_mono_ns() - d->pinged_ns);
+        d->pinged_ns = 0;
+        return true;
     case WS_CLOSE: end(d, data.len ? "they hung up" : "they went away"); return false;
     default: end(d, "that is no node"); return false;
     }
@@ -302,7 +307,10 @@ static void on_timer(struct loop_timer *t)
         end(d, "no sign of life");
         return;
     }
-    if (d->state == UP) put(d, WS_OP_PING, STR(""));
+    if (d->state == UP && !d->pinged_ns) {
+        d->pinged_ns = clock_mono_ns();
+        put(d, WS_OP_PING, STR(""));
+    }
     loop_timer_set(&d->timer, LINK_PING_MS / 2);
 }
 

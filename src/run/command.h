@@ -59,6 +59,7 @@ struct receipt {
 /* clang-format off */
 #define COMMAND_FIELDS(X) /* of all kinds */                                                        \
     X(BOOL, create)       /* make the thread when it is not there */                                \
+    X(BOOL, peek)         /* FOLLOW: one look at what is saved, nothing is followed afterwards */   \
     X(BOOL, anyones)      /* without a thread: also one of other people */                          \
     X(BOOL, may_decide)   /* DECIDE, SETTLE: the configuration lets `by` do that;                   \
                              hub_setup.token: RESULT, CLAIM, too */                                 \

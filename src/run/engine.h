@@ -148,9 +148,10 @@ struct hub {
         struct store_list  list;
         bool               busy, again;
     } recover;
-    struct store_list        list;  /* expiry */
-    struct loop_timer        sweep; /* with other nodes: what did the dead leave? */
-    struct list              feeds; /* links that other nodes have to us */
+    struct store_list        list;   /* expiry */
+    struct loop_timer        sweep;  /* with other nodes: what did the dead leave? */
+    struct list              feeds;  /* links that other nodes have to us */
+    struct hub_counts        counts; /* since the start */
     struct store_release_all release;
     struct store_list        nodes; /* who is to be told that we go */
     unsigned                 jobs;
@@ -267,6 +268,8 @@ void lookup_confirmation(struct hub *h, struct command *c);
 /* `c` is about to be refused (its receipt says why, and points into no thread): tells it, unless
  * its request id was used before. Then that run is the answer. */
 void lookup_request(struct hub *h, struct command *c);
+/* Answers from a copy that is read for it and lives as long as the answer. */
+void lookup_thread(struct hub *h, struct command *c);
 
 /* --- hub.c --- */
 void hub_post(struct hub *h, struct command *c); /* to the thread it names */

@@ -114,6 +114,16 @@ unsigned hub_runs(const struct hub *h)
 {
     return h->runs;
 }
+struct hub_counts hub_counts(const struct hub *h)
+{
+    struct hub_counts    c = h->counts;
+    const struct thread *t;
+    for (size_t i = 0; (t = map_each(&h->threads, &i));) {
+        c.held += !t->mirror && (t->hold.epoch || t->hold.life);
+        c.mirrored += t->mirror != NULL;
+    }
+    return c;
+}
 unsigned hub_jobs(const struct hub *h)
 {
     return h->jobs;
@@ -214,9 +224,17 @@ void hub_post(struct hub *h, struct command *c)
     else no_memory(c);
 }
 
+/* A look at what another node may hold needs nobody's claim. */
+static bool only_looks(const struct hub *h, const struct command *c)
+{
+    return c->kind == CMD_FOLLOW && c->peek && is_whole(c) && store_shared(h->setup.store) &&
+           !hub_find(h, c->log);
+}
+
 void hub_submit(struct hub *h, struct command *c)
 {
-    if (c->log.thread.ptr || !c->id.len || c->arena.failed) hub_post(h, c);
+    if (only_looks(h, c)) lookup_thread(h, c);
+    else if (c->log.thread.ptr || !c->id.len || c->arena.failed) hub_post(h, c);
     else lookup_confirmation(h, c);
 }
 
@@ -494,6 +512,7 @@ static void on_lapse(void *ctx)
 {
     struct hub    *h = ctx;
     struct thread *t;
+    h->counts.lapses++;
     while (!list_empty(&h->idle)) forget(h, LIST_ITEM(h->idle.next, struct thread, lru));
     for (size_t i = 0; (t = map_each(&h->threads, &i));) thread_lapsed(t);
 }

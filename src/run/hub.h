@@ -76,6 +76,12 @@ const struct hub_setup *hub_setup(const struct hub *h);
 const struct hub_page  *hub_page(const struct hub *h, struct str name);
 struct thread          *hub_find(const struct hub *h, struct log_name log); /* in memory only */
 unsigned                hub_runs(const struct hub *h);
-unsigned                hub_jobs(const struct hub *h); /* tools running on the server right now */
+/* Threads of this node and of others, as they are; and what was done since the start. */
+struct hub_counts {
+    unsigned held, mirrored;
+    uint64_t claims, forwards, lapses; /* asked for, sent on to their holder, leases interrupted */
+};
+struct hub_counts hub_counts(const struct hub *h);
+unsigned          hub_jobs(const struct hub *h); /* tools running on the server right now */
 
 #endif

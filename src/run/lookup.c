@@ -1,11 +1,14 @@
-/* lookup.c -- the two things a command may have to ask the store beside its thread's log.
+/* lookup.c -- what a command may have to ask the store beside its thread's log.
  *
  *   whose confirmation is this?    an answer may name the question alone; then its thread is found
  *                                  here, before the mailbox
  *   was this request id used?      usually the append decides (ERR_EXISTS). A command that is refused
  *                                  appends nothing, so it is asked here, after the mailbox
  *
- * Neither is on the way of an ordinary message.
+ *   what does this thread say?     one look at a log that other nodes may work on: read for the
+ *                                  answer and forgotten, claimed by nobody
+ *
+ * None is on the way of an ordinary message.
  */
 #include "base/log.h"
 #include "run/engine.h"
@@ -102,4 +105,61 @@ void lookup_request(struct hub *h, struct command *c)
     k->list.id = c->request_id;
     k->list.done = on_request;
     store_list(h->setup.store, &k->list);
+}
+
+/* --- what does this thread say? --------------------------------------------------------------- */
+
+struct look {
+    struct store_read read;
+    struct thread    *thread; /* in no hub's map */
+    struct command   *command;
+};
+
+static enum err fold_all(struct thread *t, const struct store_fact *facts, size_t count)
+{
+    enum err e = OK;
+    for (size_t i = 0; i < count && !e; i++)
+        e = fold_apply(&t->fold, &(struct stored_fact){ facts[i].seq, facts[i].at_ms, facts[i].kind,
+                                                        facts[i].body });
+    t->exists = t->loaded = true;
+    t->committed = t->fold.count;
+    return e;
+}
+
+static void on_look(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
+{
+    struct look    *k = LIST_ITEM(r, struct look, read);
+    struct thread  *t = k->thread;
+    struct command *c = k->command;
+    if (!e) e = fold_all(t, facts, count);
+    if (e == ERR_NOT_FOUND) refuse(c, 404, "unknown_thread", "There is no such conversation.");
+    else if (e == ERR_DAMAGED)
+        refuse(c, 409, "damaged", "This conversation is damaged in the server's database.");
+    else if (e)
+        refuse(c, 503, "store_unavailable",
+               "The conversation cannot be read at the moment. Try again in a moment.");
+    else {
+        thread_retitle(t, r->title);
+        c->receipt = (struct receipt){ .status = 200, .thread = t, .seq = t->committed };
+        if (t->fold.run) c->receipt.run = t->fold.run->id;
+        tell(c);
+    }
+    thread_free(t);
+    mem_free(k);
+}
+
+void lookup_thread(struct hub *h, struct command *c)
+{
+    struct look *k = mem_alloc(sizeof *k);
+    if (k && !(k->thread = thread_new(h, c->log))) {
+        mem_free(k);
+        k = NULL;
+    }
+    if (!k) {
+        refuse(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
+        return;
+    }
+    k->command = c;
+    k->read = (struct store_read){ .log = { k->thread->owner, k->thread->id }, .done = on_look };
+    store_read(h->setup.store, &k->read);
 }

@@ -17,6 +17,7 @@ static const char *const HISTOGRAM_NAMES[][2] = {
     { "parley_intent_seconds", "From a call being complete to its intent line being told" },
     { "parley_commit_seconds", "From an append being asked for to its answer" },
     { "parley_loop_lag_seconds", "How long one turn kept the loop busy" },
+    { "parley_link_seconds", "From a sign of life being asked of another node to its coming" },
 };
 
 struct tool_count {

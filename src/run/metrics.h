@@ -4,7 +4,13 @@
 
 #include "base/buf.h"
 
-enum metric_histogram { METRIC_INTENT, METRIC_COMMIT, METRIC_LAG, METRIC_HISTOGRAM_COUNT };
+enum metric_histogram {
+    METRIC_INTENT,
+    METRIC_COMMIT,
+    METRIC_LAG,
+    METRIC_LINK,
+    METRIC_HISTOGRAM_COUNT
+};
 
 void metrics_observe(enum metric_histogram h, uint64_t ns);
 /* A call is complete and its intent is to be told; and it was told. The first telling of each call

@@ -121,6 +121,7 @@ static void prepare(struct mirror *m, struct command *c)
 {
     if (begins_run(c) && !c->request_id.len) c->request_id = id_new(&c->arena, "r_");
     c->number = ++m->last;
+    m->thread->hub->counts.forwards++;
     list_remove(&c->node);
     list_add(&m->sent, &c->node);
 }

@@ -217,6 +217,7 @@ void thread_load(struct thread *t)
         read_log(t);
         return;
     }
+    t->hub->counts.claims++;
     t->claim = (struct store_claim){ .log = { t->owner, t->id }, .done = on_claim };
     store_claim(s, &t->claim);
 }

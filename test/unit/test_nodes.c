@@ -16,7 +16,7 @@ struct pipe { /* one node dials the other */
     struct feeds *feeds; /* NULL: not linked */
     struct buf    up;    /* texts on their way, each with its length before it */
     bool          wanted, refuses;
-    long          left;  /* texts before it is cut; < 0: never */
+    long          left; /* texts before it is cut; < 0: never */
     long          carried;
 };
 
@@ -120,8 +120,9 @@ static void pipe_turn(uv_prepare_t *t)
 
 static void pipe_init(struct pipe *p, struct hub **to, const char *url)
 {
-    *p = (struct pipe){ .nodes = { pipe_reach, pipe_send, pipe_farewell }, .to = to, .url = url,
-                        .left = -1 };
+    *p = (struct pipe){
+        .nodes = { pipe_reach, pipe_send, pipe_farewell }, .to = to, .url = url, .left = -1
+    };
     buf_init(&p->up, 0);
 }
 
