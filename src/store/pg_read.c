@@ -28,10 +28,10 @@ static const char *const read_sql[PG_STMTS] = {
         " SELECT seq, updated_ms, state, title, created_ms, id FROM t UNION ALL"
         " (SELECT seq, at_ms, kind, body, sum, 0 FROM parley_fact"
         " WHERE thread = (SELECT id FROM t) AND seq > $3::int8 ORDER BY seq)",
-    [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1"
+    [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 AND NOT hidden"
                    " AND (updated_ms, id) < ($2::int8, $3::int8)"
                    " ORDER BY updated_ms DESC, id DESC LIMIT $4::int8",
-    [PG_ALL_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8"
+    [PG_ALL_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8 AND NOT hidden"
                        " ORDER BY id DESC LIMIT $2::int8",
     [PG_DUE] = "SELECT " APPROVAL_COLUMNS FROM_APPROVAL DUE " AND a.expires_ms <= $2::int8"
                " ORDER BY a.expires_ms LIMIT $3::int8",
@@ -41,6 +41,9 @@ static const char *const read_sql[PG_STMTS] = {
                  " ORDER BY name LIMIT $1::int8",
     [PG_REQUEST] = "SELECT r.owner, t.name, r.run FROM parley_request r"
                    " JOIN parley_thread t ON t.id = r.thread WHERE r.owner = $1 AND r.id = $2",
+    [PG_KEYS] = "SELECT k.owner, t.name, k.value, k.at_ms FROM parley_key k"
+                " JOIN parley_thread t ON t.id = k.thread WHERE k.owner = $1 AND k.key = $2"
+                " ORDER BY k.at_ms DESC, k.thread DESC LIMIT $3::int8",
     [PG_USED] = "SELECT sum(amount)::int8 FROM parley_used WHERE owner = $1 AND day = $2::int8"
                 " HAVING count(*) > 0",
     [PG_NODES] =
@@ -200,6 +203,12 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         param_bytes(p, l->owner);
         param_bytes(p, l->id);
         return OK;
+    case STORE_KEYS:
+        *stmt = PG_KEYS;
+        param_bytes(p, l->owner);
+        param_bytes(p, l->id);
+        param_int(p, limit);
+        return OK;
     case STORE_USED:
         *stmt = PG_USED;
         param_bytes(p, l->owner);
@@ -280,6 +289,12 @@ static uint64_t fill(const struct store_list *l, const struct unit *u, int i, st
         row->owner = res_str(r, i, 0);
         row->thread = res_str(r, i, 1);
         row->run = res_str(r, i, 2);
+        return 0;
+    case STORE_KEYS:
+        row->owner = res_str(r, i, 0);
+        row->thread = res_str(r, i, 1);
+        row->value = res_str(r, i, 2);
+        row->created_ms = res_int(r, i, 3);
         return 0;
     case STORE_USED: row->amount = res_int(r, i, 0); return 0;
     case STORE_NODES: return fill_node(r, i, row);

@@ -69,6 +69,13 @@ static const char *const upgrades[PG_SCHEMA] = {
     " 'SELECT EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())';",
     /* of the cluster's key; nodes of the version before write none */
     "ALTER TABLE parley_node ADD COLUMN mark text NOT NULL DEFAULT '';",
+    /* 2 -> 3. Logs that are found by what was said in them, and logs that no list shows. */
+    "CREATE TABLE parley_key("
+    "  owner bytea NOT NULL, key bytea NOT NULL, thread bigint NOT NULL, value bytea NOT NULL,"
+    "  at_ms bigint NOT NULL, PRIMARY KEY (owner, key, thread));"
+    "CREATE INDEX parley_key_by_time ON parley_key(owner, key, at_ms, thread);"
+    "CREATE INDEX parley_key_by_thread ON parley_key(thread);"
+    "ALTER TABLE parley_thread ADD COLUMN hidden boolean NOT NULL DEFAULT false;",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -19,9 +19,9 @@ static const char append_sql[] =
     "WITH a AS MATERIALIZED ("
     "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
     "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
-    "    $13::int8[], $14::int8[])"
+    "    $13::int8[], $14::int8[], $35::int8[])"
     "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
-    "    request, run, day, amount, i)),"
+    "    request, run, day, amount, listed, i)),"
     " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
     " taken AS MATERIALIZED ("
     "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
@@ -32,6 +32,7 @@ static const char append_sql[] =
     " moved AS ("
     "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms),"
     "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1,"
+    "    hidden = CASE o.listed WHEN 0 THEN t.hidden ELSE o.listed = 1 END,"
     "    epoch = t.epoch + CASE WHEN t.holder IS NULL THEN 1 ELSE 0 END"
     "  FROM ok o WHERE t.owner = o.owner AND t.name = o.name AND t.seq = o.expected AND "
     /* clang-format off */
@@ -40,10 +41,10 @@ static const char append_sql[] =
     "  RETURNING o.i, t.id, t.epoch),"
     " fresh AS ("
     "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder,"
-    "    epoch)"
+    "    epoch, hidden)"
     "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
     "last_ms,"
-    "    $1, 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM parley_thread t"
+    "    $1, 1, listed = 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM parley_thread t"
     "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
     "  RETURNING id, owner, name),"
     " done AS MATERIALIZED ("
@@ -70,6 +71,13 @@ static const char append_sql[] =
     "    tool = excluded.tool, status = excluded.status, body = excluded.body,"
     "    requested_ms = excluded.requested_ms, expires_ms = excluded.expires_ms,"
     "    sum = excluded.sum),"
+    " keys AS ("
+    "  INSERT INTO parley_key(owner, key, thread, value, at_ms)"
+    "  SELECT o.owner, k.key, d.id, k.value, o.last_ms"
+    "    FROM unnest($36::int8[], $37::bytea[], $38::bytea[]) AS k(i, key, value)"
+    "    JOIN done d USING (i) JOIN ok o USING (i)"
+    "  ON CONFLICT (owner, key, thread) DO UPDATE SET value = excluded.value,"
+    "    at_ms = excluded.at_ms),"
     " tools AS ("
     "  INSERT INTO parley_tool AS c(name, slot, runs, failed)"
     "  SELECT n.name, $34::int8, sum(n.runs), sum(n.failed) FROM unnest($30::int8[], $31::bytea[],"
@@ -111,7 +119,8 @@ static const char remove_sql[] =
                     " facts AS (DELETE FROM parley_fact WHERE thread = (SELECT id FROM new)),"
                     " requests AS (DELETE FROM parley_request WHERE thread = (SELECT id FROM new)),"
                     " approvals AS (DELETE FROM parley_approval WHERE thread = (SELECT id FROM "
-                    "new))"
+                    "new)),"
+                    " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new))"
                     " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
 
 /* The lock first, then the judgement of who holds it: parley_alive looks at that moment. */
@@ -300,6 +309,27 @@ static void tool_params(const struct list *jobs, struct params *p)
     PARTS(jobs, tools, tool_count, param_array_int(p, x->failed));
 }
 
+/* The same of keys. */
+static bool is_given_again(const struct store_append *a, size_t k)
+{
+    for (size_t j = k + 1; j < a->key_count; j++)
+        if (str_eq(a->keys[j].key, a->keys[k].key)) return true;
+    return false;
+}
+
+#define KEYS(put) PARTS(jobs, keys, key_count, if (!is_given_again(a, k)) put)
+static void key_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_array(p, PG_INT8);
+    KEYS(param_array_int(p, i));
+    param_array(p, PG_BYTEA);
+    KEYS(param_array_bytes(p, or_empty(x->key)));
+    param_array(p, PG_BYTEA);
+    KEYS(param_array_bytes(p, or_empty(x->value)));
+}
+
 void append_params(struct lane *l, const struct list *jobs, struct params *p)
 {
     struct store_append *a;
@@ -322,6 +352,8 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     approval_params(jobs, p);
     tool_params(jobs, p);
     param_int(p, l->slot);
+    COLUMN_INT(jobs, a->listed);
+    key_params(jobs, p);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)

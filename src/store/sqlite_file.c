@@ -79,6 +79,13 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE TABLE session(key TEXT PRIMARY KEY, body TEXT NOT NULL, ends_ms INTEGER NOT NULL)"
     " WITHOUT ROWID;"
     "CREATE INDEX session_by_end ON session(ends_ms);",
+    /* 4 -> 5. Logs that are found by what was said in them, and logs that no list shows. */
+    "CREATE TABLE key("
+    "  owner TEXT NOT NULL, key TEXT NOT NULL, thread INTEGER NOT NULL, value TEXT NOT NULL,"
+    "  at_ms INTEGER NOT NULL, PRIMARY KEY(owner, key, thread)) WITHOUT ROWID;"
+    "CREATE INDEX key_by_time ON key(owner, key, at_ms, thread);"
+    "CREATE INDEX key_by_thread ON key(thread);"
+    "ALTER TABLE thread ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

@@ -27,6 +27,7 @@ enum stmt {
     R_FIND_ALL,
     R_USED,
     R_SESSION,
+    R_KEYS,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -50,6 +51,7 @@ const char *const db_read_sql[R_COUNT] = {
         "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
     [R_THREADS] =
         ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
+         " AND hidden = 0"
          " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
     [R_DUE] =
         ("SELECT " APPROVAL_COLUMNS FROM_DUE
@@ -66,14 +68,16 @@ const char *const db_read_sql[R_COUNT] = {
     /* For operators, now and then: in the order of the table itself, because no index is worth its
      * upkeep. */
     [R_ALL_THREADS] =
-        ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 ORDER BY id DESC LIMIT ?2"),
+        ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
     /* CROSS: the index of titles first, whatever the planner thinks of it. */
     [R_FIND] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = g.rowid"
-                " WHERE g.title_gram MATCH ?1 AND t.owner = ?2 AND (t.updated_ms, t.id) < (?3, ?4)"
+                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.owner = ?2 AND (t.updated_ms, t.id) < (?3, ?4)"
                 " ORDER BY t.updated_ms DESC, t.id DESC"),
     [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
-                    "g.rowid WHERE g.title_gram MATCH ?1 AND g.rowid < ?2 ORDER BY g.rowid DESC"),
+                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND g.rowid < ?2 ORDER BY g.rowid DESC"),
     [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
+    [R_KEYS] = ("SELECT k.owner, t.name, k.value, k.at_ms FROM key k JOIN thread t ON t.id = k.thread"
+                " WHERE k.owner = ?1 AND k.key = ?2 ORDER BY k.at_ms DESC, k.thread DESC LIMIT ?3"),
     [R_SESSION] = "SELECT body, ends_ms FROM session WHERE key = ?1",
 };
 
@@ -208,6 +212,16 @@ static uint64_t fill_request(struct arena *a, sqlite3_stmt *st, struct store_row
     return 0;
 }
 
+static uint64_t fill_key(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                         struct row_place *at)
+{
+    row->owner = copy(a, st, 0);
+    row->thread = copy(a, st, 1);
+    row->value = copy(a, st, 2);
+    row->created_ms = sqlite3_column_int64(st, 3);
+    return 0;
+}
+
 static uint64_t fill_used(struct arena *a, sqlite3_stmt *st, struct store_row *row,
                           struct row_place *at)
 {
@@ -268,6 +282,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_UNFINISHED: return db_ask(d, R_UNFINISHED, out, "i", limit);
     case STORE_TOOLS: return db_ask(d, R_TOOLS, out, "i", limit);
     case STORE_REQUEST: return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
+    case STORE_KEYS: return db_ask(d, R_KEYS, out, "tti", l->owner, l->id, limit);
     case STORE_USED: return db_ask(d, R_USED, out, "ti", l->owner, l->day);
     case STORE_NODES: break; /* known without asking the file */
     }
@@ -286,6 +301,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_NEXT_DUE: return fill_approval;
     case STORE_TOOLS: return fill_tool;
     case STORE_REQUEST: return fill_request;
+    case STORE_KEYS: return fill_key;
     case STORE_USED: return fill_used;
     case STORE_NODES: break;
     }

@@ -39,6 +39,9 @@ enum stmt {
     W_DROP_REQUESTS,
     W_DROP_APPROVALS,
     W_DROP_THREAD,
+    W_DROP_KEYS,
+    W_KEY,
+    W_HIDE,
     W_EPOCH,
     W_USED,
     W_SESSION,
@@ -86,6 +89,10 @@ const char *const db_write_sql[W_COUNT] = {
     [W_DROP_REQUESTS] = "DELETE FROM request WHERE thread = ?1",
     [W_DROP_APPROVALS] = "DELETE FROM approval WHERE thread = ?1",
     [W_DROP_THREAD] = "DELETE FROM thread WHERE id = ?1",
+    [W_DROP_KEYS] = "DELETE FROM key WHERE thread = ?1",
+    [W_KEY] = "INSERT INTO key(owner, key, thread, value, at_ms) VALUES(?1, ?2, ?3, ?4, ?5)"
+              " ON CONFLICT(owner, key, thread) DO UPDATE SET value = ?4, at_ms = ?5",
+    [W_HIDE] = "UPDATE thread SET hidden = ?2 WHERE id = ?1",
     [W_EPOCH] = "UPDATE store SET base = ?1, epoch = ?2",
     [W_USED] = "INSERT INTO used(owner, day, amount) VALUES(?1, ?2, ?3)"
                " ON CONFLICT(owner, day) DO UPDATE SET amount = amount + ?3",
@@ -177,6 +184,11 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     for (size_t i = 0; i < a->tool_count && !e; i++)
         e = db_run(d, W_TOOL, "sii", a->tools[i].tool, (int64_t)a->tools[i].runs,
                    (int64_t)a->tools[i].failed);
+    for (size_t i = 0; i < a->key_count && !e; i++)
+        e = db_run(d, W_KEY, "tsisi", a->log.owner, a->keys[i].key, thread, a->keys[i].value,
+                   a->facts[a->fact_count - 1].at_ms);
+    if (!e && a->listed)
+        e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));
     if (!e && a->used.amount)
         e = db_run(d, W_USED, "tii", a->log.owner, a->used.day, a->used.amount);
     return e;
@@ -227,6 +239,7 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
     if (!e) e = db_run(d, W_DROP_FACTS, "i", id);
     if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
     if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);
+    if (!e) e = db_run(d, W_DROP_KEYS, "i", id);
     if (!e) e = db_run(d, W_DROP_THREAD, "i", id);
     return e;
 }

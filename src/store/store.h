@@ -81,6 +81,15 @@ struct store_approval { /* one row of the approvals list, keyed by (owner, id) *
     int64_t    requested_ms, expires_ms; /* expires 0: never */
 };
 
+/* A name under which (owner) finds a log again without knowing its id: several logs may have it, and
+ * a log has it once; what was given last counts. It goes with its log. */
+struct store_key {
+    struct str key, value; /* the value is the caller's */
+};
+
+/* Is the log shown in its owner's list? */
+enum store_listed { LISTED_AS_BEFORE, LISTED_NOT, LISTED_YES }; /* new: yes, unless it is said */
+
 struct store_append {
     struct log_name          log;
     /* seq of the last fact; 0: the log is new and is created by this */
@@ -106,6 +115,9 @@ struct store_append {
         unsigned   runs, failed;
     } * tools;
     size_t tool_count;
+    const struct store_key *keys; /* inserted or replaced */
+    size_t                  key_count;
+    enum store_listed       listed;
     /* added to what the owner used on that day, a number of the caller's; nothing: 0 */
     struct {
         int64_t day, amount;
@@ -147,7 +159,8 @@ void store_read(struct store *s, struct store_read *r);
 /* --- lists ----------------------------------------------------------------- */
 
 enum store_list_kind {
-    /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages */
+    /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages. Not those
+     * that are not listed */
     STORE_THREADS,
     /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given
      * (without status and id: all but "offered", which nobody was asked about); `before` pages */
@@ -163,12 +176,15 @@ enum store_list_kind {
     STORE_UNFINISHED,
     STORE_TOOLS,   /* counters */
     STORE_REQUEST, /* the row of (owner, request_id = `id`), if any */
+    /* logs of `owner` that have the key `id`, newest first: thread, `value`, created_ms (when it was
+     * given) */
+    STORE_KEYS,
     STORE_USED,  /* what `owner` used on `day` (append's `used`): one row with `amount`, or none */
     STORE_NODES, /* the nodes that are alive, and those that ended less than an hour ago */
 };
 
 struct store_row { /* which members are filled depends on the list */
-    struct str            owner, thread, title, state, run;
+    struct str            owner, thread, title, state, run, value;
     int64_t               created_ms, updated_ms;
     struct store_hold     hold;
     struct store_approval approval;

@@ -265,6 +265,10 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
                    STR_ARG(r->node), STR_ARG(r->url), STR_ARG(r->version),
                    r->lease_ms > 0 ? "alive" : "dead", r->held, r->running);
         return;
+    case STORE_KEYS:
+        buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
+                   STR_ARG(r->value));
+        return;
     case STORE_REQUEST:
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),
                    STR_ARG(r->run));

@@ -75,7 +75,7 @@ TEST(the_store_s_files_are_for_their_owner_only)
         REQUIRE(stat(name, &st) == 0);
         CHECK((st.st_mode & 0777) == 0600);
     }
-    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 4");
+    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 5");
     fix_done(&f);
 }
 
@@ -189,8 +189,8 @@ TEST(a_file_of_a_newer_version_is_refused_and_left_alone)
     fix_done(&f);
     run_raw("PRAGMA user_version=7");
     expect_refusal(path, ERR_UNSUPPORTED,
-                   "made by a newer version of parley (its schema is 7, this program knows 4)");
-    run_raw("PRAGMA user_version=4");
+                   "made by a newer version of parley (its schema is 7, this program knows 5)");
+    run_raw("PRAGMA user_version=5");
     fix_init(&f);
     REQUIRE(fix_open(&f, path) == OK);
     CHECK_STR(fix_read(&f, "ann", "t", 0), "1 note x;");

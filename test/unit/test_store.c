@@ -287,6 +287,83 @@ STORE_TEST(a_taken_request_id_is_told_rather_than_the_conflict_it_comes_with)
     CHECK(ap_run(f, &p) == ERR_EXISTS);
 }
 
+static struct str keyed(struct fix *f, const char *owner, const char *key)
+{
+    return fix_list(
+        f,
+        (struct store_list){
+            .kind = STORE_KEYS, .owner = str_c(owner), .id = str_c(key), .limit = 8 },
+        NULL);
+}
+
+static enum err append_keyed(struct fix *f, const char *thread, uint64_t expected, int64_t at_ms,
+                             const char *key, const char *value)
+{
+    struct store_key k = { str_c(key), str_c(value) };
+    struct ap        p;
+
+    ap_init(&p, "ann", thread, expected, "x");
+    p.fact.at_ms = at_ms;
+    p.a.keys = &k;
+    p.a.key_count = 1;
+    return ap_run(f, &p);
+}
+
+STORE_TEST(logs_are_found_by_a_key_newest_first_and_lose_it_when_they_go)
+{
+    CHECK(append_keyed(f, "t", 0, 100, "hello", "one") == OK);
+    CHECK(append_keyed(f, "u", 0, 200, "hello", "two") == OK);
+    CHECK_STR(keyed(f, "ann", "hello"), "ann/u two;ann/t one;");
+    CHECK(append_keyed(f, "t", 1, 300, "hello", "three") == OK);
+    CHECK_STR(keyed(f, "ann", "hello"), "ann/t three;ann/u two;");
+    CHECK_STR(keyed(f, "bob", "hello"), "");
+    CHECK_STR(keyed(f, "ann", "hell"), "");
+    CHECK(append_keyed(f, "t", 9, 400, "other", "x") == ERR_CONFLICT);
+    CHECK_STR(keyed(f, "ann", "other"), "");
+    CHECK(fix_edit(f, "ann", "t", NULL, true) == OK);
+    CHECK_STR(keyed(f, "ann", "hello"), "ann/u two;");
+}
+
+STORE_TEST(a_key_given_twice_in_one_append_is_what_was_given_last)
+{
+    struct store_key k[] = { { STR("a"), STR("1") }, { STR("b"), STR("2") }, { STR("a"), STR("3") } };
+    struct ap        p;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    p.a.keys = k;
+    p.a.key_count = 3;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(keyed(f, "ann", "a"), "ann/t 3;");
+    CHECK_STR(keyed(f, "ann", "b"), "ann/t 2;");
+}
+
+static struct str listed(struct fix *f, const char *search)
+{
+    return fix_list(f,
+                    (struct store_list){ .kind = STORE_THREADS,
+                                         .owner = STR("ann"),
+                                         .search = search ? str_c(search) : STR_NONE },
+                    NULL);
+}
+
+STORE_TEST(a_log_that_is_not_listed_is_not_found_by_its_title_until_it_is)
+{
+    struct ap p;
+
+    ap_init(&p, "ann", "t", 0, "x");
+    p.a.title = STR("a quiet one");
+    p.a.listed = LISTED_NOT;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK(fix_append(f, "ann", "t", 1, "y") == OK);
+    CHECK_STR(listed(f, NULL), "");
+    CHECK_STR(listed(f, "quiet"), "");
+    ap_init(&p, "ann", "t", 2, "z");
+    p.a.listed = LISTED_YES;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(listed(f, NULL), "t 'a quiet one' idle;");
+    CHECK_STR(listed(f, "quiet"), "t 'a quiet one' idle;");
+}
+
 STORE_TEST(an_append_that_conflicts_claims_nothing_and_counts_nothing)
 {
     struct store_tool_count n = { STR("pay"), 1, 0 };
