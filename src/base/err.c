@@ -28,6 +28,7 @@ const char *err_name(enum err e)
     case ERR_UNSURE: return "unsure";
     case ERR_FENCED: return "fenced";
     case ERR_DAMAGED: return "damaged";
+    case ERR_TAKEN: return "taken";
     }
     return "unknown"; /* no default above: a new code must be named there */
 }

@@ -29,6 +29,7 @@ enum err {
     ERR_UNSURE,  /* it failed, and yet it may turn out to have happened */
     ERR_FENCED,  /* another node holds it, or this one's lease is over */
     ERR_DAMAGED, /* what was stored is not what is read: a flipped bit, a hole */
+    ERR_TAKEN,   /* a condition of the append does not hold: the key is taken, too little is left */
 };
 
 #define MUST_CHECK             __attribute__((warn_unused_result))

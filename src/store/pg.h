@@ -27,7 +27,7 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      3      /* the version this program writes */
+#define PG_SCHEMA      4      /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
@@ -46,7 +46,7 @@
 
 /* --- parameters and results (pg_param.c) ------------------------------------------- */
 
-#define PG_PARAMS_MAX 48
+#define PG_PARAMS_MAX 64
 
 struct params {
     struct buf bytes;
@@ -101,6 +101,9 @@ enum pg_stmt {
     PG_KEYS,
     PG_USED,
     PG_NODES,
+    PG_STOCK,
+    PG_ALL_STOCK,
+    PG_ONE_STOCK,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */

@@ -12,6 +12,12 @@
 #define APPROVAL_COLUMNS                                                                     \
     "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms," \
     " a.num, a.sum, t.id, t.created_ms"
+#define STOCK_COLUMNS                                                                         \
+    "s.key, s.kind, s.owner, t.name, s.holder, s.state, s.body, s.uses, s.amount, s.made_ms," \
+    " s.until_ms, s.num"
+#define FROM_STOCK                                                       \
+    " FROM parley_stock s LEFT JOIN parley_stock_log l ON l.key = s.key" \
+    " LEFT JOIN parley_thread t ON t.id = l.thread"
 #define FROM_APPROVAL " FROM parley_approval a JOIN parley_thread t ON t.id = a.thread"
 /* not of a log that another living node holds ($1: this one) */
 #define DUE                                                                                     \
@@ -31,8 +37,9 @@ static const char *const read_sql[PG_STMTS] = {
     [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 AND NOT hidden"
                    " AND (updated_ms, id) < ($2::int8, $3::int8)"
                    " ORDER BY updated_ms DESC, id DESC LIMIT $4::int8",
-    [PG_ALL_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8 AND NOT hidden"
-                       " ORDER BY id DESC LIMIT $2::int8",
+    [PG_ALL_THREADS] =
+        "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8 AND NOT hidden"
+        " ORDER BY id DESC LIMIT $2::int8",
     [PG_DUE] = "SELECT " APPROVAL_COLUMNS FROM_APPROVAL DUE " AND a.expires_ms <= $2::int8"
                " ORDER BY a.expires_ms LIMIT $3::int8",
     [PG_NEXT_DUE] =
@@ -52,6 +59,13 @@ static const char *const read_sql[PG_STMTS] = {
         " (SELECT count(*) FROM parley_thread t WHERE t.holder = n.id),"
         " (SELECT count(*) FROM parley_thread t WHERE t.holder = n.id AND t.state = 'running')"
         " FROM parley_node n WHERE n.until > clock_timestamp() - interval '1 hour' ORDER BY n.id",
+    [PG_STOCK] = "SELECT " STOCK_COLUMNS     FROM_STOCK " WHERE s.kind = $1 AND s.owner = $2"
+                     " AND (s.made_ms, s.num) < ($3::int8, $4::int8)"
+                     " ORDER BY s.made_ms DESC, s.num DESC LIMIT $5::int8",
+    [PG_ALL_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.kind = $1"
+                     " AND (s.made_ms, s.num) < ($2::int8, $3::int8)"
+                     " ORDER BY s.made_ms DESC, s.num DESC LIMIT $4::int8",
+    [PG_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = $1",
 };
 
 /* --- reading --------------------------------------------------------------------------- */
@@ -162,6 +176,21 @@ static void threads_params(const struct store_list *l, struct row_place from, in
     param_int(p, limit);
 }
 
+static void stock_params(const struct store_list *l, struct row_place from, int64_t limit,
+                         struct params *p, int *stmt)
+{
+    *stmt = l->id.ptr ? PG_ONE_STOCK : l->everybody ? PG_ALL_STOCK : PG_STOCK;
+    if (l->id.ptr) {
+        param_bytes(p, l->id);
+        return;
+    }
+    param_bytes(p, l->status);
+    if (!l->everybody) param_bytes(p, l->owner);
+    param_int(p, from.ms);
+    param_int(p, from.num);
+    param_int(p, limit);
+}
+
 enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *stmt)
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
@@ -215,6 +244,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         param_int(p, l->day);
         return OK;
     case STORE_NODES: *stmt = PG_NODES; return OK;
+    case STORE_STOCK: stock_params(l, from, limit, p, stmt); return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -252,6 +282,25 @@ static uint64_t fill_approval(const PGresult *r, int i, struct store_row *row, s
     row->damaged = res_int(r, i, 10) !=
                    approval_sum((struct log_name){ row->owner, row->thread }, &row->approval);
     return log_key(res_int(r, i, 11), res_int(r, i, 12));
+}
+
+static uint64_t fill_stock(const PGresult *r, int i, struct store_row *row, struct row_place *at)
+{
+    row->owner = res_str(r, i, 2);
+    row->thread = res_str(r, i, 3);
+    row->stock = (struct store_stock){ .key = res_str(r, i, 0),
+                                       .kind = res_str(r, i, 1),
+                                       .owner = row->owner,
+                                       .thread = row->thread,
+                                       .holder = res_str(r, i, 4),
+                                       .state = res_str(r, i, 5),
+                                       .body = res_str(r, i, 6),
+                                       .uses = res_int(r, i, 7),
+                                       .amount = res_int(r, i, 8),
+                                       .made_ms = res_int(r, i, 9),
+                                       .until_ms = res_int(r, i, 10) };
+    *at = (struct row_place){ row->stock.made_ms, res_int(r, i, 11) };
+    return 0;
 }
 
 static uint64_t fill_node(const PGresult *r, int i, struct store_row *row)
@@ -298,6 +347,7 @@ static uint64_t fill(const struct store_list *l, const struct unit *u, int i, st
         return 0;
     case STORE_USED: row->amount = res_int(r, i, 0); return 0;
     case STORE_NODES: return fill_node(r, i, row);
+    case STORE_STOCK: return fill_stock(r, i, row, at);
     }
     must(!"list kind");
     return 0;

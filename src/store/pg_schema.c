@@ -67,7 +67,7 @@ static const char *const upgrades[PG_SCHEMA] = {
      * to wait for the row's lock must not judge its holder by an old picture. */
     "CREATE FUNCTION parley_alive(text) RETURNS boolean LANGUAGE sql VOLATILE AS"
     " 'SELECT EXISTS (SELECT FROM parley_node WHERE id = $1 AND until > clock_timestamp())';",
-    /* of the cluster's key; nodes of the version before write none */
+    /* 1 -> 2. Of the cluster's key; nodes of the version before write none */
     "ALTER TABLE parley_node ADD COLUMN mark text NOT NULL DEFAULT '';",
     /* 2 -> 3. Logs that are found by what was said in them, and logs that no list shows. */
     "CREATE TABLE parley_key("
@@ -76,6 +76,70 @@ static const char *const upgrades[PG_SCHEMA] = {
     "CREATE INDEX parley_key_by_time ON parley_key(owner, key, at_ms, thread);"
     "CREATE INDEX parley_key_by_thread ON parley_key(thread);"
     "ALTER TABLE parley_thread ADD COLUMN hidden boolean NOT NULL DEFAULT false;",
+    /* 3 -> 4. What appends take from (store.h), and which of it goes with a log. */
+    "CREATE TABLE parley_stock("
+    "  num bigint GENERATED ALWAYS AS IDENTITY, key bytea PRIMARY KEY, kind text NOT NULL,"
+    "  owner bytea NOT NULL, holder bytea NOT NULL, state text NOT NULL, body bytea NOT NULL,"
+    "  uses bigint NOT NULL, amount bigint NOT NULL, made_ms bigint NOT NULL,"
+    "  until_ms bigint NOT NULL);"
+    "CREATE INDEX parley_stock_by_owner ON parley_stock(kind, owner, made_ms, num);"
+    "CREATE INDEX parley_stock_by_kind ON parley_stock(kind, made_ms, num);"
+    "CREATE TABLE parley_stock_log(key bytea PRIMARY KEY, thread bigint NOT NULL);"
+    "CREATE INDEX parley_stock_log_by_thread ON parley_stock_log(thread);"
+    /* All takings of one append, or none: `at` is 0, or the number of the one that cannot be had
+     * and what is there, or -1 when the log is not as the append expects. The log's row first, then
+     * the keys in their order: nobody waits in a circle. The inner block is undone as a whole. */
+    "CREATE FUNCTION parley_take(node text, log_owner bytea, log_name bytea, log_seq bigint,"
+    "  log_epoch bigint, now_ms bigint, op bigint[], k bytea[], h bytea[], kd text[], st text[],"
+    "  b bytea[], u bigint[], am bigint[], un bigint[], OUT at bigint, OUT key bytea, OUT kind "
+    "text,"
+    "  OUT owner bytea, OUT holder bytea, OUT state text, OUT body bytea, OUT uses bigint,"
+    "  OUT amount bigint, OUT made_ms bigint, OUT until_ms bigint) LANGUAGE plpgsql VOLATILE AS $$"
+    "#variable_conflict use_column\n"
+    " DECLARE t record; i bigint;"
+    " BEGIN"
+    "  SELECT p.seq, p.holder, p.epoch INTO t FROM parley_thread p"
+    "    WHERE p.owner = log_owner AND p.name = log_name FOR NO KEY UPDATE;"
+    "  at := -1;"
+    "  IF FOUND THEN"
+    "    IF t.seq <> log_seq OR NOT coalesce((t.holder = node AND (log_epoch = 0 OR"
+    "      log_epoch = t.epoch)) OR (t.holder IS NULL AND log_epoch = 0), false) THEN RETURN; END "
+    "IF;"
+    "  ELSIF log_seq <> 0 THEN RETURN; END IF;"
+    "  at := 0;"
+    "  BEGIN"
+    "   FOR i IN SELECT x.n FROM unnest(k) WITH ORDINALITY AS x(v, n) ORDER BY x.v, x.n LOOP"
+    "    CASE op[i]"
+    "    WHEN 0 THEN"
+    "     DELETE FROM parley_stock s WHERE s.key = k[i] AND s.until_ms > 0 AND s.until_ms <= "
+    "now_ms;"
+    "     INSERT INTO parley_stock(key, kind, owner, holder, state, body, uses, amount, made_ms,"
+    "      until_ms) VALUES (k[i], kd[i], log_owner, h[i], st[i], coalesce(b[i], ''), u[i], am[i],"
+    "      now_ms, un[i]) ON CONFLICT DO NOTHING;"
+    "    WHEN 1 THEN"
+    "     UPDATE parley_stock s SET uses = s.uses - 1, amount = s.amount - am[i] WHERE s.key = k[i]"
+    "      AND s.state = 'open' AND s.uses >= 1 AND s.amount >= am[i]"
+    "      AND (s.until_ms = 0 OR s.until_ms > now_ms);"
+    "    WHEN 2 THEN"
+    "     UPDATE parley_stock s SET uses = s.uses + 1, amount = s.amount + am[i] WHERE s.key = "
+    "k[i];"
+    "    WHEN 3 THEN"
+    "     UPDATE parley_stock s SET state = st[i], body = coalesce(b[i], s.body)"
+    "      WHERE s.key = k[i] AND s.holder = h[i];"
+    "    ELSE"
+    "     DELETE FROM parley_stock s WHERE s.key = k[i] AND s.holder = h[i];"
+    "    END CASE;"
+    "    IF NOT FOUND AND op[i] <= 1 THEN"
+    "     at := i;"
+    "     RAISE EXCEPTION USING errcode = 'PT001';"
+    "    END IF;"
+    "   END LOOP;"
+    "  EXCEPTION WHEN SQLSTATE 'PT001' THEN"
+    "   SELECT s.key, s.kind, s.owner, s.holder, s.state, s.body, s.uses, s.amount, s.made_ms,"
+    "    s.until_ms INTO key, kind, owner, holder, state, body, uses, amount, made_ms, until_ms"
+    "    FROM parley_stock s WHERE s.key = k[at];"
+    "  END;"
+    " END $$;",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -1,6 +1,7 @@
 /* pg_unit.c -- which requests go out together, and what an answer or an error means for them.
  *
- * Appends that wait go out as one statement, claims and releases too; everything else alone. In a
+ * Appends that wait go out as one statement, claims and releases too; everything else alone, and so
+ * does an append with takings. In a
  * batch each append is judged for itself (a conflict fails only that one). What cannot be judged
  * there fails the statement: a request id or a log that somebody else makes at the same moment, a
  * deadlock, a text that PostgreSQL will not take. Then nothing of the batch happened, and its
@@ -59,6 +60,11 @@ static bool add_hash(uint64_t *seen, uint64_t hash)
     return true;
 }
 
+static bool takes(const struct store_job *job)
+{
+    return job->kind == JOB_APPEND && JOB_OF(job, struct store_append)->take_count;
+}
+
 /* As many of the same kind as stand at the front. */
 static void take_batch(struct lane *l, struct unit *u)
 {
@@ -71,9 +77,10 @@ static void take_batch(struct lane *l, struct unit *u)
         struct store_job *job = JOB_AT(l->queue.next);
         len += size_of(job);
         if (job->kind != kind || !is_batched(job) || (n && len > PG_BATCH_LEN) ||
-            !add_hash(seen, job->hash))
+            !add_hash(seen, job->hash) || (n && takes(job)))
             return;
         take_job(u, job);
+        if (takes(job)) return; /* it waits for rows that others change: nobody waits with it */
     }
 }
 

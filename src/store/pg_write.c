@@ -26,9 +26,17 @@ static const char append_sql[] =
     " taken AS MATERIALIZED ("
     "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
     "    r.id = a.request JOIN parley_thread t ON t.id = r.thread),"
+    /* an append with takings comes alone; parley_take looks at its log, too, and has its lock */
+    " took AS MATERIALIZED ("
+    "  SELECT p.* FROM a CROSS JOIN LATERAL parley_take($1, a.owner, a.name, a.expected, a.epoch,"
+    "    $39::int8, $40::int8[], $41::bytea[], $42::bytea[], $43::text[], $44::text[],"
+    "    $45::bytea[], $46::int8[], $47::int8[], $48::int8[]) p"
+    "  WHERE cardinality($40::int8[]) > 0 AND (SELECT alive FROM me)"
+    "    AND NOT EXISTS (SELECT FROM taken)),"
     " ok AS MATERIALIZED ("
     "  SELECT a.* FROM a WHERE (SELECT alive FROM me)"
-    "    AND NOT EXISTS (SELECT FROM taken WHERE taken.i = a.i)),"
+    "    AND NOT EXISTS (SELECT FROM taken WHERE taken.i = a.i)"
+    "    AND NOT EXISTS (SELECT FROM took WHERE took.at <> 0)),"
     " moved AS ("
     "  UPDATE parley_thread t SET seq = o.new_seq, updated_ms = greatest(t.updated_ms, o.last_ms),"
     "    title = coalesce(o.title, t.title), state = coalesce(o.state, t.state), holder = $1,"
@@ -44,7 +52,8 @@ static const char append_sql[] =
     "    epoch, hidden)"
     "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
     "last_ms,"
-    "    $1, 1, listed = 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM parley_thread t"
+    "    $1, 1, listed = 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM "
+    "parley_thread t"
     "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
     "  RETURNING id, owner, name),"
     " done AS MATERIALIZED ("
@@ -89,9 +98,17 @@ static const char append_sql[] =
     "  INSERT INTO parley_used AS c(owner, day, slot, amount)"
     "  SELECT o.owner, o.day, $34::int8, sum(o.amount) FROM ok o JOIN done d USING (i)"
     "    WHERE o.amount <> 0 GROUP BY o.owner, o.day ORDER BY o.owner, o.day"
-    "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount)"
+    "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount),"
+    " with_log AS ("
+    "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d"
+    "    CROSS JOIN unnest($49::bytea[]) AS w(key) ON CONFLICT (key) DO UPDATE"
+    "    SET thread = excluded.thread)"
     " SELECT a.i, (SELECT alive FROM me), d.epoch, k.i IS NOT NULL, k.name, k.run, t.seq, t.holder,"
-    "  t.epoch FROM a LEFT JOIN done d USING (i) LEFT JOIN taken k USING (i)"
+    "  t.epoch, p.at, p.key, p.kind, p.owner, p.holder, p.state, p.body, p.uses, p.amount,"
+    "  p.made_ms, p.until_ms,"
+    /* taken and not appended: that must not be kept. An error undoes it, and it is sent again. */
+    "  CASE WHEN p.at = 0 AND d.i IS NULL THEN 1 / (p.at::int) END"
+    " FROM a LEFT JOIN done d USING (i) LEFT JOIN taken k USING (i) LEFT JOIN took p ON true"
     "  LEFT JOIN LATERAL (SELECT t.seq, t.holder, t.epoch FROM parley_thread t WHERE d.i IS NULL"
     "    AND t.owner = a.owner AND t.name = a.name OFFSET 0) t ON true";
 
@@ -120,7 +137,10 @@ static const char remove_sql[] =
                     " requests AS (DELETE FROM parley_request WHERE thread = (SELECT id FROM new)),"
                     " approvals AS (DELETE FROM parley_approval WHERE thread = (SELECT id FROM "
                     "new)),"
-                    " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new))"
+                    " keys AS (DELETE FROM parley_key WHERE thread = (SELECT id FROM new)),"
+                    " with_log AS (DELETE FROM parley_stock_log WHERE thread = (SELECT id FROM "
+                    "new) RETURNING key),"
+                    " stock AS (DELETE FROM parley_stock WHERE key IN (SELECT key FROM with_log))"
                     " SELECT EXISTS (SELECT FROM old), EXISTS (SELECT FROM new)";
 
 /* The lock first, then the judgement of who holds it: parley_alive looks at that moment. */
@@ -330,6 +350,31 @@ static void key_params(const struct list *jobs, struct params *p)
     KEYS(param_array_bytes(p, or_empty(x->value)));
 }
 
+/* `a`: one that takes; NULL: none does, the columns are empty */
+#define TAKES(type, put)                                  \
+    do {                                                  \
+        param_array(p, type);                             \
+        for (size_t k = 0; a && k < a->take_count; k++) { \
+            const struct store_take *x = &a->takes[k];    \
+            put;                                          \
+        }                                                 \
+        param_array_end(p);                               \
+    } while (0)
+static void take_params(const struct store_append *a, struct params *p)
+{
+    param_int(p, a ? a->now_ms : 0);
+    TAKES(PG_INT8, param_array_int(p, x->op));
+    TAKES(PG_BYTEA, param_array_bytes(p, or_empty(x->key)));
+    TAKES(PG_BYTEA, param_array_bytes(p, or_empty(x->holder)));
+    TAKES(PG_TEXT, param_array_bytes(p, or_empty(x->kind)));
+    TAKES(PG_TEXT, param_array_bytes(p, or_empty(x->state)));
+    TAKES(PG_BYTEA, param_array_bytes(p, x->body));
+    TAKES(PG_INT8, param_array_int(p, x->uses));
+    TAKES(PG_INT8, param_array_int(p, x->amount));
+    TAKES(PG_INT8, param_array_int(p, x->until_ms));
+    TAKES(PG_BYTEA, if (x->op == TAKE_MAKE && x->with_log) param_array_bytes(p, or_empty(x->key)));
+}
+
 void append_params(struct lane *l, const struct list *jobs, struct params *p)
 {
     struct store_append *a;
@@ -354,6 +399,8 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     param_int(p, l->slot);
     COLUMN_INT(jobs, a->listed);
     key_params(jobs, p);
+    a = JOB_OF(JOB_AT(jobs->next), struct store_append);
+    take_params(a->take_count ? a : NULL, p);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)
@@ -370,6 +417,28 @@ static void succeed(struct store_append *a, uint64_t life, uint64_t epoch)
     a->hold = (struct store_hold){ life, epoch };
 }
 
+static struct str copy(struct store_append *a, const PGresult *r, int row, int col)
+{
+    return arena_dup(&a->arena, res_str(r, row, col));
+}
+
+/* A taking could not be had: which, and what is there. Copied: it may be told after a last look. */
+static enum err show_stock(struct store_append *a, const PGresult *r, int row)
+{
+    a->taken_at = (size_t)res_int(r, row, 9) - 1;
+    a->taken = (struct store_stock){ .key = copy(a, r, row, 10),
+                                     .kind = copy(a, r, row, 11),
+                                     .owner = copy(a, r, row, 12),
+                                     .holder = copy(a, r, row, 13),
+                                     .state = copy(a, r, row, 14),
+                                     .body = copy(a, r, row, 15),
+                                     .uses = res_int(r, row, 16),
+                                     .amount = res_int(r, row, 17),
+                                     .made_ms = res_int(r, row, 18),
+                                     .until_ms = res_int(r, row, 19) };
+    return a->arena.failed ? ERR_NOMEM : ERR_TAKEN;
+}
+
 /* Which of the refusals it was; `r` has the log as it was when the statement began. */
 static enum err refusal(struct pg *s, struct store_append *a, const PGresult *r, int row)
 {
@@ -382,6 +451,7 @@ static enum err refusal(struct pg *s, struct store_append *a, const PGresult *r,
         a->found_run = keep(a->found_buf + 128, sizeof a->found_buf - 128, res_str(r, row, 5));
         return ERR_EXISTS;
     }
+    if (res_int(r, row, 9) > 0) return show_stock(a, r, row);
     if (!there) return ERR_CONFLICT;
     if (held && !ours) return ERR_FENCED;
     if (!a->hold.epoch) return ERR_CONFLICT;

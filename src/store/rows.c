@@ -84,7 +84,7 @@ struct str row_place_cursor(struct arena *a, struct row_place at)
 
 bool list_pages(const struct store_list *l)
 {
-    return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS;
+    return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS || l->kind == STORE_STOCK;
 }
 
 struct store_row *row_new(struct store_list *l)

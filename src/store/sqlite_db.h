@@ -24,7 +24,7 @@
 
 /* --- a connection (sqlite_db.c) ----------------------------------------------- */
 
-#define DB_STMT_MAX 32
+#define DB_STMT_MAX 56
 
 struct db {
     sqlite3           *sql;
@@ -86,7 +86,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         5          /* the version this program writes */
+#define DB_SCHEMA         6          /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -148,8 +148,8 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 29
-#define DB_READ_SQL_COUNT  14 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 37
+#define DB_READ_SQL_COUNT  17 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);

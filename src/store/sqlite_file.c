@@ -86,6 +86,16 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX key_by_time ON key(owner, key, at_ms, thread);"
     "CREATE INDEX key_by_thread ON key(thread);"
     "ALTER TABLE thread ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0;",
+    /* 5 -> 6. What appends take from (store.h). `thread`: goes with that log. */
+    "CREATE TABLE stock("
+    "  num INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,"
+    "  thread INTEGER, holder TEXT NOT NULL, state TEXT NOT NULL, body TEXT NOT NULL,"
+    "  uses INTEGER NOT NULL, amount INTEGER NOT NULL, made_ms INTEGER NOT NULL,"
+    "  until_ms INTEGER NOT NULL);"
+    "CREATE UNIQUE INDEX stock_by_key ON stock(key);"
+    "CREATE INDEX stock_by_owner ON stock(kind, owner, made_ms, num);"
+    "CREATE INDEX stock_by_kind ON stock(kind, made_ms, num);"
+    "CREATE INDEX stock_by_thread ON stock(thread) WHERE thread IS NOT NULL;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

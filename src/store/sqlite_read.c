@@ -28,6 +28,9 @@ enum stmt {
     R_USED,
     R_SESSION,
     R_KEYS,
+    R_STOCK,
+    R_ALL_STOCK,
+    R_ONE_STOCK,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -40,6 +43,10 @@ _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
     "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, " \
     "a.num, a.sum,"                                                                           \
     " t.id, t.created_ms"
+#define STOCK_COLUMNS                                                                         \
+    "s.key, s.kind, s.owner, t.name, s.holder, s.state, s.body, s.uses, s.amount, s.made_ms," \
+    " s.until_ms, s.num"
+#define FROM_STOCK      " FROM stock s LEFT JOIN thread t ON t.id = s.thread"
 #define APPROVAL_THREAD " JOIN thread t ON t.id = a.thread"
 /* Without statistics the planner would take all pending ones and sort them. */
 #define FROM_DUE " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
@@ -67,18 +74,27 @@ const char *const db_read_sql[R_COUNT] = {
                    " WHERE r.owner = ?1 AND r.id = ?2"),
     /* For operators, now and then: in the order of the table itself, because no index is worth its
      * upkeep. */
-    [R_ALL_THREADS] =
-        ("SELECT " THREAD_COLUMNS " FROM thread WHERE id < ?1 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
+    [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS
+                       " FROM thread WHERE id < ?1 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
     /* CROSS: the index of titles first, whatever the planner thinks of it. */
     [R_FIND] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = g.rowid"
-                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.owner = ?2 AND (t.updated_ms, t.id) < (?3, ?4)"
+                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.owner = ?2 AND (t.updated_ms, "
+                "t.id) < (?3, ?4)"
                 " ORDER BY t.updated_ms DESC, t.id DESC"),
     [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
-                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND g.rowid < ?2 ORDER BY g.rowid DESC"),
+                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND g.rowid < ?2 ORDER "
+                    "BY g.rowid DESC"),
     [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
-    [R_KEYS] = ("SELECT k.owner, t.name, k.value, k.at_ms FROM key k JOIN thread t ON t.id = k.thread"
-                " WHERE k.owner = ?1 AND k.key = ?2 ORDER BY k.at_ms DESC, k.thread DESC LIMIT ?3"),
+    [R_KEYS] =
+        ("SELECT k.owner, t.name, k.value, k.at_ms FROM key k JOIN thread t ON t.id = k.thread"
+         " WHERE k.owner = ?1 AND k.key = ?2 ORDER BY k.at_ms DESC, k.thread DESC LIMIT ?3"),
     [R_SESSION] = "SELECT body, ends_ms FROM session WHERE key = ?1",
+    [R_STOCK] = ("SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.kind = ?1 AND s.owner = ?2"
+                 " AND (s.made_ms, s.num) < (?3, ?4) ORDER BY s.made_ms DESC, s.num DESC LIMIT ?5"),
+    [R_ALL_STOCK] = ("SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.kind = ?1"
+                     " AND (s.made_ms, s.num) < (?2, ?3)"
+                     " ORDER BY s.made_ms DESC, s.num DESC LIMIT ?4"),
+    [R_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = ?1",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -229,6 +245,37 @@ static uint64_t fill_used(struct arena *a, sqlite3_stmt *st, struct store_row *r
     return 0;
 }
 
+static uint64_t fill_stock(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                           struct row_place *at)
+{
+    row->owner = copy(a, st, 2);
+    row->thread = copy(a, st, 3);
+    row->stock = (struct store_stock){
+        .key = copy(a, st, 0),
+        .kind = copy(a, st, 1),
+        .owner = row->owner,
+        .thread = row->thread,
+        .holder = copy(a, st, 4),
+        .state = copy(a, st, 5),
+        .body = copy(a, st, 6),
+        .uses = sqlite3_column_int64(st, 7),
+        .amount = sqlite3_column_int64(st, 8),
+        .made_ms = sqlite3_column_int64(st, 9),
+        .until_ms = sqlite3_column_int64(st, 10),
+    };
+    *at = (struct row_place){ row->stock.made_ms, sqlite3_column_int64(st, 11) };
+    return 0;
+}
+
+static enum err ask_stock(struct db *d, const struct store_list *l, struct row_place from,
+                          int64_t limit, sqlite3_stmt **out)
+{
+    if (l->id.ptr) return db_ask(d, R_ONE_STOCK, out, "t", l->id);
+    if (l->everybody)
+        return db_ask(d, R_ALL_STOCK, out, "tiii", l->status, from.ms, from.num, limit);
+    return db_ask(d, R_STOCK, out, "ttiii", l->status, l->owner, from.ms, from.num, limit);
+}
+
 /* A client tool that is offered and that nobody was asked about is no approval; it is there for
  * whoever asks for just that, or by its id. */
 #define NOT_OFFERED(by) ((by)&BY_ID ? "" : " AND a.status <> 'offered'")
@@ -270,8 +317,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     struct row_place from = { INT64_MAX, INT64_MAX };
 
     if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
-    if ((l->kind == STORE_THREADS || l->kind == STORE_APPROVALS) && !l->owner.ptr && !l->everybody)
-        return ERR_DENIED;
+    if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
         if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "ii", from.num, limit);
@@ -284,6 +330,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_REQUEST: return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
     case STORE_KEYS: return db_ask(d, R_KEYS, out, "tti", l->owner, l->id, limit);
     case STORE_USED: return db_ask(d, R_USED, out, "ti", l->owner, l->day);
+    case STORE_STOCK: return ask_stock(d, l, from, limit, out);
     case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
@@ -303,6 +350,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_REQUEST: return fill_request;
     case STORE_KEYS: return fill_key;
     case STORE_USED: return fill_used;
+    case STORE_STOCK: return fill_stock;
     case STORE_NODES: break;
     }
     must(!"list kind");

@@ -47,6 +47,14 @@ enum stmt {
     W_SESSION,
     W_SESSION_END,
     W_SESSIONS_OVER,
+    W_STOCK,
+    W_STOCK_OVER,
+    W_STOCK_MAKE,
+    W_STOCK_FROM,
+    W_STOCK_BACK,
+    W_STOCK_SET,
+    W_STOCK_DROP,
+    W_DROP_STOCK,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -100,6 +108,22 @@ const char *const db_write_sql[W_COUNT] = {
                   " ON CONFLICT(key) DO UPDATE SET body = ?2, ends_ms = ?3",
     [W_SESSION_END] = "DELETE FROM session WHERE key = ?1",
     [W_SESSIONS_OVER] = "DELETE FROM session WHERE ends_ms < ?1",
+    [W_STOCK] =
+        "SELECT s.key, s.kind, s.owner, t.name, s.holder, s.state, s.body, s.uses, s.amount,"
+        " s.made_ms, s.until_ms FROM stock s LEFT JOIN thread t ON t.id = s.thread"
+        " WHERE s.key = ?1",
+    [W_STOCK_OVER] = "DELETE FROM stock WHERE key = ?1 AND until_ms > 0 AND until_ms <= ?2",
+    [W_STOCK_MAKE] = "INSERT OR IGNORE INTO stock(key, kind, owner, thread, holder, state, body,"
+                     " uses, amount, made_ms, until_ms)"
+                     " VALUES(?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [W_STOCK_FROM] = "UPDATE stock SET uses = uses - 1, amount = amount - ?2 WHERE key = ?1 AND"
+                     " state = 'open' AND uses >= 1 AND amount >= ?2 AND"
+                     " (until_ms = 0 OR until_ms > ?3)",
+    [W_STOCK_BACK] = "UPDATE stock SET uses = uses + 1, amount = amount + ?2 WHERE key = ?1",
+    [W_STOCK_SET] = "UPDATE stock SET state = ?3, body = ifnull(?4, body)"
+                    " WHERE key = ?1 AND holder = ?2",
+    [W_STOCK_DROP] = "DELETE FROM stock WHERE key = ?1 AND holder = ?2",
+    [W_DROP_STOCK] = "DELETE FROM stock WHERE thread = ?1",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -187,11 +211,109 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     for (size_t i = 0; i < a->key_count && !e; i++)
         e = db_run(d, W_KEY, "tsisi", a->log.owner, a->keys[i].key, thread, a->keys[i].value,
                    a->facts[a->fact_count - 1].at_ms);
-    if (!e && a->listed)
-        e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));
+    if (!e && a->listed) e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));
     if (!e && a->used.amount)
         e = db_run(d, W_USED, "tii", a->log.owner, a->used.day, a->used.amount);
     return e;
+}
+
+/* --- takings ------------------------------------------------------------------- */
+
+static struct str copy(struct arena *a, sqlite3_stmt *st, int col)
+{
+    return arena_dup(a, db_text(st, col));
+}
+
+/* What is there under the key that could not be had. */
+static enum err show_stock(struct db *d, struct store_append *a, size_t at)
+{
+    struct store_stock *s = &a->taken;
+    sqlite3_stmt       *st;
+    enum err            e = db_ask(d, W_STOCK, &st, "s", a->takes[at].key);
+
+    a->taken_at = at;
+    *s = (struct store_stock){ 0 };
+    if (!e) e = db_next(d, st);
+    if (e) return e == ERR_NOT_FOUND ? ERR_TAKEN : e;
+    *s = (struct store_stock){ .key = copy(&a->arena, st, 0),
+                               .kind = copy(&a->arena, st, 1),
+                               .owner = copy(&a->arena, st, 2),
+                               .thread = copy(&a->arena, st, 3),
+                               .holder = copy(&a->arena, st, 4),
+                               .state = copy(&a->arena, st, 5),
+                               .body = copy(&a->arena, st, 6),
+                               .uses = sqlite3_column_int64(st, 7),
+                               .amount = sqlite3_column_int64(st, 8),
+                               .made_ms = sqlite3_column_int64(st, 9),
+                               .until_ms = sqlite3_column_int64(st, 10) };
+    db_end(st);
+    return a->arena.failed ? ERR_NOMEM : ERR_TAKEN;
+}
+
+static enum err make_stock(struct db *d, const struct store_append *a, const struct store_take *t,
+                           int64_t thread)
+{
+    enum err e = db_run(d, W_STOCK_OVER, "si", t->key, a->now_ms);
+
+    return e ? e
+             : db_run(d, W_STOCK_MAKE, "sssisssiiii", t->key, t->kind, a->log.owner,
+                      t->with_log ? thread : 0, t->holder, t->state, t->body, t->uses, t->amount,
+                      a->now_ms, t->until_ms);
+}
+
+static enum err take_one(struct db *d, struct store_append *a, size_t at, int64_t thread)
+{
+    const struct store_take *t = &a->takes[at];
+    enum err                 e = OK;
+
+    switch (t->op) {
+    case TAKE_MAKE: e = make_stock(d, a, t, thread); break;
+    case TAKE_FROM: e = db_run(d, W_STOCK_FROM, "sii", t->key, t->amount, a->now_ms); break;
+    case TAKE_BACK: return db_run(d, W_STOCK_BACK, "si", t->key, t->amount);
+    case TAKE_SET: return db_run(d, W_STOCK_SET, "ssst", t->key, t->holder, t->state, t->body);
+    case TAKE_DROP: return db_run(d, W_STOCK_DROP, "ss", t->key, t->holder);
+    }
+    return e || sqlite3_changes(d->sql) ? e : show_stock(d, a, at);
+}
+
+static enum err take_all(struct db *d, struct store_append *a, int64_t thread)
+{
+    enum err e = OK;
+
+    for (size_t i = 0; i < a->take_count && !e; i++) e = take_one(d, a, i, thread);
+    return e;
+}
+
+/* By an earlier one of the same append: what is there now says little. */
+static bool is_changed(const struct store_append *a, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(a->takes[i].key, a->takes[at].key)) return true;
+    return false;
+}
+
+static bool is_refused(const struct store_append *a, const struct store_take *t)
+{
+    const struct store_stock *s = &a->taken;
+    bool                      there = s->key.ptr && (!s->until_ms || s->until_ms > a->now_ms);
+
+    if (t->op == TAKE_MAKE) return there;
+    return !there || !str_is(s->state, "open") || s->uses < 1 || s->amount < t->amount;
+}
+
+/* Would any of them be refused as things stand? Looked at before anything is written, so that a
+ * refusal leaves nothing to undo. */
+static enum err look_ahead(struct db *d, struct store_append *a)
+{
+    for (size_t i = 0; i < a->take_count; i++) {
+        const struct store_take *t = &a->takes[i];
+
+        if ((t->op != TAKE_MAKE && t->op != TAKE_FROM) || is_changed(a, i)) continue;
+        enum err e = show_stock(d, a, i);
+        if (e != ERR_TAKEN || is_refused(a, t)) return e;
+        a->taken = (struct store_stock){ 0 };
+    }
+    return OK;
 }
 
 /* `wrote`: set before the first change, so that a failure without it leaves nothing to undo. */
@@ -205,9 +327,11 @@ static enum err append(struct db *d, struct store_append *a, bool *wrote)
     e = find_thread(d, a->log, &id, &seq);
     if (e && e != ERR_NOT_FOUND) return e;
     if (seq != a->expected) return ERR_CONFLICT;
+    if (a->take_count && (e = look_ahead(d, a))) return e;
     a->new_seq = seq + a->fact_count;
     *wrote = true;
     e = move_thread(d, a, &id);
+    if (!e && a->take_count) e = take_all(d, a, id);
     if (!e) e = add_facts(d, a, id);
     if (!e) e = update_lists(d, a, id);
     return e;
@@ -240,6 +364,7 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
     if (!e) e = db_run(d, W_DROP_REQUESTS, "i", id);
     if (!e) e = db_run(d, W_DROP_APPROVALS, "i", id);
     if (!e) e = db_run(d, W_DROP_KEYS, "i", id);
+    if (!e) e = db_run(d, W_DROP_STOCK, "i", id);
     if (!e) e = db_run(d, W_DROP_THREAD, "i", id);
     return e;
 }

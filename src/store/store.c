@@ -48,6 +48,9 @@ void store_append(struct store *s, struct store_append *a)
     must(a->fact_count >= 1);
     a->new_seq = 0;
     a->found_thread = a->found_run = STR_NONE;
+    a->taken_at = 0;
+    a->taken = (struct store_stock){ 0 };
+    arena_init(&a->arena, 0);
     ask(s, &a->job, JOB_APPEND);
 }
 
@@ -100,8 +103,10 @@ void store_session(struct store *s, struct store_session *x)
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)
 {
+    struct arena arena = a->arena; /* `done` may free a */
     if (e == OK && s->seen) s->seen(s->seen_ctx, clock_mono_ns() - a->job.queued_ns);
     a->done(a, e);
+    arena_done(&arena);
 }
 
 static void tell_read(struct store_read *r, enum err e)

@@ -22,7 +22,8 @@
  * SQLite there is one node, always alive, and nobody to lose a claim to.
  *
  * Errors: ERR_CONFLICT (the log is not at `expected`), ERR_EXISTS (the request id
- * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_FENCED (another
+ * is taken; `found_*` say by what; told rather than a conflict when both hold), ERR_TAKEN (one of its
+ * takings cannot be had; `taken` says which and what is there), ERR_FENCED (another
  * node holds the log, or this one's lease is over), ERR_BUSY (the file is locked by another
  * program; the database did not answer in time), ERR_FULL (disk full), ERR_GONE (the store's files
  * were removed or replaced while it was open), ERR_IO, ERR_NOMEM, ERR_CLOSED (the store was closed
@@ -90,6 +91,41 @@ struct store_key {
 /* Is the log shown in its owner's list? */
 enum store_listed { LISTED_AS_BEFORE, LISTED_NOT, LISTED_YES }; /* new: yes, unless it is said */
 
+/* A taking: what an append needs to be so, and makes so, in its own transaction. All takings of an
+ * append hold, or nothing of it happens.
+ *
+ * They are about rows that belong to no log (stock): a key that only one may have at a time (an
+ * effect), or something of which there is only so much (a grant: uses, and a sum). The store knows
+ * nothing of what they mean. Numbers are whole and exact: 64 bits, in whatever smallest unit the
+ * caller counts in, because both stores compare and subtract those in one statement without
+ * rounding. `now_ms` of the append is the clock they are judged by. */
+enum store_take_op {
+    /* The row is made: state, body, uses and amount that it begins with, until_ms (0: for ever).
+     * Not while there is one under this key whose time is not over. */
+    TAKE_MAKE,
+    /* One use and `amount` are taken from it; not when it is not there, its state is not "open",
+     * its time is over, or less than that is left. */
+    TAKE_FROM,
+    /* One use and `amount` are put back. A row that is gone is passed over, also by the next two. */
+    TAKE_BACK,
+    /* Another state (and body, unless STR_NONE) of a row that `holder` has. */
+    TAKE_SET,
+    /* The row goes, if `holder` has it: the key is free. */
+    TAKE_DROP,
+};
+struct store_take {
+    enum store_take_op op;
+    struct str         key, holder;
+    struct str         kind, state, body; /* kind: of the list it stands in ("grant", "effect") */
+    int64_t            uses, amount, until_ms;
+    bool               with_log; /* MAKE: removing the log removes it */
+};
+/* A row of it, as it is. */
+struct store_stock {
+    struct str key, kind, owner, thread, holder, state, body; /* thread: "" unless with_log */
+    int64_t    uses, amount, made_ms, until_ms;
+};
+
 struct store_append {
     struct log_name          log;
     /* seq of the last fact; 0: the log is new and is created by this */
@@ -114,7 +150,7 @@ struct store_append {
         struct str tool;
         unsigned   runs, failed;
     } * tools;
-    size_t tool_count;
+    size_t                  tool_count;
     const struct store_key *keys; /* inserted or replaced */
     size_t                  key_count;
     enum store_listed       listed;
@@ -123,12 +159,20 @@ struct store_append {
         int64_t day, amount;
     } used;
 
+    const struct store_take *takes;
+    size_t                   take_count;
+    int64_t                  now_ms; /* with takings */
+
     void (*done)(struct store_append *a, enum err e);
-    uint64_t   new_seq; /* out: seq of the last fact now */
+    uint64_t           new_seq; /* out: seq of the last fact now */
+    /* out, with ERR_TAKEN: which of them, and the row as it stands (key STR_NONE: there is none) */
+    size_t             taken_at;
+    struct store_stock taken;
     /* out, with ERR_EXISTS: who has the request id */
-    struct str found_thread, found_run;
+    struct str         found_thread, found_run;
 
     struct store_job job; /* private from here on */
+    struct arena     arena;
     /* the longest names of a thread and a run */
     char             found_buf[128 + 64];
 };
@@ -181,6 +225,9 @@ enum store_list_kind {
     STORE_KEYS,
     STORE_USED,  /* what `owner` used on `day` (append's `used`): one row with `amount`, or none */
     STORE_NODES, /* the nodes that are alive, and those that ended less than an hour ago */
+    /* rows of kind `status`, of `owner` or `everybody`, newest first, `before` pages; or the one
+     * with the key `id` */
+    STORE_STOCK,
 };
 
 struct store_row { /* which members are filled depends on the list */
@@ -188,6 +235,7 @@ struct store_row { /* which members are filled depends on the list */
     int64_t               created_ms, updated_ms;
     struct store_hold     hold;
     struct store_approval approval;
+    struct store_stock    stock;
     struct str            tool;
     uint64_t              runs, failed;
     int64_t               amount;
@@ -324,7 +372,7 @@ struct str          store_problem(
                                                           * well */
 /* how long the write-ahead log is; 0: not ours to look after */
 uint64_t   store_log_bytes(const struct store *s);
-/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 4". */
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 5". */
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
  * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files

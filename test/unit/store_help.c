@@ -2,7 +2,9 @@
 #include "store_help.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "pg_help.h"
 #include "test.h"
 
 void fix_init(struct fix *f)
@@ -43,6 +45,39 @@ void fix_turn(struct fix *f)
 void fix_wait(struct fix *f)
 {
     while (f->pending) fix_turn(f);
+}
+
+/* --- every store ---------------------------------------------------------------- */
+
+static void sqlite_url(char *out, size_t size)
+{
+    static int n;
+    snprintf(out, size, "sqlite:%s/suite-%d.db", test_dir(), n++);
+}
+
+/* urls of stores that have never been used */
+static const struct {
+    const char *name;
+    void (*url)(char *out, size_t size);
+} stores[] = {
+    { "sqlite", sqlite_url },
+    { "postgresql", pg_url },
+};
+
+char store_url[512];
+
+void with_each_store(void (*run)(struct fix *))
+{
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
+        struct fix f;
+        stores[i].url(store_url, sizeof store_url);
+        fix_init(&f);
+        REQUIRE(fix_open(&f, store_url) == OK);
+        test_place(stores[i].name);
+        run(&f);
+        test_place(NULL);
+        fix_done(&f);
+    }
 }
 
 /* --- appends ------------------------------------------------------------------ */
@@ -260,6 +295,14 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
         buf_printf(b, STR_FMT " %" PRIu64 " %" PRIu64 ";", STR_ARG(r->tool), r->runs, r->failed);
         return;
     case STORE_USED: buf_printf(b, "%" PRId64 ";", r->amount); return;
+    case STORE_STOCK:
+        buf_printf(b,
+                   STR_FMT "/" STR_FMT "/" STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT " %" PRId64
+                           " %" PRId64 ";",
+                   STR_ARG(r->stock.owner), STR_ARG(r->stock.thread), STR_ARG(r->stock.key),
+                   STR_ARG(r->stock.holder), STR_ARG(r->stock.state), STR_ARG(r->stock.body),
+                   r->stock.uses, r->stock.amount);
+        return;
     case STORE_NODES:
         buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT " %s %" PRIu64 " %" PRIu64 ";",
                    STR_ARG(r->node), STR_ARG(r->url), STR_ARG(r->version),

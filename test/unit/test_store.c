@@ -1,59 +1,17 @@
-/* test_store.c -- what every store must do; a new store adds a line to `stores`
+/* test_store.c -- what every store must do; a new store adds a line to `stores` (store_help.c)
  * and changes nothing else here.
- *
- * A case gets an open, empty store; `url` opens the same one again.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pg_help.h"
 #include "store_help.h"
 #include "test.h"
-
-/* A url of a store that has never been used. */
-static void sqlite_url(char *out, size_t size)
-{
-    static int n;
-    snprintf(out, size, "sqlite:%s/suite-%d.db", test_dir(), n++);
-}
-
-static const struct {
-    const char *name;
-    void (*url)(char *out, size_t size);
-} stores[] = {
-    { "sqlite", sqlite_url },
-    { "postgresql", pg_url },
-};
-
-static char url[512];
-
-static void with_each_store(void (*run)(struct fix *))
-{
-    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
-        struct fix f;
-        stores[i].url(url, sizeof url);
-        fix_init(&f);
-        REQUIRE(fix_open(&f, url) == OK);
-        test_place(stores[i].name);
-        run(&f);
-        test_place(NULL);
-        fix_done(&f);
-    }
-}
-
-#define STORE_TEST(name)                    \
-    static void case_##name(struct fix *f); \
-    TEST(name)                              \
-    {                                       \
-        with_each_store(case_##name);       \
-    }                                       \
-    static void case_##name(struct fix *f)
 
 static void reopen(struct fix *f)
 {
     REQUIRE(store_close(f->store, 60000));
     f->store = NULL;
-    REQUIRE(fix_open(f, url) == OK);
+    REQUIRE(fix_open(f, store_url) == OK);
 }
 
 /* --- append and read ------------------------------------------------------------ */
@@ -289,11 +247,10 @@ STORE_TEST(a_taken_request_id_is_told_rather_than_the_conflict_it_comes_with)
 
 static struct str keyed(struct fix *f, const char *owner, const char *key)
 {
-    return fix_list(
-        f,
-        (struct store_list){
-            .kind = STORE_KEYS, .owner = str_c(owner), .id = str_c(key), .limit = 8 },
-        NULL);
+    return fix_list(f,
+                    (struct store_list){
+                        .kind = STORE_KEYS, .owner = str_c(owner), .id = str_c(key), .limit = 8 },
+                    NULL);
 }
 
 static enum err append_keyed(struct fix *f, const char *thread, uint64_t expected, int64_t at_ms,
@@ -326,7 +283,9 @@ STORE_TEST(logs_are_found_by_a_key_newest_first_and_lose_it_when_they_go)
 
 STORE_TEST(a_key_given_twice_in_one_append_is_what_was_given_last)
 {
-    struct store_key k[] = { { STR("a"), STR("1") }, { STR("b"), STR("2") }, { STR("a"), STR("3") } };
+    struct store_key k[] = { { STR("a"), STR("1") },
+                             { STR("b"), STR("2") },
+                             { STR("a"), STR("3") } };
     struct ap        p;
 
     ap_init(&p, "ann", "t", 0, "x");
@@ -869,7 +828,7 @@ STORE_TEST(closing_answers_all_that_was_queued)
     CHECK(d.done);
     buf_done(&d.text);
     for (int i = 0; i < 100; i++) CHECK(p[i].done && p[i].e == OK);
-    REQUIRE(fix_open(f, url) == OK);
+    REQUIRE(fix_open(f, store_url) == OK);
     snprintf(want, sizeof want, "100 note x;");
     CHECK_STR(fix_read(f, "ann", "t", 99), want);
 }
