@@ -45,7 +45,7 @@ static const char *take_keys(struct jwks *j, CURLcode code)
     const char     *why = NULL;
     long            status = 0;
 
-    if (code != CURLE_OK) return j->body.err ? "it is longer than 1 MiB" : curl_easy_strerror(code);
+    if (code != CURLE_OK) return j->body.err ? "it is longer than 1 MiB" : curl_words(code);
     curl_easy_getinfo(j->job.easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) return "the answer's status is not 200";
     if (jwt_keys_read(&found, buf_view(&j->body), j->algorithms, &why) != OK) return why;

@@ -11,8 +11,11 @@
  */
 #include "loop/curl.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -209,6 +212,27 @@ void curl_start(struct curl_pool *p, struct curl_job *j)
 void curl_cancel(struct curl_job *j)
 {
     end_job(j, CURLE_ABORTED_BY_CALLBACK);
+}
+
+/* libcurl keeps no errno of a socket that could not be made, and its resolver's thread none at all:
+ * whether there is a descriptor to be had is found by asking for one. */
+static bool files_used_up(void)
+{
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0) close(fd);
+    return fd < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
+bool curl_no_files(CURLcode code)
+{
+    return (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+            code == CURLE_COULDNT_RESOLVE_PROXY) &&
+           files_used_up();
+}
+
+const char *curl_words(CURLcode code)
+{
+    return curl_no_files(code) ? os_words(EMFILE) : curl_easy_strerror(code);
 }
 
 void curl_pool_init(struct curl_pool *p, struct loop *l, unsigned multis)

@@ -78,12 +78,16 @@ void curl_cancel(struct curl_job *j);
  * the system's or CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR, TCP_NODELAY, TLS 1.2 or newer, no
  * waiting for "100 Continue" (add an empty "Expect:" to your headers as well). CURLOPT_PRIVATE is
  * the pool's; use LIST_ITEM on the job, or the callbacks' own data pointers. NULL: no memory. */
-CURL *curl_easy_new(bool env_proxy);
+CURL       *curl_easy_new(bool env_proxy);
 /* For a request that acts (a payment, not a list): libcurl never sends it a second time by itself.
  * It does so with a POST whose kept-alive connection ended before the first byte of an answer, and
  * with HTTP/2 streams that a peer refuses; so such a request gets a connection of its own, over
  * HTTP/1.1, that nobody uses afterwards. The other reasons libcurl has to send twice (redirects,
  * 417 after "Expect", authentication it negotiates, Alt-Svc) are never asked for here. */
-void  curl_once(CURL *easy);
+void        curl_once(CURL *easy);
+/* Why a transfer failed, for people. libcurl tells of a process that has no descriptor left as of a
+ * peer that cannot be reached; that is told as what it is. Ask in done(). */
+const char *curl_words(CURLcode code);
+bool        curl_no_files(CURLcode code);
 
 #endif

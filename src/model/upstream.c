@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/id.h"
+#include "base/log.h"
 #include "loop/curl.h"
 
 #define MULTIS 8
@@ -235,6 +236,7 @@ static void on_end(struct curl_job *j, CURLcode code)
 {
     struct transfer *t = LIST_ITEM(j, struct transfer, job);
     list_remove(&t->node);
+    if (curl_no_files(code)) log_line(LOG_ERROR, "model.no_files", "why", curl_words(code), NULL);
     if (t->ops) t->ops->done(t->ctx, t, meaning(t, code));
     free_transfer(t);
 }

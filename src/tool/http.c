@@ -126,8 +126,8 @@ static enum tool_outcome no_answer(struct http_job *x, CURLcode code, struct buf
     else if (code == CURLE_OPERATION_TIMEDOUT)
         buf_printf(text, "It did not answer within %g s.", x->job->tool->timeout_ms / 1000.0);
     else if (x->check.sent)
-        buf_printf(text, "The connection ended before its answer (%s).", curl_easy_strerror(code));
-    else buf_printf(text, "It could not be reached (%s).", curl_easy_strerror(code));
+        buf_printf(text, "The connection ended before its answer (%s).", curl_words(code));
+    else buf_printf(text, "It could not be reached (%s).", curl_words(code));
     if (!x->check.sent) return TOOL_FAILED;
     not_known(text);
     return TOOL_UNKNOWN;

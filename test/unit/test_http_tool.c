@@ -1,6 +1,8 @@
 /* test_http_tool.c -- endpoints as tools, and the addresses they do not get to. */
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "httpd.h"
 #include "test.h"
@@ -248,6 +250,32 @@ TEST(an_http_tool_posts_its_arguments_with_the_key)
     CHECK_STR(httpd_header(head, "idempotency-key"), "call-abcdefghijklmnopqrstuv");
     CHECK_STR(httpd_header(head, "content-type"), "application/json");
     CHECK(str_ends(head, STR("\r\n\r\n{\"amount\":50}")));
+    ran_done(&r);
+    end();
+}
+
+/* The lowest limit under which nothing more can be opened. */
+static void use_up_files(struct rlimit *was)
+{
+    int next = dup(0);
+    REQUIRE(next >= 0 && getrlimit(RLIMIT_NOFILE, was) == 0);
+    close(next);
+    struct rlimit none = { (rlim_t)next, was->rlim_max };
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+}
+
+TEST(a_process_without_descriptors_says_so_and_blames_nobody_else)
+{
+    struct ran    r;
+    struct rlimit was;
+    begin();
+    call(&r, "/json", "", 5000); /* what is opened once is open */
+    ran_done(&r);
+    use_up_files(&was);
+    call(&r, "/json", "", 5000);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &was) == 0);
+    CHECK(r.outcome == TOOL_FAILED);
+    CHECK(str_has(r.text, "too many open files: raise"));
     ran_done(&r);
     end();
 }

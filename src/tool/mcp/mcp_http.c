@@ -388,7 +388,7 @@ static void ended(struct exchange *x, CURLcode code)
         lose(x, "its stream could not be taken up again", false); /* the call itself was taken */
     else if (x->status >= 400) bad_status(x);
     else if (code != CURLE_OK)
-        lose(x, x->check.refused ? "plain http is for this machine only" : curl_easy_strerror(code),
+        lose(x, x->check.refused ? "plain http is for this machine only" : curl_words(code),
              !x->check.sent);
     else if (x->is_events) lose(x, "its stream ended before the answer", false);
     else {
