@@ -39,6 +39,14 @@ static const char HELP[] =
     "                             put a backup in the place of the store; what was there is kept "
     "beside it;\n"
     "                             --anyway: also when some conversations in it are damaged\n"
+    "  parley nodes [--config FILE] [--store URL] [--json]\n"
+    "                             list the nodes that share a PostgreSQL database\n"
+    "  parley move --from URL --to URL [--anew] [--anyway]\n"
+    "                             copy every conversation and list into an empty store, as from\n"
+    "                             sqlite:parley.db to env:PARLEY_STORE; cut off, it goes on when "
+    "called again;\n"
+    "                             --anew: forget what was copied; --anyway: damaged conversations, "
+    "too\n"
     "  parley --version           print the version\n"
     "  parley --help              print this\n"
     "\n"
@@ -81,6 +89,7 @@ static int choose(int argc, char **argv)
         { "serve", cli_serve },         { "check", cli_check },   { "health", cli_health },
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
+        { "nodes", cli_nodes },         { "move", cli_move },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -3,11 +3,22 @@
 
 #include "cli/cli.h"
 
-static const char **flag_slot(const char *word, const char *allowed, struct config_flags *out)
+static const char **flag_slot(const char *word, const char *allowed, struct cli_line *out)
 {
-    if (strcmp(word, "--config") == 0 && strchr(allowed, 'c')) return &out->path;
-    if (strcmp(word, "--listen") == 0 && strchr(allowed, 'l')) return &out->listen;
-    if (strcmp(word, "--store") == 0 && strchr(allowed, 's')) return &out->store;
+    if (strcmp(word, "--config") == 0 && strchr(allowed, 'c')) return &out->flags.path;
+    if (strcmp(word, "--listen") == 0 && strchr(allowed, 'l')) return &out->flags.listen;
+    if (strcmp(word, "--store") == 0 && strchr(allowed, 's')) return &out->flags.store;
+    if (strcmp(word, "--from") == 0 && strchr(allowed, 'f')) return &out->from;
+    if (strcmp(word, "--to") == 0 && strchr(allowed, 't')) return &out->to;
+    return NULL;
+}
+
+static bool *switch_slot(const char *word, const char *allowed, struct cli_line *out)
+{
+    if (strcmp(word, "--check") == 0 && strchr(allowed, 'k')) return &out->check;
+    if (strcmp(word, "--anyway") == 0 && strchr(allowed, 'a')) return &out->anyway;
+    if (strcmp(word, "--anew") == 0 && strchr(allowed, 'n')) return &out->anew;
+    if (strcmp(word, "--json") == 0 && strchr(allowed, 'j')) return &out->json;
     return NULL;
 }
 
@@ -23,15 +34,9 @@ static bool read_option(int argc, char **argv, int *i, const char *allowed, stru
 {
     const char *word = argv[*i];
 
-    if (strcmp(word, "--check") == 0 && strchr(allowed, 'k')) {
-        out->check = true;
-        return true;
-    }
-    if (strcmp(word, "--anyway") == 0 && strchr(allowed, 'a')) {
-        out->anyway = true;
-        return true;
-    }
-    const char **slot = flag_slot(word, allowed, &out->flags);
+    bool *said = switch_slot(word, allowed, out);
+    if (said) return *said = true;
+    const char **slot = flag_slot(word, allowed, out);
     if (!slot) return complain(word, "is not an option here");
     if (*slot) return complain(word, "stands twice");
     if (*i + 1 >= argc) return complain(word, "needs a value after it");

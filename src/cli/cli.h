@@ -12,19 +12,22 @@ int cli_check(int argc, char **argv);     /* check.c */
 int cli_health(int argc, char **argv);    /* health.c */
 int cli_key(int argc, char **argv);       /* key.c */
 int cli_models(int argc, char **argv);    /* models.c */
+int cli_move(int argc, char **argv);      /* move.c */
+int cli_nodes(int argc, char **argv);     /* nodes.c */
 int cli_restore(int argc, char **argv);   /* restore.c */
 int cli_tools(int argc, char **argv);     /* tools.c */
 
 struct cli_line {
     struct config_flags flags;
-    bool                check, anyway;
+    bool                check, anyway, anew, json;
+    const char         *from, *to;
     char              **words;
     int                 count; /* what is no option, in order */
 };
 
-/* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'k' --check, 'a'
- * --anyway) out of the line, wherever they stand; behind "--" everything is a word. At most
- * `words_max` words may be left. False: said why on stderr. Moves the words to the front of
+/* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'f' --from, 't' --to, 'k'
+ * --check, 'a' --anyway, 'n' --anew, 'j' --json) out of the line, wherever they stand; behind "--"
+ * everything is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the front of
  * argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/secret.h"
 #include "store/sum.h"
 
 #define TICK_MS 100
@@ -125,9 +124,9 @@ void pg_trouble(struct pg *s, enum err e, const char *words)
     if (e == s->trouble) return;
     s->trouble = e;
     if (e)
-        log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "database", s->shown, "why",
-                 words, NULL);
-    else log_line(LOG_INFO, "store.healed", "database", s->shown, NULL);
+        log_line(LOG_ERROR, "store.unavailable", "error", err_name(e), "database", s->at.shown,
+                 "why", words, NULL);
+    else log_line(LOG_INFO, "store.healed", "database", s->at.shown, NULL);
 }
 
 enum err pg_err(const struct pg *s, const PGresult *r)
@@ -140,8 +139,8 @@ enum err pg_err(const struct pg *s, const PGresult *r)
     if (str_is(code, "57014") || str_is(code, "55P03") || str_starts(code, STR("40")) ||
         str_is(code, "23505"))
         return ERR_BUSY;
-    log_line(LOG_ERROR, "store.refused", "database", s->shown, "code", state ? state : "?", "why",
-             said ? said : "?", NULL);
+    log_line(LOG_ERROR, "store.refused", "database", s->at.shown, "code", state ? state : "?",
+             "why", said ? said : "?", NULL);
     return ERR_IO;
 }
 
@@ -253,8 +252,7 @@ static void free_pg(struct pg *s)
     if (s->tick) loop_timer_close(s->tick, timer_closed);
     loop_undirty(&s->end_of_turn);
     params_done(&s->params);
-    if (s->conninfo) secret_wipe(s->conninfo, strlen(s->conninfo));
-    mem_free(s->conninfo);
+    pg_place_done(&s->at);
     mem_free(s);
 }
 

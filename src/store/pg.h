@@ -7,6 +7,8 @@
  *   pg_unit.c    which requests go out together, and what an answer or an error means for them
  *   pg_write.c   appends, edits, claims: parameters and answers
  *   pg_read.c    logs and lists: likewise
+ *   pg_nodes.c   the nodes, for somebody who is none
+ *   pg_move.c    the database as a side of `parley move`
  *   pg_param.c   parameters and results in PostgreSQL's binary form
  *
  * No thread: libpq in pipeline mode, its sockets watched by the loop.
@@ -200,12 +202,20 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
 /* False: a search goes on, send it again. */
 bool     list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum err *e);
 
+/* All rows of an answer, for a list that was not asked for by a store. */
+MUST_CHECK enum err list_rows(struct store_list *l, PGresult *r);
+
+/* Where a database is, and how it is reached. */
+struct pg_place {
+    char *conninfo;   /* the url; wiped when freed */
+    char  shown[256]; /* "host:port/database" */
+};
+
 /* --- the store (pg.c) ---------------------------------------------------------------------- */
 
 struct pg {
     struct store       base;
-    char              *conninfo;   /* the url; wiped when freed */
-    char               shown[256]; /* "host:port/database" */
+    struct pg_place    at;
     char               node_url[512], mark[40];
     struct lane        lanes[PG_LANES]; /* control, writers, readers */
     struct loop_dirty  end_of_turn;
@@ -256,6 +266,12 @@ void pg_words(const char *conninfo, const char *message, char *out, size_t size)
     " set_config('plan_cache_mode', 'force_generic_plan', false),"                           \
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN"   \
     " ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
+/* A connection that is set up, to a database that will do; becomes no node and makes no tables. `at`
+ * is zeroed before, and pg_place_done also when this fails. */
+MUST_CHECK enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn **out,
+                             struct str *why);
+void                pg_place_done(struct pg_place *at);
+/* The same, for a node of the cluster. */
 MUST_CHECK enum err pg_connect(struct pg *s, struct str url, struct arena *a, PGconn **out,
                                struct str *why);
 MUST_CHECK enum err pg_schema(PGconn *c, struct arena *a, struct str *why);

@@ -102,10 +102,10 @@ void lane_break(struct lane *l, const char *why)
     char     words[256];
     uint64_t now = clock_mono_ns();
 
-    pg_words(l->s->conninfo, why, words, sizeof words);
+    pg_words(l->s->at.conninfo, why, words, sizeof words);
     if (l->state == LANE_UP) {
         l->pause_ns = PAUSE_FIRST_NS;
-        log_line(LOG_INFO, "store.connection_lost", "database", l->s->shown, "why", words, NULL);
+        log_line(LOG_INFO, "store.connection_lost", "database", l->s->at.shown, "why", words, NULL);
     } else if (l == PG_CONTROL(l->s)) {
         pg_trouble(l->s, ERR_BUSY, words); /* once; the others say the same */
     }
@@ -173,7 +173,7 @@ void lane_connect(struct lane *l)
 {
     struct pg_keywords k;
 
-    pg_keywords(l->s->conninfo, &k);
+    pg_keywords(l->s->at.conninfo, &k);
     l->state = LANE_CONNECTING;
     l->changed_ns = clock_mono_ns();
     l->conn = PQconnectStartParams(k.keys, k.values, 1);

@@ -130,25 +130,26 @@ static bool says(const char *message, const char *words)
     return strstr(message, words) != NULL;
 }
 
-static enum err refuse_connect(struct pg *s, PGconn *c, struct arena *a, struct str *why)
+static enum err refuse_connect(const struct pg_place *at, PGconn *c, struct arena *a,
+                               struct str *why)
 {
     const char *m = PQerrorMessage(c), *user = PQuser(c), *db = PQdb(c);
     char        words[512];
 
-    pg_words(s->conninfo, m, words, sizeof words);
+    pg_words(at->conninfo, m, words, sizeof words);
     if (says(m, "password authentication failed") || says(m, "no password supplied"))
         return pg_refuse(why,
                          arena_printf(a,
                                       "the database at %s refuses the password of %s: check it in "
                                       "the store's address, in PGPASSWORD or in ~/.pgpass",
-                                      s->shown, user),
+                                      at->shown, user),
                          ERR_DENIED);
     if (says(m, "database \"") && says(m, "does not exist"))
         return pg_refuse(why,
                          arena_printf(a,
                                       "there is no database \"%s\" at %s: make it with CREATE "
                                       "DATABASE, owned by %s",
-                                      db, s->shown, user),
+                                      db, at->shown, user),
                          ERR_NOT_FOUND);
     if (says(m, "read-only") || says(m, "hot standby"))
         return pg_refuse(why,
@@ -156,7 +157,7 @@ static enum err refuse_connect(struct pg *s, PGconn *c, struct arena *a, struct 
                                       "the database at %s can only be read: name the primary, or "
                                       "all servers (postgresql://USER@A,B/DATABASE), so that the "
                                       "primary is found",
-                                      s->shown),
+                                      at->shown),
                          ERR_UNSUPPORTED);
     return pg_refuse(why, arena_printf(a, "cannot reach the database: %s", words), ERR_IO);
 }
@@ -257,58 +258,84 @@ static enum err register_node(struct pg *s, PGconn *c, struct arena *a, struct s
     s->renew_sent_ns = clock_mono_ns();
     r = PQexecParams(c,
                      "INSERT INTO parley_node(id, url, until, version, mark)"
-                     " VALUES ($1, $2, clock_timestamp() + interval '3 seconds', $3, $4)",
+                     " SELECT $1, $2, clock_timestamp() + interval '3 seconds', $3, $4"
+                     /* nobody works with what is half moved (pg_move.c) */
+                     " WHERE to_regclass('parley_move') IS NULL",
                      4, NULL, p, NULL, NULL, 0);
     if (PQresultStatus(r) != PGRES_COMMAND_OK) {
         const char *said = PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY);
         e = pg_refuse(why, arena_printf(a, "the database refused this node: %s", said ? said : "?"),
                       ERR_IO);
+    } else if (PQcmdTuples(r)[0] == '0') {
+        e = pg_refuse(why,
+                      STR("a move into this database was begun and not finished: call the same "
+                          "`parley move` again, and it goes on"),
+                      ERR_BUSY);
     }
     PQclear(r);
     return e;
 }
 
-/* `s->shown`: where it is, without anything that is nobody's business. */
-static void note_place(struct pg *s, PGconn *c)
+/* `at->shown`: where it is, without anything that is nobody's business. */
+static void note_place(struct pg_place *at, PGconn *c)
 {
     const char *host = PQhost(c), *port = PQport(c);
 
-    if (host && *host == '/') snprintf(s->shown, sizeof s->shown, "%s (%s)", PQdb(c), host);
+    if (host && *host == '/') snprintf(at->shown, sizeof at->shown, "%s (%s)", PQdb(c), host);
     else
-        snprintf(s->shown, sizeof s->shown, "%s:%s/%s", host ? host : "?", port ? port : "?",
+        snprintf(at->shown, sizeof at->shown, "%s:%s/%s", host ? host : "?", port ? port : "?",
                  PQdb(c) ? PQdb(c) : "?");
 }
 
-enum err pg_connect(struct pg *s, struct str url, struct arena *a, PGconn **out, struct str *why)
+void pg_place_done(struct pg_place *at)
+{
+    if (at->conninfo) secret_wipe(at->conninfo, strlen(at->conninfo));
+    mem_free(at->conninfo);
+    at->conninfo = NULL;
+}
+
+enum err pg_reach(struct pg_place *at, struct str url, struct arena *a, PGconn **out,
+                  struct str *why)
 {
     struct pg_keywords k;
     PGconn            *c;
     enum err           e;
 
-    s->conninfo = mem_alloc(url.len + 1);
-    if (!s->conninfo) return pg_refuse(why, STR_NONE, ERR_NOMEM);
-    memcpy(s->conninfo, url.ptr, url.len);
-    e = check_address(s->conninfo, why);
+    at->conninfo = mem_alloc(url.len + 1);
+    if (!at->conninfo) return pg_refuse(why, STR_NONE, ERR_NOMEM);
+    memcpy(at->conninfo, url.ptr, url.len);
+    e = check_address(at->conninfo, why);
     if (e) return e;
-    pg_keywords(s->conninfo, &k);
+    pg_keywords(at->conninfo, &k);
     c = PQconnectdbParams(k.keys, k.values, 1);
     if (!c) return pg_refuse(why, STR_NONE, ERR_NOMEM);
-    note_place(s, c);
+    note_place(at, c);
     PQsetErrorVerbosity(c, PQERRORS_TERSE); /* details have people's texts in them */
     if (PQstatus(c) != CONNECTION_OK) {
-        e = refuse_connect(s, c, a, why);
+        e = refuse_connect(at, c, a, why);
     } else if (PQserverVersion(c) < PG_VERSION_MIN) {
         e = pg_refuse(why,
                       arena_printf(a,
                                    "the database at %s is PostgreSQL %d; parley needs 13 or newer",
-                                   s->shown, PQserverVersion(c) / 10000),
+                                   at->shown, PQserverVersion(c) / 10000),
                       ERR_UNSUPPORTED);
     } else {
         PQclear(PQexec(c, PG_SETTINGS_SQL));
-        e = pg_schema(c, a, why);
-        if (!e) note_promise(s, c);
-        if (!e) e = register_node(s, c, a, why);
     }
+    if (e) PQfinish(c);
+    else *out = c;
+    return e;
+}
+
+enum err pg_connect(struct pg *s, struct str url, struct arena *a, PGconn **out, struct str *why)
+{
+    PGconn  *c;
+    enum err e = pg_reach(&s->at, url, a, &c, why);
+
+    if (e) return e;
+    e = pg_schema(c, a, why);
+    if (!e) note_promise(s, c);
+    if (!e) e = register_node(s, c, a, why);
     if (e) PQfinish(c);
     else *out = c;
     return e;

@@ -410,6 +410,18 @@ static void take_rows(struct pg *s, struct store_list *l, const struct unit *u)
     }
 }
 
+enum err list_rows(struct store_list *l, PGresult *r)
+{
+    struct row_place at;
+
+    for (int i = 0; i < PQntuples(r); i++, l->count++) {
+        struct store_row *row = row_new(l);
+        if (!row) return ERR_NOMEM;
+        fill(l, &(struct unit){ .result = r }, i, row, &at);
+    }
+    return OK;
+}
+
 bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum err *e)
 {
     if (!is_search(l)) take_rows(s, l, u);

@@ -279,7 +279,7 @@ static void fail_unit(struct lane *l, struct unit *u)
     if (has_state(u->result, "57P") || has_state(u->result, "08")) {
         const char *why = PQresultErrorField(u->result, PG_DIAG_MESSAGE_PRIMARY);
         char        words[128];
-        pg_words(l->s->conninfo, why ? why : "?", words, sizeof words);
+        pg_words(l->s->at.conninfo, why ? why : "?", words, sizeof words);
         unit_lost(l, u);
         lane_break(l, words);
         return;

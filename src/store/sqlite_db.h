@@ -4,6 +4,7 @@
  *   sqlite_file.c    the path, its locks, the schema and its upgrades
  *   sqlite_pair.c    whether the write-ahead log that is there belongs to the file
  *   sqlite_restore.c a backup is made, or takes the store's place
+ *   sqlite_move.c    the file as a side of `parley move`
  *   sqlite_db.c      one connection: statements, binding, error codes
  *   sqlite_write.c   what the writer thread does with a batch
  *   sqlite_read.c    what the reader thread does with a request, and the finder with a search
@@ -140,6 +141,9 @@ MUST_CHECK enum err db_upgrade(struct db *d, const struct db_raw *raw, const cha
 /* Completes a restore that was cut off (sqlite_restore.c); nothing to do most times. Under the
  * name's lock. */
 MUST_CHECK enum err db_finish_restore(const char *path, struct arena *a, struct str *why);
+
+/* A file that is whole gets its name, unless that has been taken meanwhile. */
+MUST_CHECK enum err db_name_new(const char *part, const char *to, struct arena *a, struct str *why);
 
 #ifdef PARLEY_TEST
 void db_faults(void); /* before the first use of SQLite */

@@ -436,8 +436,7 @@ done:
     return e;
 }
 
-/* Under its name, unless that has been taken since. */
-static enum err name_part(const char *part, const char *to, struct arena *a, struct str *why)
+enum err db_name_new(const char *part, const char *to, struct arena *a, struct str *why)
 {
     if (renameat2(AT_FDCWD, part, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
         db_sync_folder_of(to);
@@ -495,7 +494,7 @@ enum err sqlite_backup(struct str url, struct str to, bool anyway, const struct 
     if (!e) e = check_copy(part.ptr, from.ptr, anyway, a, out, why);
     if (!e && (e = sync_file(part.ptr))) db_refuse_errno(why, a, "write", part.ptr);
     if (!e && stat(part.ptr, &st) == 0) out->bytes = (uint64_t)st.st_size;
-    if (!e) e = name_part(part.ptr, path.ptr, a, why);
+    if (!e) e = db_name_new(part.ptr, path.ptr, a, why);
     if (e) unlink(part.ptr);
     return e;
 }

@@ -35,6 +35,16 @@ enum err store_backup(struct str url, struct str to, bool anyway, const struct s
     return ERR_UNSUPPORTED;
 }
 
+enum err store_nodes_of(struct str url, struct arena *a, struct store_row **rows, size_t *count,
+                        struct str *why)
+{
+    *why = STR("not enough memory to list the nodes");
+    if (pg_is_url(url)) return pg_nodes_of(url, a, rows, count, why);
+    *why = STR("this store is a file, which one process works with; nodes share a PostgreSQL "
+               "database (docs/cluster.md)");
+    return ERR_UNSUPPORTED;
+}
+
 /* --- requests --------------------------------------------------------------------- */
 
 static void ask(struct store *s, struct store_job *job, enum job_kind kind)

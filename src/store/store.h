@@ -401,6 +401,37 @@ struct store_watch { /* told every few MiB: pages copied, and all */
 MUST_CHECK enum err store_backup(struct str url, struct str to, bool anyway,
                                  const struct store_watch *watch, struct arena *a,
                                  struct store_backed_up *out, struct str *why);
+/* The nodes of the database at `url`, as STORE_NODES lists them, without becoming one. Rows and their
+ * texts are in `a`. A file has none: ERR_UNSUPPORTED. Waits; not for the loop thread of a server. */
+MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store_row **rows,
+                                   size_t *count, struct str *why);
+
+/* Copies every log and list of one store into another that is empty, whichever kinds they are.
+ * Nobody may work with either meanwhile (ERR_BUSY), and nobody can with the target before all of it
+ * is there and was read again and compared. Cut off at any point, the same call goes on where it
+ * was; what was begun from another source, or from this one before it changed, is ERR_CONFLICT
+ * unless `anew`. The source stays as it is. Waits; not for the loop thread of a server. */
+#define STORE_LISTS 8
+struct store_move {
+    struct str from, to; /* as store_open takes them */
+    bool       anew;     /* forget what an unfinished move left in `to` */
+    bool       anyway;   /* also conversations that are damaged, as they are; else ERR_DAMAGED */
+    /* `what` is "copied" or "compared": rows of all lists, as far as it is and in all */
+    void (*far)(void *ctx, const char *what, uint64_t done, uint64_t all);
+    void *ctx;
+};
+struct store_moved {     /* in `a` */
+    struct str from, to; /* without a password */
+    struct {
+        const char *name;
+        uint64_t    rows;
+    } lists[STORE_LISTS];
+    uint64_t damaged; /* facts and approvals that are not what was stored */
+    bool     resumed;
+    char     digest[33]; /* of both */
+};
+MUST_CHECK enum err store_move(const struct store_move *m, struct arena *a, struct store_moved *out,
+                               struct str *why);
 /* Optional: told how long each successful append took (call to answer). */
 void store_on_commit(struct store *s, void (*seen)(void *ctx, uint64_t ns), void *ctx);
 

@@ -3,6 +3,7 @@
  *   store.c     store.h's calls: what is the same for all, then the store's own
  *   rows.[ch]   list rows, cursors, checksums of rows, damaged logs
  *   words.[ch]  does a title contain these words?
+ *   store_move.[ch]  from one store into another
  *   sqlite*.c   one file (sqlite_db.h)
  *   pg*.c       a PostgreSQL database (pg.h)
  *
@@ -61,6 +62,8 @@ MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a,
 MUST_CHECK enum err pg_open(struct loop *l, struct str url, const struct store_place *place,
                             struct arena *a, struct store **out, struct str *why);
 bool                pg_is_url(struct str url);
+MUST_CHECK enum err pg_nodes_of(struct str url, struct arena *a, struct store_row **rows,
+                                size_t *count, struct str *why);
 MUST_CHECK enum err sqlite_backup(struct str url, struct str to, bool anyway,
                                   const struct store_watch *watch, struct arena *a,
                                   struct store_backed_up *out, struct str *why);
