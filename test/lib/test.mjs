@@ -17,6 +17,13 @@ import { Skip, skip, within } from './check.mjs';
 import { Program, ROOT, newFolder, removeFolder } from './program.mjs';
 import { Server, configured } from './server.mjs';
 
+const CLUSTER = Number(process.env.PARLEY_CLUSTER || 0);
+async function clustered({ store, ...options }) {
+    if (store) skip('it names the file of its store');
+    const { Cluster } = await import('../cluster/lib.mjs');
+    return new Cluster({ nodes: CLUSTER, ...options });
+}
+
 // --- a test --------------------------------------------------------------------------------
 
 const tests = [];
@@ -36,8 +43,11 @@ export class Context {
         return dir;
     }
     // A running server. Options as in server.mjs, but {config} is merged over the tests' own.
-    serve({ config, dir = this.folder(), ...more } = {}) {
-        return this.start(new Server({ config: configured(config), dir, ...more }));
+    // With PARLEY_CLUSTER=n it is n nodes on one database, and every connection goes to another
+    // one than the connection before.
+    async serve({ config, dir = this.folder(), ...more } = {}) {
+        const options = { config: configured(config), dir, ...more };
+        return this.start(await (CLUSTER ? clustered(options) : new Server(options)));
     }
     async start(server) {
         this.defer(() => server.end());

@@ -1,0 +1,295 @@
+// lib.mjs -- several nodes on one PostgreSQL, and everything between them that can break.
+//
+//     client ─▶ front (each connection to the next node) ─▶ node ─▶ wire ─▶ PostgreSQL ◀─ standby
+//                                                             ▲
+//                          another node ─▶ wire (cluster.url) ┘
+//
+// A wire is a dumb TCP proxy: it can be cut, held, or cut when so many bytes have passed. All nodes
+// write their payments into one ledger, which is the judge.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { Skip, check, until, within } from '../lib/check.mjs';
+import { BIN, ROOT, clean, newFolder, removeFolder, runToEnd } from '../lib/program.mjs';
+import { Server, configured } from '../lib/server.mjs';
+
+// --- wires --------------------------------------------------------------------------------
+
+// `to` gives the port of the moment, or several to be tried in order.
+export class Wire {
+    constructor(to) { Object.assign(this, { to, pairs: new Set(), open: true, held: false, passed: [0, 0] }); }
+    async listen(port = 0) {
+        this.server = net.createServer((s) => this.take(s)).listen(port, '127.0.0.1');
+        await once(this.server, 'listening');
+        this.port = this.server.address().port;
+        return this;
+    }
+    take(client) {
+        client.on('error', () => {});
+        if (!this.open) { client.resetAndDestroy(); return; }
+        const pair = { client };
+        this.pairs.add(pair);
+        client.on('close', () => this.drop(pair));
+        client.pause();
+        this.connect(pair, [this.to()].flat());
+    }
+    connect(pair, ports) {
+        const port = ports.shift();
+        if (!port || pair.over) { this.drop(pair, true); return; }
+        const far = net.connect(port, '127.0.0.1');
+        let stood = false;
+        pair.far = far;
+        pair.port = port;
+        far.on('error', () => { if (!stood) { stood = true; this.connect(pair, ports); } });
+        far.on('connect', () => {
+            stood = true;
+            for (const [a, b, way] of [[pair.client, far, 0], [far, pair.client, 1]]) {
+                a.setNoDelay(true);
+                a.on('data', (d) => this.pass(pair, a, b, way, d));
+                a.on('end', () => b.end());
+            }
+            far.on('close', () => this.drop(pair));
+            pair.client.resume();
+            if (this.held) this.hold(true);
+        });
+    }
+    pass(pair, from, to, way, data) {
+        this.passed[way] += data.length;
+        if (this.limit && this.limit.way === way) {
+            const rest = this.limit.left;
+            this.limit.left -= data.length;
+            if (rest <= data.length) { to.write(data.subarray(0, rest)); this.limit = undefined; this.hits = (this.hits ?? 0) + 1; this.cut(); return; }
+        }
+        if (!to.write(data)) { from.pause(); to.once('drain', () => { if (!this.held) from.resume(); }); }
+    }
+    drop(pair, reset) {
+        pair.over = true;
+        this.pairs.delete(pair);
+        if (reset) pair.client.resetAndDestroy(); else pair.client.destroy();
+        pair.far?.destroy();
+    }
+    // What stands is broken now; new connections are taken unless `open` is false.
+    cut(open = true) { this.open = open; for (const p of [...this.pairs]) this.drop(p, true); }
+    heal() { this.open = true; }
+    // Passes nothing on and closes nothing: a network that swallows.
+    hold(held) {
+        this.held = held;
+        for (const p of this.pairs) for (const s of [p.client, p.far]) if (held) s?.pause(); else s?.resume();
+    }
+    // Cut once `bytes` more have gone to the server (0) or come from it (1).
+    cutAfter(bytes, way) { this.limit = { left: bytes, way }; }
+    close() { this.cut(false); this.server.close(); }
+}
+
+// Each connection goes to another node than the one before; one that refuses is passed over.
+export class Front extends Wire {
+    constructor(ports, pick) {
+        super(() => {
+            const all = ports(), first = pick ? Math.floor(pick() * all.length) : this.turn++ % (all.length || 1);
+            return [...all.slice(first), ...all.slice(0, first)];
+        });
+        this.turn = 0;
+    }
+}
+
+// --- PostgreSQL ---------------------------------------------------------------------------
+
+// scripts/postgres, which ends with us however we end: its input is a pipe of ours.
+export class Postgres {
+    static async start(...settings) {
+        const p = new Postgres();
+        p.child = spawn(path.join(ROOT, 'scripts/postgres'), settings, { stdio: ['pipe', 'pipe', 'pipe'] });
+        Object.assign(p, { out: '', err: '', lines: [] });
+        p.child.stderr.setEncoding('utf8').on('data', (d) => { p.err += d; });
+        p.child.stdout.setEncoding('utf8').on('data', (d) => { p.out += d; p.wake?.(); });
+        p.gone = new Promise((yes) => { p.child.on('close', yes); });
+        p.child.on('close', () => { p.over = true; p.wake?.(); });
+        p.url = await p.line('PostgreSQL to start');
+        p.child.unref();
+        for (const s of p.child.stdio) s.unref?.();
+        return p;
+    }
+    async line(what) {
+        let end;
+        const found = () => { end = this.out.indexOf('\n'); return end >= 0; };
+        await within(new Promise((yes) => { this.wake = () => { if (found() || this.over) yes(); }; this.wake(); }), what, 60000);
+        if (end < 0) throw new Error(`${what}: ${this.err || 'it ended'}`);
+        const line = this.out.slice(0, end);
+        this.out = this.out.slice(end + 1);
+        return line;
+    }
+    // One of stop, start, standby, failover.
+    order(word) { this.child.stdin.write(word + '\n'); return this.line(`PostgreSQL to ${word}`); }
+    // The servers' ports: one, or two with a standby.
+    get ports() { return [...this.url.split('@')[1].split('/')[0].matchAll(/:(\d+)/g)].map((m) => Number(m[1])); }
+    async addStandby() { this.url = await this.order('standby'); return this; }
+    stop() { this.child.stdin.end(); return within(this.gone, 'PostgreSQL to end'); }
+}
+
+const psql = (() => {
+    for (const v of fs.existsSync('/usr/lib/postgresql') ? fs.readdirSync('/usr/lib/postgresql').sort((a, b) => b - a) : [])
+        if (fs.existsSync(`/usr/lib/postgresql/${v}/bin/psql`)) return `/usr/lib/postgresql/${v}/bin/psql`;
+    return 'psql';
+})();
+
+// The rows of a statement, a list of texts each.
+export async function sql(url, text) {
+    const r = await runToEnd(psql, ['-X', '-q', '-A', '-t', '-F', '\t', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', text], { env: { ...clean(), PGCONNECT_TIMEOUT: '5' } });
+    if (r.code !== 0) throw new Error(`${text}: ${r.err}`);
+    return r.out.split('\n').filter(Boolean).map((l) => l.split('\t'));
+}
+
+// The server that tests of one process share; a store of its own in it for whoever asks.
+let shared, schemas = 0;
+export async function newStore(pg) {
+    pg ??= await (shared ??= Postgres.start());
+    const name = `s${++schemas}_${process.pid}`;
+    await sql(pg.url, `CREATE SCHEMA ${name}`);
+    return { pg, schema: name };
+}
+const address = ({ pg, schema }, ports = pg.ports) =>
+    `postgresql://parley:open%20sesame@${ports.map((p) => `127.0.0.1:${p}`).join(',')}/parley?options=-csearch_path%3D${schema}`;
+
+// --- a cluster -----------------------------------------------------------------------------
+
+export const KEY = 'a key that all nodes of the tests know, and nobody else';
+const TOKEN = 'token-of-the-cluster-0123456789abcdef';
+
+// What stands for a server in every test: `port` is the front's, requests go wherever that sends them.
+export class Cluster {
+    // {nodes, config, dir, env} as for a server; {pg}: other than the shared one; {pick}: which node gets a connection,
+    // a function that gives a number below 1; {orders}: nodes take orders (src/base/fault.h).
+    constructor({ nodes = 3, config = {}, dir, env = {}, args = [], mayFail = false, pg, pick, orders = false, bin = BIN, wrap = [] }) {
+        Object.assign(this, { count: nodes, config, dir, env: { ...env }, args, mayFail, given: pg, pick, orders, bin, wrap, nodes: [], killed: false });
+        this.ledgerAt = config.demo?.ledger ?? path.join(dir, 'x.db.ledger.jsonl');
+    }
+    async start() {
+        this.store = this.store ?? stores.get(this.dir) ?? await newStore(this.given);
+        stores.set(this.dir, this.store);
+        this.front ??= await new Front(() => this.alive.map((n) => n.port).filter(Boolean), this.pick).listen();
+        this.port = this.front.port;
+        // where nobody signs in, all nodes have one token
+        this.token = this.env.PARLEY_TOKEN ?? (this.config.auth ? undefined : TOKEN);
+        this.killed = false;
+        while (this.nodes.length < this.count) await this.add();
+        await Promise.all(this.nodes.filter((n) => n.status !== null || !n.child).map((n) => n.start()));
+        return this;
+    }
+    // One node more, not started. {env}, {url}: other than its own.
+    async add({ env = {}, url, config = {} } = {}) {
+        const i = this.nodes.length, dir = path.join(this.dir, `node${i}`);
+        fs.mkdirSync(dir, { recursive: true });
+        const database = await Promise.all(this.store.pg.ports.map((p) => new Wire(() => p).listen()));
+        let node;
+        const link = await new Wire(() => node.port).listen();
+        const order = this.orders && path.join(dir, 'order');
+        node = new Server({
+            dir, db: path.join(this.dir, 'x.db'), bin: this.bin, wrap: this.wrap, args: this.args, mayFail: this.mayFail, store: null,
+            config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE',
+                demo: { ...this.config.demo, ledger: this.ledgerAt },
+                ...(this.count > 1 && { cluster: { url: url ?? `http://127.0.0.1:${link.port}`, key: 'env:PARLEY_CLUSTER_KEY' } }) },
+            env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: address(this.store, database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
+        });
+        Object.assign(node, { link, database, name: `node${i}`, cluster: this, orderAt: order });
+        node.cutDatabase = (open) => { for (const w of database) w.cut(open); };
+        this.nodes.push(node);
+        return node;
+    }
+    // The database of the servers of the moment (after a standby was made anew the ports are the same).
+    get url() { return `http://127.0.0.1:${this.port}`; }
+    get alive() { return this.nodes.filter((n) => n.status === null && n.child && !n.stopped); }
+    sql(text) { return sql(address(this.store), text); }
+    // As `parley nodes` tells it, with our own nodes beside.
+    async list() {
+        const rows = await this.sql(`SELECT id, url, until > clock_timestamp() FROM parley_node`);
+        return rows.map(([id, url, alive]) => ({ id, url, alive: alive === 't', node: this.nodes.find((n) => url === `http://127.0.0.1:${n.link.port}`) }));
+    }
+    // The node that holds a thread, or undefined.
+    async holder(thread) {
+        const [row] = await this.sql(`SELECT n.url FROM parley_thread t JOIN parley_node n ON n.id = t.holder AND n.until > clock_timestamp() WHERE t.name = '${thread}'`);
+        return row && this.nodes.find((n) => row[0] === `http://127.0.0.1:${n.link.port}`);
+    }
+    // An order to a node, as in fault/lib.mjs.
+    order(node, text) {
+        fs.writeFileSync(node.orderAt, text);
+        node.child.kill('SIGUSR2');
+    }
+    get err() { return this.nodes.map((n) => n.err ?? '').join(''); }
+    get out() { return this.nodes.map((n) => n.out ?? '').join(''); }
+    get log() { return this.nodes.flatMap((n) => n.log); }
+    get complaints() { return this.nodes.map((n) => n.complaints).filter(Boolean).join('\n'); }
+    get status() { return this.nodes.every((n) => n.status !== null) ? this.nodes[0].status : null; }
+    get gone() { return Promise.all(this.nodes.map((n) => n.gone)).then(() => this.status); }
+    get child() { return this.nodes[0].child; }
+    get options() { return this.nodes[0].options; }
+    get db() { throw new Skip('it looks into the file of its store'); }
+    ledger() { return this.nodes[0].ledger(); }
+    async kill() { this.killed = true; await Promise.all(this.alive.map((n) => n.kill())); }
+    async term() { await Promise.all(this.alive.map((n) => n.term())); return this.status; }
+    async restart(signal = 'SIGTERM') {
+        await (signal === 'SIGKILL' ? this.kill() : this.term());
+        return this.start();
+    }
+    async end() {
+        const ends = await Promise.allSettled(this.nodes.filter((n) => n.child).map((n) => n.end()));
+        this.front?.close();
+        for (const n of this.nodes) { n.link.close(); for (const w of n.database) w.close(); }
+        const bad = ends.find((e) => e.status === 'rejected');
+        if (bad && !this.killed) throw bad.reason;
+    }
+}
+// What a client does with a server, it does with the cluster in the same words.
+for (const name of ['request', 'get', 'post', 'open', 'say', 'turn', 'events', 'metrics'])
+    Object.defineProperty(Cluster.prototype, name, Object.getOwnPropertyDescriptor(Server.prototype, name));
+
+const stores = new Map();                 // a folder given again is the same store again
+
+// A cluster for one test: t.defer closes it.
+export async function cluster(t, options = {}) {
+    const c = new Cluster({ ...options, config: configured(options.config), dir: options.dir ?? t.folder() });
+    t.defer(() => c.end());
+    return c.start();
+}
+
+// --- what was told --------------------------------------------------------------------------
+
+// The events of a thread as every node tells them: the same bytes, from the beginning and from any cursor.
+export async function sameEverywhere(c, thread, ends, pick = Math.random) {
+    let first;
+    for (const node of c.alive) {
+        const s = await node.events(thread, '0.0');
+        await s.wait(() => ends(s) || s.over, `the end of ${thread} as ${node.name} tells it`);
+        await s.close();
+        const told = s.events.filter((e) => e.id).map((e) => `${e.id} ${e.raw}`);
+        first ??= told;
+        check(told.join('\n') === first.join('\n'), `${node.name} tells ${thread} otherwise:\n${told.join('\n').slice(0, 3000)}\n---\n${first.join('\n').slice(0, 3000)}`);
+        const at = Math.floor(pick() * (told.length - 1)), rest = await node.events(thread, told[at].split(' ')[0]);
+        await rest.wait(() => rest.events.filter((e) => e.id).length >= told.length - at - 1 || rest.over, `${thread} from ${told[at].split(' ')[0]} on ${node.name}`);
+        await rest.close();
+        check(rest.events.filter((e) => e.id).map((e) => `${e.id} ${e.raw}`).join('\n') === told.slice(at + 1).join('\n'), `${node.name} goes on otherwise from ${told[at].split(' ')[0]}`);
+    }
+    return first;
+}
+
+// Looks four times a second for threads that run though nobody alive holds them. `over()` gives the longest time.
+export function watchHolders(c) {
+    const since = new Map();
+    let worst = 0, stopped = false;
+    const loop = (async () => {
+        while (!stopped) {
+            const now = Date.now();
+            try {
+                const rows = await c.sql(`SELECT name FROM parley_thread t WHERE state = 'running' AND (holder IS NULL OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until > clock_timestamp()))`);
+                const names = new Set(rows.map((r) => r[0]));
+                for (const n of since.keys()) if (!names.has(n)) since.delete(n);
+                for (const n of names) { if (!since.has(n)) since.set(n, now); worst = Math.max(worst, Date.now() - since.get(n)); }
+            } catch { since.clear(); }                   // the database is away: nobody can hold anything
+            await new Promise((yes) => setTimeout(yes, 250));
+        }
+    })();
+    return { over: async () => { stopped = true; await loop; return worst; }, reset: () => since.clear() };
+}
+
+export { removeFolder, newFolder, until };
