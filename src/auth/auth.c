@@ -122,7 +122,7 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     for (size_t i = 0; i < s->key_count; i++)
         if (CRYPTO_memcmp(hash, s->keys[i].sha256, sizeof hash) == 0) found = &s->keys[i];
     if (!found) return AUTH_BAD;
-    *out = (struct principal){ found->principal, found->roles, 0, true };
+    *out = (struct principal){ found->principal, found->roles, 0, true, found->words };
     return AUTH_GOOD;
 }
 
@@ -149,6 +149,34 @@ static unsigned roles_from(const struct jv *v)
     return roles ? roles : ROLE_USER;
 }
 
+#define WORDS_MAX 4096 /* bytes of all roles of a token; what is beyond them does not count */
+#define WORD_MAX  64
+
+static void add_word(struct buf *out, struct str word)
+{
+    for (size_t i = 0; i < word.len; i++)
+        if (word.ptr[i] <= ' ' || word.ptr[i] >= 0x7f) return;
+    if (!word.len || word.len > WORD_MAX || out->len + word.len + 1 > WORDS_MAX) return;
+    if (out->len) buf_chr(out, ' ');
+    buf_str(out, word);
+}
+
+/* All of them, as words: rules may name any. */
+static struct str words_from(struct arena *mem, const struct jv *v)
+{
+    struct str rest = jv_str(v), word;
+    struct buf b;
+
+    buf_init(&b, 0);
+    while (str_split(&rest, ' ', &word)) add_word(&b, word);
+    if (jv_is(v, JSON_ARRAY))
+        JV_EACH (item, v) add_word(&b, jv_str(item));
+    if (!b.len) buf_lit(&b, "user");
+    struct str words = b.err ? STR_NONE : arena_dup(mem, buf_view(&b));
+    buf_done(&b);
+    return words;
+}
+
 static enum auth_verdict check_jwt(struct auth *a, struct str token, struct arena *mem,
                                    struct principal *out, const char **why)
 {
@@ -157,7 +185,8 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
 
     switch (jwt_check(keys, &a->rules, token, clock_wall_ms() / 1000, mem, &c, why)) {
     case JWT_GOOD:
-        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true };
+        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true,
+                                   words_from(mem, c.roles) };
         return AUTH_GOOD;
     case JWT_BAD: return AUTH_BAD;
     case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;

@@ -27,6 +27,7 @@ struct auth_key {
     uint8_t    sha256[32]; /* of the bearer key */
     struct str principal;
     unsigned   roles;
+    struct str words; /* the same and further ones, with blanks between */
 };
 
 struct auth_setup {

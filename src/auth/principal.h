@@ -3,6 +3,7 @@
  *   user      has conversations of their own
  *   approver  decides what waits for a decision, everybody's, when the configuration says so
  *   (approvals.who)
+ *   notifier  makes links for the people who are to decide (docs/approvals.md)
  *   admin     sees all lists and the metrics; that alone lets nobody decide or read a conversation
  */
 #ifndef PARLEY_PRINCIPAL_H
@@ -10,7 +11,13 @@
 
 #include "base/str.h"
 
-enum role { ROLE_USER = 1, ROLE_APPROVER = 2, ROLE_ADMIN = 4, ROLE_ANY = 7 };
+enum role {
+    ROLE_USER = 1,
+    ROLE_APPROVER = 2,
+    ROLE_ADMIN = 4,
+    ROLE_NAMED = 32, /* one that approvals.rules name, or "notifier": door/identify.c says so */
+    ROLE_ANY = ROLE_USER | ROLE_APPROVER | ROLE_ADMIN | ROLE_NAMED
+};
 
 #define PRINCIPAL_MAX 128 /* bytes of a name: it is part of the name of every log */
 
@@ -22,6 +29,8 @@ struct principal {
     /* it is a person who says so: signed in, or nobody else could ask, or the start token was
      * shown */
     bool       may_answer;
+    /* all their roles as their key or token says them, with blanks between; these and others */
+    struct str words;
 };
 
 #endif

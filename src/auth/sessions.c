@@ -11,7 +11,7 @@
 struct session {
     struct list      node; /* in `used` */
     char             digest[DIGEST_LEN];
-    struct principal who;    /* the name stands behind the struct */
+    struct principal who;    /* name and words stand behind the struct */
     int64_t          ends_s; /* unless it is used before */
     int64_t          told_s; /* what the browser was told last */
     char             name[];
@@ -87,12 +87,14 @@ enum err sessions_begin(struct sessions *s, const struct principal *p, int64_t n
     int64_t end = now_s + SESSIONS_HOURS * 3600;
 
     make_room(s, p->name, now_s);
-    struct session *x = mem_alloc(sizeof *x + p->name.len);
+    struct session *x = mem_alloc(sizeof *x + p->name.len + p->words.len);
     if (!x) return ERR_NOMEM;
     list_init(&x->node);
     memcpy(x->name, p->name.ptr, p->name.len);
     x->who = *p;
     x->who.name = str_n(x->name, p->name.len);
+    if (p->words.len) memcpy(x->name + p->name.len, p->words.ptr, p->words.len);
+    x->who.words = str_n(x->name + p->name.len, p->words.len);
     if (!p->until_s || p->until_s > end) x->who.until_s = end;
     spell(id);
     if (!digest(str_n(id, SESSION_ID_LEN), x->digest) ||

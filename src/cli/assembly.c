@@ -215,6 +215,11 @@ static void fill_tool(const struct config_tool *c, struct tool *t)
     t->example = c->example;
     t->timeout_ms = c->timeout_ms;
     t->expires_s = c->expires_s;
+    t->grant = jv_get(c->def, "grant");
+    t->edit = jv_get(c->def, "edit");
+    t->effect = jv_str_at(c->def, "effect");
+    t->effect_own = str_is(jv_str_at(c->def, "effect_scope"), "owner");
+    t->effect_days = (unsigned)jv_int_at(c->def, "effect_days", 0);
     t->confirm = c->runner == RUNNER_CLIENT ? CONFIRM_NEVER : CONFIRM_ALWAYS;
     t->confirm_text = c->runner == RUNNER_CLIENT ? STR("\"never\"") : STR("\"always\"");
 }

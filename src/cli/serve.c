@@ -44,6 +44,7 @@ struct serve {
     struct hub         *hub;
     struct auth        *auth;
     struct quota        quota;
+    struct people      *people;
     struct app          app;
     struct server      *server;
     char                token[START_TOKEN_MAX + 1]; /* to be printed, once */
@@ -94,9 +95,26 @@ static void read_counts(struct serve *s)
     while (!s->counted) uv_run(&s->loop.uv, UV_RUN_ONCE);
 }
 
+/* Who has a key has the roles of all their keys, also while they are away. */
+static bool make_people(struct serve *s)
+{
+    const struct auth_setup *a = &s->config.auth;
+    if (!(s->people = people_new())) return false;
+    for (size_t i = 0; i < a->key_count; i++) {
+        struct str before = people_roles(s->people, a->keys[i].principal);
+        struct str all = before.ptr ? arena_printf(&s->arena, STR_FMT " " STR_FMT, STR_ARG(before),
+                                                   STR_ARG(a->keys[i].words))
+                                    : a->keys[i].words;
+        if (!all.ptr) return false;
+        people_know(s->people, a->keys[i].principal, all);
+    }
+    return true;
+}
+
 static bool make_hub(struct serve *s)
 {
     const struct config *c = &s->config;
+    if (!make_people(s)) return false;
     if (!assembly_pages(&s->assembly)) return false;
     s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop,
                                           .store = s->store,
@@ -115,6 +133,10 @@ static bool make_hub(struct serve *s)
                                           .idle_bytes_max = c->threads_bytes,
                                           .cancel_grace_ms = 10 * 1000,
                                           .quota = &s->quota,
+                                          .rules = c->rules,
+                                          .approvers = c->approvers,
+                                          .deny_limit = c->deny_limit,
+                                          .people = s->people,
                                           .token = config_needs_token(c) });
     s->links.hub = s->hub;
     return s->hub != NULL;
@@ -371,6 +393,7 @@ static void take_apart(struct serve *s)
     if (hub_jobs(s->hub)) _exit(0);
     hub_free(s->hub);
     if (s->clustered) links_done(&s->links);
+    people_free(s->people);
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);

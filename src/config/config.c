@@ -479,6 +479,7 @@ static enum err build(struct config_build *b)
     cfg_read_look(b);
     cfg_read_actions(b);
     cfg_read_auth(b);
+    cfg_read_approvals(b);
     cfg_read_origins(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;

@@ -204,10 +204,13 @@ struct config {
     struct config_mcp    *mcp;
     size_t                mcp_count;
 
-    bool     hold;      /* approvals.on_new_message: "hold"; false: "supersede" */
-    bool     approvers; /* approvals.who: "approver"; false: "owner" */
+    bool             hold;      /* approvals.on_new_message: "hold"; false: "supersede" */
+    bool             approvers; /* approvals.who: "approver"; false: "owner" */
+    /* approvals.rules, a list; NULL: none (run/rules.h) */
+    const struct jv *rules;
+    unsigned         deny_limit;
     /* approvals.expires: of a tool that does not say; 0: never */
-    unsigned expires_s;
+    unsigned         expires_s;
 
     struct net_limits   limits;
     unsigned            runs_max;        /* at once, in the whole process */

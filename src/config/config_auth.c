@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "config/config_private.h"
+#include "run/rules.h"
 
 /* --- bearer keys -------------------------------------------------------------------- */
 
@@ -54,6 +55,46 @@ static unsigned read_bits(struct config_build *b, const struct jv *list, const s
     return all;
 }
 
+/* Beside the three with a meaning of their own a role is any word that some rule names. */
+static bool is_named(const struct config_build *b, struct str word)
+{
+    return str_is(word, "notifier") ||
+           rules_concern(jv_get(jv_get(b->root, "approvals"), "rules"), word);
+}
+
+static unsigned read_roles(struct config_build *b, const struct jv *list, const struct bit *bits)
+{
+    unsigned all = 0;
+
+    JV_EACH (v, list) {
+        const struct bit *f = bits;
+        if (v->type != JSON_STRING) continue;
+        while (f->word && !str_is(v->str, f->word)) f++;
+        all |= f->bit;
+        if (!f->word && !is_named(b, v->str))
+            cfg_bad(b, v,
+                    "\"" STR_FMT "\" is not one of the roles user, approver, admin, notifier, nor "
+                    "named by one of \"approvals\".\"rules\"",
+                    STR_ARG(str_cut(v->str, 60)));
+    }
+    if (jv_is(list, JSON_ARRAY) && list->count == 0)
+        cfg_bad(b, list, "the list is empty; name some of the roles, or leave it out");
+    return all;
+}
+
+static struct str join_words(struct config_build *b, const struct jv *list)
+{
+    struct buf words;
+
+    buf_init(&words, 0);
+    JV_EACH (v, list)
+        if (v->type == JSON_STRING)
+            buf_printf(&words, "%s" STR_FMT, words.len ? " " : "", STR_ARG(v->str));
+    struct str s = arena_dup(&b->c->arena, buf_view(&words));
+    buf_done(&words);
+    return s.ptr ? s : STR("");
+}
+
 /* It is part of the name of every log, and stands in log lines. */
 bool config_principal_fits(struct str name)
 {
@@ -80,8 +121,11 @@ static void read_bearer(struct config_build *b, const struct jv *v)
     else if (!config_principal_fits(k.principal))
         cfg_bad(b, v, "a principal's name may have at most %d bytes, and no control characters",
                 PRINCIPAL_MAX);
-    if (jv_get(v, "roles"))
-        k.roles = read_bits(b, jv_get(v, "roles"), ROLES, "roles user, approver, admin");
+    k.words = STR("user");
+    if (jv_get(v, "roles")) {
+        k.roles = read_roles(b, jv_get(v, "roles"), ROLES);
+        k.words = join_words(b, jv_get(v, "roles"));
+    }
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {
             cfg_bad(b, v, "this key is listed twice; a key belongs to one principal");

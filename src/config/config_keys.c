@@ -34,6 +34,8 @@ enum kind {
     K_SAID,
     K_SAIDS,
     K_PRICE,
+    K_WHO,
+    K_WHEN,
 };
 
 #define J(t) (1u << (t))
@@ -69,6 +71,10 @@ static const struct {
     [K_SAID] = { J(JSON_STRING) | J(JSON_OBJECT), "text, or an object with one per language",
                  "write it in double quotes, or as {\"en\": \"...\", \"de\": \"...\"}" },
     [K_PRICE] = { J(JSON_NUMBER), "a number", "write a number without quotes" },
+    [K_WHO] = { J(JSON_STRING) | J(JSON_OBJECT), "a role, or an object with one",
+                "write \"finance\" or {\"role\": \"finance\", \"count\": 2}" },
+    [K_WHEN] = { J(JSON_OBJECT) | J(JSON_ARRAY), "a condition, or a list of them",
+                 "write {\"pointer\": \"/amount\", \"op\": \">\", \"value\": 100}" },
     [K_SAIDS] = { J(JSON_ARRAY), "a list of such texts", "write [\"one\", \"two\"]" },
 };
 
@@ -226,6 +232,31 @@ static const struct row ROWS[] = {
       "How long a question waits, in whole seconds (rounded up); 0: for ever.", 0, 3660 * DAY,
       AT(KEEP_S, expires_s) },
 
+    { "approvals.rules", K_OBJECTS, "",
+      "Who is asked, by tool and arguments: the first that matches counts; none: approvals.who." },
+    { "approvals.rules[].tool", K_TEXT, "", "The tool's name; * stands for anything: \"pay_*\"." },
+    { "approvals.rules[].when", K_WHEN, "(always)",
+      "A condition on the arguments, or a list of which one is enough; as in a tool's confirm." },
+    { "approvals.rules[].from", K_WHO, "",
+      "Who is asked: a role, \"owner\" (whose conversation it is), or an object." },
+    { "approvals.rules[].from.role", K_TEXT, "", "The role; or \"owner\"." },
+    { "approvals.rules[].from.count", K_COUNT, "1", "How many of them have to say yes.", 1, 20 },
+    { "approvals.rules[].from.not_requester", K_BOOL, "false",
+      "True: whose conversation it is does not count, whatever their roles." },
+    { "approvals.rules[].expires", K_COUNT, "(the tool's)",
+      "How long these questions wait, in whole seconds; 0: for ever.", 0, 3660 * DAY },
+    { "approvals.rules[].escalate", K_OBJECTS, "",
+      "Who is asked as well when nobody has decided in time." },
+    { "approvals.rules[].escalate[].after", K_COUNT, "", "Seconds after the question.", 1,
+      3660 * DAY },
+    { "approvals.rules[].escalate[].to", K_WHO, "", "Who: as \"from\"." },
+    { "approvals.rules[].escalate[].to.role", K_TEXT, "", "The role." },
+    { "approvals.rules[].escalate[].to.count", K_COUNT, "1", "How many of them.", 1, 20 },
+    { "approvals.rules[].escalate[].to.not_requester", K_BOOL, "false", "As in \"from\"." },
+    { "approvals.deny_limit", K_COUNT, "3",
+      "Noes in one turn, after which nothing more is asked in it; 0: no limit.", 0, 1000,
+      AT(KEEP_UNSIGNED, deny_limit) },
+
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
     { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY,
       AT(KEEP_UNSIGNED, limits.connections) },
@@ -303,6 +334,26 @@ static const struct row ROWS[] = {
       "The question on the approval card, with the same {members}." },
     { "tools.*.expires", K_SECONDS, "(approvals.expires)",
       "How long its questions wait, rounded up in the same way; 0: for ever.", 0, 3660 * DAY },
+    { "tools.*.grant", K_OBJECT, "(every call is asked about)",
+      "The widest that a yes may be worth beyond its call; the person chooses within it." },
+    { "tools.*.grant.for", K_COUNT, "", "Seconds.", 1, 366 * DAY },
+    { "tools.*.grant.count", K_COUNT, "(no limit)", "Calls, the first one among them.", 1,
+      1000000 },
+    { "tools.*.grant.sum", K_TEXT, "", "Pointer to the amount that is added up: \"/amount\"." },
+    { "tools.*.grant.max", K_PRICE, "", "The sum, exact to six places behind the point.", 0,
+      9000000000000.0 },
+    { "tools.*.grant.same", K_TEXTS, "",
+      "Pointers to arguments that stay as they were in the first call: [\"/recipient\"]." },
+    { "tools.*.edit", K_TEXTS, "",
+      "Pointers to arguments that a person may change before the yes: [\"/amount\"]; [\"\"]: "
+      "all." },
+    { "tools.*.effect", K_TEXT, "",
+      "What a call does, from its arguments: \"invoice:{invoice}\". The same is done once." },
+    { "tools.*.effect_scope", K_WORD, "all",
+      "Once for everybody (\"all\"), or once for each principal (\"owner\").",
+      .words = "all|owner" },
+    { "tools.*.effect_days", K_COUNT, "0", "Days after which the same may be done again; 0: never.",
+      0, 36600 },
     { "tools.*.exec", K_OBJECT, "",
       "Runs a program: arguments on its input, JSON lines from its output." },
     { "tools.*.exec.command", K_TEXTS, "", "The program and its arguments; no shell." },
@@ -370,7 +421,8 @@ static const struct row ROWS[] = {
     { "auth.keys", K_OBJECTS, "", "Bearer keys." },
     { "auth.keys[].sha256", K_TEXT, "", "SHA-256 of the key, 64 hex digits." },
     { "auth.keys[].principal", K_TEXT, "", "Whose key it is." },
-    { "auth.keys[].roles", K_TEXTS, "[\"user\"]", "Of user, approver, admin." },
+    { "auth.keys[].roles", K_TEXTS, "[\"user\"]",
+      "Of user, approver, admin, notifier, and the words that approvals.rules name." },
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },
     { "auth.jwt.issuer", K_TEXT, "", "The token's iss." },
     { "auth.jwt.audience", K_TEXT, "", "The token's aud." },
@@ -653,7 +705,8 @@ static void check_items(struct config_build *b, struct jv *list, const struct ro
     struct place item;
     unsigned     i = 0;
 
-    if (r->kind == K_SAIDS) return; /* config_look.c knows the languages */
+    /* config_look.c knows the languages, config_approvals.c the conditions */
+    if (r->kind == K_SAIDS || r->kind == K_WHEN) return;
     for (struct jv *v = list->child; v; v = v->next, i++) {
         bool want_object = r->kind == K_OBJECTS;
         if (!jv_is(v, want_object ? JSON_OBJECT : JSON_STRING)) {

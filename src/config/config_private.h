@@ -7,6 +7,7 @@
  *   config_tools.c  pages, actions, tools, MCP servers
  *   config_schema.c the JSON schemas in them
  *   config_look.c   the page: name, logo, words, colour, languages
+ *   config_approvals.c  who is asked, and what a yes may be worth
  *   config_auth.c   who may come in: keys, tokens, origins, host names
  *   config_explain.c  says in words what came out
  *
@@ -94,6 +95,9 @@ void cfg_read_demo(struct config_build *b);
 void cfg_check_pages(struct config_build *b); /* the names of their tools */
 void cfg_read_look(struct config_build *b);
 void cfg_read_actions(struct config_build *b);
+/* the members of one tool that docs/approvals.md is about */
+void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client);
+void cfg_read_approvals(struct config_build *b);
 void cfg_read_auth(struct config_build *b);
 void cfg_read_origins(struct config_build *b);
 

@@ -211,6 +211,7 @@ static void read_tool(struct config_build *b, const struct jv *def)
     };
     check_policy(b, t->confirm);
     check_schema(b, t->input_schema, t->name);
+    cfg_check_terms(b, def, jv_get(def, "client") != NULL);
     if (t->description.len == 0)
         cfg_warn(b, def,
                  "tool \"" STR_FMT "\" has no description; the model cannot know what it is for",

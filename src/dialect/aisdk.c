@@ -650,7 +650,8 @@ static void told_decided(struct encoder *e, const struct fold *fold, const struc
                          const struct fact *f)
 {
     const struct fact *asked = fold_asked(fold, f->id);
-    if (f->outcome == WORD_CANCELLED) return;
+    /* what a grant decided was never asked: nothing is open that it would open again */
+    if (f->outcome == WORD_CANCELLED || !f->id.len) return;
     start_turn(e, r);
     if (ai(e)->whole && asked && !asked->schema.ptr) confirmation_output(e, f);
 }
@@ -685,6 +686,10 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_STOP:
     case FACT_SETTLED:
     case FACT_LATE:
+    case FACT_VOTED:
+    case FACT_ESCALATED:
+    case FACT_PROPOSED:
+    case FACT_REVOKED:
     case FACT_KIND_COUNT: return;
     }
     at_gate(e, fold, r, f);

@@ -2,6 +2,7 @@
 #include "dialect/payload.h"
 
 #include "base/clock.h"
+#include "run/approval.h"
 #include "run/marker.h"
 
 bool call_ok(const struct call *c)
@@ -99,7 +100,8 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     jw_strz(w, text);
 }
 
-void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, const struct fact *a)
+void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, const struct call *c,
+                  const struct fact *a)
 {
     jw_kstr(w, id_key, a->id);
     jw_kstr(w, "tool", c->tool);
@@ -110,6 +112,7 @@ void payload_gate(struct jsonw *w, const char *id_key, const struct call *c, con
     jw_str_or_null(w, a->risk);
     write_time(w, "expires_at", a->expires_ms);
     if (a->schema.ptr) jw_kraw(w, "schema", a->schema);
+    approval_write_terms(w, f, a);
 }
 
 /* The card says why, with the person's own words where there are some. */

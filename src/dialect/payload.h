@@ -33,10 +33,10 @@ void        payload_usage(struct jsonw *w, const struct run *r);
 void        payload_progress(struct jsonw *w, const struct call *c);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool,
  * tool_use_id, input, ask, risk, expires_at. */
-void        payload_gate(struct jsonw *w, const char *id_key, const struct call *c,
-                         const struct fact *asked);
+void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, const struct call *c,
+                  const struct fact *asked);
 /* suggested_values, suggested_actions; false: none */
-bool        payload_suggestions(struct jsonw *w, const struct run *r);
-bool        call_ok(const struct call *c);
+bool payload_suggestions(struct jsonw *w, const struct run *r);
+bool call_ok(const struct call *c);
 
 #endif

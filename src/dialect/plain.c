@@ -74,6 +74,10 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_STOP:
     case FACT_SETTLED:
     case FACT_LATE:
+    case FACT_VOTED:
+    case FACT_ESCALATED:
+    case FACT_PROPOSED:
+    case FACT_REVOKED:
     case FACT_KIND_COUNT: return false;
     }
     return true;

@@ -262,7 +262,10 @@ bool request_answer(struct command *c, const struct jv *v, struct refusal *why)
     if (a && b && a->boolean != b->boolean) return malformed(why);
     c->decide.confirmed = a ? a->boolean : b->boolean;
     const struct jv *payload = jv_get(v, "payload");
+    const struct jv *grant = jv_get(v, "grant"), *input = jv_get(v, "input");
     if (payload && payload->type != JSON_NULL) c->decide.payload = payload->raw;
+    if (grant && grant->type != JSON_NULL) c->decide.grant = grant;
+    if (input && input->type != JSON_NULL) c->decide.input = input;
     return request_text(c, v, "reason", 4096, &c->decide.reason, why) &&
            request_text(c, v, "answer_id", REQUEST_ID_MAX, &c->answer_id, why);
 }

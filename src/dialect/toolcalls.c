@@ -290,7 +290,7 @@ static void told_confirmation(struct encoder *e, const struct fact *f, const str
 {
     struct jsonw w;
     if (!event_begin(e, &w, "tool_confirmation")) return;
-    payload_gate(&w, "confirmation_id", c, f);
+    payload_gate(&w, "confirmation_id", NULL, c, f);
     jw_kstr(&w, "toolName", c->tool);
     jw_kint(&w, "timestamp", f->at_ms);
     event_end(e, &w);

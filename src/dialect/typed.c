@@ -112,7 +112,7 @@ static void told_confirmation(struct encoder *e, const struct fact *f, const str
 {
     struct jsonw w;
     if (!event_begin(e, &w, "tool_confirmation")) return;
-    payload_gate(&w, "confirmation_id", c, f);
+    payload_gate(&w, "confirmation_id", NULL, c, f);
     event_end(e, &w);
 }
 

@@ -89,6 +89,8 @@ struct str    identify_bearer(const struct request *q); /* STR_NONE: there is no
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
 /* ends the request's session */
 void identify_forget(struct app *a, struct request *q);
+/* what else their roles mean here; and they were seen */
+void identify_roles(struct app *a, struct principal *p);
 /* they are known now; its streams end when their proof does */
 void identify_until(struct conn *c, const struct principal *p);
 /* One more log line about somebody who is not known? Those that are not written are counted, and
@@ -174,6 +176,9 @@ void                      rest_approvals(struct server *s, struct request *q); /
 void                      rest_approval(struct server *s, struct request *q);
 void                      rest_decide(struct server *s, struct request *q);
 void                      rest_settle(struct server *s, struct request *q);
+void                      rest_unvote(struct server *s, struct request *q);
+void                      rest_grants(struct server *s, struct request *q); /* grants.c */
+void                      rest_grant_revoke(struct server *s, struct request *q);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);

@@ -6,18 +6,29 @@
  * A decision goes to the owner's thread and records who made it. */
 #include "base/clock.h"
 #include "door/app.h"
+#include "run/approval.h"
+#include "run/rules.h"
 
 #define LIST_MAX 500 /* also what is told when nobody says how many */
 
+/* Others' questions may be theirs to decide: by approvals.who, or because a rule names their role.
+ * Which of them, the rule of each says. */
 static bool decides_all(const struct app *a, const struct request *q)
 {
-    return a->approvers_only && (q->principal->roles & ROLE_APPROVER);
+    return (a->approvers_only && (q->principal->roles & ROLE_APPROVER)) ||
+           rules_concern(hub_setup(a->hub)->rules, q->principal->words);
+}
+
+/* Everybody's, whatever rules there are. */
+static bool sees_everything(const struct app *a, const struct request *q)
+{
+    return (a->approvers_only && (q->principal->roles & ROLE_APPROVER)) ||
+           ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
 }
 
 static bool sees_all(const struct app *a, const struct request *q)
 {
-    return decides_all(a, q) ||
-           ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
+    return decides_all(a, q) || sees_everything(a, q);
 }
 
 static void unknown(struct conn *c)
@@ -51,13 +62,62 @@ static void write_damaged(struct buf *out, const struct store_row *row)
     jw_end_obj(&w);
 }
 
+/* What the one who looks may do: a row that a rule asks about says it last. */
+struct look_at {
+    bool hidden, waits, may, voted;
+};
+
+static bool has_vote(const struct jv *body, struct str name)
+{
+    const struct jv *votes = jv_get(body, "votes");
+    JV_EACH (v, votes)
+        if (str_eq(jv_str_at(v, "by"), name)) return true;
+    return false;
+}
+
+/* `all`: they may see everybody's, whatever a rule says. */
+static struct look_at look_at(struct arena *a, const struct store_row *row,
+                              const struct principal *p, bool all)
+{
+    struct look_at k = { 0 };
+    struct voter   v = { p->name, p->words };
+    struct jv     *body = NULL;
+    bool           own = str_eq(row->owner, p->name);
+    if (str_find(row->approval.body, STR("\"who\":")) >= 0 &&
+        json_parse_own(a, row->approval.body, &body) != OK)
+        body = NULL;
+    const struct jv *who = jv_get(body, "who");
+    k.hidden = !own && !all && !(who && rules_shows(who, &v));
+    k.waits = who && str_is(row->approval.status, "pending");
+    if (!k.waits) return k;
+    k.voted = has_vote(body, p->name);
+    k.may = !k.voted && rules_lets(who, row->owner, &v, clock_wall_ms());
+    return k;
+}
+
 /* The row as it was stored; with its owner in front when it may be somebody else's. */
-static void write_row(struct buf *out, const struct store_list *l, const struct store_row *row)
+static void write_row(struct buf *out, const struct store_list *l, const struct store_row *row,
+                      const struct look_at *k)
 {
     struct str   body = row->approval.body;
     struct jsonw w;
     if (row->damaged) {
         write_damaged(out, row);
+        return;
+    }
+    if (k->waits && body.len && body.ptr[body.len - 1] == '}') {
+        struct str more = k->may     ? STR(",\"may\":true,\"voted\":false}")
+                          : k->voted ? STR(",\"may\":false,\"voted\":true}")
+                                     : STR(",\"may\":false,\"voted\":false}");
+        if (l->everybody) {
+            buf_lit(out, "{\"owner\":");
+            jsonw_init(&w, out);
+            jw_str(&w, row->owner);
+            buf_chr(out, ',');
+            body = str_from(body, 1);
+        }
+        buf_str(out, str_cut(body, body.len - 1));
+        buf_str(out, more);
         return;
     }
     if (!l->everybody || !str_starts(body, STR("{\""))) {
@@ -71,25 +131,34 @@ static void write_row(struct buf *out, const struct store_list *l, const struct 
     buf_str(out, str_from(body, 1));
 }
 
-/* Waits on paper only: its time is over. */
-static bool is_overdue(const struct store_approval *a)
+/* Waits on paper only: its time is over; or, where a rule asks, it is to go further. */
+static bool is_due(const struct store_approval *a)
 {
     return str_is(a->status, "pending") && a->expires_ms && a->expires_ms <= clock_wall_ms();
 }
 
-static void write_list(struct buf *b, const struct store_list *l, const struct store_row *rows,
-                       size_t count, struct str next)
+static bool is_overdue(const struct store_approval *a)
 {
-    struct buf   row;
-    struct jsonw w;
+    return is_due(a) && str_find(a->body, STR("\"who\":")) < 0;
+}
+
+static void write_list(struct buf *b, struct listing *k, const struct store_row *rows, size_t count,
+                       struct str next)
+{
+    const struct store_list *l = &k->list;
+    const struct request    *q = conn_request(k->ask.conn);
+    struct buf               row;
+    struct jsonw             w;
+    bool                     all = sees_everything(k->ask.app, q);
     jsonw_init(&w, b);
     jw_obj(&w);
     jw_key(&w, "approvals");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++) {
-        if (str_is(l->status, "pending") && is_overdue(&rows[i].approval)) continue;
+        struct look_at how = look_at(&k->arena, &rows[i], q->principal, all);
+        if (how.hidden || (str_is(l->status, "pending") && is_overdue(&rows[i].approval))) continue;
         buf_init(&row, 0);
-        write_row(&row, l, &rows[i]);
+        write_row(&row, l, &rows[i], &how);
         jw_raw(&w, buf_view(&row));
         if (row.err) b->err = row.err;
         buf_done(&row);
@@ -107,16 +176,20 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
     struct conn    *c = k->ask.conn;
     struct buf      b;
     for (size_t i = 0; i < count; i++)
-        if (is_overdue(&rows[i].approval)) {
+        if (is_due(&rows[i].approval)) {
             hub_sweep(k->ask.app->hub);
             break;
         }
     if (c && !listing_failed(k, e)) {
-        if (k->one && !count) unknown(c);
+        struct request *q = conn_request(c);
+        struct look_at  how = { 0 };
+        if (k->one && count)
+            how = look_at(&k->arena, &rows[0], q->principal, sees_everything(k->ask.app, q));
+        if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);
-            if (k->one) write_row(&b, l, &rows[0]);
-            else write_list(&b, l, rows, count, next);
+            if (k->one) write_row(&b, l, &rows[0], &how);
+            else write_list(&b, k, rows, count, next);
             json_reply(c, 200, &b);
         }
     }
@@ -125,8 +198,9 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
 
 static bool is_status(struct str word)
 {
-    static const char *const WORDS[] = { "pending", "approved", "running", "offered",   "done",
-                                         "failed",  "denied",   "expired", "cancelled", "unknown" };
+    static const char *const WORDS[] = { "pending",   "approved", "running",  "offered",
+                                         "done",      "failed",   "denied",   "expired",
+                                         "cancelled", "unknown",  "replaced", "duplicate" };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (str_is(word, WORDS[i])) return true;
     return false;
@@ -139,7 +213,7 @@ void rest_approvals(struct server *s, struct request *q)
     if (status.ptr && !is_status(status)) {
         conn_error(q->conn, 400, "bad_field",
                    "\"status\" must be pending, approved, running, offered, done, failed, denied, "
-                   "expired, cancelled or unknown.");
+                   "expired, cancelled, unknown, replaced or duplicate.");
         return;
     }
     if (text.ptr && (!str_to_u64(text, &limit) || limit < 1 || limit > LIST_MAX)) {
@@ -191,15 +265,26 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *a
         return;
     }
     reply_place(k->conn, a);
-    const struct fact *d = fold_verdict(thread_fold(a->thread), c->id);
+    const struct fold *f = thread_fold(a->thread);
+    const struct fact *d = fold_verdict(f, c->id), *asked = fold_asked(f, c->id);
     json_reply_begin(&b, &w);
     jw_kstr(&w, "id", c->id);
+    if (!d && asked && asked->who.ptr) { /* one of several */
+        jw_kstrz(&w, "status", "pending");
+        approval_write_votes(&w, f, asked);
+        jw_kbool(&w, "duplicate", a->duplicate);
+        jw_kstr(&w, "run_id", a->run);
+        json_reply_end(k->conn, 200, &b, &w);
+        return;
+    }
     jw_kstrz(&w, "status", d ? word_name(d->outcome) : c->decide.confirmed ? "approved" : "denied");
     clock_rfc3339(d ? d->at_ms : clock_wall_ms(), time);
     jw_kstrz(&w, "decided_at", time);
     jw_kstr(&w, "decided_by", d ? d->by : c->by);
     jw_kbool(&w, "duplicate", a->duplicate);
     jw_kstr(&w, "run_id", a->run);
+    if (d && d->granted.ptr) jw_kraw(&w, "grant", d->granted);
+    if (d && d->outcome == WORD_REPLACED) jw_kstr(&w, "replaced_by", d->of);
     json_reply_end(k->conn, 200, &b, &w);
 }
 
@@ -249,4 +334,29 @@ void rest_settle(struct server *s, struct request *q)
     c->settle.happened = str_is(outcome, "done");
     if (jv_get(v, "result")) c->settle.value = jv_get(v, "result")->raw;
     submit(s, q, c, on_settled);
+}
+
+static void on_unvoted(struct ask *k, struct command *c, const struct receipt *a)
+{
+    struct buf   b;
+    struct jsonw w;
+    if (a->status >= 400) {
+        reply_error(k->conn, a);
+        return;
+    }
+    const struct fold *f = thread_fold(a->thread);
+    const struct fact *asked = fold_asked(f, c->id);
+    json_reply_begin(&b, &w);
+    jw_kstr(&w, "id", c->id);
+    jw_kstrz(&w, "status", "pending");
+    if (asked) approval_write_votes(&w, f, asked);
+    json_reply_end(k->conn, 200, &b, &w);
+}
+
+void rest_unvote(struct server *s, struct request *q)
+{
+    struct command *c = command_for(q, CMD_UNVOTE, "rest");
+    if (!c) return;
+    c->id = arena_dup(&c->arena, q->param[0]);
+    submit(s, q, c, on_unvoted);
 }

@@ -28,6 +28,7 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
         c->log.owner = arena_dup(&c->arena, owner_of(q));
         c->by = c->log.owner;
         c->via = str_c(via);
+        c->roles = arena_dup(&c->arena, q->principal->words);
         c->may_decide = may_decide(app_of(conn_server(q->conn)), q->principal);
     }
     if (c && c->log.owner.ptr) return c;

@@ -45,6 +45,7 @@ static struct command *new_command(struct chat_turn *t, enum command_kind kind,
     c->log.thread = arena_dup(&c->arena, t->log.thread);
     c->via = arena_dup(&c->arena, t->holder->via);
     c->may_decide = t->may_decide;
+    c->roles = arena_dup(&c->arena, t->roles);
     c->ctx = t;
     c->done = done;
     if (!c->arena.failed) return c;
@@ -324,6 +325,7 @@ static bool begin(struct chat_turn *t)
     }
     struct arena *a = &t->holder->arena;
     t->holder->via = arena_dup(a, t->via);
+    t->roles = arena_dup(a, t->roles);
     t->log.owner = arena_dup(a, t->owner);
     t->request = arena_new(a, struct ai_request);
     if (t->request) return true;

@@ -23,6 +23,7 @@ struct chat_turn {
     struct str  owner, via; /* borrowed for the call of chat_start only */
     bool        interrupts; /* a new message replaces a run that streams */
     bool        may_decide;
+    struct str  roles; /* as owner */
     /* the thread it is bound to is only the name for a new one: answers say themselves where they
      * belong */
     bool        unnamed;

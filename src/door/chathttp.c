@@ -74,6 +74,7 @@ void door_chat(struct server *s, struct request *q)
                                   .via = str_c(q->door->via),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),
+                                  .roles = q->principal->words,
                                   .done = on_turn };
     conn_hold(q->conn, &p->ask.hold);
     chat_start(&p->turn, body, STR_NONE);

@@ -30,7 +30,7 @@ struct chatws {
     struct list        streams;
     struct stream     *cut; /* in the middle of a text */
     size_t             count, pending;
-    struct str         owner;
+    struct str         owner, roles;
     struct arena       arena;
 };
 
@@ -261,6 +261,7 @@ static void up_send(struct chatws *c, const struct jv *m)
                                   .via = str_c(c->door->via),
                                   .interrupts = true,
                                   .may_decide = c->may_decide,
+                                  .roles = c->roles,
                                   .done = on_turn };
     chat_start(&s->turn, m, STR_NONE);
 }
@@ -357,6 +358,7 @@ void door_chat_ws(struct server *s, struct request *q)
     c->native = !str_is(request_query(q, "approval"), "adk");
     c->owner = arena_dup(&c->arena, owner_of(q));
     c->may_decide = may_decide(c->app, q->principal);
+    c->roles = arena_dup(&c->arena, q->principal->words);
     c->source = (struct source){ .pull = pull, .gone = source_gone };
     c->peer = (struct ws_peer){ .message = on_message, .gone = peer_gone };
     if (conn_upgrade(q->conn, STR_NONE, &c->source, &c->peer)) return;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "door/app.h"
 #include "http/http1.h"
+#include "run/rules.h"
 
 #define COOKIE "parley"
 /* a browser takes this name over https only, and from no subdomain */
@@ -151,6 +152,7 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
         return IDENTITY_FOREIGN;
     }
     p->name = arena_dup(q->arena, p->name);
+    p->words = arena_dup(q->arena, p->words);
     if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
@@ -191,9 +193,19 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     token = identify_bearer(q);
     enum identity who = token.ptr ? by_token(a, q, token, p, why) : by_cookie(a, q, p, why);
     if (who != IDENTITY_KNOWN) return who;
+    identify_roles(a, p);
     q->principal = p;
     identify_until(q->conn, p);
     return IDENTITY_KNOWN;
+}
+
+void identify_roles(struct app *a, struct principal *p)
+{
+    const struct hub_setup *s = hub_setup(a->hub);
+
+    if (rules_concern(s->rules, p->words) || roles_have(p->words, STR("notifier")))
+        p->roles |= ROLE_NAMED;
+    people_saw(s->people, p->name, p->words);
 }
 
 void identify_until(struct conn *c, const struct principal *p)

@@ -56,7 +56,7 @@ struct live {
     /* asked for while an item was half out: begins after it */
     bool               resume;
     uint64_t           resume_seq, resume_units;
-    struct str         owner, thread; /* in arena */
+    struct str         owner, roles, thread; /* in arena */
     struct arena       arena;
 };
 
@@ -170,7 +170,7 @@ static void write_lists(struct jsonw *w, const struct fold *f)
         const struct fact *gate = call_gate(r->calls[i]);
         if (!gate) continue;
         jw_obj(w);
-        payload_gate(w, "id", r->calls[i], gate);
+        payload_gate(w, "id", f, r->calls[i], gate);
         jw_end_obj(w);
     }
     jw_end_arr(w);
@@ -358,6 +358,7 @@ static struct command *live_command(struct live *l, enum command_kind kind,
     c->log = (struct log_name){ l->owner, l->thread };
     c->by = l->owner;
     c->may_decide = l->may_decide;
+    c->roles = arena_dup(&c->arena, l->roles);
     c->via = str_c(l->door->via);
     c->ctx = l;
     c->done = done;
@@ -466,6 +467,7 @@ static void up_message(struct live *l, const struct jv *m)
                                   .via = str_c(l->door->via),
                                   .interrupts = true,
                                   .may_decide = l->may_decide,
+                                  .roles = l->roles,
                                   .unnamed = l->unbound && !id.len,
                                   .done = on_turn };
     l->unbound = false;
@@ -681,6 +683,8 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
     }
     l->owner = arena_dup(&l->arena, p.name);
     l->may_decide = may_decide(l->app, &p);
+    identify_roles(l->app, &p);
+    l->roles = arena_dup(&l->arena, p.words);
     identify_until(l->conn, &p);
     if (l->owner.ptr) join_thread(l);
     else conn_ws_close(l->conn, 1013, "out of memory");
@@ -775,6 +779,7 @@ void door_live(struct server *s, struct request *q)
     if (q->principal) {
         l->owner = arena_dup(&l->arena, owner_of(q));
         l->may_decide = may_decide(l->app, q->principal);
+        l->roles = arena_dup(&l->arena, q->principal->words);
     }
     l->unbound = !thread.len;
     l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");

@@ -124,7 +124,7 @@ static void write_pending(struct jsonw *w, const struct fold *f)
         const struct fact *gate = call_gate(f->run->calls[i]);
         if (!gate) continue;
         jw_obj(w);
-        payload_gate(w, "id", f->run->calls[i], gate);
+        payload_gate(w, "id", f, f->run->calls[i], gate);
         jw_end_obj(w);
     }
     jw_end_arr(w);

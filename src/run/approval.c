@@ -11,7 +11,9 @@
 #include "base/jsonw.h"
 #include "base/utf8.h"
 #include "run/engine.h"
+#include "run/grant.h"
 #include "run/intent.h"
+#include "run/rules.h"
 
 #define SAID_MAX 500 /* characters: context for a decision, not the conversation */
 
@@ -55,12 +57,26 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
     return s;
 }
 
+/* What organisations add to the question of a gate: who is asked, and what an answer may carry. */
+static enum err add_terms(struct thread *t, struct call *c, const struct tool *tool, struct fact *f,
+                          struct arena *a)
+{
+    bool     single;
+    enum err e = rules_for(t, c, a, &f->who, &single);
+    if (e || !tool) return e;
+    if (single) f->offer = grant_offer(a, tool, c);
+    if (tool->edit) f->edit = tool->edit->raw;
+    return a->failed ? ERR_NOMEM : OK;
+}
+
 enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a)
 {
     const struct tool *tool = work_tool(t, c);
-    unsigned           expires_s = tool ? tool->expires_s : 86400;
+    bool               gate = c->state == CALL_PROPOSED;
+    unsigned           expires_s = rules_expires(t, c, tool ? tool->expires_s : 86400);
     char               digest[TOOL_DIGEST] = "";
     enum err           e = tool ? tool_digest(tool, digest) : OK;
+    if (!e && gate) e = add_terms(t, c, tool, f, a);
     f->id = next_id(a, c);
     f->tool = c->tool;
     f->risk = tool && tool->risk.len ? tool->risk : STR_NONE;
@@ -109,6 +125,78 @@ struct str approval_refusal(struct arena *a, const struct call *c)
     return s.ptr ? s : STR("{\"error\":\"User denied execution\",\"denied\":true}");
 }
 
+/* --- a no that stays a no --------------------------------------------------------------------- */
+
+static const struct fact *denied_before(const struct thread *t, const struct call *c,
+                                        unsigned *count)
+{
+    const struct fold *f = &t->fold;
+    const struct fact *same = NULL;
+    *count = 0;
+    for (size_t i = c->run->calls_from; i < f->call_count && f->calls[i]->run == c->run; i++) {
+        const struct call *x = f->calls[i];
+        if (!x->decided || x->decided->outcome != WORD_DENIED) continue;
+        ++*count;
+        if (str_eq(x->tool, c->tool) && jv_equal(x->args, c->args)) same = x->decided;
+    }
+    return same;
+}
+
+static bool over_limit(const struct thread *t, unsigned count)
+{
+    return t->hub->setup.deny_limit && count >= t->hub->setup.deny_limit;
+}
+
+bool approval_refused_before(const struct thread *t, const struct call *c)
+{
+    unsigned count;
+    return denied_before(t, c, &count) || over_limit(t, count);
+}
+
+enum err approval_refuse_again(struct thread *t, const struct call *c)
+{
+    unsigned           count;
+    const struct fact *no = denied_before(t, c, &count);
+    struct fact        f = { .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_FAILED };
+    struct buf         b;
+    struct jsonw       w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "error",
+             no ? "This was denied before in this turn and is not asked again"
+                : "Too much was denied in this turn: nothing more that needs a person's yes is "
+                  "asked. Answer without these tools");
+    jw_kbool(&w, "denied", true);
+    if (no && no->by.len) jw_kstr(&w, "by", no->by);
+    if (no && no->reason.len) jw_kstr(&w, "reason", no->reason);
+    jw_end_obj(&w);
+    f.text = buf_view(&b);
+    enum err e = b.err ? ERR_NOMEM : thread_add(t, &f);
+    buf_done(&b);
+    return e;
+}
+
+/* --- votes -------------------------------------------------------------------------------------- */
+
+size_t approval_votes(const struct fold *f, const struct fact *asked,
+                      const struct fact *out[VOTES_MAX])
+{
+    size_t n = 0;
+    for (uint64_t s = asked->seq; s < f->count; s++) {
+        const struct fact *v = f->facts[s];
+        size_t             i = 0;
+        if (v->kind != FACT_VOTED || !str_eq(v->id, asked->id)) continue;
+        while (i < n && !str_eq(out[i]->by, v->by)) i++;
+        if (i < n) {
+            memmove(&out[i], &out[i + 1], (n - i - 1) * sizeof *out);
+            n--;
+        }
+        if (v->outcome == WORD_APPROVED && n < VOTES_MAX) out[n++] = v;
+    }
+    return n;
+}
+
 /* --- the list ----------------------------------------------------------------------------- */
 
 /* A call has a row under the id of its gate, or under the id its gate would have had. A tool's
@@ -135,7 +223,8 @@ static struct row call_row(struct thread *t, const struct call *c)
     r.id =
         c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
     r.asked = fold_asked(&t->fold, r.id);
-    r.decided = fold_verdict(&t->fold, r.id);
+    r.decided =
+        c->decided && c->decided->grant.len && !r.asked ? c->decided : fold_verdict(&t->fold, r.id);
     if (r.asked && r.asked == call_gate(c)) r.status = "pending";
     return r;
 }
@@ -174,6 +263,58 @@ static struct str said(const struct call *c)
                                        : STR_NONE;
 }
 
+static void write_vote(struct jsonw *w, const struct fact *v)
+{
+    jw_obj(w);
+    jw_kstr(w, "by", v->by);
+    time_or_null(w, "at", v->at_ms);
+    jw_kstr(w, "via", v->via);
+    jw_end_obj(w);
+}
+
+void approval_write_votes(struct jsonw *w, const struct fold *f, const struct fact *asked)
+{
+    const struct fact *votes[VOTES_MAX], *yes = f ? fold_verdict(f, asked->id) : NULL;
+    struct ballot      b = { .who = asked->who,
+                             .asked_ms = asked->at_ms,
+                             .now_ms = f ? clock_wall_ms() : asked->at_ms };
+    jw_key(w, "votes");
+    jw_arr(w);
+    size_t n = f ? approval_votes(f, asked, votes) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!yes || !str_eq(votes[i]->by, yes->by)) write_vote(w, votes[i]);
+    if (yes && yes->outcome == WORD_APPROVED) write_vote(w, yes);
+    jw_end_arr(w);
+    jw_kint(w, "needed", rules_needed(&b));
+}
+
+void approval_write_terms(struct jsonw *w, const struct fold *f, const struct fact *asked)
+{
+    struct ballot b = { .who = asked->who, .asked_ms = asked->at_ms };
+    if (asked->who.ptr) {
+        jw_key(w, "who");
+        rules_show(w, &b);
+        approval_write_votes(w, f, asked);
+    }
+    if (asked->offer.ptr) jw_kraw(w, "grant", asked->offer);
+    if (asked->edit.ptr) jw_kraw(w, "edit", asked->edit);
+}
+
+/* What an edit made of which. */
+static void write_edit(struct jsonw *w, const struct call *c)
+{
+    if (c->replaced_by)
+        jw_kstr(w, "replaced_by", c->decided && c->decided->of.ptr ? c->decided->of : STR(""));
+    if (!c->instead_of || !c->instead_of->asked) return;
+    jw_key(w, "replaces");
+    jw_obj(w);
+    jw_kstr(w, "id", c->instead_of->asked->id);
+    jw_kstr(w, "by", c->proposed->by);
+    jw_kraw(w, "changed", c->proposed->data.ptr ? c->proposed->data : STR("[]"));
+    jw_kraw(w, "input", c->instead_of->args ? c->instead_of->input : STR("null"));
+    jw_end_obj(w);
+}
+
 static void write_row(struct buf *out, const struct thread *t, const struct call *c,
                       const struct row *r)
 {
@@ -198,6 +339,11 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     text_or_null(&w, "decided_via", d && d->via.len ? d->via : STR_NONE);
     text_or_null(&w, "reason", d && d->reason.len ? d->reason : STR_NONE);
     if (asked && asked->schema.ptr) jw_kraw(&w, "schema", asked->schema);
+    if (asked) approval_write_terms(&w, &t->fold, asked);
+    if (d && d->granted.ptr) jw_kraw(&w, "granted", d->granted);
+    write_edit(&w, c);
+    if (c->finished && c->finished->outcome == WORD_DUPLICATE)
+        jw_kraw(&w, "duplicate_of", c->finished->data);
     if (c->finished && c->finished->outcome == WORD_UNKNOWN) jw_kstr(&w, "note", c->finished->text);
     if (c->late) {
         time_or_null(&w, "late_at", c->late->at_ms);
@@ -216,7 +362,9 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
 static bool is_listed(const struct call *c)
 {
     bool unknown = c->finished && c->finished->outcome == WORD_UNKNOWN;
-    return c->gates || unknown || (c->client && c->state >= CALL_STARTED);
+    bool granted = c->decided && c->decided->grant.len,
+         again = c->finished && c->finished->outcome == WORD_DUPLICATE;
+    return c->gates || unknown || granted || again || (c->client && c->state >= CALL_STARTED);
 }
 
 /* Facts of one call in one batch replace each other's row. */
@@ -232,7 +380,11 @@ static struct store_approval *slot(struct thread *t, struct str id)
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
     if (c->state == CALL_STARTED && c->client) return work_client_due(t, c);
-    return r->asked && r->asked == call_gate(c) ? r->asked->expires_ms : 0;
+    if (!r->asked || r->asked != call_gate(c)) return 0;
+    struct ballot b = { r->asked->who, t->owner, r->asked->at_ms,
+                        c->escalated ? c->escalated->at_ms : r->asked->at_ms };
+    int64_t       next = r->asked->who.ptr ? rules_next(&b) : 0, end = r->asked->expires_ms;
+    return next && (!end || next < end) ? next : end;
 }
 
 static enum err put_row(struct thread *t, const struct call *c, const struct row *r)
@@ -253,6 +405,8 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
                                                                  : 0,
                                     .expires_ms = due(t, c, r) };
     buf_done(&body);
+    /* also when it goes further before it expires */
+    if (r->asked && r->asked->who.ptr && row->expires_ms) hub_due(t->hub, row->expires_ms);
     return row->body.ptr && r->id.ptr ? OK : ERR_NOMEM;
 }
 

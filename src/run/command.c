@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "run/engine.h"
+#include "run/grant.h"
+#include "run/rules.h"
 #include "tool/schema.h"
 
 static bool refuse(struct thread *t, struct command *c, int status, const char *code,
@@ -45,6 +47,9 @@ static enum err decide_gate(struct thread *t, struct call *call, const struct co
         f.reason = c->decide.reason;
         f.payload = c->decide.payload;
         f.answer_id = c->answer_id;
+        f.grant = c->opened.id;
+        f.granted = c->opened.shown;
+        f.amount = c->opened.amount;
     }
     return thread_add(t, &f);
 }
@@ -172,7 +177,7 @@ static bool not_approver(struct thread *t, struct command *c)
 static bool lacks_token(struct thread *t, struct command *c)
 {
     bool answers = c->kind == CMD_DECIDE || c->kind == CMD_RESULT || c->kind == CMD_CLAIM ||
-                   c->kind == CMD_SETTLE;
+                   c->kind == CMD_SETTLE || c->kind == CMD_UNVOTE || c->kind == CMD_REVOKE;
     if (!answers || c->may_decide || !t->hub->setup.token) return false;
     suspicious(t, c, "token_needed");
     return refuse(
@@ -517,14 +522,38 @@ static bool answer_question(struct thread *t, struct command *c, struct call *ca
     return true;
 }
 
+static bool is_unknown(struct thread *t, struct command *c)
+{
+    suspicious(t, c, "unknown_confirmation");
+    return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
+}
+
+/* May they answer this question? Where a rule asked it, the rule says; else approvals.who. */
+static bool is_barred(struct thread *t, struct command *c, const struct fact *asked)
+{
+    if (!asked || !asked->who.ptr) {
+        /* not their own: it was found because some rule concerns them, and this one does not */
+        if (!str_eq(c->by, t->owner) && !t->hub->setup.approvers) return is_unknown(t, c);
+        return !c->may_decide && not_approver(t, c);
+    }
+    struct ballot b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
+    struct voter  v = { c->by, c->roles };
+    switch (rules_standing(&b, &v)) {
+    case MAY_DECIDE: return false;
+    case IS_REQUESTER:
+        suspicious(t, c, "requester");
+        return refuse(t, c, 403, "requester",
+                      "Whoever asks for this may not approve it; somebody else has to.");
+    case NOT_THEIRS: break;
+    }
+    return str_eq(c->by, t->owner) ? not_approver(t, c) : is_unknown(t, c);
+}
+
 /* Refuses what no state of the gate can make right. */
 static bool is_forged(struct thread *t, struct command *c, const struct call *call)
 {
-    if (!call) {
-        suspicious(t, c, "unknown_confirmation");
-        return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
-    }
-    if (!c->may_decide) return not_approver(t, c);
+    if (!call) return is_unknown(t, c);
+    if (is_barred(t, c, fold_asked(&t->fold, c->id))) return true;
     c->receipt.call = call;
     c->receipt.id = call->id;
     if (!echo_differs(c, call)) return false;
@@ -541,9 +570,110 @@ static bool is_expected(const struct thread *t, const struct call *call)
     return !registry_find(r, call->tool) && registry_expects(r, call->tool);
 }
 
+/* --- several yeses ------------------------------------------------------------------------- */
+
+static bool add_vote(struct thread *t, struct command *c, struct call *call, enum word w,
+                     enum err *e)
+{
+    struct fact f = { .kind = FACT_VOTED,
+                      .id = c->id,
+                      .call = call->id,
+                      .outcome = w,
+                      .by = c->by,
+                      .roles = c->roles,
+                      .via = c->via,
+                      .reason = c->kind == CMD_DECIDE ? c->decide.reason : STR_NONE };
+    uint64_t    seq = t->fold.count + 1;
+    *e = thread_add(t, &f);
+    accepted(t, c, call->run->id, seq);
+    c->receipt.call = call;
+    return true;
+}
+
+static bool has_voted(const struct thread *t, const struct fact *asked, struct str name)
+{
+    const struct fact *votes[VOTES_MAX];
+    size_t             n = approval_votes(&t->fold, asked, votes);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(votes[i]->by, name)) return true;
+    return false;
+}
+
+/* Would this yes, with those that are there, be enough? */
+static bool completes(const struct thread *t, const struct command *c, const struct fact *asked)
+{
+    const struct fact *votes[VOTES_MAX];
+    struct voter       yes[VOTES_MAX + 1];
+    struct ballot      b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
+    size_t             n = approval_votes(&t->fold, asked, votes), k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!str_eq(votes[i]->by, c->by))
+            yes[k++] = (struct voter){ votes[i]->by, votes[i]->roles };
+    yes[k++] = (struct voter){ c->by, c->roles };
+    return rules_enough(&b, yes, k);
+}
+
+/* One yes of several: it is taken, and more are needed. */
+static bool is_vote(struct thread *t, struct command *c, struct call *call, enum err *e)
+{
+    const struct fact *asked = fold_asked(&t->fold, c->id);
+    if (!c->decide.confirmed || !asked->who.ptr || completes(t, c, asked)) return false;
+    if (c->decide.grant)
+        return refuse(t, c, 422, "grant_not_offered",
+                      "No grant is offered where several people have to say yes.");
+    if (!has_voted(t, asked, c->by)) return add_vote(t, c, call, WORD_APPROVED, e);
+    accepted(t, c, call->run->id, asked->seq);
+    c->receipt.duplicate = true;
+    c->receipt.call = call;
+    return true;
+}
+
+static bool handle_unvote(struct thread *t, struct command *c, enum err *e)
+{
+    struct call       *call = fold_confirmation(&t->fold, c->id);
+    const struct fact *asked = fold_asked(&t->fold, c->id);
+    if (!call) return is_unknown(t, c);
+    if (is_barred(t, c, asked)) return true;
+    if (fold_verdict(&t->fold, c->id) || !call_gate(call) || !str_eq(call_gate(call)->id, c->id))
+        return refuse(t, c, 409, "already_decided", "This is decided; nothing can be taken back.");
+    if (!has_voted(t, asked, c->by))
+        return refuse(t, c, 404, "no_vote", "You have no vote here that could be taken back.");
+    return add_vote(t, c, call, WORD_CANCELLED, e);
+}
+
+/* --- grants ----------------------------------------------------------------------------------- */
+
+/* What the yes is to be worth beyond this call. True: it is not to be had. */
+static bool is_overgranted(struct thread *t, struct command *c, const struct call *call)
+{
+    struct grant_opened open = { 0 };
+    struct grant_fault  why;
+    if (!c->decide.grant || !c->decide.confirmed) return false;
+    if (!grant_open(t, c, call, &open, &why)) {
+        if (!why.code) return refuse(t, c, 503, "out_of_memory", why.why);
+        suspicious(t, c, why.code);
+        return refuse(t, c, 422, why.code, why.why);
+    }
+    c->opened.id = open.id;
+    c->opened.shown = open.shown;
+    c->opened.amount = open.amount;
+    return false;
+}
+
+/* Who may was looked at where the grant was found. */
+static bool handle_revoke(struct thread *t, struct command *c, enum err *e)
+{
+    struct fact f = { .kind = FACT_REVOKED, .grant = c->id, .by = c->by, .via = c->via };
+    uint64_t    seq = t->fold.count + 1;
+    if (!(*e = grant_revoke(t, c->id))) *e = thread_add(t, &f);
+    accepted(t, c, STR_NONE, seq);
+    return true;
+}
+
 static bool handle_decide(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
+    c->opened.id = c->opened.shown = STR_NONE;
     if (is_forged(t, c, call)) return true;
     if (is_decided(t, c, call)) return true;
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
@@ -559,6 +689,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 410, "tool_gone",
                       "The tool was changed or removed since this was asked. Nothing was run.");
     }
+    if (is_vote(t, c, call, e) || is_overgranted(t, c, call)) return true;
     *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
     accepted(t, c, call->run->id, seq);
     return true;
@@ -681,7 +812,7 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
         call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
-    if (!c->may_decide) return not_approver(t, c);
+    if (is_barred(t, c, call->asked)) return true;
     c->receipt.call = call;
     if (call->settled && c->repeated && str_eq(call->settled->by, c->by) &&
         (call->settled->outcome == WORD_DONE) == c->settle.happened) {
@@ -771,6 +902,20 @@ static bool is_overdue(const struct thread *t, const struct call *c, int64_t now
     return due && due <= now;
 }
 
+/* Nobody has decided in time: from now on others are asked, too. The clock alone says who may; the
+ * fact is for those who are to be told. */
+static enum err escalate(struct thread *t, struct call *c, int64_t now)
+{
+    const struct fact *asked = call_gate(c);
+    if (!asked || asked != c->asked || !asked->who.ptr) return OK;
+    struct ballot b = { asked->who, t->owner, asked->at_ms,
+                        c->escalated ? c->escalated->at_ms : asked->at_ms };
+    int64_t       next = rules_next(&b);
+    if (!next || next > now) return OK;
+    struct fact f = { .kind = FACT_ESCALATED, .id = asked->id, .call = c->id };
+    return thread_add(t, &f);
+}
+
 /* Lets everything expire that is overdue: all verdicts first, then the outcomes. */
 static enum err expire_due(struct thread *t, bool going_on)
 {
@@ -781,7 +926,8 @@ static enum err expire_due(struct thread *t, bool going_on)
     if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return OK;
     for (size_t i = 0; i < r->call_count && !e; i++) {
         struct call *c = r->calls[i];
-        if (!call_pending(c) || !is_overdue(t, c, now)) continue;
+        if (call_pending(c) && !is_overdue(t, c, now)) e = escalate(t, c, now);
+        if (e || !call_pending(c) || !is_overdue(t, c, now)) continue;
         e = decide_gate(t, c, NULL, WORD_EXPIRED);
         /* the tool goes on without an answer */
         if (c->state == CALL_STARTED) work_answer_job(c, false, STR_NONE);
@@ -923,6 +1069,8 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_RENAME: return handle_rename(t, c);
     case CMD_SETTLE: return handle_settle(t, c, e);
     case CMD_LATE: return handle_late(t, c, e);
+    case CMD_UNVOTE: return handle_unvote(t, c, e);
+    case CMD_REVOKE: return handle_revoke(t, c, e);
     case CMD_FOLLOW:
         accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count);
         return true;

@@ -27,6 +27,8 @@ enum command_kind {
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
     CMD_RENAME,    /* a new title */
+    CMD_UNVOTE,    /* takes back a yes to the confirmation `id` */
+    CMD_REVOKE,    /* the grant `id`, which was given in this thread */
     CMD_LATE,      /* what became of a call after it was told as unknown; from another node */
     CMD_EXPIRE,    /* internal from here on: the clock ran out for `id` */
     CMD_STEP_DONE, /* the model stopped speaking */
@@ -64,6 +66,7 @@ struct receipt {
     X(BOOL, may_decide)   /* DECIDE, SETTLE: the configuration lets `by` do that;                   \
                              hub_setup.token: RESULT, CLAIM, too */                                 \
     X(STR, by)            /* who */                                                                 \
+    X(STR, roles)         /* and their roles, words with blanks between: rules.h */                 \
     X(STR, via)           /* and by which door: "rest", "typed", "chat", "live" ... */              \
     X(STR, request_id)    /* MESSAGE, RETRY, ACTION (what begins a run): used before: nothing       \
                              happens but that its run is told */                                    \
@@ -82,7 +85,9 @@ struct receipt {
 #define COMMAND_DECIDE(X)                                                                           \
     X(BOOL, confirmed) X(STR, reason) X(STR, payload)                                               \
     X(STR, echo_tool)     /* what the client says it approved; STR_NONE, NULL: did not say */       \
-    X(JV, echo_args)
+    X(JV, echo_args)                                                                                \
+    X(JV, grant)          /* what the yes is to be worth beyond this call: grant.h; NULL: nothing */ \
+    X(JV, input)          /* other arguments: an edit; NULL: as they are */
 #define COMMAND_RESULT(X) X(STR, value) X(STR, error) /* JSON, or the error's text */
 #define COMMAND_CLAIM(X)  X(STR, client) X(INT, owner) /* the tab; command_tab() */
 #define COMMAND_STOP(X)   X(STR, reason)
@@ -146,10 +151,14 @@ struct command {
     /* private to run/ */
     struct list    node;
     struct receipt receipt;
-    bool           stopped;   /* a stop came after it, while it was parked */
-    bool           forwarded; /* from another node: if this one does not hold the thread, say so */
-    bool           repeated;  /* sent before, the answer was lost: it may have happened */
-    uint64_t       number;    /* on its way to another node */
+    struct { /* DECIDE: the grant that it opens: grant.h */
+        struct str id, shown;
+        int64_t    amount;
+    } opened;
+    bool     stopped;   /* a stop came after it, while it was parked */
+    bool     forwarded; /* from another node: if this one does not hold the thread, say so */
+    bool     repeated;  /* sent before, the answer was lost: it may have happened */
+    uint64_t number;    /* on its way to another node */
 };
 #undef X
 

@@ -9,7 +9,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/effect.h"
 #include "run/engine.h"
+#include "run/grant.h"
+#include "run/taking.h"
 #include "tool/policy.h"
 
 /* Only what was begun: another definition does not know the call id, and nobody said yes to it. */
@@ -44,17 +47,30 @@ static struct str holder_name(const struct thread *t, char *out, size_t size)
     return str_c(out);
 }
 
+static enum err not_run(struct thread *t, const struct call *c, struct str why)
+{
+    struct fact f = { .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_FAILED, .text = why };
+    return thread_add(t, &f);
+}
+
 static enum err begin_call(struct thread *t, struct call *c)
 {
-    const struct tool *tool = work_tool(t, c);
-    char               digest[TOOL_DIGEST] = "";
-    char               holder[80] = "";
-    struct fact        f = { .kind = FACT_STARTED,
-                             .call = c->id,
-                             .client = c->client,
-                             .holder = holder_name(t, holder, sizeof holder),
-                             .text = tool ? tool->status : STR_NONE };
-    enum err           e = c->client ? OK : work_job(t, c);
+    const struct tool        *tool = work_tool(t, c);
+    const struct store_stock *taken = taking_found(t, c->id, "effect");
+    char                      digest[TOOL_DIGEST] = "";
+    char                      holder[80] = "";
+    struct fact               f = { .kind = FACT_STARTED,
+                                    .call = c->id,
+                                    .client = c->client,
+                                    .holder = holder_name(t, holder, sizeof holder),
+                                    .text = tool ? tool->status : STR_NONE };
+    if (taken) return effect_taken(t, c, taken);
+    enum err e = effect_take(t, c, &f.effect);
+    if (e == ERR_TYPE)
+        return not_run(t, c,
+                       STR("{\"error\":\"It was not run: an argument that says what it is about "
+                           "is missing, or can be read in two ways\"}"));
+    if (!e && !c->client) e = work_job(t, c);
     if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
         f.digest = str_c(digest);
     if (e) return e;
@@ -86,6 +102,41 @@ static enum err add_asked(struct thread *t, struct call *c)
     return thread_add(t, &f);
 }
 
+/* A grant that somebody gave allows it: decided and started in one append. */
+static enum err start_by_grant(struct thread *t, struct call *c, struct fact *f)
+{
+    enum err e = thread_add(t, f);
+    return e ? e : begin_call(t, c);
+}
+
+/* A person is to be asked; or it is done already, or allowed already. False: that is not known
+ * yet, or not to be begun here any more. */
+static bool ask(struct thread *t, struct call *c, enum err *e)
+{
+    const struct tool        *tool = work_tool(t, c);
+    const struct store_stock *taken = taking_found(t, c->id, "effect");
+    struct stock_found        found;
+    struct fact               f = { .kind = FACT_DECIDED, .call = c->id, .outcome = WORD_APPROVED };
+    if (approval_refused_before(t, c)) {
+        *e = approval_refuse_again(t, c);
+        return true;
+    }
+    if (tool && tool->grant && t->hub->draining) return false; /* the next process looks */
+    if (!lookup_stock(t, c, &found)) return false;
+    if (!taken && found.effect.key.ptr) taken = &found.effect;
+    if (taken) {
+        *e = effect_taken(t, c, taken);
+        return true;
+    }
+    *e = ERR_NOT_FOUND;
+    if (tool && tool->grant && !work_was_replaced(t, c))
+        *e = grant_use(t, c, found.grants, found.grant_count, &f);
+    lookup_done(t);
+    if (*e == OK) *e = start_by_grant(t, c, &f);
+    else if (*e == ERR_NOT_FOUND) *e = add_asked(t, c);
+    return true;
+}
+
 static enum err add_finish(struct thread *t, const struct next *n)
 {
     struct fact f = {
@@ -114,7 +165,7 @@ static enum err add_start(struct thread *t, struct call *c)
         c->gate = GATE_ASK;
         return OK;
     }
-    if (c->state == CALL_GRANTED) {
+    if (c->state == CALL_GRANTED && c->asked) {
         enum err e = approval_holds(t, c, &holds);
         if (e) return e;
     }
@@ -216,7 +267,7 @@ bool decide_once(struct thread *t, enum err *e)
     if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
     switch (n.kind) {
     case NEXT_NOTHING: return false;
-    case NEXT_ASK: *e = add_asked(t, n.call); return true;
+    case NEXT_ASK: return ask(t, n.call, e);
     case NEXT_START: *e = add_start(t, n.call); return true;
     case NEXT_FINISH: *e = add_finish(t, &n); return true;
     case NEXT_END: *e = add_end(t, n.outcome); return true;

@@ -12,11 +12,14 @@
  *   mirror.c    threads that another node holds
  *   feed.c      threads that this node holds, for other nodes
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
+ *   rules.c     who is asked; grant.c, effect.c: what is taken by the append that starts a call
+ *   taking.c    what a batch takes, and what could not be had
  */
 #ifndef PARLEY_ENGINE_H
 #define PARLEY_ENGINE_H
 
 #include "base/map.h"
+#include "run/approval.h"
 #include "run/declared.h"
 #include "run/hub.h"
 #include "run/metrics.h"
@@ -37,6 +40,8 @@
 
 struct job;
 struct mirror;
+struct note;
+struct stock_look;
 
 struct thread {
     struct hub        *hub;
@@ -88,6 +93,12 @@ struct thread {
     struct store_tool_count *counts;
     size_t                   count_count;
     struct str               request_id, request_run; /* claimed by this batch */
+    struct store_take       *takes;
+    size_t                   take_count;
+    /* what earlier batches could not take: taking.h */
+    struct note             *notes;
+    struct arena             notes_mem;
+    struct stock_look       *look; /* lookup.c; NULL: nothing was looked up yet */
 
     struct open_step       step;
     bool                   step_closed; /* its fact is in the append under way */
@@ -221,6 +232,8 @@ void                work_answer_job(struct call *c, bool accepted, struct str co
  * shown. ERR_NOMEM: it could not be told. */
 MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p,
                                bool button);
+/* Did the same call do its work in a version of the conversation that was replaced? */
+bool                work_was_replaced(struct thread *t, const struct call *c);
 void                work_judge_on(struct thread *t); /* the open step's calls that wait for it */
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
@@ -252,6 +265,10 @@ MUST_CHECK enum err approval_fact(struct thread *t, struct call *c, struct fact 
 MUST_CHECK enum err approval_holds(const struct thread *t, const struct call *c, bool *holds);
 /* The result of a call whose gate ended in anything but a yes. */
 struct str          approval_refusal(struct arena *a, const struct call *c);
+/* A no stays a no: was the same call denied in this run, or so many that nothing is asked any
+ * more? Then it ends without a question, and the model is told by whom and why. */
+bool                approval_refused_before(const struct thread *t, const struct call *c);
+MUST_CHECK enum err approval_refuse_again(struct thread *t, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
 
@@ -270,6 +287,18 @@ void lookup_confirmation(struct hub *h, struct command *c);
 void lookup_request(struct hub *h, struct command *c);
 /* Answers from a copy that is read for it and lives as long as the answer. */
 void lookup_thread(struct hub *h, struct command *c);
+
+/* Before a person is asked about this call: what is in the store's stock that concerns it? False: it
+ * is being looked up, and the thread is pumped when that is known. */
+struct stock_found {                  /* valid until the next look */
+    struct store_stock        effect; /* key STR_NONE: there is none */
+    const struct store_stock *grants; /* of its owner */
+    size_t                    grant_count;
+};
+bool lookup_stock(struct thread *t, const struct call *c, struct stock_found *out);
+bool lookup_busy(const struct thread *t);
+void lookup_done(struct thread *t); /* what was looked up is used; the next one looks again */
+void lookup_free(struct thread *t);
 
 /* --- hub.c --- */
 void hub_post(struct hub *h, struct command *c); /* to the thread it names */

@@ -38,7 +38,11 @@
     X(STOP, "stop")         /* a person wants the run to end */                        \
     X(ENDED, "ended")       /* the run is over */                                      \
     X(SETTLED, "settled")   /* a person said how an unknown call turned out */         \
-    X(LATE, "late")         /* what an unknown call's own node found out afterwards */
+    X(LATE, "late")         /* what an unknown call's own node found out afterwards */ \
+    X(VOTED, "voted")       /* one of several yeses, or one that is taken back */      \
+    X(ESCALATED, "escalated") /* nobody has decided in time: others are asked, too */    \
+    X(PROPOSED, "proposed") /* a person's edit: a call in the place of another */      \
+    X(REVOKED, "revoked")   /* a grant that was given here gives nothing any more */
 /* clang-format on */
 
 enum fact_kind {
@@ -53,7 +57,8 @@ enum fact_kind {
 #define FACT_WORDS(X)                                                                   \
     X(NONE, "") X(DONE, "done") X(FAILED, "failed") X(DENIED, "denied")                 \
     X(EXPIRED, "expired") X(CANCELLED, "cancelled") X(UNKNOWN, "unknown")               \
-    X(APPROVED, "approved") X(COMPLETE, "complete") X(ERROR, "error") X(NOT_DONE, "not_done")
+    X(APPROVED, "approved") X(COMPLETE, "complete") X(ERROR, "error") X(NOT_DONE, "not_done")     \
+    X(DUPLICATE, "duplicate") X(REPLACED, "replaced")
 /* clang-format on */
 enum word {
 #define X(k, n) WORD_##k,
@@ -114,7 +119,9 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, action) X(RAW, data) X(PARTS, parts) X(STR, stop) X(STR, provider)                            \
     X(INT, input_tokens) X(INT, output_tokens) X(INT, ms) X(BOOL, client) X(BOOL, from_end) X(INT, keep) \
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)        \
-    X(RAW, declared)
+    X(RAW, declared)                                                                                     \
+    X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
+    X(RAW, who) X(STR, roles)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

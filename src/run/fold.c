@@ -272,8 +272,30 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_FINISHED: apply_finished(c, a); break;
     case FACT_SETTLED: c->settled = a; break;
     case FACT_LATE: c->late = a; break;
+    case FACT_ESCALATED: c->escalated = a; break;
+    case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
     default: must(!"call fact");
     }
+    return OK;
+}
+
+/* A person's edit: a call of their own in the place of one that the model made. It belongs to the
+ * same step, and is open as that one was. */
+static enum err apply_proposed(struct fold *f, const struct fact *a)
+{
+    struct call *old = fold_call(f, a->of), *c, **calls;
+    struct run  *r = old ? old->run : NULL;
+    if (!old || a->parts_count != 1 || a->parts[0].type != STEP_CALL) return OK;
+    if (!(c = add_call(f, r, a, &a->parts[0]))) return ERR_NOMEM;
+    c->step_seq = old->step_seq;
+    c->instead_of = old;
+    c->proposed = a;
+    old->replaced_by = c;
+    if (r != f->run) return OK;
+    if (!(calls = arena_array(&f->arena, r->call_count + 1, sizeof *calls))) return ERR_NOMEM;
+    memcpy(calls, r->calls, r->call_count * sizeof *calls);
+    calls[r->call_count++] = c;
+    r->calls = calls;
     return OK;
 }
 
@@ -312,7 +334,11 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_CONTINUED:
     case FACT_FINISHED:
     case FACT_SETTLED:
-    case FACT_LATE: return apply_call_fact(f, a);
+    case FACT_LATE:
+    case FACT_ESCALATED:
+    case FACT_VOTED: return apply_call_fact(f, a);
+    case FACT_PROPOSED: return apply_proposed(f, a);
+    case FACT_REVOKED: return OK;
     case FACT_KIND_COUNT: break;
     }
     must(!"fact kind");
@@ -402,7 +428,8 @@ static struct next stop_call(struct call *c, bool idempotent)
     if (c->state == CALL_STARTED && !c->client) {
         /* asked to stop; its outcome will come */
         if (c->job) return (struct next){ .kind = NEXT_NOTHING };
-        if (idempotent) return finish(c, WORD_CANCELLED, STR("Stopped before it was through."));
+        if (idempotent && !call_takes(c))
+            return finish(c, WORD_CANCELLED, STR("Stopped before it was through."));
         if (call_at_rest(c))
             return finish(
                 c, WORD_UNKNOWN,

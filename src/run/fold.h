@@ -49,6 +49,10 @@ struct call {
     const struct fact *question;
     const struct fact *answered;  /* the verdict on it */
     const struct fact *continued; /* the tool was told */
+    /* an edit: the call a person made of it, and the other way round; `proposed` says so */
+    struct call       *replaced_by, *instead_of;
+    const struct fact *proposed;
+    const struct fact *escalated; /* the last time that its question went further */
     /* how often a person was asked: names the next confirmation */
     unsigned           gates;
     /* Live only; not part of the log. */
@@ -158,6 +162,11 @@ static inline bool call_at_rest(const struct call *c)
  * whatever becomes of the words around it. (Of an idempotent tool that does not matter; whoever
  * asks knows the tool.) */
 bool               call_took_effect(const struct call *c);
+/* It took from a grant, or an effect key: given back only when it certainly did not happen. */
+static inline bool call_takes(const struct call *c)
+{
+    return (c->started && c->started->effect.len) || (c->decided && c->decided->grant.len);
+}
 static inline bool call_questioned(const struct call *c, struct str id)
 {
     return c->question && str_eq(c->question->id, id);

@@ -5,6 +5,7 @@
 #define PARLEY_HUB_H
 
 #include "model/model.h"
+#include "run/people.h"
 #include "run/quota.h"
 #include "run/thread.h"
 #include "tool/registry.h"
@@ -46,6 +47,11 @@ struct hub_setup { /* all borrowed: outlives the hub */
     struct quota      *quota;          /* what one principal may use; NULL: no limits */
     /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
     bool               token;
+    /* organisations' approvals: docs/approvals.md */
+    const struct jv   *rules;      /* approvals.rules; NULL: none */
+    bool               approvers;  /* approvals.who: "approver" */
+    unsigned           deny_limit; /* noes in a run, after which its gated tools are refused */
+    struct people     *people;     /* NULL: nobody is known */
     /* 10 s: a tool that was told to stop must report within this */
     unsigned           cancel_grace_ms;
 };

@@ -1,17 +1,22 @@
-/* lookup.c -- what a command may have to ask the store beside its thread's log.
+/* lookup.c -- what a thread may have to ask the store beside its own log.
  *
  *   whose confirmation is this?    an answer may name the question alone; then its thread is found
  *                                  here, before the mailbox
  *   was this request id used?      usually the append decides (ERR_EXISTS). A command that is refused
  *                                  appends nothing, so it is asked here, after the mailbox
- *
+ *   is it allowed, or done, already?    before a person is asked about a call whose tool has grants
+ *                                  or effect keys. What is found is a hint; the append that starts
+ *                                  the call decides
  *   what does this thread say?     one look at a log that other nodes may work on: read for the
  *                                  answer and forgotten, claimed by nobody
  *
  * None is on the way of an ordinary message.
  */
+#include "base/clock.h"
 #include "base/log.h"
+#include "run/effect.h"
 #include "run/engine.h"
+#include "run/taking.h"
 
 struct lookup {
     struct store_list list;
@@ -162,4 +167,115 @@ void lookup_thread(struct hub *h, struct command *c)
     k->command = c;
     k->read = (struct store_read){ .log = { k->thread->owner, k->thread->id }, .done = on_look };
     store_read(h->setup.store, &k->read);
+}
+
+/* --- is it allowed, or done, already? --------------------------------------------------------- */
+
+#define GRANTS_MAX 200 /* of one owner that are looked at, newest first */
+
+struct stock_look {
+    struct store_list  list;
+    struct thread     *thread;
+    struct arena       arena; /* what was found */
+    struct str         call;
+    bool               busy, ready, grants;
+    struct stock_found found;
+};
+
+static void on_grants(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                      struct str next);
+
+/* Without memory, or a store that cannot be read, nothing is known: then a person is asked. */
+static void look_ended(struct stock_look *k)
+{
+    k->busy = false;
+    k->ready = true;
+    thread_pump(k->thread);
+}
+
+static void look_grants(struct stock_look *k)
+{
+    k->list = (struct store_list){ .kind = STORE_STOCK,
+                                   .owner = k->thread->owner,
+                                   .status = STR("grant"),
+                                   .limit = GRANTS_MAX,
+                                   .done = on_grants };
+    store_list(k->thread->hub->setup.store, &k->list);
+}
+
+static void on_grants(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
+{
+    struct stock_look  *k = LIST_ITEM(l, struct stock_look, list);
+    struct store_stock *all = e || !count ? NULL : arena_array(&k->arena, count, sizeof *all);
+    (void)next;
+    for (size_t i = 0; all && i < count; i++) all[i] = taking_copy(&k->arena, &rows[i].stock);
+    k->found.grants = all;
+    k->found.grant_count = all && !k->arena.failed ? count : 0;
+    look_ended(k);
+}
+
+static void on_effect(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
+{
+    struct stock_look *k = LIST_ITEM(l, struct stock_look, list);
+    (void)next;
+    if (!e && count && (!rows[0].stock.until_ms || rows[0].stock.until_ms > clock_wall_ms()))
+        k->found.effect = taking_copy(&k->arena, &rows[0].stock);
+    if (k->grants) look_grants(k);
+    else look_ended(k);
+}
+
+static void begin_look(struct stock_look *k, const struct tool *tool, const struct call *c)
+{
+    struct str key = STR_NONE;
+    arena_reset(&k->arena);
+    k->call = arena_dup(&k->arena, c->id);
+    k->found = (struct stock_found){ 0 };
+    k->busy = true;
+    k->grants = tool->grant != NULL;
+    if (tool->effect.len && effect_key(&k->arena, tool, k->thread->owner, c->args, &key) == OK) {
+        k->list = (struct store_list){
+            .kind = STORE_STOCK, .everybody = true, .id = key, .limit = 1, .done = on_effect
+        };
+        store_list(k->thread->hub->setup.store, &k->list);
+    } else if (k->grants) look_grants(k);
+    else {
+        k->busy = false;
+        k->ready = true;
+    }
+}
+
+bool lookup_stock(struct thread *t, const struct call *c, struct stock_found *out)
+{
+    const struct tool *tool = work_tool(t, c);
+    struct stock_look *k = t->look;
+    *out = (struct stock_found){ 0 };
+    if (!tool || (!tool->grant && !tool->effect.len)) return true;
+    if (!k && !(k = t->look = mem_alloc(sizeof *k))) return true;
+    k->thread = t;
+    if (k->busy) return false;
+    if (!k->ready || !str_eq(k->call, c->id)) {
+        k->ready = false;
+        begin_look(k, tool, c);
+        if (k->busy) return false;
+    }
+    *out = k->found;
+    return true;
+}
+
+bool lookup_busy(const struct thread *t)
+{
+    return t->look && t->look->busy;
+}
+
+void lookup_done(struct thread *t)
+{
+    if (t->look && !t->look->busy) t->look->ready = false;
+}
+
+void lookup_free(struct thread *t)
+{
+    if (t->look) arena_done(&t->look->arena);
+    mem_free(t->look);
 }

@@ -10,7 +10,7 @@ static const struct {
     { "action", CMD_ACTION }, { "decide", CMD_DECIDE },   { "result", CMD_RESULT },
     { "claim", CMD_CLAIM },   { "stop", CMD_STOP },       { "settle", CMD_SETTLE },
     { "follow", CMD_FOLLOW }, { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
-    { "late", CMD_LATE },
+    { "late", CMD_LATE },     { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

@@ -10,7 +10,10 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "run/effect.h"
 #include "run/engine.h"
+#include "run/grant.h"
+#include "run/taking.h"
 
 static void on_append(struct store_append *a, enum err e);
 static void on_edit(struct store_edit *k, enum err e);
@@ -62,6 +65,7 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     t->id = str_from(t->key, log.owner.len + 1);
     fold_init(&t->fold);
     arena_init(&t->batch, 0);
+    arena_init(&t->notes_mem, 0);
     list_init(&t->queue);
     list_init(&t->parked);
     list_init(&t->acting);
@@ -101,6 +105,8 @@ void thread_free(struct thread *t)
     step_clear(&t->step);
     fold_done(&t->fold);
     arena_done(&t->batch);
+    arena_done(&t->notes_mem);
+    lookup_free(t);
     command_free(t->step_done);
     mem_free(t->rows);
     mem_free((char *)(uintptr_t)t->title.ptr);
@@ -150,7 +156,7 @@ bool thread_idle(const struct thread *t)
 {
     bool still = !run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining;
     if (t->mirror) still = mirror_quiet(t);
-    return still && !t->loading && !t->inflight && !t->model && !t->stalled &&
+    return still && !lookup_busy(t) && !t->loading && !t->inflight && !t->model && !t->stalled &&
            list_empty(&t->queue) && list_empty(&t->parked) && list_empty(&t->jobs) &&
            list_empty(&t->followers);
 }
@@ -433,6 +439,8 @@ static enum err side_effects(struct thread *t, const struct fact *f)
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (!c) return OK;
     enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
+    if (!e) e = effect_follow(t, c, f);
+    if (!e) e = grant_follow(t, c, f);
     return e ? e : approval_row(t, c);
 }
 
@@ -506,6 +514,9 @@ static void submit(struct thread *t)
         .approval_count = t->approval_count,
         .tools = t->counts,
         .tool_count = t->count_count,
+        .takes = t->takes,
+        .take_count = t->take_count,
+        .now_ms = clock_wall_ms(),
         .done = on_append,
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
@@ -520,6 +531,8 @@ static void clear_batch(struct thread *t)
     t->approval_count = t->count_count = 0;
     t->approvals = NULL;
     t->counts = NULL;
+    t->take_count = 0;
+    t->takes = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);
@@ -700,11 +713,16 @@ static void on_append(struct store_append *a, enum err e)
 {
     struct thread *t = LIST_ITEM(a, struct thread, append);
     t->inflight = false;
+    if (e == ERR_TAKEN) {
+        const struct store_take *k = &t->takes[a->taken_at];
+        taking_note(t, k->holder, k->key, &a->taken);
+    }
     if (e) {
         fail_batch(t, e);
         return;
     }
     fault_hit("thread.committed");
+    taking_forget(t);
     t->hold = a->hold;
     t->committed = t->fold.count;
     t->exists = true;
@@ -780,7 +798,7 @@ static void fail_batch(struct thread *t, enum err e)
 {
     struct list back;
     /* the others in it are as good as before */
-    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS || e == ERR_FENCED;
+    bool        again = e == ERR_CONFLICT || e == ERR_EXISTS || e == ERR_FENCED || e == ERR_TAKEN;
     list_init(&back);
     if (t->editor) list_add(&t->acting, &t->editor->node);
     t->editor = NULL;

@@ -97,6 +97,12 @@ static bool was_replaced(struct thread *t, const struct tool *tool, const struct
     return found;
 }
 
+bool work_was_replaced(struct thread *t, const struct call *c)
+{
+    const struct tool *tool = work_tool(t, c);
+    return tool && was_replaced(t, tool, c->args);
+}
+
 static void judge(struct thread *t, const struct hub_page *page, struct part *p, struct tool *tool,
                   const struct jv *args, struct buf *why)
 {
@@ -811,7 +817,8 @@ static enum word outcome_of(const struct job *j, const struct call *c)
 {
     static const enum word WORDS[] = { WORD_DONE, WORD_FAILED, WORD_CANCELLED, WORD_UNKNOWN };
     enum word              w = WORDS[j->result.outcome];
-    bool                   again = j->tool.tool && j->tool.tool->idempotent;
+    /* what was taken for it is given back only when it certainly did not happen */
+    bool                   again = j->tool.tool && j->tool.tool->idempotent && !call_takes(c);
     return w == WORD_UNKNOWN && again && c->run->stopping ? WORD_CANCELLED : w;
 }
 

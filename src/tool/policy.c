@@ -279,6 +279,26 @@ bool policy_asks(const struct tool *t, const struct jv *args, struct budget *tur
     return asks;
 }
 
+bool policy_find(const struct jv *args, struct str pointer, const struct jv **out)
+{
+    struct budget left = { BUDGET_CHECK };
+    return find(args, pointer, &left, out);
+}
+
+bool policy_holds(const struct jv *when, const struct jv *args, struct budget *turn)
+{
+    struct budget left = { BUDGET_CHECK };
+    if (!jv_is(args, JSON_OBJECT)) return true;
+    bool yes = any_holds(when, args, &left);
+    budget_close(&left, turn);
+    return yes;
+}
+
+const char *policy_when_fault(const struct jv *when)
+{
+    return bad_when(when);
+}
+
 enum tool_outcome policy_stopped(bool begun, struct buf *text)
 {
     if (begun)

@@ -22,6 +22,14 @@ MUST_CHECK enum err policy_read(struct tool *t, const struct jv *confirm, const 
  * be looked at are asked about. */
 bool                policy_asks(const struct tool *t, const struct jv *args, struct budget *turn);
 
+/* Where a pointer leads in the arguments; *out NULL: nowhere. False: in doubt, not everybody would
+ * read the same there (a twin), or it is too far to look. */
+MUST_CHECK bool policy_find(const struct jv *args, struct str pointer, const struct jv **out);
+/* Does a condition (or one of a list, as in `confirm`) hold? In doubt it does. NULL: what is wrong
+ * with one. */
+bool            policy_holds(const struct jv *when, const struct jv *args, struct budget *turn);
+const char     *policy_when_fault(const struct jv *when);
+
 /* A call was stopped by a person; `begun`: its request left, or its program ran. Appends a sentence
  * for the model. Once begun it is TOOL_UNKNOWN, and a person settles it (not of an idempotent tool:
  * run/ sees to that). */

@@ -153,6 +153,9 @@ static void write_definition(struct buf *out, const struct tool *t)
     jw_str_or_null(&w, t->ask);
     jw_str(&w, t->source);
     jw_str_or_null(&w, t->runner);
+    /* only where they are used: what waits from before must not be taken for changed */
+    if (t->grant) jw_raw(&w, t->grant->raw);
+    if (t->effect.len) jw_str(&w, t->effect);
     jw_end_arr(&w);
 }
 

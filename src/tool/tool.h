@@ -87,6 +87,12 @@ struct tool {
     /* seed 000: its value {id,type,title,content} is told as artifact_complete */
     bool                   makes_artifact;
     bool                   hidden; /* not offered to models: reached by a suggested action only */
+    /* organisations' approvals (docs/approvals.md), as configured; NULL, empty: not */
+    const struct jv       *grant;       /* the widest limits of a grant: run/grant.h */
+    const struct jv       *edit;        /* pointers that a person may change */
+    struct str             effect;      /* the template of its effect key: run/effect.h */
+    bool                   effect_own;  /* one principal's only */
+    unsigned               effect_days; /* how long it is kept; 0: for ever */
     const struct tool_ops *ops;
     void                  *ctx;          /* the runner's */
     uint64_t               runs, failed; /* counters since the store was made; loaded at start */

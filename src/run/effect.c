@@ -1,0 +1,268 @@
+/* effect.c -- see effect.h. */
+#include "run/effect.h"
+
+#include <openssl/evp.h>
+
+#include "base/clock.h"
+#include "base/decimal.h"
+#include "base/jsonw.h"
+#include "run/engine.h"
+#include "run/taking.h"
+#include "tool/policy.h"
+
+#define KEY_MAX    400   /* bytes; a longer one is told by its digest */
+#define RESULT_MAX 65536 /* bytes of a result that a second call is shown */
+
+/* --- the key ---------------------------------------------------------------------------------- */
+
+/* The next piece of a template: literal text, or a {name}. */
+static bool next_piece(struct str *rest, struct str *piece, bool *name)
+{
+    size_t i = 0;
+    if (!rest->len) return false;
+    *name = rest->ptr[0] == '{';
+    if (*name)
+        while (i < rest->len && rest->ptr[i] != '}') i++;
+    else
+        while (i < rest->len && rest->ptr[i] != '{') i++;
+    *piece = *name ? str_n(rest->ptr + 1, i - 1) : str_cut(*rest, i);
+    *rest = str_from(*rest, *name && i < rest->len ? i + 1 : i);
+    return true;
+}
+
+const char *effect_template_fault(struct str tmpl)
+{
+    struct str piece;
+    bool       name, any = false;
+    if (tmpl.len > KEY_MAX) return "\"effect\" is too long";
+    for (size_t i = 0, open = 0; i < tmpl.len; i++) {
+        if ((tmpl.ptr[i] == '{' && open++) || (tmpl.ptr[i] == '}' && !open--))
+            return "\"effect\" has a brace without its partner";
+        if (i + 1 == tmpl.len && open) return "\"effect\" has a brace without its partner";
+    }
+    while (next_piece(&tmpl, &piece, &name)) {
+        any |= name;
+        if (name && !piece.len) return "\"effect\" has {} without a name in it";
+    }
+    return any ? NULL : "\"effect\" needs a {member} of the arguments: without one every call of "
+                        "the tool would be the same effect";
+}
+
+/* "a.b" is the pointer "/a/b". */
+static bool member(const struct jv *args, struct str name, const struct jv **out)
+{
+    struct buf pointer;
+    buf_init(&pointer, 1024);
+    buf_chr(&pointer, '/');
+    for (size_t i = 0; i < name.len; i++) buf_chr(&pointer, name.ptr[i] == '.' ? '/' : name.ptr[i]);
+    bool ok = !pointer.err && policy_find(args, buf_view(&pointer), out) && *out;
+    buf_done(&pointer);
+    return ok;
+}
+
+/* So that two values never read like one: what is not plain stands as %XX. */
+static void put_plain(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '_' || c == '.' || c == '@' || c == ' ' || c >= 0x80;
+        if (plain) buf_chr(out, (char)c);
+        else buf_printf(out, "%%%02X", c);
+    }
+}
+
+static bool put_value(struct buf *out, const struct jv *v)
+{
+    char    text[DECIMAL_TEXT];
+    int64_t units;
+    switch (v->type) {
+    case JSON_STRING:
+        put_plain(out, str_trim(v->str));
+        return str_trim(v->str).len > 0;
+    case JSON_NUMBER:
+        if (decimal_of(v, &units) != OK) return false;
+        decimal_write(units, text);
+        buf_lit(out, text);
+        return true;
+    case JSON_BOOL: buf_lit(out, v->boolean ? "true" : "false"); return true;
+    case JSON_NULL:
+    case JSON_ARRAY:
+    case JSON_OBJECT: break;
+    }
+    return false;
+}
+
+/* A long key is as good by its digest; what people read of it is its beginning. */
+static bool shorten(struct buf *key)
+{
+    unsigned char hash[32];
+    if (key->len <= KEY_MAX) return true;
+    if (EVP_Digest(key->ptr, key->len, hash, NULL, EVP_sha256(), NULL) != 1) return false;
+    key->len = KEY_MAX / 2;
+    buf_chr(key, '~');
+    for (size_t i = 0; i < sizeof hash; i++) buf_printf(key, "%02x", hash[i]);
+    return true;
+}
+
+enum err effect_key(struct arena *a, const struct tool *tool, struct str owner,
+                    const struct jv *args, struct str *out)
+{
+    struct str       rest = tool->effect, piece;
+    const struct jv *v;
+    struct buf       key;
+    bool             name, ok = true;
+    buf_init(&key, 0);
+    buf_lit(&key, tool->effect_own ? "effect/" : "effect:");
+    if (tool->effect_own) {
+        put_plain(&key, owner);
+        buf_chr(&key, '/');
+    }
+    while (ok && next_piece(&rest, &piece, &name)) {
+        if (name) ok = member(args, piece, &v) && put_value(&key, v);
+        else buf_str(&key, piece);
+    }
+    if (ok && !shorten(&key)) key.err = ERR_NOMEM;
+    enum err e = key.err ? ERR_NOMEM : ok ? OK : ERR_TYPE;
+    if (!e && !(*out = arena_dup(a, buf_view(&key))).ptr) e = ERR_NOMEM;
+    buf_done(&key);
+    return e;
+}
+
+/* --- what stands under it ------------------------------------------------------------------- */
+
+/* {"owner","thread","tool","call","by","at_ms","text"?,"value"?} */
+static struct str body(struct thread *t, const struct call *c, const struct fact *outcome)
+{
+    struct buf   b;
+    struct jsonw w;
+    struct str   by = c->decided && c->decided->by.len ? c->decided->by : t->owner;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstr(&w, "owner", t->owner);
+    jw_kstr(&w, "thread", t->id);
+    jw_kstr(&w, "tool", c->tool);
+    jw_kstr(&w, "call", c->id);
+    jw_kstr(&w, "by", by);
+    jw_kint(&w, "at_ms", c->started ? c->started->at_ms : clock_wall_ms());
+    if (outcome && outcome->text.ptr && outcome->text.len <= RESULT_MAX)
+        jw_kstr(&w, "text", outcome->text);
+    if (outcome && outcome->value.ptr && outcome->value.len <= RESULT_MAX)
+        jw_kraw(&w, "value", outcome->value);
+    jw_end_obj(&w);
+    struct str s = b.err ? STR_NONE : arena_dup(&t->batch, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+enum err effect_take(struct thread *t, const struct call *c, struct str *out)
+{
+    const struct tool *tool = work_tool(t, c);
+    struct store_take  k = { .op = TAKE_MAKE, .kind = STR("effect"), .state = STR("running") };
+    *out = STR_NONE;
+    if (!tool || !tool->effect.len) return OK;
+    enum err e = effect_key(&t->batch, tool, t->owner, c->args, &k.key);
+    if (e) return e;
+    k.holder = c->id;
+    k.body = body(t, c, NULL);
+    if (tool->effect_days)
+        k.until_ms = clock_wall_ms() + (int64_t)tool->effect_days * 86400 * 1000;
+    if (!k.body.ptr) return ERR_NOMEM;
+    *out = k.key;
+    return thread_take(t, &k);
+}
+
+static enum err set(struct thread *t, const struct call *c, const char *state, struct str text)
+{
+    struct store_take k = { .op = TAKE_SET,
+                            .key = c->started->effect,
+                            .holder = c->id,
+                            .state = str_c(state),
+                            .body = text };
+    return thread_take(t, &k);
+}
+
+enum err effect_follow(struct thread *t, const struct call *c, const struct fact *f)
+{
+    bool ends = f->kind == FACT_FINISHED || f->kind == FACT_SETTLED;
+    if (!ends || !c->started || !c->started->effect.len) return OK;
+    if (f->outcome == WORD_UNKNOWN) return set(t, c, "unknown", STR_NONE);
+    if (f->outcome == WORD_DONE) {
+        struct str text = body(t, c, f);
+        return text.ptr ? set(t, c, "done", text) : ERR_NOMEM;
+    }
+    return thread_take(
+        t, &(struct store_take){ .op = TAKE_DROP, .key = c->started->effect, .holder = c->id });
+}
+
+/* --- a second call ----------------------------------------------------------------------------- */
+
+/* The first call, as the second one's card and model are told of it. */
+static void write_first(struct jsonw *w, const struct thread *t, const struct jv *first)
+{
+    char time[CLOCK_RFC3339_LEN + 1];
+    bool own = str_eq(jv_str_at(first, "owner"), t->owner);
+    clock_rfc3339(jv_int_at(first, "at_ms", 0), time);
+    jw_obj(w);
+    jw_kstr(w, "call", jv_str_at(first, "call"));
+    jw_kstrz(w, "at", time);
+    jw_kstr(w, "by", jv_str_at(first, "by"));
+    jw_key(w, "thread");
+    jw_str_or_null(w, own ? jv_str_at(first, "thread") : STR_NONE);
+    jw_end_obj(w);
+}
+
+static void write_duplicate(struct jsonw *w, const struct thread *t, const struct jv *first)
+{
+    const struct jv *value = jv_get(first, "value");
+    jw_obj(w);
+    jw_kbool(w, "duplicate", true);
+    jw_kstrz(w, "message", "This was done before and was not done again.");
+    jw_key(w, "first");
+    write_first(w, t, first);
+    jw_key(w, "result");
+    if (value) jw_raw(w, value->raw);
+    else jw_str_or_null(w, jv_str_at(first, "text"));
+    jw_end_obj(w);
+}
+
+static enum err finish_duplicate(struct thread *t, struct call *c, const struct jv *first)
+{
+    struct fact  f = { .kind = FACT_FINISHED,
+                       .call = c->id,
+                       .outcome = WORD_DUPLICATE,
+                       .of = jv_str_at(first, "call") };
+    struct buf   text, whom;
+    struct jsonw w;
+    buf_init(&text, 0);
+    buf_init(&whom, 0);
+    jsonw_init(&w, &text);
+    write_duplicate(&w, t, first);
+    jsonw_init(&w, &whom);
+    write_first(&w, t, first);
+    f.text = f.value = buf_view(&text);
+    f.data = buf_view(&whom);
+    enum err e = text.err || whom.err ? ERR_NOMEM : thread_add(t, &f);
+    buf_done(&text);
+    buf_done(&whom);
+    return e;
+}
+
+enum err effect_taken(struct thread *t, struct call *c, const struct store_stock *by)
+{
+    bool        running = str_is(by->state, "running");
+    struct jv  *first = NULL;
+    struct fact f = { .kind = FACT_FINISHED, .call = c->id, .outcome = WORD_FAILED };
+    if (str_is(by->state, "done") && json_parse_own(&t->batch, by->body, &first) == OK)
+        return finish_duplicate(t, c, first);
+    f.text = running ? STR("{\"error\":\"The same effect is being carried out by another call at "
+                           "this moment; this one was not run. Do not try it again before that one "
+                           "has ended.\",\"duplicate\":true}")
+                     : STR("{\"error\":\"The same effect was begun by another call, and nobody "
+                           "knows yet whether it happened; this one was not run. A person has to "
+                           "settle the first one before it may be tried again.\",\"duplicate\":"
+                           "true}");
+    f.code = running ? STR("effect_running") : STR("effect_unknown");
+    return thread_add(t, &f);
+}

@@ -1,0 +1,76 @@
+// org.mjs -- people with roles, and a bank that keeps its books: what tests of organisations'
+// approvals stand on. The demo model calls `process_payment`; here it is an http tool, so that what
+// was really paid is in the bank's own list.
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import { settled } from './lib.mjs';
+
+export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+
+// {ada: ['user'], fay: ['finance'], ...} as auth.keys; and the headers that show a key.
+export const key = (name) => `pk_${name}_0123456789abcdef`;
+export const auth = (people) => ({ keys: Object.entries(people).map(([principal, roles]) => ({ sha256: sha256(key(principal)), principal, roles })) });
+export const as = (name, more = {}) => (name ? { authorization: `Bearer ${key(name)}`, ...more } : more);
+
+// A bank: `books` has every payment that reached it. `reply` may decide otherwise about one.
+export async function bank(t, reply = () => undefined) {
+    const books = [];
+    const server = http.createServer((req, res) => {
+        let text = '';
+        req.on('data', (d) => { text += d; });
+        req.on('end', async () => {
+            const body = JSON.parse(text), call = req.headers['idempotency-key'];
+            const other = await reply(body, call, res, req);
+            if (other === 'nothing') { res.destroy(); return; }
+            if (!other || other.paid) books.push({ ...body, call });
+            res.writeHead(other?.status ?? 200, { 'content-type': 'application/json' });
+            res.end(JSON.stringify(other?.body ?? { paid: body.amount, to: body.recipient, number: books.length }));
+        });
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.defer(() => { server.closeAllConnections(); server.close(); });
+    return { books, url: `http://127.0.0.1:${server.address().port}/pay` };
+}
+
+export const PAYMENT_SCHEMA = { type: 'object', properties: { recipient: { type: 'string' }, amount: { type: 'number', exclusiveMinimum: 0 }, currency: { type: 'string' }, memo: { type: 'string' } }, required: ['recipient', 'amount'] };
+
+// A configuration with that bank's payment as a tool; `tool` is laid over it.
+export const payments = (at, tool = {}, more = {}) => ({ actions: {}, demo: { tools: false }, ...more,
+    tools: { process_payment: { description: 'Pays.', input_schema: PAYMENT_SCHEMA, http: { url: at.url, allow: ['127.0.0.1'] }, ask: 'Send {amount} {currency} to {recipient}?', ...tool } } });
+
+// Says it and waits until nothing moves; what waits for a person then, and how the calls ended.
+export async function say(server, who, message, thread) {
+    const s = await (await server.open('POST', '/v1/chat/stream', { message, thread_id: thread }, as(who))).read();
+    return { thread: s.thread ?? thread, events: s, ids: s.payload?.awaiting ?? [], history: s.payload?.tool_history ?? [] };
+}
+export const approvals = async (server, who, query = '') => (await server.get(`/v1/approvals${query}`, as(who))).json.approvals;
+export const approval = async (server, who, id) => (await server.get(`/v1/approvals/${id}`, as(who))).json;
+export const decide = (server, who, id, confirmed, more = {}) => server.post(`/v1/approvals/${id}`, { confirmed, ...more }, as(who));
+export const grants = async (server, who) => (await server.get('/v1/grants', as(who))).json.grants;
+export async function still(server, who, thread) {
+    const asked = server.get;
+    return settled({ get: (at) => asked.call(server, at, as(who)) }, thread);
+}
+
+// A model that does as it is told: each request is answered by the next of `steps`, a text or a list
+// of [tool, arguments]; when they are used up, by a word. `heard` has the requests' bodies.
+const sse = (v) => `data: ${JSON.stringify(v)}\n\n`;
+export async function script(t, ...steps) {
+    const heard = [];
+    const spoken = (step) => (typeof step === 'string' ? [{ content: step }]
+        : step.map(([name, args], index) => ({ tool_calls: [{ index, id: `c${heard.length}_${index}`, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) } }] })));
+    const service = http.createServer((req, res) => {
+        let text = '';
+        req.on('data', (d) => { text += d; });
+        req.on('end', () => {
+            heard.push(JSON.parse(text));
+            const step = steps.shift() ?? 'As you see.';
+            res.writeHead(200, { 'content-type': 'text/event-stream' });
+            res.end([...spoken(step).map((delta) => sse({ choices: [{ delta }] })), sse({ choices: [{ delta: {}, finish_reason: typeof step === 'string' ? 'stop' : 'tool_calls' }] }), 'data: [DONE]\n\n'].join(''));
+        });
+    });
+    await new Promise((done) => service.listen(0, '127.0.0.1', done));
+    t.defer(() => { service.closeAllConnections(); service.close(); });
+    return { heard, steps, results: () => heard.at(-1).messages.filter((m) => m.role === 'tool').map((m) => m.content),
+        model: { provider: 'openai', model: 'm', api_key: 'text:k', base_url: `http://127.0.0.1:${service.address().port}/v1`, retries: 0 } };
+}
