@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/json.h"
 
-#define DECIMAL_ONE 1000000
-#define DECIMAL_MAX INT64_MAX /* also what stands for "no limit" */
+#define DECIMAL_ONE  1000000
+#define DECIMAL_MAX  INT64_MAX /* also what stands for "no limit" */
 #define DECIMAL_TEXT 32
 
 /* ERR_SYNTAX: no JSON number. ERR_RANGE: negative is fine, but not beyond DECIMAL_MAX - 1 or finer

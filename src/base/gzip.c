@@ -36,3 +36,28 @@ bool gzip_pack(struct buf *out, struct str in)
     (void)deflateEnd(&z); /* says that something was left over, when it was not finished */
     return packed;
 }
+
+/* The length stands at the end of a member: one allocation, and no guessing. */
+static size_t length_of(struct str in)
+{
+    const unsigned char *p = (const unsigned char *)in.ptr + in.len - 4;
+    if (in.len < 18) return 0;
+    return (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+}
+
+bool gzip_unpack(struct buf *out, struct str in)
+{
+    z_stream z = { .zalloc = take, .zfree = give };
+    size_t   len = length_of(in);
+    char    *room = len && in.len <= UINT32_MAX ? buf_room(out, len) : NULL;
+
+    if (!room || inflateInit2(&z, MAX_WBITS + GZIP_WRAPPER) != Z_OK) return false;
+    z.next_in = (Bytef *)in.ptr;
+    z.avail_in = (uInt)in.len;
+    z.next_out = (Bytef *)room;
+    z.avail_out = (uInt)len;
+    bool whole = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == len;
+    if (whole) buf_grew(out, len);
+    (void)inflateEnd(&z);
+    return whole;
+}

@@ -26,9 +26,9 @@ static void show(void *ctx, const char *what, uint64_t done, uint64_t all)
     bool            screen = isatty(STDERR_FILENO);
 
     if (!screen && t->what == what && clock_mono_ms() - t->told_ms < TELL_MS) return;
-    fprintf(stderr, "%s%llu of %llu rows %s, %u %%%s", screen ? "\r" : "parley: ",
-            (unsigned long long)done, (unsigned long long)all, what, percent,
-            screen ? "   " : "\n");
+    fprintf(stderr, "%s%llu of %llu rows %s, %u %%%s",
+            screen ? "\r" : "parley: ", (unsigned long long)done, (unsigned long long)all, what,
+            percent, screen ? "   " : "\n");
     t->shown = screen;
     t->what = what;
     t->told_ms = clock_mono_ms();

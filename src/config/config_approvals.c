@@ -26,11 +26,14 @@ void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client)
     why = jv_is(effect, JSON_STRING) ? effect_template_fault(effect->str) : NULL;
     if (why) cfg_bad(b, effect, "tool \"" STR_FMT "\": %s", STR_ARG(tool->key), why);
     if (effect && client)
-        cfg_bad(b, effect, "\"effect\" is for tools that the server runs; a browser may do a thing "
-                           "twice whatever it is told");
+        cfg_bad(b, effect,
+                "\"effect\" is for tools that the server runs; a browser may do a thing "
+                "twice whatever it is told");
     if (!effect && (jv_get(tool, "effect_scope") || jv_get(tool, "effect_days")))
-        cfg_bad(b, tool, "tool \"" STR_FMT "\" has \"effect_scope\" or \"effect_days\" but no "
-                         "\"effect\"", STR_ARG(tool->key));
+        cfg_bad(b, tool,
+                "tool \"" STR_FMT "\" has \"effect_scope\" or \"effect_days\" but no "
+                "\"effect\"",
+                STR_ARG(tool->key));
 }
 
 /* Somebody must be able to say yes: else it would be found out when it is too late. */

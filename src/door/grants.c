@@ -8,8 +8,8 @@
 #include "door/app.h"
 #include "run/grant.h"
 
-#define LIST_MAX  200
-#define SHOWN_MS  (24 * 3600 * 1000LL) /* what ended longer ago is left out */
+#define LIST_MAX 200
+#define SHOWN_MS (24 * 3600 * 1000LL) /* what ended longer ago is left out */
 
 static void write_list(struct buf *b, const struct hub *h, const struct store_row *rows,
                        size_t count, struct str next)
@@ -20,8 +20,7 @@ static void write_list(struct buf *b, const struct hub *h, const struct store_ro
     jw_key(&w, "grants");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++)
-        if (rows[i].stock.until_ms > clock_wall_ms() - SHOWN_MS)
-            grant_write(&w, h, &rows[i].stock);
+        if (rows[i].stock.until_ms > clock_wall_ms() - SHOWN_MS) grant_write(&w, h, &rows[i].stock);
     jw_end_arr(&w);
     jw_key(&w, "next");
     jw_str_or_null(&w, next.len ? next : STR_NONE);

@@ -75,6 +75,19 @@ static void send_packed(struct request *q, const struct web_file *f, struct str 
     conn_reply_static(q->conn, 200, f->type, str_n(from, (size_t)(end - from)));
 }
 
+/* Nobody but a program by hand takes neither: not worth a plain copy of each large file. */
+static void send_unpacked(struct request *q, const struct web_file *f)
+{
+    struct buf plain;
+    buf_init(&plain, 0);
+    if (gzip_unpack(&plain, str_n(f->gz, (size_t)(f->gz_end - f->gz))))
+        conn_reply(q->conn, 200, f->type, buf_view(&plain));
+    else
+        conn_error(q->conn, 503, "out_of_memory",
+                   "The server is out of memory; try again in a moment.");
+    buf_done(&plain);
+}
+
 static void send_file(struct request *q, const struct web_file *f)
 {
     bool hashed = str_starts(str_c(f->path), STR("/assets/"));
@@ -90,8 +103,11 @@ static void send_file(struct request *q, const struct web_file *f)
         return;
     }
     if (f->br && request_takes(q, STR("br"))) send_packed(q, f, STR("br"), f->br, f->br_end);
-    else if (request_takes(q, STR("gzip"))) send_packed(q, f, STR("gzip"), f->gz, f->gz_end);
-    else conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
+    else if (f->gz && request_takes(q, STR("gzip")))
+        send_packed(q, f, STR("gzip"), f->gz, f->gz_end);
+    else if (f->raw)
+        conn_reply_static(q->conn, 200, f->type, str_n(f->raw, (size_t)(f->raw_end - f->raw)));
+    else send_unpacked(q, f);
 }
 
 /* --- the look ------------------------------------------------------------------------------- */

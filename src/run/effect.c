@@ -44,8 +44,9 @@ const char *effect_template_fault(struct str tmpl)
         any |= name;
         if (name && !piece.len) return "\"effect\" has {} without a name in it";
     }
-    return any ? NULL : "\"effect\" needs a {member} of the arguments: without one every call of "
-                        "the tool would be the same effect";
+    return any ? NULL
+               : "\"effect\" needs a {member} of the arguments: without one every call of "
+                 "the tool would be the same effect";
 }
 
 /* "a.b" is the pointer "/a/b". */
@@ -77,9 +78,7 @@ static bool put_value(struct buf *out, const struct jv *v)
     char    text[DECIMAL_TEXT];
     int64_t units;
     switch (v->type) {
-    case JSON_STRING:
-        put_plain(out, str_trim(v->str));
-        return str_trim(v->str).len > 0;
+    case JSON_STRING: put_plain(out, str_trim(v->str)); return str_trim(v->str).len > 0;
     case JSON_NUMBER:
         if (decimal_of(v, &units) != OK) return false;
         decimal_write(units, text);
@@ -166,8 +165,7 @@ enum err effect_take(struct thread *t, const struct call *c, struct str *out)
     if (e) return e;
     k.holder = c->id;
     k.body = body(t, c, NULL);
-    if (tool->effect_days)
-        k.until_ms = clock_wall_ms() + (int64_t)tool->effect_days * 86400 * 1000;
+    if (tool->effect_days) k.until_ms = clock_wall_ms() + (int64_t)tool->effect_days * 86400 * 1000;
     if (!k.body.ptr) return ERR_NOMEM;
     *out = k.key;
     return thread_take(t, &k);

@@ -20,7 +20,7 @@
 #include "run/hub.h"
 
 /* NULL, or what is wrong with a template. */
-const char *effect_template_fault(struct str tmpl);
+const char         *effect_template_fault(struct str tmpl);
 /* The key of a call, in `a`. ERR_TYPE: its arguments make none. ERR_NOMEM. */
 MUST_CHECK enum err effect_key(struct arena *a, const struct tool *tool, struct str owner,
                                const struct jv *args, struct str *out);

@@ -53,7 +53,8 @@ const char *grant_terms_fault(const struct jv *g)
         return "\"max\" must be an amount above 0 with at most six places behind the point";
     if (same && !jv_is(same, JSON_ARRAY)) return "\"same\" must be a list of JSON pointers";
     JV_EACH (p, same)
-        if (!is_pointer(p)) return "\"same\" must be a list of JSON pointers such as \"/recipient\"";
+        if (!is_pointer(p))
+            return "\"same\" must be a list of JSON pointers such as \"/recipient\"";
     return NULL;
 }
 
@@ -126,11 +127,11 @@ static bool write_same(struct jsonw *w, const struct jv *same, const struct jv *
 
 struct str grant_offer(struct arena *a, const struct tool *tool, const struct call *c)
 {
-    struct terms  t;
-    struct buf    b;
-    struct jsonw  w;
-    int64_t       amount;
-    struct str    out = STR_NONE;
+    struct terms t;
+    struct buf   b;
+    struct jsonw w;
+    int64_t      amount;
+    struct str   out = STR_NONE;
     if (!tool || !tool->grant || !c->args) return STR_NONE;
     t = terms_of(tool->grant);
     if (!amount_of(t.sum, c->args, &amount) || amount > t.max) return STR_NONE;
@@ -175,8 +176,7 @@ static bool read_number(const struct jv *v, int64_t widest, int64_t *out, struct
     return true;
 }
 
-static bool read_max(const struct jv *v, const struct terms *t, int64_t *out,
-                     struct grant_fault *f)
+static bool read_max(const struct jv *v, const struct terms *t, int64_t *out, struct grant_fault *f)
 {
     *out = t->max;
     if (!v || v->type == JSON_NULL) return true;
@@ -200,8 +200,9 @@ static bool read_wish(const struct jv *v, const struct terms *t, struct wish *ou
     JV_EACH (m, v)
         if (!str_is(m->key, "scope") && !str_is(m->key, "for") && !str_is(m->key, "count") &&
             !str_is(m->key, "max"))
-            return wrong(f, "grant_invalid",
-                         "A grant has \"scope\", \"for\", \"count\" and \"max\", and nothing else.");
+            return wrong(
+                f, "grant_invalid",
+                "A grant has \"scope\", \"for\", \"count\" and \"max\", and nothing else.");
     out->me = str_is(scope, "me");
     return read_number(jv_get(v, "for"), t->for_s, &out->for_s, f) &&
            read_number(jv_get(v, "count"), t->count, &out->count, f) &&
@@ -362,8 +363,9 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
 {
     struct wish        limits = { .count = jv_int_at(k->body, "count", NO_LIMIT), .max = NO_LIMIT };
     struct store_stock left = *k->row;
-    struct store_take  take = { .op = TAKE_FROM, .key = k->row->key, .amount = k->amount,
-                                .holder = c->id };
+    struct store_take  take = {
+         .op = TAKE_FROM, .key = k->row->key, .amount = k->amount, .holder = c->id
+    };
     if (jv_is(jv_get(k->body, "max"), JSON_STRING) &&
         decimal_of(jv_get(k->body, "max"), &limits.max) != OK)
         return ERR_NOT_FOUND;
@@ -373,8 +375,8 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
     f->by = jv_str_at(k->body, "by");
     f->grant = k->row->holder;
     f->amount = k->amount;
-    f->granted = shown(&t->batch, k->row->holder, f->by, k->row->made_ms, &left, &limits,
-                       k->row->until_ms);
+    f->granted =
+        shown(&t->batch, k->row->holder, f->by, k->row->made_ms, &left, &limits, k->row->until_ms);
     return f->granted.ptr ? thread_take(t, &take) : ERR_NOMEM;
 }
 
@@ -433,9 +435,9 @@ static void write_numbers(struct jsonw *w, const struct store_stock *row, const 
 void grant_write(struct jsonw *w, const struct hub *h, const struct store_stock *row)
 {
     static const char *const MEMBERS[] = { "tool", "scope", "by", "via" };
-    struct arena a;
-    struct jv   *b = NULL;
-    bool         used_up = false, me;
+    struct arena             a;
+    struct jv               *b = NULL;
+    bool                     used_up = false, me;
     arena_init(&a, 0);
     if (json_parse_own(&a, row->body, &b) != OK) b = NULL;
     const char *why = ended(h, row, b);

@@ -50,7 +50,7 @@ MUST_CHECK enum err grant_follow(struct thread *t, const struct call *c, const s
 MUST_CHECK enum err grant_revoke(struct thread *t, struct str id);
 
 /* One of GET /v1/grants. */
-void grant_write(struct jsonw *w, const struct hub *h, const struct store_stock *row);
+void       grant_write(struct jsonw *w, const struct hub *h, const struct store_stock *row);
 /* Who gave it; in `a`. */
 struct str grant_giver(struct arena *a, const struct store_stock *row);
 

@@ -20,8 +20,7 @@ static bool is_role(struct str s)
 static const char *level_fault(const struct jv *v)
 {
     int64_t n;
-    if (jv_is(v, JSON_STRING))
-        return is_role(v->str) ? NULL : "a role is a word without blanks";
+    if (jv_is(v, JSON_STRING)) return is_role(v->str) ? NULL : "a role is a word without blanks";
     if (!jv_is(v, JSON_OBJECT))
         return "who is asked is a role, or an object {\"role\", \"count\", \"not_requester\"}";
     if (!is_role(jv_str_at(v, "role"))) return "\"role\" must be a word without blanks";

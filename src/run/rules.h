@@ -40,8 +40,8 @@ struct voter {
     struct str name, roles;
 };
 struct ballot {
-    struct str who;      /* of the question */
-    struct str owner;    /* whose conversation it is: the requester */
+    struct str who;   /* of the question */
+    struct str owner; /* whose conversation it is: the requester */
     int64_t    asked_ms, now_ms;
 };
 enum standing {
@@ -61,9 +61,8 @@ int64_t       rules_next(const struct ballot *b);
 /* The same from `who` as people are shown it (a stored row): may they look at it (is one of its
  * levels, also one to come, for them?), and may they answer now? */
 bool          rules_shows(const struct jv *shown, const struct voter *v);
-bool          rules_lets(const struct jv *shown, struct str owner, const struct voter *v,
-                         int64_t now_ms);
+bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v, int64_t now_ms);
 /* `who` as people are shown it: times instead of seconds. */
-void          rules_show(struct jsonw *w, const struct ballot *b);
+void rules_show(struct jsonw *w, const struct ballot *b);
 
 #endif

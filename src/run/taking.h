@@ -19,8 +19,7 @@ MUST_CHECK enum err thread_take(struct thread *t, const struct store_take *k);
 
 /* ERR_TAKEN was told: for which call, and what is there. Without memory nothing is noted, and the
  * same is tried again. */
-void                      taking_note(struct thread *t, struct str call, struct str key,
-                                      const struct store_stock *row);
+void taking_note(struct thread *t, struct str call, struct str key, const struct store_stock *row);
 /* What stood in the way of this call under a key of this kind; NULL: nothing that is known. */
 const struct store_stock *taking_found(const struct thread *t, struct str call, const char *kind);
 bool                      taking_refused(const struct thread *t, struct str call, struct str key);

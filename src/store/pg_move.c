@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 
-#include "store/store_move.h"
 #include "store/pg.h"
+#include "store/store_move.h"
 
 /* One move at a time into a database; any number that nobody else in it uses. */
 #define ONE_MOVE "SELECT pg_try_advisory_lock(7233962)"
@@ -117,8 +117,8 @@ static enum err read_batch(struct move_side *s, const struct move_table *t,
         if (move_is_number(t, i)) param_int(&d->params, after->v[i].n);
         else param_bytes(&d->params, after->v[i].s);
     }
-    return take(d, t, move_select(t, PREFIX, after != NULL, &b->arena),
-                (unsigned)strlen(t->types), b);
+    return take(d, t, move_select(t, PREFIX, after != NULL, &b->arena), (unsigned)strlen(t->types),
+                b);
 }
 
 static enum err last(struct move_side *s, const struct move_table *t, struct move_batch *b)
@@ -203,17 +203,18 @@ static enum err write_batch(struct move_side *s, const struct move_table *t,
 
 static enum err nobody_there(struct database *d)
 {
-    PGresult *r = PQexec(d->conn, "SELECT id, url FROM parley_node WHERE until > clock_timestamp()");
-    enum err  e = is_good(r) ? OK : fail(d);
+    PGresult *r =
+        PQexec(d->conn, "SELECT id, url FROM parley_node WHERE until > clock_timestamp()");
+    enum err e = is_good(r) ? OK : fail(d);
 
     if (!e && PQntuples(r))
-        e = move_fail(&d->base,
-                      arena_printf(d->base.arena,
-                                   "%d nodes work with %s (%s %s); stop them first, a node that was "
-                                   "killed counts for three seconds more",
-                                   PQntuples(r), d->at.shown, PQgetvalue(r, 0, 0),
-                                   PQgetvalue(r, 0, 1)),
-                      ERR_BUSY);
+        e = move_fail(
+            &d->base,
+            arena_printf(d->base.arena,
+                         "%d nodes work with %s (%s %s); stop them first, a node that was "
+                         "killed counts for three seconds more",
+                         PQntuples(r), d->at.shown, PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 1)),
+            ERR_BUSY);
     PQclear(r);
     return e;
 }
@@ -240,7 +241,8 @@ static enum err marked(struct move_side *s, struct arena *a, struct str *source,
     struct database *d = OURS(s);
     int64_t          there = 0;
     PGresult        *r;
-    enum err e = number(d, STR("SELECT (to_regclass('parley_move') IS NOT NULL)::int::int8"), &there);
+    enum err         e =
+        number(d, STR("SELECT (to_regclass('parley_move') IS NOT NULL)::int::int8"), &there);
 
     if (e) return e;
     if (!there) return is_empty(d);
@@ -261,7 +263,7 @@ static enum err mark(struct move_side *s, struct str source, struct str state)
     struct database *d = OURS(s);
     PGresult        *r = NULL;
     enum err         e = exec(d, "CREATE TABLE IF NOT EXISTS parley_move(source text, state text);"
-                                 " DELETE FROM parley_move");
+                                         " DELETE FROM parley_move");
 
     if (e) return e;
     params_clear(&d->params);
@@ -282,13 +284,12 @@ static enum err empty(struct move_side *s)
 /* New rows are numbered behind those that came. */
 static enum err finish(struct move_side *s)
 {
-    return exec(OURS(s),
-                "BEGIN;"
-                " SELECT setval(pg_get_serial_sequence('parley_thread', 'id'),"
-                "  (SELECT coalesce(max(id), 0) + 1 FROM parley_thread), false);"
-                " SELECT setval(pg_get_serial_sequence('parley_approval', 'num'),"
-                "  (SELECT coalesce(max(num), 0) + 1 FROM parley_approval), false);"
-                " DROP TABLE parley_move; COMMIT");
+    return exec(OURS(s), "BEGIN;"
+                         " SELECT setval(pg_get_serial_sequence('parley_thread', 'id'),"
+                         "  (SELECT coalesce(max(id), 0) + 1 FROM parley_thread), false);"
+                         " SELECT setval(pg_get_serial_sequence('parley_approval', 'num'),"
+                         "  (SELECT coalesce(max(num), 0) + 1 FROM parley_approval), false);"
+                         " DROP TABLE parley_move; COMMIT");
 }
 
 /* --- opening and closing --------------------------------------------------------------------------- */
@@ -306,8 +307,8 @@ static void close_side(struct move_side *s)
 static enum err open_source(struct database *d)
 {
     int64_t  version = 0;
-    enum err e = number(d, STR("SELECT (to_regclass('parley_schema') IS NOT NULL)::int::int8"),
-                        &version);
+    enum err e =
+        number(d, STR("SELECT (to_regclass('parley_schema') IS NOT NULL)::int::int8"), &version);
 
     if (!e && !version)
         return move_fail(&d->base,

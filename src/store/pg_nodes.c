@@ -39,12 +39,13 @@ static enum err list(const struct pg_place *at, PGconn *c, struct arena *a, stru
 
     PQclear(r);
     if (!made)
-        return pg_refuse(why,
-                         arena_printf(a,
-                                      "%s has no tables of parley; the first node that starts makes "
-                                      "them",
-                                      at->shown),
-                         ERR_NOT_FOUND);
+        return pg_refuse(
+            why,
+            arena_printf(a,
+                         "%s has no tables of parley; the first node that starts makes "
+                         "them",
+                         at->shown),
+            ERR_NOT_FOUND);
     r = PQexecParams(c, pg_sql(PG_NODES, room), 0, NULL, NULL, NULL, NULL, 1);
     arena_init(&l.arena, 0);
     e = PQresultStatus(r) == PGRES_TUPLES_OK ? OK : refuse(at, c, a, why);

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/store_move.h"
 #include "store/sqlite_db.h"
+#include "store/store_move.h"
 
 struct file {
     struct move_side base;
@@ -35,14 +35,13 @@ static enum err exec(struct file *f, const char *sql)
 }
 
 static void bind_row(sqlite3_stmt *st, const struct move_table *t, const struct move_row *row,
-                 unsigned count)
+                     unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct move_value *v = &row->v[i];
         if (move_is_number(t, i)) sqlite3_bind_int64(st, (int)i + 1, v->n);
         else if (!v->s.ptr) sqlite3_bind_null(st, (int)i + 1);
-        else
-            sqlite3_bind_text64(st, (int)i + 1, v->s.ptr, v->s.len, SQLITE_STATIC, SQLITE_UTF8);
+        else sqlite3_bind_text64(st, (int)i + 1, v->s.ptr, v->s.len, SQLITE_STATIC, SQLITE_UTF8);
     }
 }
 
@@ -133,8 +132,7 @@ static struct str insert_sql(const struct move_table *t, struct arena *a)
 {
     struct str values = STR("?");
 
-    for (unsigned i = 1; i < t->own; i++)
-        values = arena_printf(a, STR_FMT ", ?", STR_ARG(values));
+    for (unsigned i = 1; i < t->own; i++) values = arena_printf(a, STR_FMT ", ?", STR_ARG(values));
     return arena_printf(a, "INSERT INTO %s(%s) VALUES(" STR_FMT ")", t->table, t->columns,
                         STR_ARG(values));
 }
@@ -210,10 +208,10 @@ static enum err marked(struct move_side *s, struct arena *a, struct str *source,
 static enum err mark(struct move_side *s, struct str source, struct str state)
 {
     struct file *f = OURS(s);
-    char        *sql = sqlite3_mprintf(
-        "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS move(source TEXT, state TEXT);"
-               " DELETE FROM move; INSERT INTO move VALUES(%Q, %Q); COMMIT",
-        source.ptr, state.ptr);
+    char        *sql =
+        sqlite3_mprintf("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS move(source TEXT, state TEXT);"
+                        " DELETE FROM move; INSERT INTO move VALUES(%Q, %Q); COMMIT",
+                        source.ptr, state.ptr);
     enum err e = sql ? exec(f, sql) : move_fail(s, STR_NONE, ERR_NOMEM);
 
     sqlite3_free(sql);

@@ -56,8 +56,8 @@ static struct str prefixed(const char *text, const char *prefix, struct arena *a
     struct str rest = str_c(text), out = STR("");
 
     for (ptrdiff_t at; (at = str_find(rest, STR("%s"))) >= 0; rest = str_from(rest, (size_t)at + 2))
-        out = arena_printf(a, STR_FMT STR_FMT "%s", STR_ARG(out), STR_ARG(str_cut(rest, (size_t)at)),
-                           prefix);
+        out = arena_printf(a, STR_FMT STR_FMT "%s", STR_ARG(out),
+                           STR_ARG(str_cut(rest, (size_t)at)), prefix);
     return arena_printf(a, STR_FMT STR_FMT, STR_ARG(out), STR_ARG(rest));
 }
 
@@ -66,8 +66,7 @@ struct str move_select(const struct move_table *t, const char *prefix, bool afte
     static const char *const values[] = { "$1", "$1, $2", "$1, $2, $3" };
     struct str               from = prefixed(t->from, prefix, a), where = STR("");
 
-    if (after)
-        where = arena_printf(a, " WHERE (%s) > (%s)", t->key_columns, values[t->key - 1]);
+    if (after) where = arena_printf(a, " WHERE (%s) > (%s)", t->key_columns, values[t->key - 1]);
     return arena_printf(a, "SELECT %s FROM " STR_FMT STR_FMT "%s ORDER BY %s LIMIT %d", t->select,
                         STR_ARG(from), STR_ARG(where), t->group, t->key_columns, MOVE_ROWS);
 }
@@ -95,8 +94,7 @@ void move_keep(struct move_batch *b, const struct move_table *t, unsigned column
 {
     bool word = t->types[column] == 'w';
 
-    if (word && (!v.s.ptr || !utf8_valid(v.s) || memchr(v.s.ptr, 0, v.s.len)))
-        v.s = STR("damaged");
+    if (word && (!v.s.ptr || !utf8_valid(v.s) || memchr(v.s.ptr, 0, v.s.len))) v.s = STR("damaged");
     if (v.s.ptr) v.s = arena_dup(&b->arena, v.s);
     else if (t->types[column] == 'b') v.s = STR("");
     b->rows[b->count].v[column] = v;
@@ -176,8 +174,7 @@ static bool approval_is_sound(const struct move_row *r)
                                    .requested_ms = v[8].n,
                                    .expires_ms = v[9].n };
 
-    return v[APPROVAL_SUM].n ==
-           approval_sum((struct log_name){ v[1].s, v[APPROVAL_NAME].s }, &p);
+    return v[APPROVAL_SUM].n == approval_sum((struct log_name){ v[1].s, v[APPROVAL_NAME].s }, &p);
 }
 
 /* A log's facts are 1, 2 ... without holes, up to what the log says. `next`: NULL at the end. */
@@ -201,7 +198,8 @@ static uint64_t unsound(int list, const struct move_batch *b, const struct move_
         const struct move_row *r = &b->rows[i];
         bool                   good = true;
         if (list == MOVE_FACTS)
-            good = fact_is_sound(r) && in_order(i ? r - 1 : before, r, i + 1 < b->count ? r + 1 : r);
+            good =
+                fact_is_sound(r) && in_order(i ? r - 1 : before, r, i + 1 < b->count ? r + 1 : r);
         else if (list == MOVE_APPROVALS) good = approval_is_sound(r);
         if (!good && !n++) *first = r;
     }
@@ -214,12 +212,13 @@ static enum err refuse_damaged(struct move *m, int list, const struct move_row *
 
     return refuse(
         m,
-        arena_printf(m->arena,
-                     "in " STR_FMT " the conversation " STR_FMT
-                     " is not what was saved. What was copied so far stays and is used by nobody; "
-                     "with --anyway the move goes on and brings such conversations as they are, and "
-                     "they are answered as damaged",
-                     STR_ARG(m->from->shown), STR_ARG(name)),
+        arena_printf(
+            m->arena,
+            "in " STR_FMT " the conversation " STR_FMT
+            " is not what was saved. What was copied so far stays and is used by nobody; "
+            "with --anyway the move goes on and brings such conversations as they are, and "
+            "they are answered as damaged",
+            STR_ARG(m->from->shown), STR_ARG(name)),
         ERR_DAMAGED);
 }
 
@@ -275,8 +274,8 @@ static void add_row(struct digest *d, int list, const struct move_row *r)
     sum_int(&s, list);
     for (unsigned i = 0; i < t->own; i++) {
         /* an older file has none; whether it fits is counted */
-        bool is_sum = (list == MOVE_FACTS && i == FACT_SUM) ||
-                      (list == MOVE_APPROVALS && i == APPROVAL_SUM);
+        bool is_sum =
+            (list == MOVE_FACTS && i == FACT_SUM) || (list == MOVE_APPROVALS && i == APPROVAL_SUM);
         if (move_is_number(t, i)) sum_int(&s, is_sum ? 0 : r->v[i].n);
         else sum_int(&s, r->v[i].s.ptr != NULL), sum_text(&s, r->v[i].s);
     }
@@ -317,7 +316,8 @@ static enum err refuse_different(struct move *m, const struct digest *from, cons
     while (i < MOVE_LISTS - 1 && from->rows[i] == to->rows[i]) i++;
     return refuse(m,
                   arena_printf(m->arena,
-                               STR_FMT " and " STR_FMT
+                               STR_FMT
+                               " and " STR_FMT
                                " are not the same (%s: %llu and %llu). The target is used by "
                                "nobody; begin again with --anew",
                                STR_ARG(m->from->shown), STR_ARG(m->to->shown), move_tables[i].name,
@@ -345,8 +345,9 @@ static enum err compare(struct move *m)
     snprintf(m->out->digest, sizeof m->out->digest, "%016llx%016llx", (unsigned long long)from.a,
              (unsigned long long)from.b);
     if (m->out->damaged && !m->asked->anyway)
-        return refuse(m, STR("some facts are missing from the source; with --anyway it is moved as "
-                             "it is, and those conversations are answered as damaged"),
+        return refuse(m,
+                      STR("some facts are missing from the source; with --anyway it is moved as "
+                          "it is, and those conversations are answered as damaged"),
                       ERR_DAMAGED);
     return OK;
 }

@@ -27,7 +27,7 @@ enum { MOVE_THREADS, MOVE_FACTS, MOVE_REQUESTS, MOVE_APPROVALS, MOVE_LISTS = STO
  * bytes or NULL, w a word (UTF-8 without NUL). The first `key` of them are its key, the first `own` its own; what
  * follows comes from the thread it belongs to. */
 struct move_table {
-    const char *name;  /* for people: "conversations" */
+    const char *name; /* for people: "conversations" */
     const char *types;
     unsigned    key, own;
     const char *table, *columns; /* what is written: "fact", "thread, seq, ..." */

@@ -15,7 +15,7 @@ static struct str shown(const char *number)
 
 TEST(one_amount_however_it_is_written)
 {
-    static const char *const WAYS[] = { "1000",      "1e3",   "1000.0",      "1.0e3",
+    static const char *const WAYS[] = { "1000",     "1e3",  "1000.0",     "1.0e3",
                                         "10000e-1", "1E+3", "0.001000e6", "1000.000000000" };
     for (size_t i = 0; i < sizeof WAYS / sizeof *WAYS; i++) CHECK_STR(shown(WAYS[i]), "1000");
     CHECK_STR(shown("12.50"), "12.5");
@@ -39,7 +39,7 @@ TEST(what_is_finer_or_larger_than_we_count_is_no_amount)
 
 TEST(what_is_no_number_is_none)
 {
-    static const char *const BAD[] = { "", "-", "01", "1.", ".5", "1e", "1e+", "+1", "0x10",
-                                       "1 ", "Infinity", "1,000", "1_0" };
+    static const char *const BAD[] = { "",   "-",    "01", "1.",       ".5",    "1e", "1e+",
+                                       "+1", "0x10", "1 ", "Infinity", "1,000", "1_0" };
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) CHECK_STR(shown(BAD[i]), "syntax");
 }

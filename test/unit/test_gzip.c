@@ -25,6 +25,13 @@ TEST(a_packed_text_comes_back_as_it_was_and_is_smaller)
     CHECK(gzip_pack(&out, buf_view(&in)));
     CHECK(out.len < in.len / 4);
     CHECK(comes_back(str_from(buf_view(&out), 6), buf_view(&in)));
+    struct buf plain = { 0 };
+    buf_lit(&plain, "<");
+    CHECK(gzip_unpack(&plain, str_from(buf_view(&out), 6)));
+    CHECK(str_eq(str_from(buf_view(&plain), 1), buf_view(&in)));
+    CHECK(!gzip_unpack(&plain, buf_view(&out)) && plain.len == in.len + 1 && !plain.err);
+    CHECK(!gzip_unpack(&plain, STR("no")));
+    buf_done(&plain);
     buf_done(&in);
     buf_done(&out);
 }

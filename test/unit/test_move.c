@@ -36,9 +36,13 @@ static const char *thread_name(int i)
 
 static void fill_lists(struct fix *f)
 {
-    struct store_approval   p = { .id = STR("conf-1"), .call = STR("c1"), .tool = STR("pay"),
-                                  .status = STR("pending"), .body = STR("{\"amount\":5}"),
-                                  .requested_ms = 17, .expires_ms = 99 };
+    struct store_approval   p = { .id = STR("conf-1"),
+                                  .call = STR("c1"),
+                                  .tool = STR("pay"),
+                                  .status = STR("pending"),
+                                  .body = STR("{\"amount\":5}"),
+                                  .requested_ms = 17,
+                                  .expires_ms = 99 };
     struct store_tool_count count = { STR("pay"), 3, 1 };
     struct ap               a;
 
@@ -54,7 +58,8 @@ static void fill_lists(struct fix *f)
     a.a.title = STR("A payment that waits");
     a.a.state = STR("waiting");
     CHECK(ap_run(f, &a) == OK);
-    CHECK_STR(fix_session(f, SESSION_PUT, "hash", "{\"who\":\"ann\"}", INT64_C(9999999999999)), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "hash", "{\"who\":\"ann\"}", INT64_C(9999999999999)),
+              "ok");
 }
 
 static void fill(void)
@@ -75,21 +80,27 @@ static void fill(void)
 /* What a store says about itself, in one text. */
 static struct str told(struct fix *f)
 {
-    struct str threads = fix_list(f, (struct store_list){ .kind = STORE_THREADS, .everybody = true }, NULL);
-    struct str gates = fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL);
+    struct str threads =
+        fix_list(f, (struct store_list){ .kind = STORE_THREADS, .everybody = true }, NULL);
+    struct str gates =
+        fix_list(f, (struct store_list){ .kind = STORE_APPROVALS, .everybody = true }, NULL);
     struct str tools = fix_list(f, (struct store_list){ .kind = STORE_TOOLS }, NULL);
     struct str used = fix_list(
         f, (struct store_list){ .kind = STORE_USED, .owner = STR("ann"), .day = 20000 }, NULL);
     struct str request = fix_list(
-        f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req-1") }, NULL);
+        f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req-1") },
+        NULL);
     struct str session = fix_session(f, SESSION_GET, "hash", NULL, 0);
     struct str log = fix_read(f, "", "t258", 0), gate = fix_read(f, "ann", "gate", 0);
-    struct str found = fix_list(
-        f,
-        (struct store_list){ .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("that waits") },
-        NULL);
+    struct str found =
+        fix_list(f,
+                 (struct store_list){
+                     .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("that waits") },
+                 NULL);
 
-    return arena_printf(&f->arena, STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT,
+    return arena_printf(&f->arena,
+                        STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT
+                                "|" STR_FMT "|" STR_FMT "|" STR_FMT,
                         STR_ARG(threads), STR_ARG(gates), STR_ARG(tools), STR_ARG(used),
                         STR_ARG(request), STR_ARG(session), STR_ARG(log), STR_ARG(gate),
                         STR_ARG(found));
@@ -153,11 +164,10 @@ TEST(a_move_knows_every_column_there_is)
     new_places();
     fill();
     REQUIRE(move_to(file, url).e == OK);
-    CHECK_STR(str_c(pg_run(url,
-                           "SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY"
-                           " table_name, ordinal_position) FROM information_schema.columns"
-                           " WHERE table_schema = current_schema()"
-                           " AND table_name NOT IN ('parley_node', 'parley_schema')")),
+    CHECK_STR(str_c(pg_run(url, "SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY"
+                                " table_name, ordinal_position) FROM information_schema.columns"
+                                " WHERE table_schema = current_schema()"
+                                " AND table_name NOT IN ('parley_node', 'parley_schema')")),
               "parley_approval.num parley_approval.owner parley_approval.id parley_approval.thread "
               "parley_approval.call parley_approval.tool parley_approval.status "
               "parley_approval.body parley_approval.requested_ms parley_approval.expires_ms "
