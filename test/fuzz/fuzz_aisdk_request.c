@@ -7,59 +7,14 @@
 #include <stdint.h>
 
 #include "dialect/aisdk_request.h"
-#include "run/fold.h"
+#include "fuzz_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void add(struct fold *f, struct fact x)
-{
-    x.seq = f->count + 1;
-    must(fold_add(f, &x) == OK);
-}
 
 static const struct fold *the_log(void)
 {
     static struct fold f;
-    if (f.count) return &f;
-    struct part parts[] = {
-        { .type = STEP_CALL,
-          .call = STR("call-1"),
-          .tool = STR("pay"),
-          .text = STR("{\"amount\":50}"),
-          .gate = GATE_ASK,
-          .complete = true },
-        { .type = STEP_CALL,
-          .call = STR("call-2"),
-          .tool = STR("where"),
-          .text = STR("{}"),
-          .gate = GATE_CLIENT,
-          .client = true,
-          .complete = true },
-        { .type = STEP_CALL,
-          .call = STR("call-3"),
-          .tool = STR("weather"),
-          .text = STR("{}"),
-          .gate = GATE_FREE,
-          .complete = true },
-    };
-    fold_init(&f);
-    add(&f, (struct fact){
-                .kind = FACT_MESSAGE, .run = STR("run_1"), .id = STR("m_1"), .text = STR("Pay") });
-    add(&f, (struct fact){ .kind = FACT_STEP,
-                           .run = STR("run_1"),
-                           .stop = STR("calls"),
-                           .parts = parts,
-                           .parts_count = 3 });
-    add(&f, (struct fact){ .kind = FACT_STARTED, .call = STR("call-2"), .client = true });
-    add(&f, (struct fact){ .kind = FACT_STARTED, .call = STR("call-3") });
-    add(&f, (struct fact){ .kind = FACT_ASKED,
-                           .call = STR("call-1"),
-                           .id = STR("confirmation-call-1"),
-                           .ask = STR("Pay?") });
-    add(&f, (struct fact){ .kind = FACT_FINISHED,
-                           .call = STR("call-3"),
-                           .outcome = WORD_DONE,
-                           .text = STR("warm") });
+    if (!f.count) make_log(&f);
     return &f;
 }
 
@@ -77,7 +32,8 @@ static void check_answer(const struct fold *f, const struct ai_answer *x)
     if (x->kind == AI_RESULT) must(fold_call(f, x->id) && fold_call(f, x->id)->client);
     else must(x->kind != AI_RESERVED && fold_confirmation(f, x->id));
     if (!ai_command(c, x, &why)) check_refusal(&why);
-    else if (x->kind != AI_RESULT && c->confirmed) must(str_find(x->answer->raw, STR("true")) >= 0);
+    else if (x->kind != AI_RESULT && c->decide.confirmed)
+        must(str_find(x->answer->raw, STR("true")) >= 0);
     command_free(c);
 }
 

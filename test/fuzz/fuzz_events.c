@@ -306,7 +306,8 @@ static void messages(struct tale *t)
         struct jv   *v;
         buf_init(&b, 0);
         jsonw_init(&w, &b);
-        require(uimessages_write(&w, &t->thread, form ? FORM_ADK : FORM_NATIVE) == OK);
+        require(uimessages_write(&w, &t->thread, form ? FORM_ADK : FORM_NATIVE,
+                                 &(struct uipage){ 0 }) == OK);
         require(json_parse(&t->arena, arena_dup(&t->arena, buf_view(&b)), &v, NULL) == OK);
         buf_done(&b);
     }
