@@ -57,6 +57,10 @@ struct stream_start {
     bool             reasoning; /* told on request only */
     bool             native;    /* the form of approvals: the client's own, or a tool that asks */
     bool             whole;     /* one turn is one run: a gate does not end it */
+    bool             older;     /* a client of before the protocol's first whole version */
+    /* what the client calls this stream, where it has a name of its own; owned by the caller */
+    struct str       segment;
+    uint64_t         verdicts; /* those up to this fact it has been told of */
 };
 
 struct dialect {
@@ -184,6 +188,6 @@ void event_end(struct encoder *e, struct jsonw *w);
 /* A frame of raw text: "[DONE]". */
 void event_raw(struct encoder *e, struct str text);
 
-extern const struct dialect dialect_typed, dialect_toolcalls, dialect_aisdk;
+extern const struct dialect dialect_typed, dialect_toolcalls, dialect_aisdk, dialect_agui;
 
 #endif

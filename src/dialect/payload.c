@@ -212,7 +212,7 @@ static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
     return c->run == r && c->step_seq <= seq && !(c->finished && c->finished->seq <= seq);
 }
 
-static const struct fact *gate_at(const struct call *c, uint64_t seq)
+const struct fact *payload_open(const struct call *c, uint64_t seq)
 {
     if (c->asked && c->asked->seq <= seq && !(c->decided && c->decided->seq <= seq))
         return c->asked;
@@ -229,7 +229,7 @@ static void write_awaiting(struct jsonw *w, const struct fold *f, const struct r
     jw_arr(w);
     for (size_t i = 0; i < f->call_count; i++) {
         if (!open_at(f->calls[i], r, seq)) continue;
-        const struct fact *a = gate_at(f->calls[i], seq);
+        const struct fact *a = payload_open(f->calls[i], seq);
         jw_str(w, a ? a->id : f->calls[i]->id);
         gates += a != NULL;
     }
@@ -238,7 +238,7 @@ static void write_awaiting(struct jsonw *w, const struct fold *f, const struct r
     jw_key(w, "suggested_actions");
     jw_arr(w);
     for (size_t i = 0; i < f->call_count; i++) {
-        const struct fact *a = open_at(f->calls[i], r, seq) ? gate_at(f->calls[i], seq) : NULL;
+        const struct fact *a = open_at(f->calls[i], r, seq) ? payload_open(f->calls[i], seq) : NULL;
         if (!a) continue;
         write_action(w, "Approve", "approve", a, "primary");
         write_action(w, "Deny", "deny", a, "secondary");

@@ -163,6 +163,11 @@ void                      door_chat(struct server *s, struct request *q); /* cha
 void                      door_chat_resume(struct server *s, struct request *q);
 void                      door_live(struct server *s, struct request *q);    /* live.c */
 void                      door_chat_ws(struct server *s, struct request *q); /* chatws.c */
+void                      door_agui(struct server *s, struct request *q);    /* aguihttp.c */
+void                      door_agui_connect(struct server *s, struct request *q);
+void                      door_agui_info(struct server *s, struct request *q); /* aguiinfo.c */
+void                      door_agui_capabilities(struct server *s, struct request *q);
+void                      door_agui_stop(struct server *s, struct request *q);
 void                      rest_threads(struct server *s, struct request *q); /* rest.c */
 void                      rest_thread_new(struct server *s, struct request *q);
 void                      rest_thread(struct server *s, struct request *q);

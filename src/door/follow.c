@@ -8,6 +8,8 @@ struct follow {
     struct encoder  enc;
     bool            over; /* the thread is gone, and of its words not even the rest is given */
     char            run[64];
+    char           *segment; /* NULL: it has no name */
+    struct buf      first;   /* what is still to be sent before the encoder's */
 };
 
 static void wake(struct follower *f)
@@ -22,11 +24,23 @@ static void over(struct follower *f)
     source_wake(&w->source);
 }
 
+/* False: the room is used up. */
+static bool send_first(struct follow *w, struct buf *out, size_t room)
+{
+    size_t n = w->first.len < room ? w->first.len : room;
+    buf_str(out, str_cut(buf_view(&w->first), n));
+    buf_eat(&w->first, n);
+    if (w->first.len) return false;
+    buf_done(&w->first);
+    return true;
+}
+
 static enum pull pull(struct source *s, struct buf *out, size_t room)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
     size_t         end = out->len + room;
     enum encoded   r = ENCODED_ITEM;
+    if (w->first.len && !send_first(w, out, room)) return PULL_MORE;
     while (r == ENCODED_ITEM) {
         if (w->over || !w->follower.thread) return PULL_END;
         r = encode_into(&w->enc, w->follower.thread, out, end - out->len);
@@ -42,6 +56,8 @@ static void gone(struct source *s)
     struct follow *w = LIST_ITEM(s, struct follow, source);
     thread_unfollow(&w->follower);
     encoder_done(&w->enc);
+    buf_done(&w->first);
+    mem_free(w->segment);
     mem_free(w);
 }
 
@@ -57,6 +73,12 @@ static struct follow *follow_new(const struct dialect *d, struct thread *t,
     w->follower.counts = true;
     at.run = s->run.len && s->run.len <= sizeof w->run ? str_n(w->run, s->run.len) : STR_NONE;
     memcpy(w->run, s->run.ptr ? s->run.ptr : "", at.run.len);
+    if (s->segment.len && !(w->segment = mem_alloc(s->segment.len))) {
+        mem_free(w);
+        return NULL;
+    }
+    if (w->segment) memcpy(w->segment, s->segment.ptr, s->segment.len);
+    at.segment = str_n(w->segment, s->segment.len);
     encoder_start(&w->enc, d, &carrier_sse, NULL, t, &at);
     return w;
 }
@@ -64,13 +86,21 @@ static struct follow *follow_new(const struct dialect *d, struct thread *t,
 void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
                    const struct stream_start *s)
 {
-    struct follow *w = follow_new(d, t, s);
+    follow_after(c, d, t, s, &(struct buf){ 0 });
+}
+
+void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
+                  const struct stream_start *s, struct buf *first)
+{
+    struct follow *w = first->err ? NULL : follow_new(d, t, s);
     if (!w) {
+        buf_done(first);
         conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
         return;
     }
     struct app *app = app_of(conn_server(c));
     w->hub = app->hub;
+    w->first = *first;
     thread_follow(t, &w->follower);
     conn_header(c, "Parley-Thread", thread_id(t));
     if (s->run.len) conn_header(c, "Parley-Run", s->run);

@@ -15,5 +15,8 @@
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
                    const struct stream_start *s);
+/* The same behind whole events that the dialect does not make; takes the buffer. */
+void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
+                  const struct stream_start *s, struct buf *first);
 
 #endif

@@ -15,6 +15,7 @@ static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors
 static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
                                      .plain_errors = true };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
+static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
 
 const struct route app_routes[] = {
     { "POST", "/v1/chat/stream", door_sse, 0, &TYPED },
@@ -25,6 +26,12 @@ const struct route app_routes[] = {
     { "POST", "/stream", door_chat, 0, &STREAM },
     { "GET", "/stream/{}/stream", door_chat_resume, 0, &STREAM },
     { "GET", "/live", door_live, ROLE_USER | SAYS_LATER, &LIVE },
+    { "POST", "/ag-ui", door_agui, 0, &AGUI },
+    { "POST", "/ag-ui/agent/{}/run", door_agui, 0, &AGUI },
+    { "POST", "/ag-ui/agent/{}/connect", door_agui_connect, 0, &AGUI },
+    { "POST", "/ag-ui/agent/{}/stop/{}", door_agui_stop },
+    { "GET", "/ag-ui/info", door_agui_info },
+    { "GET", "/ag-ui/capabilities", door_agui_capabilities },
     { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },

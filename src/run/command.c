@@ -211,7 +211,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (declared_refused(t, c)) return ADMIT_NO;
     /* also while another call of the step still runs */
-    if (run_live(r) && t->hub->setup.hold && asks_somebody(r))
+    if (run_live(r) && (t->hub->setup.hold || c->hold) && asks_somebody(r))
         return refuse(t, c, 409, "approval_pending", pending_list(t, c)), ADMIT_NO;
     if (run_live(r) && run_waiting(r)) {
         if (over_quota(t, c)) return ADMIT_NO;
@@ -448,13 +448,18 @@ static bool same_value_as(struct command *c, struct str now, struct str was)
            json_parse(&c->arena, copy, &b, NULL) == OK && jv_equal(a, b);
 }
 
+static enum word verdict_of(const struct command *c)
+{
+    if (c->decide.cancelled) return WORD_CANCELLED;
+    return c->decide.confirmed ? WORD_APPROVED : WORD_DENIED;
+}
+
 static bool answered_before(struct thread *t, struct command *c, struct call *call,
                             const struct fact *verdict)
 {
     enum word was = verdict->outcome;
     c->receipt.call = call;
-    if (was != (c->decide.confirmed ? WORD_APPROVED : WORD_DENIED))
-        suspicious(t, c, "answered_before");
+    if (was != verdict_of(c)) suspicious(t, c, "answered_before");
     if (was == WORD_EXPIRED)
         return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED)
@@ -515,7 +520,7 @@ static bool answer_question(struct thread *t, struct command *c, struct call *ca
 {
     if (is_misfit(t, c, call->question)) return true;
     uint64_t seq = t->fold.count + 1;
-    *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
+    *e = decide_gate(t, call, c, verdict_of(c));
     if (!*e) work_answer_job(call, c->decide.confirmed, c->decide.payload);
     accepted(t, c, call->run->id, seq);
     c->receipt.call = call;
@@ -690,7 +695,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
                       "The tool was changed or removed since this was asked. Nothing was run.");
     }
     if (is_vote(t, c, call, e) || is_overgranted(t, c, call)) return true;
-    *e = decide_gate(t, call, c, c->decide.confirmed ? WORD_APPROVED : WORD_DENIED);
+    *e = decide_gate(t, call, c, verdict_of(c));
     accepted(t, c, call->run->id, seq);
     return true;
 }
@@ -748,9 +753,11 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
                       .call = call->id,
                       .outcome = c->result.error.ptr ? WORD_FAILED : WORD_DONE,
                       .text = result_text(c),
-                      .value = c->result.value };
+                      .value = c->result.value,
+                      .by = c->by,
+                      .via = c->via,
+                      .answer_id = c->answer_id };
     f.ms = work_ms(call);
-    f.by = c->by;
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
     return true;

@@ -73,6 +73,7 @@ struct receipt {
     X(STR, page)                                                                                    \
     X(STR, declared)      /* what the client brings for the run: declared_write() */                \
     X(INT, when_busy)     /* enum when_busy */                                                      \
+    X(BOOL, hold)         /* a waiting gate refuses it, whatever the configuration says */          \
     X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \
                              call; SETTLE: either */                                                \
     X(STR, answer_id)     /* DECIDE, RESULT: the client's own name for its answer */                \
@@ -84,6 +85,7 @@ struct receipt {
 #define COMMAND_ACTION(X) X(STR, name) X(STR, data)
 #define COMMAND_DECIDE(X)                                                                           \
     X(BOOL, confirmed) X(STR, reason) X(STR, payload)                                               \
+    X(BOOL, cancelled)    /* neither yes nor no: the model goes on without it */                    \
     X(STR, echo_tool)     /* what the client says it approved; STR_NONE, NULL: did not say */       \
     X(JV, echo_args)                                                                                \
     X(JV, grant)          /* what the yes is to be worth beyond this call: grant.h; NULL: nothing */ \

@@ -82,7 +82,9 @@ static enum err begin_call(struct thread *t, struct call *c)
                          .call = c->id,
                          .outcome = c->early->outcome,
                          .text = c->early->text,
-                         .value = c->early->value };
+                         .value = c->early->value,
+                         .via = c->early->via,
+                         .answer_id = c->early->answer_id };
     return thread_add(t, &done);
 }
 

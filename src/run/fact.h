@@ -121,7 +121,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)        \
     X(RAW, declared)                                                                                     \
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
-    X(RAW, who) X(STR, roles)
+    X(RAW, who) X(STR, roles) X(STR, model)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

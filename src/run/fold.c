@@ -56,6 +56,11 @@ bool call_took_effect(const struct call *c)
            c->finished->outcome == WORD_UNKNOWN;
 }
 
+bool call_replies(struct str tool)
+{
+    return reply_tool_of(tool) != REPLY_NONE;
+}
+
 static const struct confirmation *question_of(const struct fold *f, struct str id)
 {
     return map_get(&f->by_confirmation, id);

@@ -167,6 +167,8 @@ static inline bool call_takes(const struct call *c)
 {
     return (c->started && c->started->effect.len) || (c->decided && c->decided->grant.len);
 }
+/* Is it the name of a reply tool? Its calls are no cards, whatever became of them. */
+bool               call_replies(struct str tool);
 static inline bool call_questioned(const struct call *c, struct str id)
 {
     return c->question && str_eq(c->question->id, id);

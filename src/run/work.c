@@ -478,6 +478,7 @@ enum err work_step_fact(struct thread *t, const char *stop)
                       .parts_count = t->step.count,
                       .stop = str_c(stop),
                       .provider = t->model_of->provider,
+                      .model = t->model_of->model,
                       .input_tokens = t->input_tokens,
                       .output_tokens = t->output_tokens };
     for (size_t i = 0; i < t->step.count; i++) {

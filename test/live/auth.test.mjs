@@ -32,6 +32,8 @@ const said = async (ws, type) => { for (let text; (text = await ws.next()) !== u
 const DOORS = [
     ['POST', '/v1/chat/stream', { message: 'hello' }], ['POST', '/functions/v1/chat', { message: 'hello' }],
     ['POST', '/api/chat', { messages: [] }], ['GET', '/api/chat/x/stream'], ['POST', '/stream', { messages: [] }], ['GET', '/stream/x/stream'],
+    ['POST', '/ag-ui', {}], ['POST', '/ag-ui/agent/default/run', {}], ['POST', '/ag-ui/agent/default/connect', {}], ['POST', '/ag-ui/agent/default/stop/x', {}],
+    ['GET', '/ag-ui/info'], ['GET', '/ag-ui/capabilities'],
     ['GET', '/v1/threads'], ['POST', '/v1/threads', {}], ['GET', '/v1/threads/x'], ['PATCH', '/v1/threads/x', { title: 'y' }],
     ['DELETE', '/v1/threads/x'], ['GET', '/v1/threads/x/events'], ['POST', '/v1/threads/x/stop'], ['POST', '/v1/threads/x/actions', { action: 'a' }],
     ['POST', '/v1/threads/x/results/y', { result: 1 }], ['POST', '/v1/threads/x/results/y/claim', { client: 'c' }],

@@ -94,11 +94,57 @@ class TypedDoor {
     }
 }
 
+// --- POST /ag-ui ---------------------------------------------------------------------------------------
+
+const some = () => Math.random().toString(36).slice(2);
+
+class AguiDoor {
+    constructor(t, server, thread = `ag-${some()}`) { Object.assign(this, { t, server, thread, messages: [], asked: [], offered: [] }); }
+    async post(more = {}, at = '/ag-ui') {
+        const s = this.stream = await this.server.open('POST', at, { threadId: this.thread, runId: some(), protocolVersion: '1.0', messages: this.messages, ...more });
+        if (s.status !== 200) throw refused(s.status, s.json.error.code, s.json.error.message);
+        await s.read();
+        for (const e of s.events) this.take(e.data);
+        const late = s.events.map((e) => e.data).find((d) => d.name === 'approval_resolved' && d.value.yours && d.value.yours !== d.value.decision);
+        if (late) throw refused(409, 'already_decided', 'decided elsewhere');
+        return s;
+    }
+    message(id, role) {
+        let m = this.messages.find((x) => x.id === id);
+        if (!m) this.messages.push(m = { id, role, ...(role === 'assistant' && { content: '' }) });
+        return m;
+    }
+    call(id) { return this.messages.flatMap((m) => m.toolCalls ?? []).find((c) => c.id === id); }
+    take(d) {
+        if (d.type === 'MESSAGES_SNAPSHOT') this.messages = structuredClone(d.messages);
+        if (d.type === 'TEXT_MESSAGE_START') this.message(d.messageId, d.role);
+        if (d.type === 'TEXT_MESSAGE_CONTENT') this.message(d.messageId).content += d.delta;
+        if (d.type === 'TOOL_CALL_START') (this.message(d.parentMessageId, 'assistant').toolCalls ??= []).push({ id: d.toolCallId, type: 'function', function: { name: d.toolCallName, arguments: '' } });
+        if (d.type === 'TOOL_CALL_ARGS') this.call(d.toolCallId).function.arguments += d.delta;
+        if (d.type === 'TOOL_CALL_RESULT') Object.assign(this.message(d.messageId, 'tool'), { toolCallId: d.toolCallId, content: d.content });
+        if (d.type === 'RUN_ERROR') throw refused(STATUS[d.code], d.code, d.message);
+        if (d.type !== 'RUN_FINISHED') return;
+        this.asked = (d.outcome.interrupts ?? []).map((i) => ({ id: i.id, call: i.toolCallId, tool: i.metadata.parley.tool, input: JSON.parse(this.call(i.toolCallId).function.arguments) }));
+        this.offered = d.outcome.pendingToolCallIds ?? [];
+    }
+    say(text) { this.from = this.messages.push({ id: some(), role: 'user', content: text }); return this.post(); }
+    answer(id, yes, reason) { return this.post({ resume: [{ interruptId: id, status: 'resolved', payload: { approved: yes, ...(reason && { reason }) } }] }); }
+    result(call, value) { this.messages.push({ id: some(), role: 'tool', toolCallId: call, content: JSON.stringify(value) }); return this.post(); }
+    get words() { return this.messages.slice(this.from ?? 0).filter((m) => m.role === 'assistant').map((m) => m.content ?? '').join(''); }
+    async leave() { await this.stream?.close(); }
+    async reload() {
+        const d = new AguiDoor(this.t, this.server, this.thread);
+        await d.post({}, '/ag-ui/agent/default/connect');
+        return d;
+    }
+}
+
 export const DOORS = {
     '/api/chat': async (t, server) => new PostDoor(t, server, '/api/chat'),
     '/stream': async (t, server) => new PostDoor(t, server, '/stream'),
     '/live': (t, server) => LiveDoor.open(t, server),
     typed: async (t, server) => new TypedDoor(t, server),
+    '/ag-ui': async (t, server) => new AguiDoor(t, server),
 };
 
 export const TOOLS = {

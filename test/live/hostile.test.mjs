@@ -105,6 +105,11 @@ const DOORS = {
         const events = read(await wire(server, 'POST', '/functions/v1/chat', { message: say }));
         return { events, text: events.flatMap((e) => e.choices ?? []).map((c) => c.delta.content ?? '').join('') };
     },
+    '/ag-ui': async (server, say) => {
+        const events = read(await wire(server, 'POST', '/ag-ui', { threadId: 't' + Math.random().toString(36).slice(2), runId: 'r', messages: [{ id: 'u', role: 'user', content: say }] }));
+        check(/^RUN_(FINISHED|ERROR)$/.test(events.at(-1).type), 'ends with its mark');
+        return { events, text: events.filter((e) => e.type === 'TEXT_MESSAGE_CONTENT').map((e) => e.delta).join('') };
+    },
     '/api/chat': (server, say) => chat(server, '/api/chat', say),
     '/stream': (server, say) => chat(server, '/stream', say),
     events: async (server, say) => {

@@ -25,7 +25,7 @@ const record = process.argv.includes('--record');
 
 // --- normal form ------------------------------------------------------------------------
 
-const IDS = /\b(t_|run_|m_|call-)[A-Za-z0-9_-]{22}(?![A-Za-z0-9_-])/g;
+const IDS = /\b(t_|run_|m_|call-)[A-Za-z0-9_-]{22}(?![A-Za-z0-9_-])|\b(run_)[A-Za-z0-9_-]{22}(?=-\d+")/g;
 class Names {
     constructor() { this.of = new Map(); this.counts = {}; }
     name(id, prefix) {
@@ -33,7 +33,7 @@ class Names {
         return this.of.get(id);
     }
     apply(text) {
-        return text.replace(IDS, (id, prefix) => this.name(id, prefix))
+        return text.replace(IDS, (id, prefix, step) => this.name(id, prefix ?? step))
             .replace(/^Date: .*\r?\n/gm, '')
             .replace(/"(timestamp|ms)":\d+/g, '"$1":0')
             .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2000-01-01T00:00:00.000Z');
@@ -47,10 +47,12 @@ function delta(d) {
         return { key: 'content', get: d.choices[0].delta.content, set: (x) => ({ choices: [{ delta: { content: x } }] }) };
     if (/^(text|reasoning)-delta$/.test(d?.type)) return { key: d.type + d.id, get: d.delta, set: (x) => ({ ...d, delta: x }) };
     if (d?.type === 'tool-input-delta') return { key: d.type + d.toolCallId, get: d.inputTextDelta, set: (x) => ({ ...d, inputTextDelta: x }) };
+    if (/^(TEXT_MESSAGE_CONTENT|REASONING_MESSAGE_CONTENT|TOOL_CALL_ARGS)$/.test(d?.type))
+        return { key: d.type + (d.messageId ?? d.toolCallId), get: d.delta, set: (x) => ({ ...d, delta: x }) };
     return null;
 }
 
-const isLive = (e) => /^(status|status_update|tool_progress)$/.test(e.data?.type);
+const isLive = (e) => /^(status|status_update|tool_progress|ACTIVITY_SNAPSHOT)$/.test(e.data?.type) || (e.data?.type === 'CUSTOM' && e.data.name === 'status');
 
 function events(list) {
     const out = [], live = list.filter((e, i) => i && isLive(e)).map((e) => `live: ${e.raw}\n`).join('');

@@ -1,0 +1,872 @@
+/* agui.c -- the AG-UI events of one segment. Every event and its members: docs/doors.md.
+ *
+ *   words      TEXT_MESSAGE_START CONTENT* END, one message id per step; a second text of the same
+ *              step opens it again, after a blank line
+ *   reasoning  REASONING_START MESSAGE_START CONTENT* MESSAGE_END END, begun by its first words
+ *   calls      TOOL_CALL_START ARGS* (CUSTOM intent) END: proposed, not running; CUSTOM tool_start
+ *              says that; TOOL_CALL_RESULT is the outcome
+ *   the end    RUN_FINISHED (success, interrupt, cancelled) or RUN_ERROR, once
+ *
+ * Where two events stand at one place the first carries the place before it: a reader cut between
+ * them is told too much and not too little. (Stock clients come back by their runId, and are given a
+ * snapshot first.)
+ */
+#include "dialect/agui.h"
+
+#include "base/clock.h"
+#include "dialect/dialect.h"
+#include "dialect/payload.h"
+#include "run/metrics.h"
+
+struct agui {
+    struct str segment;    /* the client's runId */
+    uint64_t   verdicts;   /* those up to here were told before this stream */
+    uint64_t   from;       /* model calls after this fact are told in this segment */
+    uint64_t   status_seq; /* the head for which "Thinking..." was told */
+    unsigned   step;       /* of the run, from 1: names its messages */
+    unsigned   index;      /* outcomes told in this run */
+    bool       older;
+    bool       said;      /* words of this step were begun */
+    bool       separate;  /* a blank line is due before the next of them */
+    bool       reasoning; /* the reasoning at the place was begun: it has words */
+};
+
+static struct agui *agui(const struct encoder *e)
+{
+    _Static_assert(sizeof(struct agui) <= DIALECT_MEMORY, "the memory of a dialect");
+    return encoder_memory(e);
+}
+
+static void start(struct encoder *e, const struct stream_start *s)
+{
+    agui(e)->segment = s->segment;
+    agui(e)->older = s->older;
+    agui(e)->verdicts = s->verdicts;
+}
+
+static void continues(struct encoder *e)
+{
+    agui(e)->from = e->seq;
+}
+
+/* The door says RUN_STARTED: it knows what else stands there. */
+static void open_stream(struct encoder *e, const struct thread *t)
+{
+    (void)e;
+    (void)t;
+}
+
+/* --- names and values --------------------------------------------------------------------------- */
+
+struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, unsigned n)
+{
+    int len = n ? snprintf(out, AGUI_ID_MAX, "%s-" STR_FMT "-%u", prefix, STR_ARG(of), n)
+                : snprintf(out, AGUI_ID_MAX, "%s-" STR_FMT, prefix, STR_ARG(of));
+    return str_n(out, len < AGUI_ID_MAX ? (size_t)len : AGUI_ID_MAX - 1);
+}
+
+static void put_id(struct jsonw *w, const char *key, const char *prefix, struct str of, unsigned n)
+{
+    char id[AGUI_ID_MAX];
+    jw_kstr(w, key, agui_id(id, prefix, of, n));
+}
+
+/* Of the step's words, or of its reasoning. */
+static void message_id(const struct encoder *e, struct jsonw *w, const struct part *p)
+{
+    put_id(w, "messageId", p->type == STEP_REASONING ? "think" : "msg", e->run, agui(e)->step);
+}
+
+static void write_failure(struct jsonw *w, const struct call *c)
+{
+    bool       denied = c->finished->outcome == WORD_DENIED;
+    struct str reason = c->decided ? c->decided->reason : STR_NONE;
+    jw_obj(w);
+    payload_error(w, "error", c);
+    if (denied) jw_kbool(w, "denied", true);
+    if (denied && reason.len) jw_kstr(w, "reason", reason);
+    jw_end_obj(w);
+}
+
+void agui_content(struct jsonw *w, const char *key, const struct call *c)
+{
+    struct buf   text;
+    struct jsonw inner;
+    if (call_ok(c)) {
+        jw_kstr(w, key, c->finished->value.ptr ? c->finished->value : c->finished->text);
+        return;
+    }
+    buf_init(&text, 0);
+    jsonw_init(&inner, &text);
+    write_failure(&inner, c);
+    jw_kbuf(w, key, &text);
+    buf_done(&text);
+}
+
+/* --- the step being spoken ---------------------------------------------------------------------- */
+
+/* An event that stands at the place with one more behind it. */
+static bool begin_before(struct encoder *e, struct jsonw *w, const char *type)
+{
+    e->units--;
+    bool told = event_begin_at(e, w, type);
+    e->units++;
+    return told;
+}
+
+static bool is_hidden(const struct part *p)
+{
+    return p->type == STEP_CALL && call_replies(p->tool);
+}
+
+static void begin_step(struct encoder *e, const struct part *first)
+{
+    (void)first;
+    agui(e)->step++;
+    agui(e)->said = agui(e)->separate = false;
+}
+
+static void begin_text(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    agui(e)->separate = agui(e)->said;
+    agui(e)->said = true;
+    if (!event_begin_at(e, &w, "TEXT_MESSAGE_START")) return;
+    message_id(e, &w, p);
+    jw_kstrz(&w, "role", "assistant");
+    event_end(e, &w);
+}
+
+static void write_call(const struct encoder *e, struct jsonw *w, const struct part *p)
+{
+    jw_kstr(w, "toolCallId", p->call);
+    jw_kstr(w, "toolCallName", p->tool);
+    put_id(w, "parentMessageId", "msg", e->run, agui(e)->step);
+}
+
+static void part_begin(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    switch (p->type) {
+    case STEP_TEXT: begin_text(e, p); return;
+    /* Often nothing but a provider's signature: its first words begin it. Only a client that was
+     * told of a beginning has the place right behind it. */
+    case STEP_REASONING: agui(e)->reasoning = e->quiet && !e->skip; return;
+    case STEP_CALL:
+        if (is_hidden(p) || !event_begin_at(e, &w, "TOOL_CALL_START")) return;
+        write_call(e, &w, p);
+        event_end(e, &w);
+        return;
+    }
+}
+
+static void begin_reasoning(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (agui(e)->reasoning) return;
+    agui(e)->reasoning = true;
+    if (begin_before(e, &w, "REASONING_START")) {
+        message_id(e, &w, p);
+        event_end(e, &w);
+    }
+    if (!event_begin_at(e, &w, "REASONING_MESSAGE_START")) return;
+    message_id(e, &w, p);
+    jw_kstrz(&w, "role", "reasoning");
+    event_end(e, &w);
+}
+
+/* Its id is the place after the bytes, which the caller only counts when this has returned. */
+static void delta(struct encoder *e, const struct part *p, struct str text, size_t len)
+{
+    static const char *const TYPES[] = { "TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT",
+                                         "TOOL_CALL_ARGS" };
+    struct jsonw             w;
+    e->units += len;
+    if (event_begin_at(e, &w, TYPES[p->type])) {
+        if (p->type == STEP_CALL) jw_kstr(&w, "toolCallId", p->call);
+        else message_id(e, &w, p);
+        jw_kstr(&w, "delta", text);
+        event_end(e, &w);
+    }
+    e->units -= len;
+}
+
+static size_t bytes(struct encoder *e, const struct part *p, struct str b, bool last)
+{
+    static struct buf spaced; /* loop thread only; kept */
+    (void)last;
+    if (is_hidden(p) || !b.len) return b.len;
+    if (p->type == STEP_REASONING) begin_reasoning(e, p);
+    bool blank = p->type == STEP_TEXT && agui(e)->separate;
+    if (p->type == STEP_TEXT) agui(e)->separate = false;
+    if (!blank || event_silent(e)) {
+        delta(e, p, b, b.len);
+        return b.len;
+    }
+    buf_clear(&spaced);
+    buf_lit(&spaced, "\n\n");
+    buf_str(&spaced, b);
+    if (spaced.err) e->out->err = spaced.err;
+    else delta(e, p, buf_view(&spaced), b.len);
+    return b.len;
+}
+
+static void write_custom(struct jsonw *w, const char *name)
+{
+    jw_kstrz(w, "name", name);
+    jw_key(w, "value");
+    jw_obj(w);
+}
+
+static void end_custom(struct encoder *e, struct jsonw *w)
+{
+    jw_end_obj(w);
+    event_end(e, w);
+}
+
+static void write_intent(struct encoder *e, struct jsonw *w, const struct part *p)
+{
+    write_custom(w, "intent_confirmation");
+    jw_kstr(w, "message", p->intent);
+    jw_kstr(w, "toolName", p->tool);
+    jw_kstr(w, "toolCallId", p->call);
+    end_custom(e, w);
+    metrics_intent_told(p->call);
+}
+
+static void end_call(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (is_hidden(p)) return;
+    if (p->intent.ptr && begin_before(e, &w, "CUSTOM")) write_intent(e, &w, p);
+    if (!event_begin_at(e, &w, "TOOL_CALL_END")) return;
+    jw_kstr(&w, "toolCallId", p->call);
+    event_end(e, &w);
+}
+
+static void end_reasoning(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (!agui(e)->reasoning) return;
+    agui(e)->reasoning = false;
+    if (begin_before(e, &w, "REASONING_MESSAGE_END")) {
+        message_id(e, &w, p);
+        event_end(e, &w);
+    }
+    if (!event_begin_at(e, &w, "REASONING_END")) return;
+    message_id(e, &w, p);
+    event_end(e, &w);
+}
+
+static void part_end(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    switch (p->type) {
+    case STEP_CALL: end_call(e, p); return;
+    case STEP_REASONING: end_reasoning(e, p); return;
+    case STEP_TEXT:
+        if (!event_begin_at(e, &w, "TEXT_MESSAGE_END")) return;
+        message_id(e, &w, p);
+        event_end(e, &w);
+        return;
+    }
+}
+
+/* --- terminal events ---------------------------------------------------------------------------- */
+
+static void write_time(struct jsonw *w, const char *key, int64_t ms)
+{
+    char text[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(ms, text);
+    jw_kstrz(w, key, text);
+}
+
+/* Where edits as new proposals come in: `editedArgs` beside the two when the tool has `edit`. */
+static void write_response_schema(struct jsonw *w, const struct fact *asked)
+{
+    jw_kraw(w, "responseSchema",
+            asked->schema.ptr
+                ? asked->schema
+                : STR("{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},"
+                      "\"reason\":{\"type\":\"string\"}},\"required\":[\"approved\"]}"));
+}
+
+static void write_interrupt(struct jsonw *w, const struct call *c, const struct fact *asked)
+{
+    jw_obj(w);
+    jw_kstr(w, "id", asked->id);
+    jw_kstrz(w, "reason", asked->schema.ptr ? "input_required" : "tool_call");
+    jw_kstr(w, "toolCallId", c->id);
+    jw_kstr(w, "message", asked->ask);
+    if (asked->expires_ms) write_time(w, "expiresAt", asked->expires_ms);
+    write_response_schema(w, asked);
+    jw_key(w, "metadata");
+    jw_obj(w);
+    jw_key(w, "parley");
+    jw_obj(w);
+    jw_kstr(w, "tool", c->tool);
+    if (asked->risk.len) jw_kstr(w, "risk", asked->risk);
+    if (asked->digest.len) jw_kstr(w, "argsSha256", asked->digest);
+    jw_end_obj(w);
+    jw_end_obj(w);
+    jw_end_obj(w);
+}
+
+static bool is_open(const struct call *c, const struct run *r, uint64_t seq)
+{
+    return c->run == r && c->step_seq <= seq && !(c->finished && c->finished->seq <= seq);
+}
+
+/* The question of this run that was asked first after `after`; NULL: there is none. */
+static const struct call *next_question(const struct fold *f, const struct run *r, uint64_t seq,
+                                        uint64_t after, const struct fact **asked)
+{
+    const struct call *found = NULL;
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        const struct call *c = f->calls[i];
+        const struct fact *a = is_open(c, r, seq) ? payload_open(c, seq) : NULL;
+        if (!a || a->seq <= after || (found && a->seq >= (*asked)->seq)) continue;
+        found = c;
+        *asked = a;
+    }
+    return found;
+}
+
+/* In the order they were asked. False: nobody is. */
+static bool write_interrupts(struct jsonw *w, const struct fold *f, const struct run *r,
+                             uint64_t seq)
+{
+    const struct fact *asked = NULL;
+    const struct call *c = next_question(f, r, seq, 0, &asked);
+    if (!c) return false;
+    jw_kstrz(w, "type", "interrupt");
+    jw_key(w, "interrupts");
+    jw_arr(w);
+    for (; c; c = next_question(f, r, seq, asked->seq, &asked)) write_interrupt(w, c, asked);
+    jw_end_arr(w);
+    return true;
+}
+
+static void write_pending(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
+{
+    jw_key(w, "pendingToolCallIds");
+    jw_arr(w);
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++)
+        if (is_open(f->calls[i], r, seq) && f->calls[i]->client) jw_str(w, f->calls[i]->id);
+    jw_end_arr(w);
+}
+
+static bool is_of(const struct fact *x, struct str provider, struct str model)
+{
+    return x->kind == FACT_STEP && str_eq(x->provider, provider) && str_eq(x->model, model);
+}
+
+static void write_entry(struct jsonw *w, const struct fact *step, int64_t in, int64_t out)
+{
+    jw_obj(w);
+    if (step->provider.len) jw_kstr(w, "provider", step->provider);
+    if (step->model.len) jw_kstr(w, "model", step->model);
+    jw_kint(w, "inputTokens", in);
+    jw_kint(w, "outputTokens", out);
+    jw_kint(w, "totalTokens", in + out);
+    jw_end_obj(w);
+}
+
+/* The model calls after `from`, one entry for each model. */
+static void write_usage(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t from,
+                        uint64_t seq)
+{
+    uint64_t begin = from > r->first->seq ? from : r->first->seq;
+    bool     any = false;
+    for (uint64_t s = begin + 1; s <= seq && s <= f->count; s++) {
+        const struct fact *x = f->facts[s - 1];
+        int64_t            in = 0, out = 0;
+        bool               seen = x->kind != FACT_STEP;
+        for (uint64_t k = begin + 1; k < s && !seen; k++)
+            seen = is_of(f->facts[k - 1], x->provider, x->model);
+        if (seen) continue;
+        for (uint64_t k = s; k <= seq; k++) {
+            if (!is_of(f->facts[k - 1], x->provider, x->model)) continue;
+            in += f->facts[k - 1]->input_tokens;
+            out += f->facts[k - 1]->output_tokens;
+        }
+        if (!any) jw_key(w, "usage"), jw_arr(w);
+        any = true;
+        write_entry(w, x, in, out);
+    }
+    if (any) jw_end_arr(w);
+}
+
+/* What a terminal event is about. */
+struct ending {
+    struct agui_names    names;
+    const struct thread *thread;
+    const struct run    *run;
+    uint64_t             seq, from;
+};
+
+static void write_place(struct jsonw *w, const struct ending *x)
+{
+    jw_kstr(w, "threadId", x->names.thread);
+    jw_kstr(w, "runId", x->names.segment);
+}
+
+static void write_result(struct jsonw *w, const struct ending *x)
+{
+    jw_key(w, "result");
+    jw_obj(w);
+    payload_write(w, thread_fold(x->thread), x->run, x->seq, thread_id(x->thread), 0);
+    jw_end_obj(w);
+}
+
+/* The members of RUN_FINISHED where the run waits (`open`) or has come to its end. */
+static void write_finished(struct jsonw *w, const struct ending *x, bool open)
+{
+    const struct fold *f = thread_fold(x->thread);
+    write_place(w, x);
+    write_result(w, x);
+    jw_key(w, "outcome");
+    jw_obj(w);
+    if (!open || !write_interrupts(w, f, x->run, x->seq)) {
+        jw_kstrz(w, "type", "success");
+        if (open && !x->names.older) write_pending(w, f, x->run, x->seq);
+    }
+    jw_end_obj(w);
+    write_usage(w, f, x->run, x->from, x->seq);
+}
+
+static void write_cancelled(struct jsonw *w, const struct ending *x)
+{
+    if (x->names.older) {
+        jw_kstrz(w, "message", "The answer was stopped.");
+        jw_kstrz(w, "code", "cancelled");
+    } else {
+        write_place(w, x);
+        jw_kraw(w, "outcome", STR("{\"type\":\"cancelled\"}"));
+    }
+    write_usage(w, thread_fold(x->thread), x->run, x->from, x->seq);
+}
+
+static void write_failed(struct jsonw *w, const struct ending *x)
+{
+    jw_kstr(w, "message", x->run->ended->text);
+    jw_kstr(w, "code", x->run->ended->code);
+    write_usage(w, thread_fold(x->thread), x->run, x->from, x->seq);
+}
+
+/* RUN_ERROR or RUN_FINISHED? */
+static const char *ending_type(const struct ending *x, bool open)
+{
+    enum word how = open ? WORD_COMPLETE : x->run->ended->outcome;
+    if (how == WORD_ERROR || (how == WORD_CANCELLED && x->names.older)) return "RUN_ERROR";
+    return "RUN_FINISHED";
+}
+
+static void write_ending(struct jsonw *w, const struct ending *x, bool open)
+{
+    if (open || x->run->ended->outcome == WORD_COMPLETE) write_finished(w, x, open);
+    else if (x->run->ended->outcome == WORD_CANCELLED) write_cancelled(w, x);
+    else write_failed(w, x);
+}
+
+/* --- facts -------------------------------------------------------------------------------------- */
+
+static struct ending ending_at(const struct encoder *e, const struct thread *t, const struct run *r,
+                               uint64_t seq)
+{
+    return (struct ending){ .names = { thread_id(t), agui(e)->segment, agui(e)->older },
+                            .thread = t,
+                            .run = r,
+                            .seq = seq,
+                            .from = agui(e)->from };
+}
+
+static bool by(const struct fact *a, uint64_t seq)
+{
+    return a && a->seq <= seq;
+}
+
+static bool waits_outside(const struct call *c, const struct fact *at)
+{
+    bool offered = c->client && by(c->started, at->seq) && !by(c->early, c->started->seq);
+    return offered || payload_open(c, at->seq) ||
+           (at->kind == FACT_ASKED && str_eq(at->call, c->id));
+}
+
+bool agui_waits(const struct fold *f, const struct run *r, const struct fact *at)
+{
+    bool any = false;
+    if (!r || by(r->ended, at->seq)) return false;
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        if (!is_open(f->calls[i], r, at->seq)) continue;
+        if (!waits_outside(f->calls[i], at)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Something happened that the gate had waited for. */
+static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
+{
+    for (uint64_t s = seq + 1; s <= e->horizon; s++)
+        if (!fact_is_aside(f->facts[s - 1])) return true;
+    return false;
+}
+
+static void at_gate(struct encoder *e, const struct thread *t, const struct run *r,
+                    const struct fact *f)
+{
+    struct jsonw  w;
+    struct ending x = ending_at(e, t, r, f->seq);
+    if (!agui_waits(thread_fold(t), r, f)) return;
+    if (e->mode == STREAM_RUN && went_on(e, thread_fold(t), f->seq)) {
+        event_leave_out(e); /* a unit all the same, so that places stay the same */
+        return;
+    }
+    if (!event_begin(e, &w, "RUN_FINISHED")) return;
+    write_ending(&w, &x, true);
+    event_end(e, &w);
+    e->ended = e->mode == STREAM_RUN;
+}
+
+static void told_call(struct encoder *e, const struct part *p)
+{
+    struct jsonw w;
+    if (event_begin(e, &w, "TOOL_CALL_START")) {
+        write_call(e, &w, p);
+        event_end(e, &w);
+    }
+    if (event_begin(e, &w, "TOOL_CALL_ARGS")) {
+        jw_kstr(&w, "toolCallId", p->call);
+        jw_kstr(&w, "delta", p->text);
+        event_end(e, &w);
+    }
+    if (p->intent.ptr && event_begin(e, &w, "CUSTOM")) write_intent(e, &w, p);
+    if (event_begin(e, &w, "TOOL_CALL_END")) {
+        jw_kstr(&w, "toolCallId", p->call);
+        event_end(e, &w);
+    }
+}
+
+/* A server action is a call without a step. */
+static void begin_run(struct encoder *e, const struct fact *f)
+{
+    agui(e)->index = agui(e)->step = 0;
+    for (size_t i = 0; i < f->parts_count; i++) told_call(e, &f->parts[i]);
+}
+
+static void told_result(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    unsigned     index = agui(e)->index++;
+    if (!event_begin(e, &w, "TOOL_CALL_RESULT")) return;
+    put_id(&w, "messageId", "res", c->id, 0);
+    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstrz(&w, "role", "tool");
+    agui_content(&w, "content", c);
+    jw_key(&w, "metadata");
+    jw_obj(&w);
+    jw_key(&w, "parley");
+    jw_obj(&w);
+    jw_kint(&w, "index", index);
+    jw_kstrz(&w, "outcome", word_name(c->finished->outcome));
+    jw_kbool(&w, "ok", call_ok(c));
+    jw_end_obj(&w);
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+/* The step was stopped or failed: its calls came to nothing, and say so; a client would take them
+ * for its own to run. */
+static void told_cut(struct encoder *e, const struct fact *f)
+{
+    struct jsonw w;
+    bool         cut = str_is(f->stop, "cancelled") || str_is(f->stop, "error");
+    for (size_t i = 0; cut && i < f->parts_count; i++) {
+        const struct part *p = &f->parts[i];
+        if (p->type != STEP_CALL || is_hidden(p) || !event_begin(e, &w, "TOOL_CALL_RESULT"))
+            continue;
+        put_id(&w, "messageId", "res", p->call, 0);
+        jw_kstr(&w, "toolCallId", p->call);
+        jw_kstrz(&w, "role", "tool");
+        jw_kstrz(&w, "content", "{\"error\":\"The answer was cut off; the call was not run.\"}");
+        event_end(e, &w);
+    }
+}
+
+static void write_verdict(struct jsonw *w, const struct fact *f, const char *yours)
+{
+    write_custom(w, "approval_resolved");
+    jw_kstr(w, "interruptId", f->id);
+    jw_kstrz(w, "decision", word_name(f->outcome));
+    if (f->by.len) jw_kstr(w, "by", f->by);
+    if (yours) jw_kstrz(w, "yours", yours);
+    jw_end_obj(w);
+}
+
+/* This client's own answer it knows; one that was withdrawn is told by what comes of it. */
+static void told_decided(struct encoder *e, const struct fact *f)
+{
+    struct jsonw w;
+    bool         own = str_is(f->via, "ag-ui") && str_eq(f->answer_id, agui(e)->segment);
+    if (own || f->seq <= agui(e)->verdicts || (f->outcome == WORD_CANCELLED && !f->by.len)) {
+        event_leave_out(e);
+        return;
+    }
+    if (!event_begin(e, &w, "CUSTOM")) return;
+    write_verdict(&w, f, NULL);
+    event_end(e, &w);
+}
+
+static void told_started(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (c->client || !event_begin(e, &w, "CUSTOM")) return;
+    write_custom(&w, "tool_start");
+    jw_kstr(&w, "toolCallId", c->id);
+    end_custom(e, &w);
+}
+
+/* What the page itself brought with this segment stands in its list already. */
+static void told_finished(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    bool own = str_is(f->via, "ag-ui") && str_eq(f->answer_id, agui(e)->segment);
+    if (call_replies(c->tool)) return;
+    if (!own) {
+        told_result(e, c);
+        return;
+    }
+    agui(e)->index++;
+    event_leave_out(e);
+}
+
+static void told_suggestions(struct encoder *e, const struct run *r)
+{
+    struct jsonw w;
+    if (!r->replies.ptr && !r->actions.ptr && !r->custom.ptr) return;
+    if (!event_begin(e, &w, "CUSTOM")) return;
+    write_custom(&w, "suggestions");
+    payload_suggestions(&w, r);
+    if (r->custom.ptr) jw_kraw(&w, "custom_payload", r->custom);
+    end_custom(e, &w);
+}
+
+static void told_end(struct encoder *e, const struct thread *t, const struct run *r,
+                     const struct fact *f)
+{
+    struct jsonw  w;
+    struct ending x = ending_at(e, t, r, f->seq);
+    if (f->outcome == WORD_COMPLETE) told_suggestions(e, r);
+    if (!event_begin(e, &w, ending_type(&x, false))) return;
+    write_ending(&w, &x, false);
+    event_end(e, &w);
+    e->ended = e->mode == STREAM_RUN;
+}
+
+static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
+{
+    const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
+    const struct run  *r = fold_run_at(thread_fold(t), f->seq);
+    switch (f->kind) {
+    case FACT_MESSAGE:
+    case FACT_RETRY:
+    case FACT_ACTION: begin_run(e, f); return;
+    case FACT_STEP: told_cut(e, f); return;
+    case FACT_DECIDED:
+        if (c) told_decided(e, f);
+        return;
+    case FACT_STARTED:
+        if (c) told_started(e, c);
+        break;
+    case FACT_FINISHED:
+        if (c) told_finished(e, f, c);
+        break;
+    case FACT_ENDED:
+        if (r) told_end(e, t, r, f);
+        return;
+    case FACT_ASKED: break;
+    case FACT_CREATED:
+    case FACT_RESUMED:
+    case FACT_CONTINUED:
+    case FACT_RESULT:
+    case FACT_STOP:
+    case FACT_SETTLED:
+    case FACT_LATE:
+    case FACT_VOTED:
+    case FACT_ESCALATED:
+    case FACT_PROPOSED:
+    case FACT_REVOKED:
+    case FACT_KIND_COUNT: return;
+    }
+    if (c) at_gate(e, t, r, f);
+}
+
+/* --- the head ----------------------------------------------------------------------------------- */
+
+static void status(struct encoder *e, const struct thread *t)
+{
+    struct jsonw w;
+    if (!thread_thinking(t) || agui(e)->status_seq == thread_committed(t)) return;
+    agui(e)->status_seq = thread_committed(t);
+    if (!event_begin_live(e, &w, "CUSTOM")) return;
+    write_custom(&w, "status");
+    jw_kstrz(&w, "message", "Thinking...");
+    end_custom(e, &w);
+}
+
+static void progress(struct encoder *e, const struct call *c)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "ACTIVITY_SNAPSHOT")) return;
+    put_id(&w, "messageId", "act", c->id, 0);
+    jw_kstrz(&w, "activityType", "tool_progress");
+    jw_key(&w, "content");
+    jw_obj(&w);
+    jw_kstr(&w, "toolCallId", c->id);
+    payload_progress(&w, c);
+    if (c->progress_data.len) jw_kraw(&w, "data", c->progress_data);
+    jw_end_obj(&w);
+    event_end(e, &w);
+}
+
+static void news(struct encoder *e, const struct thread *t, const struct run *r)
+{
+    if (e->progress_told == thread_progress_no(t)) return;
+    for (size_t i = 0; i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && by(c->started, e->horizon) &&
+            c->progress_no > e->progress_told)
+            progress(e, c);
+    }
+    e->progress_told = thread_progress_no(t);
+}
+
+/* Everything is told and the run still waits: an answer that moved nothing. No stream may hang on a
+ * person. */
+static void end_at_gate(struct encoder *e, const struct thread *t, const struct run *r)
+{
+    const struct fold *f = thread_fold(t);
+    struct jsonw       w;
+    struct ending      x = ending_at(e, t, r, e->horizon);
+    if (e->mode != STREAM_RUN || event_silent(e) || !str_eq(r->id, e->run) || !e->horizon ||
+        !agui_waits(f, r, f->facts[e->horizon - 1]))
+        return;
+    if (!event_begin_live(e, &w, "RUN_FINISHED")) return;
+    write_ending(&w, &x, true);
+    event_end(e, &w);
+    e->ended = true;
+}
+
+static void head(struct encoder *e, const struct thread *t)
+{
+    const struct run *r = thread_fold(t)->run;
+    if (!run_live(r)) return;
+    status(e, t);
+    news(e, t, r);
+    if (e->seq == thread_committed(t)) end_at_gate(e, t, r);
+}
+
+/* Words that were told cannot be taken back without a snapshot, which is the door's: the client comes
+ * back with its runId and is given one. */
+static void failed(struct encoder *e, const char *message)
+{
+    struct jsonw w;
+    if (!event_begin_live(e, &w, "RUN_ERROR")) return;
+    jw_kstrz(&w, "message", message);
+    jw_kstrz(&w, "code", "restarting");
+    event_end(e, &w);
+}
+
+static void reset(struct encoder *e, const struct thread *t)
+{
+    (void)t;
+    failed(e, "Some words were lost; reconnect to have them told again.");
+    e->ended = true;
+}
+
+static void restart(struct encoder *e)
+{
+    failed(e, "The server is restarting; reconnect to continue.");
+}
+
+static void close_stream(struct encoder *e)
+{
+    (void)e;
+}
+
+const struct dialect dialect_agui = {
+    .name = "agui",
+    .ids = true,
+    .start = start,
+    .continues = continues,
+    .open = open_stream,
+    .step_begin = begin_step,
+    .part_begin = part_begin,
+    .bytes = bytes,
+    .part_end = part_end,
+    .fact = fact,
+    .head = head,
+    .reset = reset,
+    .restart = restart,
+    .close = close_stream,
+};
+
+/* --- for the door ------------------------------------------------------------------------------- */
+
+static void begin_event(struct buf *out, struct jsonw *w, const char *type)
+{
+    buf_lit(out, "data: ");
+    jsonw_init(w, out);
+    jw_obj(w);
+    jw_kstrz(w, "type", type);
+}
+
+static void end_event(struct buf *out, struct jsonw *w)
+{
+    jw_end_obj(w);
+    buf_lit(out, "\n\n");
+}
+
+void agui_started(struct buf *out, const struct agui_names *n)
+{
+    struct jsonw w;
+    begin_event(out, &w, "RUN_STARTED");
+    jw_kstr(&w, "threadId", n->thread);
+    jw_kstr(&w, "runId", n->segment);
+    if (!n->older) jw_kstrz(&w, "protocolVersion", "1.0");
+    end_event(out, &w);
+}
+
+void agui_error(struct buf *out, const char *code, const char *message)
+{
+    struct jsonw w;
+    begin_event(out, &w, "RUN_ERROR");
+    jw_kstrz(&w, "message", message);
+    jw_kstrz(&w, "code", code);
+    end_event(out, &w);
+}
+
+void agui_resolved(struct buf *out, const struct fact *verdict, const char *yours)
+{
+    struct jsonw w;
+    begin_event(out, &w, "CUSTOM");
+    write_verdict(&w, verdict, yours);
+    end_event(out, &w);
+}
+
+void agui_finished(struct buf *out, const struct agui_names *n, const struct thread *t,
+                   const struct run *r)
+{
+    struct jsonw  w;
+    uint64_t      head = t ? thread_committed(t) : 0;
+    struct ending x = { *n, t, r, head, head }; /* no model call is told here */
+    if (!r) {
+        begin_event(out, &w, "RUN_FINISHED");
+        write_place(&w, &x);
+        jw_kraw(&w, "outcome", STR("{\"type\":\"success\"}"));
+    } else {
+        begin_event(out, &w, ending_type(&x, !r->ended));
+        write_ending(&w, &x, !r->ended);
+    }
+    end_event(out, &w);
+}

@@ -1,0 +1,51 @@
+/* agui.h -- AG-UI: what its door and its dialect (agui.c) write alike, and a thread as its messages.
+ *
+ * A client posts and is told one segment: RUN_STARTED, what happened, exactly one terminal event.
+ * Its runId names the segment; a run of ours spans as many of them as it has gates. The encoder tells
+ * what the log says; what stands before it (RUN_STARTED, a snapshot, answers that came too late)
+ * depends on the request and is written by the door, with these. Events are whole server-sent
+ * events, appended to a buffer.
+ *
+ * Ids are made from the log, so that every replay has the same: msg-RUN-N and think-RUN-N for the
+ * words and the reasoning of the run's Nth step, res-CALL for an outcome, act-CALL for progress.
+ */
+#ifndef PARLEY_AGUI_H
+#define PARLEY_AGUI_H
+
+#include "base/jsonw.h"
+#include "run/thread.h"
+
+/* What the client calls things. `older`: it came before protocol version 1.0 and dies of members and
+ * outcomes it does not know. */
+struct agui_names {
+    struct str thread, segment;
+    bool       older;
+};
+
+void agui_started(struct buf *out, const struct agui_names *n);
+void agui_error(struct buf *out, const char *code, const char *message);
+/* The terminal event of a run as things stand: it waits, or is over. NULL: there is none, which is
+ * a success. */
+void agui_finished(struct buf *out, const struct agui_names *n, const struct thread *t,
+                   const struct run *r);
+/* A question was decided by somebody else meanwhile; `yours`: what this client wanted. */
+void agui_resolved(struct buf *out, const struct fact *verdict, const char *yours);
+
+/* MESSAGES_SNAPSHOT: the log's messages up to fact `seq`, and behind the message they followed those
+ * of `theirs` (a request's list) that the log knows nothing of. ERR_NOMEM. */
+MUST_CHECK enum err agui_snapshot(struct buf *out, const struct thread *t, uint64_t seq,
+                                  const struct jv *theirs);
+/* Is this the id of a message that the log has, or that we made for something in it? */
+bool                agui_knows(const struct fold *f, struct str id);
+
+/* --- shared by the files of this dialect ------------------------------------------------------- */
+
+/* "msg-run_1-2" */
+#define AGUI_ID_MAX 160
+struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, unsigned n);
+/* What a call came to, as text: content of a tool message. */
+void       agui_content(struct jsonw *w, const char *key, const struct call *c);
+/* Right after this fact: does everything that is open wait for somebody outside? */
+bool       agui_waits(const struct fold *f, const struct run *r, const struct fact *at);
+
+#endif
