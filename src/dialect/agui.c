@@ -486,25 +486,6 @@ static bool by(const struct fact *a, uint64_t seq)
     return a && a->seq <= seq;
 }
 
-static bool waits_outside(const struct call *c, const struct fact *at)
-{
-    bool offered = c->client && by(c->started, at->seq) && !by(c->early, c->started->seq);
-    return offered || payload_open(c, at->seq) ||
-           (at->kind == FACT_ASKED && str_eq(at->call, c->id));
-}
-
-bool agui_waits(const struct fold *f, const struct run *r, const struct fact *at)
-{
-    bool any = false;
-    if (!r || by(r->ended, at->seq)) return false;
-    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
-        if (!is_open(f->calls[i], r, at->seq)) continue;
-        if (!waits_outside(f->calls[i], at)) return false;
-        any = true;
-    }
-    return any;
-}
-
 /* Something happened that the gate had waited for. */
 static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
@@ -518,7 +499,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct run 
 {
     struct jsonw  w;
     struct ending x = ending_at(e, t, r, f->seq);
-    if (!agui_waits(thread_fold(t), r, f)) return;
+    if (!payload_waits(thread_fold(t), r, f)) return;
     if (e->mode == STREAM_RUN && went_on(e, thread_fold(t), f->seq)) {
         event_leave_out(e); /* a unit all the same, so that places stay the same */
         return;
@@ -749,7 +730,7 @@ static void end_at_gate(struct encoder *e, const struct thread *t, const struct 
     struct jsonw       w;
     struct ending      x = ending_at(e, t, r, e->horizon);
     if (e->mode != STREAM_RUN || event_silent(e) || !str_eq(r->id, e->run) || !e->horizon ||
-        !agui_waits(f, r, f->facts[e->horizon - 1]))
+        !payload_waits(f, r, f->facts[e->horizon - 1]))
         return;
     if (!event_begin_live(e, &w, "RUN_FINISHED")) return;
     write_ending(&w, &x, true);

@@ -45,7 +45,5 @@ bool                agui_knows(const struct fold *f, struct str id);
 struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, unsigned n);
 /* What a call came to, as text: content of a tool message. */
 void       agui_content(struct jsonw *w, const char *key, const struct call *c);
-/* Right after this fact: does everything that is open wait for somebody outside? */
-bool       agui_waits(const struct fold *f, const struct run *r, const struct fact *at);
 
 #endif

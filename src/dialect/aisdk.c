@@ -367,7 +367,7 @@ static void ask_adk(struct encoder *e, const struct call *c)
     if (chunk(e, &w, "tool-input-available")) {
         jw_kstr(&w, "toolCallId", c->asked->id);
         jw_kstrz(&w, "toolName", CONFIRMATION);
-        uimessage_confirmation_input(&w, "input", c);
+        uimessage_confirmation_input(&w, "input", c, c->asked);
         event_end(e, &w);
     }
     ai(e)->hidden = false;

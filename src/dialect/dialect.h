@@ -57,6 +57,7 @@ struct stream_start {
     bool             reasoning; /* told on request only */
     bool             native;    /* the form of approvals: the client's own, or a tool that asks */
     bool             whole;     /* one turn is one run: a gate does not end it */
+    bool             settled;   /* only what is over: nothing of the step being spoken */
     bool             older;     /* a client of before the protocol's first whole version */
     /* what the client calls this stream, where it has a name of its own; owned by the caller */
     struct str       segment;
@@ -104,7 +105,8 @@ struct carrier {
     /* A text, or a piece of one when it is not both first and last. */
     void (*put)(struct encoder *e, struct buf *out, struct str piece, bool first, bool last);
 };
-extern const struct carrier carrier_sse;
+/* list: the members of one JSON list, without its brackets */
+extern const struct carrier carrier_sse, carrier_list;
 
 #define DIALECT_MEMORY 64 /* bytes; each dialect asserts that its own fits */
 
@@ -188,6 +190,7 @@ void event_end(struct encoder *e, struct jsonw *w);
 /* A frame of raw text: "[DONE]". */
 void event_raw(struct encoder *e, struct str text);
 
-extern const struct dialect dialect_typed, dialect_toolcalls, dialect_aisdk, dialect_agui;
+extern const struct dialect dialect_typed, dialect_toolcalls, dialect_aisdk, dialect_agui,
+    dialect_adk;
 
 #endif

@@ -85,6 +85,27 @@ const struct carrier carrier_sse = {
     .need = 2048, .begin = sse_begin, .end = sse_end, .raw = sse_raw
 };
 
+static void list_begin(struct encoder *e, bool with_id)
+{
+    (void)with_id;
+    if (e->events) buf_chr(e->out, ',');
+}
+
+static void list_end(struct encoder *e)
+{
+    (void)e;
+}
+
+static void list_raw(struct encoder *e, struct str text)
+{
+    (void)e;
+    (void)text;
+}
+
+const struct carrier carrier_list = {
+    .need = 2048, .begin = list_begin, .end = list_end, .raw = list_raw
+};
+
 bool event_silent(const struct encoder *e)
 {
     return e->skip > 0 || e->quiet || !e->out;

@@ -221,6 +221,30 @@ const struct fact *payload_open(const struct call *c, uint64_t seq)
     return c->question;
 }
 
+static bool by(const struct fact *a, uint64_t seq)
+{
+    return a && a->seq <= seq;
+}
+
+static bool waits_outside(const struct call *c, const struct fact *at)
+{
+    bool offered = c->client && by(c->started, at->seq) && !by(c->early, c->started->seq);
+    return offered || payload_open(c, at->seq) ||
+           (at->kind == FACT_ASKED && str_eq(at->call, c->id));
+}
+
+bool payload_waits(const struct fold *f, const struct run *r, const struct fact *at)
+{
+    bool any = false;
+    if (!r || by(r->ended, at->seq)) return false;
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        if (!open_at(f->calls[i], r, at->seq)) continue;
+        if (!waits_outside(f->calls[i], at)) return false;
+        any = true;
+    }
+    return any;
+}
+
 /* What the run waits for, and the buttons that answer it. */
 static void write_awaiting(struct jsonw *w, const struct fold *f, const struct run *r, uint64_t seq)
 {

@@ -5,10 +5,10 @@
 #include "dialect/payload.h"
 #include "run/history.h"
 
-void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c)
+void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c,
+                                  const struct fact *a)
 {
-    const struct fact *a = c->asked;
-    char               time[CLOCK_RFC3339_LEN + 1];
+    char time[CLOCK_RFC3339_LEN + 1];
     jw_key(w, key);
     jw_obj(w);
     jw_key(w, "originalFunctionCall");
@@ -78,7 +78,7 @@ static void write_outcome(struct jsonw *w, const struct call *c, const char *sta
 static void write_confirmation(struct jsonw *w, const struct call *c)
 {
     begin_part(w, STR("adk_request_confirmation"), c->asked->id, "input-available");
-    uimessage_confirmation_input(w, "input", c);
+    uimessage_confirmation_input(w, "input", c, c->asked);
     jw_end_obj(w);
 }
 

@@ -29,6 +29,7 @@ MUST_CHECK enum err uimessages_write(struct jsonw *w, const struct thread *t,
 MUST_CHECK enum err uimessages_versions(struct jsonw *w, const struct thread *t,
                                         enum approval_form form, const struct uipage *p);
 /* The input of adk_request_confirmation. */
-void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c);
+void uimessage_confirmation_input(struct jsonw *w, const char *key, const struct call *c,
+                                  const struct fact *asked);
 
 #endif

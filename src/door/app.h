@@ -168,6 +168,13 @@ void                      door_agui_connect(struct server *s, struct request *q)
 void                      door_agui_info(struct server *s, struct request *q); /* aguiinfo.c */
 void                      door_agui_capabilities(struct server *s, struct request *q);
 void                      door_agui_stop(struct server *s, struct request *q);
+void                      door_adk_stream(struct server *s, struct request *q); /* adkserver.c */
+void                      door_adk_run(struct server *s, struct request *q);
+void                      door_adk_apps(struct server *s, struct request *q);
+void                      door_adk_sessions(struct server *s, struct request *q);
+void                      door_adk_session(struct server *s, struct request *q);
+void                      door_adk_session_new(struct server *s, struct request *q);
+void                      door_adk_session_delete(struct server *s, struct request *q);
 void                      rest_threads(struct server *s, struct request *q); /* rest.c */
 void                      rest_thread_new(struct server *s, struct request *q);
 void                      rest_thread(struct server *s, struct request *q);

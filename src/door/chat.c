@@ -335,13 +335,18 @@ static bool begin(struct chat_turn *t)
 
 void chat_start(struct chat_turn *t, const struct jv *body, struct str thread)
 {
+    chat_read(t, ai_decode, body, thread);
+}
+
+void chat_read(struct chat_turn *t, chat_decoder decode, const struct jv *body, struct str thread)
+{
     struct refusal why = NO_MEMORY;
     if (!begin(t)) return;
     struct arena *a = &t->holder->arena;
     struct str    raw = arena_dup(a, body->raw);
     struct jv    *copy = NULL;
     if (!raw.ptr || json_parse(a, raw, &copy, NULL) != OK ||
-        !ai_decode(t->holder, copy, t->request, &why))
+        !decode(t->holder, copy, t->request, &why))
         refuse_now(t, &why);
     else route(t, arena_dup(a, thread));
 }

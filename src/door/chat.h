@@ -42,6 +42,11 @@ struct chat_turn {
 /* The turn must live until done. `thread`: STR_NONE, or the thread the carrier is bound to (then
  * the body's id is ignored). */
 void chat_start(struct chat_turn *t, const struct jv *body, struct str thread);
+/* The same for another wire that says what an AI SDK request can: `decode` reads the body. */
+struct ai_request;
+typedef bool (*chat_decoder)(struct command *c, const struct jv *body, struct ai_request *out,
+                             struct refusal *why);
+void chat_read(struct chat_turn *t, chat_decoder decode, const struct jv *body, struct str thread);
 /* The same for a message that is nothing but words: {"text","request_id"?,"page"?}. */
 void chat_say(struct chat_turn *t, const struct jv *said, struct str thread);
 

@@ -10,6 +10,7 @@ struct follow {
     char            run[64];
     char           *segment; /* NULL: it has no name */
     struct buf      first;   /* what is still to be sent before the encoder's */
+    bool            list;    /* of JSON, with a bracket at its end */
 };
 
 static void wake(struct follower *f)
@@ -35,10 +36,10 @@ static bool send_first(struct follow *w, struct buf *out, size_t room)
     return true;
 }
 
-static enum pull pull(struct source *s, struct buf *out, size_t room)
+static enum pull pull_events(struct source *s, struct buf *out, size_t room)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
-    size_t         end = out->len + room;
+    size_t         end = out->len + room - w->list;
     enum encoded   r = ENCODED_ITEM;
     if (w->first.len && !send_first(w, out, room)) return PULL_MORE;
     while (r == ENCODED_ITEM) {
@@ -49,6 +50,13 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
         r = encode_last(&w->enc, out, end - out->len, true);
     /* without memory for an event the client comes back by its place */
     return r == ENCODED_CUT ? PULL_MORE : r == ENCODED_NOTHING ? PULL_WAIT : PULL_END;
+}
+
+static enum pull pull(struct source *s, struct buf *out, size_t room)
+{
+    enum pull p = pull_events(s, out, room);
+    if (p == PULL_END && LIST_ITEM(s, struct follow, source)->list) buf_chr(out, ']');
+    return p;
 }
 
 static void gone(struct source *s)
@@ -62,7 +70,7 @@ static void gone(struct source *s)
 }
 
 static struct follow *follow_new(const struct dialect *d, struct thread *t,
-                                 const struct stream_start *s)
+                                 const struct stream_start *s, bool list)
 {
     struct follow      *w = mem_alloc(sizeof *w);
     struct stream_start at = *s;
@@ -79,20 +87,16 @@ static struct follow *follow_new(const struct dialect *d, struct thread *t,
     }
     if (w->segment) memcpy(w->segment, s->segment.ptr, s->segment.len);
     at.segment = str_n(w->segment, s->segment.len);
-    encoder_start(&w->enc, d, &carrier_sse, NULL, t, &at);
+    w->list = list;
+    encoder_start(&w->enc, d, list ? &carrier_list : &carrier_sse, NULL, t, &at);
     return w;
 }
 
-void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
-                   const struct stream_start *s)
+/* Takes `first`. */
+static void follow(struct conn *c, const struct dialect *d, struct thread *t,
+                   const struct stream_start *s, struct buf *first, bool list)
 {
-    follow_after(c, d, t, s, &(struct buf){ 0 });
-}
-
-void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
-                  const struct stream_start *s, struct buf *first)
-{
-    struct follow *w = first->err ? NULL : follow_new(d, t, s);
+    struct follow *w = first->err ? NULL : follow_new(d, t, s, list);
     if (!w) {
         buf_done(first);
         conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
@@ -104,5 +108,27 @@ void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
     thread_follow(t, &w->follower);
     conn_header(c, "Parley-Thread", thread_id(t));
     if (s->run.len) conn_header(c, "Parley-Run", s->run);
-    conn_stream(c, 200, "text/event-stream", &w->source, FOLLOW_HEARTBEAT_MS);
+    if (list) conn_stream(c, 200, "application/json", &w->source, 0);
+    else conn_stream(c, 200, "text/event-stream", &w->source, FOLLOW_HEARTBEAT_MS);
+}
+
+void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
+                   const struct stream_start *s)
+{
+    follow(c, d, t, s, &(struct buf){ 0 }, false);
+}
+
+void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
+                  const struct stream_start *s, struct buf *first)
+{
+    follow(c, d, t, s, first, false);
+}
+
+void follow_list(struct conn *c, const struct dialect *d, struct thread *t,
+                 const struct stream_start *s)
+{
+    struct buf first;
+    buf_init(&first, 0);
+    buf_chr(&first, '[');
+    follow(c, d, t, s, &first, true);
 }

@@ -15,6 +15,9 @@
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
                    const struct stream_start *s);
+/* The same as one JSON list, for clients that wait for the whole. */
+void follow_list(struct conn *c, const struct dialect *d, struct thread *t,
+                 const struct stream_start *s);
 /* The same behind whole events that the dialect does not make; takes the buffer. */
 void follow_after(struct conn *c, const struct dialect *d, struct thread *t,
                   const struct stream_start *s, struct buf *first);

@@ -16,6 +16,7 @@ static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true
                                      .plain_errors = true };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
+static const struct door ADK = { &dialect_adk, .via = "adk" };
 
 const struct route app_routes[] = {
     { "POST", "/v1/chat/stream", door_sse, 0, &TYPED },
@@ -32,6 +33,14 @@ const struct route app_routes[] = {
     { "POST", "/ag-ui/agent/{}/stop/{}", door_agui_stop },
     { "GET", "/ag-ui/info", door_agui_info },
     { "GET", "/ag-ui/capabilities", door_agui_capabilities },
+    { "POST", "/run_sse", door_adk_stream, 0, &ADK },
+    { "POST", "/run", door_adk_run, 0, &ADK },
+    { "GET", "/list-apps", door_adk_apps },
+    { "GET", "/apps/{}/users/{}/sessions", door_adk_sessions },
+    { "POST", "/apps/{}/users/{}/sessions", door_adk_session_new },
+    { "GET", "/apps/{}/users/{}/sessions/{}", door_adk_session },
+    { "POST", "/apps/{}/users/{}/sessions/{}", door_adk_session_new },
+    { "DELETE", "/apps/{}/users/{}/sessions/{}", door_adk_session_delete },
     { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },

@@ -139,12 +139,45 @@ class AguiDoor {
     }
 }
 
+// --- POST /run_sse ---------------------------------------------------------------------------------------
+
+const CONFIRMATION = 'adk_request_confirmation';
+
+class AdkDoor {
+    constructor(t, server, thread = `adk-${some()}`) { Object.assign(this, { t, server, thread, events: [] }); }
+    async post(parts) {
+        const s = this.stream = await this.server.open('POST', '/run_sse', { appName: 'default', userId: 'user', sessionId: this.thread, newMessage: { role: 'user', parts }, streaming: true });
+        if (s.status !== 200) throw refused(s.status, s.json.error.code, s.json.error.message);
+        await s.read();
+        this.events.push({ content: { role: 'user', parts }, author: 'user' }, ...s.events.map((e) => e.data).filter((d) => !d.partial));
+        return s;
+    }
+    parts(kind) { return this.events.flatMap((e) => e.content?.parts ?? []).map((p) => p[kind]).filter(Boolean); }
+    get long() {
+        const over = new Set(this.parts('functionResponse').map((r) => r.id)), ids = new Set(this.events.flatMap((e) => e.longRunningToolIds ?? []));
+        return this.parts('functionCall').filter((c, i, all) => ids.has(c.id) && !over.has(c.id) && all.findLastIndex((x) => x.id === c.id) === i);
+    }
+    get asked() { return this.long.filter((c) => c.name === CONFIRMATION).map(({ id, args: { originalFunctionCall: o } }) => ({ id, call: o.id, tool: o.name, input: o.args })); }
+    get offered() { return this.long.filter((c) => c.name !== CONFIRMATION).map((c) => c.id); }
+    say(text) { this.from = this.events.length; return this.post([{ text }]); }
+    answer(id, yes, reason) { return this.post([{ functionResponse: { id, name: CONFIRMATION, response: { confirmed: yes, ...(reason && { reason }) } } }]); }
+    result(call, value) { return this.post([{ functionResponse: { id: call, name: 'tool', response: value } }]); }
+    get words() { return this.events.slice(this.from ?? 0).filter((e) => e.author !== 'user').flatMap((e) => e.content?.parts ?? []).map((p) => p.text ?? '').join(''); }
+    async leave() { await this.stream?.close(); }
+    async reload() {
+        const d = new AdkDoor(this.t, this.server, this.thread);
+        d.events = (await this.server.get(`/apps/default/users/user/sessions/${this.thread}`)).json.events;
+        return d;
+    }
+}
+
 export const DOORS = {
     '/api/chat': async (t, server) => new PostDoor(t, server, '/api/chat'),
     '/stream': async (t, server) => new PostDoor(t, server, '/stream'),
     '/live': (t, server) => LiveDoor.open(t, server),
     typed: async (t, server) => new TypedDoor(t, server),
     '/ag-ui': async (t, server) => new AguiDoor(t, server),
+    '/run_sse': async (t, server) => new AdkDoor(t, server),
 };
 
 export const TOOLS = {

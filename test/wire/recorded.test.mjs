@@ -35,7 +35,7 @@ class Names {
     apply(text) {
         return text.replace(IDS, (id, prefix, step) => this.name(id, prefix ?? step))
             .replace(/^Date: .*\r?\n/gm, '')
-            .replace(/"(timestamp|ms)":\d+/g, '"$1":0')
+            .replace(/"(timestamp|ms|lastUpdateTime)":\d+(\.\d+)?/g, '"$1":0')
             .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2000-01-01T00:00:00.000Z');
     }
 }
@@ -49,6 +49,7 @@ function delta(d) {
     if (d?.type === 'tool-input-delta') return { key: d.type + d.toolCallId, get: d.inputTextDelta, set: (x) => ({ ...d, inputTextDelta: x }) };
     if (/^(TEXT_MESSAGE_CONTENT|REASONING_MESSAGE_CONTENT|TOOL_CALL_ARGS)$/.test(d?.type))
         return { key: d.type + (d.messageId ?? d.toolCallId), get: d.delta, set: (x) => ({ ...d, delta: x }) };
+    if (d?.partial) return { key: 'partial', get: d.content.parts[0].text, set: (x) => ({ ...d, content: { ...d.content, parts: [{ ...d.content.parts[0], text: x }] } }) };
     return null;
 }
 
