@@ -4,7 +4,7 @@
 B     ?= build
 export PREFIX DESTDIR SYSCONFDIR PROGRAM ZSHDIR
 
-.PHONY: help setup run build install uninstall static npm deb test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
+.PHONY: help setup run build install uninstall static npm deb cluster test unit conformance layers asan fuzz faults torture trace bench fmt clean test-packaging
 
 help:      ## this list
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,6 +34,10 @@ deb: ## the Debian package parley-server, at build-deb
 
 run: build ## serve the demo on http://127.0.0.1:8000
 	@exec $(B)/parley serve
+
+cluster: build ## PostgreSQL, three nodes and a proxy on this machine, one address; NODES=5 PORT=9000 DIR=folder CONFIG=file
+	@scripts/setup test
+	@PATH="$$(scripts/node):$$PATH" NODES=$(or $(NODES),3) PORT=$(or $(PORT),8000) DIR=$(DIR) CONFIG=$(CONFIG) STORE=$(STORE) scripts/cluster
 
 test: ## every test there is; last line: N passed, N failed
 	@scripts/setup test

@@ -149,8 +149,9 @@ export async function newStore(pg) {
     await sql(pg.url, `CREATE SCHEMA ${name}`);
     return { pg, schema: name };
 }
-const address = ({ pg, schema }, ports = pg.ports) =>
-    `postgresql://parley:open%20sesame@${ports.map((p) => `127.0.0.1:${p}`).join(',')}/parley?options=-csearch_path%3D${schema}`;
+// {url}: it is somebody's own. Without a schema: the database's.
+const address = ({ url, pg, schema }, ports = pg.ports) =>
+    url ?? `postgresql://parley:open%20sesame@${ports.map((p) => `127.0.0.1:${p}`).join(',')}/parley${schema ? `?options=-csearch_path%3D${schema}` : ''}`;
 
 // --- a cluster -----------------------------------------------------------------------------
 
@@ -160,15 +161,16 @@ const TOKEN = 'token-of-the-cluster-0123456789abcdef';
 // What stands for a server in every test: `port` is the front's, requests go wherever that sends them.
 export class Cluster {
     // {nodes, config, dir, env} as for a server; {pg}: other than the shared one; {pick}: which node gets a connection,
-    // a function that gives a number below 1; {orders}: nodes take orders (src/base/fault.h).
-    constructor({ nodes = 3, config = {}, dir, env = {}, args = [], mayFail = false, pg, pick, orders = false, bin = BIN, wrap = [] }) {
-        Object.assign(this, { count: nodes, config, dir, env: { ...env }, args, mayFail, given: pg, pick, orders, bin, wrap, nodes: [], killed: false });
+    // a function that gives a number below 1; {orders}: nodes take orders (src/base/fault.h); {direct}: no wires to the
+    // database, so that a server that is gone refuses (libpq tries no other once it was let in).
+    constructor({ nodes = 3, config = {}, dir, env = {}, args = [], mayFail = false, pg, pick, orders = false, direct = false, frontPort = 0, bin = BIN, wrap = [] }) {
+        Object.assign(this, { count: nodes, config, dir, env: { ...env }, args, mayFail, given: pg, pick, orders, direct, frontPort, bin, wrap, nodes: [], killed: false });
         this.ledgerAt = config.demo?.ledger ?? path.join(dir, 'x.db.ledger.jsonl');
     }
     async start() {
         this.store = this.store ?? stores.get(this.dir) ?? await newStore(this.given);
         stores.set(this.dir, this.store);
-        this.front ??= await new Front(() => this.alive.map((n) => n.port).filter(Boolean), this.pick).listen();
+        this.front ??= await new Front(() => this.alive.map((n) => n.port).filter(Boolean), this.pick).listen(this.frontPort);
         this.port = this.front.port;
         // where nobody signs in, all nodes have one token
         this.token = this.env.PARLEY_TOKEN ?? (this.config.auth ? undefined : TOKEN);
@@ -181,7 +183,7 @@ export class Cluster {
     async add({ env = {}, url, config = {} } = {}) {
         const i = this.nodes.length, dir = path.join(this.dir, `node${i}`);
         fs.mkdirSync(dir, { recursive: true });
-        const database = await Promise.all(this.store.pg.ports.map((p) => new Wire(() => p).listen()));
+        const database = this.direct ? [] : await Promise.all(this.store.pg.ports.map((p) => new Wire(() => p).listen()));
         let node;
         const link = await new Wire(() => node.port).listen();
         const order = this.orders && path.join(dir, 'order');
@@ -190,7 +192,7 @@ export class Cluster {
             config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE',
                 demo: { ...this.config.demo, ledger: this.ledgerAt },
                 ...(this.count > 1 && { cluster: { url: url ?? `http://127.0.0.1:${link.port}`, key: 'env:PARLEY_CLUSTER_KEY' } }) },
-            env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: address(this.store, database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
+            env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: address(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
         });
         Object.assign(node, { link, database, name: `node${i}`, cluster: this, orderAt: order });
         node.cutDatabase = (open) => { for (const w of database) w.cut(open); };

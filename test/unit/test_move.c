@@ -44,9 +44,12 @@ static void fill_lists(struct fix *f)
                                   .requested_ms = 17,
                                   .expires_ms = 99 };
     struct store_tool_count count = { STR("pay"), 3, 1 };
+    struct store_key        key = { .key = STR("invoice"), .value = STR("42") };
     struct ap               a;
 
     ap_init(&a, "ann", "gate", 0, "asked");
+    a.a.keys = &key;
+    a.a.key_count = 1;
     a.a.approvals = &p;
     a.a.approval_count = 1;
     a.a.tools = &count;
