@@ -25,19 +25,19 @@ void payload_output(struct jsonw *w, const char *key, const struct call *c);
 void payload_error(struct jsonw *w, const char *key, const struct call *c);
 /* "length" or "content-filter" of a run whose last step was cut off or refused; NULL: it ended by
  * itself, or not yet. */
-const char        *payload_cut(const struct run *r);
+const char *payload_cut(const struct run *r);
 /* The member usage: the tokens of a run that is over; not to be told where nobody counted. */
-bool               payload_counted(const struct run *r);
-void               payload_usage(struct jsonw *w, const struct run *r);
+bool        payload_counted(const struct run *r);
+void        payload_usage(struct jsonw *w, const struct run *r);
 /* Members stage, message and progress of a running call's newest report; null where it has none. */
-void               payload_progress(struct jsonw *w, const struct call *c);
+void        payload_progress(struct jsonw *w, const struct call *c);
 /* Members of tool_confirmation and of hello.pending: confirmation id under `id_key`, tool,
  * tool_use_id, input, ask, risk, expires_at. */
-void               payload_gate(struct jsonw *w, const char *id_key, const struct fold *f,
-                                const struct call *c, const struct fact *asked);
+void payload_gate(struct jsonw *w, const char *id_key, const struct fold *f, const struct call *c,
+                  const struct fact *asked);
 /* Right after this fact: does everything that is open wait for somebody outside? Also a tool's own
  * question counts (run_waited_at leaves that out). */
-bool               payload_waits(const struct fold *f, const struct run *r, const struct fact *at);
+bool payload_waits(const struct fold *f, const struct run *r, const struct fact *at);
 /* The question of a call that was open right after that fact; NULL: none. */
 const struct fact *payload_open(const struct call *c, uint64_t seq);
 /* suggested_values, suggested_actions; false: none */

@@ -140,33 +140,37 @@ static enum err count(struct move_side *s, const struct move_table *t, uint64_t 
 
 /* What a database's row has beside a file's: the claim's epoch, the counter's slot. */
 static const char *const more[MOVE_LISTS][2] = {
-    { ", epoch", ", 0" }, { ", epoch", ", 0" }, { "", "" }, { "", "" },
-    { ", slot", ", 0" },  { ", slot", ", 0" },  { "", "" }, { "", "" },
+    { ", epoch", ", 0" }, { ", epoch", ", 0" }, { "", "" }, { "", "" }, { ", slot", ", 0" },
+    { ", slot", ", 0" },  { "", "" },           { "", "" }, { "", "" },
 };
 
 static const char *type_of(char letter)
 {
-    return letter == 'i' || letter == 'f' ? "int8" : letter == 'w' ? "text" : "bytea";
+    return strchr("izf", letter) ? "int8" : letter == 'w' ? "text" : "bytea";
 }
 
 static struct str insert_sql(const struct move_table *t, struct arena *a)
 {
     const char *const *extra = more[t - move_tables];
     struct str         arrays = STR(""), names = STR(""), values = STR("");
+    unsigned           own = t->pg.own ? t->pg.own : t->own;
 
     for (unsigned i = 0; i < t->own; i++) {
         const char *comma = i ? ", " : "";
         arrays = arena_printf(a, STR_FMT "%s$%u::%s[]", STR_ARG(arrays), comma, i + 1,
                               type_of(t->types[i]));
         names = arena_printf(a, STR_FMT "%sc%u", STR_ARG(names), comma, i);
-        values = arena_printf(a, STR_FMT "%sc%u%s", STR_ARG(values), comma, i,
-                              t->types[i] == 'f' ? " <> 0" : "");
+        if (i < own)
+            values = arena_printf(a, STR_FMT "%sc%u%s", STR_ARG(values), comma, i,
+                                  t->types[i] == 'f' ? " <> 0" : "");
     }
     return arena_printf(a,
-                        "INSERT INTO " PREFIX "%s(%s%s) OVERRIDING SYSTEM VALUE SELECT " STR_FMT
-                        "%s FROM unnest(" STR_FMT ") AS x(" STR_FMT ")",
-                        t->table, t->columns, extra[0], STR_ARG(values), extra[1], STR_ARG(arrays),
-                        STR_ARG(names));
+                        "WITH x AS (SELECT * FROM unnest(" STR_FMT ") AS u(" STR_FMT
+                        ")), main AS (INSERT INTO " PREFIX
+                        "%s(%s%s) OVERRIDING SYSTEM VALUE SELECT " STR_FMT "%s FROM x) %s",
+                        STR_ARG(arrays), STR_ARG(names), t->table,
+                        t->pg.columns ? t->pg.columns : t->columns, extra[0], STR_ARG(values),
+                        extra[1], t->pg.also ? t->pg.also : "SELECT 1");
 }
 
 static void column(struct params *p, const struct move_table *t, const struct move_batch *b,
@@ -278,7 +282,7 @@ static enum err empty(struct move_side *s)
 {
     return exec(OURS(s), "DROP TABLE parley_move; TRUNCATE parley_thread, parley_fact,"
                          " parley_request, parley_approval, parley_tool, parley_used,"
-                         " parley_key, parley_session");
+                         " parley_key, parley_stock, parley_stock_log, parley_session");
 }
 
 /* New rows are numbered behind those that came. */
@@ -289,6 +293,8 @@ static enum err finish(struct move_side *s)
                          "  (SELECT coalesce(max(id), 0) + 1 FROM parley_thread), false);"
                          " SELECT setval(pg_get_serial_sequence('parley_approval', 'num'),"
                          "  (SELECT coalesce(max(num), 0) + 1 FROM parley_approval), false);"
+                         " SELECT setval(pg_get_serial_sequence('parley_stock', 'num'),"
+                         "  (SELECT coalesce(max(num), 0) + 1 FROM parley_stock), false);"
                          " DROP TABLE parley_move; COMMIT");
 }
 

@@ -39,8 +39,9 @@ static void bind_row(sqlite3_stmt *st, const struct move_table *t, const struct 
 {
     for (unsigned i = 0; i < count; i++) {
         const struct move_value *v = &row->v[i];
-        if (move_is_number(t, i)) sqlite3_bind_int64(st, (int)i + 1, v->n);
-        else if (!v->s.ptr) sqlite3_bind_null(st, (int)i + 1);
+        bool none = t->types[i] == 'z' ? !v->n : !move_is_number(t, i) && !v->s.ptr;
+        if (none) sqlite3_bind_null(st, (int)i + 1);
+        else if (move_is_number(t, i)) sqlite3_bind_int64(st, (int)i + 1, v->n);
         else sqlite3_bind_text64(st, (int)i + 1, v->s.ptr, v->s.len, SQLITE_STATIC, SQLITE_UTF8);
     }
 }
@@ -220,10 +221,11 @@ static enum err mark(struct move_side *s, struct str source, struct str state)
 
 static enum err empty(struct move_side *s)
 {
-    return exec(OURS(s), "BEGIN IMMEDIATE; DROP TABLE move; DELETE FROM thread; DELETE FROM fact;"
-                         " DELETE FROM request; DELETE FROM approval; DELETE FROM tool;"
-                         " DELETE FROM used; DELETE FROM key; DELETE FROM session;"
-                         " INSERT INTO title_gram(title_gram) VALUES('delete-all'); COMMIT");
+    return exec(OURS(s),
+                "BEGIN IMMEDIATE; DROP TABLE move; DELETE FROM thread; DELETE FROM fact;"
+                " DELETE FROM request; DELETE FROM approval; DELETE FROM tool;"
+                " DELETE FROM used; DELETE FROM key; DELETE FROM stock; DELETE FROM session;"
+                " INSERT INTO title_gram(title_gram) VALUES('delete-all'); COMMIT");
 }
 
 /* --- opening and closing ------------------------------------------------------------------------ */

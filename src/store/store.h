@@ -411,7 +411,7 @@ MUST_CHECK enum err store_nodes_of(struct str url, struct arena *a, struct store
  * is there and was read again and compared. Cut off at any point, the same call goes on where it
  * was; what was begun from another source, or from this one before it changed, is ERR_CONFLICT
  * unless `anew`. The source stays as it is. Waits; not for the loop thread of a server. */
-#define STORE_LISTS 8
+#define STORE_LISTS 9
 struct store_move {
     struct str from, to; /* as store_open takes them */
     bool       anew;     /* forget what an unfinished move left in `to` */

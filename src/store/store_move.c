@@ -42,6 +42,17 @@ const struct move_table move_tables[MOVE_LISTS] = {
     { "keys", "bbibi", 3, 5, "key", "owner, key, thread, value, at_ms",
       "x.owner, x.key, x.thread, x.value, x.at_ms", "%skey x JOIN %sthread t ON t.id = x.thread",
       "x.owner, x.key, x.thread", "", "count(*) FROM %skey x JOIN %sthread t ON t.id = x.thread" },
+    /* which log a row goes with is a column in a file, and a table in a database */
+    { "stock", "biwbbwbiiiiz", 1, 12, "stock",
+      "key, num, kind, owner, holder, state, body, uses, amount, made_ms, until_ms, thread",
+      "x.key, x.num, x.kind, x.owner, x.holder, x.state, x.body, x.uses, x.amount, x.made_ms, "
+      "x.until_ms, x.thread",
+      "%sstock x", "x.key", "", "count(*) FROM %sstock",
+      .pg = { 11, "key, num, kind, owner, holder, state, body, uses, amount, made_ms, until_ms",
+              "x.key, x.num, x.kind, x.owner, x.holder, x.state, x.body, x.uses, x.amount, "
+              "x.made_ms, x.until_ms, l.thread",
+              "%sstock x LEFT JOIN %sstock_log l ON l.key = x.key",
+              "INSERT INTO parley_stock_log(key, thread) SELECT c0, c11 FROM x WHERE c11 <> 0" } },
     { "browser sessions", "bbi", 1, 3, "session", "key, body, ends_ms", "key, body, ends_ms",
       "%ssession x", "key", "", "count(*) FROM %ssession" },
 };
@@ -49,6 +60,16 @@ const struct move_table move_tables[MOVE_LISTS] = {
 enum { FACT_SUM = 5, FACT_OWNER, FACT_NAME, FACT_LAST, APPROVAL_SUM = 10, APPROVAL_NAME };
 
 /* --- statements ------------------------------------------------------------------------ */
+
+static bool is_database(const char *prefix)
+{
+    return *prefix != 0;
+}
+
+static const char *from_of(const struct move_table *t, const char *prefix)
+{
+    return is_database(prefix) && t->pg.from ? t->pg.from : t->from;
+}
 
 /* `text` with each %s in it replaced by `prefix`: there are one or two. */
 static struct str prefixed(const char *text, const char *prefix, struct arena *a)
@@ -64,16 +85,17 @@ static struct str prefixed(const char *text, const char *prefix, struct arena *a
 struct str move_select(const struct move_table *t, const char *prefix, bool after, struct arena *a)
 {
     static const char *const values[] = { "$1", "$1, $2", "$1, $2, $3" };
-    struct str               from = prefixed(t->from, prefix, a), where = STR("");
+    struct str               from = prefixed(from_of(t, prefix), prefix, a), where = STR("");
 
     if (after) where = arena_printf(a, " WHERE (%s) > (%s)", t->key_columns, values[t->key - 1]);
-    return arena_printf(a, "SELECT %s FROM " STR_FMT STR_FMT "%s ORDER BY %s LIMIT %d", t->select,
+    return arena_printf(a, "SELECT %s FROM " STR_FMT STR_FMT "%s ORDER BY %s LIMIT %d",
+                        is_database(prefix) && t->pg.select ? t->pg.select : t->select,
                         STR_ARG(from), STR_ARG(where), t->group, t->key_columns, MOVE_ROWS);
 }
 
 struct str move_select_last(const struct move_table *t, const char *prefix, struct arena *a)
 {
-    struct str from = prefixed(t->from, prefix, a), rest = str_c(t->key_columns), column;
+    struct str from = prefixed(from_of(t, prefix), prefix, a), rest = str_c(t->key_columns), column;
     struct str order = STR("");
 
     while (str_split(&rest, ',', &column))

@@ -23,8 +23,8 @@ struct move_side;
 
 enum { MOVE_THREADS, MOVE_FACTS, MOVE_REQUESTS, MOVE_APPROVALS, MOVE_LISTS = STORE_LISTS };
 
-/* A table. `types` has a letter per column that is read: i a number, f a yes or no (0, 1), b bytes, n
- * bytes or NULL, w a word (UTF-8 without NUL). The first `key` of them are its key, the first `own` its own; what
+/* A table. `types` has a letter per column that is read: i a number, z one
+ * that is NULL instead of 0, f a yes or no (0, 1), b bytes, n bytes or NULL, w a word (UTF-8 without NUL). The first `key` of them are its key, the first `own` its own; what
  * follows comes from the thread it belongs to. */
 struct move_table {
     const char *name; /* for people: "conversations" */
@@ -33,12 +33,17 @@ struct move_table {
     const char *table, *columns; /* what is written: "fact", "thread, seq, ..." */
     const char *select, *from, *key_columns, *group;
     const char *count; /* how many rows there are, quickly */
+    struct {           /* where a database has it otherwise */
+        unsigned    own;
+        const char *columns, *select, *from;
+        const char *also; /* written with it, from x(c0, c1, ...) */
+    } pg;
 };
 extern const struct move_table move_tables[MOVE_LISTS];
 
 static inline bool move_is_number(const struct move_table *t, unsigned column)
 {
-    return t->types[column] == 'i' || t->types[column] == 'f';
+    return strchr("izf", t->types[column]) != NULL;
 }
 
 struct move_value {

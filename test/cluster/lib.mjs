@@ -228,6 +228,13 @@ export class Cluster {
     get options() { return this.nodes[0].options; }
     get db() { throw new Skip('it looks into the file of its store'); }
     ledger() { return this.nodes[0].ledger(); }
+    // Each node counts its own; what is counted is added up.
+    async metrics() {
+        const all = {};
+        for (const m of await Promise.all(this.alive.map((n) => n.metrics())))
+            for (const [name, value] of Object.entries(m)) all[name] = (all[name] ?? 0) + value;
+        return all;
+    }
     async kill() { this.killed = true; await Promise.all(this.alive.map((n) => n.kill())); }
     async term() { await Promise.all(this.alive.map((n) => n.term())); return this.status; }
     async restart(signal = 'SIGTERM') {
@@ -243,7 +250,7 @@ export class Cluster {
     }
 }
 // What a client does with a server, it does with the cluster in the same words.
-for (const name of ['request', 'get', 'post', 'open', 'say', 'turn', 'events', 'metrics'])
+for (const name of ['request', 'get', 'post', 'open', 'say', 'turn', 'events'])
     Object.defineProperty(Cluster.prototype, name, Object.getOwnPropertyDescriptor(Server.prototype, name));
 
 const stores = new Map();                 // a folder given again is the same store again

@@ -45,9 +45,20 @@ static void fill_lists(struct fix *f)
                                   .expires_ms = 99 };
     struct store_tool_count count = { STR("pay"), 3, 1 };
     struct store_key        key = { .key = STR("invoice"), .value = STR("42") };
+    struct store_take       grant = { .op = TAKE_MAKE,
+                                      .key = STR("g1"),
+                                      .holder = STR("h"),
+                                      .kind = STR("grant"),
+                                      .state = STR("open"),
+                                      .body = STR("{}"),
+                                      .uses = 3,
+                                      .with_log = true };
     struct ap               a;
 
     ap_init(&a, "ann", "gate", 0, "asked");
+    a.a.takes = &grant;
+    a.a.take_count = 1;
+    a.a.now_ms = 5;
     a.a.keys = &key;
     a.a.key_count = 1;
     a.a.approvals = &p;
@@ -94,6 +105,9 @@ static struct str told(struct fix *f)
         f, (struct store_list){ .kind = STORE_REQUEST, .owner = STR("ann"), .id = STR("req-1") },
         NULL);
     struct str session = fix_session(f, SESSION_GET, "hash", NULL, 0);
+    struct str stock = fix_list(
+        f, (struct store_list){ .kind = STORE_STOCK, .everybody = true, .status = STR("grant") },
+        NULL);
     struct str log = fix_read(f, "", "t258", 0), gate = fix_read(f, "ann", "gate", 0);
     struct str found =
         fix_list(f,
@@ -101,12 +115,17 @@ static struct str told(struct fix *f)
                      .kind = STORE_THREADS, .owner = STR("ann"), .search = STR("that waits") },
                  NULL);
 
-    return arena_printf(&f->arena,
-                        STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT "|" STR_FMT
-                                "|" STR_FMT "|" STR_FMT "|" STR_FMT,
-                        STR_ARG(threads), STR_ARG(gates), STR_ARG(tools), STR_ARG(used),
-                        STR_ARG(request), STR_ARG(session), STR_ARG(log), STR_ARG(gate),
-                        STR_ARG(found));
+    struct buf all;
+    buf_init(&all, 0);
+    const struct str parts[] = { threads, gates, tools, used,  request,
+                                 session, log,   gate,  found, stock };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        buf_str(&all, parts[i]);
+        buf_lit(&all, "|");
+    }
+    struct str text = arena_dup(&f->arena, buf_view(&all));
+    buf_done(&all);
+    return text;
 }
 
 static void check_same(const char *a, const char *b)
@@ -179,6 +198,10 @@ TEST(a_move_knows_every_column_there_is)
               "parley_key.owner parley_key.key parley_key.thread parley_key.value "
               "parley_key.at_ms parley_request.owner parley_request.id parley_request.thread "
               "parley_request.run parley_session.key parley_session.body parley_session.ends_ms "
+              "parley_stock.num parley_stock.key parley_stock.kind parley_stock.owner "
+              "parley_stock.holder parley_stock.state parley_stock.body parley_stock.uses "
+              "parley_stock.amount parley_stock.made_ms parley_stock.until_ms "
+              "parley_stock_log.key parley_stock_log.thread "
               "parley_thread.id parley_thread.owner parley_thread.name parley_thread.title "
               "parley_thread.state parley_thread.seq parley_thread.created_ms "
               "parley_thread.updated_ms parley_thread.holder parley_thread.epoch "
