@@ -31,7 +31,7 @@ export class Wire {
         if (!this.open) { client.resetAndDestroy(); return; }
         const pair = { client };
         this.pairs.add(pair);
-        client.on('close', () => this.drop(pair));
+        client.on('close', (failed) => this.closed(pair, pair.far, failed));
         client.pause();
         this.connect(pair, [this.to()].flat());
     }
@@ -50,7 +50,7 @@ export class Wire {
                 a.on('data', (d) => this.pass(pair, a, b, way, d));
                 a.on('end', () => b.end());
             }
-            far.on('close', () => this.drop(pair));
+            far.on('close', (failed) => this.closed(pair, pair.client, failed));
             pair.client.resume();
             if (this.held) this.hold(true);
         });
@@ -63,6 +63,14 @@ export class Wire {
             if (rest <= data.length) { to.write(data.subarray(0, rest)); this.limit = undefined; this.hits = (this.hits ?? 0) + 1; this.cut(); return; }
         }
         if (!to.write(data)) { from.pause(); to.once('drain', () => { if (!this.held) from.resume(); }); }
+    }
+    // One end is gone: what it said is still told to the other.
+    closed(pair, other, failed) {
+        if (pair.over) return;
+        if (failed || !other) { this.drop(pair, failed); return; }
+        pair.over = true;
+        this.pairs.delete(pair);
+        other.end(() => setTimeout(() => other.destroy(), 1000).unref());
     }
     drop(pair, reset) {
         pair.over = true;
@@ -181,15 +189,14 @@ export class Cluster {
     }
     // One node more, not started. {env}, {url}: other than its own.
     async add({ env = {}, url, config = {} } = {}) {
-        const i = this.nodes.length, dir = path.join(this.dir, `node${i}`);
-        fs.mkdirSync(dir, { recursive: true });
+        const i = this.nodes.length, { dir } = this;
         const database = this.direct ? [] : await Promise.all(this.store.pg.ports.map((p) => new Wire(() => p).listen()));
         let node;
         const link = await new Wire(() => node.port).listen();
-        const order = this.orders && path.join(dir, 'order');
+        const order = this.orders && path.join(dir, `order${i}`);
         node = new Server({
-            dir, db: path.join(this.dir, 'x.db'), bin: this.bin, wrap: this.wrap, args: this.args, mayFail: this.mayFail, store: null,
-            config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE',
+            dir, file: path.join(dir, `parley-${i}.json`), db: path.join(dir, 'x.db'), bin: this.bin, wrap: this.wrap, args: this.args, mayFail: this.mayFail, store: null,
+            config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE', work: path.join(dir, `work${i}`),
                 demo: { ...this.config.demo, ledger: this.ledgerAt },
                 ...(this.count > 1 && { cluster: { url: url ?? `http://127.0.0.1:${link.port}`, key: 'env:PARLEY_CLUSTER_KEY' } }) },
             env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: address(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },

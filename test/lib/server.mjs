@@ -45,13 +45,12 @@ export function configured(config = {}) {
 const lines = (text) => text.split('\n').filter(Boolean);
 
 export class Server extends Program {
-    // {config}: all of it; {dir}: an earlier server's folder is the same store again; {store}: the
+    // {config}: all of it, written to {file}; {dir}: an earlier server's folder is the same store again; {store}: the
     // file, when it is elsewhere; null: the configuration says where, and {db} beside what its
     // ledger is; {mayFail}: nobody minds how it ends; {wrap}: a command that runs it, as
     // ["prlimit", "--nofile=64"].
     constructor({ config, dir, store = path.join(dir, 'x.db'), db = store, env = {}, args = [],
-        mayFail = false, wrap = [], bin = BIN }) {
-        const file = path.join(dir, 'parley.json');
+        file = path.join(dir, 'parley.json'), mayFail = false, wrap = [], bin = BIN }) {
         const options = ['--config', file, ...(store ? ['--store', `sqlite:${store}`] : []), ...args];
         const [command, ...all] = [...wrap, bin, 'serve', ...options];
         super(command, all, { cwd: dir, env: { ...clean(), ...env } });
