@@ -44,7 +44,7 @@ static void follow(struct mirror *m)
     node_begin(&w, &text, "follow", m->k);
     jw_kstr(&w, "owner", m->thread->owner);
     jw_kstr(&w, "thread", m->thread->id);
-    jw_kint(&w, "seq", (int64_t)m->thread->committed);
+    jw_kint(&w, "seq", (int64_t)m->thread->fold.count);
     m->watching = m->thread->watching > 0;
     jw_kbool(&w, "watch", m->watching);
     node_end(&w);

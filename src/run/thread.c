@@ -359,6 +359,7 @@ static void unreadable(struct thread *t, enum err e)
              "why", err_name(e), NULL);
     fold_done(&t->fold);
     fold_init(&t->fold);
+    t->committed = 0;
     t->busy = true;
     LIST_EACH (n, &t->queue) {
         struct command *c = LIST_ITEM(n, struct command, node);
