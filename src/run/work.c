@@ -691,12 +691,19 @@ enum err work_job(struct thread *t, struct call *c)
     return OK;
 }
 
+/* The last moment to see that others may have taken the thread since `started` was saved. Alone
+ * with its store a process needs no claim. */
+static bool may_begin(const struct thread *t)
+{
+    const struct store *s = t->hub->setup.store;
+    return !store_shared(s) || store_lease_ok(s, t->hold);
+}
+
 static void start_job(struct job *j)
 {
     struct tool *tool = j->tool.tool;
     j->started = true;
-    /* The last moment to see that others may have taken the thread since `started` was saved. */
-    if (!store_lease_ok(j->thread->hub->setup.store, j->thread->hold)) {
+    if (!may_begin(j->thread)) {
         on_finish(&j->tool, &(struct tool_result){
                                 .outcome = TOOL_FAILED,
                                 .text = STR("It was not begun: this node was cut off from the "
