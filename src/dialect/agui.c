@@ -677,6 +677,12 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ESCALATED:
     case FACT_PROPOSED:
     case FACT_REVOKED:
+    case FACT_BROUGHT:
+    case FACT_FORKED:
+    case FACT_RESPONSE:
+    case FACT_FORGOTTEN:
+    case FACT_TOLD:
+    case FACT_TRIED:
     case FACT_KIND_COUNT: return;
     }
     if (c) at_gate(e, t, r, f);

@@ -518,7 +518,8 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
     for (uint64_t s = seq + 1; s <= e->horizon; s++) {
         enum fact_kind k = f->facts[s - 1]->kind;
-        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_CREATED)
+        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_CREATED &&
+            !fact_is_note(k))
             return true;
     }
     return false;
@@ -690,6 +691,12 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ESCALATED:
     case FACT_PROPOSED:
     case FACT_REVOKED:
+    case FACT_BROUGHT:
+    case FACT_FORKED:
+    case FACT_RESPONSE:
+    case FACT_FORGOTTEN:
+    case FACT_TOLD:
+    case FACT_TRIED:
     case FACT_KIND_COUNT: return;
     }
     at_gate(e, fold, r, f);

@@ -62,11 +62,18 @@ struct stream_start {
     /* what the client calls this stream, where it has a name of its own; owned by the caller */
     struct str       segment;
     uint64_t         verdicts; /* those up to this fact it has been told of */
+    struct str       response;  /* the one told (response.h); owned by the caller, as the next */
+    struct str       model;     /* what the client calls it */
+    uint64_t         after;     /* its reader has the events whose numbers are lower */
+    bool             usage;     /* asked for */
+    /* whose run it is: leaving this stream before its end is stopping. STR_NONE: it is not */
+    struct str       leaves;
 };
 
 struct dialect {
     const char *name;
-    bool        ids; /* its events carry their places, and a reader comes back with one */
+    bool        ids;   /* its events carry their places, and a reader comes back with one */
+    bool        named; /* each event's type stands before it, too: "event: ..." */
 
     /* The memory is all zero: takes what it wants of the start. NULL: nothing. */
     void (*start)(struct encoder *e, const struct stream_start *s);
@@ -121,7 +128,8 @@ struct encoder {
     uint64_t              events;     /* told by this stream so far */
     uint64_t              progress_told;
     enum stream_mode      mode;
-    struct str            run;
+    struct str            run, response, model;
+    const char           *type; /* of the event being begun */
     bool                  opened, ended;
     bool                  quiet;       /* this piece is passed silently */
     bool                  rewound;     /* reset() moved the place back */
@@ -192,5 +200,6 @@ void event_raw(struct encoder *e, struct str text);
 
 extern const struct dialect dialect_typed, dialect_toolcalls, dialect_aisdk, dialect_agui,
     dialect_adk;
+extern const struct dialect dialect_responses, dialect_completions;
 
 #endif

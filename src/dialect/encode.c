@@ -66,6 +66,11 @@ static void sse_begin(struct encoder *e, bool with_id)
         buf_u64(e->out, e->units);
         buf_chr(e->out, '\n');
     }
+    if (e->d->named && e->type) {
+        buf_lit(e->out, "event: ");
+        buf_lit(e->out, e->type);
+        buf_chr(e->out, '\n');
+    }
     buf_lit(e->out, "data: ");
 }
 
@@ -121,6 +126,7 @@ static void text_ends(struct encoder *e)
 
 static bool begin(struct encoder *e, struct jsonw *w, const char *type, bool with_id)
 {
+    e->type = type;
     e->carrier->begin(e, with_id);
     jsonw_init(w, e->out);
     jw_obj(w);
@@ -206,7 +212,8 @@ void encode_part_end(struct encoder *e, const struct part *p)
 bool fact_is_aside(const struct fact *f)
 {
     return f->kind == FACT_SETTLED || f->kind == FACT_LATE || f->kind == FACT_RESULT ||
-           f->kind == FACT_CREATED || f->kind == FACT_STOP || f->kind == FACT_CONTINUED;
+           f->kind == FACT_CREATED || f->kind == FACT_STOP || f->kind == FACT_CONTINUED ||
+           fact_is_note(f->kind);
 }
 
 /* What is spoken after `seq`: the next step, or the open one. */
@@ -275,7 +282,7 @@ static bool take_back(struct encoder *e, const struct thread *t)
 static void pass_fact(struct encoder *e, const struct thread *t, const struct fact *f)
 {
     if (in_lost_words(*e, t, f) && take_back(e, t)) return;
-    if (f->kind != FACT_RESUMED) e->d->fact(e, t, f);
+    e->d->fact(e, t, f);
     e->seq = f->seq;
     if (fact_is_aside(f)) return; /* may stand in the middle of a step */
     e->units = 0;
@@ -330,6 +337,8 @@ void encoder_start(struct encoder *e, const struct dialect *d, const struct carr
                            .ctx = ctx,
                            .mode = s->mode,
                            .run = s->run,
+                           .response = s->response,
+                           .model = s->model,
                            .quiet_gates = s->quiet_gates || s->replay };
     if (d->start) d->start(e, s);
     seek(e, t, s->seq, s->units);

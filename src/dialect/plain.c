@@ -24,6 +24,12 @@ static void begin_run(struct encoder *e, const struct fact *f)
     for (size_t i = 0; i < f->parts_count; i++) encode_part_end(e, &f->parts[i]);
 }
 
+static bool only_notes(const struct fold *f, uint64_t seq, uint64_t horizon)
+{
+    while (seq < horizon && fact_is_note(f->facts[seq]->kind)) seq++;
+    return seq >= horizon;
+}
+
 /* Everything that is open waits for a person or a browser. A stream of one run
  * ends here, unless the answer is in the log already. */
 static void at_gate(struct encoder *e, const struct thread *t, const struct fact *f,
@@ -31,7 +37,7 @@ static void at_gate(struct encoder *e, const struct thread *t, const struct fact
 {
     const struct run *r = fold_run_at(thread_fold(t), f->seq);
     if (!r || !run_waited_at(thread_fold(t), r, f->seq)) return;
-    bool past = f->seq < e->horizon && plain_of(e)->gate_told != f->seq;
+    bool past = !only_notes(thread_fold(t), f->seq, e->horizon) && plain_of(e)->gate_told != f->seq;
     if (e->mode == STREAM_RUN && past) { /* a unit all the same, so that places stay the same */
         event_leave_out(e);
         return;
@@ -78,6 +84,12 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ESCALATED:
     case FACT_PROPOSED:
     case FACT_REVOKED:
+    case FACT_BROUGHT:
+    case FACT_FORKED:
+    case FACT_RESPONSE:
+    case FACT_FORGOTTEN:
+    case FACT_TOLD:
+    case FACT_TRIED:
     case FACT_KIND_COUNT: return false;
     }
     return true;

@@ -11,6 +11,8 @@
 #include "run/engine.h"
 #include "run/grant.h"
 #include "run/rules.h"
+#include "run/response.h"
+#include "run/spoken.h"
 #include "tool/schema.h"
 
 static bool refuse(struct thread *t, struct command *c, int status, const char *code,
@@ -112,6 +114,30 @@ static enum err stop_run(struct thread *t, const struct command *c)
     if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled")))
         return e;
     return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
+}
+
+/* Nobody will read on: what was begun comes to its outcome, and no model speaks of it. */
+static enum err leave_run(struct thread *t, const struct command *c)
+{
+    struct run *r = t->fold.run;
+    struct fact f = {
+        .kind = FACT_STOP, .run = r->id, .by = c->by, .via = c->via, .stop = STR("calls")
+    };
+    if (r->phase == RUN_THINKING) return stop_run(t, c);
+    return r->leaving || r->stopping ? OK : thread_add(t, &f);
+}
+
+/* The same for a message that stands beside answers: what they did not answer is cancelled. */
+static enum err leave_answered(struct thread *t, const struct command *c)
+{
+    struct run *r = t->fold.run;
+    enum err    e = leave_run(t, c);
+    if (!e && r->phase == RUN_CALLS) e = cancel_gates(t);
+    for (size_t i = 0; i < r->call_count && !e; i++) {
+        struct call *x = r->calls[i];
+        if (x->state == CALL_STARTED && x->client) e = leave_call(t, x);
+    }
+    return e;
 }
 
 /* --- beginning a run ------------------------------------------------------------------ */
@@ -230,6 +256,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
                           "Too many messages wait for this answer to end already; wait for it."),
                    ADMIT_NO;
         if (c->when_busy == BUSY_INTERRUPT) *e = stop_run(t, c);
+        if (c->when_busy == BUSY_AFTER) *e = leave_answered(t, c);
         return ADMIT_LATER;
     }
     if (over_quota(t, c)) return ADMIT_NO;
@@ -275,6 +302,7 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     thread_take_place(t);
     t->revived = false;
     accepted(t, c, f->run, f->seq);
+    if (!e) e = response_add(t, c, f->run, STR_NONE);
     return e || !c->stopped ? e : stop_run(t, c);
 }
 
@@ -327,11 +355,31 @@ static bool is_same_message(struct thread *t, struct command *c)
     return true;
 }
 
+/* A thread that goes on from another one's past: the same facts, then what was open there is left. */
+static enum err copy_facts(struct thread *t, const struct command *c)
+{
+    enum err e = response_paste(t, c->copied);
+    if (e) return e;
+    struct fact f = { .kind = FACT_FORKED, .by = c->by, .via = c->via };
+    e = thread_add(t, &f);
+    return e || !run_live(t->fold.run) ? e : supersede(t);
+}
+
+/* What a new thread begins with, beside the message. */
+static enum err begin_thread(struct thread *t, const struct command *c)
+{
+    if (t->fold.count) return OK;
+    if (c->copied.len) return copy_facts(t, c);
+    struct fact f = { .kind = FACT_BROUGHT, .data = c->brought, .via = c->via };
+    return c->brought.len ? thread_add(t, &f) : OK;
+}
+
 static bool handle_message(struct thread *t, struct command *c, enum err *e)
 {
     if (is_same_message(t, c)) return true;
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
+    if ((*e = begin_thread(t, c))) return true;
     struct fact f = { .kind = FACT_MESSAGE,
                       .text = c->message.text,
                       .files = c->message.files,
@@ -592,6 +640,10 @@ static bool add_vote(struct thread *t, struct command *c, struct call *call, enu
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, seq);
     c->receipt.call = call;
+    if (!*e)
+        *e = response_add(t, c, STR_NONE,
+                          STR("Your yes is counted. It happens when the others who are asked have "
+                              "said yes, too."));
     return true;
 }
 
@@ -675,12 +727,21 @@ static bool handle_revoke(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* Said in words, and the code is not (any more) the one. */
+static bool wrong_words(struct thread *t, struct command *c, const struct call *call)
+{
+    if (!c->decide.code.ptr || spoken_fit(call, c->decide.code)) return false;
+    suspicious(t, c, "wrong_code");
+    return refuse(t, c, 409, "wrong_code", "That code does not decide this question.");
+}
+
 static bool handle_decide(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
     c->opened.id = c->opened.shown = STR_NONE;
     if (is_forged(t, c, call)) return true;
     if (is_decided(t, c, call)) return true;
+    if (wrong_words(t, c, call)) return true;
     if (call_questioned(call, c->id)) return answer_question(t, c, call, e);
     uint64_t seq = t->fold.count + 1;
     bool     holds = true;
@@ -697,6 +758,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
     if (is_vote(t, c, call, e) || is_overgranted(t, c, call)) return true;
     *e = decide_gate(t, call, c, verdict_of(c));
     accepted(t, c, call->run->id, seq);
+    if (!*e) *e = response_add(t, c, call->run->id, STR_NONE);
     return true;
 }
 
@@ -760,6 +822,7 @@ static bool handle_result(struct thread *t, struct command *c, enum err *e)
     f.ms = work_ms(call);
     *e = thread_add(t, &f);
     accepted(t, c, call->run->id, f.seq);
+    if (!*e) *e = response_add(t, c, call->run->id, STR_NONE);
     return true;
 }
 
@@ -852,7 +915,33 @@ static bool handle_stop(struct thread *t, struct command *c, enum err *e)
         return true;
     }
     accepted(t, c, t->fold.run->id, t->fold.count + 1);
-    *e = stop_run(t, c);
+    if (c->kind == CMD_STOP && c->stop.gently) {
+        if (!asks_somebody(t->fold.run)) *e = leave_run(t, c);
+    } else *e = stop_run(t, c);
+    return true;
+}
+
+/* Words of the server itself; or, without any, what goes on in the run from here. */
+static bool handle_respond(struct thread *t, struct command *c, enum err *e)
+{
+    uint64_t seq = t->fold.count + 1;
+    *e = notice_respond(t, c);
+    accepted(t, c, STR_NONE, seq);
+    if (c->respond.what == RESPOND_TRIED) suspicious(t, c, "wrong_code");
+    return true;
+}
+
+static bool handle_forget(struct thread *t, struct command *c, enum err *e)
+{
+    const struct fact *r = response_find(&t->fold, c->id);
+    struct fact        f = { .kind = FACT_FORGOTTEN, .id = c->id, .by = c->by, .via = c->via };
+    if (!r || response_forgotten(&t->fold, c->id))
+        return refuse(t, c, 404, "response_not_found", "There is no such response.");
+    accepted(t, c, r->run, t->fold.count + 1);
+    *e = thread_add(t, &f);
+    if (!*e && run_live(t->fold.run) && str_eq(t->fold.run->id, r->run) &&
+        !response_end(&t->fold, r, t->fold.count))
+        *e = stop_run(t, c);
     return true;
 }
 
@@ -1078,6 +1167,8 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_LATE: return handle_late(t, c, e);
     case CMD_UNVOTE: return handle_unvote(t, c, e);
     case CMD_REVOKE: return handle_revoke(t, c, e);
+    case CMD_RESPOND: return handle_respond(t, c, e);
+    case CMD_FORGET: return handle_forget(t, c, e);
     case CMD_FOLLOW:
         accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count);
         return true;

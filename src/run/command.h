@@ -30,17 +30,22 @@ enum command_kind {
     CMD_UNVOTE,    /* takes back a yes to the confirmation `id` */
     CMD_REVOKE,    /* the grant `id`, which was given in this thread */
     CMD_LATE,      /* what became of a call after it was told as unknown; from another node */
+    CMD_RESPOND,   /* a response without a run: words of the server itself (response.h) */
+    CMD_FORGET,    /* a response's id; it is stopped if it goes on */
     CMD_EXPIRE,    /* internal from here on: the clock ran out for `id` */
     CMD_STEP_DONE, /* the model stopped speaking */
     CMD_TOOL_DONE, /* a tool has its outcome */
     CMD_TOOL_ASKS, /* a tool asks the person in the middle of its work */
 };
 
-enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT };
+/* AFTER: what was begun comes to its outcome, what nobody answered is cancelled, and no model speaks
+ * of it; then the message has its turn */
+enum when_busy { BUSY_REFUSE, BUSY_QUEUE, BUSY_INTERRUPT, BUSY_AFTER };
+
+enum respond { RESPOND_SAY, RESPOND_TRIED, RESPOND_AGAIN }; /* notice.c */
 
 struct thread;
 struct call;
-
 struct receipt {
     int                status;  /* as HTTP says it: 200, 201, 404, 409 ... */
     const char        *code;    /* for >= 400: "run_active" */
@@ -77,6 +82,12 @@ struct receipt {
     X(STR, id)            /* DECIDE: the confirmation; RESULT, CLAIM, EXPIRE, TOOL_*, LATE: the     \
                              call; SETTLE: either */                                                \
     X(STR, answer_id)     /* DECIDE, RESULT: the client's own name for its answer */                \
+    X(STR, response)      /* what it does is told as this response (of several answers, the last     \
+                             has it): response_wish_write() */                                      \
+    X(STR, brought)       /* MESSAGE to a thread that is made by it: a JSON list of                 \
+                             {"role","text"} that were said before, */                              \
+    X(STR, copied)        /* or facts of another thread that it goes on from:                       \
+                             response_copy() */                                                     \
     X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
 #define COMMAND_MESSAGE(X)                                                                          \
     X(STR, text) X(STR, id) X(STR, replaces)                                                        \
@@ -89,10 +100,14 @@ struct receipt {
     X(STR, echo_tool)     /* what the client says it approved; STR_NONE, NULL: did not say */       \
     X(JV, echo_args)                                                                                \
     X(JV, grant)          /* what the yes is to be worth beyond this call: grant.h; NULL: nothing */ \
-    X(JV, input)          /* other arguments: an edit; NULL: as they are */
+    X(JV, input)          /* other arguments: an edit; NULL: as they are */                              \
+    X(STR, code)          /* it was said in words: the code told with the question; STR_NONE: by id */
 #define COMMAND_RESULT(X) X(STR, value) X(STR, error) /* JSON, or the error's text */
 #define COMMAND_CLAIM(X)  X(STR, client) X(INT, owner) /* the tab; command_tab() */
-#define COMMAND_STOP(X)   X(STR, reason)
+#define COMMAND_STOP(X)                                                                             \
+    X(STR, reason)                                                                                  \
+    X(BOOL, gently)       /* as BUSY_AFTER; a question stays, and so does what waits for it */
+#define COMMAND_RESPOND(X) X(INT, what) X(STR, text) /* enum respond; RESPOND_SAY */
 #define COMMAND_SETTLE(X) X(BOOL, happened) X(STR, note) X(STR, value)
 #define COMMAND_LATE(X)   X(INT, outcome) X(STR, text) X(STR, value) X(STR, note)
 #define COMMAND_NAMING(X) X(STR, title) /* CREATE, RENAME */
@@ -132,6 +147,9 @@ struct command {
         struct {
             COMMAND_STOP(X)
         } stop;
+        struct {
+            COMMAND_RESPOND(X)
+        } respond;
         struct {
             COMMAND_SETTLE(X)
         } settle;

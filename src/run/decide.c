@@ -268,7 +268,7 @@ bool decide_once(struct thread *t, enum err *e)
                   n.kind == NEXT_MODEL;
     if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
     switch (n.kind) {
-    case NEXT_NOTHING: return false;
+    case NEXT_NOTHING: return notice_tell(t, e);
     case NEXT_ASK: return ask(t, n.call, e);
     case NEXT_START: *e = add_start(t, n.call); return true;
     case NEXT_FINISH: *e = add_finish(t, &n); return true;

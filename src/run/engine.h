@@ -14,6 +14,8 @@
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  *   rules.c     who is asked; grant.c, effect.c: what is taken by the append that starts a call
  *   taking.c    what a batch takes, and what could not be had
+ *   response.c  requests of OpenAI's shape: their facts and the keys that find them
+ *   notice.c    what the server says about questions in words
  */
 #ifndef PARLEY_ENGINE_H
 #define PARLEY_ENGINE_H
@@ -24,9 +26,11 @@
 #include "run/hub.h"
 #include "run/metrics.h"
 #include "run/mirror.h"
+#include "run/response.h"
 #include "tool/budget.h"
 
 #define BATCH_APPROVALS 64 /* list rows one append may carry */
+#define BATCH_KEYS      16 /* names that one append may give its log */
 #define RESUMES_MAX     3  /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
 #define TITLE_BYTES     (TITLE_CHARS * 4 + 1)
@@ -92,6 +96,8 @@ struct thread {
     size_t                   approval_count;
     struct store_tool_count *counts;
     size_t                   count_count;
+    struct store_key        *keys;
+    size_t                   key_count;
     struct str               request_id, request_run; /* claimed by this batch */
     struct store_take       *takes;
     size_t                   take_count;
@@ -271,6 +277,23 @@ bool                approval_refused_before(const struct thread *t, const struct
 MUST_CHECK enum err approval_refuse_again(struct thread *t, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
+
+/* --- response.c --- */
+/* The fact and its keys, if the command wants to be told so. `text`: all of its words; STR_NONE: what
+ * follows in the run. */
+MUST_CHECK enum err response_add(struct thread *t, struct command *c, struct str run,
+                                 struct str text);
+MUST_CHECK enum err response_wish_read(struct arena *a, struct str text, struct response_wish *w);
+/* The copied facts are the first of this batch. */
+MUST_CHECK enum err response_paste(struct thread *t, struct str copied);
+/* Before the append: those that end in this batch are found by their words, too. */
+MUST_CHECK enum err response_close(struct thread *t);
+enum store_listed   response_listed(const struct thread *t);
+
+/* --- notice.c --- */
+/* Tells the next question in words, if whoever reads wants them so. True: there may be more. */
+bool                notice_tell(struct thread *t, enum err *e);
+MUST_CHECK enum err notice_respond(struct thread *t, struct command *c); /* CMD_RESPOND */
 
 /* --- title.c --- */
 void       title_consider(struct thread *t); /* its run may just have ended */

@@ -28,6 +28,12 @@ static const char *const WORDS[] = {
 static const char *const GATES[] = { "unjudged", "free", "ask", "client", "reply", "bad" };
 static const char *const PARTS[] = { "text", "reasoning", "call" };
 
+bool fact_is_note(enum fact_kind k)
+{
+    return k == FACT_BROUGHT || k == FACT_FORKED || k == FACT_RESPONSE || k == FACT_FORGOTTEN ||
+           k == FACT_TOLD || k == FACT_TRIED;
+}
+
 const char *fact_name(enum fact_kind k)
 {
     return KINDS[k];
@@ -63,6 +69,7 @@ static void write_part(struct jsonw *w, const struct part *p)
     jw_kstrz(w, "type", PARTS[p->type]);
     jw_kstr(w, "text", p->text);
     if (p->opaque.ptr) jw_kraw(w, "opaque", p->opaque);
+    if (p->type != STEP_CALL && !p->complete) jw_kbool(w, "cut", true);
     if (p->type == STEP_CALL) {
         jw_kstr(w, "call", p->call);
         jw_kstr(w, "tool", p->tool);
@@ -130,7 +137,7 @@ static enum err read_part(const struct jv *v, struct part *p)
     if (!jv_is(v, JSON_OBJECT) || !word_of(jv_str_at(v, "type"), PARTS, 3, &word)) return ERR_TYPE;
     p->type = (enum part_type)word;
     p->text = jv_str_at(v, "text");
-    p->complete = true;
+    p->complete = !jv_true(jv_get(v, "cut"));
     if (jv_get(v, "opaque")) p->opaque = jv_get(v, "opaque")->raw;
     if (p->type != STEP_CALL) return OK;
     if (!word_of(jv_str_at(v, "gate"), GATES, GATE_COUNT, &word)) return ERR_TYPE;

@@ -11,6 +11,7 @@
  *   a run:   message | action | retry  ->  step  ->  (asked -> decided)? -> started -> finished  ->
  *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
+ *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
  *   beside:  created, resumed (a step is repeated after a crash), stop, result
  *            (a client's result that came before its gate was decided), settled, late
  */
@@ -42,7 +43,13 @@
     X(VOTED, "voted")       /* one of several yeses, or one that is taken back */      \
     X(ESCALATED, "escalated") /* nobody has decided in time: others are asked, too */    \
     X(PROPOSED, "proposed") /* a person's edit: a call in the place of another */      \
-    X(REVOKED, "revoked")   /* a grant that was given here gives nothing any more */
+    X(REVOKED, "revoked")   /* a grant that was given here gives nothing any more */         \
+    X(BROUGHT, "brought")   /* what a client says was said before the thread began */  \
+    X(FORKED, "forked")     /* all before it is a copy of another thread's facts */    \
+    X(RESPONSE, "response") /* a request is told what follows: response.h */           \
+    X(FORGOTTEN, "forgotten") /* that response's id */                                 \
+    X(TOLD, "told")         /* a question was told in words: spoken.h */                \
+    X(TRIED, "tried")       /* somebody answered in words with a wrong code */
 /* clang-format on */
 
 enum fact_kind {
@@ -121,7 +128,8 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)        \
     X(RAW, declared)                                                                                     \
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
-    X(RAW, who) X(STR, roles) X(STR, model)
+    X(RAW, who) X(STR, roles) X(STR, model)                                                              \
+    X(STR, link) X(BOOL, codes) X(STR, chain) X(BOOL, quiet)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;
@@ -143,6 +151,8 @@ struct fact {
 #undef X
 };
 
+/* Is it about what somebody was told or brought, and moves nothing in a run? */
+bool                fact_is_note(enum fact_kind k);
 const char         *fact_name(enum fact_kind k);
 MUST_CHECK enum err fact_kind_of(struct str name, enum fact_kind *out);
 /* The JSON body; members that are empty are left out. */

@@ -17,6 +17,7 @@ void fold_done(struct fold *f)
     mem_free(f->facts);
     mem_free(f->calls);
     mem_free(f->runs);
+    mem_free(f->responses);
     map_done(&f->by_call);
     map_done(&f->by_confirmation);
     map_done(&f->by_provider);
@@ -279,6 +280,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_LATE: c->late = a; break;
     case FACT_ESCALATED: c->escalated = a; break;
     case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
+    case FACT_TOLD: c->told = a; break;
     default: must(!"call fact");
     }
     return OK;
@@ -304,6 +306,28 @@ static enum err apply_proposed(struct fold *f, const struct fact *a)
     return OK;
 }
 
+static enum err apply_response(struct fold *f, const struct fact *a)
+{
+    if (!grow(&f->responses, f->response_count, &f->response_cap)) return ERR_NOMEM;
+    f->responses[f->response_count++] = a;
+    if (f->response_count == 1) f->quiet = a->quiet;
+    return OK;
+}
+
+/* A wrong code counts against every question that waits. */
+static void apply_tried(struct run *r)
+{
+    for (size_t i = 0; r && i < r->call_count; i++)
+        if (r->calls[i]->state == CALL_ASKED) r->calls[i]->tries++;
+}
+
+static void apply_stop(struct run *r, const struct fact *a)
+{
+    if (!r) return;
+    if (str_is(a->stop, "calls")) r->leaving = true;
+    else r->stopping = true;
+}
+
 static void note_branch(struct fold *f, const struct fact *a)
 {
     struct run *old = a->kind == FACT_RETRY ? fold_run(f, a->of) : NULL;
@@ -323,9 +347,12 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_RESUMED:
         if (r) r->resumes++;
         return OK;
-    case FACT_STOP:
-        if (r) r->stopping = true;
-        return OK;
+    case FACT_STOP: apply_stop(r, a); return OK;
+    case FACT_RESPONSE: return apply_response(f, a);
+    case FACT_TRIED: apply_tried(r); return OK;
+    case FACT_FORKED: f->copied = a->seq; return OK;
+    case FACT_BROUGHT:
+    case FACT_FORGOTTEN: return OK;
     case FACT_ENDED:
         if (r) {
             r->phase = RUN_ENDED;
@@ -338,6 +365,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_STARTED:
     case FACT_CONTINUED:
     case FACT_FINISHED:
+    case FACT_TOLD:
     case FACT_SETTLED:
     case FACT_LATE:
     case FACT_ESCALATED:
@@ -503,5 +531,6 @@ struct next fold_decide(const struct fold *f, bool (*idempotent)(void *, const s
     if (r->stopping) return (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED };
     if (r->no_more_calls || r->replied)
         return (struct next){ .kind = NEXT_END, .outcome = WORD_COMPLETE };
+    if (r->leaving) return (struct next){ .kind = NEXT_END, .outcome = WORD_CANCELLED };
     return (struct next){ .kind = NEXT_MODEL };
 }

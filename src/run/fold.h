@@ -55,6 +55,8 @@ struct call {
     const struct fact *escalated; /* the last time that its question went further */
     /* how often a person was asked: names the next confirmation */
     unsigned           gates;
+    const struct fact *told;  /* its gate, in words; the code is there */
+    unsigned           tries; /* wrong codes while it waited */
     /* Live only; not part of the log. */
     void              *job; /* set while this process runs it */
     /* run a second time under its id, because the first told nothing */
@@ -77,6 +79,7 @@ struct run {
     struct str         page;
     enum run_phase     phase;
     bool               stopping;
+    bool               leaving; /* nobody reads it any more: it ends with the calls that are open */
     unsigned           iterations; /* model steps whose calls were run */
     unsigned           resumes;    /* in a row, without a step between */
     struct call      **calls;
@@ -108,7 +111,11 @@ struct fold {
     size_t              call_count, call_cap;
     struct run        **runs;
     size_t              run_count, run_cap;
-    struct run         *run; /* the newest, or NULL */
+    struct run         *run;       /* the newest, or NULL */
+    const struct fact **responses; /* in their order */
+    size_t              response_count, response_cap;
+    uint64_t            copied; /* facts up to here are another thread's; 0: none */
+    bool                quiet;  /* it was begun by a request that may be no conversation */
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
     /* a long conversation is not searched for each of its facts */

@@ -389,12 +389,37 @@ static enum err add_action(struct build *b, const struct fact *x)
     return add_step(b, x);
 }
 
+/* What a client says was said before: words, and nothing that was done. */
+static enum err add_brought(struct build *b, const struct fact *x)
+{
+    struct jv *list = NULL;
+    if (json_parse(b->a, x->data, &list, NULL) != OK) return OK;
+    JV_EACH (v, list) {
+        bool        user = str_is(jv_str_at(v, "role"), "user");
+        struct msg *m = add_msg(b, user ? MSG_USER : MSG_ASSISTANT, 1);
+        if (!m) return ERR_NOMEM;
+        m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT, .text = jv_str_at(v, "text") };
+        b->count++;
+    }
+    return OK;
+}
+
+static size_t brought_count(const struct fact *const *v, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; v[i]->kind == FACT_BROUGHT && k < v[i]->data.len; k++)
+            count += v[i]->data.ptr[k] == '{';
+    return count;
+}
+
 static enum err add_fact(struct build *b, const struct fact *x)
 {
     b->care = care_for(b, x);
     if (x->kind == FACT_MESSAGE) return add_user(b, x);
     if (x->kind == FACT_ACTION) return add_action(b, x);
     if (x->kind == FACT_STEP) return add_step(b, x);
+    if (x->kind == FACT_BROUGHT) return add_brought(b, x);
     return OK;
 }
 
@@ -406,7 +431,8 @@ enum err history_build(struct arena *a, const struct fold *f, struct str provide
     size_t              n;
     enum err            e = history_visible(a, f, &v, &n);
     if (e) return e;
-    if (!(b.msgs = arena_array(a, n * 3 + 1, sizeof *b.msgs))) return ERR_NOMEM;
+    if (!(b.msgs = arena_array(a, n * 3 + 1 + brought_count(v, n), sizeof *b.msgs)))
+        return ERR_NOMEM;
     map_init(&b.refused);
     e = read_refusals(&b);
     if (!e) e = read_effects(&b, v, n);

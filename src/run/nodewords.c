@@ -11,6 +11,7 @@ static const struct {
     { "claim", CMD_CLAIM },   { "stop", CMD_STOP },       { "settle", CMD_SETTLE },
     { "follow", CMD_FOLLOW }, { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
     { "late", CMD_LATE },     { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
+    { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -83,6 +84,9 @@ static void write_wish(struct jsonw *w, const struct command *c)
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->stop.n);
     case CMD_STOP: COMMAND_STOP(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->respond.n);
+    case CMD_RESPOND: COMMAND_RESPOND(X) return;
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->settle.n);
     case CMD_SETTLE: COMMAND_SETTLE(X) return;
@@ -169,6 +173,9 @@ static void read_wish(struct command *c, const struct jv *v)
 #undef X
 #define X(t, n) c->stop.n = GET_##t(c, v, #n);
     case CMD_STOP: COMMAND_STOP(X) return;
+#undef X
+#define X(t, n) c->respond.n = GET_##t(c, v, #n);
+    case CMD_RESPOND: COMMAND_RESPOND(X) return;
 #undef X
 #define X(t, n) c->settle.n = GET_##t(c, v, #n);
     case CMD_SETTLE: COMMAND_SETTLE(X) return;

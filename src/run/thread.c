@@ -438,7 +438,7 @@ static enum err count_tool(struct thread *t, const struct call *c)
 static enum err side_effects(struct thread *t, const struct fact *f)
 {
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
-    if (!c) return OK;
+    if (!c || c->step_seq < t->fold.copied) return OK; /* a copy is not in the lists */
     enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
     if (!e) e = effect_follow(t, c, f);
     if (!e) e = grant_follow(t, c, f);
@@ -460,7 +460,8 @@ static void tell_metrics(struct thread *t, const struct fact *f)
 
 static void tell_counts(struct thread *t)
 {
-    for (uint64_t s = t->batch_from; s <= t->committed; s++) tell_metrics(t, t->fold.facts[s - 1]);
+    for (uint64_t s = t->batch_from; s <= t->committed; s++)
+        if (s > t->fold.copied) tell_metrics(t, t->fold.facts[s - 1]);
     for (size_t i = 0; i < t->count_count; i++) {
         struct tool *tool = registry_find(t->hub->setup.registry, t->counts[i].tool);
         if (!tool) continue;
@@ -500,7 +501,7 @@ static void submit(struct thread *t)
 {
     size_t count = 0;
     t->inflight = true;
-    bool ok = fill_rows(t, &count);
+    bool ok = fill_rows(t, &count) && response_close(t) == OK;
     t->append = (struct store_append){
         .log = { t->owner, t->id },
         .expected = t->batch_from - 1,
@@ -518,6 +519,9 @@ static void submit(struct thread *t)
         .takes = t->takes,
         .take_count = t->take_count,
         .now_ms = clock_wall_ms(),
+        .keys = t->keys,
+        .key_count = t->key_count,
+        .listed = response_listed(t),
         .done = on_append,
     };
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
@@ -534,6 +538,8 @@ static void clear_batch(struct thread *t)
     t->counts = NULL;
     t->take_count = 0;
     t->takes = NULL;
+    t->keys = NULL;
+    t->key_count = 0;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     arena_reset(&t->batch);

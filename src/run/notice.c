@@ -1,0 +1,161 @@
+/* notice.c -- what the server itself says about questions, in words: the blocks that tell them, and
+ * what comes of an answer that decided nothing. See spoken.h. None of it is told to a model. */
+#include "base/id.h"
+#include "base/jsonw.h"
+#include "run/engine.h"
+#include "run/response.h"
+#include "run/spoken.h"
+
+/* Four digits that no other question here has while it waits. */
+static void new_code(const struct fold *f, char out[5])
+{
+    bool taken = true;
+    while (taken) {
+        uint32_t n;
+        id_bytes(&n, sizeof n);
+        if (n >= UINT32_MAX - UINT32_MAX % 10000) continue; /* each is as likely */
+        snprintf(out, 5, "%04u", n % 10000);
+        taken = false;
+        for (size_t i = 0; i < f->call_count; i++) {
+            const struct call *c = f->calls[i];
+            taken |= c->state == CALL_ASKED && c->told && str_is(c->told->code, out);
+        }
+    }
+}
+
+/* What a model wrote must not end the line it stands in, or begin a block of its own. */
+static void one_line(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        buf_chr(out, s.ptr[i] == '\n' || s.ptr[i] == '\r' ? ' ' : s.ptr[i]);
+}
+
+static void block(struct buf *out, const struct call *c, const char *code, struct str link)
+{
+    struct jsonw w;
+    buf_lit(out, "**");
+    one_line(out, c->asked->ask);
+    buf_lit(out, "**\n");
+    one_line(out, c->tool);
+    buf_chr(out, ' ');
+    jsonw_init(&w, out);
+    if (c->args) jw_jv(&w, c->args);
+    else buf_lit(out, "{}");
+    if (code[0])
+        buf_printf(out, "\nReply `yes %s` to approve or `no %s` and a reason to deny, or open ",
+                   code, code);
+    else buf_lit(out, "\nTo approve or deny it open ");
+    buf_str(out, link);
+    buf_str(out, c->asked->id);
+    buf_lit(out, ". Nothing happens before.");
+}
+
+static enum err tell(struct thread *t, struct call *c, struct str link, bool codes)
+{
+    char       code[5] = "";
+    struct buf text = { 0 };
+    if (codes) new_code(&t->fold, code);
+    block(&text, c, code, link);
+    struct fact f = { .kind = FACT_TOLD,
+                      .call = c->id,
+                      .id = c->asked->id,
+                      .code = code[0] ? str_c(code) : STR_NONE,
+                      .digest = c->asked->digest,
+                      .text = buf_view(&text) };
+    enum err    e = text.err ? ERR_NOMEM : thread_add(t, &f);
+    buf_done(&text);
+    return e;
+}
+
+bool notice_tell(struct thread *t, enum err *e)
+{
+    const struct fold *f = &t->fold;
+    const struct fact *r = f->response_count ? f->responses[f->response_count - 1] : NULL;
+    if (!r || !r->link.ptr || !run_live(f->run) || !str_eq(r->run, f->run->id) ||
+        r->seq < f->copied)
+        return false;
+    for (size_t i = 0; i < f->run->call_count; i++) {
+        struct call *c = f->run->calls[i];
+        if (c->state != CALL_ASKED || c->told) continue;
+        *e = tell(t, c, r->link, r->codes);
+        return true;
+    }
+    return false;
+}
+
+/* --- answers that decided nothing ---------------------------------------------------------------- */
+
+static void add_sentence(struct buf *out, const char *text)
+{
+    if (out->len) buf_lit(out, "\n\n");
+    buf_lit(out, text);
+}
+
+static void closed(struct buf *out, const struct call *c, struct str link)
+{
+    add_sentence(out, "Answers in words are closed for this question, because the code was wrong "
+                      "three times: ");
+    one_line(out, c->asked->ask);
+    buf_lit(out, " Open ");
+    buf_str(out, link);
+    buf_str(out, c->asked->id);
+    buf_lit(out, " instead.");
+}
+
+static void wrong_code(struct buf *out, const struct fold *f, struct str link)
+{
+    const struct run *r = f->run;
+    bool              open = false, any = false;
+    for (size_t i = 0; run_live(r) && i < r->call_count; i++) {
+        if (r->calls[i]->state != CALL_ASKED) continue;
+        any = true;
+        if (r->calls[i]->tries >= SPOKEN_TRIES) closed(out, r->calls[i], link);
+        else open = true;
+    }
+    if (open)
+        add_sentence(out,
+                     "That is not the code of a question that waits here. Nothing was decided; "
+                     "read the code above again, or open the link that stands beside it.");
+    if (!any) add_sentence(out, "Nothing waits for an answer here any more.");
+}
+
+static enum err tell_again(struct thread *t, const struct response_wish *w, struct buf *out)
+{
+    const struct run *r = t->fold.run;
+    enum err          e = OK;
+    for (size_t i = 0; run_live(r) && i < r->call_count && !e; i++) {
+        struct call *c = r->calls[i];
+        if (c->state != CALL_ASKED) continue;
+        if (c->tries >= SPOKEN_TRIES) {
+            closed(out, c, w->link);
+            continue;
+        }
+        if (!c->told) e = tell(t, c, w->link, w->codes);
+        if (e || !c->told) continue;
+        if (out->len) buf_lit(out, "\n\n");
+        buf_str(out, c->told->text);
+    }
+    if (!out->len) add_sentence(out, "Nothing waits for an answer here any more.");
+    return e;
+}
+
+enum err notice_respond(struct thread *t, struct command *c)
+{
+    struct response_wish w;
+    struct buf           text = { 0 };
+    enum err             e = response_wish_read(&t->batch, c->response, &w);
+    if (e) return e;
+    switch ((enum respond)c->respond.what) {
+    case RESPOND_SAY: buf_str(&text, c->respond.text); break;
+    case RESPOND_AGAIN: e = tell_again(t, &w, &text); break;
+    case RESPOND_TRIED: {
+        struct fact f = { .kind = FACT_TRIED, .by = c->by, .via = c->via };
+        e = thread_add(t, &f);
+        if (!e) wrong_code(&text, &t->fold, w.link);
+    }
+    }
+    if (!e && text.err) e = ERR_NOMEM;
+    if (!e) e = response_add(t, c, STR_NONE, buf_view(&text));
+    buf_done(&text);
+    return e;
+}

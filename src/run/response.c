@@ -1,0 +1,259 @@
+/* response.c -- see response.h. */
+#include "run/response.h"
+
+#include "base/jsonw.h"
+#include "run/chain.h"
+#include "run/engine.h"
+
+const struct fact *response_find(const struct fold *f, struct str id)
+{
+    for (size_t i = f->response_count; i-- > 0;)
+        if (str_eq(f->responses[i]->id, id)) return f->responses[i];
+    return NULL;
+}
+
+bool response_forgotten(const struct fold *f, struct str id)
+{
+    for (size_t i = f->count; i-- > 0;)
+        if (f->facts[i]->kind == FACT_FORGOTTEN && str_eq(f->facts[i]->id, id)) return true;
+    return false;
+}
+
+const struct fact *response_after(const struct fold *f, struct str id)
+{
+    for (size_t i = 0; i < f->response_count; i++)
+        if (str_eq(f->responses[i]->of, id)) return f->responses[i];
+    return NULL;
+}
+
+/* A result of the client's: what came of it is told by the response that it began. */
+static const struct fact *response_of_result(const struct fold *f, const struct call *c)
+{
+    for (size_t i = 0; c->finished && i < f->response_count; i++)
+        if (f->responses[i]->seq > c->finished->seq && str_eq(f->responses[i]->run, c->run->id))
+            return f->responses[i];
+    return NULL;
+}
+
+const struct fact *response_of_call(const struct fold *f, const struct call *c)
+{
+    if (c->client && c->started) return response_of_result(f, c);
+    uint64_t outcome = c->finished ? c->finished->seq : f->count;
+    for (size_t i = f->response_count; c->decided && i-- > 0;) {
+        const struct fact *r = f->responses[i];
+        if (r->seq < c->decided->seq || !str_eq(r->run, c->run->id) || r->text.ptr) continue;
+        uint64_t end = response_end(f, r, f->count);
+        if (r->seq < outcome && (!end || end >= outcome)) return r;
+    }
+    return NULL;
+}
+
+static bool by(const struct fact *a, uint64_t seq)
+{
+    return a && a->seq <= seq;
+}
+
+/* What waits at this place was told in words, too. */
+static bool all_told(const struct fold *f, const struct run *r, uint64_t seq)
+{
+    for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
+        const struct call *c = f->calls[i];
+        if (by(c->asked, seq) && !by(c->decided, seq) && !by(c->finished, seq) && !by(c->told, seq))
+            return false;
+    }
+    return true;
+}
+
+bool response_ends_at(const struct fold *f, const struct fact *response, uint64_t seq)
+{
+    const struct fact *x = f->facts[seq - 1];
+    const struct run  *r = fold_run(f, response->run);
+    if (response->text.ptr || !r) return seq == response->seq;
+    if (by(r->ended, seq)) return true;
+    if (x->kind == FACT_RESPONSE && x != response) return false;
+    return run_waited_at(f, r, seq) && (!response->link.ptr || all_told(f, r, seq));
+}
+
+uint64_t response_end(const struct fold *f, const struct fact *response, uint64_t horizon)
+{
+    for (uint64_t s = response->seq; s <= horizon; s++)
+        if (response_ends_at(f, response, s)) return s;
+    return 0;
+}
+
+static void step_words(struct buf *out, const struct fact *step)
+{
+    for (size_t i = 0; i < step->parts_count; i++) {
+        if (step->parts[i].type != STEP_TEXT || !step->parts[i].text.len) continue;
+        if (out->len) buf_lit(out, "\n\n");
+        buf_str(out, step->parts[i].text);
+    }
+}
+
+void response_words(struct buf *out, const struct fold *f, const struct fact *response,
+                    uint64_t seq)
+{
+    if (response->text.ptr) {
+        buf_str(out, response->text);
+        return;
+    }
+    for (uint64_t s = response->seq; s <= seq; s++) {
+        const struct fact *x = f->facts[s - 1];
+        if (x->kind == FACT_STEP) step_words(out, x);
+        if (x->kind != FACT_TOLD || !response->link.ptr) continue;
+        if (out->len) buf_lit(out, "\n\n");
+        buf_str(out, x->text);
+    }
+}
+
+/* --- in the mailbox ---------------------------------------------------------------------------- */
+
+static enum err add_key(struct thread *t, const char *kind, struct str name, struct str id)
+{
+    if (!t->keys && !(t->keys = arena_array(&t->batch, BATCH_KEYS, sizeof *t->keys)))
+        return ERR_NOMEM;
+    if (t->key_count == BATCH_KEYS) return OK; /* found by fewer names */
+    struct store_key *k = &t->keys[t->key_count++];
+    k->key = arena_printf(&t->batch, "%s" STR_FMT, kind, STR_ARG(name));
+    k->value = arena_dup(&t->batch, id);
+    return k->key.ptr && k->value.ptr ? OK : ERR_NOMEM;
+}
+
+struct str response_wish_write(struct arena *a, const struct response_wish *w)
+{
+    struct buf   b = { 0 };
+    struct jsonw j;
+    jsonw_init(&j, &b);
+    jw_obj(&j);
+    jw_kstr(&j, "id", w->id);
+    if (w->of.len) jw_kstr(&j, "of", w->of);
+    if (w->link.ptr) jw_kstr(&j, "link", w->link);
+    if (w->codes) jw_kbool(&j, "codes", true);
+    if (w->chain.len) jw_kstr(&j, "chain", w->chain);
+    if (w->data.len) jw_kraw(&j, "data", w->data);
+    if (w->key.len) jw_kstr(&j, "key", w->key);
+    if (w->quiet) jw_kbool(&j, "quiet", true);
+    jw_end_obj(&j);
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    if (!s.ptr) a->failed = true;
+    buf_done(&b);
+    return s;
+}
+
+enum err response_wish_read(struct arena *a, struct str text, struct response_wish *w)
+{
+    struct jv *v;
+    enum err   e = json_parse_own(a, text, &v);
+    if (e) return e == ERR_NOMEM ? e : ERR_TYPE;
+    const struct jv *data = jv_get(v, "data");
+    *w = (struct response_wish){ .id = jv_str_at(v, "id"),
+                                 .of = jv_str_at(v, "of"),
+                                 .link = jv_str_at(v, "link"),
+                                 .codes = jv_true(jv_get(v, "codes")),
+                                 .chain = jv_str_at(v, "chain"),
+                                 .data = data ? data->raw : STR_NONE,
+                                 .key = jv_str_at(v, "key"),
+                                 .quiet = jv_true(jv_get(v, "quiet")) };
+    return OK;
+}
+
+enum err response_add(struct thread *t, struct command *c, struct str run, struct str text)
+{
+    struct response_wish wish, *w = &wish;
+    if (!c->response.ptr) return OK;
+    enum err e = response_wish_read(&t->batch, c->response, w);
+    if (e) return e;
+    struct fact f = { .kind = FACT_RESPONSE,
+                      .id = w->id,
+                      .run = run,
+                      .of = w->of,
+                      .text = text,
+                      .link = w->link,
+                      .codes = w->codes,
+                      .chain = w->chain,
+                      .data = w->data,
+                      .via = c->via,
+                      .quiet = w->quiet };
+    e = thread_add(t, &f);
+    if (!e) e = add_key(t, "r:", w->id, w->id);
+    if (!e && w->chain.len) e = add_key(t, "u:", w->chain, w->id);
+    if (!e && w->key.len) e = add_key(t, "", w->key, w->id);
+    return e;
+}
+
+/* --- copies ------------------------------------------------------------------------------------ */
+
+struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq)
+{
+    struct buf   b = { 0 };
+    struct jsonw w;
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    for (uint64_t i = 0; i < seq; i++) {
+        jw_arr(&w);
+        jw_strz(&w, fact_name(f->facts[i]->kind));
+        jw_int(&w, f->facts[i]->at_ms);
+        jw_str(&w, f->facts[i]->body);
+        jw_end_arr(&w);
+    }
+    jw_end_arr(&w);
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    if (!s.ptr) a->failed = true;
+    buf_done(&b);
+    return s;
+}
+
+enum err response_paste(struct thread *t, struct str copied)
+{
+    struct jv *list;
+    int64_t    at_ms = 0;
+    enum err   e = json_parse(&t->batch, copied, &list, NULL);
+    JV_EACH (x, e ? NULL : list) {
+        (void)jv_int(jv_at(x, 1), &at_ms);
+        if ((e = fold_apply(&t->fold,
+                            &(struct stored_fact){ t->fold.count + 1, at_ms, jv_str(jv_at(x, 0)),
+                                                   jv_str(jv_at(x, 2)) })))
+            return e;
+    }
+    if (!e) t->batch_from = 1;
+    return e;
+}
+
+/* The words of a response that ends in this batch are known now. */
+static enum err close_chain(struct thread *t, const struct fact *r, uint64_t end)
+{
+    struct chain c;
+    struct buf   words = { 0 };
+    char         hash[CHAIN_LEN];
+    response_words(&words, &t->fold, r, end);
+    chain_init(&c);
+    chain_resume(&c, r->chain, CHAIN_USER);
+    chain_add(&c, CHAIN_ASSISTANT, buf_view(&words));
+    bool ok = !words.err && chain_hash(&c, hash);
+    chain_done(&c);
+    buf_done(&words);
+    return ok ? add_key(t, "w:", str_n(hash, CHAIN_LEN), r->id) : ERR_NOMEM;
+}
+
+enum err response_close(struct thread *t)
+{
+    const struct fold *f = &t->fold;
+    for (size_t i = f->response_count; i-- > 0;) {
+        const struct fact *r = f->responses[i];
+        uint64_t           end = response_end(f, r, f->count);
+        if (end && end < t->batch_from) break; /* so are those before it */
+        if (!end || r->chain.len != CHAIN_LEN || r->seq < f->copied) continue;
+        enum err e = close_chain(t, r, end);
+        if (e) return e;
+    }
+    return OK;
+}
+
+enum store_listed response_listed(const struct thread *t)
+{
+    const struct fold *f = &t->fold;
+    bool               asked = false;
+    if (!f->quiet) return LISTED_AS_BEFORE;
+    for (size_t i = 0; i < f->call_count; i++) asked |= f->calls[i]->asked != NULL;
+    return asked || f->run_count > 1 || f->response_count > 1 ? LISTED_YES : LISTED_NOT;
+}

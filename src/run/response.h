@@ -1,0 +1,63 @@
+/* response.h -- what one request of OpenAI's shape is told: a run, or the part of one between two
+ * gates, or a few words of the server itself.
+ *
+ * Such a client knows neither threads nor runs. Each request gets a response, and the response has an
+ * id. It stands in the log as a fact, in the same append as what the request began or answered:
+ *
+ *   message, response, step, asked, told             | the run waits: this response is complete
+ *   decided, response, started, finished, step, ended  the answer, and what followed from it
+ *   response (with a text)                             words of the server: nothing else
+ *
+ * So a response is a stretch of the log: from its fact to the first one after which its run waits for
+ * somebody, or is over. Nothing about it is kept elsewhere, and it is the same after a restart.
+ * The members of the request that are only echoed (metadata, instructions, the form of approvals)
+ * are `data`, a JSON object of the door's own.
+ *
+ * How a thread is found again (keys of the store, given in the same append):
+ *   "r:ID"     the response
+ *   "u:CHAIN"  what was said up to and with this request (chain.h)
+ *   "w:CHAIN"  the same and the words of the response, once it is over
+ * Their value is the response's id.
+ */
+#ifndef PARLEY_RESPONSE_H
+#define PARLEY_RESPONSE_H
+
+#include "run/fold.h"
+
+#define RESPONSE_ID_PREFIX "resp_"
+
+/* What a door wants to be told; command.response is its text, because a command may be carried to
+ * another node. */
+struct response_wish {
+    struct str id;
+    struct str of; /* the response that it continues; STR_NONE */
+    /* what the address of a question begins with: questions are told in words. STR_NONE: not */
+    struct str link;
+    bool       codes; /* and may be answered so */
+    struct str chain; /* CHAIN_LEN hex digits; STR_NONE: not known */
+    struct str data;
+    struct str key;   /* one more, of the door's own; STR_NONE */
+    bool       quiet; /* if it begins the thread: not listed before something comes of it */
+};
+
+struct str response_wish_write(struct arena *a, const struct response_wish *w);
+/* The facts up to `seq` as text, for command.copied. On no memory a->failed. */
+struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq);
+
+/* The newest of that id; NULL: this thread has none. */
+const struct fact *response_find(const struct fold *f, struct str id);
+/* Its id was deleted. */
+bool               response_forgotten(const struct fold *f, struct str id);
+/* The response that goes on from this one; NULL: none yet. */
+const struct fact *response_after(const struct fold *f, struct str id);
+/* The one that told what came of the call; NULL: none did. */
+const struct fact *response_of_call(const struct fold *f, const struct call *c);
+/* Does it end with this fact? */
+bool     response_ends_at(const struct fold *f, const struct fact *response, uint64_t seq);
+/* The seq of its last fact, as far as `horizon`; 0: it goes on. */
+uint64_t response_end(const struct fold *f, const struct fact *response, uint64_t horizon);
+/* Its words up to and with fact `seq`, as clients keep them: the model's, and the server's. */
+void     response_words(struct buf *out, const struct fold *f, const struct fact *response,
+                        uint64_t seq);
+
+#endif

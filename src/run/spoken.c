@@ -1,0 +1,234 @@
+/* spoken.c -- see spoken.h: reading what a person wrote. What the server says is in notice.c. */
+#include "run/spoken.h"
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+#define CODE_LEN   4
+#define REASON_MAX 4096
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Full-width digits as plain ones; everything else as it is. */
+static struct str plain_digits(struct arena *a, struct str s)
+{
+    struct buf b = { 0 };
+    uint32_t   cp;
+    for (struct str rest = s; rest.len;) {
+        unsigned n = utf8_decode(rest, &cp);
+        if (cp >= 0xff10 && cp <= 0xff19) buf_chr(&b, (char)('0' + (cp - 0xff10)));
+        else buf_str(&b, str_cut(rest, n));
+        rest = str_from(rest, n);
+    }
+    struct str out = arena_dup(a, buf_view(&b));
+    if (b.err) a->failed = true;
+    buf_done(&b);
+    return out;
+}
+
+/* --- one line ---------------------------------------------------------------------------------- */
+
+static bool peel(struct str *s, struct str open, struct str close)
+{
+    if (s->len < open.len + close.len || !str_starts(*s, open) || !str_ends(*s, close))
+        return false;
+    *s = str_trim(str_n(s->ptr + open.len, s->len - open.len - close.len));
+    return true;
+}
+
+static struct str unquoted(struct str s)
+{
+    s = str_trim(s);
+    while (peel(&s, STR("`"), STR("`")) || peel(&s, STR("\""), STR("\"")) ||
+           peel(&s, STR("'"), STR("'")) || peel(&s, STR("\u201c"), STR("\u201d")) ||
+           peel(&s, STR("\u201e"), STR("\u201c")) || peel(&s, STR("\u300c"), STR("\u300d")))
+        ;
+    return s;
+}
+
+static bool word_then(struct str *s, const char *word)
+{
+    size_t n = strlen(word);
+    if (s->len <= n || !str_eq_nocase(str_cut(*s, n), str_c(word)) || s->ptr[n] != ' ')
+        return false;
+    *s = str_trim(str_from(*s, n));
+    return true;
+}
+
+static bool read_code(struct str *s, char code[5])
+{
+    if (s->len < CODE_LEN) return false;
+    for (size_t i = 0; i < CODE_LEN; i++)
+        if (!is_digit(s->ptr[i])) return false;
+    if (s->len > CODE_LEN && is_digit(s->ptr[CODE_LEN])) return false;
+    memcpy(code, s->ptr, CODE_LEN);
+    code[CODE_LEN] = 0;
+    *s = str_from(*s, CODE_LEN);
+    return true;
+}
+
+static bool read_line(struct str line, struct spoken_answer *out)
+{
+    struct str s = unquoted(line);
+    *out = (struct spoken_answer){ .yes = true };
+    if (!word_then(&s, "yes")) {
+        out->yes = false;
+        if (!word_then(&s, "no")) return false;
+    }
+    if (!read_code(&s, out->code)) return false;
+    if (str_is(str_trim(s), ".")) return true;
+    if (!s.len) return true;
+    /* nothing may follow the code of a yes */
+    if (out->yes || (s.ptr[0] != ' ' && s.ptr[0] != ',' && s.ptr[0] != ':' && s.ptr[0] != '.' &&
+                     s.ptr[0] != '\t'))
+        return false;
+    out->reason = str_trim(str_from(s, s.ptr[0] == ' ' || s.ptr[0] == '\t' ? 0 : 1));
+    out->reason = str_cut(out->reason, utf8_cut(out->reason, REASON_MAX));
+    return true;
+}
+
+/* Every line an answer; false: it is not of that form. */
+static bool read_lines(struct str text, struct spoken_answer list[SPOKEN_MAX], size_t *count)
+{
+    struct str line;
+    *count = 0;
+    while (str_split(&text, '\n', &line)) {
+        if (!str_trim(line).len) continue;
+        if (*count == SPOKEN_MAX || !read_line(line, &list[*count])) return false;
+        ++*count;
+    }
+    return *count > 0;
+}
+
+/* --- in the light of the log --------------------------------------------------------------------- */
+
+static bool waits(const struct call *c)
+{
+    return c->state == CALL_ASKED && c->told && c->told->code.len;
+}
+
+/* A question that waits first; else the newest that had this code. */
+static struct call *by_code(const struct fold *f, const char *code)
+{
+    struct call *old = NULL;
+    for (size_t i = f->call_count; i-- > 0;) {
+        struct call *c = f->calls[i];
+        if (!c->told || !str_is(c->told->code, code) || c->step_seq < f->copied) continue;
+        if (waits(c)) return c;
+        if (!old) old = c;
+    }
+    return old;
+}
+
+static bool any_waits(const struct fold *f)
+{
+    for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++)
+        if (f->run->calls[i]->state == CALL_ASKED) return true;
+    return false;
+}
+
+bool spoken_fit(const struct call *c, struct str code)
+{
+    return waits(c) && c->tries < SPOKEN_TRIES && str_eq(c->told->code, code) &&
+           str_eq(c->told->digest, c->asked->digest);
+}
+
+static bool has_live_code(const struct fold *f, struct str text)
+{
+    for (size_t i = 0; run_live(f->run) && i < f->run->call_count; i++)
+        if (waits(f->run->calls[i]) && str_find(text, f->run->calls[i]->told->code) >= 0)
+            return true;
+    return false;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+
+static bool begins_like_answer(struct str s)
+{
+    static const char *const WORDS[] = { "yes",      "no",       "ok",     "okay",    "approve",
+                                         "approved", "deny",     "denied", "confirm", "confirmed",
+                                         "reject",   "rejected", "accept", "allow",   "decline",
+                                         "sure",     "yep",      "yeah",   "nope",    "proceed",
+                                         "go",       "ja",       "nein",   "はい",    "いいえ" };
+    if (word_then(&s, "please")) return begins_like_answer(s);
+    if (word_then(&s, "i")) return begins_like_answer(s);
+    size_t n = 0;
+    while (n < s.len && is_letter(s.ptr[n])) n++;
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (str_eq_nocase(str_cut(s, n), str_c(WORDS[i]))) return true;
+    return false;
+}
+
+static size_t word_count(struct str s)
+{
+    size_t     n = 0;
+    struct str word;
+    while (str_split(&s, ' ', &word)) n += str_trim(word).len > 0;
+    return n;
+}
+
+static bool has_digits(struct str s)
+{
+    size_t run = 0;
+    for (size_t i = 0; i <= s.len; i++) {
+        if (i < s.len && is_digit(s.ptr[i])) {
+            run++;
+            continue;
+        }
+        if (run >= 4 && run <= 6) return true;
+        run = 0;
+    }
+    return false;
+}
+
+static bool looks_like_answer(const struct fold *f, struct str text)
+{
+    struct str s = unquoted(text);
+    if (!any_waits(f)) return false;
+    return has_live_code(f, s) || (begins_like_answer(s) && (word_count(s) <= 3 || has_digits(s)));
+}
+
+enum spoken_kind spoken_read(struct arena *a, const struct fold *f, struct str text,
+                             struct spoken_answer list[SPOKEN_MAX], size_t *count)
+{
+    struct str plain = plain_digits(a, text);
+    bool       known = true;
+    *count = 0;
+    if (!plain.ptr) return SPOKEN_UNCLEAR; /* nothing is decided by what could not be read */
+    if (!read_lines(plain, list, count))
+        return looks_like_answer(f, plain) ? SPOKEN_UNCLEAR : SPOKEN_MESSAGE;
+    for (size_t i = 0; i < *count; i++) known &= (list[i].call = by_code(f, list[i].code)) != NULL;
+    if (known) return SPOKEN_ANSWERS;
+    return any_waits(f) ? SPOKEN_WRONG : SPOKEN_MESSAGE;
+}
+
+/* --- codes that a client says were told ---------------------------------------------------------- */
+
+static bool is_code_word(struct str before)
+{
+    struct str words[] = { STR("yes"), STR("no") };
+    before = str_trim(before);
+    for (size_t i = 0; i < 2; i++) {
+        struct str w = words[i];
+        if (before.len < w.len || !str_eq_nocase(str_from(before, before.len - w.len), w)) continue;
+        if (before.len == w.len || !is_letter(before.ptr[before.len - w.len - 1])) return true;
+    }
+    return false;
+}
+
+struct str spoken_masked(struct arena *a, struct str text)
+{
+    struct str out = arena_dup(a, text);
+    char      *at = (char *)(uintptr_t)out.ptr;
+    for (size_t i = 0, n; out.ptr && i < out.len; i += n ? n : 1) {
+        for (n = 0; i + n < out.len && is_digit(at[i + n]);) n++;
+        if (n == CODE_LEN && i && is_code_word(str_cut(out, i))) memset(at + i, '*', n);
+    }
+    return out;
+}
