@@ -122,7 +122,12 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     for (size_t i = 0; i < s->key_count; i++)
         if (CRYPTO_memcmp(hash, s->keys[i].sha256, sizeof hash) == 0) found = &s->keys[i];
     if (!found) return AUTH_BAD;
-    *out = (struct principal){ found->principal, found->roles, 0, true, found->words };
+    *out = (struct principal){ .name = found->principal,
+                               .roles = found->roles,
+                               .may_answer = true,
+                               .words = found->words,
+                               .shared = found->shared,
+                               .user_header = found->user_header };
     return AUTH_GOOD;
 }
 

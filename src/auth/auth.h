@@ -27,7 +27,9 @@ struct auth_key {
     uint8_t    sha256[32]; /* of the bearer key */
     struct str principal;
     unsigned   roles;
-    struct str words; /* the same and further ones, with blanks between */
+    struct str words;       /* the same and further ones, with blanks between */
+    bool       shared;      /* by several people: see principal.h */
+    struct str user_header; /* says for whom it asks; STR_NONE: nobody else */
 };
 
 struct auth_setup {

@@ -31,6 +31,9 @@ struct principal {
     bool       may_answer;
     /* all their roles as their key or token says them, with blanks between; these and others */
     struct str words;
+    /* a key that several people or a program use: what is said with it in a chat decides nothing */
+    bool       shared;
+    struct str user_header; /* the header that names whom it asks for; STR_NONE: none */
 };
 
 #endif

@@ -209,11 +209,17 @@ static enum err make_server(struct serve *s, struct str *why)
                            .cors = { c->cors.list, c->cors.count },
                            .embed = { c->embed.list, c->embed.count },
                            .public_url = c->public_url,
+                           .openai = { c->words,
+                                       c->functions,
+                                       (void *)c->aliases,
+                                       c->alias_count,
+                                       { c->chat_headers.list, c->chat_headers.count } },
                            .proxies = { c->proxies.list, c->proxies.count } };
     struct server_setup setup = { .loop = &s->loop,
                                   .limits = c->limits,
                                   .routes = app_routes,
                                   .guard = guard_check,
+                                  .error = openai_error_body,
                                   .app = &s->app };
     enum err            e = make_look(s);
     *why = STR("out of memory");

@@ -117,6 +117,11 @@ struct config_action {
     struct str name, tool;
 };
 
+/* Another name for a model, as clients of OpenAI's shape say it. */
+struct config_alias {
+    struct str name, page; /* the page's name; "" is the default one */
+};
+
 enum config_runner { RUNNER_EXEC, RUNNER_HTTP, RUNNER_CLIENT };
 
 struct config_tool {
@@ -232,6 +237,11 @@ struct config {
     /* what links to us begin with, without a slash at its end; STR_NONE: as each request says */
     struct str         public_url;
     struct auth_setup  auth;
+
+    bool                 words, functions; /* openai.words, openai.functions */
+    struct config_alias *aliases;
+    size_t               alias_count;
+    struct config_strs   chat_headers;
 
     struct config_strs    warnings; /* sentences; for serve to log and check to print */
     struct config_secret *secrets;  /* private: what config_done wipes */

@@ -126,6 +126,10 @@ static void read_bearer(struct config_build *b, const struct jv *v)
         k.roles = read_roles(b, jv_get(v, "roles"), ROLES);
         k.words = join_words(b, jv_get(v, "roles"));
     }
+    k.shared = jv_true(jv_get(v, "shared"));
+    k.user_header = jv_str_at(v, "user_header");
+    if (k.user_header.ptr && !str_is_token(k.user_header))
+        cfg_bad(b, jv_get(v, "user_header"), "\"user_header\" must be the name of a header");
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {
             cfg_bad(b, v, "this key is listed twice; a key belongs to one principal");

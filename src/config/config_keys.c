@@ -219,6 +219,16 @@ static const struct row ROWS[] = {
     { "actions.*", K_OBJECT, "", "One action." },
     { "actions.*.tool", K_TEXT, "", "The tool it runs, under that tool's policy." },
 
+    { "openai", K_OBJECT, "", "The doors for clients that speak OpenAI's shapes." },
+    { "openai.words", K_BOOL, "true",
+      "Whether questions may be answered in words (\"yes 4821\"); false: by link, items and inbox "
+      "alone." },
+    { "openai.functions", K_BOOL, "true", "Whether clients may declare functions of their own." },
+    { "openai.models", K_OBJECT, "", "Further names of models, for clients with fixed ones." },
+    { "openai.models.*", K_TEXT, "", "What it stands for: \"parley\" or \"parley/PAGE\"." },
+    { "openai.chat_headers", K_TEXTS, "",
+      "Headers by which a chat program names its conversation, such as X-OpenWebUI-Chat-Id." },
+
     { "approvals", K_OBJECT, "", "How questions to people behave." },
     { "approvals.on_new_message", K_WORD, "supersede",
       "A new message while a question waits: \"supersede\" cancels the question, \"hold\" refuses "
@@ -423,6 +433,10 @@ static const struct row ROWS[] = {
     { "auth.keys[].principal", K_TEXT, "", "Whose key it is." },
     { "auth.keys[].roles", K_TEXTS, "[\"user\"]",
       "Of user, approver, admin, notifier, and the words that approvals.rules name." },
+    { "auth.keys[].shared", K_BOOL, "false",
+      "True: several people or a program use it, so on OpenAI's doors it answers no question." },
+    { "auth.keys[].user_header", K_TEXT, "",
+      "The header that says for whom a chat program asks; believed with this key only." },
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },
     { "auth.jwt.issuer", K_TEXT, "", "The token's iss." },
     { "auth.jwt.audience", K_TEXT, "", "The token's aud." },

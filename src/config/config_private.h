@@ -100,5 +100,6 @@ void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client)
 void cfg_read_approvals(struct config_build *b);
 void cfg_read_auth(struct config_build *b);
 void cfg_read_origins(struct config_build *b);
+void cfg_read_openai(struct config_build *b);
 
 #endif

@@ -62,10 +62,10 @@ struct stream_start {
     /* what the client calls this stream, where it has a name of its own; owned by the caller */
     struct str       segment;
     uint64_t         verdicts; /* those up to this fact it has been told of */
-    struct str       response;  /* the one told (response.h); owned by the caller, as the next */
-    struct str       model;     /* what the client calls it */
-    uint64_t         after;     /* its reader has the events whose numbers are lower */
-    bool             usage;     /* asked for */
+    struct str       response; /* the one told (response.h); owned by the caller, as the next */
+    struct str       model;    /* what the client calls it */
+    uint64_t         after;    /* its reader has the events whose numbers are lower */
+    bool             usage;    /* asked for */
     /* whose run it is: leaving this stream before its end is stopping. STR_NONE: it is not */
     struct str       leaves;
 };

@@ -47,7 +47,16 @@ struct app {
     struct look        look;
     struct strs        embed;      /* those that may show us in their pages: read, and frame */
     struct str         public_url; /* what links to us begin with; STR_NONE: as a request says */
-    struct strs        proxies;    /* addresses that are believed about X-Forwarded-Proto */
+    /* what clients of OpenAI's shapes may do, and what else they may call our models */
+    struct openai_setup {
+        bool words, functions;
+        const struct model_alias {
+            struct str name, page;
+        } * aliases;
+        size_t      alias_count;
+        struct strs chat_headers;
+    } openai;
+    struct strs proxies; /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {
         uint64_t since_ms;
@@ -63,6 +72,7 @@ struct door {
     bool                  sessions; /* a body's sessionId names the thread */
     /* its clients show the body of an error to people: one sentence instead of JSON */
     bool                  plain_errors;
+    bool                  openai; /* its errors have OpenAI's shape */
 };
 
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
@@ -175,6 +185,17 @@ void                      door_adk_sessions(struct server *s, struct request *q)
 void                      door_adk_session(struct server *s, struct request *q);
 void                      door_adk_session_new(struct server *s, struct request *q);
 void                      door_adk_session_delete(struct server *s, struct request *q);
+void                      door_openai(struct server *s, struct request *q);   /* openai_turn.c */
+void                      openai_models(struct server *s, struct request *q); /* openai_rest.c */
+void                      openai_model(struct server *s, struct request *q);
+void                      openai_response(struct server *s, struct request *q);
+void                      openai_cancel(struct server *s, struct request *q);
+void                      openai_delete(struct server *s, struct request *q);
+void                      openai_input(struct server *s, struct request *q);
+void                      openai_conversation_new(struct server *s, struct request *q);
+void                      openai_conversation(struct server *s, struct request *q);
+void                      openai_nothing(struct server *s, struct request *q);
+void                      openai_conversation_delete(struct server *s, struct request *q);
 void                      rest_threads(struct server *s, struct request *q); /* rest.c */
 void                      rest_thread_new(struct server *s, struct request *q);
 void                      rest_thread(struct server *s, struct request *q);
@@ -210,5 +231,8 @@ void                      web_undress(struct look *l);
 void                      web_nothing(struct server *s, struct request *q); /* 404 */
 extern const struct route app_routes[];                                     /* routes.c */
 bool                      guard_check(struct server *s, struct request *q); /* guard.c */
+/* openai_error.c: what the server itself refuses there, in their shape */
+bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
+                       const char *message);
 
 #endif

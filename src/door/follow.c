@@ -1,13 +1,16 @@
 /* follow.c -- see follow.h. */
 #include "door/follow.h"
 
+#include "run/response.h"
+
 struct follow {
     struct source   source;
     struct follower follower;
     struct hub     *hub;
     struct encoder  enc;
     bool            over; /* the thread is gone, and of its words not even the rest is given */
-    char            run[64];
+    char            run[64], response[64], model[128], owner[PRINCIPAL_MAX];
+    struct str      leaves;  /* whose run ends with this stream; STR_NONE: nobody's */
     char           *segment; /* NULL: it has no name */
     struct buf      first;   /* what is still to be sent before the encoder's */
     bool            list;    /* of JSON, with a bracket at its end */
@@ -59,14 +62,40 @@ static enum pull pull(struct source *s, struct buf *out, size_t room)
     return p;
 }
 
+void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str response)
+{
+    const struct fold *f = t && !thread_away(t) ? thread_fold(t) : NULL;
+    const struct fact *r = f ? response_find(f, response) : NULL;
+    if (!r || hub_draining(h) || !run_live(f->run) || !str_eq(f->run->id, r->run) ||
+        response_end(f, r, f->count))
+        return;
+    struct command *c = command_new(CMD_STOP);
+    if (!c) return;
+    c->log.owner = c->by = arena_dup(&c->arena, owner);
+    c->log.thread = arena_dup(&c->arena, thread_id(t));
+    c->via = STR("responses");
+    c->stop.gently = true;
+    c->done = command_drop;
+    hub_submit(h, c);
+}
+
 static void gone(struct source *s)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
+    if (w->leaves.len && !w->enc.ended)
+        follow_leave(w->hub, w->follower.thread, w->leaves, w->enc.response);
     thread_unfollow(&w->follower);
     encoder_done(&w->enc);
     buf_done(&w->first);
     mem_free(w->segment);
     mem_free(w);
+}
+
+static struct str keep(char *room, size_t size, struct str s)
+{
+    if (!s.len || s.len > size) return STR_NONE;
+    memcpy(room, s.ptr, s.len);
+    return str_n(room, s.len);
 }
 
 static struct follow *follow_new(const struct dialect *d, struct thread *t,
@@ -79,8 +108,10 @@ static struct follow *follow_new(const struct dialect *d, struct thread *t,
     w->follower.wake = wake;
     w->follower.over = over;
     w->follower.counts = true;
-    at.run = s->run.len && s->run.len <= sizeof w->run ? str_n(w->run, s->run.len) : STR_NONE;
-    memcpy(w->run, s->run.ptr ? s->run.ptr : "", at.run.len);
+    at.run = keep(w->run, sizeof w->run, s->run);
+    at.response = keep(w->response, sizeof w->response, s->response);
+    at.model = keep(w->model, sizeof w->model, s->model);
+    w->leaves = keep(w->owner, sizeof w->owner, s->leaves);
     if (s->segment.len && !(w->segment = mem_alloc(s->segment.len))) {
         mem_free(w);
         return NULL;

@@ -12,6 +12,10 @@
 
 #define FOLLOW_HEARTBEAT_MS 15000
 
+/* Nobody reads that response any more, and nobody can later: what was begun comes to its end, and no
+ * model goes on (CMD_STOP, gently). */
+void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str response);
+
 /* Answers the connection with the stream (Parley-Thread and Parley-Run set). */
 void follow_stream(struct conn *c, const struct dialect *d, struct thread *t,
                    const struct stream_start *s);

@@ -13,7 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "door/app.h"
+#include "door/openai.h"
 
 #define PREFLIGHT_S "600" /* how long a browser may remember what it was told */
 
@@ -80,7 +80,8 @@ static bool site_allowed(const struct request *q)
 static bool refuse(struct request *q, int status, const char *code, const char *message)
 {
     conn_header(q->conn, "Parley-Error", str_c(code));
-    if (q->door && q->door->plain_errors)
+    if (q->door && q->door->openai) openai_error(q->conn, status, code, message, STR_NONE);
+    else if (q->door && q->door->plain_errors)
         conn_reply(q->conn, status, "text/plain; charset=utf-8", str_c(message));
     else conn_error(q->conn, status, code, message);
     return false;
@@ -121,16 +122,38 @@ static void share(struct request *q, struct str origin)
     conn_header(q->conn, "Access-Control-Allow-Origin", origin);
     conn_header(q->conn, "Access-Control-Allow-Credentials", STR("true"));
     conn_header(q->conn, "Access-Control-Expose-Headers",
-                STR("Parley-Thread, Parley-Run, Parley-Error, Retry-After, WWW-Authenticate"));
+                STR("Parley-Thread, Parley-Run, Parley-Error, Retry-After, WWW-Authenticate, "
+                    "x-request-id"));
     conn_header(q->conn, "Vary", STR("Origin"));
+}
+
+/* What stock clients send beside the usual: SDKs have headers of their own, by the dozen. */
+static bool is_sdk_header(struct str name)
+{
+    return str_starts(name, STR("x-stainless-")) || str_starts(name, STR("openai-")) ||
+           str_is(name, "idempotency-key");
+}
+
+static struct str allowed_headers(struct request *q)
+{
+    struct str asked = request_header(q, "access-control-request-headers"), name;
+    struct buf b = { 0 };
+    buf_lit(&b, "authorization, content-type, last-event-id, x-api-key, apikey, x-client-info");
+    while (str_split(&asked, ',', &name)) {
+        name = str_trim(name);
+        if (!is_sdk_header(name) || !str_is_token(name) || b.len > 4096) continue;
+        buf_lit(&b, ", ");
+        buf_str(&b, name);
+    }
+    struct str s = arena_dup(q->arena, buf_view(&b));
+    buf_done(&b);
+    return s.ptr ? s : STR("authorization, content-type");
 }
 
 static bool preflight(struct request *q)
 {
     conn_header(q->conn, "Access-Control-Allow-Methods", STR("GET, POST, PATCH, DELETE"));
-    conn_header(
-        q->conn, "Access-Control-Allow-Headers",
-        STR("authorization, content-type, last-event-id, x-api-key, apikey, x-client-info"));
+    conn_header(q->conn, "Access-Control-Allow-Headers", allowed_headers(q));
     conn_header(q->conn, "Access-Control-Max-Age", STR(PREFLIGHT_S));
     conn_reply(q->conn, 204, NULL, STR(""));
     return false;

@@ -177,6 +177,26 @@ static const struct principal *local(struct app *a, struct request *q)
     return p;
 }
 
+/* A chat program asks for one of its people: KEYPRINCIPAL/VALUE. Without a name it is nobody. */
+static enum identity on_behalf(const struct request *q, struct principal *p, const char **why)
+{
+    char       name[64];
+    struct str value;
+    if (p->user_header.len >= sizeof name) return IDENTITY_BAD;
+    memcpy(name, p->user_header.ptr, p->user_header.len);
+    name[p->user_header.len] = 0;
+    value = str_trim(request_header(q, name));
+    *why = "the header that names the person is missing, or no name";
+    if (!value.len || p->name.len + 1 + value.len > PRINCIPAL_MAX) return IDENTITY_BAD;
+    for (size_t i = 0; i < value.len; i++)
+        if ((unsigned char)value.ptr[i] <= ' ' || value.ptr[i] == '/' ||
+            (unsigned char)value.ptr[i] >= 127)
+            return IDENTITY_BAD;
+    p->name = arena_printf(q->arena, STR_FMT "/" STR_FMT, STR_ARG(p->name), STR_ARG(value));
+    p->shared = false;
+    return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
+}
+
 enum identity identify(struct app *a, struct request *q, const char **why)
 {
     struct str token;
@@ -192,6 +212,7 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     if (!p) return IDENTITY_NONE;
     token = identify_bearer(q);
     enum identity who = token.ptr ? by_token(a, q, token, p, why) : by_cookie(a, q, p, why);
+    if (who == IDENTITY_KNOWN && p->user_header.len) who = on_behalf(q, p, why);
     if (who != IDENTITY_KNOWN) return who;
     identify_roles(a, p);
     q->principal = p;

@@ -14,6 +14,9 @@ static const struct door CHAT = { &dialect_aisdk, .via = "chat", .native = true,
 static const struct door STREAM = { &dialect_aisdk, .via = "chat", .plain_errors = true };
 static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true,
                                      .plain_errors = true };
+static const struct door RESPONSES = { &dialect_responses, .via = "responses", .openai = true };
+static const struct door COMPLETIONS = { &dialect_completions, .via = "responses", .openai = true };
+static const struct door OPENAI = { .via = "responses", .openai = true };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
 static const struct door ADK = { &dialect_adk, .via = "adk" };
@@ -41,6 +44,17 @@ const struct route app_routes[] = {
     { "GET", "/apps/{}/users/{}/sessions/{}", door_adk_session },
     { "POST", "/apps/{}/users/{}/sessions/{}", door_adk_session_new },
     { "DELETE", "/apps/{}/users/{}/sessions/{}", door_adk_session_delete },
+    { "POST", "/v1/responses", door_openai, 0, &RESPONSES },
+    { "GET", "/v1/responses/{}", openai_response, 0, &RESPONSES },
+    { "DELETE", "/v1/responses/{}", openai_delete, 0, &OPENAI },
+    { "POST", "/v1/responses/{}/cancel", openai_cancel, 0, &OPENAI },
+    { "GET", "/v1/responses/{}/input_items", openai_input, 0, &OPENAI },
+    { "POST", "/v1/chat/completions", door_openai, 0, &COMPLETIONS },
+    { "POST", "/v1/conversations", openai_conversation_new, 0, &OPENAI },
+    { "GET", "/v1/conversations/{}", openai_conversation, 0, &OPENAI },
+    { "DELETE", "/v1/conversations/{}", openai_conversation_delete, 0, &OPENAI },
+    { "GET", "/v1/models", openai_models, 0, &OPENAI },
+    { "GET", "/v1/models/*", openai_model, 0, &OPENAI },
     { "GET", "/v1/threads", rest_threads, ROLE_USER | ROLE_ADMIN },
     { "POST", "/v1/threads", rest_thread_new },
     { "GET", "/v1/threads/{}", rest_thread },

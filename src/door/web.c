@@ -271,8 +271,8 @@ static bool is_for_programs(struct str path)
 
 void web_nothing(struct server *s, struct request *q)
 {
-    (void)s;
-    if (is_for_programs(q->path))
+    if (str_starts(q->path, STR("/v1/"))) openai_nothing(s, q);
+    else if (is_for_programs(q->path))
         conn_error(q->conn, 404, "not_found", "There is nothing at this address.");
     else
         conn_reply(q->conn, 404, "text/plain; charset=utf-8",

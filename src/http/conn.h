@@ -185,6 +185,10 @@ struct server_setup {
      * not come yet, so q->body is not to be looked at. False when it has answered already (401,
      * 403, 421 ...). */
     bool (*guard)(struct server *s, struct request *q);
+    /* The body of an error, where its door has a form of its own; false: it has none. NULL: none has.
+     * `q` may be NULL: what was sent was no request. */
+    bool (*error)(const struct request *q, struct buf *out, int status, const char *code,
+                  const char *message);
     void *app; /* for the handlers: server_app() */
 };
 /* ERR_BUSY: the port is in use; ERR_IO; ERR_NOMEM; `why` is a sentence for people. Also makes the

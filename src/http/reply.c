@@ -171,10 +171,12 @@ void conn_reply_static(struct conn *c, int status, const char *type, struct str 
     if (reply_head(c, status, type, body.len)) c->tail = body;
 }
 
-static void error_body(struct buf *b, const char *code, const char *message)
+static void error_body(struct conn *c, struct buf *b, int status, const char *code,
+                       const char *message)
 {
     struct jsonw w;
 
+    if (c->server->error && c->server->error(conn_request(c), b, status, code, message)) return;
     jsonw_init(&w, b);
     jw_obj(&w);
     jw_key(&w, "error");
@@ -190,7 +192,7 @@ void conn_error(struct conn *c, int status, const char *code, const char *messag
     struct buf b;
 
     buf_init(&b, 0);
-    error_body(&b, code, message);
+    error_body(c, &b, status, code, message);
     if (b.err) conn_doom(c);
     conn_reply(c, status, "application/json", buf_view(&b));
     buf_done(&b);
@@ -201,7 +203,7 @@ void reply_refusal(struct conn *c, int status, const char *code, const char *tex
     struct buf b;
 
     buf_init(&b, 0);
-    error_body(&b, code, text);
+    error_body(c, &b, status, code, text);
     if (b.err) conn_doom(c);
     c->close_after = true;
     write_reply(c, status, "application/json", buf_view(&b));

@@ -306,6 +306,7 @@ static struct server *server_new(const struct server_setup *setup)
     s->limits = setup->limits;
     s->routes = setup->routes;
     s->guard = setup->guard;
+    s->error = setup->error;
     s->app = setup->app;
     map_init(&s->addresses);
     list_init(&s->idle);

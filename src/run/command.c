@@ -10,8 +10,8 @@
 #include "base/utf8.h"
 #include "run/engine.h"
 #include "run/grant.h"
-#include "run/rules.h"
 #include "run/response.h"
+#include "run/rules.h"
 #include "run/spoken.h"
 #include "tool/schema.h"
 

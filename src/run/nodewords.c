@@ -6,11 +6,11 @@ static const struct {
     const char       *name;
     enum command_kind kind;
 } kinds[] = {
-    { "create", CMD_CREATE }, { "message", CMD_MESSAGE }, { "retry", CMD_RETRY },
-    { "action", CMD_ACTION }, { "decide", CMD_DECIDE },   { "result", CMD_RESULT },
-    { "claim", CMD_CLAIM },   { "stop", CMD_STOP },       { "settle", CMD_SETTLE },
-    { "follow", CMD_FOLLOW }, { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
-    { "late", CMD_LATE },     { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
+    { "create", CMD_CREATE },   { "message", CMD_MESSAGE }, { "retry", CMD_RETRY },
+    { "action", CMD_ACTION },   { "decide", CMD_DECIDE },   { "result", CMD_RESULT },
+    { "claim", CMD_CLAIM },     { "stop", CMD_STOP },       { "settle", CMD_SETTLE },
+    { "follow", CMD_FOLLOW },   { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
+    { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
     { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])

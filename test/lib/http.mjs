@@ -60,16 +60,18 @@ export class Stream {
         this.wake();
     }
     block(text) {
-        let id, raw;
+        let id, raw, name;
         for (const line of text.split('\n')) {
             if (line.startsWith('id: ')) id = line.slice(4);
             else if (line.startsWith('data: ')) raw = (raw === undefined ? '' : raw + '\n') + line.slice(6);
+            else if (line.startsWith('event: ')) name = line.slice(7);
             else if (line.startsWith(':')) this.comments++;
             else if (line) throw new Error(`not a line of an event stream: ${line}`);
         }
         if (raw === undefined) return;
         let data;
         try { data = JSON.parse(raw); } catch { if (raw !== '[DONE]') throw new Error(`an event that is no JSON: ${raw}`); }
+        if (name !== undefined && name !== data?.type) throw new Error(`an event that is called something else: ${name} ${raw}`);
         this.events.push({ id, raw, data });
     }
     finish(broken) {

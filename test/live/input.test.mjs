@@ -107,7 +107,7 @@ test('the page is at its own addresses and nowhere else; programs read JSON wher
     for (const at of ['/v1', '/v1/nothing', '/v1/threads/x/y/z', '/api', '/api/nothing', '/functions/v1/nothing']) {
         for (const method of ['GET', 'POST']) {
             const r = await server.request(method, at, method === 'GET' ? undefined : {});
-            same([method, at, r.status, r.json?.error.code], [method, at, 404, 'not_found']);
+            same([method, at, r.status, r.json?.error.code], [method, at, 404, at.startsWith('/v1/') ? 'unknown_url' : 'not_found']);
         }
     }
     same((await server.post('/inbox', {})).status, 405);

@@ -38,8 +38,8 @@ TEST(yes_or_no_with_the_code_and_nothing_else_is_an_answer)
     struct tale          t;
     struct spoken_answer x = { 0 };
     a_question(&t);
-    static const char *const YES[] = { "yes 4821",     "YES 4821.",          " Yes  4821 ",
-                                       "`yes 4821`",   "\"yes 4821\"",       "yes 4821\n",
+    static const char *const YES[] = { "yes 4821",     "YES 4821.",           " Yes  4821 ",
+                                       "`yes 4821`",   "\"yes 4821\"",        "yes 4821\n",
                                        "yes ４８２１", "\u201cyes 4821\u201d" };
     for (size_t i = 0; i < sizeof YES / sizeof *YES; i++) {
         CHECK(kind_of(&t, YES[i], &x) == SPOKEN_ANSWERS && x.yes && x.call);
@@ -55,11 +55,16 @@ TEST(what_looks_like_an_answer_is_none_and_everything_else_is_a_message)
 {
     struct tale t;
     a_question(&t);
-    static const char *const UNCLEAR[] = { "yes",          "OK",
-                                           "I approve",    "yes 4821 but only 20",
-                                           "yes, 4821",    "please confirm",
-                                           "the code: 4821", "no way",
-                                           "yes 48210",    "approve 123456 now or never again" };
+    static const char *const UNCLEAR[] = { "yes",
+                                           "OK",
+                                           "I approve",
+                                           "yes 4821 but only 20",
+                                           "yes, 4821",
+                                           "please confirm",
+                                           "the code: 4821",
+                                           "no way",
+                                           "yes 48210",
+                                           "approve 123456 now or never again" };
     static const char *const MESSAGE[] = { "What is the weather in Tokyo?", "Yesterday I paid 1234",
                                            "Send 50 dollars to Taro", "Nothing else, thank you" };
     for (size_t i = 0; i < sizeof UNCLEAR / sizeof *UNCLEAR; i++)

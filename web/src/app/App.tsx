@@ -22,7 +22,8 @@ import type { PaletteAction } from './Palette';
 import { BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { cost, product } from './product';
-import { go, useRoute } from './router';
+import { Question } from './Question';
+import { go, useQuestion, useRoute } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
@@ -63,6 +64,7 @@ function useSession(route: string | null): Session {
 
 export function App({ over, setOver }: { over: Over; setOver: (over: Over) => void }) {
   const route = useRoute();
+  const question = useQuestion();
   const session = useSession(route);
   const snap = useSyncExternalStore(session.subscribe, session.get);
   const lists = useLists();
@@ -146,6 +148,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
       <ChatContext value={actions}>
         <div className="app alone">
           <Approver onSettings={() => setOver('settings')} />
+          {question && <Question key={question} id={question} />}
           {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={null} />}
           {lists.signIn && <SignIn onDone={lookAgain} />}
         </div>
@@ -234,6 +237,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             <DevPanel onClose={() => setPrefs({ developer: false })} />
           </Suspense>
         )}
+        {question && <Question key={question} id={question} />}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
         {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={empty ? null : save} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}

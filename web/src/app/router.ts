@@ -1,7 +1,8 @@
 /* router.ts -- one address per thread: `/t/<id>`; `/` is a new conversation.
  *
- * The server gives the page at both (src/net/routes.c), so an address can be
- * reloaded and shared.
+ * `/a/<confirmation>` is a question that somebody was sent a link to; it opens over a new
+ * conversation. The server gives the page at all of them (src/door/routes.c),
+ * so an address can be reloaded and shared.
  */
 import { useSyncExternalStore } from 'react';
 
@@ -29,4 +30,16 @@ export function go(thread: string | null, replace = false): void {
 
 export function useRoute(): string | null {
   return useSyncExternalStore((f) => (listeners.add(f), () => listeners.delete(f)), current);
+}
+
+/** The question that this address is about. */
+export function useQuestion(): string | null {
+  const asked = () => /^\/a\/(confirmation-[A-Za-z0-9_-]{1,160})$/.exec(location.pathname)?.[1] ?? null;
+  return useSyncExternalStore((f) => (listeners.add(f), () => listeners.delete(f)), asked);
+}
+
+/** The question was looked at: the address is that of its conversation, or of a new one. */
+export function leaveQuestion(thread: string | null): void {
+  history.replaceState(null, '', addressOf(thread));
+  listeners.forEach((f) => f());
 }

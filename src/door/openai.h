@@ -1,0 +1,74 @@
+/* openai.h -- one request of OpenAI's shape, from its body to what it is told.
+ *
+ *   openai_turn.c   the request: decoded, its thread found, its commands sent
+ *   openai_find.c   which thread: by id, by words
+ *   openai_act.c    what the tail wants of it: answers, words, a message, a fork
+ *   openai_tell.c   the answer: a stream, or a whole object when the response is over
+ *   openai_error.c  refusals in their shape
+ *   openai_rest.c   what is fetched, cancelled, deleted; conversations; models
+ *
+ * The turn lives from the request to its answer; everything of it is in its holder's arena. A client
+ * that leaves meanwhile loses the answer and nothing else.
+ */
+#ifndef PARLEY_DOOR_OPENAI_H
+#define PARLEY_DOOR_OPENAI_H
+
+#include "dialect/openai_request.h"
+#include "door/app.h"
+#include "run/response.h"
+
+struct openai_turn {
+    struct ask         ask;
+    struct command    *holder; /* its arena keeps everything */
+    struct oai_request q;
+    struct str         owner, roles, page, link, key; /* key: of the body, for an SDK's retry */
+    bool               retry, may_decide, shared;
+    struct store_list  list; /* a look-up under way */
+    void (*listed)(struct openai_turn *t, const struct store_row *rows, size_t count);
+    /* the place: a thread, and the response in it that is continued */
+    struct str       thread, response;
+    bool             forks; /* if that one is continued already */
+    unsigned         rule;  /* of openai_find.c: the next one to be tried */
+    struct log_name *candidates;
+    struct str      *candidate_responses;
+    size_t           candidate_count, candidate;
+    size_t           waiting; /* commands without an answer */
+    struct receipt   first;   /* the first refusal of these */
+    struct str       told;    /* the response to tell */
+};
+
+static inline struct arena *turn_arena(struct openai_turn *t)
+{
+    return &t->holder->arena;
+}
+/* Ends the turn with a refusal; `param` may be STR_NONE. */
+void turn_refuse(struct openai_turn *t, int status, const char *code, const char *message,
+                 struct str param);
+void turn_no_memory(struct openai_turn *t);
+void turn_free(struct openai_turn *t);
+/* A command of the turn, for its thread; NULL: no memory. */
+struct command *turn_command(struct openai_turn *t, enum command_kind kind,
+                             void (*done)(struct command *, const struct receipt *));
+/* Asks the store for a key; `listed` gets the newest rows. */
+void            turn_lookup(struct openai_turn *t, const char *kind, struct str name,
+                            void (*listed)(struct openai_turn *, const struct store_row *, size_t));
+
+/* --- openai_find.c --- */
+void       turn_find(struct openai_turn *t);
+/* Up to and with the request's own words; STR_NONE: not known. `f`, `of`: what it continues. */
+struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct fact *of);
+
+/* --- openai_act.c --- */
+/* `at` NULL: a new thread. */
+void turn_act(struct openai_turn *t, struct thread *at);
+
+/* --- openai_tell.c --- */
+/* Tells the response, which is in this thread; ends the turn. */
+void turn_tell(struct openai_turn *t, struct thread *at, const struct fact *response);
+void openai_reply_response(struct conn *c, const struct thread *t, const struct fact *response);
+
+/* --- openai_error.c --- */
+void openai_error(struct conn *c, int status, const char *code, const char *message,
+                  struct str param);
+
+#endif
