@@ -22,6 +22,7 @@ struct openai_turn {
     struct command    *holder; /* its arena keeps everything */
     struct oai_request q;
     struct str         owner, roles, page, link, key; /* key: of the body, for an SDK's retry */
+    struct str         chat; /* what the client's program calls this conversation; STR_NONE */
     bool               retry, may_decide, shared;
     struct store_list  list; /* a look-up under way */
     void (*listed)(struct openai_turn *t, const struct store_row *rows, size_t count);
@@ -57,6 +58,9 @@ void            turn_lookup(struct openai_turn *t, const char *kind, struct str 
 void       turn_find(struct openai_turn *t);
 /* Up to and with the request's own words; STR_NONE: not known. `f`, `of`: what it continues. */
 struct str turn_chain(struct openai_turn *t, const struct fold *f, const struct fact *of);
+
+/* The request's own words, in the conversation that its program names; STR_NONE: it names none. */
+struct str turn_exchange(struct openai_turn *t);
 
 /* --- openai_act.c --- */
 /* `at` NULL: a new thread. */

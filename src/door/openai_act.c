@@ -107,6 +107,7 @@ static void wish(struct openai_turn *t, struct command *c, const struct fold *f,
                                .chain = turn_chain(t, f, of),
                                .data = data_of(t, f, of, answered),
                                .key = t->key,
+                               .exchange = turn_exchange(t),
                                .quiet = t->q.chat };
     /* the server's own words may name the link, whatever the form */
     if (tells_words(t) || c->kind == CMD_RESPOND) w.link = t->link;
@@ -218,7 +219,8 @@ static bool declare(struct openai_turn *t, struct str *out)
                                          .only = q->only,
                                          .only_count = q->only_count,
                                          .tool_count = q->function_count,
-                                         .ask = q->ask_always };
+                                         .ask = q->ask_always,
+                                         .max_tokens = q->max_tokens };
     size_t                         which;
     d.tools = arena_array(turn_arena(t), q->function_count + 1, sizeof *d.tools);
     for (size_t i = 0; d.tools && i < q->function_count; i++)

@@ -4,7 +4,8 @@
  *   1  a conversation, or the response before, by its id
  *   2  an id of ours in the tail, else the last one anywhere: a question, a call, an item
  *   3  the chain of words (run/chain.h)
- *   4  a new thread
+ *   4  the last exchange, in a conversation that a chat program names in a header
+ *   5  a new thread
  *
  * Clients with fixed histories send ids that mean nothing here; what has our form and is not known is
  * passed over, unless the request is about just that.
@@ -13,7 +14,7 @@
 #include "door/openai.h"
 #include "run/chain.h"
 
-enum rule { RULE_NAMED, RULE_TAIL, RULE_ITEM, RULE_WORDS, RULE_PART, RULE_NEW };
+enum rule { RULE_NAMED, RULE_TAIL, RULE_ITEM, RULE_WORDS, RULE_PART, RULE_HEADER, RULE_NEW };
 
 static void go_on(struct openai_turn *t)
 {
@@ -321,6 +322,43 @@ static void by_part(struct openai_turn *t)
     else go_on(t);
 }
 
+/* --- by a header and the last exchange ----------------------------------------------------------- */
+
+/* Of the items from..to, as said in the conversation that the header names. Never the header alone:
+ * requests for titles carry it, too. */
+static struct str exchange(struct openai_turn *t, size_t from, size_t to)
+{
+    struct chain c;
+    char         hash[CHAIN_LEN];
+    bool         said = false;
+    chain_init(&c);
+    chain_add(&c, CHAIN_USER, t->chat);
+    for (size_t i = from; i < to; i++) {
+        const struct oai_item *x = &t->q.items[i];
+        said |= says(x, OAI_USER);
+        if (role_of(x)) chain_add(&c, role_of(x), x->text);
+    }
+    bool ok = said && chain_hash(&c, hash);
+    chain_done(&c);
+    return ok ? arena_dup(turn_arena(t), str_n(hash, CHAIN_LEN)) : STR_NONE;
+}
+
+struct str turn_exchange(struct openai_turn *t)
+{
+    return t->chat.len ? exchange(t, t->q.tail, t->q.count) : STR_NONE;
+}
+
+static void by_header(struct openai_turn *t)
+{
+    size_t     to = last_words(&t->q), from = to;
+    struct str hash;
+    while (from && t->q.items[from - 1].kind != OAI_USER) from--;
+    while (from && t->q.items[from - 1].kind != OAI_ASSISTANT) from--;
+    hash = t->chat.len && to ? exchange(t, from, to) : STR_NONE;
+    if (hash.len) turn_lookup(t, "x:", hash, on_candidates);
+    else go_on(t);
+}
+
 /* --- a new one ----------------------------------------------------------------------------------------- */
 
 void turn_find(struct openai_turn *t)
@@ -331,6 +369,7 @@ void turn_find(struct openai_turn *t)
     case RULE_ITEM: by_item(t); return;
     case RULE_WORDS: by_words(t); return;
     case RULE_PART: by_part(t); return;
+    case RULE_HEADER: by_header(t); return;
     case RULE_NEW: break;
     }
     t->thread = id_new(turn_arena(t), "t_");

@@ -152,6 +152,10 @@ static void read_headers(struct openai_turn *t, const struct request *q)
     t->key = key.len ? arena_printf(turn_arena(t), "i:" STR_FMT, STR_ARG(str_cut(key, 256)))
                      : digest(turn_arena(t), q);
     t->link = link_of(t->ask.app, turn_arena(t), q);
+    for (size_t i = 0; i < t->ask.app->openai.chat_headers.count && !t->chat.len; i++) {
+        const char *name = arena_dup(turn_arena(t), t->ask.app->openai.chat_headers.list[i]).ptr;
+        if (name) t->chat = arena_dup(turn_arena(t), str_cut(request_header(q, name), 256));
+    }
 }
 
 static struct openai_turn *turn_new(struct server *s, struct request *q)

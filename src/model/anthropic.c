@@ -262,7 +262,8 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     jsonw_init(&w, out);
     jw_obj(&w);
     jw_kstr(&w, "model", c->model);
-    jw_kint(&w, "max_tokens", (c->max_tokens > 0 ? c->max_tokens : MAX_TOKENS) + budget(c));
+    jw_kint(&w, "max_tokens",
+            model_max_tokens(c->max_tokens > 0 ? c->max_tokens : MAX_TOKENS, q) + budget(c));
     jw_kbool(&w, "stream", true);
     write_thinking(&w, c);
     wire_extra(&w, c->extra, old ? taken + 3 : taken);

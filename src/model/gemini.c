@@ -294,14 +294,14 @@ static void write_thinking(struct jsonw *w, const struct jv *t)
     jw_end_obj(w);
 }
 
-static void write_settings(struct jsonw *w, const struct model_config *c)
+static void write_settings(struct jsonw *w, const struct model_config *c, int64_t max_tokens)
 {
     static const char *const taken[] = { "maxOutputTokens", "thinkingConfig", NULL };
     const struct jv         *extra = jv_get(c->extra, "generationConfig");
-    if (c->max_tokens <= 0 && !c->thinking && !extra) return;
+    if (max_tokens <= 0 && !c->thinking && !extra) return;
     jw_key(w, "generationConfig");
     jw_obj(w);
-    if (c->max_tokens > 0) jw_kint(w, "maxOutputTokens", c->max_tokens);
+    if (max_tokens > 0) jw_kint(w, "maxOutputTokens", max_tokens);
     if (c->thinking) write_thinking(w, c->thinking);
     wire_extra(w, extra, taken);
     jw_end_obj(w);
@@ -326,7 +326,7 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     }
     write_contents(&w, q);
     write_tools(&w, q);
-    write_settings(&w, c);
+    write_settings(&w, c, model_max_tokens(c->max_tokens, q));
     wire_extra(&w, c->extra, taken);
     jw_end_obj(&w);
 }

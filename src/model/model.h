@@ -77,7 +77,16 @@ struct model_request {
     struct str               named; /* CHOICE_NAMED: one of the tools */
     /* for upstreams that want a stable user or cache key */
     struct str               thread;
+    /* of the answer: it can only lower the model's own limit; 0: that */
+    int64_t                  max_tokens;
 };
+
+/* The lower of what is configured (0 or less: nothing) and what is asked for. */
+static inline int64_t model_max_tokens(int64_t configured, const struct model_request *q)
+{
+    if (configured <= 0) return q->max_tokens;
+    return q->max_tokens > 0 && q->max_tokens < configured ? q->max_tokens : configured;
+}
 
 /* --- answered --------------------------------------------------------------- */
 

@@ -224,8 +224,8 @@ static void body(struct buf *out, const struct model_config *c, const struct mod
     jw_kstr(&w, "model", c->model);
     jw_kbool(&w, "stream", true);
     jw_kraw(&w, "stream_options", STR("{\"include_usage\":true}"));
-    if (c->max_tokens > 0)
-        jw_kint(&w, is_openai(c) ? "max_completion_tokens" : "max_tokens", c->max_tokens);
+    int64_t max = model_max_tokens(c->max_tokens, q);
+    if (max > 0) jw_kint(&w, is_openai(c) ? "max_completion_tokens" : "max_tokens", max);
     if (wire_effort(c->thinking).len) jw_kstr(&w, "reasoning_effort", wire_effort(c->thinking));
     wire_extra(&w, c->thinking, taken);
     if (is_openai(c) && q->thread.len) jw_kstr(&w, "prompt_cache_key", q->thread);

@@ -120,6 +120,7 @@ struct str declared_write(struct arena *a, const struct declared *d)
     if (d->choice == CHOICE_NAMED) jw_kstr(&w, "named", d->named);
     if (d->only) write_only(&w, d);
     if (d->ask) jw_kbool(&w, "ask", true);
+    if (d->max_tokens > 0) jw_kint(&w, "max_tokens", d->max_tokens);
     jw_end_obj(&w);
     bool       empty = b.len == 2;
     struct str s = b.err || empty ? STR_NONE : arena_dup(a, buf_view(&b));
@@ -175,6 +176,7 @@ enum err declared_read(struct arena *a, const struct registry *r, struct str sto
                                                                : CHOICE_AUTO;
     out->only = jv_get(v, "only");
     out->ask = jv_true(jv_get(v, "ask"));
+    out->max_tokens = jv_int_at(v, "max_tokens", 0);
     return a->failed ? ERR_NOMEM : OK;
 }
 
@@ -216,6 +218,7 @@ void declared_offer(const struct declared_run *d, bool first, struct model_tool 
         list[q->tool_count++] =
             (struct model_tool){ x->wire_name, x->description, x->schema_text, .declared = true };
     }
+    q->max_tokens = d->max_tokens;
     q->no_calls |= d->choice == CHOICE_NONE;
     if (!first || q->no_calls || d->choice == CHOICE_AUTO) return;
     q->choice = d->choice;

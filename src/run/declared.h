@@ -22,7 +22,7 @@
  * The stored form, each member only if it is there:
  *   {"tools":[{"name","description","parameters"}],"system":"...",
  *    "context":[{"description","value"}],"choice":"none"|"required","named":"...",
- *    "only":["name"],"ask":true}
+ *    "only":["name"],"ask":true,"max_tokens":100}
  */
 #ifndef PARLEY_DECLARED_H
 #define PARLEY_DECLARED_H
@@ -60,6 +60,7 @@ struct declared {
     size_t                only_count;
     /* every tool of the server asks, whatever its policy: clients can raise it, never lower it */
     bool                  ask;
+    int64_t               max_tokens; /* of one answer: it can only lower the limit; 0: not said */
 };
 
 /* --- for doors -------------------------------------------------------------------------------- */
@@ -91,6 +92,7 @@ struct declared_run {
     enum model_choice choice;
     const struct jv  *only; /* NULL: all */
     bool              ask;
+    int64_t           max_tokens;
 };
 /* Reads `stored` (also STR_NONE, also what cannot be read: nothing). All in the arena.
  * ERR_NOMEM. */

@@ -132,6 +132,7 @@ struct str response_wish_write(struct arena *a, const struct response_wish *w)
     if (w->chain.len) jw_kstr(&j, "chain", w->chain);
     if (w->data.len) jw_kraw(&j, "data", w->data);
     if (w->key.len) jw_kstr(&j, "key", w->key);
+    if (w->exchange.len) jw_kstr(&j, "exchange", w->exchange);
     if (w->quiet) jw_kbool(&j, "quiet", true);
     jw_end_obj(&j);
     struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
@@ -153,6 +154,7 @@ enum err response_wish_read(struct arena *a, struct str text, struct response_wi
                                  .chain = jv_str_at(v, "chain"),
                                  .data = data ? data->raw : STR_NONE,
                                  .key = jv_str_at(v, "key"),
+                                 .exchange = jv_str_at(v, "exchange"),
                                  .quiet = jv_true(jv_get(v, "quiet")) };
     return OK;
 }
@@ -172,6 +174,7 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
                       .codes = w->codes,
                       .chain = w->chain,
                       .data = w->data,
+                      .note = w->exchange,
                       .via = c->via,
                       .quiet = w->quiet };
     e = thread_add(t, &f);
@@ -220,19 +223,28 @@ enum err response_paste(struct thread *t, struct str copied)
 }
 
 /* The words of a response that ends in this batch are known now. */
-static enum err close_chain(struct thread *t, const struct fact *r, uint64_t end)
+static enum err close_chain(struct thread *t, const struct fact *r, struct str from,
+                            const char *kind, struct str words)
 {
     struct chain c;
-    struct buf   words = { 0 };
     char         hash[CHAIN_LEN];
-    response_words(&words, &t->fold, r, end);
+    if (from.len != CHAIN_LEN) return OK;
     chain_init(&c);
-    chain_resume(&c, r->chain, CHAIN_USER);
-    chain_add(&c, CHAIN_ASSISTANT, buf_view(&words));
-    bool ok = !words.err && chain_hash(&c, hash);
+    chain_resume(&c, from, CHAIN_USER);
+    chain_add(&c, CHAIN_ASSISTANT, words);
+    bool ok = chain_hash(&c, hash);
     chain_done(&c);
+    return ok ? add_key(t, kind, str_n(hash, CHAIN_LEN), r->id) : ERR_NOMEM;
+}
+
+static enum err close_response(struct thread *t, const struct fact *r, uint64_t end)
+{
+    struct buf words = { 0 };
+    response_words(&words, &t->fold, r, end);
+    enum err e = words.err ? ERR_NOMEM : close_chain(t, r, r->chain, "w:", buf_view(&words));
+    if (!e) e = close_chain(t, r, r->note, "x:", buf_view(&words));
     buf_done(&words);
-    return ok ? add_key(t, "w:", str_n(hash, CHAIN_LEN), r->id) : ERR_NOMEM;
+    return e;
 }
 
 enum err response_close(struct thread *t)
@@ -242,8 +254,8 @@ enum err response_close(struct thread *t)
         const struct fact *r = f->responses[i];
         uint64_t           end = response_end(f, r, f->count);
         if (end && end < t->batch_from) break; /* so are those before it */
-        if (!end || r->chain.len != CHAIN_LEN || r->seq < f->copied) continue;
-        enum err e = close_chain(t, r, end);
+        if (!end || r->seq < f->copied) continue;
+        enum err e = close_response(t, r, end);
         if (e) return e;
     }
     return OK;

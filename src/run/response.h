@@ -17,6 +17,7 @@
  *   "r:ID"     the response
  *   "u:CHAIN"  what was said up to and with this request (chain.h)
  *   "w:CHAIN"  the same and the words of the response, once it is over
+ *   "x:CHAIN"  the last exchange alone, in a conversation that a chat program has named
  * Their value is the response's id.
  */
 #ifndef PARLEY_RESPONSE_H
@@ -36,7 +37,10 @@ struct response_wish {
     bool       codes; /* and may be answered so */
     struct str chain; /* CHAIN_LEN hex digits; STR_NONE: not known */
     struct str data;
-    struct str key;   /* one more, of the door's own; STR_NONE */
+    struct str key; /* one more, of the door's own; STR_NONE */
+    /* of a chat program that names its conversation: its name and the request's own words, hashed;
+     * STR_NONE: it does not */
+    struct str exchange;
     bool       quiet; /* if it begins the thread: not listed before something comes of it */
 };
 

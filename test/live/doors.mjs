@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { check, settled } from './lib.mjs';
 import { Chat, Live, textOf, toolsOf } from './ai.mjs';
+import { Chat as ChatProgram, textOf as responseText } from './openai.mjs';
 
 const refused = (status, code, message) => Object.assign(new Error(`${status} ${code}: ${message}`), { status, code });
 const STATUS = { already_decided: 409, expired: 409, superseded: 409, args_mismatch: 409, late_result: 409, claimed: 409, approval_pending: 409,
@@ -167,6 +168,60 @@ class AdkDoor {
     async reload() {
         const d = new AdkDoor(this.t, this.server, this.thread);
         d.events = (await this.server.get(`/apps/default/users/user/sessions/${this.thread}`)).json.events;
+// --- POST /v1/responses ----------------------------------------------------------------------------------
+
+class ResponsesDoor {
+    constructor(t, server, last) { Object.assign(this, { t, server, last, told: [] }); }
+    get thread() { return this.last.conversation.id; }
+    async post(body) {
+        const r = await this.server.post('/v1/responses', body);
+        if (r.status !== 200) throw refused(r.status, r.json.error.code, r.json.error.message);
+        this.last = r.json;
+        this.told.push(r.json);
+    }
+    say(text) { this.told = []; return this.post({ input: text, ...(this.last && { previous_response_id: this.last.id }) }); }
+    of(type) { return this.last.output.filter((x) => x.type === type); }
+    get asked() { return this.of('mcp_approval_request').map((x) => ({ id: x.id, call: x.id.replace('confirmation-', ''), tool: x.name, input: JSON.parse(x.arguments) })); }
+    answer(id, yes, reason) { return this.post({ input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: yes, ...(reason && { reason }) }] }); }
+    get offered() { return this.of('function_call').map((x) => x.call_id); }
+    result(call, value) { return this.post({ input: [{ type: 'function_call_output', call_id: call, output: JSON.stringify(value) }] }); }
+    get words() { return this.told.map(responseText).join('\n'); }
+    async leave() {}
+    async reload() { return new ResponsesDoor(this.t, this.server, (await this.server.get(`/v1/responses/${this.last.id}`)).json); }
+}
+
+// --- POST /v1/chat/completions: questions and answers are words --------------------------------------------
+
+// A sentence is all that such a client is told of an answer that came too late.
+const SENTENCES = [[/expired/, 'expired'], [/already (approved|denied)/, 'already_decided'], [/withdrawn/, 'superseded']];
+
+class CompletionsDoor {
+    constructor(t, server, messages = []) { Object.assign(this, { t, server, chat: Object.assign(new ChatProgram(server), { messages }), from: 0 }); }
+    get thread() { return this.chat.thread; }
+    async send(message) {
+        this.chat.server = this.server;
+        this.chat.messages.push(message);
+        await this.chat.send();
+    }
+    say(text) { this.from = this.chat.messages.length; return this.send({ role: 'user', content: text }); }
+    get asked() {
+        const text = this.chat.messages.at(-1).content;
+        return [...text.matchAll(/\n(\S+) (\{.*\})\nReply `yes (\d{4})`.* open \S+\/a\/confirmation-(call-[\w-]{22})/g)]
+            .map(([, tool, input, code, call]) => ({ id: `confirmation-${call}`, call, tool, input: JSON.parse(input), code }));
+    }
+    async answer(id, yes, reason) {
+        const { code } = this.asked.find((q) => q.id === id);
+        await this.send({ role: 'user', content: `${yes ? 'yes' : 'no'} ${code}${reason ? ` ${reason}` : ''}` });
+        const late = SENTENCES.find(([words]) => words.test(this.chat.text));
+        if (late) throw refused(409, late[1], this.chat.text);
+    }
+    get offered() { return (this.chat.last.message.tool_calls ?? []).map((c) => c.id); }
+    result(call, value) { return this.send({ role: 'tool', tool_call_id: call, content: JSON.stringify(value) }); }
+    get words() { return this.chat.messages.slice(this.from).filter((m) => m.role === 'assistant').map((m) => m.content).join('\n'); }
+    async leave() {}
+    async reload() {
+        const d = new CompletionsDoor(this.t, this.server, [...this.chat.messages]);
+        Object.assign(d.chat, { thread: this.chat.thread, last: this.chat.last });
         return d;
     }
 }
@@ -178,6 +233,8 @@ export const DOORS = {
     typed: async (t, server) => new TypedDoor(t, server),
     '/ag-ui': async (t, server) => new AguiDoor(t, server),
     '/run_sse': async (t, server) => new AdkDoor(t, server),
+    '/v1/responses': async (t, server) => new ResponsesDoor(t, server),
+    '/v1/chat/completions': async (t, server) => new CompletionsDoor(t, server),
 };
 
 export const TOOLS = {

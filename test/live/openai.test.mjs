@@ -115,6 +115,19 @@ test('regenerating forks: the first thread keeps its run and its question', asyn
     same((await server.get(`/v1/threads/${chat.thread}`)).json.messages.filter((m) => m.role === 'user').length, 3, 'it goes on by itself');
 });
 
+test('a chat program that cuts its history is known by the name it gives, and the last exchange', async (t) => {
+    const server = await t.serve({ config: { openai: { chat_headers: ['X-OpenWebUI-Chat-Id'] } } });
+    const named = (id) => ({ 'x-openwebui-chat-id': id });
+    const chat = new Chat(server, { headers: named('c1') });
+    for (const text of ['Hello', 'What is the weather in Tokyo?', 'Tell me a story']) await chat.say(text);
+    const thread = chat.thread, cut = chat.messages.slice(-2);
+    const again = async (headers, messages) => { const c = new Chat(server, { headers }); c.messages = [...messages]; await c.say('Thanks'); return c.thread; };
+    check(await again(named('c2'), cut) !== thread, 'another conversation of that program');
+    check(await again({}, cut) !== thread, 'the exchange alone');
+    check(await again(named('c1'), []) !== thread, 'the header alone');
+    same(await again(named('c1'), cut), thread);
+});
+
 test('a title request is not listed until it becomes a conversation', async (t) => {
     const server = await t.serve();
     const chat = new Chat(server);

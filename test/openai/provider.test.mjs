@@ -1,0 +1,79 @@
+// The AI SDK's OpenAI provider, both majors: its agents approve, deny and run functions, and send all
+// of their history, with ids or without, each time.
+import * as ai6 from 'ai6';
+import * as ai7 from 'ai7';
+import { createOpenAI as create6 } from 'sdk6';
+import { createOpenAI as create7 } from 'sdk7';
+import { check, same, test } from '../live/lib.mjs';
+
+const PAY = 'Send 50 dollars to Hanako';
+
+for (const [major, ai, createOpenAI] of [[6, ai6, create6], [7, ai7, create7]]) {
+    const of = (server) => createOpenAI({ apiKey: server.token ?? 'any', baseURL: `${server.url}/v1` });
+    const threads = async (server) => (await server.get('/v1/threads')).json.threads.length;
+
+    for (const kind of ['responses', 'chat']) {
+        test(`AI SDK ${major}, ${kind}: turns stay in one thread`, async (t) => {
+            const server = await t.serve(), model = of(server)[kind]('parley');
+            const messages = [];
+            for (const text of ['Hello', 'What is the weather in Tokyo?', 'Thanks']) {
+                messages.push({ role: 'user', content: text });
+                const r = await ai.generateText({ model, messages });
+                check(r.text.length > 5, r.text);
+                messages.push(...r.response.messages);
+            }
+            same(await threads(server), 1);
+            const s = ai.streamText({ model, messages: [...messages, { role: 'user', content: 'Tell me a story' }] });
+            let text = '';
+            for await (const d of s.textStream) text += d;
+            check(/lighthouse/.test(text), text);
+            same(await threads(server), 1);
+        });
+
+        test(`AI SDK ${major}, ${kind}: a function of the client, in two requests`, async (t) => {
+            const server = await t.serve(), model = of(server)[kind]('parley');
+            let given;
+            const find_shop = ai.tool({ description: 'Finds a shop.', inputSchema: ai.jsonSchema({ type: 'object', properties: { place: { type: 'string' } }, required: ['place'] }),
+                execute: async (input) => { given = input; return 'Ichiban'; } });
+            const r = await ai.generateText({ model, prompt: 'Find a shop in Kyoto', tools: { find_shop }, stopWhen: ai.stepCountIs?.(3) ?? ai.isStepCount?.(3) });
+            same(given, { place: 'Kyoto' });
+            check(/Ichiban/.test(r.text), r.text);
+        });
+    }
+
+    test(`AI SDK ${major}, responses: a question is in its answer, and an answer in its history is taken once`, async (t) => {
+        const server = await t.serve(), model = of(server).responses('parley');
+        const messages = [{ role: 'user', content: PAY }];
+        const asked = await ai.generateText({ model, messages });
+        messages.push(...asked.response.messages);
+        const code = /`yes (\d{4})`/.exec(asked.text)?.[1];
+        check(code, asked.text);
+        messages.push({ role: 'user', content: `yes ${code}` });
+        const done = await ai.generateText({ model, messages });
+        same(server.ledger().length, 1);
+        messages.push(...done.response.messages, { role: 'user', content: 'Thanks' });
+        await ai.generateText({ model, messages });
+        same([server.ledger().length, await threads(server)], [1, 1]);
+    });
+
+    for (const approved of [true, false])
+        test(`AI SDK ${major}, responses: its own approval ${approved ? 'runs' : 'refuses'} it once, and old answers come back for ever`, async (t) => {
+            const server = await t.serve(), provider = of(server), model = provider.responses('parley');
+            const tools = { mcp: provider.tools.mcp({ serverLabel: 'parley', serverUrl: 'https://nowhere.example.org' }) };
+            const messages = [{ role: 'user', content: PAY }];
+            const asked = await ai.generateText({ model, messages, tools });
+            const request = asked.content.find((p) => p.type === 'tool-approval-request');
+            check(request, JSON.stringify(asked.content));
+            messages.push(...asked.response.messages, { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved, providerExecuted: true }] });
+            const done = await ai.generateText({ model, messages, tools });
+            same(server.ledger().length, approved ? 1 : 0);
+            messages.push(...done.response.messages);
+            for (const text of ['Thanks', 'What is the weather in Tokyo?']) {
+                messages.push({ role: 'user', content: text });
+                const next = await ai.generateText({ model, messages, tools });
+                check(next.text.length > 5, next.text);
+                messages.push(...next.response.messages);
+            }
+            same([server.ledger().length, await threads(server)], [approved ? 1 : 0, 1]);
+        });
+}

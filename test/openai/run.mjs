@@ -1,0 +1,7 @@
+// run.mjs -- stock clients of OpenAI's shapes against /v1: the `openai` package (majors 6 and 7), the
+// AI SDK's provider (under `ai` 6 and 7), and the cases of the Open Responses compliance suite.
+//     node test/openai/run.mjs [WORD...]
+// Installs its packages when they are missing; without a registry it is skipped.
+import { suite } from '../lib/test.mjs';
+
+await suite(import.meta.dirname, { packages: true });

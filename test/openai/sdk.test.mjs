@@ -1,0 +1,120 @@
+// The `openai` package, unchanged, both majors.
+import OpenAI6 from 'openai6';
+import OpenAI7 from 'openai7';
+import { check, same, settled, test, until } from '../live/lib.mjs';
+import { codeOf } from '../live/openai.mjs';
+
+const PAY = 'Send 50 dollars to Hanako';
+const clientOf = (OpenAI, server, more) => new OpenAI({ apiKey: server.token ?? 'any', baseURL: `${server.url}/v1`, maxRetries: 0, ...more });
+
+for (const [major, OpenAI] of [[6, OpenAI6], [7, OpenAI7]]) {
+    const each = (what, run, config) => test(`openai ${major}: ${what}`, async (t) => { const server = await t.serve({ config }); await run(clientOf(OpenAI, server), server, t); });
+
+    each('text, a tool, models', async (client) => {
+        const r = await client.responses.create({ model: 'parley', input: 'Hello' });
+        check(r.output_text.length > 20 && r.status === 'completed', r.output_text);
+        const stream = client.responses.stream({ model: 'parley', input: 'What is the weather in Tokyo?' });
+        const types = [];
+        for await (const e of stream) types.push(e.type);
+        const final = await stream.finalResponse();
+        same([types[0], types.at(-1), final.output.filter((x) => x.type === 'mcp_call').length], ['response.created', 'response.completed', 1]);
+        const models = [];
+        for await (const m of client.models.list()) models.push(m.id);
+        same([models, (await client.models.retrieve('parley')).id], [['parley'], 'parley']);
+    });
+
+    each('a question is approved once, denied, answered twice', async (client, server) => {
+        const asked = await client.responses.create({ input: PAY });
+        const q = asked.output.find((x) => x.type === 'mcp_approval_request');
+        const yes = { previous_response_id: asked.id, input: [{ type: 'mcp_approval_response', approval_request_id: q.id, approve: true }] };
+        const done = await client.responses.create(yes);
+        same([done.output.find((x) => x.type === 'mcp_call').status, server.ledger().length], ['completed', 1]);
+        same((await client.responses.create(yes)).id, done.id);
+        const other = await client.responses.create({ input: PAY });
+        const q2 = other.output.find((x) => x.type === 'mcp_approval_request');
+        const no = await client.responses.create({ input: [{ type: 'mcp_approval_response', approval_request_id: q2.id, approve: false }] });
+        same(no.output.find((x) => x.type === 'mcp_call').status, 'failed');
+        const late = await client.responses.create({ input: [{ type: 'mcp_approval_response', approval_request_id: q2.id, approve: true }] }).catch((e) => e);
+        same([late.status, late.code, server.ledger().length], [409, 'already_decided', 1]);
+    });
+
+    each('conversations, retrieve, input items, cancel, delete', async (client) => {
+        const c = await client.conversations.create({});
+        const r = await client.responses.create({ conversation: c.id, input: 'Hello' });
+        same((await client.responses.retrieve(r.id)).output_text, r.output_text);
+        same((await client.responses.inputItems.list(r.id)).data[0].role, 'user');
+        const b = await client.responses.create({ conversation: c.id, input: 'Tell me a story', background: true });
+        const cancelled = await client.responses.cancel(b.id);
+        same(cancelled.status, 'cancelled');
+        await client.responses.delete(r.id);
+        same((await client.responses.retrieve(r.id).catch((e) => e)).status, 404);
+        same((await client.conversations.retrieve(c.id)).id, c.id);
+    }, { demo: { token_ms: 30 } });
+
+    each('a stream is taken up again where it was left', async (client) => {
+        const first = await client.responses.create({ input: 'Tell me a story', stream: true, background: true });
+        let seen, text = '';
+        for await (const e of first) {
+            seen = e;
+            if (e.type === 'response.output_text.delta') text += e.delta;
+            if (text.length > 40) break;
+        }
+        const id = (await client.responses.retrieve(seen.response?.id ?? seen.item_id.replace(/^msg_(.{22}).*$/, 'resp_$1'))).id;
+        const rest = await client.responses.retrieve(id, { stream: true, starting_after: seen.sequence_number });
+        let last;
+        for await (const e of rest) { if (e.type === 'response.output_text.delta') text += e.delta; last = e; }
+        same([last.type, text], ['response.completed', last.response.output[0].content[0].text]);
+    }, { demo: { token_ms: 5 } });
+
+    each('chat completions: whole, streamed, in words', async (client, server) => {
+        const messages = [{ role: 'user', content: PAY }];
+        const asked = await client.chat.completions.create({ model: 'parley', messages });
+        const code = codeOf(asked.choices[0].message.content);
+        messages.push(asked.choices[0].message, { role: 'user', content: `yes ${code}` });
+        const stream = client.chat.completions.stream({ model: 'parley', messages, stream_options: { include_usage: true } });
+        const done = await stream.finalChatCompletion();
+        check(done.choices[0].message.content.split(' ').length >= 12 && done.usage.total_tokens > 0, JSON.stringify(done));
+        same(server.ledger().length, 1);
+    });
+
+    each('runTools runs a function of the client', async (client, server) => {
+        let given;
+        const runner = client.chat.completions.runTools({
+            model: 'parley', messages: [{ role: 'user', content: 'Find a shop in Kyoto' }],
+            tools: [{ type: 'function', function: { name: 'find_shop', parse: JSON.parse, parameters: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] },
+                function: (input) => { given = input; return 'Ichiban'; } } }],
+        });
+        const words = await runner.finalContent();
+        same(given, { place: 'Kyoto' });
+        check(/Ichiban/.test(words), words);
+        same((await server.get('/v1/threads')).json.threads.length, 1, 'one conversation');
+    });
+
+    test(`openai ${major}: a retry after a cut connection is not a second message`, async (t) => {
+        const server = await t.serve();
+        let tries = 0;
+        const cut = async (url, init) => {
+            const r = await fetch(url, init);
+            if (++tries === 1) { await r.text(); throw new TypeError('the connection was cut'); }
+            return r;
+        };
+        const client = clientOf(OpenAI, server, { maxRetries: 2, fetch: cut });
+        const r = await client.responses.create({ input: PAY });
+        same([tries, (await server.get('/v1/approvals?status=pending')).json.approvals.length], [2, 1]);
+        const q = r.output.find((x) => x.type === 'mcp_approval_request');
+        tries = 0;
+        await client.responses.create({ input: [{ type: 'mcp_approval_response', approval_request_id: q.id, approve: true }] });
+        same([tries, server.ledger().length], [2, 1]);
+        await settled(server, r.conversation.id);
+    });
+
+    each('leaving a stream: chat stops, a stored response goes on', async (client, server) => {
+        const chat = await client.chat.completions.create({ model: 'parley', stream: true, messages: [{ role: 'user', content: 'Tell me a story' }] });
+        for await (const c of chat) if (c.choices[0]?.delta.content) break;
+        await until(async () => (await server.metrics())['parley_runs_total{outcome="cancelled"}'] === 1, 'the chat to be stopped');
+        const r = await client.responses.create({ input: 'Tell me a story', stream: true });
+        let id;
+        for await (const e of r) { id ??= e.response?.id; if (e.type === 'response.output_text.delta') break; }
+        await until(async () => (await client.responses.retrieve(id)).status === 'completed', 'the response to go on');
+    }, { demo: { token_ms: 20 } });
+}
