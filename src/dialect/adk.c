@@ -239,7 +239,7 @@ static void told_decided(struct encoder *e, const struct fact *f, const struct c
 {
     struct jsonw w;
     bool         own = e->mode == STREAM_RUN && str_is(f->via, "adk");
-    if (own) {
+    if (own || !f->id.len) { /* what a grant decided was never asked */
         event_leave_out(e);
         return;
     }
@@ -280,13 +280,14 @@ static void write_response(struct jsonw *w, const struct call *c)
 {
     struct str value = c->finished->value;
     bool       denied = c->finished->outcome == WORD_DENIED;
+    bool       said = call_ok(c) || c->finished->outcome == WORD_DUPLICATE;
     jw_key(w, "response");
-    if (call_ok(c) && value.len && value.ptr[0] == '{') {
+    if (said && value.len && value.ptr[0] == '{') {
         jw_raw(w, value);
         return;
     }
     jw_obj(w);
-    if (call_ok(c)) payload_output(w, "result", c);
+    if (said) payload_output(w, "result", c);
     else payload_error(w, "error", c);
     if (denied) jw_kbool(w, "denied", true);
     if (denied && c->decided && c->decided->reason.len) jw_kstr(w, "reason", c->decided->reason);

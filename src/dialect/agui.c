@@ -92,7 +92,7 @@ void agui_content(struct jsonw *w, const char *key, const struct call *c)
 {
     struct buf   text;
     struct jsonw inner;
-    if (call_ok(c)) {
+    if (call_ok(c) || c->finished->outcome == WORD_DUPLICATE) {
         jw_kstr(w, key, c->finished->value.ptr ? c->finished->value : c->finished->text);
         return;
     }
@@ -307,6 +307,7 @@ static void write_interrupt(struct jsonw *w, const struct call *c, const struct 
     jw_kstr(w, "tool", c->tool);
     if (asked->risk.len) jw_kstr(w, "risk", asked->risk);
     if (asked->digest.len) jw_kstr(w, "argsSha256", asked->digest);
+    if (asked->offer.ptr) jw_kraw(w, "grant", asked->offer);
     jw_end_obj(w);
     jw_end_obj(w);
     jw_end_obj(w);
@@ -590,7 +591,9 @@ static void told_decided(struct encoder *e, const struct fact *f)
 {
     struct jsonw w;
     bool         own = str_is(f->via, "ag-ui") && str_eq(f->answer_id, agui(e)->segment);
-    if (own || f->seq <= agui(e)->verdicts || (f->outcome == WORD_CANCELLED && !f->by.len)) {
+    /* what a grant decided was never asked */
+    bool         quiet = !f->id.len || (f->outcome == WORD_CANCELLED && !f->by.len);
+    if (own || quiet || f->seq <= agui(e)->verdicts) {
         event_leave_out(e);
         return;
     }

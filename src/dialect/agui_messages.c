@@ -189,9 +189,8 @@ static void write_outcome(struct snapshot *s, const struct call *c)
         return;
     jw_kstr(s->w, "toolCallId", c->id);
     agui_content(s->w, "content", c);
-    if (c->finished->outcome != WORD_DONE) {
+    if (c->finished->outcome != WORD_DONE && c->finished->outcome != WORD_DUPLICATE)
         jw_kstrz(s->w, "error", word_name(c->finished->outcome));
-    }
     end_message(s);
 }
 

@@ -465,6 +465,8 @@ static bool read_decision(const struct agui_entry *in, const struct call *call,
         return malformed(p);
     x->confirmed = approved->boolean;
     x->reason = jv_str(reason);
+    const struct jv *grant = jv_get(in->payload, "grant");
+    if (x->confirmed && !is_null(grant)) x->grant = grant;
     return !x->confirmed || read_edited(call, jv_get(in->payload, "editedArgs"), p);
 }
 

@@ -42,11 +42,12 @@ MUST_CHECK bool agui_decode(struct command *c, struct str body, struct str page,
                             struct refusal *why);
 
 struct agui_answer {
-    bool       result; /* of a page tool; else a decision */
-    struct str id;
-    bool       confirmed, cancelled;
-    struct str reason, payload; /* of a decision */
-    struct str value, error;    /* of a result */
+    bool             result; /* of a page tool; else a decision */
+    struct str       id;
+    bool             confirmed, cancelled;
+    struct str       reason, payload; /* of a decision */
+    const struct jv *grant;           /* what the yes is worth beyond this call; NULL: nothing */
+    struct str       value, error;    /* of a result */
 };
 
 enum agui_wish {

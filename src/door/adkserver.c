@@ -62,6 +62,7 @@ static void begin(struct server *s, struct request *q, bool list)
     p->streaming = adk_streams(body);
     p->turn = (struct chat_turn){ .app = app_of(s),
                                   .owner = owner_of(q),
+                                  .roles = q->principal->words,
                                   .via = str_c(q->door->via),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),

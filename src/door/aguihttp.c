@@ -54,6 +54,7 @@ static struct command *new_command(struct post *p, enum command_kind kind,
     c->log.owner = c->by = arena_dup(&c->arena, p->holder->by);
     c->log.thread = arena_dup(&c->arena, p->q->thread);
     c->via = STR(VIA);
+    c->roles = arena_dup(&c->arena, p->holder->roles);
     c->may_decide = p->may_decide;
     c->ctx = p;
     c->done = done;
@@ -237,6 +238,7 @@ static struct command *answer_command(struct post *p, const struct agui_answer *
         c->decide.cancelled = x->cancelled;
         c->decide.reason = arena_dup(&c->arena, x->reason);
         c->decide.payload = arena_dup(&c->arena, x->payload);
+        c->decide.grant = x->grant; /* the holder keeps it until all are answered */
     }
     return c;
 }

@@ -383,3 +383,18 @@ test("another person's thread and question do not exist", async ({ t, version })
     await a.answer({ approved: true });
     same(server.ledger().length, 1);
 });
+
+const KEYS = [
+    { principal: 'ann', sha256: '6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090', roles: ['user', 'finance'] }, // abc123
+    { principal: 'bob', sha256: 'ed4d9437294706c60027d39427f6f5850870625544bb77722aac19f97495b2b7', roles: ['user'] }, // bob456
+];
+test('who lacks the role is told so, and the question stays', async ({ server, t, version }) => {
+    const as = (key) => agentOf(t, server, version, { headers: { authorization: `Bearer ${key}` } });
+    const bob = as('bob456'), ann = as('abc123');
+    await bob.say(PAY);
+    await bob.answer({ approved: true });
+    same([code(bob), bob.interrupts.length, server.ledger()], ['not_approver', 1, []]);
+    await ann.say(PAY);
+    await ann.answer({ approved: true });
+    same([outcome(ann), server.ledger().length], ['success', 1]);
+}, { config: { auth: { keys: KEYS }, approvals: { rules: [{ tool: 'process_payment', from: { role: 'finance', count: 1 } }] } } });
