@@ -13,6 +13,7 @@
 #define PARLEY_AGUI_H
 
 #include "base/jsonw.h"
+#include "base/map.h"
 #include "run/thread.h"
 
 /* What the client calls things. `older`: it came before protocol version 1.0 and dies of members and
@@ -35,8 +36,16 @@ void agui_resolved(struct buf *out, const struct fact *verdict, const char *your
  * of `theirs` (a request's list) that the log knows nothing of. ERR_NOMEM. */
 MUST_CHECK enum err agui_snapshot(struct buf *out, const struct thread *t, uint64_t seq,
                                   const struct jv *theirs);
-/* Is this the id of a message that the log has, or that we made for something in it? */
-bool                agui_knows(const struct fold *f, struct str id);
+
+/* The ids that the log knows, for a list that may be long: those of its user messages, and what we
+ * make of its runs and calls. Points into the fold. */
+struct agui_ids {
+    const struct fold *f; /* NULL: there is no log */
+    struct map         messages, runs;
+};
+MUST_CHECK enum err agui_ids_init(struct agui_ids *k, const struct fold *f); /* ERR_NOMEM */
+void                agui_ids_done(struct agui_ids *k);
+bool                agui_knows(const struct agui_ids *k, struct str id);
 
 /* --- shared by the files of this dialect ------------------------------------------------------- */
 

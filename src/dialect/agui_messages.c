@@ -5,45 +5,60 @@
  * application knows (its system message, its own assistant's words) is put back where it stood.
  * Reasoning and activity are left out altogether: the client then keeps its own.
  */
-#include "base/map.h"
 #include "dialect/agui.h"
 #include "run/history.h"
 
 /* --- what we made ------------------------------------------------------------------------------- */
 
+enum err agui_ids_init(struct agui_ids *k, const struct fold *f)
+{
+    enum err e = OK;
+    *k = (struct agui_ids){ .f = f };
+    map_init(&k->messages);
+    map_init(&k->runs);
+    for (size_t i = 0; f && i < f->count && !e; i++) {
+        const struct fact *x = f->facts[i];
+        if (x->kind == FACT_MESSAGE && x->id.len)
+            e = map_put(&k->messages, x->id, (void *)(uintptr_t)x);
+    }
+    for (size_t i = 0; f && i < f->run_count && !e; i++)
+        e = map_put(&k->runs, f->runs[i]->id, f->runs[i]);
+    return e;
+}
+
+void agui_ids_done(struct agui_ids *k)
+{
+    map_done(&k->messages);
+    map_done(&k->runs);
+}
+
 /* "msg-RUN-N": of a run in this thread? */
-static bool is_step_id(const struct fold *f, struct str rest)
+static bool is_step_id(const struct agui_ids *k, struct str rest)
 {
     size_t   dash = rest.len;
     uint64_t n;
     while (dash && rest.ptr[dash - 1] != '-') dash--;
-    return dash > 1 && str_to_u64(str_from(rest, dash), &n) && fold_run(f, str_cut(rest, dash - 1));
+    return dash > 1 && str_to_u64(str_from(rest, dash), &n) &&
+           map_get(&k->runs, str_cut(rest, dash - 1));
 }
 
-static bool is_message(const struct fold *f, struct str id)
+bool agui_knows(const struct agui_ids *k, struct str id)
 {
-    for (size_t i = f->count; i-- > 0;)
-        if (f->facts[i]->kind == FACT_MESSAGE && str_eq(f->facts[i]->id, id)) return true;
-    return false;
-}
-
-bool agui_knows(const struct fold *f, struct str id)
-{
-    if (!id.len) return false;
-    if (str_starts(id, STR("msg-")) && is_step_id(f, str_from(id, 4))) return true;
-    if (str_starts(id, STR("think-")) && is_step_id(f, str_from(id, 6))) return true;
+    if (!id.len || !k->f) return false;
+    if (str_starts(id, STR("msg-")) && is_step_id(k, str_from(id, 4))) return true;
+    if (str_starts(id, STR("think-")) && is_step_id(k, str_from(id, 6))) return true;
     if ((str_starts(id, STR("res-")) || str_starts(id, STR("act-"))) &&
-        fold_call(f, str_from(id, 4)))
+        fold_call(k->f, str_from(id, 4)))
         return true;
-    return is_message(f, id);
+    return map_get(&k->messages, id) != NULL;
 }
 
 /* --- what only they know ------------------------------------------------------------------------ */
 
-/* Of the client's list, behind which of our messages it stands (0: before all of them). */
+/* Of the client's list; those behind the same message of ours are linked, in their order. */
 struct theirs {
     const struct jv *message;
-    size_t           behind;
+    struct theirs   *next;
 };
 
 struct snapshot {
@@ -51,19 +66,19 @@ struct snapshot {
     const struct fold *f;
     uint64_t           seq;
     struct arena       arena;
-    struct map         ours;  /* ids in the snapshot; the value is where, plus one */
+    struct agui_ids    known;
+    struct map         ours;  /* ids in the snapshot; the value is which of them, from 1 */
     size_t             count; /* of ours so far */
     bool               written;
-    struct theirs     *kept;
-    size_t             kept_count;
-    struct run        *run; /* whose steps are being counted */
+    struct theirs    **behind, **last; /* by count; behind[0]: before all of ours */
+    struct run        *run;            /* whose steps are being counted */
     unsigned           step;
 };
 
 static void put_theirs(struct snapshot *s)
 {
-    for (size_t i = 0; s->written && i < s->kept_count; i++)
-        if (s->kept[i].behind == s->count) jw_jv(s->w, s->kept[i].message);
+    if (!s->written) return;
+    for (const struct theirs *x = s->behind[s->count]; x; x = x->next) jw_jv(s->w, x->message);
 }
 
 /* The first round counts and remembers, the second writes. True: write it. */
@@ -238,19 +253,46 @@ static bool is_theirs(const struct snapshot *s, const struct jv *m)
     /* the page's own copy of an outcome that we list under our id */
     if (str_is(role, "tool") && call.len < 128 && map_get(&s->ours, agui_id(id, "res", call, 0)))
         return false;
-    return !agui_knows(s->f, jv_str_at(m, "id"));
+    return !agui_knows(&s->known, jv_str_at(m, "id"));
 }
 
-static void keep_theirs(struct snapshot *s, const struct jv *list)
+static void keep(struct snapshot *s, const struct jv *m, size_t behind)
+{
+    struct theirs *x = arena_new(&s->arena, struct theirs);
+    if (!x) return;
+    x->message = m;
+    if (s->last[behind]) s->last[behind]->next = x;
+    else s->behind[behind] = x;
+    s->last[behind] = x;
+}
+
+static enum err keep_theirs(struct snapshot *s, const struct jv *list)
 {
     size_t behind = 0;
-    s->kept = list ? arena_array(&s->arena, list->count + 1, sizeof *s->kept) : NULL;
-    if (!s->kept) return;
+    s->behind = arena_array(&s->arena, s->count + 1, sizeof(struct theirs *));
+    s->last = arena_array(&s->arena, s->count + 1, sizeof(struct theirs *));
+    if (!s->behind || !s->last) return ERR_NOMEM;
     JV_EACH (m, list) {
         size_t at = (size_t)(uintptr_t)map_get(&s->ours, jv_str_at(m, "id"));
         if (at) behind = at;
-        else if (is_theirs(s, m)) s->kept[s->kept_count++] = (struct theirs){ m, behind };
+        else if (is_theirs(s, m)) keep(s, m, behind);
     }
+    return OK;
+}
+
+static void write_event(struct snapshot *s, struct buf *out, const struct fact *const *v, size_t n)
+{
+    s->written = true;
+    buf_lit(out, "data: ");
+    jsonw_init(s->w, out);
+    jw_obj(s->w);
+    jw_kstrz(s->w, "type", "MESSAGES_SNAPSHOT");
+    jw_key(s->w, "messages");
+    jw_arr(s->w);
+    write_all(s, v, n);
+    jw_end_arr(s->w);
+    jw_end_obj(s->w);
+    buf_lit(out, "\n\n");
 }
 
 enum err agui_snapshot(struct buf *out, const struct thread *t, uint64_t seq,
@@ -262,23 +304,15 @@ enum err agui_snapshot(struct buf *out, const struct thread *t, uint64_t seq,
     struct snapshot     s = { .w = &w, .f = thread_fold(t), .seq = seq };
     arena_init(&s.arena, 0);
     map_init(&s.ours);
-    enum err e = history_visible(&s.arena, s.f, &v, &n);
+    enum err e = agui_ids_init(&s.known, s.f);
+    if (!e) e = history_visible(&s.arena, s.f, &v, &n);
     if (!e) {
         write_all(&s, v, n);
-        keep_theirs(&s, theirs);
-        s.written = true;
-        buf_lit(out, "data: ");
-        jsonw_init(&w, out);
-        jw_obj(&w);
-        jw_kstrz(&w, "type", "MESSAGES_SNAPSHOT");
-        jw_key(&w, "messages");
-        jw_arr(&w);
-        write_all(&s, v, n);
-        jw_end_arr(&w);
-        jw_end_obj(&w);
-        buf_lit(out, "\n\n");
+        e = keep_theirs(&s, theirs);
     }
+    if (!e) write_event(&s, out, v, n);
     if (!e && (s.arena.failed || out->err)) e = ERR_NOMEM;
+    agui_ids_done(&s.known);
     map_done(&s.ours);
     arena_done(&s.arena);
     return e;

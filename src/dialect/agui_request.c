@@ -313,13 +313,13 @@ static const struct jv *last_of(const struct jv *list)
     return last;
 }
 
-static bool is_known(const struct fold *f, const struct jv *m)
+static bool is_known(const struct agui_ids *k, const struct jv *m)
 {
-    return f && agui_knows(f, jv_str_at(m, "id"));
+    return agui_knows(k, jv_str_at(m, "id"));
 }
 
 /* The user messages at the end that the log does not know. */
-static bool read_words(struct command *c, const struct fold *f, const struct jv *list,
+static bool read_words(struct command *c, const struct agui_ids *k, const struct jv *list,
                        struct agui_plan *p, bool *any)
 {
     const struct jv *tail = list->child;
@@ -330,7 +330,7 @@ static bool read_words(struct command *c, const struct fold *f, const struct jv 
         if (!is_role(m, "user")) tail = m->next;
     words_begin(&x);
     for (const struct jv *m = tail; m && ok; m = m->next) {
-        if (is_known(f, m)) continue;
+        if (is_known(k, m)) continue;
         *any = true;
         p->message_id = jv_str_at(m, "id");
         ok = add_words(&x, m, &p->why);
@@ -588,9 +588,10 @@ static void show(const struct fold *f, uint64_t from, struct agui_plan *p)
 }
 
 /* Last a result of a call that was never the page's: a forgery, or another conversation's. */
-static bool is_foreign(const struct fold *f, const struct jv *last, struct agui_plan *p)
+static bool is_foreign(const struct agui_ids *k, const struct jv *last, struct agui_plan *p)
 {
-    if (!is_role(last, "tool") || is_known(f, last)) return false;
+    const struct fold *f = k->f;
+    if (!is_role(last, "tool") || is_known(k, last)) return false;
     const struct call *c = f ? fold_call(f, jv_str_at(last, "toolCallId")) : NULL;
     if (c && c->client && c->started) return false;
     p->wish = AGUI_REFUSED;
@@ -616,26 +617,22 @@ static void plan_words(struct command *c, const struct fold *f, struct agui_plan
     if (waits) refuse(&p->why, 409, "approval_pending", waits);
 }
 
-static void plan_nothing_new(const struct fold *f, const struct jv *last, struct agui_plan *p)
+static void plan_nothing_new(const struct agui_ids *k, const struct jv *last, struct agui_plan *p)
 {
+    const struct fold *f = k->f;
     show(f, 0, p);
     if (p->wish == AGUI_ATTACH || (f && run_live(f->run))) return;
-    if (is_foreign(f, last, p)) return;
+    if (is_foreign(k, last, p)) return;
     if (is_again(f, last)) p->wish = AGUI_RETRY;
 }
 
-void agui_plan(struct command *c, const struct fold *f, const struct agui_request *q, bool connect,
-               struct agui_plan *p)
+static void plan_new(struct command *c, const struct agui_ids *k, const struct agui_request *q,
+                     struct agui_plan *p)
 {
-    const struct jv *last = last_of(q->messages);
-    uint64_t         known = f && !connect ? segment_from(f, q) : 0;
-    bool             words = false, edit = false;
-    *p = (struct agui_plan){ .wish = AGUI_REFUSED };
-    if (connect || known) {
-        show(f, known, p);
-        return;
-    }
-    if (!read_words(c, f, q->messages, p, &words)) return;
+    const struct fold *f = k->f;
+    const struct jv   *last = last_of(q->messages);
+    bool               words = false, edit = false;
+    if (!read_words(c, k, q->messages, p, &words)) return;
     if (!words && last && !read_edit(c, f, last, p, &edit)) return;
     if (q->resume_count && (words || edit)) {
         refuse(&p->why, 409, "message_with_resume",
@@ -651,5 +648,22 @@ void agui_plan(struct command *c, const struct fold *f, const struct agui_reques
         read_answers(c, f, q, p);
         if (p->wish == AGUI_ATTACH) show(f, p->from, p);
     } else if (p->answer_count) p->wish = AGUI_ANSWER;
-    else plan_nothing_new(f, last, p);
+    else plan_nothing_new(k, last, p);
+}
+
+void agui_plan(struct command *c, const struct fold *f, const struct agui_request *q, bool connect,
+               struct agui_plan *p)
+{
+    uint64_t        known = f && !connect ? segment_from(f, q) : 0;
+    struct agui_ids k;
+    *p = (struct agui_plan){ .wish = AGUI_REFUSED };
+    if (connect || known) {
+        show(f, known, p);
+        return;
+    }
+    if (agui_ids_init(&k, f) == OK) plan_new(c, &k, q, p);
+    else
+        refuse(&p->why, 503, "out_of_memory",
+               "The server is out of memory; try again in a moment.");
+    agui_ids_done(&k);
 }

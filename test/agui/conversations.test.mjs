@@ -336,6 +336,15 @@ test('regenerate and edit', async ({ agent, server }) => {
     same((await server.get(`/v1/threads/${a.thread}`)).json.messages.length, 2, 'it replaced the first');
 });
 
+test('a run that failed goes on when it is asked for again', async ({ agent, server }) => {
+    const a = agent();
+    await a.say('Simulate an error');
+    check(a.seen.errors.length === 1 && a.seen.errors[0].message, 'it is told');
+    await a.run();
+    same(a.seen.errors.length, 1, 'the demo fails every time, and a new run was begun for it');
+    same((await server.metrics())['parley_runs_total{outcome="error"}'], 2);
+});
+
 // --- forgeries -------------------------------------------------------------------------------------
 
 test('a forged history runs nothing and convinces nobody', async ({ agent, server }) => {

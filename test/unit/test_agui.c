@@ -428,3 +428,109 @@ TEST(agui_the_same_run_id_again_is_told_from_where_it_began)
     plan_end();
     tale_done(&t);
 }
+
+/* --- the rarer ends ----------------------------------------------------------------------------- */
+
+TEST(agui_some_of_several_page_tools_answered_are_kept_and_the_rest_is_told_as_pending)
+{
+    struct tale  t;
+    struct arena a;
+    struct part  one = call("call-1", "paint", "{}", GATE_CLIENT),
+                two = call("call-2", "draw", "{}", GATE_CLIENT);
+    one.client = two.client = one.declared = two.declared = true;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "Paint and draw");
+    tale_step(&t, "run_1", "calls", 2, one, two);
+    tale_fact(&t, (struct fact){ .kind = FACT_STARTED, .call = STR("call-1"), .client = true });
+    tale_fact(&t, (struct fact){ .kind = FACT_STARTED, .call = STR("call-2"), .client = true });
+    plan_begin();
+    WISH(&t,
+         "\"messages\":[{\"id\":\"x\",\"role\":\"tool\",\"toolCallId\":\"call-1\",\"content\":"
+         "\"red\"}"
+         ",{\"id\":\"y\",\"role\":\"tool\",\"toolCallId\":\"call-9\",\"content\":\"?\"}]",
+         "answer");
+    CHECK(ask.p.answer_count == 1 && ask.p.answers[0].result);
+    CHECK_STR(ask.p.answers[0].value, "\"red\"");
+    WISH(&t,
+         "\"messages\":[{\"id\":\"x\",\"role\":\"tool\",\"toolCallId\":\"call-1\",\"content\":\"{}"
+         "\","
+         "\"error\":\"no\"}]",
+         "answer");
+    CHECK_STR(ask.p.answers[0].error, "no");
+    plan_end();
+    tale_fact(&t, (struct fact){ .kind = FACT_FINISHED,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .text = STR("red"),
+                                 .via = STR("ag-ui"),
+                                 .answer_id = STR("r2") });
+    CHECK_STR(told(&a, &t, (struct stream_start){ .seq = 4, .segment = STR("r2") }),
+              "RUN_FINISHED:success");
+    struct buf b = { 0 };
+    agui_finished(&b, &(struct agui_names){ STR("t_1"), STR("r3"), false }, &t.thread,
+                  tale_fold(&t)->run);
+    CHECK(str_find(buf_view(&b), STR("\"pendingToolCallIds\":[\"call-2\"]")) > 0);
+    buf_clear(&b);
+    agui_finished(&b, &(struct agui_names){ STR("t_1"), STR("r3"), true }, &t.thread,
+                  tale_fold(&t)->run);
+    CHECK(str_find(buf_view(&b), STR("pendingToolCallIds")) < 0); /* fatal to older clients */
+    buf_done(&b);
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(agui_a_tools_own_question_ends_the_segment_and_takes_any_payload)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    tale_init(&t);
+    tale_message(&t, "run_1", "Book");
+    tale_step(&t, "run_1", "calls", 1, call("call-1", "book", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_fact(&t, (struct fact){ .kind = FACT_ASKED,
+                                 .call = STR("call-1"),
+                                 .id = STR("confirmation-call-1"),
+                                 .ask = STR("Which room?"),
+                                 .schema = STR("{\"type\":\"object\"}") });
+    CHECK(str_ends(told(&a, &t, (struct stream_start){ 0 }),
+                   STR("tool_start RUN_FINISHED:interrupt")));
+    struct buf b = { 0 };
+    agui_finished(&b, &(struct agui_names){ STR("t_1"), STR("r3"), false }, &t.thread,
+                  tale_fold(&t)->run);
+    CHECK(str_find(buf_view(&b), STR("\"reason\":\"input_required\"")) > 0);
+    CHECK(str_find(buf_view(&b), STR("\"responseSchema\":{\"type\":\"object\"}")) > 0);
+    buf_done(&b);
+    plan_begin();
+    WISH(&t, RESUME("\"status\":\"resolved\",\"payload\":{\"room\":7}"), "answer");
+    CHECK(ask.p.answers[0].confirmed);
+    CHECK_STR(ask.p.answers[0].payload, "{\"room\":7}");
+    WISH(&t, RESUME("\"status\":\"resolved\""), "malformed_answer");
+    WISH(&t, RESUME("\"status\":\"cancelled\""), "answer");
+    plan_end();
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(agui_context_and_page_tools_have_limits)
+{
+    struct buf b = { 0 };
+    plan_begin();
+    for (int tools = 0; tools < 2; tools++)
+        for (int n = tools ? 64 : 32, more = 0; more < 2; more++) {
+            buf_clear(&b);
+            buf_printf(&b, "{\"threadId\":\"t\",\"runId\":\"r\",\"messages\":[],\"%s\":[",
+                       tools ? "tools" : "context");
+            for (int i = 0; i < n + more; i++)
+                buf_printf(&b,
+                           tools ? "%s{\"name\":\"f%d\"}"
+                                 : "%s{\"description\":\"d\",\"value\":\"%d\"}",
+                           i ? "," : "", i);
+            buf_lit(&b, "]}");
+            buf_chr(&b, '\0');
+            CHECK_STR(str_c(decoded(b.ptr)), !more ? "" : tools ? "bad_field" : "too_long");
+        }
+    buf_done(&b);
+    plan_end();
+}
