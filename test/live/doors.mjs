@@ -168,6 +168,10 @@ class AdkDoor {
     async reload() {
         const d = new AdkDoor(this.t, this.server, this.thread);
         d.events = (await this.server.get(`/apps/default/users/user/sessions/${this.thread}`)).json.events;
+        return d;
+    }
+}
+
 // --- POST /v1/responses ----------------------------------------------------------------------------------
 
 class ResponsesDoor {
