@@ -158,7 +158,7 @@ export async function newStore(pg) {
     return { pg, schema: name };
 }
 // {url}: it is somebody's own. Without a schema: the database's.
-const address = ({ url, pg, schema }, ports = pg.ports) =>
+export const storeUrl = ({ url, pg, schema }, ports = pg.ports) =>
     url ?? `postgresql://parley:open%20sesame@${ports.map((p) => `127.0.0.1:${p}`).join(',')}/parley${schema ? `?options=-csearch_path%3D${schema}` : ''}`;
 
 // --- a cluster -----------------------------------------------------------------------------
@@ -199,7 +199,7 @@ export class Cluster {
             config: { ...this.config, ...config, listen: config.listen ?? '127.0.0.1:0', store: 'env:PARLEY_STORE', work: path.join(dir, `work${i}`),
                 demo: { ...this.config.demo, ledger: this.ledgerAt },
                 ...(this.count > 1 && { cluster: { url: url ?? `http://127.0.0.1:${link.port}`, key: 'env:PARLEY_CLUSTER_KEY' } }) },
-            env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: address(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
+            env: { ...(this.token && { PARLEY_TOKEN: this.token }), PARLEY_CLUSTER_KEY: KEY, PARLEY_STORE: storeUrl(this.store, this.direct ? undefined : database.map((w) => w.port)), ...(order && { PARLEY_FAULT_FILE: order }), ...this.env, ...env },
         });
         Object.assign(node, { link, database, name: `node${i}`, cluster: this, orderAt: order });
         node.cutDatabase = (open) => { for (const w of database) w.cut(open); };
@@ -209,7 +209,7 @@ export class Cluster {
     // The database of the servers of the moment (after a standby was made anew the ports are the same).
     get url() { return `http://127.0.0.1:${this.port}`; }
     get alive() { return this.nodes.filter((n) => n.status === null && n.child && !n.stopped); }
-    sql(text) { return sql(address(this.store), text); }
+    sql(text) { return sql(storeUrl(this.store), text); }
     // As `parley nodes` tells it, with our own nodes beside.
     async list() {
         const rows = await this.sql(`SELECT id, url, until > clock_timestamp() FROM parley_node`);
