@@ -198,7 +198,10 @@ static void hear(struct heard *h, struct str data)
     const struct jv *delta = jv_get(jv_at(jv_get(v, "choices"), 0), "delta");
     struct str       type = jv_str_at(v, "type");
     if (str_is(type, "text_delta")) buf_str(&h->words, jv_str_at(v, "text"));
-    else if (str_is(type, "text-delta")) buf_str(&h->words, jv_str_at(v, "delta"));
+    else if (str_is(type, "text-delta") || str_is(type, "TEXT_MESSAGE_CONTENT"))
+        buf_str(&h->words, jv_str_at(v, "delta"));
+    else if (jv_true(jv_get(v, "partial")))
+        buf_str(&h->words, jv_str_at(jv_at(jv_get(jv_get(v, "content"), "parts"), 0), "text"));
     else if (delta) buf_str(&h->words, jv_str_at(delta, "content"));
 }
 
@@ -327,6 +330,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dialect(&t, &dialect_toolcalls, false, how);
     dialect(&t, &dialect_aisdk, false, how);
     dialect(&t, &dialect_aisdk, true, how);
+    dialect(&t, &dialect_agui, true, how);
+    dialect(&t, &dialect_adk, false, how);
     messages(&t);
     tale_done(&t);
     return 0;
