@@ -52,10 +52,12 @@ static void with_question(struct fold *f)
 {
     static const char *const FACTS[][2] = {
         { "message", "{\"run\":\"r\",\"text\":\"x\"}" },
-        { "step", "{\"run\":\"r\",\"stop\":\"calls\",\"parts\":[{\"type\":\"call\",\"text\":\"{}\","
-                  "\"call\":\"c\",\"tool\":\"pay\",\"gate\":\"ask\",\"complete\":true,\"at_ms\":1}]}" },
+        { "step",
+          "{\"run\":\"r\",\"stop\":\"calls\",\"parts\":[{\"type\":\"call\",\"text\":\"{}\","
+          "\"call\":\"c\",\"tool\":\"pay\",\"gate\":\"ask\",\"complete\":true,\"at_ms\":1}]}" },
         { "asked", "{\"call\":\"c\",\"id\":\"q\",\"ask\":\"Pay?\",\"digest\":\"d\"}" },
-        { "told", "{\"call\":\"c\",\"id\":\"q\",\"code\":\"4821\",\"digest\":\"d\",\"text\":\"t\"}" },
+        { "told",
+          "{\"call\":\"c\",\"id\":\"q\",\"code\":\"4821\",\"digest\":\"d\",\"text\":\"t\"}" },
     };
     for (size_t i = 0; i < 4; i++)
         require(fold_apply(f, &(struct stored_fact){ i + 1, 1, str_c(FACTS[i][0]),

@@ -72,7 +72,7 @@ export class Chat {
         const body = { model: this.model, messages: this.messages, ...this.more };
         if (this.streams) return this.read(body);
         const r = await this.server.post('/v1/chat/completions', body, this.headers);
-        if (r.status !== 200) throw Object.assign(new Error(`${r.status} ${r.text}`), { status: r.status, error: r.json?.error });
+        if (r.status !== 200) throw Object.assign(new Error(`${r.status} ${r.text}`), { status: r.status, code: r.json?.error?.code, error: r.json?.error });
         this.thread = r.headers['parley-thread'];
         this.last = r.json.choices[0];
         this.messages.push({ role: 'assistant', content: this.last.message.content, ...(this.last.message.tool_calls && { tool_calls: this.last.message.tool_calls }) });
@@ -80,7 +80,7 @@ export class Chat {
     }
     async read(body) {
         const s = await this.server.open('POST', '/v1/chat/completions', { ...body, stream: true }, this.headers);
-        if (s.status !== 200) throw Object.assign(new Error(`${s.status} ${s.text}`), { status: s.status, error: s.json?.error });
+        if (s.status !== 200) throw Object.assign(new Error(`${s.status} ${s.text}`), { status: s.status, code: s.json?.error?.code, error: s.json?.error });
         await s.read();
         this.thread = s.thread;
         const message = { role: 'assistant', content: '', reasoning_content: '' };

@@ -25,7 +25,7 @@ const record = process.argv.includes('--record');
 
 // --- normal form ------------------------------------------------------------------------
 
-const IDS = /\b(t_|run_|m_|call-)[A-Za-z0-9_-]{22}(?![A-Za-z0-9_-])|\b(run_)[A-Za-z0-9_-]{22}(?=-\d+")/g;
+const IDS = /\b(t_|run_|m_|call-|resp_|req_|chatcmpl-|msg_|rs_|mcp_|fc_|in_)[A-Za-z0-9_-]{22}(?![A-Za-z0-9-])|\b(run_)[A-Za-z0-9_-]{22}(?=-\d+")/g;
 class Names {
     constructor() { this.of = new Map(); this.counts = {}; }
     name(id, prefix) {
@@ -35,7 +35,8 @@ class Names {
     apply(text) {
         return text.replace(IDS, (id, prefix, step) => this.name(id, prefix ?? step))
             .replace(/^Date: .*\r?\n/gm, '')
-            .replace(/"(timestamp|ms|lastUpdateTime)":\d+(\.\d+)?/g, '"$1":0')
+            .replace(/"(timestamp|ms|lastUpdateTime|created|created_at|completed_at|expires_at)":\d+(\.\d+)?/g, '"$1":0')
+            .replace(/`(yes|no) \d{4}`/g, '`$1 0000`').replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://host')
             .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2000-01-01T00:00:00.000Z');
     }
 }
@@ -45,6 +46,7 @@ function delta(d) {
     if (d?.type === 'text_delta' || d?.type === 'reasoning_delta') return { key: d.type, get: d.text, set: (x) => ({ ...d, text: x }) };
     if (d?.choices?.[0]?.delta && typeof d.choices[0].delta.content === 'string')
         return { key: 'content', get: d.choices[0].delta.content, set: (x) => ({ choices: [{ delta: { content: x } }] }) };
+    if (d?.type === 'response.output_text.delta') return { key: d.item_id, get: d.delta, set: (x) => ({ ...d, delta: x }) };
     if (/^(text|reasoning)-delta$/.test(d?.type)) return { key: d.type + d.id, get: d.delta, set: (x) => ({ ...d, delta: x }) };
     if (d?.type === 'tool-input-delta') return { key: d.type + d.toolCallId, get: d.inputTextDelta, set: (x) => ({ ...d, inputTextDelta: x }) };
     if (/^(TEXT_MESSAGE_CONTENT|REASONING_MESSAGE_CONTENT|TOOL_CALL_ARGS)$/.test(d?.type))
