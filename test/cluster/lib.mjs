@@ -21,7 +21,7 @@ import { Server, configured } from '../lib/server.mjs';
 export class Wire {
     constructor(to) { Object.assign(this, { to, pairs: new Set(), open: true, held: false, passed: [0, 0] }); }
     async listen(port = 0) {
-        this.server = net.createServer((s) => this.take(s)).listen(port, '127.0.0.1');
+        this.server = net.createServer({ allowHalfOpen: true }, (s) => this.take(s)).listen(port, '127.0.0.1');
         await once(this.server, 'listening');
         this.port = this.server.address().port;
         return this;
@@ -31,14 +31,14 @@ export class Wire {
         if (!this.open) { client.resetAndDestroy(); return; }
         const pair = { client };
         this.pairs.add(pair);
-        client.on('close', (failed) => this.closed(pair, pair.far, failed));
+        client.on('close', () => this.closed(pair, pair.far));
         client.pause();
         this.connect(pair, [this.to()].flat());
     }
     connect(pair, ports) {
         const port = ports.shift();
         if (!port || pair.over) { this.drop(pair, true); return; }
-        const far = net.connect(port, '127.0.0.1');
+        const far = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
         let stood = false;
         pair.far = far;
         pair.port = port;
@@ -50,7 +50,7 @@ export class Wire {
                 a.on('data', (d) => this.pass(pair, a, b, way, d));
                 a.on('end', () => b.end());
             }
-            far.on('close', (failed) => this.closed(pair, pair.client, failed));
+            far.on('close', () => this.closed(pair, pair.client));
             pair.client.resume();
             if (this.held) this.hold(true);
         });
@@ -65,9 +65,9 @@ export class Wire {
         if (!to.write(data)) { from.pause(); to.once('drain', () => { if (!this.held) from.resume(); }); }
     }
     // One end is gone: what it said is still told to the other.
-    closed(pair, other, failed) {
+    closed(pair, other) {
         if (pair.over) return;
-        if (failed || !other) { this.drop(pair, failed); return; }
+        if (!other) { this.drop(pair); return; }
         pair.over = true;
         this.pairs.delete(pair);
         other.end(() => setTimeout(() => other.destroy(), 1000).unref());
@@ -220,10 +220,12 @@ export class Cluster {
         const [row] = await this.sql(`SELECT n.url FROM parley_thread t JOIN parley_node n ON n.id = t.holder AND n.until > clock_timestamp() WHERE t.name = '${thread}'`);
         return row && this.nodes.find((n) => row[0] === `http://127.0.0.1:${n.link.port}`);
     }
-    // An order to a node, as in fault/lib.mjs.
-    order(node, text) {
+    // An order to a node, as in fault/lib.mjs: it was taken, or the node is gone.
+    async order(node, text) {
+        const taken = () => node.err.split('"fault.order"').length, before = taken();
         fs.writeFileSync(node.orderAt, text);
         node.child.kill('SIGUSR2');
+        await until(() => node.status !== null || taken() > before, `the order "${text}" to be taken`);
     }
     get err() { return this.nodes.map((n) => n.err ?? '').join(''); }
     get out() { return this.nodes.map((n) => n.out ?? '').join(''); }

@@ -172,7 +172,7 @@ const slow = { config: { demo: { token_ms: 2 } } };
 // --- nodes -----------------------------------------------------------------------------------------
 
 family('kill -9 of a node at a random instant', async (f) => {
-    await cycles(f, much(2, 6, 1500), { name: () => 'a node is killed', options: slow, fault: async ({ c, pick }) => {
+    await cycles(f, much(2, 5, 1500), { name: () => 'a node is killed', options: slow, fault: async ({ c, pick }) => {
         await pause(pick() * 400);
         await killed(someone(c, pick));
     } });
@@ -184,10 +184,11 @@ family('kill -9 of a node at every named point', async (f) => {
     const never = new Set(some);
     await cycles(f, some.length, { name: (i) => some[i], options: { orders: true }, jobs: much(2, 3, JOBS), fault: async ({ c, i, pick: p, work }) => {
         const order = `${some[i]}:${1 + Math.floor(p() * (LONG ? 12 : 3))}`;
-        for (const n of c.nodes) { n.killed = true; c.order(n, order); }        // if it comes to that
+        for (const n of c.nodes) { n.killed = true; await c.order(n, order); }        // if it comes to that
         await Promise.race([...c.nodes.map((n) => n.gone), quiet(work)]);
         for (const n of c.nodes) {                         // whoever comes first; the others live
-            if (n.status === null) { n.killed = false; c.order(n, ''); continue; }
+            if (n.status === null) await c.order(n, '');
+            if (n.status === null) { n.killed = false; continue; }
             never.delete(some[i]);
             await killed(n);
         }
@@ -256,7 +257,7 @@ family('links between nodes are cut', async (f) => {
 // --- the database ------------------------------------------------------------------------------------------
 
 family('database connections are cut in every phase of an append', async (f) => {
-    await cycles(f, much(3, 16, 500), { name: (i) => (i % 2 ? 'before its answer' : 'before its end'), clients: 3, fault: async ({ c, i, pick, work }) => {
+    await cycles(f, much(3, 12, 500), { name: (i) => (i % 2 ? 'before its answer' : 'before its end'), clients: 3, fault: async ({ c, i, pick, work }) => {
         const node = someone(c, pick), [wire] = node.database;
         wire.hits = 0;
         wire.cutAfter(Math.floor(pick() * (i % 2 ? 6000 : 20000)), i % 2);
@@ -277,7 +278,7 @@ family('the database ends and is there again', async (f) => {
 });
 
 family('the primary dies and its synchronous standby takes over', async (f) => {
-    await cycles(f, much(1, 3, 100), { name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: 1, options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
+    await cycles(f, much(1, 2, 100), { name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: 1, options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
         await pause(pick() * 300);
         await c.store.pg.order('failover');
         watch.reset();

@@ -20,6 +20,7 @@ import { Server, configured } from './server.mjs';
 const CLUSTER = Number(process.env.PARLEY_CLUSTER || 0);
 async function clustered({ store, ...options }) {
     if (store) skip('it names the file of its store');
+    if (options.env?.PARLEY_CLOCK_FILE) skip('nodes go by the clock of their database');
     const { Cluster } = await import('../cluster/lib.mjs');
     return new Cluster({ nodes: CLUSTER, ...options });
 }
