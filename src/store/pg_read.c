@@ -8,7 +8,7 @@
 #include "store/pg.h"
 #include "store/words.h"
 
-#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id"
+#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id, source, grp"
 #define APPROVAL_COLUMNS                                                                     \
     "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms," \
     " a.num, a.sum, t.id, t.created_ms"
@@ -35,11 +35,11 @@ static const char *const read_sql[PG_STMTS] = {
         " (SELECT seq, at_ms, kind, body, sum, 0 FROM parley_fact"
         " WHERE thread = (SELECT id FROM t) AND seq > $3::int8 ORDER BY seq)",
     [PG_THREADS] = "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE owner = $1 AND NOT hidden"
-                   " AND (updated_ms, id) < ($2::int8, $3::int8)"
+                   " AND source = $5 AND (updated_ms, id) < ($2::int8, $3::int8)"
                    " ORDER BY updated_ms DESC, id DESC LIMIT $4::int8",
     [PG_ALL_THREADS] =
         "SELECT " THREAD_COLUMNS " FROM parley_thread WHERE id < $1::int8 AND NOT hidden"
-        " ORDER BY id DESC LIMIT $2::int8",
+        " AND source = $3 ORDER BY id DESC LIMIT $2::int8",
     [PG_DUE] = "SELECT " APPROVAL_COLUMNS FROM_APPROVAL DUE " AND a.expires_ms <= $2::int8"
                " ORDER BY a.expires_ms LIMIT $3::int8",
     [PG_NEXT_DUE] =
@@ -174,6 +174,7 @@ static void threads_params(const struct store_list *l, struct row_place from, in
     }
     param_int(p, from.num);
     param_int(p, limit);
+    param_bytes(p, l->source.ptr ? l->source : STR(""));
 }
 
 static void stock_params(const struct store_list *l, struct row_place from, int64_t limit,
@@ -262,6 +263,8 @@ static uint64_t fill_thread(const PGresult *r, int i, struct store_row *row, str
     row->created_ms = res_int(r, i, 4);
     row->updated_ms = res_int(r, i, 5);
     *at = (struct row_place){ row->updated_ms, res_int(r, i, 6) };
+    if (PQgetlength(r, i, 7)) row->source = res_str(r, i, 7);
+    if (!PQgetisnull(r, i, 8)) row->group = res_str(r, i, 8);
     return log_key(at->num, row->created_ms);
 }
 
@@ -324,7 +327,7 @@ static uint64_t fill(const struct store_list *l, const struct unit *u, int i, st
     case STORE_THREADS: return fill_thread(r, i, row, at);
     case STORE_UNFINISHED:
         key = fill_thread(r, i, row, at);
-        row->hold = (struct store_hold){ u->life, (uint64_t)res_int(r, i, 7) };
+        row->hold = (struct store_hold){ u->life, (uint64_t)res_int(r, i, 9) };
         return key;
     case STORE_APPROVALS:
     case STORE_DUE:
@@ -364,6 +367,8 @@ static struct store_row *keep_row(struct store_list *l, const PGresult *r, int i
     row->thread = arena_dup(&l->arena, row->thread);
     row->title = arena_dup(&l->arena, row->title);
     row->state = arena_dup(&l->arena, row->state);
+    row->source = arena_dup(&l->arena, row->source);
+    row->group = arena_dup(&l->arena, row->group);
     return l->arena.failed ? NULL : row;
 }
 

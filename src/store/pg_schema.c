@@ -140,6 +140,10 @@ static const char *const upgrades[PG_SCHEMA] = {
     "    FROM parley_stock s WHERE s.key = k[at];"
     "  END;"
     " END $$;",
+    /* 4 -> 5. Logs that are no conversations: which door made them, and with what they are shown.
+     * Nodes of the version before show them among the others. */
+    "ALTER TABLE parley_thread ADD COLUMN source bytea NOT NULL DEFAULT '', ADD COLUMN grp bytea;"
+    "CREATE INDEX parley_thread_by_source ON parley_thread(owner, source, updated_ms, id);",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

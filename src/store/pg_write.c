@@ -19,9 +19,9 @@ static const char append_sql[] =
     "WITH a AS MATERIALIZED ("
     "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
     "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
-    "    $13::int8[], $14::int8[], $35::int8[])"
+    "    $13::int8[], $14::int8[], $35::int8[], $50::bytea[], $51::bytea[])"
     "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
-    "    request, run, day, amount, listed, i)),"
+    "    request, run, day, amount, listed, source, grp, i)),"
     " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
     " taken AS MATERIALIZED ("
     "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
@@ -49,10 +49,10 @@ static const char append_sql[] =
     "  RETURNING o.i, t.id, t.epoch),"
     " fresh AS ("
     "  INSERT INTO parley_thread(owner, name, title, state, seq, created_ms, updated_ms, holder,"
-    "    epoch, hidden)"
+    "    epoch, hidden, source, grp)"
     "  SELECT owner, name, coalesce(title, ''), coalesce(state, 'idle'), new_seq, first_ms, "
     "last_ms,"
-    "    $1, 1, listed = 1 FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM "
+    "    $1, 1, listed = 1, coalesce(source, ''), grp FROM ok o WHERE o.expected = 0 AND NOT EXISTS (SELECT FROM "
     "parley_thread t"
     "    WHERE t.owner = o.owner AND t.name = o.name OFFSET 0)"
     "  RETURNING id, owner, name),"
@@ -171,7 +171,8 @@ static const char unfinished_sql[] =
     "  UPDATE parley_thread t SET holder = $1, epoch = t.epoch + 1 FROM dead WHERE t.id = dead.id"
     "    AND t.state = 'running' AND parley_alive($1)"
     "    AND (t.holder IS NULL OR t.holder = $1 OR NOT parley_alive(t.holder))"
-    "  RETURNING t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.epoch)"
+    "  RETURNING t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source,"
+    "    t.grp, t.epoch)"
     " SELECT * FROM got";
 
 const char *pg_write_sql(int stmt);
@@ -401,6 +402,8 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     key_params(jobs, p);
     a = JOB_OF(JOB_AT(jobs->next), struct store_append);
     take_params(a->take_count ? a : NULL, p);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.source);
+    COLUMN_BYTES(PG_BYTEA, jobs, a->origin.group);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)

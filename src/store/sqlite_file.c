@@ -96,6 +96,11 @@ static const char *const upgrades[DB_SCHEMA] = {
     "CREATE INDEX stock_by_owner ON stock(kind, owner, made_ms, num);"
     "CREATE INDEX stock_by_kind ON stock(kind, made_ms, num);"
     "CREATE INDEX stock_by_thread ON stock(thread) WHERE thread IS NOT NULL;",
+    /* 6 -> 7. Logs that are no conversations: which door made them, and with what they are shown. */
+    "ALTER TABLE thread ADD COLUMN source TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE thread ADD COLUMN grp TEXT;"
+    "DROP INDEX thread_by_change;"
+    "CREATE INDEX thread_by_change ON thread(owner, source, updated_ms, id);",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

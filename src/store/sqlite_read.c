@@ -37,8 +37,9 @@ enum stmt {
 _Static_assert((int)R_COUNT <= DB_STMT_MAX, "room for every statement");
 _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 
-#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id"
-#define FOUND_COLUMNS  "t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id"
+#define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id, source, grp"
+#define FOUND_COLUMNS \
+    "t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source, t.grp"
 #define APPROVAL_COLUMNS                                                                      \
     "a.owner, t.name, a.id, a.call, a.tool, a.status, a.body, a.requested_ms, a.expires_ms, " \
     "a.num, a.sum,"                                                                           \
@@ -57,8 +58,8 @@ const char *const db_read_sql[R_COUNT] = {
     [R_FACTS] =
         "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
     [R_THREADS] =
-        ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND (updated_ms, id) < (?2, ?3)"
-         " AND hidden = 0"
+        ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND source = ?5"
+         " AND (updated_ms, id) < (?2, ?3) AND hidden = 0"
          " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
     [R_DUE] =
         ("SELECT " APPROVAL_COLUMNS FROM_DUE
@@ -75,14 +76,14 @@ const char *const db_read_sql[R_COUNT] = {
     /* For operators, now and then: in the order of the table itself, because no index is worth its
      * upkeep. */
     [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS
-                       " FROM thread WHERE id < ?1 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
+                       " FROM thread WHERE id < ?1 AND source = ?3 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
     /* CROSS: the index of titles first, whatever the planner thinks of it. */
     [R_FIND] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = g.rowid"
-                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.owner = ?2 AND (t.updated_ms, "
+                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?5 AND t.owner = ?2 AND (t.updated_ms, "
                 "t.id) < (?3, ?4)"
                 " ORDER BY t.updated_ms DESC, t.id DESC"),
     [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
-                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND g.rowid < ?2 ORDER "
+                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?3 AND g.rowid < ?2 ORDER "
                     "BY g.rowid DESC"),
     [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
     [R_KEYS] =
@@ -187,6 +188,8 @@ static uint64_t fill_thread(struct arena *a, sqlite3_stmt *st, struct store_row 
     row->created_ms = sqlite3_column_int64(st, 4);
     row->updated_ms = sqlite3_column_int64(st, 5);
     *at = (struct row_place){ row->updated_ms, sqlite3_column_int64(st, 6) };
+    if (sqlite3_column_bytes(st, 7)) row->source = copy(a, st, 7);
+    row->group = copy(a, st, 8);
     return log_key(at->num, row->created_ms);
 }
 
@@ -320,8 +323,9 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "ii", from.num, limit);
-        return db_ask(d, R_THREADS, out, "tiii", l->owner, from.ms, from.num, limit);
+        if (l->everybody)
+            return db_ask(d, R_ALL_THREADS, out, "iis", from.num, limit, l->source);
+        return db_ask(d, R_THREADS, out, "tiiis", l->owner, from.ms, from.num, limit, l->source);
     case STORE_APPROVALS: return ask_approvals(d, l, from, limit, out);
     case STORE_DUE: return db_ask(d, R_DUE, out, "i", l->due_ms);
     case STORE_NEXT_DUE: return db_ask(d, R_NEXT_DUE, out, "");
@@ -444,8 +448,8 @@ static enum err ask_titles(struct db *d, struct store_list *l, sqlite3_stmt **st
     l->searched = match.ptr;
     if (!l->searched) return ask_list(d, l, FIND_ROWS, st);
     if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
-    if (l->everybody) return db_ask(d, R_FIND_ALL, st, "ti", match, from.num);
-    return db_ask(d, R_FIND, st, "ttii", match, l->owner, from.ms, from.num);
+    if (l->everybody) return db_ask(d, R_FIND_ALL, st, "tis", match, from.num, l->source);
+    return db_ask(d, R_FIND, st, "ttiis", match, l->owner, from.ms, from.num, l->source);
 }
 
 /* One turn of a search. False: there is more to look at; it goes on from l->before. */

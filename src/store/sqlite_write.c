@@ -68,8 +68,8 @@ const char *const db_write_sql[W_COUNT] = {
     [W_RELEASE] = "RELEASE one",
     [W_UNDO] = "ROLLBACK TO one",
     [W_THREAD] = "SELECT id, seq FROM thread WHERE owner = ?1 AND name = ?2",
-    [W_THREAD_NEW] = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms)"
-                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [W_THREAD_NEW] = "INSERT INTO thread(owner, name, title, state, seq, created_ms, updated_ms,"
+                     " source, grp) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     /* The clock may jump back; the newest change still comes first in the list. */
     [W_THREAD_MOVE] = "UPDATE thread SET seq = ?2, updated_ms = max(updated_ms, ?3),"
                       " title = ifnull(?4, title), state = ifnull(?5, state) WHERE id = ?1",
@@ -174,8 +174,9 @@ static enum err move_thread(struct db *d, const struct store_append *a, int64_t 
         e = db_run(d, W_THREAD_MOVE, "iiitt", *id, (int64_t)a->new_seq, last_ms, a->title,
                    a->state);
     else if (!e) {
-        e = db_run(d, W_THREAD_NEW, "ttstiii", a->log.owner, a->log.thread, a->title,
-                   a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms);
+        e = db_run(d, W_THREAD_NEW, "ttstiiist", a->log.owner, a->log.thread, a->title,
+                   a->state.ptr ? a->state : STR("idle"), (int64_t)a->new_seq, first_ms, last_ms,
+                   a->origin.source, a->origin.group);
         if (!e) *id = sqlite3_last_insert_rowid(d->sql);
     }
     return e || !titled ? e : db_run(d, W_TITLE_IN, "i", *id);

@@ -126,6 +126,12 @@ struct store_stock {
     int64_t    uses, amount, made_ms, until_ms;
 };
 
+/* A log that is no conversation but one thing done for a program: which door made it (`source`,
+ * "mcp"), and what it is shown together with (`group`). STR_NONE: nothing of the kind. */
+struct store_origin {
+    struct str source, group;
+};
+
 struct store_append {
     struct log_name          log;
     /* seq of the last fact; 0: the log is new and is created by this */
@@ -154,6 +160,7 @@ struct store_append {
     const struct store_key *keys; /* inserted or replaced */
     size_t                  key_count;
     enum store_listed       listed;
+    struct store_origin     origin; /* of a new log; nothing: somebody's conversation */
     /* added to what the owner used on that day, a number of the caller's; nothing: 0 */
     struct {
         int64_t day, amount;
@@ -204,7 +211,7 @@ void store_read(struct store *s, struct store_read *r);
 
 enum store_list_kind {
     /* of `owner`, newest change first (`everybody`'s: newest made first); `before` pages. Not those
-     * that are not listed */
+     * that are not listed; of `source` only, without it conversations */
     STORE_THREADS,
     /* of `owner` or `everybody`, newest first; filtered by `status`, `thread`, `id` when given
      * (without status and id: all but "offered", which nobody was asked about); `before` pages */
@@ -232,6 +239,7 @@ enum store_list_kind {
 
 struct store_row { /* which members are filled depends on the list */
     struct str            owner, thread, title, state, run, value;
+    struct str            source, group; /* of a thread; STR_NONE: a conversation */
     int64_t               created_ms, updated_ms;
     struct store_hold     hold;
     struct store_approval approval;
@@ -255,7 +263,7 @@ struct store_list {
      * (ERR_DENIED) */
     bool                 everybody;
     /* STORE_THREADS: title contains this (any case); STR_NONE: all */
-    struct str           search;
+    struct str           search, source;
     int64_t              due_ms, day;
     /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */
     struct str           before;

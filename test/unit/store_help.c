@@ -273,8 +273,11 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
 {
     switch (kind) {
     case STORE_THREADS:
-        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT ";", STR_ARG(r->thread), STR_ARG(r->title),
+        buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT, STR_ARG(r->thread), STR_ARG(r->title),
                    STR_ARG(r->state));
+        if (r->source.ptr)
+            buf_printf(b, " of " STR_FMT ", " STR_FMT, STR_ARG(r->source), STR_ARG(r->group));
+        buf_chr(b, ';');
         return;
     case STORE_UNFINISHED:
         buf_printf(b, STR_FMT "/" STR_FMT " " STR_FMT ";", STR_ARG(r->owner), STR_ARG(r->thread),

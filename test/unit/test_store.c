@@ -598,6 +598,34 @@ STORE_TEST(a_call_offered_to_a_browser_is_due_too)
               "ann/t/tab k pay offered {} 2 60;ann/t/asked k pay pending {} 1 90;");
 }
 
+STORE_TEST(what_a_program_had_done_is_listed_apart_from_conversations)
+{
+    struct store_list mine = { .kind = STORE_THREADS, .owner = STR("ann"), .limit = 10 };
+    struct store_list calls = {
+        .kind = STORE_THREADS, .owner = STR("ann"), .source = STR("mcp"), .limit = 10
+    };
+    struct ap p;
+
+    CHECK(fix_append(f, "ann", "t", 0, "{}") == OK);
+    ap_init(&p, "ann", "c", 0, "{}");
+    p.a.title = STR("a call");
+    p.a.origin = (struct store_origin){ STR("mcp"), STR("someone 2026-11-17") };
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, mine, NULL), "t '' idle;");
+    CHECK_STR(fix_list(f, calls, NULL), "c 'a call' idle of mcp, someone 2026-11-17;");
+    mine.everybody = calls.everybody = true;
+    CHECK_STR(fix_list(f, mine, NULL), "t '' idle;");
+    CHECK_STR(fix_list(f, calls, NULL), "c 'a call' idle of mcp, someone 2026-11-17;");
+    mine.search = calls.search = STR("a call");
+    CHECK_STR(fix_list(f, mine, NULL), "");
+    CHECK_STR(fix_list(f, calls, NULL), "c 'a call' idle of mcp, someone 2026-11-17;");
+    mine.everybody = calls.everybody = false;
+    CHECK_STR(fix_list(f, mine, NULL), "");
+    CHECK_STR(fix_list(f, calls, NULL), "c 'a call' idle of mcp, someone 2026-11-17;");
+    reopen(f);
+    CHECK_STR(fix_list(f, calls, NULL), "c 'a call' idle of mcp, someone 2026-11-17;");
+}
+
 STORE_TEST(unfinished_logs_of_everybody_are_found_without_reading_logs)
 {
     struct ap p;

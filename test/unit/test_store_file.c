@@ -650,6 +650,9 @@ static void make_old(void)
                   "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
                   "DROP TABLE stock;"
                   "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
+                  "DROP INDEX thread_by_change;"
+                  "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"
+                  "CREATE INDEX thread_by_change ON thread(owner, updated_ms, id);"
                   "PRAGMA user_version=1");
 }
 
