@@ -68,7 +68,13 @@ enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem,
     *why = STR("out of memory");
     if (!a) return ERR_NOMEM;
     a->setup = s;
-    a->rules = (struct jwt_rules){ s->algorithms, s->issuer, s->audience, s->roles_claim };
+    a->rules = (struct jwt_rules){ .algorithms = s->algorithms,
+                                   .issuer = s->issuer,
+                                   .audience = s->audience,
+                                   .roles = s->roles_claim,
+                                   .audiences = s->audiences,
+                                   .audience_count = s->audience_count,
+                                   .narrow = s->mcp_audience };
     sessions_init(&a->sessions, s->cookie_s);
     if (s->jwt && s->keys_file.ptr) e = read_keys_file(a, mem, why);
     else if (s->jwt && !(a->jwks = jwks_new(l, s->jwks_url, s->algorithms))) e = ERR_NOMEM;
@@ -138,12 +144,13 @@ static unsigned role_of(struct str word)
     if (str_is(word, "user")) return ROLE_USER;
     if (str_is(word, "approver")) return ROLE_APPROVER;
     if (str_is(word, "admin")) return ROLE_ADMIN;
+    if (str_is(word, "agent")) return ROLE_AGENT;
     return 0; /* the provider's lists have many others in them */
 }
 
 /* A list of text, or words with blanks between them, as `scope` has it. None of ours in it: a
- * user. */
-static unsigned roles_from(const struct jv *v)
+ * user, or what a token for /mcp is for. */
+static unsigned roles_from(const struct jv *v, bool narrow)
 {
     unsigned   roles = 0;
     struct str rest = jv_str(v), word;
@@ -151,7 +158,7 @@ static unsigned roles_from(const struct jv *v)
     while (str_split(&rest, ' ', &word)) roles |= role_of(word);
     if (jv_is(v, JSON_ARRAY))
         JV_EACH (item, v) roles |= role_of(jv_str(item));
-    return roles ? roles : ROLE_USER;
+    return roles ? roles : narrow ? ROLE_AGENT : ROLE_USER;
 }
 
 #define WORDS_MAX 4096 /* bytes of all roles of a token; what is beyond them does not count */
@@ -190,8 +197,12 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
 
     switch (jwt_check(keys, &a->rules, token, clock_wall_ms() / 1000, mem, &c, why)) {
     case JWT_GOOD:
-        *out = (struct principal){ c.subject, roles_from(c.roles), c.expires_s, true,
-                                   words_from(mem, c.roles) };
+        *out = (struct principal){ .name = c.subject,
+                                   .roles = roles_from(c.roles, c.narrow),
+                                   .until_s = c.expires_s,
+                                   .may_answer = true,
+                                   .words = words_from(mem, c.roles),
+                                   .mcp_only = c.narrow };
         return AUTH_GOOD;
     case JWT_BAD: return AUTH_BAD;
     case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;

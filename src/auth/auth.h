@@ -40,6 +40,10 @@ struct auth_setup {
     struct str       issuer, audience, roles_claim, keys_file, jwks_url;
     unsigned         algorithms; /* of enum jwt_alg */
     unsigned         cookie_s;
+    /* further audiences, and the one whose tokens are good for /mcp alone */
+    struct str      *audiences;
+    size_t           audience_count;
+    struct str       mcp_audience;
 };
 
 struct auth;

@@ -175,13 +175,26 @@ static bool times_fit(const struct jv *claims, int64_t now_s, struct jwt_claims 
     return true;
 }
 
-static bool audience_fits(const struct jv *aud, struct str ours)
+static bool is_ours(struct str aud, const struct jwt_rules *r)
 {
-    if (jv_is(aud, JSON_STRING)) return str_eq(aud->str, ours);
-    if (!jv_is(aud, JSON_ARRAY)) return false;
-    JV_EACH (v, aud)
-        if (v->type == JSON_STRING && str_eq(v->str, ours)) return true;
+    if (aud.len && str_eq(aud, r->audience)) return true;
+    for (size_t i = 0; i < r->audience_count; i++)
+        if (aud.len && str_eq(aud, r->audiences[i])) return true;
     return false;
+}
+
+/* One text or a list of them; *narrow: none but the narrow one is ours. */
+static bool audience_fits(const struct jv *aud, const struct jwt_rules *r, bool *narrow)
+{
+    bool             any = false, one = jv_is(aud, JSON_STRING);
+    const struct jv *v = one ? aud : jv_is(aud, JSON_ARRAY) ? aud->child : NULL;
+    *narrow = true;
+    for (; v; v = one ? NULL : v->next) {
+        if (v->type != JSON_STRING || !is_ours(v->str, r)) continue;
+        any = true;
+        if (!r->narrow.len || !str_eq(v->str, r->narrow)) *narrow = false;
+    }
+    return any;
 }
 
 /* A principal names logs, and stands in log lines: plain text of a sensible length. */
@@ -203,7 +216,8 @@ static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64
                        struct jwt_claims *out, const char **why)
 {
     if (!str_eq(jv_str_at(claims, "iss"), r->issuer)) return bad(why, "another issuer");
-    if (!audience_fits(jv_get(claims, "aud"), r->audience)) return bad(why, "for another audience");
+    if (!audience_fits(jv_get(claims, "aud"), r, &out->narrow))
+        return bad(why, "for another audience");
     if (!times_fit(claims, now_s, out, why)) return false;
     out->subject = jv_str_at(claims, "sub");
     if (!is_name(out->subject)) return bad(why, "no usable subject");

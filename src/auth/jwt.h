@@ -42,16 +42,21 @@ MUST_CHECK enum err jwt_keys_read(struct jwt_keys *k, struct str text, unsigned 
 void                jwt_keys_done(struct jwt_keys *k);
 
 struct jwt_rules {
-    unsigned   algorithms; /* of enum jwt_alg */
-    struct str issuer, audience;
+    unsigned          algorithms; /* of enum jwt_alg */
+    struct str        issuer, audience;
     /* the claim that lists roles: its name, or a JSON pointer ("/realm_access/roles") */
-    struct str roles;
+    struct str        roles;
+    /* further audiences of ours; and the one of them that opens one door alone */
+    const struct str *audiences;
+    size_t            audience_count;
+    struct str        narrow;
 };
 
 struct jwt_claims {
     struct str       subject;
     int64_t          expires_s;
-    const struct jv *roles; /* a list, a text of words, or NULL */
+    const struct jv *roles;  /* a list, a text of words, or NULL */
+    bool             narrow; /* rules.narrow is the only audience of ours that it has */
 };
 
 enum jwt_verdict {

@@ -5,6 +5,7 @@
  *   (approvals.who)
  *   notifier  makes links for the people who are to decide (docs/approvals.md)
  *   admin     sees all lists and the metrics; that alone lets nobody decide or read a conversation
+ *   agent     a program: lists and calls tools at /mcp, and reads its own calls there; nothing else
  */
 #ifndef PARLEY_PRINCIPAL_H
 #define PARLEY_PRINCIPAL_H
@@ -16,7 +17,8 @@ enum role {
     ROLE_APPROVER = 2,
     ROLE_ADMIN = 4,
     ROLE_NAMED = 32, /* one that approvals.rules name, or "notifier": door/identify.c says so */
-    ROLE_ANY = ROLE_USER | ROLE_APPROVER | ROLE_ADMIN | ROLE_NAMED
+    ROLE_ANY = ROLE_USER | ROLE_APPROVER | ROLE_ADMIN | ROLE_NAMED, /* of a person */
+    ROLE_AGENT = 128, /* those between are door/app.h's, beside these in a route's access */
 };
 
 #define PRINCIPAL_MAX 128 /* bytes of a name: it is part of the name of every log */
@@ -34,6 +36,7 @@ struct principal {
     /* a key that several people or a program use: what is said with it in a chat decides nothing */
     bool       shared;
     struct str user_header; /* the header that names whom it asks for; STR_NONE: none */
+    bool       mcp_only; /* their token was made for /mcp */
 };
 
 #endif

@@ -23,7 +23,8 @@ static bool make_key(char out[80], char hex[65])
 
 static bool known_role(const char *word)
 {
-    return strcmp(word, "user") == 0 || strcmp(word, "approver") == 0 || strcmp(word, "admin") == 0;
+    return strcmp(word, "user") == 0 || strcmp(word, "approver") == 0 ||
+           strcmp(word, "admin") == 0 || strcmp(word, "agent") == 0;
 }
 
 static void write_entry(struct buf *b, const char *hex, const char *name, int role_count,
@@ -55,10 +56,10 @@ static bool sound(int argc, char **words)
     }
     for (int i = 1; i < argc; i++) {
         if (known_role(words[i])) continue;
-        fprintf(
-            stderr,
-            "parley: \"%s\" is not a role; say parley key NAME, then user, approver or admin.\n",
-            words[i]);
+        fprintf(stderr,
+                "parley: \"%s\" is not a role; say parley key NAME, then user, approver, admin or "
+                "agent.\n",
+                words[i]);
         return false;
     }
     return true;

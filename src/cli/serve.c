@@ -22,7 +22,7 @@
 #include "base/secret.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
-#include "door/app.h"
+#include "door/mcp/mcps.h"
 #include "node/link.h"
 #include "run/metrics.h"
 
@@ -47,6 +47,7 @@ struct serve {
     struct people      *people;
     struct app          app;
     struct server      *server;
+    struct mcps        *mcp;
     char                token[START_TOKEN_MAX + 1]; /* to be printed, once */
     uv_signal_t         term, intr, hup;
     struct loop_timer   deadline, tell;
@@ -191,13 +192,39 @@ static enum err make_look(struct serve *s)
     return e;
 }
 
+/* The address in links, unless the configuration says another. */
+static struct str own_link(struct serve *s)
+{
+    bool v6 = str_find(s->config.host, STR(":")) >= 0;
+    if (s->config.mcp_link.ptr) return s->config.mcp_link;
+    return arena_printf(&s->arena, "http://%s" STR_FMT "%s:%u", v6 ? "[" : "",
+                        STR_ARG(s->config.host), v6 ? "]" : "", server_port(s->server));
+}
+
+static enum err make_mcp(struct serve *s)
+{
+    const struct config *c = &s->config;
+    struct mcps_setup    setup = { .serve = c->mcp_serve,
+                                   .some_tools = c->mcp_some,
+                                   .tools = { c->mcp_tools.list, c->mcp_tools.count },
+                                   .wait_ms = c->mcp_wait_ms,
+                                   .pending_max = c->mcp_pending,
+                                   .text_max = c->tool_output_max,
+                                   .link = own_link(s),
+                                   .issuer = c->auth.jwt ? c->auth.issuer : STR_NONE };
+    s->mcp = s->app.mcp = setup.link.ptr ? mcps_new(&s->app, &s->loop, &setup) : NULL;
+    return s->mcp ? OK : ERR_NOMEM;
+}
+
 static enum err make_server(struct serve *s, struct str *why)
 {
     const struct config *c = &s->config;
     s->app = (struct app){ .hub = s->hub,
                            .registry = &s->assembly.registry,
                            .token = s->app.token,
-                           .local = { STR("local"), ROLE_ANY, 0, !s->app.token.needed },
+                           .local = { .name = STR("local"),
+                                      .roles = ROLE_ANY,
+                                      .may_answer = !s->app.token.needed },
                            .auth = s->auth,
                            .quota = &s->quota,
                            .links = s->clustered ? &s->links : NULL,
@@ -226,7 +253,7 @@ static enum err make_server(struct serve *s, struct str *why)
     if (e) return e;
     e = server_start(&setup, c->host, c->port, &s->server, why, &s->arena);
     s->app.server = s->server;
-    return e;
+    return e ? e : make_mcp(s);
 }
 
 /* --- ending ----------------------------------------------------------------------------------- */
@@ -286,6 +313,7 @@ static void on_signal(uv_signal_t *h, int signum)
     log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
     loop_timer_set(&s->deadline, DRAIN_MS);
     server_drain(s->server);
+    mcps_drain(s->mcp);
     hub_drain(s->hub, on_drained, s);
 }
 
@@ -406,7 +434,8 @@ static void take_apart(struct serve *s)
     uv_close((uv_handle_t *)&s->hup, NULL);
     loop_timer_close(&s->deadline, NULL);
     loop_timer_close(&s->tell, NULL);
-    s->parts = 2;
+    s->parts = 3;
+    mcps_free(s->mcp, on_freed, s);
     auth_free(s->auth, on_freed, s);
     assembly_free(&s->assembly, on_freed, s);
     loop_run(&s->loop);

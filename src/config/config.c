@@ -482,6 +482,7 @@ static enum err build(struct config_build *b)
     cfg_read_approvals(b);
     cfg_read_origins(b);
     cfg_read_openai(b);
+    cfg_read_door(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;
     return b->e->count ? ERR_SYNTAX : OK;

@@ -209,6 +209,12 @@ struct config {
     struct config_mcp    *mcp;
     size_t                mcp_count;
 
+    bool               mcp_serve;
+    struct config_strs mcp_tools; /* with mcp_some: only these */
+    bool               mcp_some;
+    unsigned           mcp_wait_ms, mcp_pending;
+    struct str         mcp_link; /* STR_NONE: http:// and where it listens */
+
     bool             hold;      /* approvals.on_new_message: "hold"; false: "supersede" */
     bool             approvers; /* approvals.who: "approver"; false: "owner" */
     /* approvals.rules, a list; NULL: none (run/rules.h) */

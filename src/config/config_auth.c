@@ -73,7 +73,8 @@ static unsigned read_roles(struct config_build *b, const struct jv *list, const 
         all |= f->bit;
         if (!f->word && !is_named(b, v->str))
             cfg_bad(b, v,
-                    "\"" STR_FMT "\" is not one of the roles user, approver, admin, notifier, nor "
+                    "\"" STR_FMT
+                    "\" is not one of the roles user, approver, admin, agent, notifier, nor "
                     "named by one of \"approvals\".\"rules\"",
                     STR_ARG(str_cut(v->str, 60)));
     }
@@ -105,11 +106,13 @@ bool config_principal_fits(struct str name)
 
 static void read_bearer(struct config_build *b, const struct jv *v)
 {
-    static const struct bit ROLES[] = {
-        { "user", ROLE_USER }, { "approver", ROLE_APPROVER }, { "admin", ROLE_ADMIN }, { NULL, 0 }
-    };
-    struct auth_setup *a = &b->c->auth;
-    struct auth_key    k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
+    static const struct bit ROLES[] = { { "user", ROLE_USER },
+                                        { "approver", ROLE_APPROVER },
+                                        { "admin", ROLE_ADMIN },
+                                        { "agent", ROLE_AGENT },
+                                        { NULL, 0 } };
+    struct auth_setup      *a = &b->c->auth;
+    struct auth_key         k = { .principal = jv_str_at(v, "principal"), .roles = ROLE_USER };
 
     if (!read_digest(jv_str_at(v, "sha256"), k.sha256)) {
         cfg_bad(b, jv_get(v, "sha256") ? jv_get(v, "sha256") : v,
@@ -160,6 +163,22 @@ static void read_key_source(struct config_build *b, const struct jv *jwt)
                 "on their way");
 }
 
+/* One text, or a list of them. */
+static void read_audience(struct config_build *b, const struct jv *v)
+{
+    struct auth_setup *a = &b->c->auth;
+    struct config_strs list = cfg_strs(b, v);
+    if (!jv_is(v, JSON_ARRAY)) {
+        a->audience = jv_str(v);
+        return;
+    }
+    JV_EACH (x, v)
+        if (!jv_str(x).len) cfg_bad(b, x, "an audience must be text, and not empty");
+    if (list.count) a->audience = list.list[0];
+    a->audiences = list.list;
+    a->audience_count = list.count;
+}
+
 static void read_jwt(struct config_build *b, const struct jv *jwt)
 {
     static const struct bit ALGS[] = {
@@ -171,7 +190,7 @@ static void read_jwt(struct config_build *b, const struct jv *jwt)
     if (!jv_is(jwt, JSON_OBJECT)) return;
     a->jwt = true;
     a->issuer = jv_str_at(jwt, "issuer");
-    a->audience = jv_str_at(jwt, "audience");
+    read_audience(b, jv_get(jwt, "audience"));
     a->roles_claim = jv_get(jwt, "roles_claim") ? jv_str_at(jwt, "roles_claim") : STR("roles");
     a->algorithms =
         algs ? read_bits(b, algs, ALGS, "algorithms HS256, RS256, ES256") : ALG_RS256 | ALG_ES256;

@@ -36,6 +36,7 @@ enum kind {
     K_PRICE,
     K_WHO,
     K_WHEN,
+    K_LIST,
 };
 
 #define J(t) (1u << (t))
@@ -75,6 +76,8 @@ static const struct {
                 "write \"finance\" or {\"role\": \"finance\", \"count\": 2}" },
     [K_WHEN] = { J(JSON_OBJECT) | J(JSON_ARRAY), "a condition, or a list of them",
                  "write {\"pointer\": \"/amount\", \"op\": \">\", \"value\": 100}" },
+    [K_LIST] = { J(JSON_STRING) | J(JSON_ARRAY), "text or a list of text",
+                 "write it in double quotes, or as [\"one\", \"two\"]" },
     [K_SAIDS] = { J(JSON_ARRAY), "a list of such texts", "write [\"one\", \"two\"]" },
 };
 
@@ -427,19 +430,31 @@ static const struct row ROWS[] = {
     { "mcpServers.*.timeout", K_SECONDS, "60", "Longest silence of one call.", 0.01, 1800 },
     { "mcpServers.*.disabled", K_BOOL, "false", "True: checked, but not started." },
 
+    { "mcp", K_OBJECT, "", "The door for MCP clients: /mcp and `parley mcp`." },
+    { "mcp.serve", K_BOOL, "true", "False: there is no such door." },
+    { "mcp.tools", K_TEXTS, "(those of the page)", "The tools that are offered there." },
+    { "mcp.wait", K_SECONDS, "50",
+      "How long a call that a person must approve is held before it answers that it waits.", 0, 600,
+      AT(KEEP_MS, mcp_wait_ms) },
+    { "mcp.link", K_TEXT, "(http:// and the listen address)",
+      "The server's address as people and clients reach it, for links; https:// beyond loopback." },
+    { "mcp.pending", K_COUNT, "20",
+      "Open questions of one principal by this door; beyond it calls are refused.", 1, 10000,
+      AT(KEEP_UNSIGNED, mcp_pending) },
+
     { "auth", K_OBJECT, "", "Who may come in. Needed to listen beyond loopback." },
     { "auth.keys", K_OBJECTS, "", "Bearer keys." },
     { "auth.keys[].sha256", K_TEXT, "", "SHA-256 of the key, 64 hex digits." },
     { "auth.keys[].principal", K_TEXT, "", "Whose key it is." },
     { "auth.keys[].roles", K_TEXTS, "[\"user\"]",
-      "Of user, approver, admin, notifier, and the words that approvals.rules name." },
+      "Of user, approver, admin, agent, notifier, and the words that approvals.rules name." },
     { "auth.keys[].shared", K_BOOL, "false",
       "True: several people or a program use it, so on OpenAI's doors it answers no question." },
     { "auth.keys[].user_header", K_TEXT, "",
       "The header that says for whom a chat program asks; believed with this key only." },
     { "auth.jwt", K_OBJECT, "", "Tokens of your identity provider." },
     { "auth.jwt.issuer", K_TEXT, "", "The token's iss." },
-    { "auth.jwt.audience", K_TEXT, "", "The token's aud." },
+    { "auth.jwt.audience", K_LIST, "", "The token's aud; a list: one of them." },
     { "auth.jwt.roles_claim", K_TEXT, "roles",
       "The claim with the roles: its name, or a JSON pointer." },
     { "auth.jwt.keys_file", K_TEXT, "", "File with the keys (JWKS, PEM, or the HS256 secret)." },

@@ -101,5 +101,6 @@ void cfg_read_approvals(struct config_build *b);
 void cfg_read_auth(struct config_build *b);
 void cfg_read_origins(struct config_build *b);
 void cfg_read_openai(struct config_build *b);
+void cfg_read_door(struct config_build *b); /* "mcp", the door */
 
 #endif

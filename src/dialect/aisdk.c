@@ -518,7 +518,7 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
     for (uint64_t s = seq + 1; s <= e->horizon; s++) {
         enum fact_kind k = f->facts[s - 1]->kind;
-        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_CREATED &&
+        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_HANDED && k != FACT_CREATED &&
             !fact_is_note(k))
             return true;
     }
@@ -697,6 +697,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_FORGOTTEN:
     case FACT_TOLD:
     case FACT_TRIED:
+    case FACT_HANDED:
     case FACT_KIND_COUNT: return;
     }
     at_gate(e, fold, r, f);

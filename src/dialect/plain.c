@@ -90,6 +90,7 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_FORGOTTEN:
     case FACT_TOLD:
     case FACT_TRIED:
+    case FACT_HANDED:
     case FACT_KIND_COUNT: return false;
     }
     return true;

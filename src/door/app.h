@@ -27,8 +27,11 @@ struct look {
 };
 
 struct links;
+struct mcps;
+
 struct app {
     struct hub        *hub;
+    struct mcps       *mcp; /* door/mcp: the door for MCP clients */
     struct registry   *registry;
     struct server     *server;
     struct principal   local; /* who everybody is while no auth is configured */
@@ -73,12 +76,15 @@ struct door {
     /* its clients show the body of an error to people: one sentence instead of JSON */
     bool                  plain_errors;
     bool                  openai; /* its errors have OpenAI's shape */
+    /* its clients want errors as JSON-RPC, and find out from a 401 where to get a token */
+    bool                  rpc;
 };
 
 /* Beside the roles of principal.h, in a route's access. Nothing: ROLE_USER. */
 enum access {
     EVERYBODY = 8,   /* no principal is needed, and none is looked for */
     SAYS_LATER = 16, /* a WebSocket whose first message may say who it is */
+    KEYS_ONLY = 64,  /* a browser's cookie does not count here */
 };
 
 static inline struct app *app_of(struct server *s)
@@ -220,6 +226,12 @@ void                      ops_tools(struct server *s, struct request *q); /* ops
 void                      ops_health(struct server *s, struct request *q);
 void                      ops_ready(struct server *s, struct request *q);
 void                      ops_metrics(struct server *s, struct request *q);
+void                      mcp_post(struct server *s, struct request *q); /* mcp/mcps.c */
+void                      mcp_get(struct server *s, struct request *q);
+void                      mcp_delete(struct server *s, struct request *q);
+void                      mcp_metadata(struct server *s, struct request *q);
+/* the header of a 401 or 403 there; `error` NULL: none */
+void                      mcp_challenge(struct request *q, const char *error);
 void                      web_page(struct server *s, struct request *q); /* web.c */
 void                      web_file(struct server *s, struct request *q);
 void                      web_logo(struct server *s, struct request *q);

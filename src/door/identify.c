@@ -169,7 +169,8 @@ static const struct principal *local(struct app *a, struct request *q)
     if (!p) return &a->local;
     *p = a->local;
     if (start_token_fits(&a->token, token)) p->may_answer = true;
-    else if (cookie_counts(q) && find_session(a, q, &session, &id, &fresh_s)) {
+    else if (!(q->access & KEYS_ONLY) && cookie_counts(q) &&
+             find_session(a, q, &session, &id, &fresh_s)) {
         p->may_answer = true;
         p->until_s = session.until_s;
         if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
@@ -211,7 +212,9 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     struct principal *p = arena_new(q->arena, struct principal);
     if (!p) return IDENTITY_NONE;
     token = identify_bearer(q);
-    enum identity who = token.ptr ? by_token(a, q, token, p, why) : by_cookie(a, q, p, why);
+    enum identity who = IDENTITY_NONE;
+    if (token.ptr) who = by_token(a, q, token, p, why);
+    else if (!(q->access & KEYS_ONLY)) who = by_cookie(a, q, p, why);
     if (who == IDENTITY_KNOWN && p->user_header.len) who = on_behalf(q, p, why);
     if (who != IDENTITY_KNOWN) return who;
     identify_roles(a, p);

@@ -44,6 +44,11 @@ static void write_threads(struct buf *b, const struct store_row *rows, size_t co
         write_time(&w, "created_at", rows[i].created_ms);
         write_time(&w, "updated_at", rows[i].updated_ms);
         jw_kstr(&w, "state", rows[i].state);
+        if (rows[i].source.ptr) {
+            jw_kstr(&w, "source", rows[i].source);
+            jw_key(&w, "group");
+            jw_str_or_null(&w, rows[i].group);
+        }
         jw_end_obj(&w);
     }
     jw_end_arr(&w);
@@ -82,6 +87,7 @@ void rest_threads(struct server *s, struct request *q)
     k->list.limit = (unsigned)limit;
     k->list.before = arena_dup(&k->arena, before);
     k->list.search = arena_dup(&k->arena, search);
+    k->list.source = arena_dup(&k->arena, request_query(q, "source"));
     k->list.everybody = all;
     k->list.done = on_threads;
     listing_send(k);

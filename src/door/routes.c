@@ -17,6 +17,7 @@ static const struct door CHAT_WS = { &dialect_aisdk, .via = "ws", .native = true
 static const struct door RESPONSES = { &dialect_responses, .via = "responses", .openai = true };
 static const struct door COMPLETIONS = { &dialect_completions, .via = "responses", .openai = true };
 static const struct door OPENAI = { .via = "responses", .openai = true };
+static const struct door MCP = { .via = "mcp", .rpc = true };
 static const struct door LIVE = { &dialect_aisdk, .via = "live" };
 static const struct door AGUI = { &dialect_agui, .via = "ag-ui" };
 static const struct door ADK = { &dialect_adk, .via = "adk" };
@@ -81,6 +82,11 @@ const struct route app_routes[] = {
     { "GET", "/readyz", ops_ready, EVERYBODY | ROUTE_VITAL },
     { "GET", "/metrics", ops_metrics, ROLE_ADMIN },
     { "GET", "/node", ops_node, EVERYBODY },
+    { "POST", "/mcp", mcp_post, ROLE_USER | ROLE_AGENT | KEYS_ONLY, &MCP },
+    { "GET", "/mcp", mcp_get, ROLE_USER | ROLE_AGENT | KEYS_ONLY, &MCP },
+    { "DELETE", "/mcp", mcp_delete, ROLE_USER | ROLE_AGENT | KEYS_ONLY, &MCP },
+    { "GET", "/.well-known/oauth-protected-resource", mcp_metadata, EVERYBODY },
+    { "GET", "/.well-known/oauth-protected-resource/mcp", mcp_metadata, EVERYBODY },
     { "GET", "/", web_page, EVERYBODY },
     { "GET", "/t/{}", web_page, EVERYBODY },
     { "GET", "/inbox", web_page, EVERYBODY },

@@ -12,7 +12,10 @@ static void tell(struct request *q, const struct principal *p)
     static const struct {
         unsigned    bit;
         const char *word;
-    } ROLES[] = { { ROLE_USER, "user" }, { ROLE_APPROVER, "approver" }, { ROLE_ADMIN, "admin" } };
+    } ROLES[] = { { ROLE_USER, "user" },
+                  { ROLE_APPROVER, "approver" },
+                  { ROLE_ADMIN, "admin" },
+                  { ROLE_AGENT, "agent" } };
     char         time[CLOCK_RFC3339_LEN + 1];
     struct buf   b;
     struct jsonw w;

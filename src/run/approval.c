@@ -331,6 +331,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     text_or_null(&w, "ask", asked ? asked->ask : STR_NONE);
     text_or_null(&w, "risk", asked ? asked->risk : STR_NONE);
     text_or_null(&w, "said", said(c));
+    if (fold_program_call(&t->fold)) jw_kstr(&w, "client", c->run->first->text);
     jw_kstrz(&w, "status", r->status);
     time_or_null(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
     time_or_null(&w, "expires_at", asked ? asked->expires_ms : 0);

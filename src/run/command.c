@@ -62,13 +62,24 @@ static enum err finish_call(struct thread *t, struct call *call, enum word outco
     return thread_add(t, &f);
 }
 
-/* Gates that wait get their verdict before the calls behind them are finished. */
-static enum err cancel_gates(struct thread *t)
+/* Gates that wait get their verdict before the calls behind them are finished. Of a program's call
+ * it is said who took it back. */
+static enum err cancel_gates(struct thread *t, const struct command *by)
 {
     struct run *r = t->fold.run;
     enum err    e = OK;
-    for (size_t i = 0; i < r->call_count && !e; i++)
-        if (r->calls[i]->state == CALL_ASKED) e = decide_gate(t, r->calls[i], NULL, WORD_CANCELLED);
+    for (size_t i = 0; i < r->call_count && !e; i++) {
+        struct call *c = r->calls[i];
+        if (c->state != CALL_ASKED) continue;
+        struct fact f = {
+            .kind = FACT_DECIDED, .id = c->asked->id, .call = c->id, .outcome = WORD_CANCELLED
+        };
+        if (by && fold_program_call(&t->fold)) {
+            f.by = by->by;
+            f.via = by->via;
+        }
+        e = thread_add(t, &f);
+    }
     return e;
 }
 
@@ -89,7 +100,7 @@ static enum err leave_call(struct thread *t, struct call *c)
 static enum err supersede(struct thread *t)
 {
     struct run *r = t->fold.run;
-    enum err    e = cancel_gates(t);
+    enum err    e = cancel_gates(t, NULL);
     for (size_t i = 0; i < r->call_count && !e; i++)
         if (r->calls[i]->state != CALL_FINISHED) e = leave_call(t, r->calls[i]);
     if (e) return e;
@@ -113,7 +124,7 @@ static enum err stop_run(struct thread *t, const struct command *c)
     if ((e = thread_add(t, &f))) return e;
     if (t->step.active && !t->step_closed && t->step.count && (e = work_step_fact(t, "cancelled")))
         return e;
-    return r->phase == RUN_CALLS ? cancel_gates(t) : OK;
+    return r->phase == RUN_CALLS ? cancel_gates(t, c) : OK;
 }
 
 /* Nobody will read on: what was begun comes to its outcome, and no model speaks of it. */
@@ -440,24 +451,30 @@ static bool handle_retry(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* The one call of an action. */
+static enum err judged_part(struct thread *t, struct command *c, struct str tool, struct str input,
+                            bool button, struct part *p)
+{
+    *p = (struct part){ .type = STEP_CALL,
+                        .tool = tool,
+                        .call = id_new(&c->arena, "call-"),
+                        .complete = true,
+                        .text = input.len && input.ptr[0] == '{' ? input : STR("{}") };
+    return p->call.ptr ? work_judge(t, hub_page(t->hub, c->page), p, button) : ERR_NOMEM;
+}
+
 static bool handle_action(struct thread *t, struct command *c, enum err *e)
 {
     const struct hub_setup *s = &t->hub->setup;
     struct str              tool = STR_NONE;
+    struct part             p;
     for (size_t i = 0; i < s->action_count; i++)
         if (str_eq(s->actions[i].name, c->action.name)) tool = s->actions[i].tool;
     if (!tool.ptr)
         return refuse(t, c, 404, "unknown_action", "There is no server action of this name.");
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
-    struct part p = { .type = STEP_CALL,
-                      .tool = tool,
-                      .call = id_new(&c->arena, "call-"),
-                      .complete = true,
-                      .text = c->action.data.len && c->action.data.ptr[0] == '{' ? c->action.data
-                                                                                 : STR("{}") };
-    if (!p.call.ptr || (*e = work_judge(t, hub_page(t->hub, c->page), &p, true)))
-        return *e = ERR_NOMEM, true;
+    if ((*e = judged_part(t, c, tool, c->action.data, true, &p))) return *e = ERR_NOMEM, true;
     struct fact f = { .kind = FACT_ACTION,
                       .action = c->action.name,
                       .data = c->action.data,
@@ -465,6 +482,48 @@ static bool handle_action(struct thread *t, struct command *c, enum err *e)
                       .parts_count = 1 };
     title_from(t, c->action.name);
     *e = begin_run(t, c, &f);
+    return true;
+}
+
+/* A program's call begins a thread. One that is there already is the same call, sent twice at the
+ * same moment: whoever came second follows the first. What cannot be run is not logged. */
+static bool handle_call(struct thread *t, struct command *c, enum err *e)
+{
+    struct part p;
+    if (fold_program_call(&t->fold)) {
+        accepted(t, c, t->fold.run->id, t->fold.run->first->seq);
+        c->receipt.duplicate = true;
+        return true;
+    }
+    enum admit a = admit(t, c, e);
+    if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
+    if ((*e = judged_part(t, c, c->call.tool, c->call.args, false, &p)))
+        return *e = ERR_NOMEM, true;
+    if (p.gate == GATE_BAD) {
+        struct str why = arena_dup(&c->arena, p.problem);
+        return refuse(t, c, 422, "bad_call", why.ptr ? why.ptr : "The call could not be checked.");
+    }
+    struct fact f = { .kind = FACT_ACTION,
+                      .action = c->call.tool,
+                      .text = c->call.client,
+                      .data = c->call.about,
+                      .parts = &p,
+                      .parts_count = 1 };
+    title_from(t, c->call.tool);
+    t->origin = (struct store_origin){ c->via, c->call.group };
+    t->found_by = (struct store_key){ c->call.match, STR("") };
+    *e = begin_run(t, c, &f);
+    return true;
+}
+
+static bool handle_handed(struct thread *t, struct command *c, enum err *e)
+{
+    struct call *call = fold_program_call(&t->fold);
+    if (!call || call->state != CALL_FINISHED)
+        return refuse(t, c, 409, "not_finished", "The call has no outcome yet.");
+    struct fact f = { .kind = FACT_HANDED, .call = call->id, .via = c->via };
+    *e = thread_add(t, &f);
+    accepted(t, c, call->run->id, f.seq);
     return true;
 }
 
@@ -1150,6 +1209,9 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     if (!t->exists && !c->create && c->kind < CMD_EXPIRE)
         return refuse(t, c, 404, "unknown_thread", "There is no such conversation.");
     bool going_on = c->kind == CMD_MESSAGE || c->kind == CMD_RETRY || c->kind == CMD_ACTION;
+    if (going_on && fold_program_call(&t->fold))
+        return refuse(t, c, 409, "not_a_conversation",
+                      "This is one call of a program, not a conversation; begin a new one.");
     if (c->kind <= CMD_EXPIRE && (*e = expire_due(t, going_on))) return true;
     if (lacks_token(t, c)) return true;
     switch (c->kind) {
@@ -1157,6 +1219,8 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_MESSAGE: return handle_message(t, c, e);
     case CMD_RETRY: return handle_retry(t, c, e);
     case CMD_ACTION: return handle_action(t, c, e);
+    case CMD_CALL: return handle_call(t, c, e);
+    case CMD_HANDED: return handle_handed(t, c, e);
     case CMD_DECIDE: return handle_decide(t, c, e);
     case CMD_RESULT: return handle_result(t, c, e);
     case CMD_CLAIM: return handle_claim(t, c);

@@ -18,11 +18,13 @@ enum command_kind {
     CMD_MESSAGE, /* a person wrote */
     CMD_RETRY,   /* answer the same question again (regenerate), or go on after an error */
     CMD_ACTION,  /* a suggested action with handler "server" */
+    CMD_CALL,    /* a program wants one tool run: a thread of its own */
     CMD_DECIDE,  /* yes or no to a confirmation */
     CMD_RESULT,  /* a client tool's result */
     CMD_CLAIM,   /* a tab wants to be the one that runs an offered client tool */
     CMD_STOP,
     CMD_SETTLE, /* how an unknown call turned out */
+    CMD_HANDED, /* the program that made the thread has the outcome of its call */
     CMD_FOLLOW, /* nothing but: is the thread there? loads it */
     /* stop, cancel gates; then the log itself is removed. Answered when it is gone */
     CMD_DELETE,
@@ -94,6 +96,12 @@ struct receipt {
     X(STR, files)         /* JSON list of {mediaType,url,filename?} */
 #define COMMAND_RETRY(X)  X(STR, of) /* a run; STR_NONE: the last */
 #define COMMAND_ACTION(X) X(STR, name) X(STR, data)
+#define COMMAND_CALL(X)                                                                             \
+    X(STR, tool) X(STR, args) /* JSON of an object */                                               \
+    X(STR, client)        /* what it calls itself; shown, never believed */                         \
+    X(STR, about)         /* JSON: what else is to be known of it */                                \
+    X(STR, group)         /* store_origin's */                                                      \
+    X(STR, match)         /* the key by which the same call is found again */
 #define COMMAND_DECIDE(X)                                                                           \
     X(BOOL, confirmed) X(STR, reason) X(STR, payload)                                               \
     X(BOOL, cancelled)    /* neither yes nor no: the model goes on without it */                    \
@@ -135,6 +143,9 @@ struct command {
         struct {
             COMMAND_ACTION(X)
         } action;
+        struct {
+            COMMAND_CALL(X)
+        } call;
         struct {
             COMMAND_DECIDE(X)
         } decide;

@@ -104,7 +104,9 @@ struct thread {
     /* what earlier batches could not take: taking.h */
     struct note             *notes;
     struct arena             notes_mem;
-    struct stock_look       *look; /* lookup.c; NULL: nothing was looked up yet */
+    struct stock_look       *look;     /* lookup.c; NULL: nothing was looked up yet */
+    struct store_origin      origin;   /* of the log that this batch makes */
+    struct store_key         found_by; /* by which it is found again */
 
     struct open_step       step;
     bool                   step_closed; /* its fact is in the append under way */

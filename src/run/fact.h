@@ -14,6 +14,7 @@
  *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
  *   beside:  created, resumed (a step is repeated after a crash), stop, result
  *            (a client's result that came before its gate was decided), settled, late
+ *   a program's call: action (via "mcp", with its one call) -> as any call -> ended -> handed
  */
 #ifndef PARLEY_FACT_H
 #define PARLEY_FACT_H
@@ -49,7 +50,8 @@
     X(RESPONSE, "response") /* a request is told what follows: response.h */           \
     X(FORGOTTEN, "forgotten") /* that response's id */                                 \
     X(TOLD, "told")         /* a question was told in words: spoken.h */                \
-    X(TRIED, "tried")       /* somebody answered in words with a wrong code */
+    X(TRIED, "tried")       /* somebody answered in words with a wrong code */ \
+    X(HANDED, "handed")     /* the program that wanted the call has its outcome */
 /* clang-format on */
 
 enum fact_kind {

@@ -99,6 +99,12 @@ struct run *fold_run_at(const struct fold *f, uint64_t seq)
     return NULL;
 }
 
+struct call *fold_program_call(const struct fold *f)
+{
+    const struct fact *first = f->run_count ? f->runs[0]->first : NULL;
+    return first && str_is(first->via, "mcp") && f->call_count ? f->calls[0] : NULL;
+}
+
 /* --- applying ------------------------------------------------------------------ */
 
 /* A fact of our own, read from its stored form. Of a kind that only a newer version knows the
@@ -259,6 +265,8 @@ static enum err apply_action(struct fold *f, const struct fact *a)
     if (!a->parts_count) return OK;
     if ((e = open_calls(f, f->run, a))) return e;
     f->run->phase = RUN_CALLS;
+    /* a program wants the outcome, and no model's words about it */
+    f->run->no_more_calls = fold_program_call(f) != NULL;
     return OK;
 }
 
@@ -281,6 +289,7 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
     case FACT_ESCALATED: c->escalated = a; break;
     case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
     case FACT_TOLD: c->told = a; break;
+    case FACT_HANDED: c->handed = a; break;
     default: must(!"call fact");
     }
     return OK;
@@ -369,6 +378,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_SETTLED:
     case FACT_LATE:
     case FACT_ESCALATED:
+    case FACT_HANDED:
     case FACT_VOTED: return apply_call_fact(f, a);
     case FACT_PROPOSED: return apply_proposed(f, a);
     case FACT_REVOKED: return OK;

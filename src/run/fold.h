@@ -43,6 +43,7 @@ struct call {
     struct run        *run;
     uint64_t           step_seq; /* the fact that proposed it */
     const struct fact *asked, *decided, *started, *finished, *settled, *late;
+    const struct fact *handed; /* when its outcome was last given to the program that called */
     /* a client's result that came before the gate was decided */
     const struct fact *early;
     /* the last one the tool asked in the middle of its work; see call_gate */
@@ -181,10 +182,13 @@ static inline bool call_questioned(const struct call *c, struct str id)
     return c->question && str_eq(c->question->id, id);
 }
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
-bool        run_waiting(const struct run *r);
+bool         run_waiting(const struct run *r);
+/* The one call of a thread that a program made instead of a conversation (an MCP client's). NULL:
+ * it is none. */
+struct call *fold_program_call(const struct fold *f);
 /* The same, as it was right after the fact with this seq (for encoders that replay). */
-bool        run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
-const char *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
+bool         run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
+const char  *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
 
 enum next_kind {
     NEXT_NOTHING,  /* no run, or it waits for something under way */

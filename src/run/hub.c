@@ -137,6 +137,14 @@ const struct hub_page *hub_page(const struct hub *h, struct str name)
     return NULL;
 }
 
+bool hub_page_allows(const struct hub_page *page, const struct tool *tool)
+{
+    if (page->all_tools || tool->reply) return true;
+    for (size_t i = 0; i < page->tool_count; i++)
+        if (str_eq(page->tools[i], tool->name)) return true;
+    return false;
+}
+
 /* --- finding and forgetting ------------------------------------------------------------- */
 
 struct thread *hub_find(const struct hub *h, struct log_name log)

@@ -80,6 +80,7 @@ bool hub_draining(const struct hub *h);
 const struct hub_setup *hub_setup(const struct hub *h);
 /* STR_NONE: default; NULL: unknown */
 const struct hub_page  *hub_page(const struct hub *h, struct str name);
+bool                    hub_page_allows(const struct hub_page *page, const struct tool *tool);
 struct thread          *hub_find(const struct hub *h, struct log_name log); /* in memory only */
 unsigned                hub_runs(const struct hub *h);
 /* Threads of this node and of others, as they are; and what was done since the start. */

@@ -12,6 +12,7 @@ static const struct {
     { "follow", CMD_FOLLOW },   { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
     { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
     { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },
+    { "call", CMD_CALL },       { "handed", CMD_HANDED },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -72,6 +73,9 @@ static void write_wish(struct jsonw *w, const struct command *c)
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->action.n);
     case CMD_ACTION: COMMAND_ACTION(X) return;
+#undef X
+#define X(t, n) PUT_##t(w, #n, c->call.n);
+    case CMD_CALL: COMMAND_CALL(X) return;
 #undef X
 #define X(t, n) PUT_##t(w, #n, c->decide.n);
     case CMD_DECIDE: COMMAND_DECIDE(X) return;
@@ -161,6 +165,9 @@ static void read_wish(struct command *c, const struct jv *v)
 #undef X
 #define X(t, n) c->action.n = GET_##t(c, v, #n);
     case CMD_ACTION: COMMAND_ACTION(X) return;
+#undef X
+#define X(t, n) c->call.n = GET_##t(c, v, #n);
+    case CMD_CALL: COMMAND_CALL(X) return;
 #undef X
 #define X(t, n) c->decide.n = GET_##t(c, v, #n);
     case CMD_DECIDE: COMMAND_DECIDE(X) return;

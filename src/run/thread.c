@@ -512,6 +512,9 @@ static void submit(struct thread *t)
         .title = t->retitled || !t->exists ? t->title : STR_NONE,
         .request_id = t->request_id,
         .run = t->request_run,
+        .origin = t->origin,
+        .keys = &t->found_by,
+        .key_count = t->found_by.key.ptr != NULL,
         .approvals = t->approvals,
         .approval_count = t->approval_count,
         .tools = t->counts,
@@ -542,6 +545,8 @@ static void clear_batch(struct thread *t)
     t->key_count = 0;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
+    t->origin = (struct store_origin){ 0 };
+    t->found_by = (struct store_key){ 0 };
     arena_reset(&t->batch);
 }
 
@@ -691,13 +696,14 @@ void thread_pump(struct thread *t)
     if (t->loaded && thread_idle(t)) hub_idle(t->hub, t);
 }
 
-/* A message to a thread that is not in memory begins a new one, nearly always. It is taken as such
+/* A message or a call to a thread that is not in memory begins a new one, nearly always. It is taken as such
  * without asking the store first; if the log is not empty, the append says so (ERR_CONFLICT) and
  * the message waits for the reading. */
 static bool looks_new(const struct thread *t, const struct command *c)
 {
-    return c->kind == CMD_MESSAGE && c->create && !t->busy && !t->loading && !t->stalled &&
-           !t->exists && !t->fold.count && !t->mirror && !t->hub->draining && list_empty(&t->queue);
+    return (c->kind == CMD_MESSAGE || c->kind == CMD_CALL) && c->create && !t->busy &&
+           !t->loading && !t->stalled && !t->exists && !t->fold.count && !t->mirror &&
+           !t->hub->draining && list_empty(&t->queue);
 }
 
 void thread_queue(struct thread *t, struct command *c)

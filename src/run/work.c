@@ -36,14 +36,6 @@ static void bad(struct thread *t, struct part *p, struct str why)
     if (!p->problem.ptr) p->problem = STR("The call could not be checked.");
 }
 
-static bool page_allows(const struct hub_page *page, const struct tool *tool)
-{
-    if (page->all_tools || tool->reply) return true;
-    for (size_t i = 0; i < page->tool_count; i++)
-        if (str_eq(page->tools[i], tool->name)) return true;
-    return false;
-}
-
 /* `present` shows only what the page has registered, and only if it fits. */
 static bool payload_fits(struct thread *t, const struct hub_page *page, struct part *p,
                          const struct jv *args, struct buf *why)
@@ -140,7 +132,7 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
         bad(t, p, STR("There is no tool of this name."));
         return OK;
     }
-    if (!p->declared && !page_allows(page, tool)) {
+    if (!p->declared && !hub_page_allows(page, tool)) {
         bad(t, p, STR("This tool is not available on this page."));
         return OK;
     }
@@ -374,7 +366,8 @@ static bool is_idempotent(void *ctx, struct str tool)
 
 static bool is_offered(const struct thread *t, const struct model_request *q, const struct tool *x)
 {
-    if (x->hidden || !page_allows(t->page, x) || !declared_allows(&t->declared, x)) return false;
+    if (x->hidden || !hub_page_allows(t->page, x) || !declared_allows(&t->declared, x))
+        return false;
     if (x->reply == REPLY_PRESENT && !t->page->payload_count) return false;
     if (x->reply && q->choice != CHOICE_AUTO) return false; /* they are no answer to that */
     return !declared_find(&t->declared, x->wire_name);

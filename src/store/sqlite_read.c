@@ -57,10 +57,9 @@ const char *const db_read_sql[R_COUNT] = {
                  "?1 AND name = ?2",
     [R_FACTS] =
         "SELECT seq, at_ms, kind, body, sum FROM fact WHERE thread = ?1 AND seq > ?2 ORDER BY seq",
-    [R_THREADS] =
-        ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND source = ?5"
-         " AND (updated_ms, id) < (?2, ?3) AND hidden = 0"
-         " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
+    [R_THREADS] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND source = ?5"
+                   " AND (updated_ms, id) < (?2, ?3) AND hidden = 0"
+                   " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
     [R_DUE] =
         ("SELECT " APPROVAL_COLUMNS FROM_DUE
          " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
@@ -75,15 +74,18 @@ const char *const db_read_sql[R_COUNT] = {
                    " WHERE r.owner = ?1 AND r.id = ?2"),
     /* For operators, now and then: in the order of the table itself, because no index is worth its
      * upkeep. */
-    [R_ALL_THREADS] = ("SELECT " THREAD_COLUMNS
-                       " FROM thread WHERE id < ?1 AND source = ?3 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
+    [R_ALL_THREADS] =
+        ("SELECT " THREAD_COLUMNS
+         " FROM thread WHERE id < ?1 AND source = ?3 AND hidden = 0 ORDER BY id DESC LIMIT ?2"),
     /* CROSS: the index of titles first, whatever the planner thinks of it. */
     [R_FIND] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = g.rowid"
-                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?5 AND t.owner = ?2 AND (t.updated_ms, "
+                " WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?5 AND t.owner = ?2 "
+                "AND (t.updated_ms, "
                 "t.id) < (?3, ?4)"
                 " ORDER BY t.updated_ms DESC, t.id DESC"),
     [R_FIND_ALL] = ("SELECT " FOUND_COLUMNS " FROM title_gram g CROSS JOIN thread t ON t.id = "
-                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?3 AND g.rowid < ?2 ORDER "
+                    "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?3 AND "
+                    "g.rowid < ?2 ORDER "
                     "BY g.rowid DESC"),
     [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
     [R_KEYS] =
@@ -323,8 +325,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
-        if (l->everybody)
-            return db_ask(d, R_ALL_THREADS, out, "iis", from.num, limit, l->source);
+        if (l->everybody) return db_ask(d, R_ALL_THREADS, out, "iis", from.num, limit, l->source);
         return db_ask(d, R_THREADS, out, "tiiis", l->owner, from.ms, from.num, limit, l->source);
     case STORE_APPROVALS: return ask_approvals(d, l, from, limit, out);
     case STORE_DUE: return db_ask(d, R_DUE, out, "i", l->due_ms);

@@ -23,6 +23,7 @@ void registry_init(struct registry *r)
     map_init(&r->by_name);
     map_init(&r->by_wire);
     list_init(&r->sources);
+    list_init(&r->watchers);
 }
 
 void registry_done(struct registry *r)
@@ -294,4 +295,13 @@ bool registry_settled(const struct registry *r)
 void registry_tell(struct registry *r)
 {
     if (r->changed) r->changed(r->changed_ctx);
+    LIST_EACH (n, &r->watchers) {
+        struct registry_watch *w = LIST_ITEM(n, struct registry_watch, node);
+        w->changed(w->ctx);
+    }
+}
+
+void registry_watch(struct registry *r, struct registry_watch *w)
+{
+    list_add(&r->watchers, &w->node);
 }

@@ -17,6 +17,14 @@ struct registry_source {
     uint64_t    until_ms; /* clock_mono_ms: nobody waits longer */
 };
 
+/* Somebody else who wants to know when the list of tools changed. Embedded in its owner, who removes
+ * the node before it goes. */
+struct registry_watch {
+    struct list node;
+    void (*changed)(void *ctx);
+    void *ctx;
+};
+
 struct registry {
     struct arena  arena;
     struct tool **tools;
@@ -29,7 +37,8 @@ struct registry {
     struct list   sources; /* private: those that are expected */
     /* NULL: nobody wants to know. See registry_tell */
     void (*changed)(void *ctx);
-    void *changed_ctx;
+    void       *changed_ctx;
+    struct list watchers; /* private */
 };
 
 void                registry_init(struct registry *r);
@@ -68,6 +77,7 @@ bool registry_settled(const struct registry *r); /* no source is expected any mo
 /* Sources call it after a list came or an expectation ended, at the end of a loop turn, never from
  * inside a tool's start or cancel: `changed` may do anything. */
 void registry_tell(struct registry *r);
+void registry_watch(struct registry *r, struct registry_watch *w); /* told after `changed` */
 
 /* Of the definition, for a listed tool: its names and words, schema, policy, and what runs it. An
  * approval remembers it: a tool that changed is asked again. 128 bits, because a stranger's server

@@ -58,6 +58,7 @@ struct tool {
     struct str             name; /* as people see it: "browser.search" */
     /* [A-Za-z_][A-Za-z0-9_-]{0,63}, unique: what models see; filled in by the registry */
     struct str             wire_name;
+    struct str             title; /* for people, beside the name; STR_NONE: nobody said */
     struct str             description;
     struct str             schema_text; /* JSON schema of the input, as text */
     const struct jv       *schema;      /* and parsed */
@@ -70,6 +71,10 @@ struct tool {
     struct str             confirm_text;
     struct str             risk; /* "low" | "high"; STR_NONE: nobody said */
     bool                   idempotent;
+    bool                   reads; /* changes nothing: our own word, or a trusted server's */
+    /* wall clock: since then its server says other things of it than when it was first seen; 0: the
+     * same. Then every call is asked about. */
+    int64_t                changed_ms;
     unsigned               timeout_ms; /* default 60,000 */
     /* its runner keeps the time: it knows what a timeout means, and stands still while a person is
      * asked */

@@ -69,6 +69,7 @@ export class Stream {
             else if (line) throw new Error(`not a line of an event stream: ${line}`);
         }
         if (raw === undefined) return;
+        if (raw === '' && id) { this.primed = id; return; }          // only an id, as MCP begins its streams
         let data;
         try { data = JSON.parse(raw); } catch { if (raw !== '[DONE]') throw new Error(`an event that is no JSON: ${raw}`); }
         if (name !== undefined && name !== data?.type) throw new Error(`an event that is called something else: ${name} ${raw}`);

@@ -460,6 +460,23 @@ const signed = (alg, key, payload, kid) => {
 const bearer = (token) => ({ authorization: `Bearer ${token}` });
 const jwt = (more) => ({ auth: { jwt: { issuer: 'https://id', audience: 'parley', ...more } } });
 
+test('a token made for /mcp opens that door alone, and a 401 there says who makes them', async (t) => {
+    const dir = t.folder(), link = 'https://parley.example';
+    fs.writeFileSync(path.join(dir, 'secret'), SECRET + '\n');
+    const server = await t.serve({ dir, config: { ...jwt({ keys_file: 'secret', algorithms: ['HS256'], audience: ['parley', `${link}/mcp`] }), mcp: { link } } });
+    const init = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } };
+    const opens = async (token) => [(await server.post('/mcp', init, { accept: '*/*', ...bearer(token) })).status, (await server.get('/v1/threads', bearer(token))).status];
+    same(await opens(hs(claims({ aud: `${link}/mcp` }))), [200, 403]);
+    same(await opens(hs(claims({ aud: [`${link}/mcp`], roles: ['user'] }))), [200, 403], 'whatever its roles');
+    same(await opens(hs(claims({ aud: ['parley', `${link}/mcp`] }))), [200, 200]);
+    same(await opens(hs(claims({ aud: 'other' }))), [401, 401]);
+    const said = (await server.post('/mcp', init, { accept: '*/*' })).headers['www-authenticate'];
+    same(said, `Bearer resource_metadata="${link}/.well-known/oauth-protected-resource/mcp"`);
+    for (const at of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'])
+        same((await server.get(at)).json, { resource: `${link}/mcp`, authorization_servers: ['https://id'], bearer_methods_supported: ['header'], resource_name: 'parley' });
+    same((await (await t.serve()).get('/.well-known/oauth-protected-resource')).status, 404);
+});
+
 test('tokens with a shared secret are taken, and bent ones are not', async (t) => {
     const dir = t.folder();
     fs.writeFileSync(path.join(dir, 'secret'), SECRET + '\n');

@@ -11,14 +11,14 @@ struct entry {
     enum tool_where   where;
     enum tool_confirm confirm;
     const char *risk, *intent, *ask, *status, *example;
-    bool        idempotent, makes_artifact, hidden;
+    bool        idempotent, reads, makes_artifact, hidden;
     const struct tool_ops *ops;
     demo_fn    *fn;
 };
 
 static const struct entry DEMO[] = {
     {
-        .name = "search_articles", .ops = &demo_ops, .fn = search_articles_run, .idempotent = true,
+        .name = "search_articles", .ops = &demo_ops, .fn = search_articles_run, .idempotent = true, .reads = true,
         .example = "Find articles about CRISPR",
         .description = "Full-text search in the demo's built-in library of short (invented) scientific abstracts. "
                        "Returns titles, authors, years and abstracts, best first.",
@@ -31,7 +31,7 @@ static const struct entry DEMO[] = {
         .intent = "I'll search the articles for {query}...", .status = "Searching the articles...",
     },
     {
-        .name = "get_weather", .ops = &demo_ops, .fn = get_weather_run, .idempotent = true,
+        .name = "get_weather", .ops = &demo_ops, .fn = get_weather_run, .idempotent = true, .reads = true,
         .example = "What is the weather in Tokyo?",
         .description = "The weather in a city right now. Demo data: made from the city's name, the same every "
                        "time.",
@@ -102,7 +102,7 @@ static const struct entry DEMO[] = {
         .status = "Preparing your picture...",
     },
     {
-        .name = "browser.search", .ops = &demo_ops, .fn = browser_search_run, .idempotent = true,
+        .name = "browser.search", .ops = &demo_ops, .fn = browser_search_run, .idempotent = true, .reads = true,
         .description = "Searches for information. Demo: there is no internet here, only the built-in library of "
                        "(invented) abstracts.",
         .schema = JSON({"type": "object", "properties": {
@@ -136,6 +136,7 @@ static struct tool *make_tool(struct registry *r, const struct entry *e)
     t->status = str_c(e->status);
     t->example = str_c(e->example);
     t->idempotent = e->idempotent;
+    t->reads = e->reads;
     t->makes_artifact = e->makes_artifact;
     t->hidden = e->hidden;
     return t;

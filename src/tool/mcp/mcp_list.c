@@ -59,6 +59,7 @@ static enum err set_policy(struct mcp *m, struct tool *t, struct str name, const
     else if (!by_name && hint(def, "destructiveHint", false))
         policy = parse_const(m->host.registry, STR("\"always\""));
     t->risk = m->trust && read_only ? STR("low") : STR("high");
+    t->reads = m->trust && read_only;
     t->idempotent = m->trust && (read_only || hint(def, "idempotentHint", false));
     if (policy && policy_read(t, policy, &why) == OK) return OK;
     if (explicit)
@@ -107,6 +108,7 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
         !mcp_params_read(a, jv_get(copy, "inputSchema"), &x->params, &x->param_count, why))
         return ERR_TYPE;
     x->output_schema = jv_get(copy, "outputSchema");
+    t->title = jv_str_at(copy, "title");
     t->description = jv_str_at(copy, "description");
     if (!t->description.ptr) t->description = jv_str_at(copy, "title");
     if (!t->description.ptr) t->description = STR("");

@@ -1,0 +1,33 @@
+/* config_door.c -- "mcp": the door for MCP clients. */
+#include "config/config_private.h"
+
+/* A link is followed by people who then sign in there: in the clear only on this machine. */
+static void read_link(struct config_build *b, const struct jv *v)
+{
+    struct config *c = b->c;
+    if (!v || !cfg_url(b, v, "\"mcp.link\"", &c->mcp_link)) return;
+    if (str_starts(c->mcp_link, STR("http://")) && !cfg_url_is_loopback(c->mcp_link))
+        cfg_bad(b, v, "\"mcp.link\" must begin with https:// beyond this machine");
+}
+
+/* Tokens made for the door itself are good for nothing else. */
+static void note_audience(struct config_build *b)
+{
+    struct config *c = b->c;
+    struct str     link = c->mcp_link;
+    if (!link.ptr)
+        link = arena_printf(&c->arena, "http://" STR_FMT ":%u", STR_ARG(c->host), c->port);
+    c->auth.mcp_audience = arena_printf(&c->arena, STR_FMT "/mcp", STR_ARG(link));
+}
+
+void cfg_read_door(struct config_build *b)
+{
+    const struct jv *mcp = jv_get(b->root, "mcp"), *tools = jv_get(mcp, "tools"),
+                    *serve = jv_get(mcp, "serve");
+    struct config *c = b->c;
+    c->mcp_serve = !serve || jv_true(serve);
+    c->mcp_some = tools != NULL;
+    c->mcp_tools = cfg_strs(b, tools);
+    read_link(b, jv_get(mcp, "link"));
+    if (c->auth.jwt) note_audience(b);
+}
