@@ -54,7 +54,7 @@ asan: ## the whole suite under AddressSanitizer and UBSan
 fuzz: setup ## every parser on random input; make fuzz S=600 T=json for longer, for one
 	@scripts/fuzz $(or $(S),60) $(T)
 
-conformance: setup ## the MCP client against real servers and the conformance suite (needs npm)
+conformance: setup ## both MCP sides against real servers, real clients and the conformance suite (needs npm)
 	@scripts/build build-test -Dbuildtype=debugoptimized -Dtests=true
 	@node test/mcp/run.mjs
 

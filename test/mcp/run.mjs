@@ -1,5 +1,5 @@
-// node test/mcp/run.mjs [WORD...]: parley's MCP client against real servers and the conformance
-// suite. Installs its packages when they are missing; without a registry it is skipped.
+// node test/mcp/run.mjs [WORD...]: parley's MCP client against real servers, its door against
+// real clients, and both against the conformance suite. Installs its packages when they are missing; without a registry it is skipped.
 import { suite } from '../lib/test.mjs';
 
 await suite(import.meta.dirname, { jobs: 1, timeout_ms: 180000, packages: true });

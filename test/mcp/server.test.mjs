@@ -1,0 +1,206 @@
+// server.test.mjs -- the door at /mcp, tried by the clients that people have (both majors of the
+// official SDK) and by the conformance suite in server mode.
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import { join } from "node:path";
+import { check, pause, same, skip, until } from "../lib/check.mjs";
+import { BIN, ROOT, runToEnd } from "../lib/program.mjs";
+import { test } from "../lib/test.mjs";
+
+const modules = join(import.meta.dirname, "node_modules");
+const PAY = { amount: 50, currency: "USD", recipient: "Hanako" };
+const says = (result) => ["/bin/sh", "-c", `read x; echo '${JSON.stringify(result)}'`];
+const tool = (command, more) => ({ description: "A tool of the suite.", exec: { command }, confirm: "never", ...more });
+
+// --- the official clients -----------------------------------------------------------------------
+
+const SDKS = {
+    v1: async (url, o = {}) => {
+        const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+        const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
+        const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
+        const client = new Client({ name: "sdk-one", version: "1" }, { capabilities: o.capabilities ?? {} });
+        if (o.elicit) client.setRequestHandler(ElicitRequestSchema, (q) => o.elicit(q.params));
+        await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        return client;
+    },
+    v2: async (url, o = {}) => {
+        const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+        const client = new Client({ name: "sdk-two", version: "1" }, { capabilities: o.capabilities ?? {},
+            ...(o.modern && { versionNegotiation: { mode: { pin: "2026-07-28" } } }) });
+        if (o.elicit) client.setRequestHandler("elicitation/create", (q) => o.elicit(q.params));
+        await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        return client;
+    },
+    modern: (url, o = {}) => SDKS.v2(url, { ...o, modern: true }),
+};
+function each(name, work) {
+    for (const sdk of Object.keys(SDKS)) test(`sdk ${sdk}: ${name}`, async (t) => {
+        const open = async (server, o) => {
+            const client = await SDKS[sdk](server.url, o);
+            client.one = sdk === "v1";
+            t.defer(() => client.close());
+            return client;
+        };
+        await work(t, open, sdk);
+    });
+}
+const pending = async (server) => (await server.get("/v1/approvals?status=pending")).json.approvals;
+const asked = (server) => until(async () => (await pending(server))[0], "a question");
+const decide = (server, id, confirmed, more) => server.post(`/v1/approvals/${id}`, { confirmed, ...more });
+const call = (client, name, args, options) => client.callTool({ name, arguments: args }, ...(client.one ? [undefined] : []), ...(options ? [options] : []));
+const outcome = (r) => r._meta["parley/outcome"];
+const words = (r) => r.content.map((c) => c.text).join("\n");
+
+each("lists, calls, and is told what is wrong", async (t, open) => {
+    const server = await t.serve();
+    const client = await open(server);
+    const { tools } = await client.listTools();
+    check(tools.some((x) => x.name === "get_weather"), "the demo's tools");
+    const r = await call(client, "get_weather", { city: "Tokyo" });
+    same([outcome(r), r.structuredContent.city], ["done", "Tokyo"]);
+    check((await call(client, "get_weather", {})).isError, "what does not fit is a result");
+    await call(client, "nobody", {}).then(() => { throw new Error("no error"); }, (e) => same(e.code, -32602));
+});
+
+each("approved, denied, twice, and after a kill: one payment", async (t, open) => {
+    const server = await t.serve({ config: { mcp: { wait: 1 } } });
+    let client = await open(server);
+    const first = call(client, "process_payment", PAY);
+    await decide(server, (await asked(server)).id, true);
+    same(outcome(await first), "done");
+    const no = call(client, "process_payment", { ...PAY, amount: 60 });
+    await decide(server, (await asked(server)).id, false, { reason: "no" });
+    same(words(await no), "Denied by local: no");
+    same(outcome(await call(client, "process_payment", { ...PAY, amount: 70 })), "pending");
+    await client.close();
+    await server.restart("SIGKILL");
+    client = await open(server);
+    const q = await asked(server);
+    await decide(server, q.id, true);
+    await until(async () => (await server.get(`/v1/approvals/${q.id}`)).json.status === "done", "the payment");
+    same(outcome(await call(client, "process_payment", { ...PAY, amount: 70 })), "done");
+    same(server.ledger().map((l) => l.amount), [50, 70]);
+});
+
+each("a form in the client decides what is not risky", async (t, open) => {
+    const note = tool(says({ result: "noted" }), { confirm: "always", risk: "low", ask: "Note {what}?" });
+    const server = await t.serve({ config: { tools: { note }, mcp: { wait: 1 } } });
+    const seen = [];
+    const elicit = (p) => {
+        seen.push(p.message);
+        return { action: "accept", content: { approve: !p.message.includes("bad") } };
+    };
+    const client = await open(server, { capabilities: { elicitation: { form: {} } }, elicit });
+    same(outcome(await call(client, "note", { what: "good" })), "done");
+    same(outcome(await call(client, "note", { what: "bad" })), "denied");
+    same(seen, ['Note good?\nwhat: "good"', 'Note bad?\nwhat: "bad"']);
+    same((await server.get("/v1/approvals")).json.approvals.map((a) => a.decided_via), ["mcp", "mcp"]);
+});
+
+each("high risk goes to the page, by its address", async (t, open) => {
+    const server = await t.serve({ config: { mcp: { wait: 5 } } });
+    const elicit = async (p) => {
+        same(p.mode, "url");
+        await decide(server, p.url.split("/").at(-1), true);
+        return { action: "accept" };
+    };
+    const client = await open(server, { capabilities: { elicitation: { form: {}, url: {} } }, elicit });
+    same(outcome(await call(client, "process_payment", PAY)), "done");
+    same(server.ledger().length, 1);
+});
+
+each("progress reaches the one who asked for it", async (t, open) => {
+    const steps = ["/bin/sh", "-c", 'read x; for p in 0.3 0.6 0.9; do echo "{\\"progress\\":$p}"; sleep 0.15; done; echo "{\\"result\\":\\"ok\\"}"'];
+    const server = await t.serve({ config: { tools: { slow: tool(steps) } } });
+    const client = await open(server), seen = [];
+    await call(client, "slow", {}, { onprogress: (p) => seen.push(p.progress) });
+    check(seen.length >= 2 && seen.every((p, i) => !i || p > seen[i - 1]), JSON.stringify(seen));
+});
+
+// --- a server behind us that dies after acting ----------------------------------------------------
+
+each("an MCP server that dies after it acted gives unknown, and no second call", async (t, open) => {
+    const dir = t.folder();
+    const dies = { command: process.execPath, args: [join(import.meta.dirname, "dying.mjs")], env: { LEDGER: join(dir, "acts") }, confirm: "never" };
+    const server = await t.serve({ dir, config: { mcpServers: { shop: dies } } });
+    await until(async () => (await server.get("/v1/tools")).json.tools.some((x) => x.name === "shop__buy"), "the tool behind us");
+    const client = await open(server);
+    const acts = () => { const r = spawnSync("cat", [join(dir, "acts")], { encoding: "utf8" }); return r.stdout.split("\n").filter(Boolean).length; };
+    for (let i = 0; i < 3; i++) {
+        const r = await call(client, "shop__buy", { what: "tea" });
+        same([r.isError, outcome(r)], [true, "unknown"]);
+        check(/Do not call it again/.test(words(r)), words(r));
+    }
+    same(acts(), 1);
+});
+
+// --- the conformance suite ------------------------------------------------------------------------
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
+const RESOURCE = { type: "resource", resource: { uri: "test://example-resource", mimeType: "text/plain", text: "This is an embedded resource." } };
+const content = (...items) => says({ result: { content: items } });
+const SCHEMA = {
+    $schema: "https://json-schema.org/draft/2020-12/schema", type: "object",
+    $defs: { address: { $anchor: "addressDef", type: "object", properties: { street: { type: "string" }, city: { type: "string" } } } },
+    properties: { name: { type: "string" }, address: { $ref: "#/$defs/address" }, contactMethod: { type: "string", enum: ["phone", "email"] }, phone: { type: "string" }, email: { type: "string" } },
+    allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+    if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] }, then: { required: ["phone"] }, else: { required: ["email"] },
+    additionalProperties: false,
+};
+const sleeps = ["/bin/sh", "-c", 'read x; n=$(echo "$x" | sed -n \'s/.*"seconds": *\\([0-9.]*\\).*/\\1/p\'); sleep "${n:-1}"; echo "{\\"result\\":\\"computed\\"}"'];
+const slow = { confirm: "always", risk: "high", idempotent: true };
+const TOOLS = {
+    test_simple_text: tool(content({ type: "text", text: "This is a simple text response for testing." })),
+    test_image_content: tool(content({ type: "image", data: PIXEL, mimeType: "image/png" })),
+    test_audio_content: tool(content({ type: "audio", data: WAV, mimeType: "audio/wav" })),
+    test_embedded_resource: tool(content(RESOURCE)),
+    test_multiple_content_types: tool(content({ type: "text", text: "Multiple content types test:" }, { type: "image", data: PIXEL, mimeType: "image/png" }, RESOURCE)),
+    test_error_handling: tool(says({ error: "This tool intentionally returns an error for testing" })),
+    test_tool_with_progress: tool(["/bin/sh", "-c", 'read x; for p in 0.1 0.5 1; do echo "{\\"progress\\":$p}"; sleep 0.15; done; echo "{\\"result\\":\\"done\\"}"']),
+    json_schema_2020_12_tool: tool(says({ result: "ok" }), { input_schema: SCHEMA }),
+    greet: tool(["/bin/sh", "-c", 'read x; n=$(echo "$x" | sed -n \'s/.*"name": *"\\([^"]*\\)".*/\\1/p\'); echo "{\\"result\\":\\"Hello, $n!\\"}"']),
+    confirm_delete: tool(says({ result: "deleted" }), slow),
+    slow_compute: tool(sleeps, slow),
+    failing_job: tool(says({ error: "it failed" }), slow),
+};
+const ALSO = ["tools-list", "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource", "tools-call-mixed-content",
+    "tools-call-error", "tools-call-with-progress", "json-schema-2020-12", "server-sse-multiple-streams", "dns-rebinding-protection"];
+const SUITE = [
+    ...["server-initialize", "server-session-lifecycle", "ping", ...ALSO].map((s) => [s, "2025-11-25"]),
+    ...["server-stateless", ...ALSO, "caching", "http-header-validation", "input-required-result-unsupported-methods",
+        "tasks-lifecycle", "tasks-wire-fields", "tasks-request-headers", "tasks-capability-negotiation", "tasks-dispatch-and-envelope",
+        "tasks-request-state-removal", "tasks-status-notifications"].map((s) => [s, "2026-07-28"]),
+];
+// Single checks that need what this server does not have: tools of the suite that ask by
+// themselves, a task that fails as a protocol error, prompts, resources, logging.
+const NOT_OURS = ["sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400", "sep-2575-http-server-no-independent-requests-on-stream",
+    "sep-2575-server-no-log-without-loglevel", "sep-2575-server-sends-tools-list-changed-on-subscription", "sep-2549-prompts-list-caching-hints",
+    "sep-2549-resources-list-caching-hints", "sep-2549-resources-templates-list-caching-hints", "sep-2549-resources-read-caching-hints", "sep-2663-tasks-get-status-failed"];
+
+const node22 = spawnSync(join(ROOT, "scripts/node"), ["22"], { encoding: "utf8" }).stdout.trim();
+async function approving(server, until_) {
+    while (!until_.over) {
+        for (const q of await pending(server).catch(() => [])) await decide(server, q.id, true).catch(() => {});
+        await pause(50);
+    }
+}
+
+for (const [scenario, version] of SUITE) test(`conformance ${scenario} ${version}`, async (t) => {
+    if (!node22) skip("the conformance suite needs Node 22");
+    const server = await t.serve({ config: { tools: TOOLS, demo: { tools: false }, actions: {} } });
+    const end = { over: false }, yes = approving(server, end), cwd = t.folder();
+    const extension = scenario.startsWith("tasks-");
+    const args = ["server", "--url", `${server.url}/mcp`, "--scenario", scenario, ...(extension ? [] : ["--spec-version", version]), "-o", cwd];
+    const { code, out, err } = await runToEnd(join(modules, ".bin/conformance"), args,
+        { cwd, env: { ...process.env, PATH: `${node22}:${process.env.PATH}` }, ms: 90000 });
+    end.over = true;
+    await yes;
+    const found = fs.readdirSync(cwd, { recursive: true }).filter((f) => f.endsWith("checks.json"));
+    same(found.length, 1, `the suite's findings (status ${code}): ${(out + err).slice(-1500)}`);
+    const checks = JSON.parse(fs.readFileSync(join(cwd, found[0]), "utf8"));
+    const bad = checks.filter((c) => ["FAILURE", "WARNING"].includes(c.status) && !NOT_OURS.includes(c.id));
+    check(checks.some((c) => /SUCCESS|SKIPPED/.test(c.status)), "something was looked at"); // one waits for the suite itself
+    same(bad.map((c) => `${c.id}: ${c.errorMessage}`), []);
+});
