@@ -23,6 +23,11 @@ static const char HELP[] =
     "                             PARLEY_KEY in the environment is the key\n"
     "  parley models [--config FILE] [--check]\n"
     "                             list the models; --check asks each for one token\n"
+    "  parley mcp [--config FILE] [--store URL] [--url URL] [--page NAME]\n"
+    "                             MCP over stdin and stdout, for clients that start a program: "
+    "brings it to a\n"
+    "                             running server, or starts one; PARLEY_KEY in the environment is "
+    "the key\n"
     "  parley tools [--config FILE]\n"
     "                             list every tool: where it comes from, its policy, its schema\n"
     "  parley tools call NAME '{...}' [--config FILE]\n"
@@ -90,6 +95,7 @@ static int choose(int argc, char **argv)
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
         { "nodes", cli_nodes },         { "move", cli_move },
+        { "mcp", cli_mcp },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -8,6 +8,8 @@ static const char **flag_slot(const char *word, const char *allowed, struct cli_
     if (strcmp(word, "--config") == 0 && strchr(allowed, 'c')) return &out->flags.path;
     if (strcmp(word, "--listen") == 0 && strchr(allowed, 'l')) return &out->flags.listen;
     if (strcmp(word, "--store") == 0 && strchr(allowed, 's')) return &out->flags.store;
+    if (strcmp(word, "--url") == 0 && strchr(allowed, 'u')) return &out->url;
+    if (strcmp(word, "--page") == 0 && strchr(allowed, 'p')) return &out->page;
     if (strcmp(word, "--from") == 0 && strchr(allowed, 'f')) return &out->from;
     if (strcmp(word, "--to") == 0 && strchr(allowed, 't')) return &out->to;
     return NULL;

@@ -11,6 +11,7 @@ int cli_backup(int argc, char **argv);    /* backup.c */
 int cli_check(int argc, char **argv);     /* check.c */
 int cli_health(int argc, char **argv);    /* health.c */
 int cli_key(int argc, char **argv);       /* key.c */
+int cli_mcp(int argc, char **argv);       /* bridge.c */
 int cli_models(int argc, char **argv);    /* models.c */
 int cli_move(int argc, char **argv);      /* move.c */
 int cli_nodes(int argc, char **argv);     /* nodes.c */
@@ -20,13 +21,14 @@ int cli_tools(int argc, char **argv);     /* tools.c */
 struct cli_line {
     struct config_flags flags;
     bool                check, anyway, anew, json;
-    const char         *from, *to;
+    const char         *from, *to, *url, *page;
     char              **words;
     int                 count; /* what is no option, in order */
 };
 
 /* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'f' --from, 't' --to, 'k'
- * --check, 'a' --anyway, 'n' --anew, 'j' --json) out of the line, wherever they stand; behind "--"
+ * --check, 'a' --anyway, 'n' --anew, 'j' --json, 'u' --url,
+ * 'p' --page) out of the line, wherever they stand; behind "--"
  * everything is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the front of
  * argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);

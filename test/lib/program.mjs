@@ -54,7 +54,7 @@ export class Program {
         child.stdout.setEncoding('utf8').on('data', (d) => { this.out += d; this.#heard?.(); });
         child.stderr.setEncoding('utf8').on('data', (d) => { this.err += d; this.#heard?.(); });
         child.stdin?.on('error', () => {});          // it may end without having read it
-        child.stdin?.end(this.input || undefined);
+        if (this.input !== true) child.stdin?.end(this.input || undefined);          // true: it stays open
         return this;
     }
     #heard;

@@ -21,7 +21,7 @@ const SDKS = {
         const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
         const client = new Client({ name: "sdk-one", version: "1" }, { capabilities: o.capabilities ?? {} });
         if (o.elicit) client.setRequestHandler(ElicitRequestSchema, (q) => o.elicit(q.params));
-        await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url)));
         return client;
     },
     v2: async (url, o = {}) => {
@@ -29,16 +29,26 @@ const SDKS = {
         const client = new Client({ name: "sdk-two", version: "1" }, { capabilities: o.capabilities ?? {},
             ...(o.modern && { versionNegotiation: { mode: { pin: "2026-07-28" } } }) });
         if (o.elicit) client.setRequestHandler("elicitation/create", (q) => o.elicit(q.params));
-        await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", url)));
+        await client.connect(o.transport ?? new StreamableHTTPClientTransport(new URL("/mcp", url)));
         return client;
     },
     modern: (url, o = {}) => SDKS.v2(url, { ...o, modern: true }),
+    // the same two over `parley mcp`
+    "v1 stdio": async (url, o) => {
+        const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+        return SDKS.v1(url, { ...o, transport: new StdioClientTransport(bridge(url)) });
+    },
+    "modern stdio": async (url, o) => {
+        const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+        return SDKS.modern(url, { ...o, transport: new StdioClientTransport(bridge(url)) });
+    },
 };
+const bridge = (url) => ({ command: BIN, args: ["mcp", "--url", url], stderr: "ignore" });
 function each(name, work) {
     for (const sdk of Object.keys(SDKS)) test(`sdk ${sdk}: ${name}`, async (t) => {
         const open = async (server, o) => {
             const client = await SDKS[sdk](server.url, o);
-            client.one = sdk === "v1";
+            client.one = sdk.startsWith("v1");
             t.defer(() => client.close());
             return client;
         };
@@ -116,6 +126,52 @@ each("progress reaches the one who asked for it", async (t, open) => {
     const client = await open(server), seen = [];
     await call(client, "slow", {}, { onprogress: (p) => seen.push(p.progress) });
     check(seen.length >= 2 && seen.every((p, i) => !i || p > seen[i - 1]), JSON.stringify(seen));
+});
+
+// --- a program that is started ------------------------------------------------------------------
+
+const lines = (p) => p.out.split("\n").filter(Boolean).map((l) => JSON.parse(l));
+const INIT = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "by hand", version: "1" } } };
+const write = (p, ...messages) => p.child.stdin.write(messages.map((m) => JSON.stringify(m) + "\n").join(""));
+const answer = (p, id) => until(() => lines(p).find((m) => m.id === id && !m.method), `the answer ${id}`);
+
+test("stdio: where nobody listens it serves itself, until stdin ends", async (t) => {
+    const dir = t.folder(), config = join(dir, "parley.json");
+    fs.writeFileSync(config, JSON.stringify({ listen: "127.0.0.1:0", demo: { token_ms: 0 }, mcp: { wait: 0 } }));
+    const p = t.program(BIN, ["mcp", "--config", config, "--store", `sqlite:${join(dir, "x.db")}`], { cwd: dir, input: true });
+    write(p, INIT, { jsonrpc: "2.0", method: "notifications/initialized" }, { jsonrpc: "2.0", id: "two", method: "tools/call", params: { name: "process_payment", arguments: PAY } });
+    const link = (await answer(p, "two")).result._meta["parley/link"];
+    same((await fetch(link.replace(/\/approvals\/.*/, "/healthz"))).status, 200);
+    same((await fetch(link)).status, 200, "the page is there");
+    p.child.stdin.end();
+    await until(() => p.status !== null, "its end");
+    same(p.status, 0);
+    await fetch(link).then(() => { throw new Error("the server is still there"); }, () => {});
+});
+
+test("stdio: a session that a restart ended is opened again, and nobody notices", async (t) => {
+    const server = await t.serve();
+    const p = t.program(BIN, ["mcp", "--url", server.url], { input: true });
+    write(p, INIT);
+    await answer(p, 1);
+    await server.restart();
+    write(p, { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "get_weather", arguments: { city: "Rome" } } });
+    same(outcome((await answer(p, 2)).result), "done");
+    p.child.stdin.end();
+    await until(() => p.status !== null, "its end");
+});
+
+test("stdio: without a server, and without a key, every request is told so", async (t) => {
+    const server = await t.serve({ config: { auth: { keys: [{ sha256: "0".repeat(64), principal: "ada", roles: ["user"] }] } } });
+    for (const [url, says_] of [[server.url, /PARLEY_KEY/], ["http://127.0.0.1:9", /cannot be reached/]]) {
+        const p = t.program(BIN, ["mcp", "--url", url], { input: true });
+        write(p, INIT, { jsonrpc: "2.0", id: 2, method: "tools/list" });
+        const { error } = await answer(p, 1);
+        same(error.code, -32603);
+        check(says_.test(error.message), error.message);
+        p.child.stdin.end();
+        await until(() => p.status !== null, "its end");
+    }
 });
 
 // --- a server behind us that dies after acting ----------------------------------------------------

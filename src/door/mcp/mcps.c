@@ -189,7 +189,8 @@ static void discover(struct request *q, const struct mcprpc *rpc)
     struct buf   b;
     struct jsonw w;
     mcps_open(&b, &w, rpc);
-    jw_kraw(&w, "supportedVersions", STR("[\"" MCP_MODERN "\",\"" MCP_NEWEST_LEGACY "\",\"" MCP_OLDEST_LEGACY "\"]"));
+    jw_kraw(&w, "supportedVersions",
+            STR("[\"" MCP_MODERN "\",\"" MCP_NEWEST_LEGACY "\",\"" MCP_OLDEST_LEGACY "\"]"));
     write_capabilities(&w, true);
     jw_kint(&w, "ttlMs", DISCOVER_TTL);
     jw_kstrz(&w, "cacheScope", "private");
