@@ -35,13 +35,13 @@ struct bridge {
     struct loop       loop;
     struct curl_pool  pool;
     struct arena      arena;
-    struct str        address; /* of /mcp, with the page */
-    struct str        key;     /* the header; STR_NONE: none */
+    struct str        address;                   /* of /mcp, with the page */
+    struct str        key;                       /* the header; STR_NONE: none */
     struct str        session, version, opening; /* opening: the client's own initialize */
-    bool              opened;  /* its answer came */
-    pid_t             server;  /* started by us; 0: none */
-    struct list       calls;   /* messages under way */
-    struct list       waiting; /* lines that came before the session stood */
+    bool              opened;                    /* its answer came */
+    pid_t             server;                    /* started by us; 0: none */
+    struct list       calls;                     /* messages under way */
+    struct list       waiting;                   /* lines that came before the session stood */
     struct buf        in;
     char              piece[65536];
     uv_fs_t           reading;
@@ -156,8 +156,7 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     struct str   line = str_n(bytes, size * count), name = STR("mcp-session-id:");
     if (line.len > name.len && str_eq_nocase(str_cut(line, name.len), name))
         c->b->session = arena_dup(&c->b->arena, str_trim(str_from(line, name.len)));
-    if (str_eq_nocase(str_cut(line, 31), STR("content-type: text/event-stream")))
-        c->streams = true;
+    if (str_eq_nocase(str_cut(line, 31), STR("content-type: text/event-stream"))) c->streams = true;
     return size * count;
 }
 
@@ -274,7 +273,8 @@ static void finish_message(struct call *c, CURLcode code, long status)
     struct str     text = str_trim(buf_view(&c->body));
     bool           rpc = text.len && text.ptr[0] == '{' && str_find(text, STR("\"jsonrpc\"")) >= 0;
     if (code != CURLE_OK && !c->cancelled) fail(c, "The server cannot be reached.");
-    else if (!c->streams && rpc && (status < 400 || status == 400 || status == 429 || status == 503))
+    else if (!c->streams && rpc &&
+             (status < 400 || status == 400 || status == 429 || status == 503))
         take(c, text);
     else if (status >= 400) fail(c, sentence(status));
     if (str_is(c->rpc.method, "initialize") && c->answered) {
@@ -300,7 +300,8 @@ static void on_done(struct curl_job *job, CURLcode code)
         if (status == 200) note_version(b, buf_view(&c->body));
         b->opened = status == 200 && b->session.len;
         if (b->opened)
-            send_line(b, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"), true);
+            send_line(b, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"),
+                      true);
         send_waiting(b);
     } else if (c->streams && resumes(c)) return;
     else if (status == 404 && !c->rpc.modern && b->opening.ptr && !c->again && !c->cancelled)
@@ -375,7 +376,8 @@ static void start(struct call *c)
     } else sse_in_again(&c->events);
     c->streams = false;
     c->headers = curl_slist_append(NULL, "Content-Type: application/json");
-    header(c, "Accept", gets ? STR("text/event-stream") : STR("application/json, text/event-stream"));
+    header(c, "Accept",
+           gets ? STR("text/event-stream") : STR("application/json, text/event-stream"));
     header(c, "Authorization", b->key);
     header(c, "Expect", STR(""));
     if (c->rpc.modern) modern_headers(c);
@@ -501,12 +503,14 @@ static struct str address_of(struct bridge *b, int from)
 {
     char   text[4096];
     size_t len = 0;
-    for (ssize_t n; len < sizeof text - 1 && (n = read(from, text + len, sizeof text - 1 - len)) > 0;) {
+    for (ssize_t n;
+         len < sizeof text - 1 && (n = read(from, text + len, sizeof text - 1 - len)) > 0;) {
         (void)!write(STDERR_FILENO, text + len, (size_t)n);
         len += (size_t)n;
         text[len] = '\0';
         char *at = strstr(text, "http://"), *end = at ? strpbrk(at + 7, "/ \r\n") : NULL;
-        if (end && strstr(text, "\n  data ")) return arena_dup(&b->arena, str_n(at, (size_t)(end - at)));
+        if (end && strstr(text, "\n  data "))
+            return arena_dup(&b->arena, str_n(at, (size_t)(end - at)));
     }
     return STR_NONE;
 }
@@ -557,9 +561,9 @@ static struct str base_of(struct bridge *b, const struct cli_line *line)
     }
     bool       v6 = str_find(c.host, STR(":")) >= 0;
     bool       all = str_is(c.host, "0.0.0.0") || str_is(c.host, "::");
-    struct str at = arena_printf(&b->arena, "http://%s" STR_FMT "%s:%u", v6 && !all ? "[" : "",
-                                 STR_ARG(all ? STR("127.0.0.1") : c.host), v6 && !all ? "]" : "",
-                                 c.port);
+    struct str at =
+        arena_printf(&b->arena, "http://%s" STR_FMT "%s:%u", v6 && !all ? "[" : "",
+                     STR_ARG(all ? STR("127.0.0.1") : c.host), v6 && !all ? "]" : "", c.port);
     bool there = c.port && at.ptr && listens(at.ptr);
     config_done(&c);
     return there ? at : serve(b, line);

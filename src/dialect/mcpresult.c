@@ -169,6 +169,13 @@ static const char *outcome_word(const struct call *c)
                                                                  : word_name(c->finished->outcome);
 }
 
+#define SERVER_INFO "{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"}"
+
+void mcp_meta(struct jsonw *w)
+{
+    jw_kraw(w, "_meta", STR("{\"io.modelcontextprotocol/serverInfo\":" SERVER_INFO "}"));
+}
+
 static void write_meta(struct jsonw *w, const struct call *c, const struct mcp_shape *s,
                        const char *outcome)
 {
@@ -185,9 +192,7 @@ static void write_meta(struct jsonw *w, const struct call *c, const struct mcp_s
         jw_kbuf(w, "parley/link", &link);
         buf_done(&link);
     }
-    if (s->modern)
-        jw_kraw(w, "io.modelcontextprotocol/serverInfo",
-                STR("{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"}"));
+    if (s->modern) jw_kraw(w, "io.modelcontextprotocol/serverInfo", STR(SERVER_INFO));
     jw_end_obj(w);
 }
 
@@ -257,7 +262,7 @@ void mcp_waiting(struct jsonw *w, const struct call *c, const struct mcp_shape *
     buf_printf(&b,
                " To get the result, call " STR_FMT " again with exactly the same arguments: it is "
                "the same request and will not run twice.",
-               STR_ARG(c->tool));
+               STR_ARG(s->tool.len ? s->tool : c->tool));
     if (gate && gate->expires_ms) {
         clock_rfc3339(gate->expires_ms, until);
         /* seconds are enough */

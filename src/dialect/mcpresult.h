@@ -15,6 +15,7 @@ struct mcp_shape {
     size_t     text_max; /* limits.tool_output */
     struct str base;     /* mcp.link */
     struct str thread;   /* the call's name for the client: "mcp_..." */
+    struct str tool;     /* the tool's; only mcp_waiting needs it */
 };
 
 enum mcp_stage {
@@ -41,6 +42,8 @@ void mcp_waiting(struct jsonw *w, const struct call *c, const struct mcp_shape *
 /* An answer about no call at all: a sentence. */
 void mcp_sentence(struct jsonw *w, struct str sentence, bool is_error, const struct mcp_shape *s);
 
+/* "_meta" with who we are, for results that have nothing else to say there. */
+void mcp_meta(struct jsonw *w);
 /* Where a person decides it. */
 void mcp_link(struct buf *out, const struct call *c, const struct mcp_shape *s);
 

@@ -1,12 +1,12 @@
 // recorded.test.mjs -- recorded conversations, compared byte for byte apart from ids and times.
 //
-//     test/wire/<dialect>/<case>.in     requests, separated by blank lines: "METHOD path [until TYPE]", then the body
+//     test/wire/<dialect>/<case>.in     requests, separated by blank lines: "METHOD path [until TYPE]", headers, then the body
 //     test/wire/<dialect>/<case>.out    what must come back
 //
 //   node test/wire/run.mjs [WORD...]             compares the cases whose name contains one of the words
 //   node test/wire/run.mjs --record [WORD...]    writes what comes back now; read the diff before you commit it
 //
-// In a request $thread, $run, $call, $confirmation and $place stand for the newest of their
+// In a request $thread, $run, $call, $confirmation, $session and $place stand for the newest of their
 // kind that was seen ($call2, $confirmation2: the one before; $old...: the first); "until TYPE"
 // leaves a stream that would not end by itself after that event.
 // Ids are numbered in the order they appear, times become zero, and deltas of one
@@ -35,6 +35,8 @@ class Names {
     apply(text) {
         return text.replace(IDS, (id, prefix, step) => this.name(id, prefix ?? step))
             .replace(/^Date: .*\r?\n/gm, '')
+            .replace(/^Mcp-Session-Id: .*$/gm, 'Mcp-Session-Id: session')
+            .replace(/("name":"parley","version":)"[^"]*"/g, '$1"0"')
             .replace(/"(timestamp|ms|lastUpdateTime|created|created_at|completed_at|expires_at)":\d+(\.\d+)?/g, '"$1":0')
             .replace(/`(yes|no) \d{4}`/g, '`$1 0000`').replace(/http:\/\/127\.0\.0\.1:\d+/g, 'http://host')
             .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '2000-01-01T00:00:00.000Z');
@@ -81,23 +83,26 @@ function parse(text) {
         const [first, ...body] = block.split('\n');
         const [, method, at, , until] = /^(\S+) (\S+)( until (\S+))?$/.exec(first) ?? [];
         if (!method) throw new Error(`not a request: ${first}`);
-        return { shown: block, method, at, until, body: body.length ? body.join('\n') : undefined };
+        const headers = {};
+        for (let h; (h = /^([A-Za-z-]+): (.*)$/.exec(body[0] ?? '')); body.shift()) headers[h[1]] = h[2];
+        return { shown: block, method, at, until, headers, body: body.length ? body.join('\n') : undefined };
     });
 }
 
 // What later requests may name.
 class Seen {
-    constructor() { this.lists = { thread: [], run: [], call: [], confirmation: [], place: [] }; }
+    constructor() { this.lists = { thread: [], run: [], call: [], confirmation: [], place: [], session: [] }; }
     add(kind, id) { const l = this.lists[kind]; if (id && !l.includes(id)) l.push(id); }
     take(s) {
         this.add('thread', s.thread);
         this.add('run', s.run);
+        this.add('session', s.headers['mcp-session-id']);
         for (const [id, prefix] of s.text.matchAll(IDS)) if (prefix === 'call-') this.add('call', id);
         for (const [id] of s.text.matchAll(/confirmation-call-[A-Za-z0-9_-]{22}(-\d+)?/g)) this.add('confirmation', id);
         this.lists.place = s.lastId ? [s.lastId] : this.lists.place;
     }
     fill(text) {
-        return text?.replace(/\$(old)?(thread|run|call|confirmation|place)(\d?)/g, (_, old, kind, n) => {
+        return text?.replace(/\$(old)?(thread|run|call|confirmation|place|session)(\d?)/g, (_, old, kind, n) => {
             const l = this.lists[kind];
             return (old ? l[n ? Number(n) - 1 : 0] : l.at(-(Number(n) || 1))) ?? `no-${kind}`;
         });
@@ -105,7 +110,8 @@ class Seen {
 }
 
 async function answer(server, q, seen) {
-    const s = await Stream.open(server, q.method, seen.fill(q.at), seen.fill(q.body));
+    const headers = Object.fromEntries(Object.entries(q.headers).map(([k, v]) => [k, seen.fill(v)]));
+    const s = await Stream.open(server, q.method, seen.fill(q.at), seen.fill(q.body), headers);
     const stream = /event-stream/.test(s.headers['content-type'] || '');
     if (stream && q.until) { await s.must(q.until); s.events.length = s.next_; await s.close(); }
     else await s.read();

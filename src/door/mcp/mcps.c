@@ -140,7 +140,7 @@ void mcps_open(struct buf *b, struct jsonw *w, const struct mcprpc *m)
     jw_obj(w);
     if (!m->modern) return;
     jw_kstrz(w, "resultType", "complete");
-    jw_kraw(w, "_meta", STR("{\"" MCP_META("serverInfo") "\":" SERVER_INFO "}"));
+    mcp_meta(w);
 }
 
 void mcps_close(struct conn *c, struct buf *b, struct jsonw *w)

@@ -289,6 +289,8 @@ static void write_outcome(struct mcps_wait *w, struct jsonw *j, const struct cal
 static void write_waiting(struct mcps_wait *w, struct jsonw *j, const struct call *c)
 {
     struct mcp_shape shape = mcps_shape(w->door, w->modern, w->thread);
+    char             wire[TOOL_WIRE_MAX];
+    shape.tool = registry_wire(w->door->app->registry, c->tool, wire);
     mcp_waiting(j, c, &shape, w->door->draining ? "The server is restarting" : NULL);
 }
 
@@ -298,6 +300,7 @@ static void write_task(struct mcps_wait *w, struct jsonw *j, const struct call *
     struct thread   *t = w->follower.thread;
     jw_obj(j);
     jw_kstrz(j, "resultType", "task");
+    mcp_meta(j);
     mcp_task(j, thread_fold(t), thread_committed(t), mcps_how(w->can, w->may_decide, c), false,
              &shape);
 }
@@ -307,6 +310,7 @@ static void write_inputs(struct mcps_wait *w, struct jsonw *j, const struct call
     struct mcp_shape shape = mcps_shape(w->door, true, w->thread);
     jw_obj(j);
     jw_kstrz(j, "resultType", "input_required");
+    mcp_meta(j);
     mcp_inputs(j, c, mcps_how(w->can, w->may_decide, c), &shape);
     jw_kstr(j, "requestState", w->review.ptr ? w->review : w->thread);
 }
