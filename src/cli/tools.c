@@ -3,6 +3,7 @@
  * Tool output is untrusted: what is printed has its control characters made
  * visible, so that it cannot move the cursor or colour the terminal.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/glyph.h"
@@ -219,12 +220,58 @@ static void on_freed(void *ctx)
     loop_stop(ctx);
 }
 
-/* The words are "call NAME {...}", or there are none. */
+/* --- accept ----------------------------------------------------------------------------------- */
+
+static size_t keep_answer(char *bytes, size_t size, size_t count, void *ctx)
+{
+    buf_add(ctx, bytes, size * count);
+    return size * count;
+}
+
+/* Told to the server that runs with this configuration: it has the store, and the tool as its MCP
+ * server says it now. */
+static int accept_tool(struct bench *b, const char *name)
+{
+    CURL              *h = curl_easy_new(false);
+    const char        *key = getenv("PARLEY_KEY");
+    struct arena      *a = &b->config.arena;
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    char              *path = h ? curl_easy_escape(h, name, 0) : NULL;
+    struct buf         answer;
+    long               status = 0;
+    bool               v6 = str_find(b->config.host, STR(":")) >= 0;
+    struct str         url =
+        arena_printf(a, "http://%s" STR_FMT "%s:%u/v1/tools/%s/accept", v6 ? "[" : "",
+                     STR_ARG(b->config.host), v6 ? "]" : "", b->config.port, path ? path : "");
+    struct str line = arena_printf(a, "Authorization: Bearer %s", key ? key : "");
+    if (!h || !path || !url.ptr || !line.ptr) return complain("out of memory.", STR(""));
+    if (key && *key) headers = curl_slist_append(headers, line.ptr);
+    buf_init(&answer, 64 * 1024);
+    curl_easy_setopt(h, CURLOPT_URL, url.ptr);
+    curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(h, CURLOPT_COPYPOSTFIELDS, "{}");
+    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, keep_answer);
+    curl_easy_setopt(h, CURLOPT_WRITEDATA, &answer);
+    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, 10000L);
+    CURLcode e = curl_easy_perform(h);
+    curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(headers);
+    curl_free(path);
+    curl_easy_cleanup(h);
+    if (e) complain("the server is to run while a tool is accepted; it does not answer at ", url);
+    else if (status == 200) puts("accepted: its policy holds again");
+    else complain("not accepted: ", buf_view(&answer));
+    buf_done(&answer);
+    return e || status != 200;
+}
+
+/* The words are "call NAME {...}", "accept NAME", or there are none. */
 static bool understood(const struct cli_line *l)
 {
     if (l->count == 0 || (l->count == 3 && strcmp(l->words[0], "call") == 0)) return true;
-    fprintf(stderr,
-            "parley: say parley tools, or parley tools call NAME '{...}' with a JSON object.\n");
+    if (l->count == 2 && strcmp(l->words[0], "accept") == 0) return true;
+    fprintf(stderr, "parley: say parley tools, parley tools accept NAME, or parley tools call NAME "
+                    "'{...}' with a JSON object.\n");
     return false;
 }
 
@@ -233,10 +280,15 @@ int cli_tools(int argc, char **argv)
     static struct bench b;
     struct cli_line     line;
     struct config_error e = { 0 };
-    if (!cli_read(argc, argv, "c", 3, &line) || !understood(&line)) return 2;
+    if (!cli_read(argc, argv, "cl", 3, &line) || !understood(&line)) return 2;
     if (config_load_flags(&b.config, &line.flags, &e)) {
         config_error_print(&e, stderr);
         return 1;
+    }
+    if (line.count == 2) {
+        int status = accept_tool(&b, line.words[1]);
+        config_done(&b.config);
+        return status;
     }
     if (loop_init(&b.loop)) return complain("out of memory.", STR(""));
     if (!assembly_models(&b.assembly, &b.config, &b.loop, &e) || !assembly_tools(&b.assembly, &e)) {

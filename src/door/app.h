@@ -223,6 +223,7 @@ void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
 void                      ops_node(struct server *s, struct request *q);  /* ops.c */
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
+void                      ops_accept(struct server *s, struct request *q);
 void                      ops_health(struct server *s, struct request *q);
 void                      ops_ready(struct server *s, struct request *q);
 void                      ops_metrics(struct server *s, struct request *q);

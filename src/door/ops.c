@@ -1,4 +1,5 @@
 /* ops.c -- for operators: tools with their counts, liveness, readiness, metrics. */
+#include "base/clock.h"
 #include "door/app.h"
 #include "model/provider.h"
 #include "node/link.h"
@@ -20,6 +21,11 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     jw_key(w, "example");
     jw_str_or_null(w, t->example);
     jw_kstr(w, "source", t->source);
+    if (t->changed_ms > 0) {
+        char since[CLOCK_RFC3339_LEN + 1];
+        clock_rfc3339(t->changed_ms, since);
+        jw_kstrz(w, "changed_since", since);
+    }
     jw_kint(w, "runs", (int64_t)t->runs);
     jw_kint(w, "failed", (int64_t)t->failed);
     jw_end_obj(w);
@@ -45,6 +51,33 @@ void ops_tools(struct server *s, struct request *q)
         if (!r->tools[i]->reply) write_tool(&w, r->tools[i]);
     jw_end_arr(&w);
     json_reply_end(q->conn, 200, &b, &w);
+}
+
+static void on_accepted(void *ctx, bool saved)
+{
+    struct ask *k = ctx;
+    if (k->conn && saved) conn_reply(k->conn, 200, "application/json", STR("{\"accepted\":true}"));
+    else if (k->conn)
+        conn_error(k->conn, 503, "store_unavailable",
+                   "It could not be saved, or the tool changed again; try again in a moment.");
+    mem_free(k);
+}
+
+/* What an MCP server says of a tool now is what is wanted. */
+void ops_accept(struct server *s, struct request *q)
+{
+    struct app *a = app_of(s);
+    struct ask *k = NULL;
+    if (!q->principal->may_answer) {
+        conn_error(q->conn, 403, "token_needed", "This needs the token of this start.");
+        return;
+    }
+    if (!(k = ask_new(s, q, NULL))) return;
+    if (hub_accept_tool(a->hub, q->param[0], on_accepted, k)) conn_hold(q->conn, &k->hold);
+    else {
+        mem_free(k);
+        conn_error(q->conn, 404, "unknown_tool", "No MCP server has a tool of this name.");
+    }
 }
 
 void ops_health(struct server *s, struct request *q)

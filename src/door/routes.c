@@ -77,6 +77,7 @@ const struct route app_routes[] = {
     { "GET", "/v1/session", session_show, ROLE_ANY },
     { "DELETE", "/v1/session", session_end, EVERYBODY },
     { "GET", "/v1/tools", ops_tools, ROLE_ANY },
+    { "POST", "/v1/tools/{}/accept", ops_accept, ROLE_ADMIN },
     { "GET", "/v1/page", web_told, EVERYBODY },
     { "GET", "/healthz", ops_health, EVERYBODY | ROUTE_VITAL },
     { "GET", "/readyz", ops_ready, EVERYBODY | ROUTE_VITAL },

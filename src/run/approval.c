@@ -51,6 +51,11 @@ static struct str question(struct arena *a, const struct tool *tool, const struc
         buf_clear(&b);
         intent_ask(&b, c->tool, STR_NONE, c->args);
     }
+    if (tool && tool->changed_ms > 0) {
+        char day[CLOCK_RFC3339_LEN + 1];
+        clock_rfc3339(tool->changed_ms, day);
+        buf_printf(&b, " (changed since %.10s)", day);
+    }
     struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     if (!s.ptr) a->failed = true;
     buf_done(&b);

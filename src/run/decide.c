@@ -255,8 +255,10 @@ static bool awaits_tools(struct thread *t, const struct next *n)
                       (n->kind == NEXT_FINISH && n->call->state == CALL_STARTED);
     if (t->fold.run && t->fold.run->stopping) return false;
     if (n->kind == NEXT_MODEL) return t->revived && !registry_settled(r);
-    return about_call && !n->call->client && !registry_find(r, n->call->tool) &&
-           registry_expects(r, n->call->tool);
+    if (!about_call || n->call->client) return false;
+    const struct tool *tool = registry_find(r, n->call->tool);
+    if (tool) return tool->changed_ms == TOOL_UNCHECKED;
+    return registry_expects(r, n->call->tool);
 }
 
 /* Adds the facts that follow from the state; true while there may be more. While the server drains

@@ -11,6 +11,7 @@
  *   lookup.c    what a command asks the store beside its thread's log
  *   mirror.c    threads that another node holds
  *   feed.c      threads that this node holds, for other nodes
+ *   seen.c      definitions of MCP servers' tools that changed
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  *   rules.c     who is asked; grant.c, effect.c: what is taken by the append that starts a call
  *   taking.c    what a batch takes, and what could not be had
@@ -303,6 +304,11 @@ void       title_stop(struct hub *h);        /* nobody waits for them */
 void       title_forget(struct thread *t);   /* a person has named it */
 /* The first words of a message on one line: the name until there is a better one. */
 struct str title_words(struct str text, char into[TITLE_BYTES]);
+
+/* --- seen.c --- */
+/* The list of tools changed: those of MCP servers that are new in it are compared with what they
+ * were when they were first seen. */
+void seen_check(struct hub *h);
 
 /* --- lookup.c --- */
 /* Fills in the thread that has asked for c->id, then posts; or answers 404. */

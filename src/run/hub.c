@@ -619,6 +619,7 @@ static void on_tools(void *ctx)
 {
     struct hub    *h = ctx;
     struct thread *t;
+    seen_check(h);
     for (size_t i = 0; (t = map_each(&h->threads, &i));)
         if (t->awaiting) hub_wait_place(h, t);
     hub_place_free(h);

@@ -69,6 +69,11 @@ void        hub_submit(struct hub *h, struct command *c);
 /* Several commands on one thread, without request ids: they stand in the log together. */
 void        hub_submit_all(struct hub *h, struct command **list, size_t count);
 
+/* The definition that an MCP server's tool has now is what is wanted: its policy holds again. False:
+ * there is no such tool, or no memory; else `done` is told when it is on disk. */
+bool hub_accept_tool(struct hub *h, struct str name, void (*done)(void *ctx, bool saved),
+                     void *ctx);
+
 /* The lists of the store, for doors that show them. */
 void hub_list(struct hub *h, struct store_list *l);
 

@@ -339,7 +339,8 @@ bool       store_shared(const struct store *s);
 /* --- browser sessions ------------------------------------------------------------ */
 
 /* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
- * last put is forgotten. */
+ * last put is forgotten. Other things that are no logs are kept here, too, under keys with a "/" in
+ * them: "tool/NAME" (run/seen.c). */
 struct store_session {
     enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END } op;
     struct str key;

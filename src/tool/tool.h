@@ -39,6 +39,9 @@ struct tool_result {
     struct str        resume;
 };
 
+/* changed_ms of a tool whose first definition has not been looked up yet */
+#define TOOL_UNCHECKED (-1)
+
 /* Tools whose arguments are their effect. */
 enum reply_tool { REPLY_NONE, REPLY_REPLIES, REPLY_ACTIONS, REPLY_PRESENT, REPLY_COUNT };
 
@@ -72,9 +75,12 @@ struct tool {
     struct str             risk; /* "low" | "high"; STR_NONE: nobody said */
     bool                   idempotent;
     bool                   reads; /* changes nothing: our own word, or a trusted server's */
+    /* what its MCP server says of it, as it was received; STR_NONE: it is the configuration's own */
+    struct str             definition;
     /* wall clock: since then its server says other things of it than when it was first seen; 0: the
-     * same. Then every call is asked about. */
+     * same. Then every call is asked about (run/seen.c). */
     int64_t                changed_ms;
+    bool                   compared;   /* run/'s: with what was first seen */
     unsigned               timeout_ms; /* default 60,000 */
     /* its runner keeps the time: it knows what a timeout means, and stands still while a person is
      * asked */

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str          body = str_n((const char *)data, size), name = STR_NONE;
     struct mcprpc_heads heads = { 0 };
     /* a byte chooses, then comes a name up to a line's end */
-    unsigned choice = size ? data[0] : 0;
+    unsigned            choice = size ? data[0] : 0;
     body = str_from(body, 1);
     if (choice & 1) heads.version = STR(MCP_MODERN);
     if (choice & 6) heads.method = str_c(METHODS[(choice >> 1 & 3) - 1]);

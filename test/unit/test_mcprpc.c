@@ -4,13 +4,13 @@
 
 static const char *const METHODS[] = { "tools/call", "tools/list", "tasks/get", NULL };
 
-#define META                                                                        \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","          \
+#define META                                                                 \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"url\":{}}}}"
 #define LIST "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{" META "}}"
-#define CALL                                                                             \
-    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"pay\"," \
-    META "}}"
+#define CALL                                                                                     \
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"pay\"," META \
+    "}}"
 
 static struct arena arena;
 
@@ -33,13 +33,14 @@ static struct mcprpc_heads heads(const char *method, const char *name)
 TEST(an_mcp_message_is_a_request_a_notice_or_an_answer)
 {
     struct mcprpc m;
-    CHECK(read("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}",
-               (struct mcprpc_heads){ 0 }, &m) == 0);
+    CHECK(read("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}", (struct mcprpc_heads){ 0 },
+               &m) == 0);
     CHECK(m.kind == RPC_REQUEST && !m.modern);
     CHECK_STR(m.id, "\"a\"");
     CHECK(read("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", (struct mcprpc_heads){ 0 }, &m) == 0);
     CHECK(m.kind == RPC_NOTICE);
-    CHECK(read("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", (struct mcprpc_heads){ 0 }, &m) == 0);
+    CHECK(read("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", (struct mcprpc_heads){ 0 }, &m) ==
+          0);
     CHECK(m.kind == RPC_ANSWER && m.result);
 }
 

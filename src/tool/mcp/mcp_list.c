@@ -108,6 +108,7 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
         !mcp_params_read(a, jv_get(copy, "inputSchema"), &x->params, &x->param_count, why))
         return ERR_TYPE;
     x->output_schema = jv_get(copy, "outputSchema");
+    t->definition = x->definition;
     t->title = jv_str_at(copy, "title");
     t->description = jv_str_at(copy, "description");
     if (!t->description.ptr) t->description = jv_str_at(copy, "title");
