@@ -97,8 +97,7 @@ static int choose(int argc, char **argv)
         { "serve", cli_serve },         { "check", cli_check },   { "health", cli_health },
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
-        { "nodes", cli_nodes },         { "move", cli_move },
-        { "mcp", cli_mcp },
+        { "nodes", cli_nodes },         { "move", cli_move },     { "mcp", cli_mcp },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -93,8 +93,7 @@ static void on_kept(struct store_session *x, enum err e)
     struct seen *k = LIST_ITEM(x, struct seen, row);
     struct hub  *h = k->hub;
     struct tool *t = e ? NULL : tool_of(k);
-    if (e)
-        log_line(LOG_ERROR, "tool.not_kept", "tool", log_str(k->name), "why", err_name(e), NULL);
+    if (e) log_line(LOG_ERROR, "tool.not_kept", "tool", log_str(k->name), "why", err_name(e), NULL);
     if (t) t->changed_ms = k->since_ms;
     if (k->done) k->done(k->ctx, t != NULL);
     seen_free(k);

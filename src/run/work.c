@@ -366,6 +366,7 @@ static bool is_idempotent(void *ctx, struct str tool)
 
 static bool is_offered(const struct thread *t, const struct model_request *q, const struct tool *x)
 {
+    if (x->changed_ms == TOOL_UNCHECKED) return false; /* in a moment */
     if (x->hidden || !hub_page_allows(t->page, x) || !declared_allows(&t->declared, x))
         return false;
     if (x->reply == REPLY_PRESENT && !t->page->payload_count) return false;

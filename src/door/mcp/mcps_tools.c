@@ -17,6 +17,7 @@
 
 bool mcps_offers(const struct mcps *m, const struct hub_page *page, const struct tool *t)
 {
+    if (t->changed_ms == TOOL_UNCHECKED) return false; /* in a moment */
     if (t->hidden || t->reply || t->where != TOOL_SERVER || !hub_page_allows(page, t)) return false;
     if (!m->setup.some_tools) return true;
     for (size_t i = 0; i < m->setup.tools.count; i++)
