@@ -36,7 +36,7 @@ struct principal {
     /* a key that several people or a program use: what is said with it in a chat decides nothing */
     bool       shared;
     struct str user_header; /* the header that names whom it asks for; STR_NONE: none */
-    bool       mcp_only; /* their token was made for /mcp */
+    bool       mcp_only;    /* their token was made for /mcp */
 };
 
 #endif

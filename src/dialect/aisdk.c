@@ -518,8 +518,8 @@ static bool went_on(const struct encoder *e, const struct fold *f, uint64_t seq)
 {
     for (uint64_t s = seq + 1; s <= e->horizon; s++) {
         enum fact_kind k = f->facts[s - 1]->kind;
-        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_HANDED && k != FACT_CREATED &&
-            !fact_is_note(k))
+        if (k != FACT_RESULT && k != FACT_SETTLED && k != FACT_LATE && k != FACT_HANDED &&
+            k != FACT_CREATED && !fact_is_note(k))
             return true;
     }
     return false;

@@ -211,9 +211,9 @@ void encode_part_end(struct encoder *e, const struct part *p)
 
 bool fact_is_aside(const struct fact *f)
 {
-    return f->kind == FACT_SETTLED || f->kind == FACT_LATE || f->kind == FACT_HANDED || f->kind == FACT_RESULT ||
-           f->kind == FACT_CREATED || f->kind == FACT_STOP || f->kind == FACT_CONTINUED ||
-           fact_is_note(f->kind);
+    return f->kind == FACT_SETTLED || f->kind == FACT_LATE || f->kind == FACT_HANDED ||
+           f->kind == FACT_RESULT || f->kind == FACT_CREATED || f->kind == FACT_STOP ||
+           f->kind == FACT_CONTINUED || fact_is_note(f->kind);
 }
 
 /* What is spoken after `seq`: the next step, or the open one. */

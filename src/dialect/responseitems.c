@@ -381,7 +381,8 @@ static void put_echo(struct jsonw *w, const struct fact *response, const struct 
 
 static void put_constants(struct jsonw *w)
 {
-    static const char *const NULLS[] = { "max_tool_calls", "safety_identifier", "prompt_cache_key" };
+    static const char *const NULLS[] = { "max_tool_calls", "safety_identifier",
+                                         "prompt_cache_key" };
     for (size_t i = 0; i < sizeof NULLS / sizeof *NULLS; i++) {
         jw_key(w, NULLS[i]);
         jw_null(w);

@@ -143,7 +143,7 @@ static enum err leave_answered(struct thread *t, const struct command *c)
 {
     struct run *r = t->fold.run;
     enum err    e = leave_run(t, c);
-    if (!e && r->phase == RUN_CALLS) e = cancel_gates(t);
+    if (!e && r->phase == RUN_CALLS) e = cancel_gates(t, NULL);
     for (size_t i = 0; i < r->call_count && !e; i++) {
         struct call *x = r->calls[i];
         if (x->state == CALL_STARTED && x->client) e = leave_call(t, x);
@@ -511,8 +511,8 @@ static bool handle_call(struct thread *t, struct command *c, enum err *e)
                       .parts_count = 1 };
     title_from(t, c->call.tool);
     t->origin = (struct store_origin){ c->via, c->call.group };
-    t->found_by = (struct store_key){ c->call.match, STR("") };
     *e = begin_run(t, c, &f);
+    if (!*e && c->call.match.ptr) *e = thread_key(t, "", c->call.match, STR(""));
     return true;
 }
 

@@ -105,9 +105,8 @@ struct thread {
     /* what earlier batches could not take: taking.h */
     struct note             *notes;
     struct arena             notes_mem;
-    struct stock_look       *look;     /* lookup.c; NULL: nothing was looked up yet */
-    struct store_origin      origin;   /* of the log that this batch makes */
-    struct store_key         found_by; /* by which it is found again */
+    struct stock_look       *look;   /* lookup.c; NULL: nothing was looked up yet */
+    struct store_origin      origin; /* of the log that this batch makes */
 
     struct open_step       step;
     bool                   step_closed; /* its fact is in the append under way */
@@ -203,6 +202,9 @@ void           thread_drain(struct thread *t); /* what waits for its turn will n
 bool           thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
 MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
+/* A name (kind and name together) by which the log is found again, with the batch. */
+MUST_CHECK enum err thread_key(struct thread *t, const char *kind, struct str name,
+                               struct str value);
 void command_answer(struct thread *t, struct command *c, int status, const char *code,
                     const char *message);
 

@@ -11,8 +11,8 @@ static const struct {
     { "claim", CMD_CLAIM },     { "stop", CMD_STOP },       { "settle", CMD_SETTLE },
     { "follow", CMD_FOLLOW },   { "delete", CMD_DELETE },   { "rename", CMD_RENAME },
     { "late", CMD_LATE },       { "unvote", CMD_UNVOTE },   { "revoke", CMD_REVOKE },
-    { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },
-    { "call", CMD_CALL },       { "handed", CMD_HANDED },
+    { "respond", CMD_RESPOND }, { "forget", CMD_FORGET },   { "call", CMD_CALL },
+    { "handed", CMD_HANDED },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

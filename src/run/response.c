@@ -108,17 +108,6 @@ void response_words(struct buf *out, const struct fold *f, const struct fact *re
 
 /* --- in the mailbox ---------------------------------------------------------------------------- */
 
-static enum err add_key(struct thread *t, const char *kind, struct str name, struct str id)
-{
-    if (!t->keys && !(t->keys = arena_array(&t->batch, BATCH_KEYS, sizeof *t->keys)))
-        return ERR_NOMEM;
-    if (t->key_count == BATCH_KEYS) return OK; /* found by fewer names */
-    struct store_key *k = &t->keys[t->key_count++];
-    k->key = arena_printf(&t->batch, "%s" STR_FMT, kind, STR_ARG(name));
-    k->value = arena_dup(&t->batch, id);
-    return k->key.ptr && k->value.ptr ? OK : ERR_NOMEM;
-}
-
 struct str response_wish_write(struct arena *a, const struct response_wish *w)
 {
     struct buf   b = { 0 };
@@ -178,9 +167,9 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
                       .via = c->via,
                       .quiet = w->quiet };
     e = thread_add(t, &f);
-    if (!e) e = add_key(t, "r:", w->id, w->id);
-    if (!e && w->chain.len) e = add_key(t, "u:", w->chain, w->id);
-    if (!e && w->key.len) e = add_key(t, "", w->key, w->id);
+    if (!e) e = thread_key(t, "r:", w->id, w->id);
+    if (!e && w->chain.len) e = thread_key(t, "u:", w->chain, w->id);
+    if (!e && w->key.len) e = thread_key(t, "", w->key, w->id);
     return e;
 }
 
@@ -234,7 +223,7 @@ static enum err close_chain(struct thread *t, const struct fact *r, struct str f
     chain_add(&c, CHAIN_ASSISTANT, words);
     bool ok = chain_hash(&c, hash);
     chain_done(&c);
-    return ok ? add_key(t, kind, str_n(hash, CHAIN_LEN), r->id) : ERR_NOMEM;
+    return ok ? thread_key(t, kind, str_n(hash, CHAIN_LEN), r->id) : ERR_NOMEM;
 }
 
 static enum err close_response(struct thread *t, const struct fact *r, uint64_t end)

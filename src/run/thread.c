@@ -480,6 +480,17 @@ enum err thread_add(struct thread *t, struct fact *f)
     return side_effects(t, t->fold.facts[f->seq - 1]);
 }
 
+enum err thread_key(struct thread *t, const char *kind, struct str name, struct str value)
+{
+    if (!t->keys && !(t->keys = arena_array(&t->batch, BATCH_KEYS, sizeof *t->keys)))
+        return ERR_NOMEM;
+    if (t->key_count == BATCH_KEYS) return OK; /* found by fewer names */
+    struct store_key *k = &t->keys[t->key_count++];
+    k->key = arena_printf(&t->batch, "%s" STR_FMT, kind, STR_ARG(name));
+    k->value = arena_dup(&t->batch, value);
+    return k->key.ptr && k->value.ptr ? OK : ERR_NOMEM;
+}
+
 static bool fill_rows(struct thread *t, size_t *count)
 {
     size_t n = t->fold.count - (t->batch_from - 1);
@@ -513,8 +524,6 @@ static void submit(struct thread *t)
         .request_id = t->request_id,
         .run = t->request_run,
         .origin = t->origin,
-        .keys = &t->found_by,
-        .key_count = t->found_by.key.ptr != NULL,
         .approvals = t->approvals,
         .approval_count = t->approval_count,
         .tools = t->counts,
@@ -546,7 +555,6 @@ static void clear_batch(struct thread *t)
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     t->origin = (struct store_origin){ 0 };
-    t->found_by = (struct store_key){ 0 };
     arena_reset(&t->batch);
 }
 
