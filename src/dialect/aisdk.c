@@ -495,7 +495,7 @@ static bool ends_unseen(const struct call *c, const struct fact *f)
 static void outcome(struct encoder *e, const struct fact *f, const struct call *c)
 {
     if (!ai(e)->native && c->asked && !c->started) announce_adk(e, c);
-    if (f->outcome == WORD_DONE) outcome_output(e, c);
+    if (call_succeeded(c)) outcome_output(e, c);
     else if (f->outcome == WORD_DENIED && ai(e)->native) outcome_denied(e, c);
     else outcome_error(e, c);
 }
@@ -662,6 +662,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     const struct fold *fold = thread_fold(t);
     const struct call *c = f->call.ptr ? fold_call(fold, f->call) : NULL;
     const struct run  *r = fold_run_at(fold, f->seq);
+    if (c && call_is_inner(c)) return;
     switch (f->kind) {
     case FACT_MESSAGE:
     case FACT_RETRY:

@@ -7,12 +7,12 @@
 
 bool call_ok(const struct call *c)
 {
-    return c->finished && c->finished->outcome == WORD_DONE;
+    return call_succeeded(c);
 }
 
 static bool is_card(const struct fact *f, const struct call *c)
 {
-    return f->kind == FACT_FINISHED && c && c->gate != GATE_REPLY;
+    return f->kind == FACT_FINISHED && c && c->gate != GATE_REPLY && !call_is_inner(c);
 }
 
 static void weave_step(struct marker_weave *w, struct buf *out, const struct fact *f)

@@ -54,6 +54,7 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
                  const struct plain_words *say)
 {
     const struct call *c = f->call.ptr ? fold_call(thread_fold(t), f->call) : NULL;
+    if (c && call_is_inner(c)) return true;
     switch (f->kind) {
     case FACT_MESSAGE:
     case FACT_RETRY:

@@ -62,7 +62,7 @@ static const char *part_state(const struct call *c, enum approval_form form)
     if (!c->finished)
         return c->state == CALL_ASKED && form == FORM_NATIVE ? "approval-requested"
                                                              : "input-available";
-    if (c->finished->outcome == WORD_DONE) return "output-available";
+    if (call_succeeded(c)) return "output-available";
     return c->finished->outcome == WORD_DENIED && form == FORM_NATIVE ? "output-denied"
                                                                       : "output-error";
 }
@@ -70,7 +70,7 @@ static const char *part_state(const struct call *c, enum approval_form form)
 static void write_outcome(struct jsonw *w, const struct call *c, const char *state)
 {
     if (!c->finished || strcmp(state, "output-denied") == 0) return;
-    if (c->finished->outcome == WORD_DONE) payload_output(w, "output", c);
+    if (call_succeeded(c)) payload_output(w, "output", c);
     else payload_error(w, "errorText", c);
 }
 
@@ -98,6 +98,8 @@ static void write_tool(struct jsonw *w, const struct call *c, enum approval_form
     if ((!c->client && !native_gate) || (c->client && c->finished))
         jw_kbool(w, "providerExecuted", true);
     jw_end_obj(w);
+    /* what a person made of it, where others were asked about that */
+    if (c->replaced_by && c->replaced_by->asked) write_tool(w, c->replaced_by, form);
 }
 
 /* --- messages ------------------------------------------------------------------------------ */

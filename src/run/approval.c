@@ -104,7 +104,9 @@ enum err approval_holds(const struct thread *t, const struct call *c, bool *hold
     if (e) return e;
     arena_init(&a, 0);
     struct str args = digest_of_args(&a, c);
-    *holds = str_is(c->asked->note, digest) && str_eq(c->asked->digest, args);
+    /* a person's edit that they approved in making it: its arguments are theirs */
+    *holds = c->asked ? str_is(c->asked->note, digest) && str_eq(c->asked->digest, args)
+                      : str_is(c->decided->note, digest);
     arena_done(&a);
     return args.ptr ? OK : ERR_NOMEM;
 }
@@ -228,8 +230,7 @@ static struct row call_row(struct thread *t, const struct call *c)
     r.id =
         c->asked ? c->asked->id : arena_printf(&t->batch, "confirmation-" STR_FMT, STR_ARG(c->id));
     r.asked = fold_asked(&t->fold, r.id);
-    r.decided =
-        c->decided && c->decided->grant.len && !r.asked ? c->decided : fold_verdict(&t->fold, r.id);
+    r.decided = c->decided && !r.asked ? c->decided : fold_verdict(&t->fold, r.id);
     if (r.asked && r.asked == call_gate(c)) r.status = "pending";
     return r;
 }
@@ -370,7 +371,8 @@ static bool is_listed(const struct call *c)
     bool unknown = c->finished && c->finished->outcome == WORD_UNKNOWN;
     bool granted = c->decided && c->decided->grant.len,
          again = c->finished && c->finished->outcome == WORD_DUPLICATE;
-    return c->gates || unknown || granted || again || (c->client && c->state >= CALL_STARTED);
+    return c->gates || c->instead_of || unknown || granted || again ||
+           (c->client && c->state >= CALL_STARTED);
 }
 
 /* Facts of one call in one batch replace each other's row. */

@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/edit.h"
 #include "run/engine.h"
 #include "run/grant.h"
 #include "run/response.h"
@@ -567,6 +568,10 @@ static bool answered_before(struct thread *t, struct command *c, struct call *ca
     enum word was = verdict->outcome;
     c->receipt.call = call;
     if (was != verdict_of(c)) suspicious(t, c, "answered_before");
+    if (was == WORD_REPLACED)
+        return refuse(t, c, 409, "already_decided",
+                      "Somebody changed this and answered it so; the changed request has an id of "
+                      "its own.");
     if (was == WORD_EXPIRED)
         return refuse(t, c, 409, "expired", "This request expired before it was answered.");
     if (was == WORD_CANCELLED)
@@ -814,6 +819,7 @@ static bool handle_decide(struct thread *t, struct command *c, enum err *e)
         return refuse(t, c, 410, "tool_gone",
                       "The tool was changed or removed since this was asked. Nothing was run.");
     }
+    if (c->decide.input && c->decide.confirmed && edit_handle(t, c, call, e)) return true;
     if (is_vote(t, c, call, e) || is_overgranted(t, c, call)) return true;
     *e = decide_gate(t, call, c, verdict_of(c));
     accepted(t, c, call->run->id, seq);
@@ -1090,6 +1096,7 @@ static enum err expire_due(struct thread *t, bool going_on)
     }
     for (size_t i = 0; i < r->call_count && !e; i++) {
         struct call *c = r->calls[i];
+        if (call_lives_on(c)) continue;
         if (c->state == CALL_REFUSED)
             e = finish_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
         else if (is_overdue(t, c, now))

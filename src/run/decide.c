@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/edit.h"
 #include "run/effect.h"
 #include "run/engine.h"
 #include "run/grant.h"
@@ -144,6 +145,11 @@ static enum err add_finish(struct thread *t, const struct next *n)
     struct fact f = {
         .kind = FACT_FINISHED, .call = n->call->id, .outcome = n->outcome, .text = n->text
     };
+    if (!f.text.ptr && n->outcome == WORD_REPLACED) {
+        f.text = f.value = edit_result(&t->batch, n->call);
+        f.ms = n->call->replaced_by->finished->ms;
+        return f.text.ptr ? thread_add(t, &f) : ERR_NOMEM;
+    }
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
     f.ms = work_ms(n->call);
     if (n->outcome == WORD_UNKNOWN)
@@ -167,7 +173,7 @@ static enum err add_start(struct thread *t, struct call *c)
         c->gate = GATE_ASK;
         return OK;
     }
-    if (c->state == CALL_GRANTED && c->asked) {
+    if (c->state == CALL_GRANTED && (c->asked || c->decided->note.len)) {
         enum err e = approval_holds(t, c, &holds);
         if (e) return e;
     }

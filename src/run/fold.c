@@ -425,7 +425,7 @@ bool run_waiting(const struct run *r)
     if (!run_live(r) || r->phase != RUN_CALLS || r->stopping) return false;
     for (size_t i = 0; i < r->call_count; i++) {
         const struct call *c = r->calls[i];
-        if (c->state == CALL_FINISHED) continue;
+        if (c->state == CALL_FINISHED || call_lives_on(c)) continue;
         if (!waits_outside(c)) return false;
         any = true;
     }
@@ -444,6 +444,9 @@ bool run_waited_at(const struct fold *f, const struct run *r, uint64_t seq)
     for (size_t i = r->calls_from; i < f->call_count && f->calls[i]->run == r; i++) {
         const struct call *c = f->calls[i];
         if (c->step_seq > seq || by(c->finished, seq)) continue;
+        if (c->proposed && c->proposed->seq > seq) continue;
+        if (c->replaced_by && by(c->decided, seq))
+            continue; /* it is the other that waits, or not */
         bool asked = by(c->asked, seq) && !by(c->decided, seq);
         /* else its result is there */
         bool offered = c->client && by(c->started, seq) && !by(c->early, c->started->seq);
@@ -500,7 +503,9 @@ static struct next decide_call(struct call *c, bool (*idempotent)(void *, const 
         break;
     case CALL_GRANTED: return (struct next){ .kind = NEXT_START, .call = c };
     /* whoever appends it says why */
-    case CALL_REFUSED: return finish(c, c->decided->outcome, STR_NONE);
+    case CALL_REFUSED:
+        if (call_lives_on(c) && c->replaced_by->state != CALL_FINISHED) break;
+        return finish(c, c->decided->outcome, STR_NONE);
     case CALL_STARTED:
         if (c->job || c->client) break;
         if (call_at_rest(c))

@@ -170,6 +170,23 @@ static inline bool call_at_rest(const struct call *c)
  * whatever becomes of the words around it. (Of an idempotent tool that does not matter; whoever
  * asks knows the tool.) */
 bool               call_took_effect(const struct call *c);
+/* It did what it was to do: also by a call that a person made of it, or one before it. */
+static inline bool call_succeeded(const struct call *c)
+{
+    const struct fact *f = c->finished;
+    if (f && f->outcome == WORD_REPLACED && c->replaced_by) return call_succeeded(c->replaced_by);
+    return f && (f->outcome == WORD_DONE || f->outcome == WORD_DUPLICATE);
+}
+/* A person's edit that ran at once: what it did is told with the call it stands for. */
+static inline bool call_is_inner(const struct call *c)
+{
+    return c->instead_of && !c->asked;
+}
+/* It ends when the call that a person made of it does. */
+static inline bool call_lives_on(const struct call *c)
+{
+    return c->state == CALL_REFUSED && c->decided->outcome == WORD_REPLACED && c->replaced_by;
+}
 /* It took from a grant, or an effect key: given back only when it certainly did not happen. */
 static inline bool call_takes(const struct call *c)
 {

@@ -199,7 +199,7 @@ static bool is_error(const struct call *c)
 {
     if (!c->finished) return true;
     if (c->settled) return c->settled->outcome != WORD_DONE;
-    return c->finished->outcome != WORD_DONE;
+    return !call_succeeded(c);
 }
 
 /* Was it made by the provider that is asked now, and may it be shown as it came? */

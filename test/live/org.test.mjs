@@ -293,3 +293,58 @@ test('old rules ask as they always did', async (t) => {
     const row = (await server.get(`/v1/approvals/${s.payload.awaiting[0]}`)).json;
     for (const member of ['who', 'votes', 'needed', 'may', 'grant', 'edit', 'granted']) check(!(member in row), member);
 });
+
+// --- an edit is a new proposal ---------------------------------------------------------------------------
+
+const EDIT = { edit: ['/amount', '/memo'] };
+
+test('a person changes what they may, and that is what runs; the model is told what was made of it', async (t) => {
+    const b = await bank(t), m = await script(t, [pay(50)], 'Done.'), server = await t.serve({ config: payments(b, EDIT, { model: m.model }) });
+    const s = await say(server, null, 'go');
+    same((await approval(server, null, s.ids[0])).edit, ['/amount', '/memo']);
+    const r = await decide(server, null, s.ids[0], true, { input: { recipient: 'Hanako', amount: 45, memo: 'for May' } });
+    same([r.status, r.json.status], [200, 'replaced']);
+    const shown = await still(server, null, s.thread);
+    same(b.books.map((x) => [x.amount, x.memo]), [[45, 'for May']]);
+    const old = await approval(server, null, s.ids[0]), now = await approval(server, null, r.json.replaced_by);
+    same([old.status, old.replaced_by], ['replaced', now.id]);
+    same([now.status, now.decided_by, now.input.amount, now.replaces.id, now.replaces.input.amount], ['done', 'local', 45, s.ids[0], 50]);
+    same(now.replaces.changed, ['/amount', '/memo']);
+    const told = JSON.parse(m.results().at(-1));
+    same([told.edited.by, told.edited.arguments.amount, told.result.paid], ['local', 45, 45]);
+    const tools = shown.messages.at(-1).parts.filter((p) => p.type === 'tool-process_payment');
+    same(tools.map((p) => [p.state, p.output.edited.changed]), [['output-available', ['/amount', '/memo']]], 'one call throughout');
+    same((await decide(server, null, s.ids[0], true)).json.error.code, 'already_decided');
+});
+
+test('what may not be changed, or would not fit, leaves the question open and nothing recorded', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, EDIT) });
+    const s = await say(server, null, PAY(50));
+    const seq = (await still(server, null, s.thread)).seq, row = await approval(server, null, s.ids[0]);
+    const code = async (input) => (await decide(server, null, s.ids[0], true, { input })).json.error?.code;
+    for (const [input, want] of [[{ ...row.input, recipient: 'Mallory' }, 'edit_not_allowed'], [{ ...row.input, Amount: 5 }, 'edit_not_allowed'], [{ amount: 50 }, 'edit_not_allowed'],
+        [{ ...row.input, amount: -5 }, 'edit_invalid'], [{ ...row.input, amount: 'all of it' }, 'edit_invalid'], [[1], 'malformed_answer'], ['x', 'malformed_answer']]) same(await code(input), want, JSON.stringify(input));
+    same((await still(server, null, s.thread)).seq, seq, 'nothing recorded');
+    await until(() => server.log.some((l) => l.why === 'edit_not_allowed'), 'the log');
+    same((await decide(server, null, s.ids[0], true, { input: row.input })).json.status, 'approved', 'the same is a plain yes');
+});
+
+test('an edit over the next rule\'s limit is asked of those whom that rule names', async (t) => {
+    const b = await bank(t), server = await office(t, b, EDIT);
+    const s = await say(server, 'ada', PAY(50));
+    const row = await approval(server, 'ada', s.ids[0]);
+    const r = await decide(server, 'ada', s.ids[0], true, { input: { ...row.input, amount: 5000 } });
+    same(r.json.status, 'replaced');
+    const next = await approval(server, 'fay', r.json.replaced_by);
+    same([next.status, next.may, next.replaces.by, next.input.amount], ['pending', true, 'ada', 5000]);
+    same((await still(server, 'ada', s.thread)).pending.map((p) => p.id), [next.id]);
+    await decide(server, 'fay', next.id, true);
+    await decide(server, 'fin', next.id, true);
+    await still(server, 'ada', s.thread);
+    same(b.books.map((x) => x.amount), [5000]);
+    const t2 = await say(server, 'ada', PAY(60));
+    const e2 = await decide(server, 'ada', t2.ids[0], true, { input: { ...row.input, amount: 7000 } });
+    await decide(server, 'fox', e2.json.replaced_by, false);
+    await still(server, 'ada', t2.thread);
+    same([(await approval(server, 'ada', t2.ids[0])).status, b.books.length], ['replaced', 1], 'a no to the new question ends both');
+});
