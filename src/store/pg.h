@@ -29,7 +29,7 @@
 #include "store/rows.h"
 #include "store/store_ops.h"
 
-#define PG_SCHEMA      5      /* the version this program writes */
+#define PG_SCHEMA      6      /* the version this program writes */
 #define PG_VERSION_MIN 130000 /* the oldest server */
 
 /* Writers: enough that a commit of one does not keep the others waiting. */
@@ -106,6 +106,8 @@ enum pg_stmt {
     PG_STOCK,
     PG_ALL_STOCK,
     PG_ONE_STOCK,
+    PG_EVENTS,
+    PG_EVENT_HEAD,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */

@@ -66,6 +66,11 @@ static const char *const read_sql[PG_STMTS] = {
                      " AND (s.made_ms, s.num) < ($2::int8, $3::int8)"
                      " ORDER BY s.made_ms DESC, s.num DESC LIMIT $4::int8",
     [PG_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = $1",
+    [PG_EVENTS] = "SELECT tx, num, at_ms, owner, kind, id, body FROM parley_event"
+                  " WHERE (tx, num) > ($1::int8, $2::int8)"
+                  " AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::int8"
+                  " ORDER BY tx, num LIMIT $3::int8",
+    [PG_EVENT_HEAD] = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::int8 - 1",
 };
 
 /* --- reading --------------------------------------------------------------------------- */
@@ -192,6 +197,16 @@ static void stock_params(const struct store_list *l, struct row_place from, int6
     param_int(p, limit);
 }
 
+static void events_params(const struct store_list *l, int64_t limit, struct params *p)
+{
+    struct row_place from = { 0, 0 };
+
+    (void)row_place_parse(l->before, &from); /* looked at before */
+    param_int(p, from.ms);
+    param_int(p, from.num);
+    param_int(p, limit);
+}
+
 enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *stmt)
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
@@ -246,6 +261,11 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         return OK;
     case STORE_NODES: *stmt = PG_NODES; return OK;
     case STORE_STOCK: stock_params(l, from, limit, p, stmt); return OK;
+    case STORE_EVENTS:
+        *stmt = PG_EVENTS;
+        events_params(l, l->limit ? l->limit : INT64_MAX, p);
+        return OK;
+    case STORE_EVENT_HEAD: *stmt = PG_EVENT_HEAD; return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -306,6 +326,17 @@ static uint64_t fill_stock(const PGresult *r, int i, struct store_row *row, stru
     return 0;
 }
 
+static uint64_t fill_event(struct store_list *l, const PGresult *r, int i, struct store_row *row,
+                           struct row_place *at)
+{
+    *at = (struct row_place){ res_int(r, i, 0), res_int(r, i, 1) };
+    row->created_ms = res_int(r, i, 2);
+    row->owner = res_str(r, i, 3);
+    row->event = (struct store_event){ res_str(r, i, 4), res_str(r, i, 5), res_str(r, i, 6) };
+    row->place = row_place_cursor(&l->arena, *at);
+    return 0;
+}
+
 static uint64_t fill_node(const PGresult *r, int i, struct store_row *row)
 {
     row->node = res_str(r, i, 0);
@@ -317,7 +348,7 @@ static uint64_t fill_node(const PGresult *r, int i, struct store_row *row)
     return 0;
 }
 
-static uint64_t fill(const struct store_list *l, const struct unit *u, int i, struct store_row *row,
+static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct store_row *row,
                      struct row_place *at)
 {
     const PGresult *r = u->result;
@@ -351,6 +382,11 @@ static uint64_t fill(const struct store_list *l, const struct unit *u, int i, st
     case STORE_USED: row->amount = res_int(r, i, 0); return 0;
     case STORE_NODES: return fill_node(r, i, row);
     case STORE_STOCK: return fill_stock(r, i, row, at);
+    case STORE_EVENTS: return fill_event(l, r, i, row, at);
+    case STORE_EVENT_HEAD: /* behind everything of that transaction */
+        *at = (struct row_place){ res_int(r, i, 0), INT64_MAX };
+        row->place = row_place_cursor(&l->arena, *at);
+        return 0;
     }
     must(!"list kind");
     return 0;
@@ -431,6 +467,7 @@ bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum 
 {
     if (!is_search(l)) take_rows(s, l, u);
     else if (!find_some(l, u->result)) return false;
+    list_place(l);
     if (l->arena.failed) {
         *e = ERR_NOMEM;
         l->next = STR_NONE;

@@ -144,6 +144,13 @@ static const char *const upgrades[PG_SCHEMA] = {
      * Nodes of the version before show them among the others. */
     "ALTER TABLE parley_thread ADD COLUMN source bytea NOT NULL DEFAULT '', ADD COLUMN grp bytea;"
     "CREATE INDEX parley_thread_by_source ON parley_thread(owner, source, updated_ms, id);",
+    /* 5 -> 6. What others are to be told of. Numbers are given before the commit, so a later one may
+     * be seen first; the transaction's own number tells when all before it are decided. */
+    "CREATE TABLE parley_event("
+    "  tx bigint NOT NULL, num bigint GENERATED ALWAYS AS IDENTITY, at_ms bigint NOT NULL,"
+    "  owner bytea NOT NULL, kind text NOT NULL, id bytea NOT NULL, body bytea NOT NULL,"
+    "  PRIMARY KEY (tx, num));"
+    "CREATE INDEX parley_event_by_time ON parley_event(at_ms);",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -103,7 +103,13 @@ static const char append_sql[] =
     " with_log AS ("
     "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d"
     "    CROSS JOIN unnest($49::bytea[]) AS w(key) ON CONFLICT (key) DO UPDATE"
-    "    SET thread = excluded.thread)"
+    "    SET thread = excluded.thread),"
+    " events AS ("
+    "  INSERT INTO parley_event(tx, at_ms, owner, kind, id, body)"
+    "  SELECT pg_current_xact_id()::text::int8, v.at_ms, o.owner, v.kind, v.id, v.body"
+    "    FROM unnest($52::int8[], $53::int8[], $54::text[], $55::bytea[], $56::bytea[])"
+    "    WITH ORDINALITY AS v(i, at_ms, kind, id, body, k) JOIN done d USING (i) JOIN ok o USING (i)"
+    "    ORDER BY v.k)"
     " SELECT a.i, (SELECT alive FROM me), d.epoch, k.i IS NOT NULL, k.name, k.run, t.seq, t.holder,"
     "  t.epoch, p.at, p.key, p.kind, p.owner, p.holder, p.state, p.body, p.uses, p.amount,"
     "  p.made_ms, p.until_ms,"
@@ -208,7 +214,9 @@ const char *pg_write_sql(int stmt)
                "  (extract(epoch FROM clock_timestamp()) * 1000)::int8";
     case PG_TIDY: /* the parameter is there for all of them */
         return "WITH gone AS (DELETE FROM parley_node WHERE id <> $1"
-               "  AND until < clock_timestamp() - interval '1 hour')"
+               "  AND until < clock_timestamp() - interval '1 hour'),"
+               " told AS (DELETE FROM parley_event WHERE at_ms <"
+               "  (extract(epoch FROM clock_timestamp() - interval '7 days') * 1000)::int8)"
                " DELETE FROM parley_used WHERE day < (SELECT max(day) FROM parley_used) - 31";
     case PG_BYE:
         return "WITH free AS (UPDATE parley_thread SET holder = NULL WHERE holder = $1)"
@@ -377,6 +385,22 @@ static void take_params(const struct store_append *a, struct params *p)
     TAKES(PG_BYTEA, if (x->op == TAKE_MAKE && x->with_log) param_array_bytes(p, or_empty(x->key)));
 }
 
+static void event_params(const struct list *jobs, struct params *p)
+{
+    struct store_append *a;
+
+    param_array(p, PG_INT8);
+    PARTS(jobs, events, event_count, param_array_int(p, i));
+    param_array(p, PG_INT8);
+    PARTS(jobs, events, event_count, param_array_int(p, a->now_ms));
+    param_array(p, PG_TEXT);
+    PARTS(jobs, events, event_count, param_array_bytes(p, or_empty(x->kind)));
+    param_array(p, PG_BYTEA);
+    PARTS(jobs, events, event_count, param_array_bytes(p, or_empty(x->id)));
+    param_array(p, PG_BYTEA);
+    PARTS(jobs, events, event_count, param_array_bytes(p, or_empty(x->body)));
+}
+
 void append_params(struct lane *l, const struct list *jobs, struct params *p)
 {
     struct store_append *a;
@@ -405,6 +429,7 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     take_params(a->take_count ? a : NULL, p);
     COLUMN_BYTES(PG_BYTEA, jobs, a->origin.source);
     COLUMN_BYTES(PG_BYTEA, jobs, a->origin.group);
+    event_params(jobs, p);
 }
 
 static struct str keep(char *buf, size_t size, struct str s)

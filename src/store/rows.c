@@ -87,6 +87,13 @@ bool list_pages(const struct store_list *l)
     return l->kind == STORE_THREADS || l->kind == STORE_APPROVALS || l->kind == STORE_STOCK;
 }
 
+void list_place(struct store_list *l)
+{
+    if (l->kind != STORE_EVENTS && l->kind != STORE_EVENT_HEAD) return;
+    l->next = l->count ? l->rows[l->count - 1].place : l->before;
+    if (l->kind == STORE_EVENT_HEAD) l->count = 0;
+}
+
 struct store_row *row_new(struct store_list *l)
 {
     if (l->count == l->room) {

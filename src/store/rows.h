@@ -30,6 +30,8 @@ bool       row_place_parse(struct str cursor, struct row_place *at);
 struct str row_place_cursor(struct arena *a, struct row_place at);
 
 bool              list_pages(const struct store_list *l);
+/* STORE_EVENTS and its head: where the next one begins. */
+void              list_place(struct store_list *l);
 /* The place for one more, not counted yet. NULL: no memory, noted in the arena. */
 struct store_row *row_new(struct store_list *l);
 /* Is it one that what runs by itself is not told of? `key`: of its log. */

@@ -87,7 +87,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         7          /* the version this program writes */
+#define DB_SCHEMA         8          /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */
@@ -152,8 +152,8 @@ void db_faults(void); /* before the first use of SQLite */
 /* --- work (sqlite_write.c, sqlite_read.c) ------------------------------------------ */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
-#define DB_WRITE_SQL_COUNT 37
-#define DB_READ_SQL_COUNT  17 /* of the fixed ones; the approvals' come after them */
+#define DB_WRITE_SQL_COUNT 39
+#define DB_READ_SQL_COUNT  19 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);

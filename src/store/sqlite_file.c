@@ -101,6 +101,11 @@ static const char *const upgrades[DB_SCHEMA] = {
     "ALTER TABLE thread ADD COLUMN grp TEXT;"
     "DROP INDEX thread_by_change;"
     "CREATE INDEX thread_by_change ON thread(owner, source, updated_ms, id);",
+    /* 7 -> 8. What others are to be told of. AUTOINCREMENT: a number is never given twice. */
+    "CREATE TABLE event("
+    "  num INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, owner TEXT NOT NULL,"
+    "  kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL);"
+    "CREATE INDEX event_by_time ON event(at_ms);",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

@@ -31,6 +31,8 @@ enum stmt {
     R_STOCK,
     R_ALL_STOCK,
     R_ONE_STOCK,
+    R_EVENTS,
+    R_EVENT_HEAD,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -98,6 +100,10 @@ const char *const db_read_sql[R_COUNT] = {
                      " AND (s.made_ms, s.num) < (?2, ?3)"
                      " ORDER BY s.made_ms DESC, s.num DESC LIMIT ?4"),
     [R_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = ?1",
+    [R_EVENTS] = "SELECT num, at_ms, owner, kind, id, body FROM event WHERE num > ?1"
+                 " ORDER BY num LIMIT ?2",
+    /* also when the newest of them are forgotten */
+    [R_EVENT_HEAD] = "SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -272,6 +278,25 @@ static uint64_t fill_stock(struct arena *a, sqlite3_stmt *st, struct store_row *
     return 0;
 }
 
+static uint64_t fill_event(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                           struct row_place *at)
+{
+    *at = (struct row_place){ 0, sqlite3_column_int64(st, 0) };
+    row->created_ms = sqlite3_column_int64(st, 1);
+    row->owner = copy(a, st, 2);
+    row->event = (struct store_event){ copy(a, st, 3), copy(a, st, 4), copy(a, st, 5) };
+    row->place = row_place_cursor(a, *at);
+    return 0;
+}
+
+static uint64_t fill_head(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                          struct row_place *at)
+{
+    *at = (struct row_place){ 0, sqlite3_column_int64(st, 0) };
+    row->place = row_place_cursor(a, *at);
+    return 0;
+}
+
 static enum err ask_stock(struct db *d, const struct store_list *l, struct row_place from,
                           int64_t limit, sqlite3_stmt **out)
 {
@@ -321,6 +346,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
 {
     struct row_place from = { INT64_MAX, INT64_MAX };
 
+    if (l->kind == STORE_EVENTS) from = (struct row_place){ 0, 0 };
     if (!row_place_parse(l->before, &from)) return ERR_SYNTAX;
     if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
@@ -336,6 +362,8 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_KEYS: return db_ask(d, R_KEYS, out, "tti", l->owner, l->id, limit);
     case STORE_USED: return db_ask(d, R_USED, out, "ti", l->owner, l->day);
     case STORE_STOCK: return ask_stock(d, l, from, limit, out);
+    case STORE_EVENTS: return db_ask(d, R_EVENTS, out, "ii", from.num, limit);
+    case STORE_EVENT_HEAD: return db_ask(d, R_EVENT_HEAD, out, "");
     case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
@@ -356,6 +384,8 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_KEYS: return fill_key;
     case STORE_USED: return fill_used;
     case STORE_STOCK: return fill_stock;
+    case STORE_EVENTS: return fill_event;
+    case STORE_EVENT_HEAD: return fill_head;
     case STORE_NODES: break;
     }
     must(!"list kind");
@@ -385,6 +415,7 @@ void db_list(struct db *d, struct store_list *l)
     if (!e) db_end(st);
     if (e == ERR_NOT_FOUND) e = OK;
     if (!e && l->arena.failed) e = ERR_NOMEM;
+    if (!e) list_place(l);
 out:
     if (e) l->count = 0, l->next = STR_NONE;
     l->job.result = e;

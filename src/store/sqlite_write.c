@@ -55,6 +55,8 @@ enum stmt {
     W_STOCK_SET,
     W_STOCK_DROP,
     W_DROP_STOCK,
+    W_EVENT,
+    W_EVENTS_OVER,
     W_COUNT
 };
 _Static_assert((int)W_COUNT <= DB_STMT_MAX, "room for every statement");
@@ -124,6 +126,8 @@ const char *const db_write_sql[W_COUNT] = {
                     " WHERE key = ?1 AND holder = ?2",
     [W_STOCK_DROP] = "DELETE FROM stock WHERE key = ?1 AND holder = ?2",
     [W_DROP_STOCK] = "DELETE FROM stock WHERE thread = ?1",
+    [W_EVENT] = "INSERT INTO event(at_ms, owner, kind, id, body) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [W_EVENTS_OVER] = "DELETE FROM event WHERE at_ms < ?1",
 };
 
 /* --- append ------------------------------------------------------------------- */
@@ -212,6 +216,11 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     for (size_t i = 0; i < a->key_count && !e; i++)
         e = db_run(d, W_KEY, "tsisi", a->log.owner, a->keys[i].key, thread, a->keys[i].value,
                    a->facts[a->fact_count - 1].at_ms);
+    for (size_t i = 0; i < a->event_count && !e; i++)
+        e = db_run(d, W_EVENT, "itsss", a->now_ms, a->log.owner, a->events[i].kind,
+                   a->events[i].id, a->events[i].body);
+    if (!e && a->event_count)
+        e = db_run(d, W_EVENTS_OVER, "i", a->now_ms - STORE_EVENT_DAYS * 86400000LL);
     if (!e && a->listed) e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));
     if (!e && a->used.amount)
         e = db_run(d, W_USED, "tii", a->log.owner, a->used.day, a->used.amount);

@@ -131,6 +131,12 @@ struct store_stock {
 struct store_origin {
     struct str source, group;
 };
+/* Something that others are to be told of, across all logs and in one order: kept for
+ * STORE_EVENT_DAYS, read with STORE_EVENTS. */
+struct store_event {
+    struct str kind, id, body; /* id: of the approval it is about */
+};
+#define STORE_EVENT_DAYS 7
 
 struct store_append {
     struct log_name          log;
@@ -168,7 +174,9 @@ struct store_append {
 
     const struct store_take *takes;
     size_t                   take_count;
-    int64_t                  now_ms; /* with takings */
+    const struct store_event *events;
+    size_t                    event_count;
+    int64_t                   now_ms; /* with takings and events */
 
     void (*done)(struct store_append *a, enum err e);
     uint64_t           new_seq; /* out: seq of the last fact now */
@@ -235,6 +243,10 @@ enum store_list_kind {
     /* rows of kind `status`, of `owner` or `everybody`, newest first, `before` pages; or the one
      * with the key `id` */
     STORE_STOCK,
+    /* events after the place `before` (STR_NONE: all that are kept), oldest first; `next` is the
+     * place of the last one given. What is appended later comes after it, also by other nodes. */
+    STORE_EVENTS,
+    STORE_EVENT_HEAD, /* none of them, but `next`: the place after all that there is */
 };
 
 struct store_row { /* which members are filled depends on the list */
@@ -244,6 +256,8 @@ struct store_row { /* which members are filled depends on the list */
     struct store_hold     hold;
     struct store_approval approval;
     struct store_stock    stock;
+    struct store_event    event;
+    struct str            place; /* of the event */
     struct str            tool;
     uint64_t              runs, failed;
     int64_t               amount;
@@ -381,7 +395,7 @@ struct str          store_problem(
                                                           * well */
 /* how long the write-ahead log is; 0: not ours to look after */
 uint64_t   store_log_bytes(const struct store *s);
-/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 5". */
+/* What the store promises, for /readyz: "sqlite, WAL, synchronous=FULL, schema 7". */
 struct str store_promise(const struct store *s);
 /* Puts the backup in the file `from` in the place of the store at `url`, which nobody has open
  * (ERR_BUSY). All or nothing, also when the power fails; what was there is kept beside it. Files

@@ -306,6 +306,11 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
                    STR_ARG(r->stock.holder), STR_ARG(r->stock.state), STR_ARG(r->stock.body),
                    r->stock.uses, r->stock.amount);
         return;
+    case STORE_EVENTS:
+        buf_printf(b, STR_FMT " " STR_FMT " " STR_FMT " " STR_FMT ";", STR_ARG(r->owner),
+                   STR_ARG(r->event.kind), STR_ARG(r->event.id), STR_ARG(r->event.body));
+        return;
+    case STORE_EVENT_HEAD: return;
     case STORE_NODES:
         buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT " %s %" PRIu64 " %" PRIu64 ";",
                    STR_ARG(r->node), STR_ARG(r->url), STR_ARG(r->version),

@@ -648,7 +648,7 @@ static void make_old(void)
     fix_done(&f);
     run_sql(path, "DROP TABLE title_gram; DROP TABLE used; DROP TABLE session; DROP TABLE store;"
                   "DROP TABLE key; ALTER TABLE thread DROP COLUMN hidden;"
-                  "DROP TABLE stock;"
+                  "DROP TABLE stock; DROP TABLE event;"
                   "ALTER TABLE fact DROP COLUMN sum; ALTER TABLE approval DROP COLUMN sum;"
                   "DROP INDEX thread_by_change;"
                   "ALTER TABLE thread DROP COLUMN source; ALTER TABLE thread DROP COLUMN grp;"

@@ -262,3 +262,42 @@ STORE_TEST(a_crowd_takes_exactly_what_there_is)
     free(all);
     free(names);
 }
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+static enum err tell(struct fix *f, const char *thread, uint64_t expected, const char *kind)
+{
+    struct store_event v[] = { { str_c(kind), STR("c1"), STR("{}") },
+                               { STR("too"), STR("c2"), STR("{\"a\":1}") } };
+    struct ap          p;
+
+    ap_init(&p, "ann", thread, expected, "{}");
+    p.a.events = v;
+    p.a.event_count = 2;
+    p.a.now_ms = NOW;
+    return ap_run(f, &p);
+}
+
+STORE_TEST(events_of_all_logs_stand_in_one_order_and_are_read_from_a_place)
+{
+    struct store_list l = { .kind = STORE_EVENTS, .everybody = true, .limit = 3 };
+    struct str        next, head;
+
+    CHECK_STR(fix_list(f, l, &next), "");
+    CHECK(tell(f, "a", 0, "one") == OK);
+    CHECK(tell(f, "a", 7, "never") == ERR_CONFLICT);
+    CHECK(tell(f, "b", 0, "two") == OK);
+    CHECK_STR(fix_list(f, l, &next), "ann one c1 {};ann too c2 {\"a\":1};ann two c1 {};");
+    l.before = next;
+    CHECK_STR(fix_list(f, l, &next), "ann too c2 {\"a\":1};");
+    l.before = next;
+    CHECK_STR(fix_list(f, l, &next), "");
+    CHECK_STR(next, l.before.ptr);
+    fix_list(f, (struct store_list){ .kind = STORE_EVENT_HEAD, .everybody = true, .limit = 1 },
+             &head);
+    CHECK(tell(f, "a", 1, "three") == OK);
+    l.before = head;
+    CHECK_STR(fix_list(f, l, &next), "ann three c1 {};ann too c2 {\"a\":1};");
+    l.before = STR("nonsense");
+    CHECK_STR(fix_list(f, l, &next), "syntax");
+}
