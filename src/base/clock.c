@@ -6,6 +6,8 @@
  */
 #include "base/clock.h"
 
+#include <string.h>
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,4 +101,31 @@ void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1])
     digits(out + 14, 2, t.tm_min);
     digits(out + 17, 2, t.tm_sec);
     digits(out + 20, 3, ms);
+}
+
+bool clock_parse_rfc3339(struct str text, int64_t *ms)
+{
+    char      z[32];
+    struct tm tm = { 0 };
+    int       used = 0, milli = 0;
+
+    if (text.len < 20 || text.len >= sizeof z || text.ptr[text.len - 1] != 'Z') return false;
+    memcpy(z, text.ptr, text.len);
+    z[text.len] = '\0';
+    if (sscanf(z, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec, &used) != 6 ||
+        used != 19)
+        return false;
+    if (z[19] == '.') {
+        int scale = 100, i = 20;
+        for (; z[i] >= '0' && z[i] <= '9'; i++, scale /= 10) milli += (z[i] - '0') * scale;
+        used = i > 20 ? i : -1;
+    }
+    if (used < 0 || strcmp(z + used, "Z") != 0 || tm.tm_mon < 1 || tm.tm_mon > 12 ||
+        tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+        return false;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    *ms = (int64_t)timegm(&tm) * 1000 + milli;
+    return true;
 }

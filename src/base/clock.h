@@ -18,6 +18,8 @@ void     clock_offset(int64_t ms);
 int64_t  clock_offset_ms(void);
 /* "2026-11-15T20:17:25.123Z" */
 #define CLOCK_RFC3339_LEN 24
+/* The way back, UTC only ("...Z", with or without a fraction). False: not such a time. */
+bool clock_parse_rfc3339(struct str text, int64_t *ms);
 void clock_rfc3339(int64_t wall_ms, char out[CLOCK_RFC3339_LEN + 1]);
 
 #endif

@@ -25,6 +25,8 @@
 #include "door/mcp/mcps.h"
 #include "node/link.h"
 #include "run/metrics.h"
+#include "run/notify.h"
+#include "run/tidings.h"
 
 #define DRAIN_MS 4500 /* the promise is 5 s */
 /* everything, counted from the signal: then the disk is not waited for any more */
@@ -45,6 +47,8 @@ struct serve {
     struct auth        *auth;
     struct quota        quota;
     struct people      *people;
+    struct tidings     *tidings;
+    struct notify      *notify;
     struct app          app;
     struct server      *server;
     struct mcps        *mcp;
@@ -115,7 +119,7 @@ static bool make_people(struct serve *s)
 static bool make_hub(struct serve *s)
 {
     const struct config *c = &s->config;
-    if (!make_people(s)) return false;
+    if (!make_people(s) || !(s->tidings = tidings_new(&s->loop, s->store))) return false;
     if (!assembly_pages(&s->assembly)) return false;
     s->hub = hub_new(&(struct hub_setup){ .loop = &s->loop,
                                           .store = s->store,
@@ -138,9 +142,33 @@ static bool make_hub(struct serve *s)
                                           .approvers = c->approvers,
                                           .deny_limit = c->deny_limit,
                                           .people = s->people,
+                                          .tidings = s->tidings,
                                           .token = config_needs_token(c) });
     s->links.hub = s->hub;
     return s->hub != NULL;
+}
+
+/* Who is to be told what is asked; after the store and the tools' connections. */
+static bool make_notify(struct serve *s)
+{
+    const struct config  *c = &s->config;
+    struct notify_target *all = arena_array(&s->arena, c->notify_count + 1, sizeof *all);
+    if (!all) return false;
+    for (size_t i = 0; i < c->notify_count; i++)
+        all[i] = (struct notify_target){ .url = c->notify[i].url,
+                                         .secret = c->notify[i].secret,
+                                         .events = c->notify[i].events,
+                                         .roles = c->notify[i].roles,
+                                         .allow = c->notify[i].allow,
+                                         .after_s = c->notify[i].after_s };
+    if (!c->notify_count) return true;
+    s->notify = notify_new(&(struct notify_setup){ .loop = &s->loop,
+                                                   .store = s->store,
+                                                   .pool = &s->assembly.pool,
+                                                   .tidings = s->tidings,
+                                                   .targets = all,
+                                                   .count = c->notify_count });
+    return s->notify != NULL;
 }
 
 /* Zero: there is none, or it is made. */
@@ -240,6 +268,7 @@ static enum err make_server(struct serve *s, struct str *why)
                     (void *)c->aliases,
                     c->alias_count,
                     { c->chat_headers.list, c->chat_headers.count } },
+        .links_key = c->links_key,
         .proxies = { c->proxies.list, c->proxies.count }
     };
     struct server_setup setup = { .loop = &s->loop,
@@ -312,6 +341,7 @@ static void on_signal(uv_signal_t *h, int signum)
     s->signalled_ms = clock_mono_ms();
     log_line(LOG_INFO, "serve.draining", "runs", log_int(hub_runs(s->hub)), NULL);
     loop_timer_set(&s->deadline, DRAIN_MS);
+    notify_stop(s->notify);
     server_drain(s->server);
     mcps_drain(s->mcp);
     hub_drain(s->hub, on_drained, s);
@@ -427,7 +457,10 @@ static void take_apart(struct serve *s)
     if (hub_jobs(s->hub)) _exit(0);
     hub_free(s->hub);
     if (s->clustered) links_done(&s->links);
+    notify_stop(s->notify);
+    notify_free(s->notify);
     people_free(s->people);
+    tidings_free(s->tidings);
     quota_done(&s->quota);
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->intr, NULL);
@@ -509,6 +542,7 @@ static int run(struct serve *s)
         (void)!store_close(s->store, STOP_MS); /* a temporary one is not left behind */
         return 1;
     }
+    if (!make_notify(s)) return fail("cannot start", STR("out of memory"));
     hub_recover(s->hub);
     announce(s);
     loop_run(&s->loop);

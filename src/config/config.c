@@ -479,10 +479,10 @@ static enum err build(struct config_build *b)
     cfg_read_look(b);
     cfg_read_actions(b);
     cfg_read_auth(b);
-    cfg_read_approvals(b);
     cfg_read_origins(b);
     cfg_read_openai(b);
     cfg_read_door(b);
+    cfg_read_approvals(b);
     check_whole(b);
     if (b->c->arena.failed) return ERR_NOMEM;
     return b->e->count ? ERR_SYNTAX : OK;

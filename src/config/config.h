@@ -220,8 +220,15 @@ struct config {
     /* approvals.rules, a list; NULL: none (run/rules.h) */
     const struct jv *rules;
     unsigned         deny_limit;
+    struct str       links_key; /* secret; STR_NONE: no links */
+    struct config_notify {
+        struct str       url, secret;
+        const struct jv *events, *roles, *allow; /* lists; NULL: all, all, none */
+        unsigned         after_s;
+    } * notify;
+    size_t   notify_count;
     /* approvals.expires: of a tool that does not say; 0: never */
-    unsigned         expires_s;
+    unsigned expires_s;
 
     struct net_limits   limits;
     unsigned            runs_max;        /* at once, in the whole process */

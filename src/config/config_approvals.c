@@ -67,10 +67,73 @@ static void check_bearers(struct config_build *b, const struct jv *level)
                 (long long)want, STR_ARG(str_cut(role, 60)), bearers(&b->c->auth, role));
 }
 
+#define LINKS_KEY_MIN 32 /* characters: whoever guesses it decides as anybody */
+
+static void read_links(struct config_build *b)
+{
+    const struct jv *key = jv_get(jv_get(b->root, "links"), "key");
+    bool             literal;
+
+    if (!jv_is(key, JSON_STRING) ||
+        !cfg_secret(b, key, "\"links\".\"key\"", &b->c->links_key, &literal))
+        return;
+    if (b->c->links_key.len < LINKS_KEY_MIN)
+        cfg_bad(b, key, "\"links\".\"key\" must have at least 32 characters: openssl rand -hex 32");
+    if (!b->c->public_url.ptr)
+        cfg_bad(b, key, "links need \"public_url\": what they are to begin with");
+}
+
+static void check_events(struct config_build *b, const struct jv *events)
+{
+    static const char *const WORDS[] = { "asked",   "voted",     "escalated", "decided",
+                                         "expired", "cancelled", "unknown",   "settled" };
+
+    JV_EACH (v, events) {
+        bool known = v->type != JSON_STRING;
+        for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) known |= str_is(v->str, WORDS[i]);
+        if (!known)
+            cfg_bad(b, v,
+                    "\"" STR_FMT "\" is no event; they are asked, voted, escalated, decided, "
+                    "expired, cancelled, unknown and settled",
+                    STR_ARG(str_cut(v->str, 60)));
+    }
+}
+
+static void read_notify(struct config_build *b, const struct jv *def)
+{
+    struct config_notify *n = &b->c->notify[b->c->notify_count];
+    const struct jv      *secret = jv_get(def, "secret");
+    bool                  literal;
+
+    *n = (struct config_notify){ .events = jv_get(def, "events"),
+                                 .roles = jv_get(def, "roles"),
+                                 .allow = jv_get(def, "allow"),
+                                 .after_s = (unsigned)jv_int_at(def, "after", 0) };
+    if (!jv_get(def, "url")) cfg_bad(b, def, "\"notify\" needs \"url\"");
+    else if (!cfg_url(b, jv_get(def, "url"), "\"url\"", &n->url)) return;
+    if (!secret) cfg_bad(b, def, "\"notify\" needs \"secret\": its receiver could not know us");
+    else if (!cfg_secret(b, secret, "\"secret\"", &n->secret, &literal)) return;
+    check_events(b, n->events);
+    b->c->notify_count++;
+}
+
+static void read_all_notify(struct config_build *b)
+{
+    const struct jv *list = jv_get(b->root, "notify");
+
+    if (!jv_is(list, JSON_ARRAY)) return;
+    b->c->notify = cfg_array(b, list->count, sizeof *b->c->notify);
+    if (!b->c->notify) return;
+    JV_EACH (v, list)
+        if (v->type == JSON_OBJECT) read_notify(b, v);
+}
+
 void cfg_read_approvals(struct config_build *b)
 {
     const struct jv *rules = jv_get(jv_get(b->root, "approvals"), "rules"), *at;
 
+    read_links(b);
+    read_all_notify(b);
     if (!jv_is(rules, JSON_ARRAY)) return;
     JV_EACH (r, rules) {
         const struct jv *steps = jv_get(r, "escalate");

@@ -270,6 +270,23 @@ static const struct row ROWS[] = {
       "Noes in one turn, after which nothing more is asked in it; 0: no limit.", 0, 1000,
       AT(KEEP_UNSIGNED, deny_limit) },
 
+    { "links", K_OBJECT, "", "Links by which one person decides one question." },
+    { "links.key", K_SECRET, "",
+      "What they are signed with, at least 32 characters; \"env:NAME\"." },
+    { "notify", K_OBJECTS, "", "Addresses that are told what is asked and decided (webhooks)." },
+    { "notify[].url", K_TEXT, "", "The address; redirects are not followed." },
+    { "notify[].secret", K_SECRET, "",
+      "What the messages are signed with: \"whsec_\" and base64, or any text; \"env:NAME\"." },
+    { "notify[].events", K_TEXTS, "(all)",
+      "Of asked, voted, escalated, decided, expired, cancelled, unknown, settled." },
+    { "notify[].roles", K_TEXTS, "(all)",
+      "Only of questions that are asked of one of these roles; \"owner\" for those without a "
+      "rule." },
+    { "notify[].after", K_COUNT, "0",
+      "Seconds to wait; what is not waiting any more then is not told as asked.", 0, 7 * DAY },
+    { "notify[].allow", K_TEXTS, "",
+      "Private addresses or networks it may connect to, or the host of url." },
+
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
     { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY,
       AT(KEEP_UNSIGNED, limits.connections) },

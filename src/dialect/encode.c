@@ -213,7 +213,7 @@ bool fact_is_aside(const struct fact *f)
 {
     return f->kind == FACT_SETTLED || f->kind == FACT_LATE || f->kind == FACT_HANDED ||
            f->kind == FACT_RESULT || f->kind == FACT_CREATED || f->kind == FACT_STOP ||
-           f->kind == FACT_CONTINUED || f->kind == FACT_REVOKED || fact_is_note(f->kind);
+           f->kind == FACT_CONTINUED || fact_is_note(f->kind);
 }
 
 /* What is spoken after `seq`: the next step, or the open one. */

@@ -49,6 +49,7 @@ struct app {
     struct strs        cors;      /* those that may read the answers, too */
     struct look        look;
     struct strs        embed;      /* those that may show us in their pages: read, and frame */
+    struct str         links_key;  /* what links to questions are signed with; STR_NONE: none */
     struct str         public_url; /* what links to us begin with; STR_NONE: as a request says */
     /* what clients of OpenAI's shapes may do, and what else they may call our models */
     struct openai_setup {
@@ -172,6 +173,13 @@ void json_reply_end(struct conn *c, int status, struct buf *body, struct jsonw *
 /* A command from a request: owner set. Answers 503 itself and returns NULL without memory. */
 struct command *command_for(struct request *q, enum command_kind kind, const char *via);
 
+/* --- approvals.c --- */
+/* Do they see everybody's, whatever rules there are? */
+bool approvals_all(const struct app *a, const struct request *q);
+/* The approval of an event as they see it; false: they do not. */
+bool approval_show_event(struct buf *out, const struct store_row *event, const struct principal *p,
+                         bool all);
+
 /* --- handlers, by file --- */
 void                      door_sse(struct server *s, struct request *q); /* sse.c */
 void                      door_events(struct server *s, struct request *q);
@@ -215,6 +223,10 @@ void                      rest_approvals(struct server *s, struct request *q); /
 void                      rest_approval(struct server *s, struct request *q);
 void                      rest_decide(struct server *s, struct request *q);
 void                      rest_settle(struct server *s, struct request *q);
+void                      door_inbox(struct server *s, struct request *q); /* inbox.c */
+void                      rest_links(struct server *s, struct request *q); /* asklink.c */
+void                      link_page(struct server *s, struct request *q);
+void                      link_decide(struct server *s, struct request *q);
 void                      rest_unvote(struct server *s, struct request *q);
 void                      rest_grants(struct server *s, struct request *q); /* grants.c */
 void                      rest_grant_revoke(struct server *s, struct request *q);

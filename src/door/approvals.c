@@ -19,16 +19,17 @@ static bool decides_all(const struct app *a, const struct request *q)
            rules_concern(hub_setup(a->hub)->rules, q->principal->words);
 }
 
-/* Everybody's, whatever rules there are. */
-static bool sees_everything(const struct app *a, const struct request *q)
+/* Everybody's, whatever rules there are. Who tells others of what waits must see it all. */
+bool approvals_all(const struct app *a, const struct request *q)
 {
-    return (a->approvers_only && (q->principal->roles & ROLE_APPROVER)) ||
+    return roles_have(q->principal->words, STR("notifier")) ||
+           (a->approvers_only && (q->principal->roles & ROLE_APPROVER)) ||
            ((q->principal->roles & ROLE_ADMIN) && str_is(request_query(q, "all"), "true"));
 }
 
 static bool sees_all(const struct app *a, const struct request *q)
 {
-    return decides_all(a, q) || sees_everything(a, q);
+    return decides_all(a, q) || approvals_all(a, q);
 }
 
 static void unknown(struct conn *c)
@@ -142,6 +143,23 @@ static bool is_overdue(const struct store_approval *a)
     return is_due(a) && str_find(a->body, STR("\"who\":")) < 0;
 }
 
+bool approval_show_event(struct buf *out, const struct store_row *event, const struct principal *p,
+                         bool all)
+{
+    struct store_list l = { .everybody = !str_eq(event->owner, p->name) };
+    struct store_row  row = { .owner = event->owner,
+                              .approval = { .id = event->event.id, .body = event->event.body } };
+    struct arena      a;
+    struct jv        *body;
+    arena_init(&a, 0);
+    bool ok = json_parse_own(&a, row.approval.body, &body) == OK;
+    if (ok) row.approval.status = jv_str_at(body, "status");
+    struct look_at k = look_at(&a, &row, p, all);
+    if (ok && !k.hidden) write_row(out, &l, &row, &k);
+    arena_done(&a);
+    return ok && !k.hidden;
+}
+
 static void write_list(struct buf *b, struct listing *k, const struct store_row *rows, size_t count,
                        struct str next)
 {
@@ -149,7 +167,7 @@ static void write_list(struct buf *b, struct listing *k, const struct store_row 
     const struct request    *q = conn_request(k->ask.conn);
     struct buf               row;
     struct jsonw             w;
-    bool                     all = sees_everything(k->ask.app, q);
+    bool                     all = approvals_all(k->ask.app, q);
     jsonw_init(&w, b);
     jw_obj(&w);
     jw_key(&w, "approvals");
@@ -184,7 +202,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         struct request *q = conn_request(c);
         struct look_at  how = { 0 };
         if (k->one && count)
-            how = look_at(&k->arena, &rows[0], q->principal, sees_everything(k->ask.app, q));
+            how = look_at(&k->arena, &rows[0], q->principal, approvals_all(k->ask.app, q));
         if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);

@@ -427,3 +427,36 @@ enum err approval_row(struct thread *t, const struct call *c)
     r = question_row(c);
     return put_row(t, c, &r);
 }
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+static const char *event_of(const struct fact *f)
+{
+    switch (f->kind) {
+    case FACT_ASKED: return "asked";
+    case FACT_VOTED: return "voted";
+    case FACT_ESCALATED: return "escalated";
+    case FACT_SETTLED: return "settled";
+    case FACT_FINISHED: return f->outcome == WORD_UNKNOWN ? "unknown" : NULL;
+    case FACT_DECIDED:
+        return f->outcome == WORD_EXPIRED     ? "expired"
+               : f->outcome == WORD_CANCELLED ? "cancelled"
+                                              : "decided";
+    default: return NULL;
+    }
+}
+
+enum err approval_event(struct thread *t, const struct call *c, const struct fact *f)
+{
+    const char *kind = event_of(f);
+    struct str  id = f->id;
+    if (!kind || t->event_count == BATCH_EVENTS) return OK;
+    if (!id.len) id = call_row(t, c).id;
+    if (!t->events && !(t->events = arena_array(&t->batch, BATCH_EVENTS, sizeof *t->events)))
+        return ERR_NOMEM;
+    for (size_t i = 0; i < t->approval_count; i++)
+        if (str_eq(t->approvals[i].id, id))
+            t->events[t->event_count++] =
+                (struct store_event){ str_c(kind), id, t->approvals[i].body };
+    return OK;
+}

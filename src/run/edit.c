@@ -174,15 +174,15 @@ static enum err may_alone(struct thread *t, const struct command *c, const struc
 static enum err propose(struct thread *t, struct command *c, struct call *old, struct str changed,
                         struct part *p)
 {
-    struct buf  line;
-    struct fact f = { .kind = FACT_PROPOSED,
-                      .call = p->call,
-                      .of = old->id,
-                      .by = c->by,
-                      .via = c->via,
-                      .data = changed,
-                      .parts = p,
-                      .parts_count = 1 };
+    struct buf         line;
+    struct fact        f = { .kind = FACT_PROPOSED,
+                             .call = p->call,
+                             .of = old->id,
+                             .by = c->by,
+                             .via = c->via,
+                             .data = changed,
+                             .parts = p,
+                             .parts_count = 1 };
     const struct tool *tool = work_tool(t, old);
     buf_init(&line, 4096);
     intent_line(&line, old->tool, tool ? tool->intent : STR_NONE, c->decide.input);

@@ -28,8 +28,8 @@ MUST_CHECK enum err edit_compare(struct arena *mem, const struct jv *allowed, co
                                  const struct jv *b, struct str *changed, struct str *bad);
 /* A yes with other arguments (c->decide.input) to a question that is open. False: they are the same,
  * it is a plain yes. */
-bool                edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e);
+bool       edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e);
 /* The replaced call's result: {"edited":{"by","arguments","changed"},"result":…} or "error". */
-struct str          edit_result(struct arena *a, const struct call *c);
+struct str edit_result(struct arena *a, const struct call *c);
 
 #endif

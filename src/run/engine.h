@@ -30,9 +30,10 @@
 #include "run/response.h"
 #include "tool/budget.h"
 
-#define BATCH_APPROVALS 64 /* list rows one append may carry */
-#define BATCH_KEYS      16 /* names that one append may give its log */
-#define RESUMES_MAX     3  /* a step that was interrupted so often in a row ends its run */
+#define BATCH_EVENTS    160 /* beyond these a batch tells of no more */
+#define BATCH_APPROVALS 64  /* list rows one append may carry */
+#define BATCH_KEYS      16  /* names that one append may give its log */
+#define RESUMES_MAX     3   /* a step that was interrupted so often in a row ends its run */
 #define TITLE_CHARS     60
 #define TITLE_BYTES     (TITLE_CHARS * 4 + 1)
 /* so long a command waits for a node that holds its thread and cannot be reached */
@@ -102,6 +103,8 @@ struct thread {
     struct str               request_id, request_run; /* claimed by this batch */
     struct store_take       *takes;
     size_t                   take_count;
+    struct store_event      *events;
+    size_t                   event_count;
     /* what earlier batches could not take: taking.h */
     struct note             *notes;
     struct arena             notes_mem;
@@ -282,6 +285,8 @@ bool                approval_refused_before(const struct thread *t, const struct
 MUST_CHECK enum err approval_refuse_again(struct thread *t, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
+/* And the event that tells of it, after that: tidings.h. */
+MUST_CHECK enum err approval_event(struct thread *t, const struct call *c, const struct fact *f);
 
 /* --- response.c --- */
 /* The fact and its keys, if the command wants to be told so. `text`: all of its words; STR_NONE: what

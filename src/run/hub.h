@@ -10,6 +10,7 @@
 #include "run/thread.h"
 #include "tool/registry.h"
 
+struct tidings;
 struct hub_payload {
     struct str       type;
     const struct jv *schema;
@@ -51,6 +52,7 @@ struct hub_setup { /* all borrowed: outlives the hub */
     const struct jv   *rules;      /* approvals.rules; NULL: none */
     bool               approvers;  /* approvals.who: "approver" */
     unsigned           deny_limit; /* noes in a run, after which its gated tools are refused */
+    struct tidings    *tidings;    /* NULL: nobody is told */
     struct people     *people;     /* NULL: nobody is known */
     /* 10 s: a tool that was told to stop must report within this */
     unsigned           cancel_grace_ms;

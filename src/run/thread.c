@@ -14,6 +14,7 @@
 #include "run/engine.h"
 #include "run/grant.h"
 #include "run/taking.h"
+#include "run/tidings.h"
 
 static void on_append(struct store_append *a, enum err e);
 static void on_edit(struct store_edit *k, enum err e);
@@ -442,7 +443,8 @@ static enum err side_effects(struct thread *t, const struct fact *f)
     enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
     if (!e) e = effect_follow(t, c, f);
     if (!e) e = grant_follow(t, c, f);
-    return e ? e : approval_row(t, c);
+    if (!e) e = approval_row(t, c);
+    return e ? e : approval_event(t, c, f);
 }
 
 /* The same for what is only kept in memory: after the commit, because a batch that fails is made
@@ -530,6 +532,8 @@ static void submit(struct thread *t)
         .tool_count = t->count_count,
         .takes = t->takes,
         .take_count = t->take_count,
+        .events = t->events,
+        .event_count = t->event_count,
         .now_ms = clock_wall_ms(),
         .keys = t->keys,
         .key_count = t->key_count,
@@ -548,10 +552,11 @@ static void clear_batch(struct thread *t)
     t->approval_count = t->count_count = 0;
     t->approvals = NULL;
     t->counts = NULL;
-    t->take_count = 0;
+    t->take_count = t->event_count = 0;
     t->takes = NULL;
     t->keys = NULL;
     t->key_count = 0;
+    t->events = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     t->origin = (struct store_origin){ 0 };
@@ -744,6 +749,7 @@ static void on_append(struct store_append *a, enum err e)
     }
     fault_hit("thread.committed");
     taking_forget(t);
+    if (a->event_count) tidings_happened(t->hub->setup.tidings);
     t->hold = a->hold;
     t->committed = t->fold.count;
     t->exists = true;

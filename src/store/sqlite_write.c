@@ -217,8 +217,8 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
         e = db_run(d, W_KEY, "tsisi", a->log.owner, a->keys[i].key, thread, a->keys[i].value,
                    a->facts[a->fact_count - 1].at_ms);
     for (size_t i = 0; i < a->event_count && !e; i++)
-        e = db_run(d, W_EVENT, "itsss", a->now_ms, a->log.owner, a->events[i].kind,
-                   a->events[i].id, a->events[i].body);
+        e = db_run(d, W_EVENT, "itsss", a->now_ms, a->log.owner, a->events[i].kind, a->events[i].id,
+                   a->events[i].body);
     if (!e && a->event_count)
         e = db_run(d, W_EVENTS_OVER, "i", a->now_ms - STORE_EVENT_DAYS * 86400000LL);
     if (!e && a->listed) e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));

@@ -172,8 +172,8 @@ struct store_append {
         int64_t day, amount;
     } used;
 
-    const struct store_take *takes;
-    size_t                   take_count;
+    const struct store_take  *takes;
+    size_t                    take_count;
     const struct store_event *events;
     size_t                    event_count;
     int64_t                   now_ms; /* with takings and events */

@@ -66,6 +66,7 @@ export class Stream {
             else if (line.startsWith('data: ')) raw = (raw === undefined ? '' : raw + '\n') + line.slice(6);
             else if (line.startsWith('event: ')) name = line.slice(7);
             else if (line.startsWith(':')) this.comments++;
+            else if (this.named && line.startsWith('event: ')) continue;
             else if (line) throw new Error(`not a line of an event stream: ${line}`);
         }
         if (raw === undefined) return;

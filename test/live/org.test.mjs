@@ -348,3 +348,146 @@ test('an edit over the next rule\'s limit is asked of those whom that rule names
     await still(server, 'ada', t2.thread);
     same([(await approval(server, 'ada', t2.ids[0])).status, b.books.length], ['replaced', 1], 'a no to the new question ends both');
 });
+
+// --- where people are ------------------------------------------------------------------------------------
+
+// Its events have names, beside the member that says the same.
+async function inbox(server, who, query = '') {
+    const s = await server.open('GET', `/v1/approvals/events${query}`, undefined, as(who));
+    s.named = true;
+    s.told = (event) => s.must((e) => e.data.event === event);
+    return s;
+}
+
+test('who may see a question is told of everything that becomes of it, from any place on', async (t) => {
+    const b = await bank(t), server = await office(t, b);
+    const fay = await inbox(server, 'fay'), cleo = await inbox(server, 'cleo'), ada = await inbox(server, 'ada');
+    const small = await say(server, 'ada', PAY(5)), large = await say(server, 'ada', PAY(5000));
+    const asked = (await fay.told('asked')).data;
+    same([asked.approval.id, asked.approval.owner, asked.approval.may], [large.ids[0], 'ada', true], 'the small one is not finance\'s');
+    await decide(server, 'fay', large.ids[0], true);
+    same((await fay.told('voted')).data.approval.votes.length, 1);
+    await decide(server, 'fin', large.ids[0], true);
+    const last = await fay.told('decided');
+    same(last.data.approval.decided_by, 'fin');
+    same((await ada.told('asked')).data.approval.id, small.ids[0], 'their own, both');
+    await fay.close();
+    await server.restart('SIGKILL');
+    const again = await inbox(server, 'fay', `?after=${asked && fay.events[0].id}`);
+    same([(await again.told('voted')).data.event, (await again.told('decided')).data.event], ['voted', 'decided'], 'after a restart it goes on');
+    const all = await inbox(server, 'fay', '?after=0');
+    same((await all.told('asked')).data.approval.id, large.ids[0]);
+    same((await server.get('/v1/approvals/events?after=x', as('fay'))).json.error.code, 'bad_place');
+    check(!cleo.events.some((e) => e.data?.approval?.id === small.ids[0]), 'not theirs');
+});
+
+const LINKS = { public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' } };
+const BOT = { ...PEOPLE, bot: ['notifier'] };
+const desk = (t, b, more = {}) => t.serve({ config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS, ...more }) });
+const link = (server, who, id, person, more = {}) => server.post(`/v1/approvals/${id}/links`, { for: person, ...more }, as(who));
+const pathOf = (r) => new URL(r.json.url).pathname;
+const press = (server, at, decision, more = '') => server.request('POST', at, `decision=${decision}${more}`, { 'content-type': 'application/x-www-form-urlencoded' });
+
+test('a link lets one person decide one question, once; looking at it changes nothing', async (t) => {
+    const b = await bank(t), server = await desk(t, b);
+    const s = await say(server, 'ada', PAY(5000));
+    const one = pathOf(await link(server, 'bot', s.ids[0], 'fay')), two = pathOf(await link(server, 'bot', s.ids[0], 'fin'));
+    check(/^\/a\/k\./.test(one), one);
+    for (let i = 0; i < 3; i++) {
+        const page = await server.get(one);
+        same(page.status, 200);
+        check(/Hanako/.test(page.text) && /5000/.test(page.text) && /You decide as fay/.test(page.text) && !/<script/.test(page.text), 'the question, whole, without script');
+    }
+    same((await approval(server, 'fay', s.ids[0])).votes, [], 'looking is not deciding');
+    same((await press(server, one, 'maybe')).status, 422);
+    same((await press(server, one, 'approve')).status, 200);
+    same((await press(server, one, 'approve')).status, 410, 'used');
+    same((await server.get(one)).status, 410);
+    same((await approval(server, 'fay', s.ids[0])).votes.map((v) => [v.by, v.via]), [['fay', 'link']]);
+    same((await press(server, two, 'approve', '&reason=fine+by+me%21')).status, 200);
+    await still(server, 'ada', s.thread);
+    same(b.books.length, 1);
+    const row = await approval(server, 'ada', s.ids[0]);
+    same([row.decided_by, row.decided_via, row.reason], ['fin', 'link', 'fine by me!']);
+});
+
+test('links that are forged, cut, old, of another question or person are all the same: of no use', async (t) => {
+    const clock = await import('./doors.mjs'), b = await bank(t);
+    const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS }) }));
+    const s = await say(server, 'ada', PAY(5000)), other = await say(server, 'ada', PAY(6000));
+    const good = pathOf(await link(server, 'bot', s.ids[0], 'fay')), [head, mac] = good.slice('/a/k.'.length).split('.');
+    const elsewhere = pathOf(await link(server, 'bot', other.ids[0], 'fay')).slice('/a/k.'.length).split('.');
+    const payload = JSON.parse(Buffer.from(head, 'base64url'));
+    const forged = (change) => `/a/k.${Buffer.from(JSON.stringify({ ...payload, ...change })).toString('base64url')}.${mac}`;
+    const n = process.env.LONG ? 200 : 24, bad = [forged({ p: 'fin' }), forged({ i: other.ids[0] }), forged({ u: 9e9 }), forged({ o: 'fay' }), `/a/k.${head}.${elsewhere[1]}`, `/a/k.${elsewhere[0]}.${mac}`, '/a/k.', '/a/k..', `/a/k.${head}`, `/a/k.${head}.`];
+    while (bad.length < n) { const at = 5 + Math.floor((bad.length * (good.length - 6)) / n); bad.push(good.slice(0, at) + (good[at] === 'A' ? 'B' : 'A') + good.slice(at + 1), good.slice(0, at)); }
+    for (const at of bad) same([(await server.get(at)).status, (await press(server, at, 'approve')).status], [at.startsWith('/a/k.') ? 410 : 200, at.startsWith('/a/k.') ? 410 : 404], at);
+    same((await approval(server, 'fay', s.ids[0])).votes, []);
+    await until(() => server.log.some((l) => l.event === 'link.refused'), 'the log');
+    check(!server.err.includes(mac), 'no token stands in the log');
+    same((await link(server, 'fay', s.ids[0], 'fin')).json.error.code, 'not_notifier');
+    same((await link(server, 'fay', s.ids[0], 'fay')).status, 201, 'for oneself');
+    same((await link(server, 'bot', s.ids[0], 'nobody')).json.error.code, 'unknown_person');
+    same((await link(server, 'bot', 'confirmation-x', 'fay')).status, 404);
+    same((await decide(server, 'bot', s.ids[0], true)).status, 404, 'who tells others does not decide');
+    const asker = pathOf(await link(server, 'bot', s.ids[0], 'ada'));
+    same((await press(server, asker, 'approve')).status, 403, 'a link gives nobody a role');
+    clock.later(server, 8 * 24 * 3600 * 1000);
+    same((await press(server, good, 'approve')).status, 410, 'old');
+    const off = await t.serve({ config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES } }) });
+    const q = await say(off, 'ada', PAY(5000));
+    same((await link(off, 'bot', q.ids[0], 'fay')).json.error.code, 'links_off');
+});
+
+// A receiver of webhooks: what it got, checked against its secret; `answer` says how it replies.
+const SECRET = `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`;
+async function receiver(t, answer = () => 200) {
+    const got = [], http = await import('node:http'), { createHmac } = await import('node:crypto');
+    const server = http.createServer((req, res) => {
+        let text = '';
+        req.on('data', (d) => { text += d; });
+        req.on('end', async () => {
+            const h = req.headers, mac = createHmac('sha256', Buffer.from(SECRET.slice(6), 'base64')).update(`${h['webhook-id']}.${h['webhook-timestamp']}.${text}`).digest('base64');
+            const status = await answer(got.filter((g) => g.id === h['webhook-id']).length, got.length);
+            got.push({ id: h['webhook-id'], sound: h['webhook-signature'] === `v1,${mac}`, body: JSON.parse(text), status });
+            if (status === 'nothing') res.destroy();
+            else res.writeHead(status, status === 302 ? { location: 'http://127.0.0.1:1/' } : {}).end();
+        });
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    t.defer(() => { server.closeAllConnections(); server.close(); });
+    return { got, url: `http://127.0.0.1:${server.address().port}/hook`, taken: () => [...new Map(got.filter((g) => g.status === 200).map((g) => [g.id, g.body.data.event])).values()] };
+}
+
+test('webhooks: every event arrives signed, at least once and under one id, whatever the receiver does', async (t) => {
+    const b = await bank(t), n = process.env.LONG ? 40 : 4;
+    const fine = await receiver(t), rough = await receiver(t, (tries, all) => (tries === 0 ? 500 : tries === 1 ? ['nothing', 302][all % 2] : 200)), notFinance = await receiver(t);
+    const hook = (r, more = {}) => ({ url: r.url, secret: SECRET, allow: ['127.0.0.1'], ...more });
+    const server = await desk(t, b, { notify: [hook(fine), hook(rough, { events: ['asked', 'decided'] }), hook(notFinance, { roles: ['cfo'] })] });
+    const ids = [];
+    for (let i = 0; i < n; i++) {
+        const s = await say(server, 'ada', PAY(5000 + i));
+        await decide(server, 'fay', s.ids[0], true);
+        await decide(server, 'fin', s.ids[0], i % 2 === 0);
+        ids.push(s.ids[0]);
+        if (i === 1) await server.restart('SIGKILL');
+    }
+    await until(() => fine.taken().length === 3 * n, 'all at the one that is fine', 30000);
+    await until(() => rough.taken().length === 2 * n, 'all at the one that is not', 60000);
+    check(fine.got.every((g) => g.sound) && rough.got.every((g) => g.sound), 'signed');
+    for (const id of ids) same(fine.got.filter((g) => g.body.data.approval.id === id && g.body.type === 'approval.asked').map((g) => g.id).filter((x, i, a) => a.indexOf(x) === i).length, 1, 'one id for one event');
+    same(notFinance.got, [], 'not asked of them');
+    check(!server.err.includes(SECRET) && !server.err.includes(SECRET.slice(6)), 'no secret in the log');
+}, { timeout_ms: 200000 });
+
+test('a webhook goes to no private address that is not allowed, and after a while only of what still waits', async (t) => {
+    const b = await bank(t), secret = await receiver(t), late = await receiver(t);
+    const server = await desk(t, b, { notify: [{ url: secret.url, secret: SECRET }, { url: late.url, secret: SECRET, allow: ['127.0.0.1'], events: ['asked'], after: 1 }] });
+    const gone = await say(server, 'ada', PAY(5000));
+    await decide(server, 'fay', gone.ids[0], false);
+    const waits = await say(server, 'ada', PAY(6000));
+    await until(() => late.got.length > 0, 'the one that still waits', 30000);
+    same(late.got.map((g) => g.body.data.approval.id), [waits.ids[0]]);
+    await until(() => server.log.some((l) => l.event === 'notify.failed'), 'the log');
+    same(secret.got, []);
+});

@@ -1,0 +1,544 @@
+/* notify.c -- see notify.h. */
+#include "run/notify.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "tool/egress.h"
+
+#define ATTEMPT_S    60
+#define PAUSE_MIN_MS 1000
+#define PAUSE_MAX_MS 600000
+#define GIVE_UP_MS   86400000LL
+#define LEADER_MS    2000 /* how often is looked who sends, where there are several nodes */
+
+struct target;
+struct letter {
+    struct curl_job     transfer;
+    struct egress_check check;
+    struct target      *target;
+    struct curl_slist  *headers;
+    struct arena        arena;
+    struct str          place, kind, about, body;
+    int64_t             at_ms, next_ms;
+    unsigned            tries;
+    bool                sending, looking, done;
+    struct store_list   list; /* is it still waiting? */
+};
+
+struct target {
+    struct notify              *of;
+    const struct notify_target *how;
+    struct egress               egress;
+    struct arena                arena;
+    struct str                  host, url; /* with a NUL behind it */
+    struct watcher              watcher;
+    struct loop_timer           timer;
+    struct store_list           list;
+    struct store_session        place_of; /* its place, kept as a row by key */
+    char                        key[80], place[48], saved[48];
+    bool                        known, reading, saving, again;
+    struct letter              *window[NOTIFY_WINDOW]; /* in their order */
+    unsigned                    count;
+};
+
+struct notify {
+    struct notify_setup setup;
+    struct target      *targets;
+    struct loop_timer   leader;
+    struct store_list   nodes;
+    bool                leads, stopped, looking;
+    unsigned            open; /* timers, while it is freed */
+};
+
+/* --- signing ------------------------------------------------------------------------------------ */
+
+static bool base64_decode(struct str s, unsigned char *out, size_t *len)
+{
+    int n = s.len % 4 || s.len > 512 ? -1
+                                     : EVP_DecodeBlock(out, (const unsigned char *)s.ptr, (int)s.len);
+    if (n < 0) return false;
+    *len = (size_t)n;
+    for (size_t i = s.len; i-- > 0 && s.ptr[i] == '=';) --*len;
+    return true;
+}
+
+bool notify_sign(struct str secret, struct str id, int64_t at_s, struct str body,
+                 char out[NOTIFY_SIGNATURE])
+{
+    unsigned char key[400], mac[32];
+    size_t        key_len = 0;
+    unsigned      mac_len = sizeof mac;
+    struct buf    text;
+    struct str    prefix = STR("whsec_");
+    bool          coded = str_starts(secret, prefix) &&
+                 base64_decode(str_from(secret, prefix.len), key, &key_len);
+    buf_init(&text, 0);
+    buf_printf(&text, STR_FMT ".%lld.", STR_ARG(id), (long long)at_s);
+    buf_str(&text, body);
+    bool ok = !text.err && HMAC(EVP_sha256(), coded ? (const void *)key : secret.ptr,
+                                (int)(coded ? key_len : secret.len),
+                                (const unsigned char *)text.ptr, text.len, mac, &mac_len);
+    buf_done(&text);
+    memcpy(out, "v1,", 3);
+    if (ok) EVP_EncodeBlock((unsigned char *)out + 3, mac, sizeof mac);
+    return ok;
+}
+
+/* --- one message ---------------------------------------------------------------------------------- */
+
+static void advance(struct target *t);
+
+static void letter_free(struct letter *l)
+{
+    if (l->transfer.easy) curl_easy_cleanup(l->transfer.easy);
+    curl_slist_free_all(l->headers);
+    arena_done(&l->arena);
+    mem_free(l);
+}
+
+static void settle(struct letter *l)
+{
+    l->done = true;
+    advance(l->target);
+}
+
+/* 1 s, 2 s, 4 s ... ten minutes; a little apart, so that many do not come together. */
+static void put_off(struct letter *l, const char *why)
+{
+    int64_t now = clock_wall_ms(), pause = PAUSE_MIN_MS;
+    for (unsigned i = 0; i < l->tries && pause < PAUSE_MAX_MS; i++) pause *= 2;
+    if (pause > PAUSE_MAX_MS) pause = PAUSE_MAX_MS;
+    l->tries++;
+    l->next_ms = now + pause + (int64_t)(clock_mono_ns() % 1000);
+    if (now - l->at_ms > GIVE_UP_MS) {
+        log_line(LOG_ERROR, "notify.given_up", "host", log_str(l->target->host), "id",
+                 log_str(l->place), "why", why, NULL);
+        l->done = true;
+    } else if (l->tries == 1)
+        log_line(LOG_WARN, "notify.failed", "host", log_str(l->target->host), "id",
+                 log_str(l->place), "why", why, NULL);
+    advance(l->target);
+}
+
+static void on_sent(struct curl_job *j, CURLcode code)
+{
+    struct letter *l = LIST_ITEM(j, struct letter, transfer);
+    long           status = 0;
+    char           why[48];
+    curl_easy_getinfo(j->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_cleanup(j->easy);
+    curl_slist_free_all(l->headers);
+    j->easy = NULL;
+    l->headers = NULL;
+    l->sending = false;
+    if (l->target->of->stopped) return;
+    if (code == CURLE_OK && status >= 200 && status < 300) {
+        settle(l);
+        return;
+    }
+    snprintf(why, sizeof why, code == CURLE_OK ? "status %ld" : "no answer", status);
+    put_off(l, l->check.refused ? "a private address that is not allowed" : why);
+}
+
+static size_t drop_answer(char *data, size_t one, size_t n, void *ctx)
+{
+    (void)data;
+    (void)ctx;
+    return one * n;
+}
+
+static bool add_header(struct letter *l, const char *name, const char *value)
+{
+    char               line[256];
+    struct curl_slist *more;
+    snprintf(line, sizeof line, "%s: %s", name, value);
+    if (!(more = curl_slist_append(l->headers, line))) return false;
+    l->headers = more;
+    return true;
+}
+
+static bool make_headers(struct letter *l)
+{
+    char    id[80], at[24], signature[NOTIFY_SIGNATURE];
+    int64_t now_s = clock_wall_ms() / 1000;
+    snprintf(id, sizeof id, "evt_" STR_FMT, STR_ARG(l->place));
+    snprintf(at, sizeof at, "%lld", (long long)now_s);
+    return notify_sign(l->target->how->secret, str_c(id), now_s, l->body, signature) &&
+           add_header(l, "Content-Type", "application/json") && add_header(l, "Expect", "") &&
+           add_header(l, "webhook-id", id) && add_header(l, "webhook-timestamp", at) &&
+           add_header(l, "webhook-signature", signature);
+}
+
+static void post(struct letter *l)
+{
+    struct target *t = l->target;
+    CURL          *easy = curl_easy_new(false);
+    if (!easy || !make_headers(l)) {
+        if (easy) curl_easy_cleanup(easy);
+        put_off(l, "out of memory");
+        return;
+    }
+    l->check = (struct egress_check){ .egress = &t->egress, .host = t->host };
+    egress_guard(easy, &l->check);
+    curl_easy_setopt(easy, CURLOPT_URL, t->url.ptr);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, l->headers);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, l->body.ptr);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)l->body.len);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop_answer);
+    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE, 1L << 20);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, 10L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)ATTEMPT_S);
+    l->transfer = (struct curl_job){ .easy = easy, .done = on_sent };
+    l->sending = true;
+    curl_start(t->of->setup.pool, &l->transfer);
+}
+
+static void on_status(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
+{
+    struct letter *l = LIST_ITEM(k, struct letter, list);
+    (void)next;
+    l->looking = false;
+    if (l->target->of->stopped) return;
+    if (e) put_off(l, "the store cannot be read");
+    else if (!count || !str_is(rows[0].approval.status, "pending")) settle(l);
+    else post(l);
+}
+
+/* What was to wait is told only if it is still so. */
+static void deliver(struct letter *l)
+{
+    if (!l->target->how->after_s || !str_is(l->kind, "asked")) {
+        post(l);
+        return;
+    }
+    l->looking = true;
+    l->list = (struct store_list){
+        .kind = STORE_APPROVALS, .everybody = true, .id = l->about, .limit = 1, .done = on_status
+    };
+    store_list(l->target->of->setup.store, &l->list);
+}
+
+/* --- which concern a target ------------------------------------------------------------------------- */
+
+static bool is_in(const struct jv *list, struct str word)
+{
+    JV_EACH (v, list)
+        if (str_eq(jv_str(v), word)) return true;
+    return false;
+}
+
+static bool concerns(const struct notify_target *how, const struct store_row *row,
+                     const struct jv *body)
+{
+    const struct jv *who = jv_get(body, "who"), *steps = jv_get(who, "escalate");
+    if (how->events && !is_in(how->events, row->event.kind)) return false;
+    if (!how->roles) return true;
+    if (!who) return is_in(how->roles, STR("owner"));
+    if (is_in(how->roles, jv_str_at(jv_get(who, "from"), "role"))) return true;
+    JV_EACH (l, steps) /* from the moment that they are asked */
+        if (str_is(row->event.kind, "escalated") &&
+            is_in(how->roles, jv_str_at(jv_get(l, "to"), "role")))
+            return true;
+    return false;
+}
+
+static struct str write_body(struct arena *a, const struct store_row *row)
+{
+    char         time[CLOCK_RFC3339_LEN + 1], type[40];
+    struct buf   b;
+    struct jsonw w;
+    clock_rfc3339(row->created_ms, time);
+    snprintf(type, sizeof type, "approval." STR_FMT, STR_ARG(str_cut(row->event.kind, 20)));
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", type);
+    jw_kstrz(&w, "timestamp", time);
+    jw_key(&w, "data");
+    jw_obj(&w);
+    jw_kstr(&w, "event", row->event.kind);
+    jw_kstrz(&w, "at", time);
+    jw_kstr(&w, "owner", row->owner);
+    jw_kraw(&w, "approval", row->event.body);
+    jw_end_obj(&w);
+    jw_end_obj(&w);
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
+static struct letter *letter_new(struct target *t, const struct store_row *row)
+{
+    struct letter *l = mem_alloc(sizeof *l);
+    struct jv     *body = NULL;
+    if (!l) return NULL;
+    arena_init(&l->arena, 0);
+    l->target = t;
+    l->place = arena_dup(&l->arena, row->place);
+    l->kind = arena_dup(&l->arena, row->event.kind);
+    l->about = arena_dup(&l->arena, row->event.id);
+    l->at_ms = row->created_ms;
+    l->next_ms = row->created_ms + (int64_t)t->how->after_s * 1000;
+    if (json_parse_own(&l->arena, row->event.body, &body) != OK) body = NULL;
+    l->done = !concerns(t->how, row, body);
+    if (!l->done) l->body = write_body(&l->arena, row);
+    if (!l->arena.failed && l->place.ptr) return l;
+    letter_free(l);
+    return NULL;
+}
+
+/* --- a target's place -------------------------------------------------------------------------------- */
+
+static void read_on(struct target *t);
+
+static void on_saved(struct store_session *x, enum err e)
+{
+    struct target *t = LIST_ITEM(x, struct target, place_of);
+    (void)e; /* then some are sent twice after a restart */
+    t->saving = false;
+    if (!t->of->stopped) advance(t);
+}
+
+static void save(struct target *t)
+{
+    if (t->saving || strcmp(t->place, t->saved) == 0) return;
+    t->saving = true;
+    memcpy(t->saved, t->place, sizeof t->saved);
+    t->place_of = (struct store_session){ .op = SESSION_PUT,
+                                          .key = str_c(t->key),
+                                          .body = str_c(t->saved),
+                                          .ends_ms = INT64_MAX / 2,
+                                          .done = on_saved };
+    store_session(t->of->setup.store, &t->place_of);
+}
+
+static void keep_place(char to[48], struct str place)
+{
+    if (!place.ptr || place.len >= 48) return;
+    memcpy(to, place.ptr, place.len);
+    to[place.len] = '\0';
+}
+
+/* What is through leaves the window in order; what is due is sent; then more is read. */
+static void advance(struct target *t)
+{
+    int64_t now = clock_wall_ms(), soonest = INT64_MAX;
+    while (t->count && t->window[0]->done) {
+        keep_place(t->place, t->window[0]->place);
+        letter_free(t->window[0]);
+        memmove(t->window, t->window + 1, (--t->count) * sizeof *t->window);
+        t->again = true;
+    }
+    save(t);
+    for (unsigned i = 0; i < t->count; i++) {
+        struct letter *l = t->window[i];
+        if (l->done || l->sending || l->looking) continue;
+        if (l->next_ms <= now) deliver(l);
+        else if (l->next_ms < soonest) soonest = l->next_ms;
+    }
+    if (soonest != INT64_MAX) loop_timer_set(&t->timer, (uint64_t)(soonest - now));
+    if (t->again && t->count < NOTIFY_WINDOW) read_on(t);
+}
+
+static void on_events(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                      struct str next)
+{
+    struct target *t = LIST_ITEM(k, struct target, list);
+    t->reading = false;
+    if (t->of->stopped) return;
+    if (k->kind == STORE_EVENT_HEAD && !e) keep_place(t->place, next);
+    if (k->kind == STORE_EVENT_HEAD) t->known = !e;
+    for (size_t i = 0; !e && i < count && t->count < NOTIFY_WINDOW; i++) {
+        struct letter *l = letter_new(t, &rows[i]);
+        if (!l) {
+            e = ERR_NOMEM;
+            break;
+        }
+        t->window[t->count++] = l;
+    }
+    if (e) loop_timer_set(&t->timer, PAUSE_MIN_MS);
+    if (e || count) t->again = true; /* never unset here: somebody may have woken us meanwhile */
+    if (!e) advance(t);
+}
+
+static void read_on(struct target *t)
+{
+    struct str after = t->count ? t->window[t->count - 1]->place
+                                : t->place[0] ? str_c(t->place) : STR_NONE;
+    if (t->reading || t->of->stopped || !t->known || !t->of->leads) return;
+    t->again = false;
+    t->reading = true;
+    t->list = (struct store_list){ .kind = STORE_EVENTS,
+                                   .everybody = true,
+                                   .before = after,
+                                   .limit = NOTIFY_WINDOW - t->count,
+                                   .done = on_events };
+    store_list(t->of->setup.store, &t->list);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct target *t = LIST_ITEM(timer, struct target, timer);
+    if (!t->of->stopped && t->of->leads) advance(t);
+}
+
+static void wake(struct watcher *w)
+{
+    struct target *t = LIST_ITEM(w, struct target, watcher);
+    t->again = true;
+    if (t->count < NOTIFY_WINDOW) read_on(t);
+}
+
+/* An address that is new begins with what comes from now on. */
+static void on_place(struct store_session *x, enum err e)
+{
+    struct target *t = LIST_ITEM(x, struct target, place_of);
+    t->saving = false;
+    if (t->of->stopped) return;
+    if (!e) {
+        keep_place(t->place, x->body);
+        memcpy(t->saved, t->place, sizeof t->saved);
+        t->known = true;
+        t->again = true;
+        read_on(t);
+        return;
+    }
+    t->reading = true;
+    t->list = (struct store_list){ .kind = STORE_EVENT_HEAD, .everybody = true, .done = on_events };
+    store_list(t->of->setup.store, &t->list);
+}
+
+static void learn_place(struct target *t)
+{
+    t->saving = true;
+    t->place_of =
+        (struct store_session){ .op = SESSION_GET, .key = str_c(t->key), .done = on_place };
+    store_session(t->of->setup.store, &t->place_of);
+}
+
+/* --- who sends ---------------------------------------------------------------------------------------- */
+
+static void lead(struct notify *n, bool leads)
+{
+    bool begins = leads && !n->leads;
+    n->leads = leads;
+    for (size_t i = 0; begins && i < n->setup.count; i++)
+        if (!n->targets[i].saving && !n->targets[i].reading) learn_place(&n->targets[i]);
+}
+
+static void on_nodes(struct store_list *k, enum err e, const struct store_row *rows, size_t count,
+                     struct str next)
+{
+    struct notify *n = LIST_ITEM(k, struct notify, nodes);
+    struct str     me = store_node(n->setup.store);
+    bool           smallest = !e;
+    (void)next;
+    n->looking = false;
+    if (n->stopped) return;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].lease_ms > 0 && str_cmp(rows[i].node, me) < 0) smallest = false;
+    lead(n, smallest);
+    loop_timer_set(&n->leader, LEADER_MS);
+}
+
+static void on_leader(struct loop_timer *timer)
+{
+    struct notify *n = LIST_ITEM(timer, struct notify, leader);
+    if (n->stopped || n->looking) return;
+    n->looking = true;
+    n->nodes = (struct store_list){ .kind = STORE_NODES, .everybody = true, .done = on_nodes };
+    store_list(n->setup.store, &n->nodes);
+}
+
+/* --- life ---------------------------------------------------------------------------------------------- */
+
+static bool target_init(struct notify *n, struct target *t, const struct notify_target *how)
+{
+    unsigned char hash[32];
+    struct buf    why;
+    *t = (struct target){ .of = n, .how = how, .watcher.wake = wake };
+    arena_init(&t->arena, 0);
+    buf_init(&why, 1024);
+    bool ok = egress_read(&t->arena, &t->egress, how->allow, &why) == OK;
+    buf_done(&why);
+    t->host = egress_host(&t->arena, how->url);
+    t->url = arena_dup(&t->arena, how->url);
+    ok &= t->host.ptr && t->url.ptr &&
+          EVP_Digest(how->url.ptr, how->url.len, hash, NULL, EVP_sha256(), NULL) == 1;
+    memcpy(t->key, "notify:", 7);
+    for (int i = 0; ok && i < 32; i++) snprintf(t->key + 7 + 2 * i, 3, "%02x", hash[i]);
+    loop_timer_init(n->setup.loop, &t->timer, on_timer);
+    n->open++;
+    return ok;
+}
+
+struct notify *notify_new(const struct notify_setup *s)
+{
+    struct notify *n = mem_alloc(sizeof *n);
+    bool           ok = n != NULL;
+    if (!n) return NULL;
+    n->setup = *s;
+    loop_timer_init(s->loop, &n->leader, on_leader);
+    n->open = 1;
+    n->targets = mem_alloc((s->count + 1) * sizeof *n->targets);
+    for (size_t i = 0; n->targets && i < s->count; i++)
+        ok &= target_init(n, &n->targets[i], &s->targets[i]);
+    if (!n->targets || !ok) {
+        n->stopped = true;
+        notify_free(n);
+        return NULL;
+    }
+    for (size_t i = 0; i < s->count; i++) tidings_watch(s->tidings, &n->targets[i].watcher);
+    if (!s->count) return n;
+    if (store_shared(s->store)) loop_timer_set(&n->leader, 1);
+    else lead(n, true);
+    return n;
+}
+
+void notify_stop(struct notify *n)
+{
+    if (!n || n->stopped) return;
+    n->stopped = true;
+    loop_timer_stop(&n->leader);
+    for (size_t i = 0; i < n->setup.count; i++) {
+        struct target *t = &n->targets[i];
+        tidings_unwatch(&t->watcher);
+        loop_timer_stop(&t->timer);
+        for (unsigned k = 0; k < t->count; k++)
+            if (t->window[k]->sending) curl_cancel(&t->window[k]->transfer);
+    }
+}
+
+static void let_go(struct notify *n)
+{
+    if (--n->open) return;
+    mem_free(n->targets);
+    mem_free(n);
+}
+
+static void target_closed(struct loop_timer *timer)
+{
+    struct target *t = LIST_ITEM(timer, struct target, timer);
+    for (unsigned k = 0; k < t->count; k++) letter_free(t->window[k]);
+    arena_done(&t->arena);
+    let_go(t->of);
+}
+
+static void leader_closed(struct loop_timer *timer)
+{
+    let_go(LIST_ITEM(timer, struct notify, leader));
+}
+
+void notify_free(struct notify *n)
+{
+    if (!n) return;
+    for (size_t i = 0; n->targets && i < n->open - 1; i++)
+        loop_timer_close(&n->targets[i].timer, target_closed);
+    loop_timer_close(&n->leader, leader_closed);
+}
