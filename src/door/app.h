@@ -223,7 +223,7 @@ void                      rest_approvals(struct server *s, struct request *q); /
 void                      rest_approval(struct server *s, struct request *q);
 void                      rest_decide(struct server *s, struct request *q);
 void                      rest_settle(struct server *s, struct request *q);
-void                      door_inbox(struct server *s, struct request *q); /* inbox.c */
+void                      door_inbox(struct server *s, struct request *q); /* askevents.c */
 void                      rest_links(struct server *s, struct request *q); /* asklink.c */
 void                      link_page(struct server *s, struct request *q);
 void                      link_decide(struct server *s, struct request *q);

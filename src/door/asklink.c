@@ -131,7 +131,8 @@ static bool read_wish(struct request *q, struct str *person, int64_t *until_s)
     int64_t    now = clock_wall_ms() / 1000;
     *until_s = now + LIFE_S;
     if (json_parse(q->arena, q->body, &body, NULL) != OK || !jv_str_at(body, "for").len) {
-        conn_error(q->conn, 422, "bad_field", "Send {\"for\":\"NAME\"}, and \"until\" if you like.");
+        conn_error(q->conn, 422, "bad_field",
+                   "Send {\"for\":\"NAME\"}, and \"until\" if you like.");
         return false;
     }
     *person = jv_str_at(body, "for");
@@ -139,7 +140,8 @@ static bool read_wish(struct request *q, struct str *person, int64_t *until_s)
     int64_t          ms;
     if (!until || until->type == JSON_NULL) return true;
     if (!jv_is(until, JSON_STRING) || !clock_parse_rfc3339(until->str, &ms) || ms / 1000 <= now) {
-        conn_error(q->conn, 422, "bad_field", "\"until\" must be a time to come, as RFC 3339 says.");
+        conn_error(q->conn, 422, "bad_field",
+                   "\"until\" must be a time to come, as RFC 3339 says.");
         return false;
     }
     if (ms / 1000 < *until_s) *until_s = ms / 1000;
@@ -281,7 +283,8 @@ static void reply_page(struct conn *c, int status, struct buf *b)
 }
 
 /* A page of one sentence. */
-static void say(struct conn *c, const struct app *a, int status, const char *title, const char *what)
+static void say(struct conn *c, const struct app *a, int status, const char *title,
+                const char *what)
 {
     struct buf b;
     buf_init(&b, 0);
@@ -328,10 +331,11 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     put_row(b, "Their words", jv_str_at(row, "said"));
     put_row(b, "Risk", jv_str_at(row, "risk"));
     put_row(b, "Waits until", jv_str_at(row, "expires_at"));
-    buf_lit(b, "</dl><form method=\"post\"><p><label>Reason (if you like)<br><input name=\"reason\" "
-               "maxlength=\"500\"></label></p><button class=\"yes\" name=\"decision\" "
-               "value=\"approve\">Approve</button><button name=\"decision\" value=\"deny\">Deny"
-               "</button></form><p>You decide as ");
+    buf_lit(b,
+            "</dl><form method=\"post\"><p><label>Reason (if you like)<br><input name=\"reason\" "
+            "maxlength=\"500\"></label></p><button class=\"yes\" name=\"decision\" "
+            "value=\"approve\">Approve</button><button name=\"decision\" value=\"deny\">Deny"
+            "</button></form><p>You decide as ");
     put_html(b, k->person);
     buf_lit(b, ".</p>");
 }
@@ -433,8 +437,8 @@ static void decide(struct listing *k, struct request *q, const struct asklink *l
     c->roles = arena_dup(&c->arena, roles.ptr ? roles : STR(""));
     c->via = STR("link");
     c->id = arena_dup(&c->arena, link->id);
-    c->may_decide = a->approvers_only ? roles_have(roles, STR("approver"))
-                                      : str_eq(link->person, link->owner);
+    c->may_decide =
+        a->approvers_only ? roles_have(roles, STR("approver")) : str_eq(link->person, link->owner);
     c->decide.confirmed = str_is(decision, "approve");
     c->decide.reason =
         arena_dup(&c->arena, str_cut(form_member(q->arena, q->body, "reason"), 2000));
@@ -451,7 +455,7 @@ static void on_answer(struct store_list *l, enum err e, const struct store_row *
     (void)next;
     if (c && !listing_failed(k, e)) {
         struct request *q = conn_request(c);
-        bool good = read_token(&k->arena, a->links_key, q->param[0], &link) &&
+        bool            good = read_token(&k->arena, a->links_key, q->param[0], &link) &&
                     open_row(&k->arena, &link, rows, count);
         struct str decision = form_member(q->arena, q->body, "decision");
         if (!good) say_void(c, a);

@@ -59,8 +59,9 @@ struct notify {
 
 static bool base64_decode(struct str s, unsigned char *out, size_t *len)
 {
-    int n = s.len % 4 || s.len > 512 ? -1
-                                     : EVP_DecodeBlock(out, (const unsigned char *)s.ptr, (int)s.len);
+    int n = s.len % 4 || s.len > 512
+                ? -1
+                : EVP_DecodeBlock(out, (const unsigned char *)s.ptr, (int)s.len);
     if (n < 0) return false;
     *len = (size_t)n;
     for (size_t i = s.len; i-- > 0 && s.ptr[i] == '=';) --*len;
@@ -75,8 +76,8 @@ bool notify_sign(struct str secret, struct str id, int64_t at_s, struct str body
     unsigned      mac_len = sizeof mac;
     struct buf    text;
     struct str    prefix = STR("whsec_");
-    bool          coded = str_starts(secret, prefix) &&
-                 base64_decode(str_from(secret, prefix.len), key, &key_len);
+    bool          coded =
+        str_starts(secret, prefix) && base64_decode(str_from(secret, prefix.len), key, &key_len);
     buf_init(&text, 0);
     buf_printf(&text, STR_FMT ".%lld.", STR_ARG(id), (long long)at_s);
     buf_str(&text, body);
@@ -369,8 +370,9 @@ static void on_events(struct store_list *k, enum err e, const struct store_row *
 
 static void read_on(struct target *t)
 {
-    struct str after = t->count ? t->window[t->count - 1]->place
-                                : t->place[0] ? str_c(t->place) : STR_NONE;
+    struct str after = t->count      ? t->window[t->count - 1]->place
+                       : t->place[0] ? str_c(t->place)
+                                     : STR_NONE;
     if (t->reading || t->of->stopped || !t->known || !t->of->leads) return;
     t->again = false;
     t->reading = true;
@@ -471,7 +473,8 @@ static bool target_init(struct notify *n, struct target *t, const struct notify_
     t->url = arena_dup(&t->arena, how->url);
     ok &= t->host.ptr && t->url.ptr &&
           EVP_Digest(how->url.ptr, how->url.len, hash, NULL, EVP_sha256(), NULL) == 1;
-    memcpy(t->key, "notify:", 7);
+    /* a place in a file's events is none in a database's */
+    memcpy(t->key, store_shared(n->setup.store) ? "notify/" : "notify:", 7);
     for (int i = 0; ok && i < 32; i++) snprintf(t->key + 7 + 2 * i, 3, "%02x", hash[i]);
     loop_timer_init(n->setup.loop, &t->timer, on_timer);
     n->open++;

@@ -491,3 +491,106 @@ test('a webhook goes to no private address that is not allowed, and after a whil
     await until(() => server.log.some((l) => l.event === 'notify.failed'), 'the log');
     same(secret.got, []);
 });
+
+// --- the page for who writes the rules ---------------------------------------------------------------------
+
+test('the recipes of docs/approvals.md are configurations that hold', async (t) => {
+    const fs = await import('node:fs'), path = await import('node:path'), { parley } = await import('./lib.mjs');
+    const text = fs.readFileSync(new URL('../../docs/approvals.md', import.meta.url), 'utf8');
+    const recipes = [...text.matchAll(/```json recipe\n([^]*?)```/g)].map((m) => JSON.parse(m[1]));
+    same(recipes.length, 10);
+    const roles = { ada: ['user'], fay: ['finance'], fin: ['finance'], cleo: ['chief'], bea: ['board'], bob: ['board'] };
+    for (const [i, recipe] of recipes.entries()) {
+        const named = JSON.stringify(recipe.approvals ?? {}), dir = t.folder(), file = path.join(dir, 'parley.json');
+        const people = Object.fromEntries(Object.entries(roles).map(([who, own]) => [who, own.filter((r) => r === 'user' || named.includes(`"${r}"`))]).filter(([, own]) => own.length));
+        fs.writeFileSync(file, JSON.stringify({ demo: { tools: false }, actions: {}, auth: auth(people), ...recipe }));
+        const r = await parley(['check', '--config', file], { cwd: dir, env: { LINKS_KEY: 'x'.repeat(40), HOOK_SECRET: 'y' } });
+        same(r.code, 0, `recipe ${i + 1}: ${r.err}`);
+    }
+});
+
+// --- in numbers (LONG=1 for large ones) ------------------------------------------------------------------
+
+const LONG = !!process.env.LONG;
+const chance = (seed) => () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
+
+test('many calls at once, and kill -9 among them, never take more than a grant has', async (t) => {
+    const b = await bank(t), calls = LONG ? 2000 : 60, count = LONG ? 100 : 12, max = 500;
+    const server = await t.serve({ config: payments(b, { grant: { for: 3600, count, sum: '/amount', max } }) });
+    const s = await say(server, null, PAY('5.25'));
+    same((await decide(server, null, s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, null, s.thread);
+    const burst = async (n) => { await Promise.allSettled(Array.from({ length: n }, (_, i) => say(server, null, PAY(`${(i % 7) + 1}.0${i % 9}`)))); };
+    const first = burst(calls / 2);
+    await until(() => b.books.length > Math.min(4, count / 3), 'some to have run');
+    await server.kill();
+    await first;
+    await server.start();
+    await burst(calls / 2);
+    const cents = b.books.reduce((sum, x) => sum + Math.round(x.amount * 100), 0), [g] = await grants(server, null);
+    check(b.books.length <= count && cents <= max * 100, `${b.books.length} of ${count}, ${cents / 100} of ${max}`);
+    check(g.uses >= b.books.length && g.uses <= count, `what was taken (${g.uses}) covers what ran (${b.books.length})`);
+    console.log(`note: ${calls} calls, a grant of ${count} and ${max}.00: ${b.books.length} ran, ${(cents / 100).toFixed(2)} in all, one kill -9`);
+}, { timeout_ms: LONG ? 600000 : 60000 });
+
+test('a revocation among starts: what is in the log before it ran, nothing after', async (t) => {
+    const b = await bank(t), server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 1000 } }) });
+    for (let round = 0; round < (LONG ? 50 : 4); round++) {
+        const s = await say(server, null, PAY(1));
+        await decide(server, null, s.ids[0], true, { grant: { scope: 'me' } });
+        await still(server, null, s.thread);
+        const [g] = (await grants(server, null)).filter((x) => x.status === 'open');
+        const calls = Array.from({ length: 8 }, () => say(server, null, PAY(2)));
+        const r = await server.request('DELETE', `/v1/grants/${g.id}`);
+        const all = await Promise.all(calls), ran = all.filter((c) => !c.ids.length).length;
+        const [after] = (await grants(server, null)).filter((x) => x.id === g.id);
+        same([r.json.status, after.status, after.uses], ['revoked', 'revoked', 1 + ran], 'exactly those that started took from it');
+        same((await say(server, null, PAY(3))).ids.length, 1, 'a later one asks');
+    }
+});
+
+test('two of three in random orders, with take-backs, noes and both at once: it runs exactly when two said yes', async (t) => {
+    const b = await bank(t), server = await office(t, b), rounds = LONG ? 1000 : 12, random = chance(7), who = ['fay', 'fin', 'fox'];
+    for (let round = 0; round < rounds; round++) {
+        const s = await say(server, 'ada', PAY(2000 + round)), before = b.books.length, yes = new Set();
+        let verdict;
+        for (let i = 0; i < 12 && !verdict; i++) {
+            const p = who[Math.floor(random() * 3)], act = random();
+            if (act < 0.15) {
+                const r = await server.request('DELETE', `/v1/approvals/${s.ids[0]}/vote`, undefined, as(p));
+                same(r.status, yes.has(p) ? 200 : 404);
+                yes.delete(p);
+            } else if (act < 0.22) { same((await decide(server, p, s.ids[0], false)).json.status, 'denied'); verdict = 'denied'; } else if (act < 0.45) {
+                const q = who[(who.indexOf(p) + 1) % 3], [x, y] = await Promise.all([decide(server, p, s.ids[0], true), decide(server, q, s.ids[0], true)]);
+                yes.add(p).add(q);
+                check([x, y].some((r) => r.json.status === 'approved'), 'two at once are two');
+                verdict = 'approved';
+            } else {
+                const r = await decide(server, p, s.ids[0], true);
+                yes.add(p);
+                same(r.json.status, yes.size >= 2 ? 'approved' : 'pending');
+                if (yes.size >= 2) verdict = 'approved';
+            }
+        }
+        if (verdict) await still(server, 'ada', s.thread);
+        same(b.books.length - before, verdict === 'approved' ? 1 : 0, `${verdict} after ${[...yes]}`);
+    }
+}, { timeout_ms: LONG ? 900000 : 60000 });
+
+test('pairs of different calls for one invoice, some of them after an unknown one was settled: one line in the books', async (t) => {
+    const lost = new Set(), b = await bank(t, (body) => (lost.delete(body.recipient) ? 'nothing' : undefined)), pairs = LONG ? 1000 : 12;
+    const server = await t.serve({ config: payments(b, { effect: 'invoice:{recipient}' }) });
+    const pay = async (n, to) => { const s = await say(server, null, PAY(n, to)); for (const id of s.ids) await decide(server, null, id, true); await still(server, null, s.thread); return s; };
+    for (let i = 0; i < pairs; i++) {
+        const to = `Invoice${i}`;
+        if (i % 3 === 2) {
+            lost.add(to);
+            const s = await pay(10 + i, to);
+            await pay(11 + i, to);
+            same(b.books.filter((x) => x.recipient === to).length, 0, 'refused while nobody knows');
+            same((await server.post(`/v1/approvals/${s.ids[0]}/settle`, { outcome: 'not_done' })).status, 200);
+        }
+        await Promise.all([pay(20 + i, to), pay(21 + i, to)]);
+        same(b.books.filter((x) => x.recipient === to).length, 1, to);
+    }
+}, { timeout_ms: LONG ? 900000 : 60000 });

@@ -1,4 +1,4 @@
-/* inbox.c -- GET /v1/approvals/events: everything that is asked and decided, as it happens, for
+/* askevents.c -- GET /v1/approvals/events: everything that is asked and decided, as it happens, for
  * pages and bots. A cursor on the store's events; what one may not see in /v1/approvals is passed
  * over. A slow reader costs one batch of rows. */
 #include "base/clock.h"
