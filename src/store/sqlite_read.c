@@ -102,8 +102,7 @@ const char *const db_read_sql[R_COUNT] = {
     [R_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = ?1",
     [R_EVENTS] = "SELECT num, at_ms, owner, kind, id, body FROM event WHERE num > ?1"
                  " ORDER BY num LIMIT ?2",
-    /* also when the newest of them are forgotten */
-    [R_EVENT_HEAD] = "SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)",
+    [R_EVENT_HEAD] = "SELECT ifnull(max(num), 0) FROM event",
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */

@@ -16,9 +16,10 @@
 #include "store/sum.h"
 
 const struct move_table move_tables[MOVE_LISTS] = {
-    { "conversations", "ibbbwiiif", 1, 9, "thread",
-      "id, owner, name, title, state, seq, created_ms, updated_ms, hidden",
-      "id, owner, name, title, state, seq, created_ms, updated_ms, CAST(hidden AS int)",
+    { "conversations", "ibbbwiiifbn", 1, 11, "thread",
+      "id, owner, name, title, state, seq, created_ms, updated_ms, hidden, source, grp",
+      "id, owner, name, title, state, seq, created_ms, updated_ms, CAST(hidden AS int), source, "
+      "grp",
       "%sthread x", "id", "", "count(*) FROM %sthread" },
     { "facts", "iiiwbibbi", 2, 6, "fact", "thread, seq, at_ms, kind, body, sum",
       "x.thread, x.seq, x.at_ms, x.kind, x.body, x.sum, t.owner, t.name, t.seq",

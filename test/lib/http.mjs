@@ -66,14 +66,13 @@ export class Stream {
             else if (line.startsWith('data: ')) raw = (raw === undefined ? '' : raw + '\n') + line.slice(6);
             else if (line.startsWith('event: ')) name = line.slice(7);
             else if (line.startsWith(':')) this.comments++;
-            else if (this.named && line.startsWith('event: ')) continue;
             else if (line) throw new Error(`not a line of an event stream: ${line}`);
         }
         if (raw === undefined) return;
         if (raw === '' && id) { this.primed = id; return; }          // only an id, as MCP begins its streams
         let data;
         try { data = JSON.parse(raw); } catch { if (raw !== '[DONE]') throw new Error(`an event that is no JSON: ${raw}`); }
-        if (name !== undefined && name !== data?.type) throw new Error(`an event that is called something else: ${name} ${raw}`);
+        if (name !== undefined && name !== (data?.type ?? data?.event)) throw new Error(`an event that is called something else: ${name} ${raw}`);
         this.events.push({ id, raw, data });
     }
     finish(broken) {

@@ -351,10 +351,8 @@ test('an edit over the next rule\'s limit is asked of those whom that rule names
 
 // --- where people are ------------------------------------------------------------------------------------
 
-// Its events have names, beside the member that says the same.
 async function inbox(server, who, query = '') {
     const s = await server.open('GET', `/v1/approvals/events${query}`, undefined, as(who));
-    s.named = true;
     s.told = (event) => s.must((e) => e.data.event === event);
     return s;
 }

@@ -206,7 +206,8 @@ TEST(a_move_knows_every_column_there_is)
               "parley_thread.id parley_thread.owner parley_thread.name parley_thread.title "
               "parley_thread.state parley_thread.seq parley_thread.created_ms "
               "parley_thread.updated_ms parley_thread.holder parley_thread.epoch "
-              "parley_thread.hidden parley_tool.name parley_tool.slot parley_tool.runs "
+              "parley_thread.hidden parley_thread.source parley_thread.grp parley_tool.name "
+              "parley_tool.slot parley_tool.runs "
               "parley_tool.failed parley_used.owner parley_used.day parley_used.slot "
               "parley_used.amount");
 }
