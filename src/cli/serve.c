@@ -256,6 +256,7 @@ static enum err make_server(struct serve *s, struct str *why)
         .quota = &s->quota,
         .links = s->clustered ? &s->links : NULL,
         .approvers_only = c->approvers,
+        .context = (enum context)c->context,
         .host = own_host(s),
         .node_host = node_host(s),
         .hosts = { c->hosts.list, c->hosts.count },

@@ -220,6 +220,8 @@ struct config {
     /* approvals.rules, a list; NULL: none (run/rules.h) */
     const struct jv *rules;
     unsigned         deny_limit;
+    /* approvals.context: 0 none, 1 question, 2 conversation, as door/app.h has them */
+    unsigned         context;
     struct str       links_key; /* secret; STR_NONE: no links */
     struct config_notify {
         struct str       url, secret;

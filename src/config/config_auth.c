@@ -261,6 +261,8 @@ void cfg_read_auth(struct config_build *b)
                 "take \"auth\" out");
     else if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
         cfg_bad(b, auth, "\"auth\" lets nobody in; add \"keys\" or \"jwt\", or take it out");
+    struct str context = jv_str_at(jv_get(b->root, "approvals"), "context");
+    b->c->context = str_is(context, "none") ? 0 : str_is(context, "conversation") ? 2 : 1;
     b->c->approvers = str_is(jv_str_at(jv_get(b->root, "approvals"), "who"), "approver");
     check_approvers(b);
     read_each(b);

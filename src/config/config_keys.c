@@ -241,6 +241,10 @@ static const struct row ROWS[] = {
       "Who may decide: \"owner\", whose conversation it is, or \"approver\", who has that role, "
       "for everybody.",
       .words = "owner|approver" },
+    { "approvals.context", K_WORD, "question",
+      "What an approver may read of somebody else's conversation beside the request: nothing, the "
+      "message that led to it, or the last lines.",
+      .words = "none|question|conversation" },
     { "approvals.expires", K_SECONDS, "86400",
       "How long a question waits, in whole seconds (rounded up); 0: for ever.", 0, 3660 * DAY,
       AT(KEEP_S, expires_s) },

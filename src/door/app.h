@@ -29,6 +29,10 @@ struct look {
 struct links;
 struct mcps;
 
+/* What an approver may read of somebody else's conversation: see context.c. */
+enum context { CONTEXT_NONE, CONTEXT_QUESTION, CONTEXT_CONVERSATION };
+const char *context_name(enum context c);
+
 struct app {
     struct hub        *hub;
     struct mcps       *mcp; /* door/mcp: the door for MCP clients */
@@ -42,6 +46,8 @@ struct app {
     struct links      *links; /* to other nodes; NULL: there are none */
     /* who has no role approver decides nothing; who has, everybody's */
     bool               approvers_only;
+    /* what they may read beside it */
+    enum context       context;
     struct str         host;      /* the one we listen on, as it stands in Host */
     struct str         node_host; /* the one in cluster.url; STR_NONE: there is none */
     struct strs        hosts;     /* further Host names, lower case, without port */
@@ -230,6 +236,9 @@ void                      link_decide(struct server *s, struct request *q);
 void                      rest_unvote(struct server *s, struct request *q);
 void                      rest_grants(struct server *s, struct request *q); /* grants.c */
 void                      rest_grant_revoke(struct server *s, struct request *q);
+void                      rest_context(struct server *s, struct request *q); /* context.c */
+/* An approval's row for who may not read the words that led to it. */
+void                      context_hide(struct buf *out, struct str body);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);

@@ -97,15 +97,10 @@ static struct look_at look_at(struct arena *a, const struct store_row *row,
 }
 
 /* The row as it was stored; with its owner in front when it may be somebody else's. */
-static void write_row(struct buf *out, const struct store_list *l, const struct store_row *row,
-                      const struct look_at *k)
+static void write_body(struct buf *out, const struct store_list *l, const struct store_row *row,
+                       struct str body, const struct look_at *k)
 {
-    struct str   body = row->approval.body;
     struct jsonw w;
-    if (row->damaged) {
-        write_damaged(out, row);
-        return;
-    }
     if (k->waits && body.len && body.ptr[body.len - 1] == '}') {
         struct str more = k->may     ? STR(",\"may\":true,\"voted\":false}")
                           : k->voted ? STR(",\"may\":false,\"voted\":true}")
@@ -130,6 +125,27 @@ static void write_row(struct buf *out, const struct store_list *l, const struct 
     jw_str(&w, row->owner);
     buf_chr(out, ',');
     buf_str(out, str_from(body, 1));
+}
+
+/* ... but for what the one who looks may not know of somebody else's. */
+static void write_row(struct buf *out, const struct listing *x, const struct store_row *row,
+                      const struct look_at *k)
+{
+    struct str body = row->approval.body;
+    struct buf less;
+    if (row->damaged) {
+        write_damaged(out, row);
+        return;
+    }
+    buf_init(&less, 0);
+    if (x->ask.app->context == CONTEXT_NONE && x->list.everybody &&
+        !str_eq(row->owner, x->list.owner)) {
+        context_hide(&less, body);
+        body = buf_view(&less);
+    }
+    if (less.err) out->err = less.err;
+    else write_body(out, &x->list, row, body, k);
+    buf_done(&less);
 }
 
 /* Waits on paper only: its time is over; or, where a rule asks, it is to go further. */
@@ -176,7 +192,7 @@ static void write_list(struct buf *b, struct listing *k, const struct store_row 
         struct look_at how = look_at(&k->arena, &rows[i], q->principal, all);
         if (how.hidden || (str_is(l->status, "pending") && is_overdue(&rows[i].approval))) continue;
         buf_init(&row, 0);
-        write_row(&row, l, &rows[i], &how);
+        write_row(&row, k, &rows[i], &how);
         jw_raw(&w, buf_view(&row));
         if (row.err) b->err = row.err;
         buf_done(&row);
@@ -206,7 +222,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);
-            if (k->one) write_row(&b, l, &rows[0], &how);
+            if (k->one) write_row(&b, k, &rows[0], &how);
             else write_list(&b, k, rows, count, next);
             json_reply(c, 200, &b);
         }

@@ -69,6 +69,7 @@ const struct route app_routes[] = {
     { "GET", "/v1/approvals", rest_approvals, ROLE_ANY },
     { "GET", "/v1/approvals/events", door_inbox, ROLE_ANY },
     { "GET", "/v1/approvals/{}", rest_approval, ROLE_ANY },
+    { "GET", "/v1/approvals/{}/context", rest_context, ROLE_USER | ROLE_APPROVER | ROLE_NAMED },
     { "POST", "/v1/approvals/{}", rest_decide, ROLE_USER | ROLE_APPROVER | ROLE_NAMED },
     { "POST", "/v1/approvals/{}/settle", rest_settle, ROLE_USER | ROLE_APPROVER | ROLE_NAMED },
     { "DELETE", "/v1/approvals/{}/vote", rest_unvote, ROLE_USER | ROLE_APPROVER | ROLE_NAMED },

@@ -1,7 +1,7 @@
 /* ApprovalInbox.tsx -- `<ApprovalInbox>`: everything that waits for this person, in any
  * conversation, to be answered here. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { ChatContext, type ChatActions } from '../../src/chat/context';
+import { alone, ChatContext, type ChatActions } from '../../src/chat/context';
 import { mayDecide, nameFor } from '../../src/chat/people';
 import { Waiting } from '../../src/chat/Waiting';
 import type { ApprovalRecord } from '../../src/protocol';
@@ -15,7 +15,6 @@ import {
 } from '../../src/transport/api';
 import { whyLost } from '../../src/transport/general';
 import { t } from '../../src/words';
-import { alone } from './cards';
 import { usePage, type Look } from './page';
 import { Shadow } from './Shadow';
 import { useApi } from './useAssistant';

@@ -2,7 +2,7 @@
  * draw the rest themselves. */
 import { useMemo, useState } from 'react';
 import { ApprovalCard as Card } from '../../src/chat/ApprovalCard';
-import { BaseContext, ChatContext, type ChatActions } from '../../src/chat/context';
+import { alone, BaseContext, ChatContext, type ChatActions } from '../../src/chat/context';
 import { ToolItem } from '../../src/chat/ToolCard';
 import { callOf } from '../../src/chat/Waiting';
 import type { Call } from '../../src/protocol';
@@ -12,25 +12,6 @@ import { t } from '../../src/words';
 import { usePage, type Look } from './page';
 import { Shadow } from './Shadow';
 import { useApi } from './useAssistant';
-
-/** What a card can ask of the page around it: nothing, unless it is given. */
-export const alone: ChatActions = {
-  mayDecide: true,
-  decide: () => undefined,
-  settle: async () => undefined,
-  send: () => undefined,
-  fill: () => undefined,
-  act: async () => undefined,
-  retrySend: () => undefined,
-  discard: () => undefined,
-  edit: () => undefined,
-  regenerate: () => undefined,
-  ran: () => [],
-  again: () => undefined,
-  beside: () => undefined,
-  tool: () => undefined,
-  name: (who) => who,
-};
 
 export interface ApprovalCardProps extends Look {
   /** One of `pending` of `useGeneralChat`, or a record of `/v1/approvals`. */

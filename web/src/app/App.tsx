@@ -13,7 +13,6 @@ import { Transcript } from '../chat/Transcript';
 import { useConversation } from '../chat/useConversation';
 import { textOf, type SuggestedAction, type ThreadState } from '../protocol';
 import { newId, type Session } from '../transport/session';
-import { Approver } from './Approver';
 import { save as saveAs, type Kind } from './export';
 import { Inbox } from './Inbox';
 import { notice } from './notices';
@@ -23,7 +22,7 @@ import { BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
 import { cost, product } from './product';
 import { Question } from './Question';
-import { go, useQuestion, useRoute } from './router';
+import { go, useQuestion, useRoute, visit } from './router';
 import { Settings } from './Settings';
 import { useShortcuts } from './shortcuts';
 import { Sidebar } from './Sidebar';
@@ -33,6 +32,7 @@ import { t } from '../words';
 
 const DevPanel = lazy(() => import('./DevPanel'));
 const Palette = lazy(() => import('./Palette'));
+const InboxPage = lazy(() => import('./InboxPage'));
 
 /** What lies over the page. */
 export type Over = 'inbox' | 'settings' | 'keys' | 'palette' | null;
@@ -130,6 +130,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
   const doings: PaletteAction[] = [
     { name: t.newConversation, icon: 'plus', run: () => open(null) },
     { name: t.waitingForYou, icon: 'inbox', run: () => later(() => setOver('inbox')) },
+    { name: t.inboxAll, icon: 'inbox', run: () => visit('/inbox') },
     { name: t.settings, icon: 'settings', run: () => later(() => setOver('settings')) },
     { name: t.keyboard, icon: 'question', run: () => later(() => setOver('keys')) },
     ...(streaming ? [{ name: t.stopAnswer, icon: 'stop' as const, run: () => void session.stop() }] : []),
@@ -143,18 +144,16 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
       .filter((theme) => theme !== prefs.theme)
       .map((theme) => ({ name: t.themeTo(t.themes[theme]), icon: 'theme' as const, run: () => setPrefs({ theme }) })),
   ];
-  if (!hasThreads(lists.me)) {
+  // Who only decides has no conversations.
+  if (!hasThreads(lists.me))
     return (
       <ChatContext value={actions}>
-        <div className="app alone">
-          <Approver onSettings={() => setOver('settings')} />
-          {question && <Question key={question} id={question} />}
-          {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={null} />}
-          {lists.signIn && <SignIn onDone={lookAgain} />}
-        </div>
+        <Suspense fallback={null}>
+          <InboxPage over={over} setOver={setOver} />
+        </Suspense>
+        {question && <Question key={question} id={question} />}
       </ChatContext>
     );
-  }
   return (
     <ChatContext value={actions}>
       <div className={['app', ...(prefs.developer ? ['with-dev'] : []), ...(shown ? ['with-artifact'] : [])].join(' ')}>

@@ -1,5 +1,5 @@
 // Starts the page. A start token in the address comes first: what the page opens afterwards carries its cookie.
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Api } from '../transport/api';
 import { speak, type Language } from '../words';
@@ -7,6 +7,7 @@ import { App, type Over } from './App';
 import { notice } from './notices';
 import { getPrefs, usePrefs } from './prefs';
 import { languageOf, paint } from './product';
+import { useView } from './router';
 import { takeStartToken } from './startToken';
 import './styles/tokens.css';
 import './styles/page.css';
@@ -16,6 +17,8 @@ import './styles/text.css';
 import './styles/panels.css';
 import './styles/touch.css';
 import './styles/short.css';
+
+const pages = { inbox: lazy(() => import('./InboxPage')) };
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 
@@ -32,7 +35,14 @@ function Root({ first }: { first: Language }) {
   useEffect(() => {
     if (wanted !== spoken) void tell(wanted).then(() => setSpoken(wanted));
   }, [wanted, spoken]);
-  return <App key={spoken} over={over} setOver={setOver} />;
+  const view = useView();
+  if (view === 'chat') return <App key={spoken} over={over} setOver={setOver} />;
+  const Page = pages[view];
+  return (
+    <Suspense fallback={null}>
+      <Page key={spoken} over={over} setOver={setOver} />
+    </Suspense>
+  );
 }
 
 async function start(): Promise<void> {

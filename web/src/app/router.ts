@@ -1,4 +1,5 @@
-/* router.ts -- one address per thread: `/t/<id>`; `/` is a new conversation.
+/* router.ts -- one address per thread: `/t/<id>`; `/` is a new conversation; `/inbox` and `/approvals/<id>` are what
+ * waits.
  *
  * `/a/<confirmation>` is a question that somebody was sent a link to; it opens over a new
  * conversation. The server gives the page at all of them (src/door/routes.c),
@@ -21,7 +22,7 @@ export function addressOf(thread: string | null): string {
 }
 
 export function go(thread: string | null, replace = false): void {
-  if (thread === current()) return;
+  if (thread === current() && viewOf() === 'chat') return;
   const url = addressOf(thread);
   if (replace) history.replaceState(null, '', url);
   else history.pushState(null, '', url);
@@ -29,7 +30,34 @@ export function go(thread: string | null, replace = false): void {
 }
 
 export function useRoute(): string | null {
-  return useSyncExternalStore((f) => (listeners.add(f), () => listeners.delete(f)), current);
+  return useSyncExternalStore(listen, current);
+}
+
+/** Which page it is: the conversation, or one of those that have an address of their own. */
+export type View = 'chat' | 'inbox';
+
+export function useView(): View {
+  return useSyncExternalStore(listen, viewOf);
+}
+
+function viewOf(): View {
+  return /^\/(inbox$|approvals\/)/.test(location.pathname) ? 'inbox' : 'chat';
+}
+
+/** The request that the address names. */
+export function useNamed(): string | null {
+  return useSyncExternalStore(listen, () => /^\/approvals\/([A-Za-z0-9_-]+)$/.exec(location.pathname)?.[1] ?? null);
+}
+
+export function visit(path: string): void {
+  if (path === location.pathname) return;
+  history.pushState(null, '', path);
+  listeners.forEach((f) => f());
+}
+
+function listen(f: () => void): () => void {
+  listeners.add(f);
+  return () => listeners.delete(f);
 }
 
 /** The question that this address is about. */

@@ -120,7 +120,7 @@ export async function refresh(): Promise<void> {
     const [page, pending, unknown] = await Promise.all([
       hasThreads(lists.me) ? api.threads() : { threads: [], next: null },
       api.approvals({ status: 'pending' }),
-      api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] })),
+      api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] as ApprovalRecord[] })),
     ]);
     if (renaming || asked !== renamed) return;
     const older = lists.threads

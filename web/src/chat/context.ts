@@ -28,6 +28,25 @@ export interface ChatActions {
   name(who: string): string | null;
 }
 
+/** What a card can ask of the page around it: nothing, unless it is given. */
+export const alone: ChatActions = {
+  mayDecide: true,
+  decide: () => undefined,
+  settle: async () => undefined,
+  send: () => undefined,
+  fill: () => undefined,
+  act: async () => undefined,
+  retrySend: () => undefined,
+  discard: () => undefined,
+  edit: () => undefined,
+  regenerate: () => undefined,
+  ran: () => [],
+  again: () => undefined,
+  beside: () => undefined,
+  tool: () => undefined,
+  name: (who) => who,
+};
+
 export const ChatContext = createContext<ChatActions | null>(null);
 
 export function useChat(): ChatActions {

@@ -97,6 +97,8 @@ export interface ApprovalRecord extends PendingApproval {
   decided_by?: string | null;
   decided_via?: string | null;
   reason?: string | null;
+  /** Who said how an unknown outcome turned out. */
+  settled_by?: string | null;
 }
 
 export type TypedEvent =

@@ -58,6 +58,16 @@ export interface Whoami {
   until: string | null;
   /** Who answers requests: whose conversation it is, or an approver. */
   decides?: 'owner' | 'approver';
+  /** What an approver may read beside a request: nothing, the words that led to it, or the conversation's last lines. */
+  context?: 'none' | 'question' | 'conversation';
+}
+
+/** A line of the conversation that led to a request. */
+export interface ContextLine {
+  role: 'user' | 'assistant';
+  text: string;
+  /** It goes on. */
+  cut: boolean;
 }
 
 export type TokenSource = () => string | null | Promise<string | null>;
@@ -145,13 +155,23 @@ export class Api {
     return this.json('POST', `/v1/threads/${id}/results/${call}`, body);
   }
 
-  approvals(query: { status?: string; thread?: string }): Promise<{ approvals: ApprovalRecord[] }> {
+  approvals(query: {
+    status?: string;
+    thread?: string;
+    limit?: string;
+    before?: string;
+  }): Promise<{ approvals: ApprovalRecord[]; next: string | null }> {
     const q = new URLSearchParams(Object.entries(query).filter((e): e is [string, string] => !!e[1]));
     return this.json('GET', `/v1/approvals?${q}`);
   }
 
   approval(id: string): Promise<ApprovalRecord> {
     return this.json('GET', `/v1/approvals/${id}`);
+  }
+
+  /** The last lines of its conversation, where this person may read them. */
+  context(id: string): Promise<{ lines: ContextLine[] }> {
+    return this.json('GET', `/v1/approvals/${id}/context`);
   }
 
   /** After a 409: the record, and what became of it in a sentence. */
