@@ -183,8 +183,8 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
 /* Do they see everybody's, whatever rules there are? */
 bool approvals_all(const struct app *a, const struct request *q);
 /* The approval of an event as they see it; false: they do not. */
-bool approval_show_event(struct buf *out, const struct store_row *event, const struct principal *p,
-                         bool all);
+bool approval_show_event(struct buf *out, const struct app *app, const struct store_row *event,
+                         const struct principal *p, bool all);
 
 /* --- handlers, by file --- */
 void                      door_sse(struct server *s, struct request *q); /* sse.c */

@@ -128,8 +128,8 @@ static void write_body(struct buf *out, const struct store_list *l, const struct
 }
 
 /* ... but for what the one who looks may not know of somebody else's. */
-static void write_row(struct buf *out, const struct listing *x, const struct store_row *row,
-                      const struct look_at *k)
+static void write_row(struct buf *out, const struct app *app, const struct store_list *l,
+                      const struct store_row *row, const struct look_at *k)
 {
     struct str body = row->approval.body;
     struct buf less;
@@ -138,13 +138,12 @@ static void write_row(struct buf *out, const struct listing *x, const struct sto
         return;
     }
     buf_init(&less, 0);
-    if (x->ask.app->context == CONTEXT_NONE && x->list.everybody &&
-        !str_eq(row->owner, x->list.owner)) {
+    if (app->context == CONTEXT_NONE && l->everybody && !str_eq(row->owner, l->owner)) {
         context_hide(&less, body);
         body = buf_view(&less);
     }
     if (less.err) out->err = less.err;
-    else write_body(out, &x->list, row, body, k);
+    else write_body(out, l, row, body, k);
     buf_done(&less);
 }
 
@@ -159,10 +158,10 @@ static bool is_overdue(const struct store_approval *a)
     return is_due(a) && str_find(a->body, STR("\"who\":")) < 0;
 }
 
-bool approval_show_event(struct buf *out, const struct store_row *event, const struct principal *p,
-                         bool all)
+bool approval_show_event(struct buf *out, const struct app *app, const struct store_row *event,
+                         const struct principal *p, bool all)
 {
-    struct store_list l = { .everybody = !str_eq(event->owner, p->name) };
+    struct store_list l = { .everybody = !str_eq(event->owner, p->name), .owner = p->name };
     struct store_row  row = { .owner = event->owner,
                               .approval = { .id = event->event.id, .body = event->event.body } };
     struct arena      a;
@@ -171,7 +170,7 @@ bool approval_show_event(struct buf *out, const struct store_row *event, const s
     bool ok = json_parse_own(&a, row.approval.body, &body) == OK;
     if (ok) row.approval.status = jv_str_at(body, "status");
     struct look_at k = look_at(&a, &row, p, all);
-    if (ok && !k.hidden) write_row(out, &l, &row, &k);
+    if (ok && !k.hidden) write_row(out, app, &l, &row, &k);
     arena_done(&a);
     return ok && !k.hidden;
 }
@@ -192,7 +191,7 @@ static void write_list(struct buf *b, struct listing *k, const struct store_row 
         struct look_at how = look_at(&k->arena, &rows[i], q->principal, all);
         if (how.hidden || (str_is(l->status, "pending") && is_overdue(&rows[i].approval))) continue;
         buf_init(&row, 0);
-        write_row(&row, k, &rows[i], &how);
+        write_row(&row, k->ask.app, &k->list, &rows[i], &how);
         jw_raw(&w, buf_view(&row));
         if (row.err) b->err = row.err;
         buf_done(&row);
@@ -222,7 +221,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);
-            if (k->one) write_row(&b, k, &rows[0], &how);
+            if (k->one) write_row(&b, k->ask.app, &k->list, &rows[0], &how);
             else write_list(&b, k, rows, count, next);
             json_reply(c, 200, &b);
         }

@@ -180,7 +180,7 @@ static void on_row(struct store_list *l, enum err e, const struct store_row *row
         buf_init(&seen, 0);
         struct store_row as_event = count ? rows[0] : (struct store_row){ 0 };
         as_event.event.body = as_event.approval.body;
-        bool visible = count && approval_show_event(&seen, &as_event, q->principal,
+        bool visible = count && approval_show_event(&seen, k->ask.app, &as_event, q->principal,
                                                     approvals_all(k->ask.app, q));
         buf_done(&seen);
         if (!visible || json_parse_own(&k->arena, rows[0].approval.body, &row) != OK)

@@ -27,9 +27,9 @@ static bool limit_of(struct request *q, uint64_t *limit)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* `owners`: they are of several people. */
+/* `owners`: they are of several people. `lines`: with what was found in them. */
 static void write_threads(struct buf *b, const struct store_row *rows, size_t count,
-                          struct str next, bool owners)
+                          struct str next, bool owners, bool lines)
 {
     struct jsonw w;
     jsonw_init(&w, b);
@@ -49,6 +49,10 @@ static void write_threads(struct buf *b, const struct store_row *rows, size_t co
             jw_key(&w, "group");
             jw_str_or_null(&w, rows[i].group);
         }
+        if (lines) {
+            jw_key(&w, "line");
+            jw_str_or_null(&w, rows[i].line);
+        }
         jw_end_obj(&w);
     }
     jw_end_arr(&w);
@@ -64,7 +68,7 @@ static void on_threads(struct store_list *l, enum err e, const struct store_row 
     if (k->ask.conn && !listing_failed(k, e)) {
         struct buf b;
         buf_init(&b, 0);
-        write_threads(&b, rows, count, next, l->everybody);
+        write_threads(&b, rows, count, next, l->everybody, l->said);
         json_reply(k->ask.conn, 200, &b);
     }
     listing_free(k);
@@ -81,9 +85,16 @@ void rest_threads(struct server *s, struct request *q)
                        : "You have no conversations; ?all=true lists everybody's.");
         return;
     }
+    bool said = str_is(request_query(q, "in"), "all") && str_trim(search).len;
+    if (said && all) {
+        conn_error(q->conn, 403, "forbidden",
+                   "What others said is not searched: leave out \"in=all\" or \"all=true\".");
+        return;
+    }
     if (!limit_of(q, &limit)) return;
     struct listing *k = listing_new(s, q, STORE_THREADS);
     if (!k) return;
+    k->list.said = said;
     k->list.limit = (unsigned)limit;
     k->list.before = arena_dup(&k->arena, before);
     k->list.search = arena_dup(&k->arena, search);

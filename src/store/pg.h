@@ -108,6 +108,7 @@ enum pg_stmt {
     PG_ONE_STOCK,
     PG_EVENTS,
     PG_EVENT_HEAD,
+    PG_SAID,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "store/pg.h"
+#include "store/said.h"
 #include "store/words.h"
 
 #define THREAD_COLUMNS "owner, name, title, state, created_ms, updated_ms, id, source, grp"
@@ -53,6 +54,15 @@ static const char *const read_sql[PG_STMTS] = {
                 " ORDER BY k.at_ms DESC, k.thread DESC LIMIT $3::int8",
     [PG_USED] = "SELECT sum(amount)::int8 FROM parley_used WHERE owner = $1 AND day = $2::int8"
                 " HAVING count(*) > 0",
+    /* from place ($2, $3) on, there below fact $4 */
+    [PG_SAID] =
+        "SELECT t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source,"
+        " t.grp, f.kind, substr(f.body, 1, $5::int8::int), f.seq FROM parley_thread t"
+        " LEFT JOIN parley_fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
+        " WHERE t.owner = $1 AND NOT t.hidden AND t.source = ''"
+        " AND (t.updated_ms, t.id) <= ($2::int8, $3::int8)"
+        " AND ((t.updated_ms, t.id) < ($2::int8, $3::int8) OR f.seq < $4::int8)"
+        " ORDER BY t.updated_ms DESC, t.id DESC, f.seq DESC NULLS LAST LIMIT $6::int8",
     [PG_NODES] =
         "SELECT n.id, n.url, n.version,"
         " (extract(epoch FROM n.until - clock_timestamp()) * 1000)::int8,"
@@ -147,6 +157,7 @@ const char *pg_sql(int stmt, char room[PG_SQL_ROOM])
 }
 
 #define FIND_ROWS 1024 /* titles that are looked at in one turn */
+#define SAID_ROWS 128  /* messages likewise: they are read on the loop */
 
 static bool is_search(const struct store_list *l)
 {
@@ -167,6 +178,18 @@ static void approvals_params(const struct store_list *l, struct row_place from, 
     param_int(p, from.ms);
     param_int(p, from.num);
     param_int(p, limit);
+}
+
+static void said_params(const struct store_list *l, struct row_place from, struct params *p,
+                        int *stmt)
+{
+    *stmt = PG_SAID;
+    param_bytes(p, l->owner);
+    param_int(p, from.ms);
+    param_int(p, from.num);
+    param_int(p, l->last_seq);
+    param_int(p, SAID_BODY_MAX);
+    param_int(p, SAID_ROWS);
 }
 
 static void threads_params(const struct store_list *l, struct row_place from, int64_t limit,
@@ -218,6 +241,11 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
     if (list_pages(l) && !l->owner.ptr && !l->everybody) return ERR_DENIED;
     switch (l->kind) {
     case STORE_THREADS:
+        if (is_search(l) && l->said) {
+            if (l->everybody) return ERR_DENIED;
+            said_params(l, from, p, stmt);
+            return OK;
+        }
         threads_params(l, from, is_search(l) ? FIND_ROWS : limit, p, stmt);
         return OK;
     case STORE_APPROVALS: approvals_params(l, from, limit, p, stmt); return OK;
@@ -408,6 +436,13 @@ static struct store_row *keep_row(struct store_list *l, const PGresult *r, int i
     return l->arena.failed ? NULL : row;
 }
 
+/* The page is full, and there is another row for it. */
+static void end_page(struct store_list *l)
+{
+    l->next = row_place_cursor(&l->arena,
+                               (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
+}
+
 /* One turn of a search. False: there is more to look at; it goes on from l->before. */
 static bool find_some(struct store_list *l, const PGresult *r)
 {
@@ -418,8 +453,7 @@ static bool find_some(struct store_list *l, const PGresult *r)
         if (!words_in(res_str(r, i, 2), l->search)) continue;
         /* one more than asked for: there is another page */
         if (l->limit && l->count == l->limit) {
-            l->next = row_place_cursor(
-                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
+            end_page(l);
             return true;
         }
         if (!keep_row(l, r, i, &at)) return true;
@@ -427,6 +461,41 @@ static bool find_some(struct store_list *l, const PGresult *r)
         l->count++;
     }
     if (n < FIND_ROWS) return true;
+    at = (struct row_place){ res_int(r, n - 1, 5), res_int(r, n - 1, 6) };
+    l->before = row_place_cursor(&l->arena, at);
+    return l->arena.failed;
+}
+
+/* Does this row have the words, in its title or in what was said? */
+static bool said_here(struct store_list *l, const PGresult *r, int i, struct str *line)
+{
+    *line = STR_NONE;
+    if (words_in(res_str(r, i, 2), l->search)) return true;
+    return said_find(&l->arena, res_str(r, i, 9), res_str(r, i, 10), l->search, line);
+}
+
+/* One turn of a search in what was said, conversation by conversation; see find_some. */
+static bool said_some(struct store_list *l, const PGresult *r)
+{
+    struct row_place  at;
+    struct store_row *row;
+    struct str        line;
+    int               n = PQntuples(r);
+
+    for (int i = 0; i < n; i++) {
+        /* once is enough: last_log had it already */
+        if (res_int(r, i, 6) == l->last_log || !said_here(l, r, i, &line)) continue;
+        if (l->limit && l->count == l->limit) {
+            end_page(l);
+            return true;
+        }
+        if (!(row = keep_row(l, r, i, &at))) return true;
+        row->line = line;
+        l->last_num = l->last_log = at.num;
+        l->count++;
+    }
+    if (n < SAID_ROWS) return true;
+    l->last_seq = res_int(r, n - 1, 11);
     at = (struct row_place){ res_int(r, n - 1, 5), res_int(r, n - 1, 6) };
     l->before = row_place_cursor(&l->arena, at);
     return l->arena.failed;
@@ -466,7 +535,9 @@ enum err list_rows(struct store_list *l, PGresult *r)
 bool list_answer(struct pg *s, struct store_list *l, const struct unit *u, enum err *e)
 {
     if (!is_search(l)) take_rows(s, l, u);
-    else if (!find_some(l, u->result)) return false;
+    else if (l->said) {
+        if (!said_some(l, u->result)) return false;
+    } else if (!find_some(l, u->result)) return false;
     list_place(l);
     if (l->arena.failed) {
         *e = ERR_NOMEM;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "store/said.h"
 #include "store/words.h"
 
 enum stmt {
@@ -33,6 +34,7 @@ enum stmt {
     R_ONE_STOCK,
     R_EVENTS,
     R_EVENT_HEAD,
+    R_SAID,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -103,6 +105,11 @@ const char *const db_read_sql[R_COUNT] = {
     [R_EVENTS] = "SELECT num, at_ms, owner, kind, id, body FROM event WHERE num > ?1"
                  " ORDER BY num LIMIT ?2",
     [R_EVENT_HEAD] = "SELECT ifnull(max(num), 0) FROM event",
+    [R_SAID] = ("SELECT " FOUND_COLUMNS ", f.kind, substr(f.body, 1, ?4), f.seq FROM thread t"
+                " LEFT JOIN fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
+                " WHERE t.owner = ?1 AND t.source = '' AND t.hidden = 0"
+                " AND (t.updated_ms, t.id) < (?2, ?3)"
+                " ORDER BY t.updated_ms DESC, t.id DESC, f.seq DESC"),
 };
 
 /* --- a log's facts ------------------------------------------------------------------ */
@@ -520,11 +527,65 @@ static bool find_some(struct db *d, struct store_list *l, enum err *e)
     return l->arena.failed;
 }
 
+/* --- what was said ------------------------------------------------------------------------
+ *
+ * The owner's conversations, newest first, with all that was said in them. What it costs is what
+ * one person has ever written and been told, and it is paid by the finder; a turn ends between two
+ * conversations. */
+
+/* Does this row have the words, in its title or in what was said? */
+static bool said_here(struct store_list *l, sqlite3_stmt *st, struct str *line)
+{
+    *line = STR_NONE;
+    if (words_in(db_text(st, 2), l->search)) return true;
+    return said_find(&l->arena, db_text(st, 9), db_text(st, 10), l->search, line);
+}
+
+/* False: there is more to look at; it goes on from l->before. */
+static bool said_some(struct db *d, struct store_list *l, enum err *e)
+{
+    struct row_place from = { INT64_MAX, INT64_MAX }, at = { 0 }, last = { 0 };
+    sqlite3_stmt    *st;
+    struct str       line;
+    int64_t          found = 0; /* the log of the last row: once is enough */
+    int              looked = 0;
+
+    if (!l->owner.ptr || l->everybody) *e = ERR_DENIED;
+    else if (!row_place_parse(l->before, &from)) *e = ERR_SYNTAX;
+    else *e = db_ask(d, R_SAID, &st, "tiii", l->owner, from.ms, from.num, (int64_t)SAID_BODY_MAX);
+    if (*e) return true;
+    while (!(*e = db_next(d, st)) && !l->arena.failed) {
+        int64_t log = sqlite3_column_int64(st, 6);
+        if (log != at.num && looked >= FIND_ROWS) break;
+        at = (struct row_place){ sqlite3_column_int64(st, 5), log };
+        looked++;
+        if (log == found || !said_here(l, st, &line)) continue;
+        if (l->limit && l->count == l->limit) { /* there is another page */
+            l->next = row_place_cursor(
+                &l->arena, (struct row_place){ l->rows[l->count - 1].updated_ms, l->last_num });
+            at.num = 0;
+            break;
+        }
+        struct store_row *row = row_new(l);
+        if (!row) break;
+        fill_thread(&l->arena, st, row, &last);
+        row->line = line;
+        l->last_num = found = log;
+        l->count++;
+    }
+    if (!*e) db_end(st);
+    if (*e && *e != ERR_NOT_FOUND) return true;
+    bool over = *e == ERR_NOT_FOUND || !at.num || l->arena.failed;
+    *e = OK;
+    if (!over) l->before = row_place_cursor(&l->arena, at);
+    return over;
+}
+
 bool db_find(struct db *d, struct store_list *l)
 {
     enum err e;
 
-    if (!find_some(d, l, &e)) return false;
+    if (!(l->said ? said_some(d, l, &e) : find_some(d, l, &e))) return false;
     if (!e && l->arena.failed) e = ERR_NOMEM;
     if (e) l->count = 0, l->next = STR_NONE;
     l->job.result = e;

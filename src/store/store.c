@@ -86,6 +86,7 @@ void store_list(struct store *s, struct store_list *l)
     l->rows = NULL;
     l->count = l->room = 0;
     l->searched = false;
+    l->last_seq = l->last_log = l->last_num = 0;
     l->next = STR_NONE;
     ask(s, &l->job, JOB_LIST);
 }

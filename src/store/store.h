@@ -261,6 +261,8 @@ struct store_row { /* which members are filled depends on the list */
     struct str            tool;
     uint64_t              runs, failed;
     int64_t               amount;
+    /* a search with `said`: what was found, in its line; STR_NONE: the title has it */
+    struct str            line;
     /* a node: its id, how others reach it ("": they cannot), its program's version, how long its
      * lease is still good (below 0: it is dead), logs it holds, those of them that run */
     struct str            node, url, version;
@@ -278,6 +280,8 @@ struct store_list {
     bool                 everybody;
     /* STORE_THREADS: title contains this (any case); STR_NONE: all */
     struct str           search, source;
+    /* ... or one of its messages or answers does: the newest that does is told */
+    bool                 said;
     int64_t              due_ms, day;
     /* opaque, from `next`; STR_NONE: from the start; ERR_SYNTAX: not one of ours */
     struct str           before;
@@ -291,6 +295,8 @@ struct store_list {
     size_t            count, room;
     struct str        next;
     int64_t           last_num;
+    int64_t           last_seq; /* of the facts of log `last_log` that were looked at */
+    int64_t           last_log;
     bool              searched; /* the newest titles: the others are looked up */
 };
 void store_list(struct store *s, struct store_list *l);

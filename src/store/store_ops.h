@@ -4,6 +4,7 @@
  *   rows.[ch]   list rows, cursors, checksums of rows, damaged logs
  *   words.[ch]  does a title contain these words?
  *   store_move.[ch]  from one store into another
+ *   said.[ch]   was this said in a fact?
  *   sqlite*.c   one file (sqlite_db.h)
  *   pg*.c       a PostgreSQL database (pg.h)
  *

@@ -65,11 +65,19 @@ static bool begins_with(struct str text, struct str words)
     return true;
 }
 
+ptrdiff_t words_at(struct str text, struct str words)
+{
+    const char *start = text.ptr, *at;
+    uint32_t    first = take_lower(&words);
+
+    while (text.len) {
+        at = text.ptr;
+        if (take_lower(&text) == first && begins_with(text, words)) return at - start;
+    }
+    return -1;
+}
+
 bool words_in(struct str text, struct str words)
 {
-    uint32_t first = take_lower(&words);
-
-    while (text.len)
-        if (take_lower(&text) == first && begins_with(text, words)) return true;
-    return false;
+    return words_at(text, words) >= 0;
 }

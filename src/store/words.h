@@ -5,7 +5,8 @@
 
 #include "base/str.h"
 
-/* `words` has at least one character. */
-bool words_in(struct str text, struct str words);
+/* Where they begin first; -1: nowhere. `words` has at least one character. */
+ptrdiff_t words_at(struct str text, struct str words);
+bool      words_in(struct str text, struct str words);
 
 #endif

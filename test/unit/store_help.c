@@ -277,6 +277,7 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
                    STR_ARG(r->state));
         if (r->source.ptr)
             buf_printf(b, " of " STR_FMT ", " STR_FMT, STR_ARG(r->source), STR_ARG(r->group));
+        if (r->line.ptr) buf_printf(b, " \"" STR_FMT "\"", STR_ARG(r->line));
         buf_chr(b, ';');
         return;
     case STORE_UNFINISHED:

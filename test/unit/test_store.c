@@ -502,6 +502,95 @@ STORE_TEST(titles_are_searched_in_any_case_and_word_for_word)
     CHECK_STR(fix_list(f, l, NULL), "c '花子さんに50ドル' idle;");
 }
 
+static void say(struct fix *f, const char *owner, const char *name, uint64_t expected,
+                const char *kind, const char *body)
+{
+    struct ap p;
+
+    ap_init(&p, owner, name, expected, body);
+    p.fact.kind = str_c(kind);
+    p.fact.at_ms = (int64_t)expected + 10;
+    CHECK(ap_run(f, &p) == OK);
+}
+
+STORE_TEST(what_was_said_is_found_with_its_line_and_only_in_ones_own_conversations)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann"), .said = true };
+
+    make_thread(f, "ann", "a", "Trains", NULL, 1);
+    say(f, "ann", "a", 1, "message", "{\"text\":\"When does the Night Train to Köln leave?\"}");
+    say(f, "ann", "a", 2, "step",
+        "{\"parts\":[{\"type\":\"reasoning\",\"text\":\"a secret thought\"},{\"type\":\"text\","
+        "\"text\":\"The night train\\nleaves at "
+        "ten.\"},{\"type\":\"call\",\"text\":\"{input}\"}]}");
+    make_thread(f, "ann", "b", "Night shifts", NULL, 2);
+    say(f, "ann", "b", 1, "finished", "{\"text\":\"night in a tool's result\"}");
+    make_thread(f, "bob", "c", "Bob", NULL, 3);
+    say(f, "bob", "c", 1, "message", "{\"text\":\"night\"}");
+    l.search = STR("NIGHT TRAIN");
+    CHECK_STR(fix_list(f, l, NULL), "a 'Trains' idle \"The night train leaves at ten.\";");
+    l.search = STR("köln");
+    CHECK_STR(fix_list(f, l, NULL),
+              "a 'Trains' idle \"When does the Night Train to Köln leave?\";");
+    l.search = STR("night");
+    CHECK_STR(fix_list(f, l, NULL),
+              "a 'Trains' idle \"The night train leaves at ten.\";b 'Night shifts' idle;");
+    l.search = STR("secret");
+    CHECK_STR(fix_list(f, l, NULL), "");
+    l.search = STR("input");
+    CHECK_STR(fix_list(f, l, NULL), "");
+    CHECK(fix_edit(f, "ann", "a", NULL, true) == OK);
+    l.search = STR("train");
+    CHECK_STR(fix_list(f, l, NULL), "");
+}
+
+STORE_TEST(a_long_search_in_what_was_said_goes_on_page_by_page)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann"), .said = true };
+    struct str        next;
+    char              body[700], words[600];
+
+    memset(words, 'w', sizeof words - 1);
+    words[sizeof words - 1] = 0;
+    for (int t = 0; t < 3; t++) {
+        char name[2] = { (char)('a' + t), 0 };
+        make_thread(f, "ann", name, name, NULL, t + 1);
+        for (int i = 0; i < 300; i++) { /* more than one turn looks at */
+            snprintf(body, sizeof body, "{\"text\":\"%s %s %d\"}", i == 7 ? "needle" : "hay", words,
+                     i);
+            say(f, "ann", name, (uint64_t)i + 1, i % 2 ? "message" : "note", body);
+        }
+    }
+    l.search = STR("needle");
+    l.limit = 2;
+    struct str first = fix_list(f, l, &next);
+    CHECK(str_starts(first, STR("c 'c' idle \"needle www")));
+    CHECK(str_find(first, STR("b 'b' idle")) > 0 && str_find(first, STR("a 'a'")) < 0);
+    REQUIRE(next.ptr);
+    l.before = next;
+    first = fix_list(f, l, &next);
+    CHECK(str_starts(first, STR("a 'a' idle \"needle")) && !next.ptr);
+}
+
+STORE_TEST(of_a_body_that_is_long_or_damaged_the_beginning_is_searched)
+{
+    struct store_list l = { .kind = STORE_THREADS, .owner = STR("ann"), .said = true };
+    struct buf        b;
+
+    buf_init(&b, 0);
+    buf_lit(&b, "{\"text\":\"a picture of a heron\",\"files\":\"");
+    for (int i = 0; i < 100000; i++) buf_chr(&b, 'x');
+    buf_lit(&b, "\"}");
+    buf_chr(&b, 0);
+    make_thread(f, "ann", "a", "A", NULL, 1);
+    say(f, "ann", "a", 1, "message", buf_view(&b).ptr);
+    make_thread(f, "ann", "b", "B", NULL, 2);
+    say(f, "ann", "b", 1, "message", "{\"text\":\"half a her");
+    l.search = STR("heron");
+    CHECK_STR(fix_list(f, l, NULL), "a 'A' idle \"a picture of a heron\";");
+    buf_done(&b);
+}
+
 static void ask_approval(struct fix *f, const char *owner, const char *thread, uint64_t expected,
                          struct store_approval ap)
 {

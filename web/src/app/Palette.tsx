@@ -1,13 +1,14 @@
 /* Palette.tsx -- Ctrl or ⌘ + K: type to get to a conversation, or to something that can be done.
  *
  * A combobox over one list: the focus stays in the field, the arrows move the choice, Enter takes it. What is typed is
- * looked for in every conversation there is, page by page, like in the list on the left.
+ * looked for in every conversation there is, like in the list on the left.
  */
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { Found } from '../chat/Found';
 import { Icon, type IconName } from '../chat/icons';
 import { ago } from '../chat/words';
 import { t } from '../words';
-import { loadMore, useLists } from './store';
+import { useSearch } from './search';
 
 export interface PaletteAction {
   name: string;
@@ -27,6 +28,8 @@ interface Entry {
   name: string;
   icon: IconName | null;
   note?: string;
+  /** What was said there. */
+  line?: string | null;
   run: () => void;
 }
 
@@ -34,22 +37,18 @@ const recent = 6; // conversations, while nothing is typed
 const foundMax = 30;
 
 export default function Palette({ actions, onOpen, onClose }: Props) {
-  const lists = useLists();
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
   const wanted = query.trim().toLowerCase();
+  const found = useSearch(query);
   useEffect(() => {
     if (!box.current?.open) box.current?.showModal();
   }, []);
-  useEffect(() => {
-    if (wanted && lists.next) void loadMore();
-  }, [wanted, lists.next]);
   const entries = useMemo<Entry[]>(() => {
     const has = (name: string) => name.toLowerCase().includes(wanted);
-    const threads = lists.threads
-      .filter((x) => !lists.hidden.has(x.id) && has(x.title ?? ''))
+    const threads = found.threads
       .slice(0, wanted ? foundMax : recent)
       .map((x) => ({
         key: x.id,
@@ -57,11 +56,12 @@ export default function Palette({ actions, onOpen, onClose }: Props) {
         name: x.title || t.untitled,
         icon: null,
         note: ago(Date.parse(x.updated_at), Date.now()),
+        line: x.line,
         run: () => onOpen(x.id),
       }));
     const doings = actions.filter((a) => has(a.name)).map((a) => ({ key: a.name, group: t.paletteActions, ...a }));
     return wanted ? [...threads, ...doings] : [...doings, ...threads];
-  }, [lists, actions, wanted, onOpen]);
+  }, [found.threads, actions, wanted, onOpen]);
   const chosen = Math.min(at, entries.length - 1);
   useEffect(() => {
     box.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
@@ -100,6 +100,7 @@ export default function Palette({ actions, onOpen, onClose }: Props) {
         {entry.name}
       </span>
       {entry.note && <span className="meta">{entry.note}</span>}
+      {entry.line && <Found line={entry.line} words={query.trim()} />}
     </div>
   );
   const groups = [...new Set(entries.map((e) => e.group))];
@@ -139,7 +140,7 @@ export default function Palette({ actions, onOpen, onClose }: Props) {
         ))}
         {entries.length === 0 && (
           <div className="palette-none" role="option" aria-selected="false" aria-disabled="true">
-            {t.paletteNothing}
+            {found.busy ? t.looking : t.paletteNothing}
           </div>
         )}
       </div>

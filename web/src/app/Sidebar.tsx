@@ -1,12 +1,14 @@
 /* Sidebar.tsx -- the list of conversations: new, search, rename, delete; what runs, what waits, what is unread. */
 import { useEffect, useRef, useState } from 'react';
 import { useChat, useNow } from '../chat/context';
+import { Found } from '../chat/Found';
 import { Icon } from '../chat/icons';
 import { ago, fullTime } from '../chat/words';
-import type { ThreadInfo } from '../transport/api';
+import type { FoundThread, ThreadInfo } from '../transport/api';
 import { lastRead } from './prefs';
 import { product } from './product';
 import { addressOf } from './router';
+import { useSearch } from './search';
 import { loadMore, remove, rename, useLists } from './store';
 import { t } from '../words';
 
@@ -20,12 +22,8 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
   const lists = useLists();
   const [query, setQuery] = useState('');
   const now = useNow(30_000);
-  const wanted = query.trim().toLowerCase();
-  const found = lists.threads.filter((x) => !lists.hidden.has(x.id) && (x.title ?? '').toLowerCase().includes(wanted));
-  // A search looks through everything, page by page.
-  useEffect(() => {
-    if (wanted && lists.next) void loadMore();
-  }, [wanted, lists.next]);
+  const wanted = query.trim();
+  const { threads: found, busy, more } = useSearch(query);
   return (
     <nav className="side" aria-label={t.conversations}>
       <div className="side-top">
@@ -65,6 +63,7 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
                   thread={thread}
                   now={now}
                   current={thread.id === current}
+                  words={wanted}
                   waiting={lists.inbox.some((a) => a.thread === thread.id)}
                   onOpen={onOpen}
                 />
@@ -72,7 +71,14 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
             </ul>
           </li>
         ))}
-        {lists.loaded && found.length === 0 && <li className="meta none">{wanted ? t.nothingFound : t.noConversations}</li>}
+        {lists.loaded && found.length === 0 && <li className="meta none">{busy ? t.looking : wanted ? t.nothingFound : t.noConversations}</li>}
+        {more && (
+          <li>
+            <button type="button" className="link more" onClick={more}>
+              {t.moreFound}
+            </button>
+          </li>
+        )}
         {lists.next && !wanted && (
           <li>
             <button type="button" className="link more" onClick={() => void loadMore()}>
@@ -85,8 +91,8 @@ export function Sidebar({ current, onOpen, searchRef }: Props) {
   );
 }
 
-function groups(threads: ThreadInfo[], now: number): [string, ThreadInfo[]][] {
-  const out = new Map<string, ThreadInfo[]>();
+function groups(threads: FoundThread[], now: number): [string, FoundThread[]][] {
+  const out = new Map<string, FoundThread[]>();
   for (const thread of threads) {
     const day = dayOf(Date.parse(thread.updated_at), now);
     out.set(day, [...(out.get(day) ?? []), thread]);
@@ -106,12 +112,15 @@ function Row({
   thread,
   now,
   current,
+  words,
   waiting,
   onOpen,
 }: {
-  thread: ThreadInfo;
+  thread: FoundThread;
   now: number;
   current: boolean;
+  /** What is looked for. */
+  words: string;
   waiting: boolean;
   onOpen: (id: string | null) => void;
 }) {
@@ -144,6 +153,7 @@ function Row({
             {ago(Date.parse(thread.updated_at), now)}
           </time>
         )}
+        {thread.line && <Found line={thread.line} words={words} />}
       </a>
       <span className="row-tools">
         <button type="button" className="quiet" aria-label={t.renameWhat(title)} title={t.rename} onClick={() => setEditing(true)}>

@@ -33,6 +33,11 @@ export interface ThreadInfo {
   state: 'idle' | 'running' | 'waiting';
 }
 
+/** `line`: what stands around the words; null: its name has them. */
+export interface FoundThread extends ThreadInfo {
+  line?: string | null;
+}
+
 export interface ToolInfo {
   name: string;
   description?: string;
@@ -119,6 +124,12 @@ export class Api {
 
   threads(before?: string): Promise<{ threads: ThreadInfo[]; next: string | null }> {
     return this.json('GET', `/v1/threads?limit=50${before ? `&before=${encodeURIComponent(before)}` : ''}`);
+  }
+
+  /** Conversations with these words, in their names or in what was said; `line` is where. */
+  search(words: string, before: string | undefined, signal: AbortSignal): Promise<{ threads: FoundThread[]; next: string | null }> {
+    const page = before ? `&before=${encodeURIComponent(before)}` : '';
+    return this.json('GET', `/v1/threads?in=all&limit=30&search=${encodeURIComponent(words)}${page}`, undefined, { signal });
   }
 
   /** Its newest messages, or those before the message `before`. */

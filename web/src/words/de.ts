@@ -78,6 +78,7 @@ export const de: Words = {
 
   search: 'Suchen',
   searchConversations: 'Gespräche durchsuchen',
+  moreFound: 'Weitere Fundstellen',
   nothingFound: 'Nichts gefunden.',
   noConversations: 'Noch keine Gespräche.',
   earlierConversations: 'Frühere Gespräche',

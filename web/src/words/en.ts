@@ -87,6 +87,7 @@ export const en = {
   /* ---- the list ---- */
   search: 'Search',
   searchConversations: 'Search conversations',
+  moreFound: 'More that was found',
   nothingFound: 'Nothing found.',
   noConversations: 'No conversations yet.',
   earlierConversations: 'Earlier conversations',

@@ -77,6 +77,7 @@ export const ja: Words = {
 
   search: '検索',
   searchConversations: '会話を検索',
+  moreFound: 'さらに表示',
   nothingFound: '見つかりませんでした。',
   noConversations: '会話はまだありません。',
   earlierConversations: '以前の会話',
