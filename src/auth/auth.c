@@ -18,7 +18,11 @@ struct auth {
     struct jwt_rules         rules;
     struct jwt_keys          file_keys;
     struct jwks             *jwks; /* NULL: the keys are from the file */
+    struct oidc             *oidc; /* NULL: not configured */
     struct sessions          sessions;
+    /* while it is freed */
+    void (*done)(void *ctx);
+    void *done_ctx;
 };
 
 /* --- life --------------------------------------------------------------------------------- */
@@ -78,9 +82,23 @@ enum err auth_new(struct loop *l, const struct auth_setup *s, struct arena *mem,
     sessions_init(&a->sessions, s->cookie_s);
     if (s->jwt && s->keys_file.ptr) e = read_keys_file(a, mem, why);
     else if (s->jwt && !(a->jwks = jwks_new(l, s->jwks_url, s->algorithms))) e = ERR_NOMEM;
+    if (!e && s->oidc.issuer.ptr && !(a->oidc = oidc_new(l, &s->oidc))) e = ERR_NOMEM;
     if (e) auth_free(a, no_matter, NULL);
     else *out = a;
     return e;
+}
+
+/* One after the other: first whoever is being signed in, then the keys. */
+static void oidc_gone(void *ctx)
+{
+    struct auth *a = ctx;
+    struct jwks *jwks = a->jwks;
+    void (*done)(void *) = a->done;
+    void *done_ctx = a->done_ctx;
+    jwt_keys_done(&a->file_keys);
+    sessions_done(&a->sessions);
+    mem_free(a);
+    jwks_free(jwks, done, done_ctx);
 }
 
 void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
@@ -89,20 +107,22 @@ void auth_free(struct auth *a, void (*done)(void *ctx), void *ctx)
         done(ctx);
         return;
     }
-    struct jwks *jwks = a->jwks;
-    jwt_keys_done(&a->file_keys);
-    sessions_done(&a->sessions);
-    mem_free(a);
-    jwks_free(jwks, done, ctx);
+    a->done = done;
+    a->done_ctx = ctx;
+    oidc_free(a->oidc, oidc_gone, a);
 }
 
 bool auth_on(const struct auth *a)
 {
-    return a && (a->setup->key_count > 0 || a->setup->jwt);
+    return a && (a->setup->key_count > 0 || a->setup->jwt || a->oidc);
 }
 struct sessions *auth_sessions(struct auth *a)
 {
     return &a->sessions;
+}
+struct oidc *auth_oidc(struct auth *a)
+{
+    return a ? a->oidc : NULL;
 }
 
 /* --- bearer keys ------------------------------------------------------------------------------ */
@@ -161,6 +181,11 @@ static unsigned roles_from(const struct jv *v, bool narrow)
     return roles ? roles : narrow ? ROLE_AGENT : ROLE_USER;
 }
 
+unsigned auth_roles(const struct jv *claim)
+{
+    return roles_from(claim, false);
+}
+
 #define WORDS_MAX 4096 /* bytes of all roles of a token; what is beyond them does not count */
 #define WORD_MAX  64
 
@@ -174,7 +199,7 @@ static void add_word(struct buf *out, struct str word)
 }
 
 /* All of them, as words: rules may name any. */
-static struct str words_from(struct arena *mem, const struct jv *v)
+struct str auth_words(struct arena *mem, const struct jv *v)
 {
     struct str rest = jv_str(v), word;
     struct buf b;
@@ -201,7 +226,7 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
                                    .roles = roles_from(c.roles, c.narrow),
                                    .until_s = c.expires_s,
                                    .may_answer = true,
-                                   .words = words_from(mem, c.roles),
+                                   .words = auth_words(mem, c.roles),
                                    .mcp_only = c.narrow };
         return AUTH_GOOD;
     case JWT_BAD: return AUTH_BAD;

@@ -20,6 +20,7 @@
 #define PARLEY_AUTH_H
 
 #include "auth/jwt.h"
+#include "auth/oidc.h"
 #include "auth/sessions.h"
 #include "loop/loop.h"
 
@@ -33,17 +34,19 @@ struct auth_key {
 };
 
 struct auth_setup {
-    struct auth_key *keys;
-    size_t           key_count;
-    bool             jwt; /* the members up to `algorithms` are set */
+    struct auth_key  *keys;
+    size_t            key_count;
+    bool              jwt; /* the members up to `algorithms` are set */
     /* exactly one of the last two */
-    struct str       issuer, audience, roles_claim, keys_file, jwks_url;
-    unsigned         algorithms; /* of enum jwt_alg */
-    unsigned         cookie_s;
+    struct str        issuer, audience, roles_claim, keys_file, jwks_url;
+    unsigned          algorithms; /* of enum jwt_alg */
+    unsigned          cookie_s;
+    /* issuer STR_NONE: browsers do not sign in at a provider */
+    struct oidc_setup oidc;
     /* further audiences, and the one whose tokens are good for /mcp alone */
-    struct str      *audiences;
-    size_t           audience_count;
-    struct str       mcp_audience;
+    struct str       *audiences;
+    size_t            audience_count;
+    struct str        mcp_audience;
 };
 
 struct auth;
@@ -68,6 +71,11 @@ MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct
                                         struct principal *out, const char **why);
 
 struct sessions *auth_sessions(struct auth *a);
+struct oidc     *auth_oidc(struct auth *a); /* NULL: not configured */
+/* A claim's list of roles, or words with blanks between; none of ours in it: a user. */
+unsigned         auth_roles(const struct jv *claim);
+/* All its words, ours and others, with blanks between; in `a`. */
+struct str       auth_words(struct arena *a, const struct jv *claim);
 
 /* SHA-256 of a key in hex, as the configuration has it. False: out of memory. */
 bool auth_key_digest(struct str key, char hex[65]);

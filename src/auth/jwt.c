@@ -222,6 +222,7 @@ static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64
     out->subject = jv_str_at(claims, "sub");
     if (!is_name(out->subject)) return bad(why, "no usable subject");
     out->roles = roles_of(claims, r->roles);
+    out->nonce = jv_str_at(claims, "nonce");
     return true;
 }
 

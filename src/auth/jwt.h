@@ -57,6 +57,7 @@ struct jwt_claims {
     int64_t          expires_s;
     const struct jv *roles;  /* a list, a text of words, or NULL */
     bool             narrow; /* rules.narrow is the only audience of ours that it has */
+    struct str       nonce;  /* of an id token: which sign-in it is of; STR_NONE */
 };
 
 enum jwt_verdict {

@@ -168,7 +168,7 @@ const struct config_action *config_action(const struct config *c, struct str nam
 
 bool config_has_auth(const struct config *c)
 {
-    return c->auth.key_count > 0 || c->auth.jwt;
+    return c->auth.key_count > 0 || c->auth.jwt || c->auth.oidc.issuer.ptr;
 }
 bool config_is_public(const struct config *c)
 {

@@ -210,6 +210,34 @@ static void read_jwt(struct config_build *b, const struct jv *jwt)
                 "secret; choose one kind");
 }
 
+/* --- signing in at a provider ---------------------------------------------------------------- */
+
+static void read_oidc(struct config_build *b, const struct jv *v)
+{
+    struct oidc_setup *o = &b->c->auth.oidc;
+    const struct jv   *issuer = jv_get(v, "issuer"), *secret = jv_get(v, "client_secret");
+    struct str         rest, word;
+    bool               literal, openid = false;
+
+    if (!jv_is(v, JSON_OBJECT)) return;
+    o->client_id = jv_str_at(v, "client_id");
+    o->scope = jv_get(v, "scope") ? jv_str_at(v, "scope") : STR("openid");
+    o->roles_claim = jv_get(v, "roles_claim") ? jv_str_at(v, "roles_claim") : STR("roles");
+    o->name = jv_str_at(v, "name");
+    if (!issuer) cfg_bad(b, v, "\"oidc\" needs \"issuer\": the provider's address");
+    else if (cfg_url(b, issuer, "\"issuer\"", &o->issuer) &&
+             str_starts(o->issuer, STR("http://")) && !cfg_url_is_loopback(o->issuer))
+        cfg_bad(
+            b, issuer,
+            "\"issuer\" must begin with https://: what is fetched in the clear can be exchanged "
+            "on its way");
+    if (o->client_id.len == 0)
+        cfg_bad(b, v, "\"oidc\" needs \"client_id\": what the provider calls this server");
+    if (secret) (void)cfg_secret(b, secret, "client_secret", &o->client_secret, &literal);
+    for (rest = o->scope; str_split(&rest, ' ', &word);) openid |= str_is(word, "openid");
+    if (!openid) cfg_bad(b, jv_get(v, "scope"), "\"scope\" must have the word openid in it");
+}
+
 /* Nobody needs a guard against themselves: without sign-in there are limits only when the file says
  * so. */
 static int64_t limit_of(const struct config_build *b, const char *key, int64_t with_auth)
@@ -232,7 +260,7 @@ static void check_approvers(struct config_build *b)
 {
     const struct auth_setup *a = &b->c->auth;
     const struct jv         *who = jv_get(jv_get(b->root, "approvals"), "who");
-    bool                     any = a->jwt;
+    bool                     any = a->jwt || a->oidc.issuer.ptr;
 
     if (!b->c->approvers) return;
     for (size_t i = 0; i < a->key_count; i++) any |= (a->keys[i].roles & ROLE_APPROVER) != 0;
@@ -254,13 +282,16 @@ void cfg_read_auth(struct config_build *b)
                 if (v->type == JSON_OBJECT) read_bearer(b, v);
     }
     read_jwt(b, jv_get(auth, "jwt"));
+    read_oidc(b, jv_get(auth, "oidc"));
+    bool tokens = jv_get(auth, "jwt") || jv_get(auth, "oidc");
     /* An empty list must not pass for "no auth": that lets everybody in, as everything. */
-    if (jv_is(keys, JSON_ARRAY) && keys->count == 0 && !jv_get(auth, "jwt"))
+    if (jv_is(keys, JSON_ARRAY) && keys->count == 0 && !tokens)
         cfg_bad(b, keys,
                 "\"auth\" lets nobody in: \"keys\" is empty; add what `parley key NAME` prints, or "
                 "take \"auth\" out");
-    else if (jv_is(auth, JSON_OBJECT) && !keys && !jv_get(auth, "jwt"))
-        cfg_bad(b, auth, "\"auth\" lets nobody in; add \"keys\" or \"jwt\", or take it out");
+    else if (jv_is(auth, JSON_OBJECT) && !keys && !tokens)
+        cfg_bad(b, auth,
+                "\"auth\" lets nobody in; add \"keys\", \"jwt\" or \"oidc\", or take it out");
     struct str context = jv_str_at(jv_get(b->root, "approvals"), "context");
     b->c->context = str_is(context, "none") ? 0 : str_is(context, "conversation") ? 2 : 1;
     b->c->approvers = str_is(jv_str_at(jv_get(b->root, "approvals"), "who"), "approver");

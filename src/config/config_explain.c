@@ -65,6 +65,10 @@ static void explain_listen(const struct config *c, FILE *out)
         fputs(", tokens of ", out);
         put(out, c->auth.issuer, 100);
     }
+    if (c->auth.oidc.issuer.ptr) {
+        fputs(", browsers sign in at ", out);
+        put(out, c->auth.oidc.issuer, 100);
+    }
     fputs(config_has_auth(c) ? "\n" : ", no sign-in\n", out);
     if (!config_needs_token(c)) return;
     line(out, "answers");

@@ -350,6 +350,13 @@ void config_look_write(const struct config *c, struct jsonw *w)
     }
     write_model(c, w);
     if (c->model_titles) jw_kstrz(w, "titles", "model");
+    if (c->auth.oidc.issuer.ptr) {
+        jw_key(w, "signIn"); /* with what */
+        jw_obj(w);
+        jw_kstr(w, "provider", c->auth.oidc.name.ptr ? c->auth.oidc.name : STR(""));
+        jw_kbool(w, "keys", c->auth.key_count > 0 || c->auth.jwt);
+        jw_end_obj(w);
+    }
     jw_key(w, "languages");
     jw_arr(w);
     for (size_t i = 0; i < look->languages.count; i++) jw_str(w, look->languages.list[i]);

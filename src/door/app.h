@@ -110,16 +110,19 @@ enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDE
 enum identity identify(struct app *a, struct request *q, const char **why);
 struct str    identify_bearer(const struct request *q); /* STR_NONE: there is none */
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds);
+/* does the browser speak https, as a proxy that is believed says? */
+bool identify_https(const struct app *a, const struct request *q);
+struct str identify_cookie(const struct request *q, const char *name); /* STR_NONE: none */
 /* ends the request's session */
-void identify_forget(struct app *a, struct request *q);
+void       identify_forget(struct app *a, struct request *q);
 /* what else their roles mean here; and they were seen */
-void identify_roles(struct app *a, struct principal *p);
+void       identify_roles(struct app *a, struct principal *p);
 /* they are known now; its streams end when their proof does */
-void identify_until(struct conn *c, const struct principal *p);
+void       identify_until(struct conn *c, const struct principal *p);
 /* One more log line about somebody who is not known? Those that are not written are counted, and
  * the count is. */
-bool may_complain(struct app *a);
-void identify_failed(const struct conn *c, const char *why, struct str path);
+bool       may_complain(struct app *a);
+void       identify_failed(const struct conn *c, const char *why, struct str path);
 
 /* A command in flight for a connection that waits for its answer. If the client
  * leaves, the command goes on and its answer is dropped. */
@@ -242,7 +245,11 @@ void                      context_hide(struct buf *out, struct str body);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
-void                      ops_node(struct server *s, struct request *q);  /* ops.c */
+void                      ops_node(struct server *s, struct request *q); /* ops.c */
+/* A session for them, in the answer's cookie. False: no memory. */
+bool                      session_give(struct app *a, struct request *q, const struct principal *p);
+void                      login_begin(struct server *s, struct request *q); /* login.c */
+void                      login_back(struct server *s, struct request *q);
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
 void                      ops_accept(struct server *s, struct request *q);
 void                      ops_health(struct server *s, struct request *q);

@@ -43,7 +43,7 @@ struct str identify_bearer(const struct request *q)
 /* --- cookies --------------------------------------------------------------------------------- */
 
 /* As a proxy we believe says. */
-static bool is_https(const struct app *a, const struct request *q)
+bool identify_https(const struct app *a, const struct request *q)
 {
     bool       trusted = conn_is_loopback(q->conn);
     struct str peer = conn_peer(q->conn);
@@ -90,11 +90,18 @@ static bool next_cookie(const struct request *q, const char *name, size_t *i, st
     return false;
 }
 
+struct str identify_cookie(const struct request *q, const char *name)
+{
+    size_t     i = 0;
+    struct str rest = STR_NONE, value = STR_NONE;
+    return next_cookie(q, name, &i, &rest, &value) ? value : STR_NONE;
+}
+
 /* A subdomain, or another port, can put cookies of the same name beside ours: each is tried. */
 static bool find_session(struct app *a, const struct request *q, struct principal *out,
                          struct str *id, unsigned *fresh_s)
 {
-    const char *name = is_https(a, q) ? COOKIE_SECURE : COOKIE;
+    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
     size_t      i = 0;
     struct str  rest = STR_NONE;
 
@@ -107,7 +114,7 @@ static bool find_session(struct app *a, const struct request *q, struct principa
 
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds)
 {
-    bool       https = is_https(a, q);
+    bool       https = identify_https(a, q);
     struct str v =
         arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s",
                      https ? COOKIE_SECURE : COOKIE, STR_ARG(id), seconds, https ? "; Secure" : "");
@@ -116,7 +123,7 @@ void identify_set_cookie(const struct app *a, struct request *q, struct str id, 
 
 void identify_forget(struct app *a, struct request *q)
 {
-    const char *name = is_https(a, q) ? COOKIE_SECURE : COOKIE;
+    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
     size_t      i = 0;
     struct str  rest = STR_NONE, id;
 

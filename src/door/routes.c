@@ -79,6 +79,8 @@ const struct route app_routes[] = {
     { "POST", "/v1/session", session_begin, EVERYBODY },
     { "GET", "/v1/session", session_show, ROLE_ANY },
     { "DELETE", "/v1/session", session_end, EVERYBODY },
+    { "GET", "/v1/login", login_begin, EVERYBODY },
+    { "GET", "/v1/login/callback", login_back, EVERYBODY },
     { "GET", "/v1/tools", ops_tools, ROLE_ANY },
     { "POST", "/v1/tools/{}/accept", ops_accept, ROLE_ADMIN },
     { "GET", "/v1/page", web_told, EVERYBODY },

@@ -51,22 +51,34 @@ static struct str token_of(struct request *q)
     return token;
 }
 
-static void begin(struct app *a, struct request *q, const struct principal *p)
+/* *now: as the session has them, borrowed until the next call of sessions. */
+static bool give(struct app *a, struct request *q, const struct principal *p, struct principal *now)
 {
     struct sessions *s = auth_sessions(a->auth);
     char             id[SESSION_ID_LEN + 1];
-    struct principal now;
     unsigned         fresh_s;
 
     identify_forget(a, q); /* the one before is of no use any more */
     if (sessions_begin(s, p, clock_wall_ms() / 1000, id) != OK ||
-        !sessions_find(s, str_c(id), clock_wall_ms() / 1000, &now, &fresh_s)) {
+        !sessions_find(s, str_c(id), clock_wall_ms() / 1000, now, &fresh_s))
+        return false;
+    identify_set_cookie(a, q, str_c(id), s->life_s);
+    return true;
+}
+
+bool session_give(struct app *a, struct request *q, const struct principal *p)
+{
+    struct principal now;
+    return give(a, q, p, &now);
+}
+
+static void begin(struct app *a, struct request *q, const struct principal *p)
+{
+    struct principal now;
+    if (give(a, q, p, &now)) tell(q, &now);
+    else
         conn_error(q->conn, 503, "out_of_memory",
                    "The server is out of memory; try again in a moment.");
-        return;
-    }
-    identify_set_cookie(a, q, str_c(id), s->life_s);
-    tell(q, &now);
 }
 
 /* The start token for a cookie. Without one nothing is asked for and nothing proved: they are told

@@ -325,6 +325,18 @@ TEST(config_says_where_a_brace_is_missing)
     CHECK(refused("[]", 1, "one object"));
 }
 
+TEST(config_signing_in_at_a_provider_wants_https_a_client_and_openid)
+{
+    CHECK(refused("{\"auth\":{\"oidc\":{\"client_id\":\"x\"}}}", 1, "needs \"issuer\""));
+    CHECK(refused("{\"auth\":{\"oidc\":{\"issuer\":\"https://id.example\"}}}", 1,
+                  "needs \"client_id\""));
+    CHECK(refused("{\"auth\":{\"oidc\":{\"issuer\":\"http://id.example\",\"client_id\":\"x\"}}}", 1,
+                  "must begin with https://"));
+    CHECK(refused("{\"auth\":{\"oidc\":{\"issuer\":\"https://id.example\",\"client_id\":\"x\","
+                  "\"scope\":\"profile\"}}}",
+                  1, "the word openid"));
+}
+
 TEST(config_says_which_key_was_meant)
 {
     CHECK(refused("{\n\n\"lisen\": \"127.0.0.1:1\"}", 3,
@@ -332,7 +344,7 @@ TEST(config_says_which_key_was_meant)
     CHECK(refused("{\"limits\":{\"conections\":5}}", 1, "did you mean \"connections\""));
     CHECK(refused("{\"token_ms\": 5}", 1, "did you mean \"demo.token_ms\""));
     CHECK(refused("{\"limits.body\": 5000}", 1, "did you mean \"limits.body\""));
-    CHECK(refused("{\"approvals\":{\"colour\":1}}", 1, "on_new_message, who, expires"));
+    CHECK(refused("{\"approvals\":{\"colour\":1}}", 1, "on_new_message, who, context, expires"));
     CHECK(refused("{\"model\":{\"provider\":\"demo\",\"modle\":\"x\"}}", 1,
                   "did you mean \"model\""));
     CHECK(refused("{\"*\":1}", 1, "unknown key"));

@@ -4,6 +4,7 @@ import { Icon } from '../chat/icons';
 import { pause, play, useBgm } from './bgm';
 import { Dialog } from './Dialog';
 import { dismiss, useNotices } from './notices';
+import { product } from './product';
 import { signIn } from './store';
 import { t } from '../words';
 
@@ -55,8 +56,46 @@ export function BgmIndicator() {
   );
 }
 
-/* The key is handed over once and kept nowhere; the cookie that comes back is out of reach of any script. */
+/* What came of a sign-in at the provider, as the address says when it leads back here. It is said once. */
+function takeOutcome(): string | null {
+  const how = new URLSearchParams(location.search).get('signin');
+  if (how === null) return null;
+  history.replaceState(null, '', location.pathname);
+  return t.signInOutcome[how] ?? t.failed;
+}
+
+/* The provider is asked in this same tab; what was written is kept by the browser. */
 export function SignIn({ onDone }: { onDone: () => void }) {
+  const [problem] = useState(takeOutcome);
+  const at = product.signIn;
+  return (
+    <Dialog title={t.signIn} onClose={onDone}>
+      <p>{at ? t.signInAtWhy : t.signInWhy}</p>
+      {problem && (
+        <p className="ask-error" role="alert">
+          {problem}
+        </p>
+      )}
+      {at && (
+        <div className="edit-buttons">
+          <a className="button primary" data-first href={`/v1/login?to=${encodeURIComponent(location.pathname)}`}>
+            {at.provider ? t.signInWith(at.provider) : t.signIn}
+          </a>
+        </div>
+      )}
+      {at?.keys && (
+        <details className="by-key">
+          <summary>{t.signInByKey}</summary>
+          <KeyForm onDone={onDone} />
+        </details>
+      )}
+      {!at && <KeyForm onDone={onDone} />}
+    </Dialog>
+  );
+}
+
+/* The key is handed over once and kept nowhere; the cookie that comes back is out of reach of any script. */
+function KeyForm({ onDone }: { onDone: () => void }) {
   const [key, setKey] = useState('');
   const [state, setState] = useState<'idle' | 'busy' | { why: string }>('idle');
   const submit = async () => {
@@ -71,30 +110,27 @@ export function SignIn({ onDone }: { onDone: () => void }) {
     }
   };
   return (
-    <Dialog title={t.signIn} onClose={onDone}>
-      <form
-        onSubmit={(e) => {
-          e.preventDefault();
-          void submit();
-        }}
-      >
-        <p>{t.signInWhy}</p>
-        <label className="field">
-          <span>{t.accessKey}</span>
-          <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} data-first />
-        </label>
-        {typeof state === 'object' && (
-          <p className="ask-error" role="alert">
-            {state.why}
-          </p>
-        )}
-        <div className="edit-buttons">
-          <button type="submit" className="button primary" disabled={state === 'busy'}>
-            {state === 'busy' ? t.signingIn : t.signIn}
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <form
+      onSubmit={(e) => {
+        e.preventDefault();
+        void submit();
+      }}
+    >
+      <label className="field">
+        <span>{t.accessKey}</span>
+        <input type="password" autoComplete="current-password" value={key} onChange={(e) => setKey(e.target.value)} data-first={!product.signIn || undefined} />
+      </label>
+      {typeof state === 'object' && (
+        <p className="ask-error" role="alert">
+          {state.why}
+        </p>
+      )}
+      <div className="edit-buttons">
+        <button type="submit" className={product.signIn ? 'button outline' : 'button primary'} disabled={state === 'busy'}>
+          {state === 'busy' ? t.signingIn : t.signIn}
+        </button>
+      </div>
+    </form>
   );
 }
 
