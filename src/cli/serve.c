@@ -257,6 +257,7 @@ static enum err make_server(struct serve *s, struct str *why)
         .links = s->clustered ? &s->links : NULL,
         .approvers_only = c->approvers,
         .context = (enum context)c->context,
+        .share = (enum share_with)c->share,
         .host = own_host(s),
         .node_host = node_host(s),
         .hosts = { c->hosts.list, c->hosts.count },

@@ -222,6 +222,8 @@ struct config {
     unsigned         deny_limit;
     /* approvals.context: 0 none, 1 question, 2 conversation, as door/app.h has them */
     unsigned         context;
+    /* page.share: 0 off, 1 signed_in, 2 anyone, likewise */
+    unsigned         share;
     struct str       links_key; /* secret; STR_NONE: no links */
     struct config_notify {
         struct str       url, secret;

@@ -203,6 +203,10 @@ static const struct row ROWS[] = {
     { "page.footer", K_SAID, "", "A line under the composer." },
     { "page.languages", K_TEXTS, "[\"en\",\"de\",\"ja\"]",
       "The languages people may read it in; the first is for browsers that ask for none of them." },
+    { "page.share", K_WORD, "signed_in",
+      "Who may read a conversation by the link that its owner made: nobody (there are no links), "
+      "who is signed in, or everybody who has it.",
+      .words = "off|signed_in|anyone" },
     { "page.embed", K_TEXTS, "",
       "Sites that may show the assistant in their own pages: their scripts may read the answers, "
       "and their pages may frame ours." },

@@ -301,6 +301,8 @@ void cfg_read_look(struct config_build *b)
     read_logo(b, jv_get(v, "logo"));
     read_accent(b, jv_get(v, "accent"));
     read_languages(b, jv_get(v, "languages"));
+    struct str share = jv_str_at(v, "share");
+    b->c->share = str_is(share, "off") ? 0 : str_is(share, "anyone") ? 2 : 1;
     look->greeting = jv_get(v, "greeting");
     look->footer = jv_get(v, "footer");
     look->starters = jv_get(v, "starters");
@@ -350,6 +352,7 @@ void config_look_write(const struct config *c, struct jsonw *w)
     }
     write_model(c, w);
     if (c->model_titles) jw_kstrz(w, "titles", "model");
+    jw_kstrz(w, "share", c->share == 0 ? "off" : c->share == 2 ? "anyone" : "signed_in");
     if (c->auth.oidc.issuer.ptr) {
         jw_key(w, "signIn"); /* with what */
         jw_obj(w);

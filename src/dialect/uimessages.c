@@ -270,6 +270,7 @@ static enum err find_page(struct arena *a, const struct thread *t, const struct 
     size_t   count = 0;
     enum err e = history_visible(a, thread_fold(t), &s->v, &s->n);
     if (e) return e;
+    while (p->upto && s->n && s->v[s->n - 1]->seq > p->upto) s->n--;
     s->from = 0;
     s->to = p->before.ptr ? find_question(s, p->before) : s->n;
     if (p->before.ptr && s->to == s->n) return ERR_NOT_FOUND;

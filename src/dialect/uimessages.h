@@ -14,6 +14,7 @@ enum approval_form { FORM_NATIVE, FORM_ADK };
  * conversation did not begin with it. */
 struct uipage {
     struct str before;
+    uint64_t   upto; /* nothing later than this fact; 0: all of it */
     size_t     limit;
     struct str earlier;
 };

@@ -33,6 +33,9 @@ struct mcps;
 enum context { CONTEXT_NONE, CONTEXT_QUESTION, CONTEXT_CONVERSATION };
 const char *context_name(enum context c);
 
+/* Who may read a conversation that somebody shared: nobody, who is signed in, everybody. */
+enum share_with { SHARE_OFF, SHARE_SIGNED_IN, SHARE_ANYONE };
+
 struct app {
     struct hub        *hub;
     struct mcps       *mcp; /* door/mcp: the door for MCP clients */
@@ -48,6 +51,7 @@ struct app {
     bool               approvers_only;
     /* what they may read beside it */
     enum context       context;
+    enum share_with    share;
     struct str         host;      /* the one we listen on, as it stands in Host */
     struct str         node_host; /* the one in cluster.url; STR_NONE: there is none */
     struct strs        hosts;     /* further Host names, lower case, without port */
@@ -138,6 +142,8 @@ struct ask {
     uint64_t           seq, units; /* or everything after this place */
     struct str         before;     /* one page of a conversation; as `run` */
     size_t             limit;
+    void              *ctx;
+    void (*left)(void *ctx); /* instead of `answered`, when nobody waits any more; may be NULL */
 };
 /* Sends the command; `answered` is called on success and error while the client is still there.
  * Takes both. */
@@ -240,6 +246,10 @@ void                      rest_unvote(struct server *s, struct request *q);
 void                      rest_grants(struct server *s, struct request *q); /* grants.c */
 void                      rest_grant_revoke(struct server *s, struct request *q);
 void                      rest_context(struct server *s, struct request *q); /* context.c */
+void                      share_make(struct server *s, struct request *q);   /* share.c */
+void                      share_show(struct server *s, struct request *q);
+void                      share_take_back(struct server *s, struct request *q);
+void                      share_read(struct server *s, struct request *q);
 /* An approval's row for who may not read the words that led to it. */
 void                      context_hide(struct buf *out, struct str body);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */

@@ -70,6 +70,7 @@ static void on_answer(struct command *c, const struct receipt *a)
 {
     struct ask *k = c->ctx;
     if (k->conn) k->answered(k, c, a);
+    else if (k->left) k->left(k->ctx);
     mem_free(k);
     command_free(c);
 }

@@ -137,6 +137,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
     ...(empty
       ? []
       : [
+          ...(product.share ? [{ name: t.share, icon: 'link' as const, run: () => later(() => setOver('settings')) }] : []),
           { name: t.saveMarkdown, icon: 'export' as const, run: () => save('markdown') },
           { name: t.saveJson, icon: 'export' as const, run: () => save('json') },
         ]),
@@ -238,7 +239,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
         )}
         {question && <Question key={question} id={question} />}
         {over === 'inbox' && <Inbox onClose={() => setOver(null)} onOpen={open} />}
-        {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={empty ? null : save} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={empty ? null : save} thread={snap.id} />}
         {over === 'keys' && <Shortcuts onClose={() => setOver(null)} />}
         {over === 'palette' && (
           <Suspense fallback={null}>

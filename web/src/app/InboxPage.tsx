@@ -70,7 +70,7 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
           </div>
           <Notices />
         </main>
-        {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={null} />}
+        {over === 'settings' && <Settings onClose={() => setOver(null)} onSave={null} thread={null} />}
         {signIn && <SignIn onDone={lookAgain} />}
       </div>
     </ChatContext>

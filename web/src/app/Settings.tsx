@@ -7,6 +7,7 @@ import { notice } from './notices';
 import { allowNotices, canNotify } from './notify';
 import { setPrefs, usePrefs, type Theme } from './prefs';
 import { product } from './product';
+import { Share } from './Share';
 import { signOut, useLists } from './store';
 import { isLanguage, languageNames, t } from '../words';
 
@@ -16,9 +17,11 @@ interface Props {
   onClose: () => void;
   /** Saves the conversation; null: there is none. */
   onSave: ((kind: Kind) => void) | null;
+  /** The conversation that can be shared. */
+  thread: string | null;
 }
 
-export function Settings({ onClose, onSave }: Props) {
+export function Settings({ onClose, onSave, thread }: Props) {
   const prefs = usePrefs();
   const { tools, me } = useLists();
   return (
@@ -84,6 +87,7 @@ export function Settings({ onClose, onSave }: Props) {
           </div>
         </section>
       )}
+      {thread && onSave && product.share && <Share thread={thread} />}
       {product.model && (
         <section className="choices" aria-label={t.model}>
           <h3>{t.model}</h3>

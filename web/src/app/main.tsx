@@ -18,7 +18,7 @@ import './styles/panels.css';
 import './styles/touch.css';
 import './styles/short.css';
 
-const pages = { inbox: lazy(() => import('./InboxPage')) };
+const pages = { inbox: lazy(() => import('./InboxPage')), shared: lazy(() => import('./SharedPage')) };
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 

@@ -34,14 +34,20 @@ export function useRoute(): string | null {
 }
 
 /** Which page it is: the conversation, or one of those that have an address of their own. */
-export type View = 'chat' | 'inbox';
+export type View = 'chat' | 'inbox' | 'shared';
 
 export function useView(): View {
   return useSyncExternalStore(listen, viewOf);
 }
 
 function viewOf(): View {
+  if (/^\/s\//.test(location.pathname)) return 'shared';
   return /^\/(inbox$|approvals\/)/.test(location.pathname) ? 'inbox' : 'chat';
+}
+
+/** The word of a link to a shared conversation. */
+export function useShared(): string {
+  return useSyncExternalStore(listen, () => location.pathname.slice(3));
 }
 
 /** The request that the address names. */

@@ -63,7 +63,7 @@ function UserMessage({ message }: { message: Message }) {
       {!editing && (message.send === undefined || message.send === 'sent') && (
         <div className="msg-tools">
           {text && <CopyButton text={text} label={t.copyYours} />}
-          {!old && (
+          {!old && !chat.reads && (
             <button
               type="button"
               className="quiet"
@@ -350,6 +350,7 @@ function Retry({ message, words }: { message: Message; words?: string }) {
   const chat = useChat();
   const [asks, setAsks] = useState(false);
   const ran = chat.ran(message.id);
+  if (chat.reads) return null;
   if (asks) {
     return (
       <span className="retry-warning" role="alert">

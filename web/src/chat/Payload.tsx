@@ -9,7 +9,8 @@ import { skeleton } from './reveal';
 import { humanName } from './words';
 import { t } from '../words';
 
-export function PayloadView({ payload, last }: { payload: Payload; last: boolean }) {
+export function PayloadView({ payload, last: newest }: { payload: Payload; last: boolean }) {
+  const last = newest && !useChat().reads; // nothing to press in what is only read
   const { suggestedValues: values, custom } = payload;
   const actions = payload.suggestedActions.filter((a) => !soundsLikeDecision(a.label));
   return (

@@ -22,6 +22,8 @@ export interface Product {
   titles: 'words' | 'model';
   /** null: made from the tools. */
   starters: Said[] | null;
+  /** Who may read what somebody shares; null: nobody. */
+  share: 'signed_in' | 'anyone' | null;
   /** Where people sign in: at this provider, and with keys, too, where there are any. null: with keys. */
   signIn: { provider: string; keys: boolean } | null;
 }
@@ -43,6 +45,7 @@ export function readProduct(v: unknown): Product {
     titles: told.titles === 'model' ? 'model' : 'words',
     greeting: isSaid(told.greeting) ? told.greeting : null,
     footer: isSaid(told.footer) ? told.footer : null,
+    share: told.share === 'anyone' || told.share === 'signed_in' ? told.share : null,
     signIn: isObject(told.signIn) ? { provider: String(told.signIn.provider ?? ''), keys: told.signIn.keys === true } : null,
     starters: Array.isArray(told.starters) ? told.starters.filter(isSaid) : null,
   };

@@ -4,7 +4,7 @@
  * differently: `Unreachable` (try again by itself) and `Refused` (the server
  * said no; tell the person what it said).
  */
-import type { ApprovalRecord, StoredThread } from '../protocol';
+import type { ApprovalRecord, StoredThread, UIMessage } from '../protocol';
 import { isObject, parseExact } from '../protocol';
 import { t } from '../words';
 
@@ -36,6 +36,12 @@ export interface ThreadInfo {
 /** `line`: what stands around the words; null: its name has them. */
 export interface FoundThread extends ThreadInfo {
   line?: string | null;
+}
+
+export interface SharedThread {
+  title: string;
+  owner: string;
+  messages: UIMessage[];
 }
 
 export interface ToolInfo {
@@ -136,6 +142,25 @@ export class Api {
   thread(id: string, { before, signal }: { before?: string; signal?: AbortSignal } = {}): Promise<StoredThread> {
     const page = before ? `&before=${encodeURIComponent(before)}` : '';
     return this.json('GET', `/v1/threads/${id}?limit=${pageSize}${page}`, undefined, { signal });
+  }
+
+  /** The link by which others read it; null: there is none. */
+  shared(id: string): Promise<{ path: string | null }> {
+    return this.json('GET', `/v1/threads/${id}/share`);
+  }
+
+  /** A link to it as it stands now. */
+  share(id: string): Promise<{ path: string }> {
+    return this.json('POST', `/v1/threads/${id}/share`, {});
+  }
+
+  unshare(id: string): Promise<unknown> {
+    return this.json('DELETE', `/v1/threads/${id}/share`);
+  }
+
+  /** What a link leads to. */
+  sharedThread(token: string): Promise<SharedThread> {
+    return this.json('GET', `/v1/shared/${encodeURIComponent(token)}`);
   }
 
   createThread(): Promise<{ id: string }> {
