@@ -157,15 +157,17 @@ struct config_strs {
 
 /* How the page at "/" presents itself: config_look.c. */
 struct config_look {
-    struct str         name;      /* of the product */
-    struct str         logo;      /* the bytes of a picture */
-    const char        *logo_type; /* NULL: the one that is built in */
-    bool               has_accent;
-    unsigned           accent, accent_dark; /* 0xRRGGBB, each readable on its theme */
-    struct config_strs languages;           /* of en, de, ja; at least one; the first is spoken to
+    struct str           name;      /* of the product */
+    struct str           logo;      /* the bytes of a picture */
+    const char          *logo_type; /* NULL: the one that is built in */
+    bool                 has_accent;
+    unsigned             accent, accent_dark; /* 0xRRGGBB, each readable on its theme */
+    struct config_strs   languages;           /* of en, de, ja; at least one; the first is spoken to
                                                those whose browser asks for another */
     /* text, or an object with a text per language; a list of those; NULL: the page's own */
-    const struct jv   *greeting, *footer, *starters;
+    const struct jv     *greeting, *footer, *starters;
+    /* those that people may choose from; count 0: there is nothing to choose */
+    struct config_models models;
 };
 
 struct config {

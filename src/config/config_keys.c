@@ -203,6 +203,9 @@ static const struct row ROWS[] = {
     { "page.footer", K_SAID, "", "A line under the composer." },
     { "page.languages", K_TEXTS, "[\"en\",\"de\",\"ja\"]",
       "The languages people may read it in; the first is for browsers that ask for none of them." },
+    { "page.models", K_TEXTS, "",
+      "Names from \"models\" that people may choose from; the first stands for those who have not "
+      "chosen." },
     { "page.share", K_WORD, "signed_in",
       "Who may read a conversation by the link that its owner made: nobody (there are no links), "
       "who is signed in, or everybody who has it.",

@@ -311,6 +311,34 @@ void cfg_read_look(struct config_build *b)
     read_starters(b, look->starters);
 }
 
+/* As their adapters do (model/anthropic.c, model/gemini.c): all of those that may be asked. */
+static bool takes_pdf(const struct config_models *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct str p = list->list[i]->provider;
+        if (!str_is(p, "anthropic") && !str_is(p, "gemini")) return false;
+    }
+    return true;
+}
+
+/* What people may choose from, where there is a choice: as a request names it, and what it is. */
+static void write_choices(const struct config_models *offered, struct jsonw *w)
+{
+    if (offered->count < 2) return;
+    jw_key(w, "models");
+    jw_arr(w);
+    for (size_t i = 0; i < offered->count; i++) {
+        const struct config_model *m = offered->list[i];
+        struct config_models       one = { &offered->list[i], 1 };
+        jw_obj(w);
+        jw_kstr(w, "name", m->name);
+        jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
+        jw_kbool(w, "pdf", takes_pdf(&one));
+        jw_end_obj(w);
+    }
+    jw_end_arr(w);
+}
+
 /* Of several models nobody knows beforehand which one answers, and what it costs. */
 static void write_model(const struct config *c, struct jsonw *w)
 {
@@ -320,7 +348,8 @@ static void write_model(const struct config *c, struct jsonw *w)
     double                      price;
 
     jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
-    if (!m->prices || list->count > 1) return;
+    jw_kbool(w, "pdf", takes_pdf(list));
+    if (!m->prices || list->count > 1 || c->look.models.count > 1) return;
     jw_key(w, "prices");
     jw_obj(w);
     jw_key(w, "input");
@@ -351,6 +380,7 @@ void config_look_write(const struct config *c, struct jsonw *w)
         jw_end_arr(w);
     }
     write_model(c, w);
+    write_choices(&look->models, w);
     if (c->model_titles) jw_kstrz(w, "titles", "model");
     jw_kstrz(w, "share", c->share == 0 ? "off" : c->share == 2 ? "anyone" : "signed_in");
     if (c->auth.oidc.issuer.ptr) {

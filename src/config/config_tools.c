@@ -415,12 +415,32 @@ static void read_page(struct config_build *b, struct config_page *p, struct str 
     read_payloads(b, p, def, str_is(name, "default") && uses_demo(&p->models));
 }
 
+/* Models that people may choose from: each makes a page like the default one, but for its model.
+ * "default@NAME" is what a request says, and what stands in the log, so that a run goes on with the
+ * model it began with. */
+static void add_choices(struct config_build *b, const struct jv *names)
+{
+    struct config_models offered;
+
+    if (!jv_is(names, JSON_ARRAY)) return;
+    cfg_model_list(b, names, &offered);
+    for (size_t i = 0; offered.list && i < offered.count; i++) {
+        struct config_page p = b->c->pages[0];
+        p.name = arena_printf(&b->c->arena, "default@" STR_FMT, STR_ARG(offered.list[i]->name));
+        p.models = (struct config_models){ &offered.list[i], 1 };
+        if (p.name.ptr) b->c->pages[b->c->page_count++] = p;
+    }
+    b->c->look.models = offered;
+}
+
 void cfg_read_pages(struct config_build *b)
 {
     const struct jv *pages = jv_get(b->root, "pages"), *first = jv_get(pages, "default");
+    const struct jv *choices = jv_get(jv_get(b->root, "page"), "models");
     size_t           count = jv_is(pages, JSON_OBJECT) ? pages->count : 0;
 
-    b->c->pages = cfg_array(b, count + 1, sizeof *b->c->pages);
+    b->c->pages = cfg_array(b, count + 1 + (jv_is(choices, JSON_ARRAY) ? choices->count : 0),
+                            sizeof *b->c->pages);
     if (!b->c->pages) return;
     read_page(b, &b->c->pages[b->c->page_count++], STR("default"),
               jv_is(first, JSON_OBJECT) ? first : NULL);
@@ -428,6 +448,7 @@ void cfg_read_pages(struct config_build *b)
         JV_EACH (v, pages)
             if (v != first && v->type == JSON_OBJECT)
                 read_page(b, &b->c->pages[b->c->page_count++], v->key, v);
+    add_choices(b, choices);
 }
 
 void cfg_check_pages(struct config_build *b)

@@ -21,8 +21,8 @@
 #define FOR_EVER  INT64_MAX
 
 struct share {
-    struct ask           ask; /* the waiting alone; conn NULL: they left, the rest is done all the same */
-    struct arena         arena;
+    struct ask   ask; /* the waiting alone; conn NULL: they left, the rest is done all the same */
+    struct arena arena;
     struct store_session row;
     struct str           owner, thread, token;
     struct str           of, by;            /* the keys of the two rows */
@@ -330,9 +330,9 @@ static void on_link(struct store_session *x, enum err e)
 
 void share_read(struct server *s, struct request *q)
 {
-    struct app  *app = app_of(s);
-    const char  *why;
-    bool         let_in = app->share == SHARE_ANYONE || !auth_on(app->auth);
+    struct app   *app = app_of(s);
+    const char   *why;
+    bool          let_in = app->share == SHARE_ANYONE || !auth_on(app->auth);
     struct share *k;
 
     if (app->share == SHARE_OFF || q->param[0].len != TOKEN_LEN) {

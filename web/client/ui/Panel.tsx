@@ -121,6 +121,7 @@ export function Panel({
             onDraft={(text) => (desk.draft = text)}
             onFiles={(files) => (desk.files = files)}
             enterIsLine={false}
+            readsPdf={product?.pdf ?? false}
             above={
               <Banner connection={snap.connection} trouble={troubleOf(snap, known)} onRetry={retry} />
             }

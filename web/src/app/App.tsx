@@ -18,9 +18,9 @@ import { Inbox } from './Inbox';
 import { notice } from './notices';
 import { useNotify } from './notify';
 import type { PaletteAction } from './Palette';
-import { BgmIndicator, Notices, Shortcuts, SignIn } from './Pieces';
+import { BgmIndicator, ModelChoice, Notices, Shortcuts, SignIn } from './Pieces';
 import { addDraft, getDraft, getFiles, markRead, setDraft, setFiles, setPrefs, usePrefs } from './prefs';
-import { cost, product } from './product';
+import { chosenModel, cost, product } from './product';
 import { Question } from './Question';
 import { go, useQuestion, useRoute, visit } from './router';
 import { Settings } from './Settings';
@@ -181,7 +181,8 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             ) : (
               <span className="top-title" />
             )}
-            {product.model && (
+            <ModelChoice />
+            {product.model && product.models.length === 0 && (
               <span className="model-name" title={t.answersWith(product.model)}>
                 <span className="sr">{t.model}: </span>
                 {product.model}
@@ -225,6 +226,7 @@ export function App({ over, setOver }: { over: Over; setOver: (over: Over) => vo
             onDraft={(text) => setDraft(draftKey, text)}
             onFiles={(files) => setFiles(draftKey, files)}
             enterIsLine={prefs.enterIsLine}
+            readsPdf={chosenModel(prefs.model)?.pdf ?? product.pdf}
             above={<Banner connection={snap.connection} onRetry={() => session.nudge()} />}
             below={product.footer && <p className="footer">{said(product.footer)}</p>}
           />

@@ -4,7 +4,8 @@ import { Icon } from '../chat/icons';
 import { pause, play, useBgm } from './bgm';
 import { Dialog } from './Dialog';
 import { dismiss, useNotices } from './notices';
-import { product } from './product';
+import { setPrefs, usePrefs } from './prefs';
+import { chosenModel, product } from './product';
 import { signIn } from './store';
 import { t } from '../words';
 
@@ -33,6 +34,21 @@ export function Notices() {
         </div>
       ))}
     </div>
+  );
+}
+
+/** Which model answers from now on, where there are several. */
+export function ModelChoice() {
+  const { model } = usePrefs();
+  if (product.models.length === 0) return null;
+  return (
+    <select className="select model-choice" aria-label={t.model} value={chosenModel(model)!.name} onChange={(e) => setPrefs({ model: e.target.value })}>
+      {product.models.map((m) => (
+        <option key={m.name} value={m.name}>
+          {m.model}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -5,6 +5,7 @@ import { Dialog } from './Dialog';
 import type { Kind } from './export';
 import { notice } from './notices';
 import { allowNotices, canNotify } from './notify';
+import { ModelChoice } from './Pieces';
 import { setPrefs, usePrefs, type Theme } from './prefs';
 import { product } from './product';
 import { Share } from './Share';
@@ -91,7 +92,7 @@ export function Settings({ onClose, onSave, thread }: Props) {
       {product.model && (
         <section className="choices" aria-label={t.model}>
           <h3>{t.model}</h3>
-          <p className="meta">{t.answersWith(product.model)}</p>
+          {product.models.length === 0 ? <p className="meta">{t.answersWith(product.model)}</p> : <ModelChoice />}
         </section>
       )}
       {me?.until && (

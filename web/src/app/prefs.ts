@@ -20,6 +20,8 @@ export interface Prefs {
   developer: boolean;
   /** Enter makes a new line; Ctrl or Cmd + Enter sends. */
   enterIsLine: boolean;
+  /** The model that was chosen, by its name; null: the first. */
+  model: string | null;
   /** A word from the browser when something waits and nobody looks. */
   notify: boolean;
 }
@@ -55,6 +57,7 @@ function initial(): Prefs {
     developer: read('developer') === '1',
     enterIsLine: read('enter') === 'line',
     notify: read('notify') === '1',
+    model: read('model'),
   };
 }
 
@@ -73,6 +76,7 @@ export function setPrefs(change: Partial<Prefs>): void {
   remember('developer', prefs.developer ? '1' : null);
   remember('enter', prefs.enterIsLine ? 'line' : null);
   remember('notify', prefs.notify ? '1' : null);
+  remember('model', prefs.model);
   if (prefs.theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = prefs.theme;
   listeners.forEach((f) => f());

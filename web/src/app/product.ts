@@ -21,6 +21,11 @@ export function languageOf(chosen: Language | null): Language {
 
 export const cost = (usage: Usage) => costOf(product, usage);
 
+/** What answers: the one that was chosen, as long as it is offered. null: there is nothing to choose. */
+export function chosenModel(name: string | null): Product['models'][number] | null {
+  return product.models.find((m) => m.name === name) ?? product.models[0] ?? null;
+}
+
 /** The colour of the product, before anything is drawn. */
 export function paint(): void {
   if (product.accent) document.documentElement.style.setProperty('--mine', `light-dark(${product.accent[0]}, ${product.accent[1]})`);

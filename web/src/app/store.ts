@@ -14,6 +14,7 @@ import { WireLog } from '../transport/types';
 import { clientTools } from './clientTools';
 import { addDraft, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, keeper, setDraft, setFiles, takeUnsent } from './prefs';
 import { notice } from './notices';
+import { chosenModel } from './product';
 import { t } from '../words';
 
 export const log = new WireLog();
@@ -53,7 +54,11 @@ const sessionsMax = 8;
 const sessions = new Map<string, Session>();
 
 function make(id: string | null): Session {
-  const options = { api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon, keeper, giveBack };
+  const page = () => {
+    const model = chosenModel(getPrefs().model);
+    return model ? `default@${model.name}` : undefined;
+  };
+  const options = { page, api, log, client, mode: getPrefs().mode, tools: clientTools, notice, changed: refreshSoon, keeper, giveBack };
   return new Session({ ...options, unsent: id === null ? [] : takeUnsent(id) }, id);
 }
 

@@ -25,6 +25,7 @@ interface Props {
   onDraft: (text: string) => void;
   onFiles: (files: FilePart[]) => void;
   enterIsLine: boolean;
+  readsPdf: boolean;
   streaming: boolean;
   stopping: boolean;
   /** False: it was not taken, and stays here. */
@@ -42,7 +43,7 @@ export function Composer({ draft, onDraft, enterIsLine, streaming, stopping, onS
   const latest = useRef(text);
   latest.current = text;
   const area = useRef<HTMLTextAreaElement>(null);
-  const pictures = usePictures(area, props.files, props.onFiles, (words) => change([latest.current, ...words].filter(Boolean).join('\n')));
+  const pictures = usePictures(area, props.readsPdf, props.files, props.onFiles, (words) => change([latest.current, ...words].filter(Boolean).join('\n')));
   const { files, reading } = pictures;
   const change = (value: string) => {
     setText(value);
@@ -184,6 +185,7 @@ function useWidth(ref: RefObject<HTMLTextAreaElement | null>, changed: (el: HTML
 
 function usePictures(
   area: RefObject<HTMLElement | null>,
+  readsPdf: boolean,
   first: FilePart[],
   onChange: (files: FilePart[]) => void,
   onWords: (words: string[]) => void,
@@ -200,7 +202,7 @@ function usePictures(
   };
   const add = async (chosen: Iterable<File>) => {
     setReading(true);
-    const result = await attach(now.current, [...chosen]);
+    const result = await attach(now.current, [...chosen], readsPdf);
     set(result.files);
     if (result.words.length) onWords(result.words);
     setRefused(result.refused);
@@ -223,7 +225,14 @@ function Pictures({ files, reading, refused, dropping, set }: ReturnType<typeof 
         <ul className="pictures" aria-label={t.picturesToSend}>
           {files.map((f, i) => (
             <li key={f.url.length + f.url.slice(-40)}>
-              <img src={f.url} alt={f.filename ?? t.picture} />
+              {f.mediaType.startsWith('image/') ? (
+                <img src={f.url} alt={f.filename ?? t.picture} />
+              ) : (
+                <span className="paper">
+                  <Icon name="export" size={16} />
+                  {f.filename ?? t.paper}
+                </span>
+              )}
               <button
                 type="button"
                 className="quiet"

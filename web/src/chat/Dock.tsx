@@ -18,6 +18,8 @@ interface Props {
   onDraft: (text: string) => void;
   onFiles: (files: FilePart[]) => void;
   enterIsLine: boolean;
+  /** The model that answers reads PDF files. */
+  readsPdf: boolean;
   /** One composer for each. */
   composerKey?: string;
   above: ReactNode;

@@ -35,27 +35,31 @@ export function SetAside({ text, calls, onSend, onAnswered, onBack }: Props) {
     };
     return (
       <section className="set-aside" role="alert" data-armed={armed}>
-        <p>{t.answerOrMessage}</p>
+        <p>{chat.holds ? t.answerIt : t.answerOrMessage}</p>
         <div className="ask-buttons">
           <button type="button" className={answer === 'yes' ? 'button ask-yes' : 'button outline'} onClick={decide}>
             <span>
               {rich(answer === 'yes' ? t.approveWhat : t.denyWhat, { ask: <Revealed text={askOf(only)} /> })}
             </span>
           </button>
-          <button type="button" className="button outline" onClick={onSend}>
-            {t.sendAsMessage}
-          </button>
+          {!chat.holds && (
+            <button type="button" className="button outline" onClick={onSend}>
+              {t.sendAsMessage}
+            </button>
+          )}
         </div>
       </section>
     );
   }
   return (
     <section className="set-aside" role="alert">
-      <p>{chat.mayDecide ? t.setsAside(calls.length) : t.setsAsideApprover(calls.length)}</p>
+      <p>{chat.holds ? (chat.mayDecide ? t.holds : t.holdsApprover) : chat.mayDecide ? t.setsAside(calls.length) : t.setsAsideApprover(calls.length)}</p>
       <div className="ask-buttons">
-        <button type="button" className="button outline" onClick={onSend}>
-          {t.sendAnyway}
-        </button>
+        {!chat.holds && (
+          <button type="button" className="button outline" onClick={onSend}>
+            {t.sendAnyway}
+          </button>
+        )}
         <button type="button" className="button outline" onClick={onBack}>
           {chat.mayDecide ? t.answerFirst : t.wait}
         </button>

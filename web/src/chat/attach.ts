@@ -8,7 +8,8 @@
 import type { FilePart } from '../protocol';
 import { number, t } from '../words';
 
-const kinds = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+const pictures = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
+const pdf = 'application/pdf';
 const countMax = 5;
 const shrinkOver = 1_000_000; // bytes
 const side_px = 2048;
@@ -17,7 +18,7 @@ const lettersMax = 7_500_000; // all data URLs of a message together
 const textEndings = /\.(txt|md|markdown|csv|tsv|json|jsonl|log|xml|ya?ml|toml|ini|html?|css|sql|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|sh|diff|patch)$/i;
 const textMax = 100_000; // characters: a message is read by a person too
 
-export const accept = [...kinds, 'text/*', '.csv', '.md', '.json', '.log', '.yaml', '.yml'].join(',');
+export const accept = [...pictures, pdf, 'text/*', '.csv', '.md', '.json', '.log', '.yaml', '.yml'].join(',');
 export const limits = () => t.limits(countMax, mb(lettersMax * 0.75), number(textMax));
 
 export interface Attached {
@@ -28,19 +29,23 @@ export interface Attached {
   refused: string[];
 }
 
-/** Adds `chosen` to `before`, as far as they can go. */
-export async function attach(before: FilePart[], chosen: File[]): Promise<Attached> {
+/** Adds `chosen` to `before`, as far as they can go. A PDF only goes to a model that reads it. */
+export async function attach(before: FilePart[], chosen: File[], readsPdf: boolean): Promise<Attached> {
   const out: Attached = { files: before, words: [], refused: [] };
   for (const file of chosen) {
     if (isText(file)) {
       await takeText(out, file);
       continue;
     }
-    const part = await take(out.files, file);
+    const part = isPdf(file) && !readsPdf ? t.filePdf(file.name) : await take(out.files, file);
     if (typeof part === 'string') out.refused.push(part);
     else out.files = [...out.files, part];
   }
   return out;
+}
+
+function isPdf(file: File): boolean {
+  return file.type === pdf || /\.pdf$/i.test(file.name);
 }
 
 function isText(file: File): boolean {
@@ -67,10 +72,10 @@ function quoted(name: string, text: string): string {
 
 async function take(before: FilePart[], file: File): Promise<FilePart | string> {
   const name = file.name || t.thePicture;
-  if (!kinds.includes(file.type)) return t.fileUnknown(name);
+  if (!pictures.includes(file.type) && !isPdf(file)) return t.fileUnknown(name);
   if (before.length >= countMax) return t.fileTooMany(name, countMax);
   try {
-    const small = file.size > shrinkOver && file.type !== 'image/gif' ? await shrink(file) : file;
+    const small = file.size > shrinkOver && file.type !== 'image/gif' && !isPdf(file) ? await shrink(file) : file;
     const url = await dataUrl(small);
     const room = lettersMax - before.reduce((n, f) => n + f.url.length, 0);
     if (url.length > room) return t.fileTooLarge(name, mb(small.size), mb(Math.max(0, room * 0.75)));

@@ -6,6 +6,8 @@ import type { ToolInfo } from '../transport/api';
 export interface ChatActions {
   /** False where somebody else decides what this person asks for. */
   mayDecide: boolean;
+  /** While a request waits nothing else is taken: it is not set aside by a message. */
+  holds?: boolean;
   /** Nothing can be said or done here: it is somebody else's conversation. */
   reads?: boolean;
   decide(approvalId: string, confirmed: boolean, reason?: string): void;

@@ -16,6 +16,10 @@ export interface Product {
   footer: Said | null;
   /** What answers, as its provider calls it. */
   model: string | null;
+  /** It reads PDF files. */
+  pdf: boolean;
+  /** Those that people may choose from; none: there is nothing to choose. */
+  models: { name: string; model: string; pdf: boolean }[];
   /** For a million tokens. */
   prices: { input: number; output: number; currency: string } | null;
   /** Who names conversations: their first words, or a model, a moment after the first answer. */
@@ -39,6 +43,10 @@ export function readProduct(v: unknown): Product {
     accent,
     languages: offered.length ? offered : [...languages],
     model: typeof told.model === 'string' ? told.model : null,
+    pdf: told.pdf === true,
+    models: Array.isArray(told.models)
+      ? told.models.filter(isObject).map((m) => ({ name: String(m.name), model: String(m.model), pdf: m.pdf === true }))
+      : [],
     prices: isObject(told.prices)
       ? { input: Number(told.prices.input), output: Number(told.prices.output), currency: String(told.prices.currency) }
       : null,

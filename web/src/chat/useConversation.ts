@@ -88,6 +88,7 @@ export function useConversation({
   const actions = useMemo<ChatActions>(
     () => ({
       mayDecide: mayDecide(me),
+      holds: me?.holds ?? false,
       decide: (id, confirmed, reason) => void session.decide(id, confirmed, reason),
       settle: (id, outcome) => session.settle(id, outcome),
       send,

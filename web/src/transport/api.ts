@@ -71,6 +71,8 @@ export interface Whoami {
   decides?: 'owner' | 'approver';
   /** What an approver may read beside a request: nothing, the words that led to it, or the conversation's last lines. */
   context?: 'none' | 'question' | 'conversation';
+  /** While a request waits nothing else is taken. */
+  holds?: boolean;
 }
 
 /** A line of the conversation that led to a request. */

@@ -18,7 +18,7 @@ export interface ConnectionOptions {
   log: WireLog;
   mode: Mode;
   /** The page of the configuration that messages are written on. */
-  page?: string;
+  page?: () => string | undefined;
   /** A short word to the person: what was done differently than asked. */
   notice: (text: string) => void;
 }
@@ -102,7 +102,7 @@ export class Way {
   private makeChannels(): void {
     const { api, log, page } = this.options;
     this.http = new HttpChannel(this.mode === 'direct' ? 'direct' : 'sse', api, log, page);
-    this.live = new LiveChannel(api, log, this.onHello);
+    this.live = new LiveChannel(api, log, this.onHello, page);
   }
 
   /* ---- out ---- */

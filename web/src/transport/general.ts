@@ -63,7 +63,7 @@ export class GeneralChat {
         api: this.api,
         log: new WireLog(200),
         mode: 'sse',
-        page: options.page,
+        page: () => options.page,
         client: newId('tab'),
         get tools() {
           return now().tools ?? {};

@@ -22,7 +22,7 @@ export class HttpChannel implements Channel {
     readonly mode: 'direct' | 'sse',
     private readonly api: Api,
     private readonly log: WireLog,
-    private readonly page?: string,
+    private readonly page?: () => string | undefined,
   ) {
     this.door = mode === 'direct' ? '/api/chat' : '/stream';
   }
@@ -71,12 +71,13 @@ export class HttpChannel implements Channel {
     requestId: string,
     signal: AbortSignal,
   ): Promise<Deliveries> {
+    const page = this.page?.();
     const body = {
       id: thread,
       messages: [message],
       trigger,
       ...(messageId ? { messageId } : {}),
-      ...(this.page ? { page: this.page } : {}),
+      ...(page ? { page } : {}),
       request_id: requestId,
     };
     this.log.add('out', this.mode, body);

@@ -55,6 +55,7 @@ export class LiveChannel implements Channel {
     private readonly log: WireLog,
     /** The socket is up: the gates that wait, as `hello` lists them. */
     private readonly onHello: (pending: ApprovalRecord[]) => void,
+    private readonly page?: () => string | undefined,
   ) {}
 
   ready(): boolean {
@@ -108,12 +109,14 @@ export class LiveChannel implements Channel {
   }
 
   async send(_thread: string, m: OutgoingMessage): Promise<null> {
+    const page = this.page?.();
     this.push({
       type: 'message',
       version: '1.0',
       messages: [userMessage(m)],
       trigger: m.trigger ?? 'submit-message',
       ...(m.messageId ? { messageId: m.messageId } : {}),
+      ...(page ? { page } : {}),
       request_id: m.requestId,
       answer_id: m.requestId,
     });

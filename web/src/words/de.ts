@@ -305,6 +305,9 @@ export const de: Words = {
   rounded: 'Dieser Browser hat die Zahl vielleicht gerundet: Entscheiden Sie anderswo, wenn es auf die letzten Stellen ankommt.',
   scrollAll: (n) => `${n} Zeichen; scrollen Sie, um alle zu lesen`,
 
+  answerIt: 'Ist das Ihre Antwort auf die Anfrage oben?',
+  holds: 'Hier wird erst die Anfrage beantwortet, bevor es weitergeht. Was Sie geschrieben haben, bleibt hier stehen.',
+  holdsApprover: 'Hier geht es erst weiter, wenn über die Anfrage entschieden ist. Was Sie geschrieben haben, bleibt hier stehen.',
   answerOrMessage: 'Ist das Ihre Antwort auf die Anfrage oben, oder eine Nachricht?',
   approveWhat: '„{ask}“ freigeben',
   denyWhat: '„{ask}“ ablehnen',
@@ -392,6 +395,8 @@ export const de: Words = {
   fileTooLong: (name, has, max) => `${name} ist zu lang (${has} Zeichen; bis zu ${max} passen in eine Nachricht).`,
   fileNotText: (name) => `${name} ließ sich nicht als Text (UTF-8) lesen.`,
   fileUnknown: (name) => `${name} ist keine PNG-, JPEG-, WebP-, GIF- oder Textdatei.`,
+  paper: 'PDF-Datei',
+  filePdf: (name) => `${name} wurde weggelassen: Das Modell, das hier antwortet, liest keine PDF-Dateien. Kopieren Sie den Text heraus und fügen Sie ihn ein.`,
   fileTooMany: (name, max) => `${name} wurde weggelassen: ${max} Bilder gehen mit einer Nachricht.`,
   fileTooLarge: (name, has, room) => `${name} ist zu groß (${has}; Platz ist für ${room}).`,
   fileUnreadable: (name) => `${name} ließ sich nicht lesen.`,

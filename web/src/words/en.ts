@@ -322,6 +322,9 @@ export const en = {
   scrollAll: (n: string) => `${n} characters; scroll to read all of them`,
 
   /* ---- a message while something waits ---- */
+  answerIt: 'Is this your answer to the request above?',
+  holds: 'Here a request is answered before anything else is said. What you wrote stays here.',
+  holdsApprover: 'Here nothing else is said while a request waits for an approver. What you wrote stays here.',
   answerOrMessage: 'Is this your answer to the request above, or a message?',
   approveWhat: 'Approve “{ask}”',
   denyWhat: 'Deny “{ask}”',
@@ -414,6 +417,8 @@ export const en = {
   fileTooLong: (name: string, has: string, max: string) => `${name} is too long (${has} characters; up to ${max} go into a message).`,
   fileNotText: (name: string) => `${name} could not be read as text (UTF-8).`,
   fileUnknown: (name: string) => `${name} is not a PNG, JPEG, WebP, GIF or text file.`,
+  paper: 'PDF file',
+  filePdf: (name: string) => `${name} was left out: the model that answers here does not read PDF files. Copy the text out of it and paste that.`,
   fileTooMany: (name: string, max: number) => `${name} was left out: ${max} pictures go with one message.`,
   fileTooLarge: (name: string, has: string, room: string) => `${name} is too large (${has}; there is room for ${room}).`,
   fileUnreadable: (name: string) => `${name} could not be read.`,

@@ -302,6 +302,9 @@ export const ja: Words = {
   rounded: 'このブラウザーで丸められた可能性があります。末尾の桁が重要な場合は、別の方法で決定してください。',
   scrollAll: (n) => `${n} 文字。スクロールするとすべて読めます`,
 
+  answerIt: '上の依頼への返答ですか？',
+  holds: 'ここでは、先に依頼へ回答する必要があります。書いた内容は残ります。',
+  holdsApprover: 'ここでは、承認者の決定を待つ必要があります。書いた内容は残ります。',
   answerOrMessage: 'これは上の依頼への返答ですか、それともメッセージですか？',
   approveWhat: '「{ask}」を承認',
   denyWhat: '「{ask}」を拒否',
@@ -382,6 +385,8 @@ export const ja: Words = {
   fileTooLong: (name, has, max) => `${name} は長すぎます（${has} 文字。メッセージに入るのは ${max} 文字まで）。`,
   fileNotText: (name) => `${name} をテキスト（UTF-8）として読み取れませんでした。`,
   fileUnknown: (name) => `${name} は PNG・JPEG・WebP・GIF・テキストのいずれでもありません。`,
+  paper: 'PDF ファイル',
+  filePdf: (name) => `${name} は添付できません。ここで回答するモデルは PDF を読めません。本文をコピーして貼り付けてください。`,
   fileTooMany: (name, max) => `${name} は外しました。1 つのメッセージに付けられる画像は ${max} 枚までです。`,
   fileTooLarge: (name, has, room) => `${name} は大きすぎます（${has}。残り ${room}）。`,
   fileUnreadable: (name) => `${name} を読み取れませんでした。`,
