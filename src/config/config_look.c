@@ -348,7 +348,6 @@ static void write_model(const struct config *c, struct jsonw *w)
     double                      price;
 
     jw_kstr(w, "model", str_is(m->provider, "demo") ? STR("demo") : m->model);
-    jw_kbool(w, "pdf", takes_pdf(list));
     if (!m->prices || list->count > 1 || c->look.models.count > 1) return;
     jw_key(w, "prices");
     jw_obj(w);
@@ -380,9 +379,10 @@ void config_look_write(const struct config *c, struct jsonw *w)
         jw_end_arr(w);
     }
     write_model(c, w);
+    if (takes_pdf(&c->pages[0].models)) jw_kbool(w, "pdf", true);
     write_choices(&look->models, w);
     if (c->model_titles) jw_kstrz(w, "titles", "model");
-    jw_kstrz(w, "share", c->share == 0 ? "off" : c->share == 2 ? "anyone" : "signed_in");
+    if (c->share != 1) jw_kstrz(w, "share", c->share ? "anyone" : "off");
     if (c->auth.oidc.issuer.ptr) {
         jw_key(w, "signIn"); /* with what */
         jw_obj(w);

@@ -262,6 +262,7 @@ void                      login_begin(struct server *s, struct request *q); /* l
 void                      login_back(struct server *s, struct request *q);
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
 void                      ops_accept(struct server *s, struct request *q);
+void                      ops_usage(struct server *s, struct request *q);
 void                      ops_health(struct server *s, struct request *q);
 void                      ops_ready(struct server *s, struct request *q);
 void                      ops_metrics(struct server *s, struct request *q);

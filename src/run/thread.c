@@ -510,6 +510,17 @@ static bool fill_rows(struct thread *t, size_t *count)
     return true;
 }
 
+/* What the models counted in the steps of the batch, for who keeps the books. */
+static int64_t tokens_in(const struct thread *t, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct fact *f = t->fold.facts[t->batch_from - 1 + i];
+        if (f->kind == FACT_STEP) sum += f->input_tokens + f->output_tokens;
+    }
+    return sum;
+}
+
 static void submit(struct thread *t)
 {
     size_t count = 0;
@@ -540,6 +551,10 @@ static void submit(struct thread *t)
         .listed = response_listed(t),
         .done = on_append,
     };
+    if (ok && count) {
+        t->append.used.day = t->rows[count - 1].at_ms / 86400000; /* of UTC */
+        t->append.used.amount = tokens_in(t, count);
+    }
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
     fault_hit("thread.before_append");
     if (ok) store_append(t->hub->setup.store, &t->append);

@@ -52,8 +52,10 @@ static const char *const read_sql[PG_STMTS] = {
     [PG_KEYS] = "SELECT k.owner, t.name, k.value, k.at_ms FROM parley_key k"
                 " JOIN parley_thread t ON t.id = k.thread WHERE k.owner = $1 AND k.key = $2"
                 " ORDER BY k.at_ms DESC, k.thread DESC LIMIT $3::int8",
-    [PG_USED] = "SELECT sum(amount)::int8 FROM parley_used WHERE owner = $1 AND day = $2::int8"
-                " HAVING count(*) > 0",
+    [PG_USED] = "SELECT sum(amount)::int8, day, owner FROM parley_used WHERE owner = $1 AND day ="
+                " $2::int8 GROUP BY day, owner",
+    [PG_ALL_USED] = "SELECT sum(amount)::int8, day, owner FROM parley_used WHERE day >= $1::int8"
+                    " GROUP BY day, owner ORDER BY day DESC, owner",
     /* from place ($2, $3) on, there below fact $4 */
     [PG_SAID] =
         "SELECT t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source,"
@@ -283,6 +285,11 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         param_int(p, limit);
         return OK;
     case STORE_USED:
+        if (l->everybody) {
+            *stmt = PG_ALL_USED;
+            param_int(p, l->day);
+            return OK;
+        }
         *stmt = PG_USED;
         param_bytes(p, l->owner);
         param_int(p, l->day);
@@ -407,7 +414,11 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
         row->value = res_str(r, i, 2);
         row->created_ms = res_int(r, i, 3);
         return 0;
-    case STORE_USED: row->amount = res_int(r, i, 0); return 0;
+    case STORE_USED:
+        row->amount = res_int(r, i, 0);
+        row->day = res_int(r, i, 1);
+        row->owner = res_str(r, i, 2);
+        return 0;
     case STORE_NODES: return fill_node(r, i, row);
     case STORE_STOCK: return fill_stock(r, i, row, at);
     case STORE_EVENTS: return fill_event(l, r, i, row, at);

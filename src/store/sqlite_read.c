@@ -35,6 +35,7 @@ enum stmt {
     R_EVENTS,
     R_EVENT_HEAD,
     R_SAID,
+    R_ALL_USED,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -91,7 +92,9 @@ const char *const db_read_sql[R_COUNT] = {
                     "g.rowid WHERE g.title_gram MATCH ?1 AND t.hidden = 0 AND t.source = ?3 AND "
                     "g.rowid < ?2 ORDER "
                     "BY g.rowid DESC"),
-    [R_USED] = "SELECT amount FROM used WHERE owner = ?1 AND day = ?2",
+    [R_USED] = "SELECT amount, day, owner FROM used WHERE owner = ?1 AND day = ?2",
+    /* For operators, now and then: a month of it, and no index is worth its upkeep. */
+    [R_ALL_USED] = "SELECT amount, day, owner FROM used WHERE day >= ?1 ORDER BY day DESC, owner",
     [R_KEYS] =
         ("SELECT k.owner, t.name, k.value, k.at_ms FROM key k JOIN thread t ON t.id = k.thread"
          " WHERE k.owner = ?1 AND k.key = ?2 ORDER BY k.at_ms DESC, k.thread DESC LIMIT ?3"),
@@ -259,6 +262,8 @@ static uint64_t fill_used(struct arena *a, sqlite3_stmt *st, struct store_row *r
                           struct row_place *at)
 {
     row->amount = sqlite3_column_int64(st, 0);
+    row->day = sqlite3_column_int64(st, 1);
+    row->owner = copy(a, st, 2);
     return 0;
 }
 
@@ -366,7 +371,9 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_TOOLS: return db_ask(d, R_TOOLS, out, "i", limit);
     case STORE_REQUEST: return db_ask(d, R_REQUEST, out, "tt", l->owner, l->id);
     case STORE_KEYS: return db_ask(d, R_KEYS, out, "tti", l->owner, l->id, limit);
-    case STORE_USED: return db_ask(d, R_USED, out, "ti", l->owner, l->day);
+    case STORE_USED:
+        if (l->everybody) return db_ask(d, R_ALL_USED, out, "i", l->day);
+        return db_ask(d, R_USED, out, "ti", l->owner, l->day);
     case STORE_STOCK: return ask_stock(d, l, from, limit, out);
     case STORE_EVENTS: return db_ask(d, R_EVENTS, out, "ii", from.num, limit);
     case STORE_EVENT_HEAD: return db_ask(d, R_EVENT_HEAD, out, "");

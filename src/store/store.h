@@ -238,7 +238,9 @@ enum store_list_kind {
     /* logs of `owner` that have the key `id`, newest first: thread, `value`, created_ms (when it was
      * given) */
     STORE_KEYS,
-    STORE_USED,  /* what `owner` used on `day` (append's `used`): one row with `amount`, or none */
+    /* what `owner` used on `day` (append's `used`): one row with `amount`, or none; `everybody`'s
+     * since `day`: a row for each of them and each day, newest day first */
+    STORE_USED,
     STORE_NODES, /* the nodes that are alive, and those that ended less than an hour ago */
     /* rows of kind `status`, of `owner` or `everybody`, newest first, `before` pages; or the one
      * with the key `id` */
@@ -260,7 +262,7 @@ struct store_row { /* which members are filled depends on the list */
     struct str            place; /* of the event */
     struct str            tool;
     uint64_t              runs, failed;
-    int64_t               amount;
+    int64_t               amount, day;
     /* a search with `said`: what was found, in its line; STR_NONE: the title has it */
     struct str            line;
     /* a node: its id, how others reach it ("": they cannot), its program's version, how long its

@@ -872,6 +872,27 @@ STORE_TEST(a_session_that_is_over_is_forgotten_when_another_begins)
     CHECK_STR(fix_session(f, SESSION_GET, "over", NULL, 0), "not_found");
 }
 
+STORE_TEST(what_everybody_used_is_told_by_day_and_person_newest_first)
+{
+    static const struct {
+        const char *who;
+        int64_t     day, amount;
+    } used[] = {
+        { "bob", 20000, 5 }, { "ann", 20000, 7 }, { "ann", 20001, 1 }, { "ann", 19990, 9 }
+    };
+    struct store_list l = { .kind = STORE_USED, .everybody = true, .day = 19991 };
+    struct ap         p;
+
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        char name[2] = { (char)('a' + i), 0 };
+        ap_init(&p, used[i].who, name, 0, "x");
+        p.a.used.day = used[i].day;
+        p.a.used.amount = used[i].amount;
+        CHECK(ap_run(f, &p) == OK);
+    }
+    CHECK_STR(fix_list(f, l, NULL), "1;7;5;");
+}
+
 STORE_TEST(what_an_append_used_is_added_to_its_owner_s_day)
 {
     struct store_list l = { .kind = STORE_USED, .owner = STR("ann"), .day = 20000 };

@@ -95,6 +95,14 @@ export function Settings({ onClose, onSave, thread }: Props) {
           {product.models.length === 0 ? <p className="meta">{t.answersWith(product.model)}</p> : <ModelChoice />}
         </section>
       )}
+      {me?.roles.includes('admin') && me.until && (
+        <section className="choices" aria-label={t.admin}>
+          <h3>{t.admin}</h3>
+          <a className="button outline" href="/admin">
+            {t.adminTabs.approvals}
+          </a>
+        </section>
+      )}
       {me?.until && (
         <section className="choices" aria-label={t.You}>
           <h3>{t.You}</h3>

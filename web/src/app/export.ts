@@ -53,10 +53,14 @@ export type Kind = 'markdown' | 'json';
 export function save(kind: Kind, messages: Message[], title: string | null): void {
   const text = kind === 'json' ? toJson(messages, title) : `# ${title ?? t.conversation}\n\n${toMarkdown(messages)}`;
   const type = kind === 'json' ? 'application/json' : 'text/markdown';
-  const url = URL.createObjectURL(new Blob([`${text}\n`], { type }));
+  saveText(`${fileName(title ?? '') || t.saved.file}.${kind === 'json' ? 'json' : 'md'}`, type, `${text}\n`);
+}
+
+export function saveText(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   const a = document.createElement('a');
   a.href = url;
-  a.download = `${fileName(title ?? '') || t.saved.file}.${kind === 'json' ? 'json' : 'md'}`;
+  a.download = name;
   a.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

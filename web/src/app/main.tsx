@@ -18,7 +18,11 @@ import './styles/panels.css';
 import './styles/touch.css';
 import './styles/short.css';
 
-const pages = { inbox: lazy(() => import('./InboxPage')), shared: lazy(() => import('./SharedPage')) };
+const pages = {
+  admin: lazy(() => import('./AdminPage')),
+  inbox: lazy(() => import('./InboxPage')), 
+  shared: lazy(() => import('./SharedPage')),
+};
 
 const exchange = () => takeStartToken(location, history, (token) => new Api().signIn(token));
 

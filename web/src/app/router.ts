@@ -34,7 +34,7 @@ export function useRoute(): string | null {
 }
 
 /** Which page it is: the conversation, or one of those that have an address of their own. */
-export type View = 'chat' | 'inbox' | 'shared';
+export type View = 'chat' | 'inbox' | 'shared' | 'admin';
 
 export function useView(): View {
   return useSyncExternalStore(listen, viewOf);
@@ -42,6 +42,7 @@ export function useView(): View {
 
 function viewOf(): View {
   if (/^\/s\//.test(location.pathname)) return 'shared';
+  if (location.pathname === '/admin') return 'admin';
   return /^\/(inbox$|approvals\/)/.test(location.pathname) ? 'inbox' : 'chat';
 }
 

@@ -53,7 +53,7 @@ export function readProduct(v: unknown): Product {
     titles: told.titles === 'model' ? 'model' : 'words',
     greeting: isSaid(told.greeting) ? told.greeting : null,
     footer: isSaid(told.footer) ? told.footer : null,
-    share: told.share === 'anyone' || told.share === 'signed_in' ? told.share : null,
+    share: told.share === 'anyone' ? 'anyone' : told.share === 'off' ? null : 'signed_in',
     signIn: isObject(told.signIn) ? { provider: String(told.signIn.provider ?? ''), keys: told.signIn.keys === true } : null,
     starters: Array.isArray(told.starters) ? told.starters.filter(isSaid) : null,
   };

@@ -38,6 +38,12 @@ export interface FoundThread extends ThreadInfo {
   line?: string | null;
 }
 
+export interface Usage {
+  day: string;
+  who: string;
+  tokens: number;
+}
+
 export interface SharedThread {
   title: string;
   owner: string;
@@ -198,6 +204,8 @@ export class Api {
     thread?: string;
     limit?: string;
     before?: string;
+    /** "true": everybody's, for administrators. */
+    all?: string;
   }): Promise<{ approvals: ApprovalRecord[]; next: string | null }> {
     const q = new URLSearchParams(Object.entries(query).filter((e): e is [string, string] => !!e[1]));
     return this.json('GET', `/v1/approvals?${q}`);
@@ -228,6 +236,11 @@ export class Api {
 
   settle(id: string, outcome: 'done' | 'not_done', note?: string): Promise<ApprovalRecord> {
     return this.json('POST', `/v1/approvals/${id}/settle`, { outcome, ...(note ? { note } : {}) });
+  }
+
+  /** Tokens by day and person, for administrators. */
+  usage(): Promise<{ usage: Usage[] }> {
+    return this.json('GET', '/v1/usage');
   }
 
   tools(): Promise<{ tools: ToolInfo[] }> {

@@ -1,0 +1,69 @@
+// `/admin`: who approved what, for everybody; searched and saved; and what was used.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { shot, sticksOut, violations } from './lib/look.mjs';
+import { squeeze } from './lib/page.mjs';
+import { equal, ok, test } from './lib/test.mjs';
+
+const key = (name, ...roles) => ({ sha256: createHash('sha256').update(name).digest('hex'), principal: name, roles });
+const people = { auth: { keys: [key('ada', 'user'), key('bob', 'user'), key('root', 'admin')] } };
+
+async function busy(t) {
+  const server = await t.server(people);
+  const as = (name) => ({ authorization: `Bearer ${name}`, 'content-type': 'application/json' });
+  const post = (name, path, body) => fetch(server.url + path, { method: 'POST', headers: as(name), body: JSON.stringify(body) }).then((r) => r.text());
+  await post('ada', '/v1/chat/stream', { message: 'Send 50 dollars to Hanako' });
+  await post('bob', '/v1/chat/stream', { message: 'Send 7 dollars to Ivo' });
+  const list = async (name) => (await (await fetch(`${server.url}/v1/approvals`, { headers: as(name) })).json()).approvals;
+  await post('ada', `/v1/approvals/${(await list('ada'))[0].id}`, { confirmed: true });
+  await post('bob', `/v1/approvals/${(await list('bob'))[0].id}`, { confirmed: false, reason: '=1+1' });
+  for (let n = 0; (await list('ada'))[0].status !== 'done' && n < 200; n++) await new Promise((r) => setTimeout(r, 25));
+  return server;
+}
+
+const rows = (tab) => tab.$('.admin-table tbody tr').evaluateAll((all) => all.map((r) => [...r.cells].map((c) => c.innerText.replace(/\s+/g, ' ').trim())));
+
+for (const [width, theme] of [[1440, 'light'], [375, 'dark']]) {
+  test(`an administrator sees who approved what, searches and saves it, and what was used: ${width} px, ${theme}`, async (t) => {
+    const server = await busy(t);
+    const tab = await t.tab(server, { path: '/admin', ready: 'dialog', theme, colorScheme: theme, viewport: { width, height: 800 } });
+    await tab.signIn('root');
+    await tab.$('.admin-table tbody tr').nth(1).waitFor();
+    const all = await rows(tab);
+    equal(all.map(([, who, what, by, , outcome]) => [who, what, by, outcome]), [
+      ['bob', 'Send 7 USD to Ivo?', 'bob through the API', 'Denied'],
+      ['ada', 'Send 50 USD to Hanako?', 'ada through the API', 'Completed'],
+    ], 'who, what, by whom, what came of it');
+    equal(await violations(tab), [], 'axe');
+    equal(await sticksOut(tab), 0, 'width');
+    await shot(tab, `admin-${theme}-${width}`);
+    await tab.page.getByRole('searchbox').fill('hanako');
+    await tab.page.waitForFunction(() => document.querySelectorAll('.admin-table tbody tr').length === 1);
+    const saved = async (name) => {
+      const [download] = await Promise.all([tab.page.waitForEvent('download'), tab.page.getByRole('button', { name }).click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    equal(JSON.parse(await saved('Save as JSON')).map((r) => r.owner), ['ada'], 'what was found is saved');
+    await tab.page.getByRole('searchbox').fill('');
+    const csv = await saved('Save as CSV');
+    equal(csv.split('\r\n').length, 4, csv);
+    ok(csv.includes(`"'=1+1"`), `no formula of somebody else: ${csv}`);
+    await tab.page.getByRole('button', { name: 'Usage' }).click();
+    await tab.$('.figures tr').first().waitFor();
+    const used = squeeze(await tab.$('.inbox-list').innerText());
+    ok(/Tokens by person, last 31 days (ada|bob) [\d,]+ (ada|bob) [\d,]+ Tokens by day \d{4}-\d\d-\d\d [\d,]+ Tools/.test(used), used);
+    equal(await violations(tab), [], 'axe, usage');
+    await shot(tab, `usage-${theme}-${width}`);
+  });
+}
+
+test('who is no administrator sees nothing there, and is told nothing by the server', async (t) => {
+  const server = await busy(t);
+  const tab = await t.tab(server, { path: '/admin', ready: 'dialog' });
+  await tab.signIn('ada');
+  await tab.page.getByText('This page is for administrators.').waitFor();
+  const status = (path) => fetch(server.url + path, { headers: { authorization: 'Bearer ada' } }).then((r) => r.status);
+  equal(await status('/v1/usage'), 403, 'usage');
+  const { approvals } = await (await fetch(`${server.url}/v1/approvals?all=true`, { headers: { authorization: 'Bearer ada' } })).json();
+  equal(approvals.map((a) => a.input.recipient), ['Hanako'], 'only hers');
+});
