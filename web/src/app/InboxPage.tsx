@@ -17,6 +17,7 @@ import { t } from '../words';
 import type { Over } from './App';
 import { Context } from './Context';
 import { Decided } from './Decided';
+import { Grants } from './Grants';
 import { notice } from './notices';
 import { Notices, SignIn } from './Pieces';
 import { product } from './product';
@@ -24,11 +25,11 @@ import { addressOf, useNamed, visit } from './router';
 import { Settings } from './Settings';
 import { api, hasThreads, lookAgain, refresh, startPage, useLists } from './store';
 
-type Tab = 'waiting' | 'decided';
+type Tab = 'waiting' | 'decided' | 'grants';
 
 export default function InboxPage({ over, setOver }: { over: Over; setOver: (over: Over) => void }) {
   const { me, inbox, tools, signIn } = useLists();
-  const [tab, setTab] = useState<Tab>('waiting');
+  const [tab, setTab] = useState<Tab>(() => (location.search === '?grants' ? 'grants' : 'waiting'));
   const chat = useMemo<ChatActions>(
     () => ({ ...alone, mayDecide: mayDecide(me), name: nameFor(me), tool: (name) => tools.find((x) => x.name === name) }),
     [me, tools],
@@ -58,14 +59,14 @@ export default function InboxPage({ over, setOver }: { over: Over; setOver: (ove
                 {t.signedInAs(me?.principal ?? '')} {mayDecide(me) ? t.othersAppear : t.onlyLook}
               </p>
               <div className="tabs" role="group" aria-label={t.inboxShows}>
-                {(['waiting', 'decided'] as const).map((x) => (
+                {(['waiting', 'decided', 'grants'] as const).map((x) => (
                   <button key={x} type="button" aria-pressed={tab === x} onClick={() => setTab(x)}>
                     {t.inboxTabs[x]}
                     {x === 'waiting' && inbox.length > 0 && <span className="count">{inbox.length}</span>}
                   </button>
                 ))}
               </div>
-              {tab === 'waiting' ? <WaitingList /> : <Decided />}
+              {tab === 'waiting' ? <WaitingList /> : tab === 'decided' ? <Decided /> : <Grants />}
             </div>
           </div>
           <Notices />

@@ -5,11 +5,13 @@
  * appears is not taken: it was meant for what stood there before.
  */
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
-import type { Call } from '../protocol';
+import type { Call, GrantWish } from '../protocol';
 import type { ToolInfo } from '../transport/api';
 import { useLeaveFocus } from './ApprovalRecord';
 import { Arguments, Revealed, Sentence } from './Arguments';
+import { BallotLine, mayAnswer, NotMine } from './Ballot';
 import { useChat, useNow } from './context';
+import { firstWish, GrantOfferBox } from './GrantOffer';
 import { Icon, toolIcon } from './icons';
 import { fullTime, humanName, left } from './words';
 import { t } from '../words';
@@ -23,7 +25,7 @@ export function askOf(call: Call): string {
 /** Where a request stands, in the words of its card. */
 export function stateOf(call: Call, mayDecide: boolean): string {
   if (call.approval?.sending) return t.processing;
-  return mayDecide ? t.approvalRequired : t.waitsForApprover;
+  return call.approval && !mayAnswer(call.approval, mayDecide) ? t.waitsForApprover : t.approvalRequired;
 }
 
 interface Props {
@@ -47,8 +49,12 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   useLeaveFocus(card, call.id);
   const more = useMore(card);
   const busy = approval.sending !== undefined;
+  const mine = mayAnswer(approval, chat.mayDecide);
+  const [wish, setWish] = useState<GrantWish | null>(null);
   const decide = (confirmed: boolean) => {
-    if (armed && !busy && chat.mayDecide) chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
+    if (!armed || busy || !mine) return;
+    if (confirmed && wish) chat.decide(approval.id, true, undefined, wish);
+    else chat.decide(approval.id, confirmed, confirmed ? undefined : reason.trim() || undefined);
   };
   const keys = (e: KeyboardEvent) => {
     if (!e.altKey || busy || asksReason) return; // there Alt types letters
@@ -69,6 +75,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
       onKeyDown={keys}
     >
       {!docked && <p className="ask-state">{stateOf(call, chat.mayDecide)}</p>}
+      <BallotLine approval={approval} />
       {from}
       <h3 id={title} className="ask-title">
         <Icon name="shield" />
@@ -105,13 +112,14 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
           />
         </label>
       )}
-      {chat.mayDecide ? (
+      {mine && approval.grant && wish && <GrantOfferBox offer={approval.grant} wish={wish} onWish={setWish} />}
+      {mine ? (
         <div className="ask-buttons">
           {more && <small className="ask-more">{t.moreToRead}</small>}
           {/* With a wish in the box there is no yes: it would not be followed. */}
           {!asksReason && (
             <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
-              {approval.sending === 'approve' ? t.approving : t.approve}
+              {approval.sending === 'approve' ? t.approving : wish ? t.approveAndAllow : t.approve}
             </button>
           )}
           <button type="button" className="button outline" aria-disabled={busy} onClick={() => decide(false)}>
@@ -122,13 +130,18 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
               {t.back}
             </button>
           ) : (
-            <button type="button" className="link" disabled={busy} onClick={() => setAsksReason(true)}>
+            <button type="button" className="link" disabled={busy} onClick={() => (setAsksReason(true), setWish(null))}>
               {t.denyWish}
+            </button>
+          )}
+          {approval.grant && !asksReason && (
+            <button type="button" className="link" disabled={busy} aria-expanded={wish !== null} onClick={() => setWish(wish ? null : firstWish(approval.grant!))}>
+              {wish ? t.grantOnce : t.grantMore}
             </button>
           )}
         </div>
       ) : (
-        <p className="ask-waits">{t.somebodyDecides}</p>
+        <NotMine approval={approval} />
       )}
     </section>
   );

@@ -3,7 +3,7 @@
  * What came of it stands in the head of the card that this is part of.
  */
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import type { Approval, Call } from '../protocol';
+import type { Approval, Call, Granted } from '../protocol';
 import { Arguments, Sentence } from './Arguments';
 import { useChat } from './context';
 import { Icon, type IconName } from './icons';
@@ -54,6 +54,7 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
           {a.reason && t.reason(a.reason)}
         </span>
       </button>
+      {a.granted && <GrantedLine granted={a.granted} />}
       {a.status === 'expired' && (
         <p className="record-again">
           {t.notRun}{' '}
@@ -68,6 +69,22 @@ export function ApprovalRecordLine({ call }: { call: Call }) {
         </div>
       )}
     </div>
+  );
+}
+
+/* By a yes that was worth more than one call. */
+function GrantedLine({ granted: g }: { granted: Granted }) {
+  const chat = useChat();
+  const by = chat.name(g.by) === 'you' ? t.you : g.by;
+  const parts = [
+    t.grantedBy(by, clock(g.at)),
+    ...(g.count !== null ? [t.grantUses(String(g.uses), String(g.count))] : []),
+    ...(g.max !== null && g.amount !== null ? [t.grantUses(g.amount, g.max)] : []),
+  ];
+  return (
+    <p className="record-again">
+      {parts.join(' · ')} <a href="/inbox?grants">{t.grantSee}</a>
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 /* Waiting.tsx -- one request of any conversation, outside of it: the same card, answered over HTTP. */
 import { useMemo, useState } from 'react';
-import type { ApprovalRecord, Call, PendingApproval } from '../protocol';
+import type { ApprovalRecord, Call, GrantWish, PendingApproval } from '../protocol';
 import { withRecord } from '../protocol/calls';
 import { Refused, Unreachable, type Api } from '../transport/api';
 import { newId } from '../transport/session';
@@ -27,9 +27,13 @@ export function Waiting({ record, api, onDone, onOpen }: Props) {
   const chat = useMemo<ChatActions>(
     () => ({
       ...page,
-      decide: (id, confirmed, reason) => {
+      unvote: (id) => void api.unvote(id).then(
+        () => onDone(null),
+        () => onDone(null),
+      ),
+      decide: (id, confirmed, reason, grant) => {
         setMine({ sending: confirmed ? 'approve' : 'deny' });
-        void decide(api, id, confirmed, reason).then(async ({ words, error }) => {
+        void decide(api, id, confirmed, reason, grant).then(async ({ words, error }) => {
           await onDone(words ?? null);
           setMine(error ? { error } : {});
         });
@@ -103,10 +107,11 @@ async function decide(
   id: string,
   confirmed: boolean,
   reason?: string,
+  grant?: GrantWish,
 ): Promise<{ words?: string; error?: string }> {
   try {
-    await api.decide(id, { confirmed, ...(reason ? { reason } : {}), answer_id: newId('a') });
-    return { words: confirmed ? t.approved : t.denied };
+    const { status } = await api.decide(id, { confirmed, ...(reason ? { reason } : {}), ...(grant ? { grant } : {}), answer_id: newId('a') });
+    return { words: status === 'pending' ? t.voteTaken : confirmed ? t.approved : t.denied };
   } catch (e) {
     const found = e instanceof Refused && e.status === 409 ? await api.decided(id) : null;
     if (found) return { words: found.words };

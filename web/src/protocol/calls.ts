@@ -4,7 +4,7 @@
  * happened, move it along its life. A call that already has an outcome is never
  * moved back by a late or repeated event (replays announce calls again).
  */
-import type { ApprovalRecord } from './events';
+import type { ApprovalRecord, Ballot } from './events';
 import type { Approval, ApprovalStatus, Call, CallStatus, Message } from './state';
 import { settled } from './state';
 
@@ -100,12 +100,20 @@ export function withRecord(c: Call, r: Partial<ApprovalRecord> & { id: string })
     ...(r.decided_via ? { decidedVia: r.decided_via } : {}),
     ...(r.reason ? { reason: r.reason } : {}),
     ...(r.decided_by && before?.decidedBy !== 'you' ? { decidedBy: r.decided_by } : {}),
+    ...(r.requested_at ? { known: true } : {}),
+    ...ballotOf(r),
   };
   if (status !== 'pending') {
     delete approval.sending;
     delete approval.error;
   }
   return { ...c, approval, status: statusFromRecord(c, r.status) };
+}
+
+const ballot = ['who', 'votes', 'needed', 'may', 'voted', 'grant', 'granted'] as const;
+
+function ballotOf(r: Ballot): Ballot {
+  return Object.fromEntries(ballot.filter((k) => r[k] !== undefined && r[k] !== null).map((k) => [k, r[k]]));
 }
 
 function statusFromRecord(c: Call, status: string | undefined): CallStatus {

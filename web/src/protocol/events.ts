@@ -84,8 +84,57 @@ export interface PendingApproval {
   expires_at?: string | null;
 }
 
+/** Who a rule asks: a role, how many of them. */
+export interface Level {
+  role: string;
+  count: number;
+  not_requester?: boolean;
+}
+
+/** The widest grant that may be given with a yes; amounts are texts in plain decimal. */
+export interface GrantOffer {
+  for: number;
+  count: number | null;
+  max: string | null;
+  sum?: string | null;
+  amount?: string | null;
+  same: Record<string, unknown>;
+}
+
+/** What a yes is to be worth beside this call. */
+export interface GrantWish {
+  scope: 'thread' | 'me';
+  for?: number;
+  count?: number;
+  max?: string;
+}
+
+/** The grant that allowed a call, as it stood with this call in it. */
+export interface Granted {
+  id: string;
+  by: string;
+  at: string;
+  uses: number;
+  count: number | null;
+  amount: string | null;
+  max: string | null;
+  until: string;
+}
+
+/** How a rule's question stands. */
+export interface Ballot {
+  who?: { from: Level; escalate?: { at: string; to: Level }[] } | null;
+  votes?: { by: string; at: string; via?: string }[] | null;
+  needed?: number | null;
+  /** What this person may do now. */
+  may?: boolean | null;
+  voted?: boolean | null;
+  grant?: GrantOffer | null;
+  granted?: Granted | null;
+}
+
 /** One record of `/v1/approvals`. */
-export interface ApprovalRecord extends PendingApproval {
+export interface ApprovalRecord extends PendingApproval, Ballot {
   thread: string;
   /** Whose conversation it is, where it may be somebody else's. */
   owner?: string;

@@ -4,7 +4,7 @@
  * token only ever touches `open`: the assistant's message that is being told or
  * waits at a gate. Everything is plain immutable data.
  */
-import type { CustomPayload, FilePart, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
+import type { Ballot, CustomPayload, FilePart, Risk, SuggestedAction, SuggestedValue, Usage } from './events';
 
 export type CallStatus =
   | 'preparing' // its arguments are being spelled out, or only its intent is known
@@ -21,8 +21,10 @@ export type CallStatus =
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
 
-export interface Approval {
+export interface Approval extends Ballot {
   id: string;
+  /** The server's record was seen: what a rule or a grant says of it is known. */
+  known?: boolean;
   status: ApprovalStatus;
   ask?: string;
   risk?: Risk;

@@ -4,7 +4,7 @@
  * differently: `Unreachable` (try again by itself) and `Refused` (the server
  * said no; tell the person what it said).
  */
-import type { ApprovalRecord, StoredThread, UIMessage } from '../protocol';
+import type { ApprovalRecord, GrantWish, StoredThread, UIMessage } from '../protocol';
 import { isObject, parseExact } from '../protocol';
 import { t } from '../words';
 
@@ -36,6 +36,24 @@ export interface ThreadInfo {
 /** `line`: what stands around the words; null: its name has them. */
 export interface FoundThread extends ThreadInfo {
   line?: string | null;
+}
+
+/** A yes that is worth more than one call. Amounts are texts in plain decimal. */
+export interface Grant {
+  id: string;
+  tool: string;
+  scope: 'thread' | 'me';
+  thread: string | null;
+  owner: string;
+  by: string;
+  given_at: string;
+  until: string;
+  count: number | null;
+  uses: number;
+  max: string | null;
+  amount: string | null;
+  same: Record<string, unknown>;
+  status: 'open' | 'used_up' | 'ended' | 'revoked';
 }
 
 export interface Usage {
@@ -229,9 +247,22 @@ export class Api {
 
   decide(
     id: string,
-    answer: { confirmed: boolean; reason?: string; answer_id?: string },
+    answer: { confirmed: boolean; reason?: string; answer_id?: string; grant?: GrantWish },
   ): Promise<Partial<ApprovalRecord> & { id: string; duplicate?: boolean }> {
     return this.json('POST', `/v1/approvals/${id}`, answer);
+  }
+
+  /** Takes a vote back, until the request is decided. */
+  unvote(id: string): Promise<unknown> {
+    return this.json('DELETE', `/v1/approvals/${id}/vote`);
+  }
+
+  grants(): Promise<{ grants: Grant[]; next: string | null }> {
+    return this.json('GET', '/v1/grants');
+  }
+
+  revoke(id: string): Promise<Grant> {
+    return this.json('DELETE', `/v1/grants/${id}`);
   }
 
   settle(id: string, outcome: 'done' | 'not_done', note?: string): Promise<ApprovalRecord> {

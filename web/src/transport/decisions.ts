@@ -4,7 +4,7 @@
  * itself, which is what makes a second click do nothing. The server's record
  * wins over everything that was guessed here.
  */
-import { callsOf, type Approval, type Call, type Message } from '../protocol';
+import { callsOf, type Approval, type Call, type GrantWish, type Message } from '../protocol';
 import { Refused, Unreachable, type Api } from './api';
 import type { Way } from './connection';
 import { newId, type Conversation } from './conversation';
@@ -23,13 +23,14 @@ export class Decisions {
     private readonly notice: (text: string) => void,
   ) {}
 
-  async decide(approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
+  async decide(approvalId: string, confirmed: boolean, reason?: string, grant?: GrantWish): Promise<void> {
     const found = this.find(approvalId);
     if (!found || found.call.approval?.status !== 'pending' || found.call.approval.sending) return; // a second click
     const { call, message } = found;
     this.c.dispatch({ type: 'decision', id: approvalId, state: 'sending', confirmed });
     this.here.add(call.id);
     try {
+      if (grant || call.approval?.who) return await this.vote(approvalId, { confirmed, ...(reason ? { reason } : {}), ...(grant ? { grant } : {}) });
       await this.way.answer(this.c.id!, { approvalId, confirmed, reason, answerId: newId('a'), call, messageId: message.id });
       const record = {
         id: approvalId,
@@ -42,6 +43,24 @@ export class Decisions {
     } catch (error) {
       await this.failed(approvalId, confirmed, error);
     }
+  }
+
+  /* Where a rule asks, a yes may be one of several: what it came to, the server says. */
+  private async vote(id: string, answer: { confirmed: boolean; reason?: string; grant?: GrantWish }): Promise<void> {
+    await this.api.decide(id, { ...answer, answer_id: newId('a') });
+    await this.look(id, answer.confirmed);
+  }
+
+  private async look(id: string, confirmed: boolean): Promise<void> {
+    const record = await this.api.approval(id);
+    this.c.dispatch({ type: 'decision', id, state: 'failed', confirmed, error: '' }); // it is not on its way any more
+    this.c.dispatch({ type: 'approval', record });
+  }
+
+  /** A vote is taken back, until the others have decided. */
+  async unvote(id: string): Promise<void> {
+    await this.api.unvote(id).catch(() => undefined);
+    await this.look(id, false).catch(() => undefined);
   }
 
   async settle(approvalId: string, outcome: 'done' | 'not_done'): Promise<void> {
@@ -88,7 +107,7 @@ export class Decisions {
 }
 
 function incomplete(a: Approval, status: Call['status']): boolean {
-  return (a.status === 'pending' && !a.ask) || (status === 'denied' && !a.decidedBy);
+  return (a.status === 'pending' && (!a.ask || !a.known)) || (status === 'denied' && !a.decidedBy);
 }
 
 function words(error: unknown): string {

@@ -19,6 +19,7 @@ import {
   type StoredThread,
   type ThreadEvent,
 } from '../protocol';
+import type { GrantWish } from '../protocol';
 import type { Api } from './api';
 import { ClientTools, type ClientToolOptions } from './clientTools';
 import { Way, type ConnectionOptions } from './connection';
@@ -315,8 +316,12 @@ export class Session implements LinkHost {
     if (this.c.id && !this.outbox.onTheWay()) await this.way.stop(this.c.id);
   }
 
-  async decide(approvalId: string, confirmed: boolean, reason?: string): Promise<void> {
-    await this.decisions.decide(approvalId, confirmed, reason);
+  async unvote(approvalId: string): Promise<void> {
+    await this.decisions.unvote(approvalId);
+  }
+
+  async decide(approvalId: string, confirmed: boolean, reason?: string, grant?: GrantWish): Promise<void> {
+    await this.decisions.decide(approvalId, confirmed, reason, grant);
     this.options.changed();
   }
 

@@ -1,0 +1,47 @@
+/* Ballot.tsx -- where a rule asks several people: who has said yes, who is still needed; and what this person may do. */
+import type { Approval } from '../protocol';
+import { t } from '../words';
+import { Revealed } from './Arguments';
+import { useChat } from './context';
+import { clock } from './words';
+
+export function BallotLine({ approval }: { approval: Approval }) {
+  const chat = useChat();
+  const { who, votes = [], needed } = approval;
+  if (!who) return null;
+  const name = (by: string) => (chat.name(by) === 'you' ? t.You : by);
+  const open = Math.max(0, (needed ?? who.from.count) - (votes?.length ?? 0));
+  const levels = [who.from, ...(who.escalate ?? []).filter((e) => Date.parse(e.at) <= Date.now()).map((e) => e.to)];
+  const roles = [...new Set(levels.map((l) => (l.role === 'owner' ? t.roleOwner : l.role)))].reduce(t.orElse);
+  return (
+    <p className="ballot">
+      {(votes ?? []).map((v) => (
+        <span key={v.by} title={clock(v.at)}>
+          <Revealed text={t.saidYes(name(v.by))} part />{' '}
+        </span>
+      ))}
+      <span>{open > 0 ? t.stillNeeded(open, roles) : null}</span>
+    </p>
+  );
+}
+
+/** May this person decide? What the server says of this request counts before what is true of all. */
+export function mayAnswer(approval: Approval, mayDecide: boolean): boolean {
+  return approval.who ? approval.may === true : mayDecide;
+}
+
+/** Instead of the buttons: why there are none. */
+export function NotMine({ approval }: { approval: Approval }) {
+  const chat = useChat();
+  if (!approval.voted) return <p className="ask-waits">{approval.who ? t.othersDecide : t.somebodyDecides}</p>;
+  return (
+    <p className="ask-waits">
+      {t.youVoted}{' '}
+      {chat.unvote && (
+        <button type="button" className="link" onClick={() => chat.unvote!(approval.id)}>
+          {t.takeVoteBack}
+        </button>
+      )}
+    </p>
+  );
+}
