@@ -138,6 +138,15 @@ static void add_data(struct buf *b, struct str json)
     buf_lit(b, "</script>");
 }
 
+/* Of the content alone (FNV-1a): another process, another node, has the same tag for the same page,
+ * which a hash that is keyed per process would not give. */
+static uint64_t content_hash(struct str s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < s.len; i++) h = (h ^ (unsigned char)s.ptr[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
 static void dress_page(struct look *l, struct str html)
 {
     struct buf *b = &l->page;
@@ -199,7 +208,7 @@ enum err web_dress(struct look *l)
     if (l->page.err || l->manifest.err) return ERR_NOMEM;
     (void)gzip_pack(&l->packed, buf_view(&l->page)); /* it also goes as it is */
     snprintf(l->etag, sizeof l->etag, "\"%016llx\"",
-             (unsigned long long)str_hash(buf_view(&l->page)));
+             (unsigned long long)content_hash(buf_view(&l->page)));
     return OK;
 }
 
