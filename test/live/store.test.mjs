@@ -126,8 +126,9 @@ test('a full disk refuses new work, keeps what there is, and heals when there is
     const ballast = path.join(disk, 'ballast');
     const fd = fs.openSync(ballast, 'w');
     try { for (;;) fs.writeSync(fd, Buffer.alloc(4096)); } catch (e) { same(e.code, 'ENOSPC'); } finally { fs.closeSync(fd); }
-    // The write-ahead log may have room left; a few messages fill it.
-    const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(20000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the disk to be full');
+    // The write-ahead log may have room left; what is asked for is more than that, so that the message itself fails and
+    // not, later, its answer (which would wait until there is room).
+    const r = await until(async () => { const x = await server.post('/v1/chat/stream', { message: 'x'.repeat(300000), thread_id: s.thread }); return x.status !== 200 && x; }, 'the disk to be full');
     same([r.status, r.json.error.code], [503, 'store_unavailable']);
     check(/disk is full/.test(r.json.error.message), r.json.error.message);
     same((await server.get(`/v1/threads/${s.thread}`)).status, 200, 'reading goes on');
