@@ -23,6 +23,7 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     const ada = await signedIn(t, server, 'ada', { mode });
     await ada.send(payment);
     await ada.page.getByText('Waits for an approver', { exact: true }).waitFor();
+    await ada.page.locator('.dock .ask', { hasText: 'Send' }).waitFor();      // the sentence comes from the list, a moment later
     const waits = squeeze(await ada.$('.dock .ask').innerText());
     ok(waits.includes('Send 50 USD to Hanako?') && waits.includes('amount 50'), `what waits: ${waits}`);
     equal(await ada.$('.ask button').count(), 0, 'buttons of who asks');
