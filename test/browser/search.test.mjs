@@ -30,6 +30,7 @@ test('what was said is found in the list and in the palette, with its line', asy
   await tab.page.waitForFunction(() => document.querySelectorAll('.side .row').length === 3);
 
   await tab.page.keyboard.press('Control+k');
+  await tab.$('.palette input').waitFor();
   await tab.page.keyboard.type('leaves at ten');
   await tab.$('.palette .found').waitFor();
   equal(squeeze(await tab.$('.palette [role="option"]').first().innerText()), 'When can I leave? now The night train to Köln leaves at ten.', 'in the palette');

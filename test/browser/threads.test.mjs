@@ -197,21 +197,19 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     equal(await tab.$('.notice').count(), 0, 'notices');
   });
 
-  test(`${mode}: a message that the server refuses is kept with the reason, and can be sent again`, async (t) => {
+  test(`${mode}: where a request comes first, what was written meanwhile stays, and goes when it is answered`, async (t) => {
     const server = await t.server({ approvals: { on_new_message: 'hold' } });
     const tab = await t.tab(server, { mode });
     await tab.send('Send 50 dollars to Hanako');
     await tab.card();
     await tab.send('What is the weather in Tokyo?');
-    await tab.page.getByRole('button', { name: 'Send anyway' }).click();
-    await tab.$('.send-state.bad').waitFor();
-    ok(/Not sent: .*waiting/i.test(await tab.$('.send-state').innerText()), await tab.$('.send-state').innerText());
-    await tab.card(); // what was asked still waits, before the words that were not sent
-    equal(await tab.$('.bubble, .asked').evaluateAll((all) => all.map((e) => e.className)), ['bubble', 'asked', 'bubble'], 'the order');
+    await tab.page.getByText('Here a request is answered before anything else is said.').waitFor();
+    equal(await tab.page.getByRole('button', { name: 'Send anyway' }).count(), 0, 'nothing that the server would refuse is offered');
+    equal(await tab.$('.composer textarea').inputValue(), 'What is the weather in Tokyo?', 'what was written');
     await tab.deny();
     await tab.$('.tool[data-status="denied"]').waitFor();
     await tab.page.waitForFunction(() => !document.querySelector('.round.stop'));
-    await tab.page.getByRole('button', { name: 'Try again' }).click();
+    await tab.$('.composer textarea').press('Enter');
     await tab.$('.tool[data-tool="get_weather"][data-status="done"]').waitFor();
     await tab.idle();
     equal(await tab.$('.bubble').allInnerTexts(), ['Send 50 dollars to Hanako', 'What is the weather in Tokyo?']);

@@ -28,7 +28,7 @@ export function Question({ id }: { id: string }) {
   );
 }
 
-/** What became of it, or that there is nothing of this name for whoever looks. */
+/** What became of it, or that there is nothing of this name for whoever looks. What runs, has run or failed was approved. */
 function outcome(record: ApprovalRecord | null): string {
-  return record ? t.decidedAlready(t.decision[record.status] ?? record.status, record.decided_by ?? '') : t.nothingWaits;
+  return record ? t.decidedAlready(t.decision[record.status] ?? t.decision.approved!, record.decided_by ?? '') : t.nothingWaits;
 }
