@@ -30,7 +30,7 @@ static const char HELP[] =
     "the key\n"
     "  parley tools [--config FILE]\n"
     "                             list every tool: where it comes from, its policy, its schema\n"
-    "  parley tools call NAME '{...}' [--config FILE]\n"
+    "  parley tools call NAME '{...}' [--as NAME] [--claims '{...}'] [--config FILE]\n"
     "                             run one here, asking first when its policy says so\n"
     "  parley tools accept NAME [--config FILE] [--listen HOST:PORT]\n"
     "                             on a running server: a tool of an MCP server that changed is "

@@ -8,8 +8,9 @@
 
 #include "auth/jwks.h"
 #include "base/clock.h"
-#include "base/json.h"
+#include "base/jsonw.h"
 #include "base/secret.h"
+#include "base/utf8.h"
 
 #define KEYS_FILE_MAX (1024 * 1024)
 
@@ -152,6 +153,7 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
                                .roles = found->roles,
                                .may_answer = true,
                                .words = found->words,
+                               .claims = found->claims,
                                .shared = found->shared,
                                .user_header = found->user_header };
     return AUTH_GOOD;
@@ -214,6 +216,55 @@ struct str auth_words(struct arena *mem, const struct jv *v)
     return words;
 }
 
+/* Texts without control characters, numbers, lists and objects; each of them short. What does not
+ * fit is left out rather than changed: half a name is another one. */
+static bool is_kept(const struct jv *v)
+{
+    if (!v || v->type == JSON_NULL || v->raw.len > AUTH_CLAIM_MAX) return false;
+    return v->type != JSON_STRING || utf8_is_name(v->str, AUTH_CLAIM_MAX);
+}
+
+void auth_claims(struct buf *out, const struct str *names, size_t count, const struct jv *claims)
+{
+    struct jsonw w;
+    size_t       kept = 0;
+
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    for (size_t i = 0; i < count; i++) {
+        const struct jv *v = jwt_claim(claims, names[i]);
+        if (!is_kept(v)) continue;
+        jw_key_str(&w, names[i]);
+        jw_jv(&w, v);
+        kept++;
+    }
+    jw_end_obj(&w);
+    if (!kept) buf_clear(out);
+}
+
+struct str auth_claims_of(struct arena *mem, const struct str *names, size_t count,
+                          const struct jv *all)
+{
+    struct buf text;
+
+    buf_init(&text, 0);
+    auth_claims(&text, names, count, all);
+    struct str claims = text.len ? arena_dup(mem, buf_view(&text)) : STR_NONE;
+    if (text.err) mem->failed = true;
+    buf_done(&text);
+    return claims;
+}
+
+struct principal principal_copy(struct arena *a, const struct principal *p)
+{
+    struct principal q = *p;
+
+    q.name = arena_dup(a, p->name);
+    q.words = arena_dup(a, p->words);
+    q.claims = arena_dup(a, p->claims);
+    return q;
+}
+
 static enum auth_verdict check_jwt(struct auth *a, struct str token, struct arena *mem,
                                    struct principal *out, const char **why)
 {
@@ -227,8 +278,11 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
                                    .until_s = c.expires_s,
                                    .may_answer = true,
                                    .words = auth_words(mem, c.roles),
+                                   .claims = auth_claims_of(mem, a->setup->claims,
+                                                            a->setup->claim_count, c.all),
                                    .mcp_only = c.narrow };
-        return AUTH_GOOD;
+        *why = "out of memory";
+        return mem->failed ? AUTH_BAD : AUTH_GOOD;
     case JWT_BAD: return AUTH_BAD;
     case JWT_NO_KEY: return a->jwks && jwks_refresh(a->jwks) ? AUTH_LATER : AUTH_BAD;
     }
@@ -246,8 +300,8 @@ enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem
     v = a->setup->jwt && jwt_looks_like(token) ? check_jwt(a, token, mem, &p, why)
                                                : check_key(a->setup, token, &p, why);
     if (v != AUTH_GOOD) return v;
-    p.name = arena_dup(mem, p.name);
     *why = "out of memory";
+    p.name = arena_dup(mem, p.name);
     if (!p.name.ptr) return AUTH_BAD;
     *out = p;
     return AUTH_GOOD;

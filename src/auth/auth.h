@@ -29,6 +29,7 @@ struct auth_key {
     struct str principal;
     unsigned   roles;
     struct str words;       /* the same and further ones, with blanks between */
+    struct str claims;      /* as principal.h has them */
     bool       shared;      /* by several people: see principal.h */
     struct str user_header; /* says for whom it asks; STR_NONE: nobody else */
 };
@@ -47,7 +48,13 @@ struct auth_setup {
     struct str       *audiences;
     size_t            audience_count;
     struct str        mcp_audience;
+    /* what of a token is kept beside its subject and roles: claims by name or JSON pointer */
+    const struct str *claims;
+    size_t            claim_count;
 };
+
+/* bytes of one claim's value as JSON; a longer one is as good as none */
+#define AUTH_CLAIM_MAX 1024
 
 struct auth;
 
@@ -76,6 +83,13 @@ struct oidc     *auth_oidc(struct auth *a); /* NULL: not configured */
 unsigned         auth_roles(const struct jv *claim);
 /* All its words, ours and others, with blanks between; in `a`. */
 struct str       auth_words(struct arena *a, const struct jv *claim);
+
+struct buf;
+/* Their claims: of `claims` those that are named and fit to be told; nothing when there is none. */
+void auth_claims(struct buf *out, const struct str *names, size_t count, const struct jv *claims);
+/* The same, in `mem`. STR_NONE: none, or mem->failed. */
+struct str auth_claims_of(struct arena *mem, const struct str *names, size_t count,
+                          const struct jv *all);
 
 /* SHA-256 of a key in hex, as the configuration has it. False: out of memory. */
 bool auth_key_digest(struct str key, char hex[65]);

@@ -198,15 +198,7 @@ static bool audience_fits(const struct jv *aud, const struct jwt_rules *r, bool 
 }
 
 /* A principal names logs, and stands in log lines: plain text of a sensible length. */
-static bool is_name(struct str s)
-{
-    if (s.len == 0 || s.len > JWT_NAME_MAX || !utf8_valid(s)) return false;
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.ptr[i] < ' ' || s.ptr[i] == 0x7f) return false;
-    return true;
-}
-
-static const struct jv *roles_of(const struct jv *claims, struct str where)
+const struct jv *jwt_claim(const struct jv *claims, struct str where)
 {
     if (!where.len) return NULL;
     return where.ptr[0] == '/' ? jv_pointer(claims, where) : jv_get_str(claims, where);
@@ -220,9 +212,10 @@ static bool claims_fit(const struct jv *claims, const struct jwt_rules *r, int64
         return bad(why, "for another audience");
     if (!times_fit(claims, now_s, out, why)) return false;
     out->subject = jv_str_at(claims, "sub");
-    if (!is_name(out->subject)) return bad(why, "no usable subject");
-    out->roles = roles_of(claims, r->roles);
+    if (!utf8_is_name(out->subject, JWT_NAME_MAX)) return bad(why, "no usable subject");
+    out->roles = jwt_claim(claims, r->roles);
     out->nonce = jv_str_at(claims, "nonce");
+    out->all = claims;
     return true;
 }
 

@@ -58,6 +58,7 @@ struct jwt_claims {
     const struct jv *roles;  /* a list, a text of words, or NULL */
     bool             narrow; /* rules.narrow is the only audience of ours that it has */
     struct str       nonce;  /* of an id token: which sign-in it is of; STR_NONE */
+    const struct jv *all;    /* everything it says */
 };
 
 enum jwt_verdict {
@@ -71,6 +72,9 @@ enum jwt_verdict {
 MUST_CHECK enum jwt_verdict jwt_check(const struct jwt_keys *k, const struct jwt_rules *r,
                                       struct str token, int64_t now_s, struct arena *a,
                                       struct jwt_claims *out, const char **why);
+
+/* A claim by its name, or by a JSON pointer. NULL: it is not there. */
+const struct jv *jwt_claim(const struct jv *claims, struct str where);
 
 /* Two dots and nothing but the alphabet in between: what a bearer token must look like to be one of
  * these. */

@@ -324,8 +324,10 @@ static const char *take_token(struct oidc *o, struct oidc_exchange *x, const str
     *p = (struct principal){ .name = arena_dup(x->arena, c.subject),
                              .roles = auth_roles(c.roles),
                              .may_answer = true,
-                             .words = auth_words(x->arena, c.roles) };
-    return p->name.ptr ? NULL : "out of memory";
+                             .words = auth_words(x->arena, c.roles),
+                             .claims = auth_claims_of(x->arena, o->setup->claims,
+                                                      o->setup->claim_count, c.all) };
+    return x->arena->failed ? "out of memory" : NULL;
 }
 
 static void on_token(struct curl_job *job, CURLcode code)

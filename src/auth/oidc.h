@@ -22,10 +22,13 @@
 #define OIDC_LETTERS 43 /* of state, nonce and verifier: 256 bits */
 
 struct oidc_setup { /* borrowed, outlives the oidc */
-    struct str issuer, client_id;
-    struct str client_secret; /* STR_NONE: a public client, PKCE alone */
-    struct str scope, roles_claim;
-    struct str name; /* what the page calls the provider; STR_NONE */
+    struct str        issuer, client_id;
+    struct str        client_secret; /* STR_NONE: a public client, PKCE alone */
+    struct str        scope, roles_claim;
+    struct str        name; /* what the page calls the provider; STR_NONE */
+    /* of the id token, as auth_setup has them */
+    const struct str *claims;
+    size_t            claim_count;
 };
 
 struct oidc;

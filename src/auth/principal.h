@@ -6,6 +6,9 @@
  *   notifier  makes links for the people who are to decide (docs/approvals.md)
  *   admin     sees all lists and the metrics; that alone lets nobody decide or read a conversation
  *   agent     a program: lists and calls tools at /mcp, and reads its own calls there; nothing else
+ *
+ * Beside these a configuration may have roles of its own: some tools and pages are for those
+ * who have them.
  */
 #ifndef PARLEY_PRINCIPAL_H
 #define PARLEY_PRINCIPAL_H
@@ -37,6 +40,13 @@ struct principal {
     bool       shared;
     struct str user_header; /* the header that names whom it asks for; STR_NONE: none */
     bool       mcp_only;    /* their token was made for /mcp */
+    /* a JSON object of those of their token's claims that the configuration asks for; STR_NONE:
+     * none */
+    struct str claims;
 };
+
+/* The same, copied into `a`; its texts are NULL when there was no memory (a->failed). */
+struct arena;
+struct principal principal_copy(struct arena *a, const struct principal *p);
 
 #endif

@@ -11,11 +11,30 @@
 struct session {
     struct list      node; /* in `used` */
     char             digest[DIGEST_LEN];
-    struct principal who;    /* name and words stand behind the struct */
+    struct principal who;    /* its texts stand behind the struct */
     int64_t          ends_s; /* unless it is used before */
     int64_t          told_s; /* what the browser was told last */
-    char             name[];
+    char             texts[];
 };
+
+/* Copies a text to *at and moves behind it. */
+static struct str place(char **at, struct str s)
+{
+    char *to = *at;
+    if (!s.ptr) return STR_NONE;
+    memcpy(to, s.ptr, s.len);
+    *at += s.len;
+    return str_n(to, s.len);
+}
+
+static void keep(struct session *x, const struct principal *p)
+{
+    char *at = x->texts;
+    x->who = *p;
+    x->who.name = place(&at, p->name);
+    x->who.words = place(&at, p->words);
+    x->who.claims = place(&at, p->claims);
+}
 
 static bool digest(struct str id, char out[DIGEST_LEN])
 {
@@ -87,14 +106,10 @@ enum err sessions_begin(struct sessions *s, const struct principal *p, int64_t n
     int64_t end = now_s + SESSIONS_HOURS * 3600;
 
     make_room(s, p->name, now_s);
-    struct session *x = mem_alloc(sizeof *x + p->name.len + p->words.len);
+    struct session *x = mem_alloc(sizeof *x + p->name.len + p->words.len + p->claims.len);
     if (!x) return ERR_NOMEM;
     list_init(&x->node);
-    memcpy(x->name, p->name.ptr, p->name.len);
-    x->who = *p;
-    x->who.name = str_n(x->name, p->name.len);
-    if (p->words.len) memcpy(x->name + p->name.len, p->words.ptr, p->words.len);
-    x->who.words = str_n(x->name + p->name.len, p->words.len);
+    keep(x, p);
     if (!p->until_s || p->until_s > end) x->who.until_s = end;
     spell(id);
     if (!digest(str_n(id, SESSION_ID_LEN), x->digest) ||

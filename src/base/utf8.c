@@ -138,3 +138,14 @@ size_t utf8_count(struct str s)
     for (size_t at = 0; at < s.len; n++) at += utf8_decode(str_from(s, at), &cp);
     return n;
 }
+
+bool utf8_is_name(struct str s, size_t max)
+{
+    if (s.len == 0 || s.len > max || !utf8_valid(s)) return false;
+    uint32_t cp;
+    for (size_t at = 0; at < s.len;) {
+        at += utf8_decode(str_from(s, at), &cp);
+        if (cp < ' ' || (cp >= 0x7f && cp < 0xa0)) return false;
+    }
+    return true;
+}

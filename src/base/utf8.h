@@ -17,5 +17,8 @@ size_t   utf8_cut(struct str s, size_t max);
 /* Number of characters; and the byte length of the first `chars` of them. */
 size_t   utf8_count(struct str s);
 size_t   utf8_take(struct str s, size_t chars);
+/* Not empty, at most `max` bytes, and no control characters: a name that may stand in a header, in
+ * a program's environment and in a log line. */
+bool     utf8_is_name(struct str s, size_t max);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/jsonw.h"
 #include "tool/demo.h"
 #include "tool/http.h"
+#include "tool/identity.h"
 #include "tool/policy.h"
 #include "tool/replytools.h"
 #include "tool/text.h"
@@ -203,6 +204,28 @@ static enum err read_runner(struct assembly *k, const struct config_tool *c, str
     return ERR_TYPE;
 }
 
+/* For whom, and what is told of them. */
+static bool make_terms(struct assembly *k, const struct config_terms *c, struct tool_terms *out,
+                       struct config_error *e)
+{
+    const char *why;
+
+    *out = (struct tool_terms){ .roles = c->roles.list,
+                                .role_count = c->roles.count,
+                                .claims = c->claims.list,
+                                .claim_count = c->claims.count };
+    if (!c->identity) return true;
+    struct identity_way **to = &k->identities[k->identity_count];
+    enum err              bad = identity_new(&k->arena, &c->sign, to, &why);
+    if (bad) {
+        const struct jv *at = jv_get(c->identity, "sign");
+        config_error_add(e, k->config, at ? at : c->identity, "\"sign\": %s", why);
+        return false;
+    }
+    out->identity = k->identities[k->identity_count++];
+    return true;
+}
+
 static void fill_tool(const struct config_tool *c, struct tool *t)
 {
     t->description = c->description;
@@ -265,6 +288,7 @@ static bool add_tool(struct assembly *k, const struct config_tool *c, struct con
     struct buf   text;
     if (!t) return no_memory(k, e);
     if (c->runner == RUNNER_EXEC && !need_exec(k, e)) return false;
+    if (!make_terms(k, &c->terms, &t->terms, e)) return false;
     buf_init(&text, 4096);
     bool good = make_tool(k, c, t, &text) == OK;
     if (!good)
@@ -284,6 +308,7 @@ static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct confi
     *host = (struct mcp_host){
         .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool
     };
+    if (!make_terms(k, &c->terms, &host->terms, e)) return false;
     buf_init(&text, 4096);
     bool good = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text) == OK;
     if (!good)
@@ -312,7 +337,8 @@ bool assembly_tools(struct assembly *k, struct config_error *e)
     const struct config *c = k->config;
     bool                 good = true;
     k->mcp = arena_array(&k->arena, c->mcp_count + 1, sizeof(struct mcp *));
-    if (!k->mcp || !add_demo(k)) return no_memory(k, e);
+    k->identities = arena_array(&k->arena, c->tool_count + c->mcp_count + 1, sizeof *k->identities);
+    if (!k->mcp || !k->identities || !add_demo(k)) return no_memory(k, e);
     for (size_t i = 0; i < c->tool_count; i++) good &= add_tool(k, &c->tools[i], e);
     for (size_t i = 0; i < c->mcp_count; i++) good &= add_mcp(k, &c->mcp[i], e);
     return good;
@@ -438,6 +464,8 @@ static bool make_page(struct assembly *k, const struct config_page *in, struct h
                               .all_tools = in->all_tools,
                               .tools = in->tools,
                               .tool_count = in->tool_count,
+                              .roles = in->roles.list,
+                              .role_count = in->roles.count,
                               .model = model_list(k, &in->models) };
     out->payloads = arena_array(&k->arena, in->payload_count + 1, sizeof *out->payloads);
     for (size_t i = 0; out->payloads && i < in->payload_count; i++)
@@ -472,6 +500,7 @@ static void closed_one(struct assembly *k)
     }
     if (k->children) children_stop(k->children);
     registry_done(&k->registry);
+    for (size_t i = 0; i < k->identity_count; i++) identity_done(k->identities[i]);
     arena_done(&k->arena);
     k->done(k->done_ctx);
 }

@@ -37,6 +37,8 @@ struct assembly {
     struct curl_pool       pool;
     struct mcp           **mcp;
     size_t                 mcp_count;
+    struct identity_way  **identities; /* of the tools, then the servers, that sign or say more */
+    size_t                 identity_count;
     struct hub_page       *pages;
     size_t                 page_count;
     struct hub_action     *actions;

@@ -12,6 +12,8 @@ static const char **flag_slot(const char *word, const char *allowed, struct cli_
     if (strcmp(word, "--page") == 0 && strchr(allowed, 'p')) return &out->page;
     if (strcmp(word, "--from") == 0 && strchr(allowed, 'f')) return &out->from;
     if (strcmp(word, "--to") == 0 && strchr(allowed, 't')) return &out->to;
+    if (strcmp(word, "--as") == 0 && strchr(allowed, 'w')) return &out->as;
+    if (strcmp(word, "--claims") == 0 && strchr(allowed, 'w')) return &out->claims;
     return NULL;
 }
 

@@ -21,14 +21,14 @@ int cli_tools(int argc, char **argv);     /* tools.c */
 struct cli_line {
     struct config_flags flags;
     bool                check, anyway, anew, json;
-    const char         *from, *to, *url, *page;
+    const char         *from, *to, *url, *page, *as, *claims;
     char              **words;
     int                 count; /* what is no option, in order */
 };
 
 /* Takes the options in `allowed` ('c' --config, 'l' --listen, 's' --store, 'f' --from, 't' --to, 'k'
  * --check, 'a' --anyway, 'n' --anew, 'j' --json, 'u' --url,
- * 'p' --page) out of the line, wherever they stand; behind "--"
+ * 'p' --page, 'w' --as NAME and --claims JSON) out of the line, wherever they stand; behind "--"
  * everything is a word. At most `words_max` words may be left. False: said why on stderr. Moves the words to the front of
  * argv. */
 bool cli_read(int argc, char **argv, const char *allowed, int words_max, struct cli_line *out);

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/glyph.h"
 #include "base/id.h"
 #include "base/utf8.h"
 #include "cli/assembly.h"
 #include "cli/cli.h"
+#include "run/caller.h"
 #include "run/intent.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
@@ -162,13 +164,32 @@ static void on_finish(struct tool_job *j, const struct tool_result *r)
     loop_stop(&b->loop);
 }
 
+/* On whose behalf: --as NAME, with the roles and claims of their key where they have one in the
+ * configuration. What a token would say of them, --claims says. */
+static struct caller somebody(struct bench *b, const struct cli_line *l)
+{
+    const struct auth_setup *a = &b->config.auth;
+    struct caller            who = { .principal = l->as ? str_c(l->as) : STR("local"),
+                                     .roles = l->as ? STR("user")
+                                                    : config_every_role(&b->config, &b->assembly.arena),
+                                     .at_ms = clock_wall_ms() };
+    for (size_t i = 0; l->as && i < a->key_count; i++) {
+        if (!str_is(a->keys[i].principal, l->as)) continue;
+        who.roles = a->keys[i].words;
+        who.claims = a->keys[i].claims;
+    }
+    if (l->claims) who.claims = str_c(l->claims);
+    return who;
+}
+
 /* The policy is obeyed here too: a person is asked, and only "yes" is a yes. */
-static bool allowed(const struct tool *t, const struct jv *args)
+static bool allowed(struct bench *k, const struct tool *t, const struct jv *args,
+                    const struct caller *who)
 {
     struct buf b;
     if (!policy_asks(t, args, NULL)) return true;
     buf_init(&b, 0);
-    intent_ask(&b, t->name, t->ask, args);
+    intent_ask(&b, t->name, t->ask, args, caller_known(&k->assembly.arena, who, t->schema));
     print_safe(stderr, buf_view(&b));
     buf_done(&b);
     fputs("\n  ", stderr);
@@ -185,12 +206,16 @@ static int complain(const char *what, struct str detail)
     return 1;
 }
 
-static int call(struct bench *b, const char *name, const char *input)
+static int call(struct bench *b, const struct cli_line *l)
 {
-    struct tool *t = registry_find(&b->assembly.registry, str_c(name));
-    struct jv   *args;
-    struct buf   why;
+    const char   *name = l->words[1], *input = l->words[2];
+    struct caller who = somebody(b, l);
+    struct tool  *t = registry_find(&b->assembly.registry, str_c(name));
+    struct jv    *args;
+    struct buf    why;
     if (!t) return complain("there is no tool named ", str_c(name));
+    if (!caller_may_use(&who, t))
+        return complain("this tool is for other roles than theirs: ", t->name);
     if (!t->ops) return complain("this tool runs in the browser: ", t->name);
     if (json_parse(&b->assembly.arena, str_c(input), &args, NULL) != OK ||
         args->type != JSON_OBJECT)
@@ -200,11 +225,14 @@ static int call(struct bench *b, const char *name, const char *input)
     if (!fits) complain("the input does not fit the schema: ", buf_view(&why));
     buf_done(&why);
     if (!fits) return 1;
-    if (!allowed(t, args)) return complain("not run.", STR(""));
+    if (!allowed(b, t, args, &who)) return complain("not run.", STR(""));
     b->job = (struct tool_job){ .tool = t,
                                 .call_id = id_new(&b->assembly.arena, "call-"),
                                 .thread = STR("cli"),
-                                .owner = STR("local"),
+                                .owner = who.principal,
+                                .run = STR("cli"),
+                                .principal = who.principal,
+                                .claims = caller_claims(&b->assembly.arena, &who),
                                 .input = str_c(input),
                                 .args = args,
                                 .progress = on_progress,
@@ -265,14 +293,32 @@ static int accept_tool(struct bench *b, const char *name)
     return e || status != 200;
 }
 
+static bool is_object(const char *json)
+{
+    struct arena a;
+    struct jv   *v = NULL;
+    arena_init(&a, 0);
+    bool yes = json_parse(&a, str_c(json), &v, NULL) == OK && v->type == JSON_OBJECT;
+    arena_done(&a);
+    return yes;
+}
+
 /* The words are "call NAME {...}", "accept NAME", or there are none. */
 static bool understood(const struct cli_line *l)
 {
-    if (l->count == 0 || (l->count == 3 && strcmp(l->words[0], "call") == 0)) return true;
-    if (l->count == 2 && strcmp(l->words[0], "accept") == 0) return true;
-    fprintf(stderr, "parley: say parley tools, parley tools accept NAME, or parley tools call NAME "
-                    "'{...}' with a JSON object.\n");
-    return false;
+    const char *wrong = NULL;
+    bool        calls = l->count == 3 && strcmp(l->words[0], "call") == 0;
+    bool        accepts = l->count == 2 && strcmp(l->words[0], "accept") == 0;
+    if (l->count && !calls && !accepts)
+        wrong = "say parley tools, parley tools accept NAME, or parley tools call NAME '{...}' "
+                "with a JSON object.";
+    else if ((l->as || l->claims) && !calls) wrong = "--as and --claims go with parley tools call.";
+    else if (l->as && !config_principal_fits(str_c(l->as)))
+        wrong = "--as takes a name of at most 128 bytes, without control characters.";
+    else if (l->claims && !is_object(l->claims))
+        wrong = "--claims takes a JSON object, such as '{\"email\":\"ada@example.org\"}'.";
+    if (wrong) fprintf(stderr, "parley: %s\n", wrong);
+    return !wrong;
 }
 
 int cli_tools(int argc, char **argv)
@@ -280,7 +326,7 @@ int cli_tools(int argc, char **argv)
     static struct bench b;
     struct cli_line     line;
     struct config_error e = { 0 };
-    if (!cli_read(argc, argv, "cl", 3, &line) || !understood(&line)) return 2;
+    if (!cli_read(argc, argv, "clw", 3, &line) || !understood(&line)) return 2;
     if (config_load_flags(&b.config, &line.flags, &e)) {
         config_error_print(&e, stderr);
         return 1;
@@ -297,7 +343,7 @@ int cli_tools(int argc, char **argv)
     }
     loop_timer_init(&b.loop, &b.poll, on_poll);
     wait_for_servers(&b);
-    int status = line.count ? call(&b, line.words[1], line.words[2]) : list(&b);
+    int status = line.count ? call(&b, &line) : list(&b);
     loop_timer_close(&b.poll, NULL);
     assembly_free(&b.assembly, on_freed, &b.loop);
     loop_run(&b.loop);

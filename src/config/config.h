@@ -33,6 +33,7 @@
 #include "base/log.h"
 #include "http/conn.h"
 #include "run/quota.h"
+#include "tool/identity.h"
 
 /* --- errors -------------------------------------------------------------------- */
 
@@ -100,6 +101,18 @@ struct config_payload {
     struct str       schema_text;
 };
 
+struct config_strs {
+    struct str *list;
+    size_t      count;
+};
+
+/* For whom something is, and what it is told of them: config_identity.c. */
+struct config_terms {
+    struct config_strs    roles, claims;
+    const struct jv      *identity; /* NULL: nothing is said */
+    struct identity_setup sign;
+};
+
 struct config_page {
     /* "default" is the page of a request that names none; it is always pages[0] */
     struct str             name;
@@ -111,6 +124,7 @@ struct config_page {
     struct config_models   models;
     struct config_payload *payloads;
     size_t                 payload_count;
+    struct config_strs     roles; /* for whom it is; none: everybody */
 };
 
 struct config_action {
@@ -125,35 +139,32 @@ struct config_alias {
 enum config_runner { RUNNER_EXEC, RUNNER_HTTP, RUNNER_CLIENT };
 
 struct config_tool {
-    struct str         name, description;
-    const struct jv   *def; /* the whole entry */
-    enum config_runner runner;
-    const struct jv   *run;          /* the "exec" or "http" object; NULL for a client tool */
-    const struct jv   *input_schema; /* NULL: an object with any members */
+    struct str          name, description;
+    const struct jv    *def; /* the whole entry */
+    enum config_runner  runner;
+    const struct jv    *run;          /* the "exec" or "http" object; NULL for a client tool */
+    const struct jv    *input_schema; /* NULL: an object with any members */
     /* for policy_read(); NULL: "always" for exec and http, "never" for client */
-    const struct jv   *confirm;
-    struct str         risk;        /* "low" or "high"; STR_NONE: not said */
-    struct str         intent, ask; /* templates; STR_NONE: the default sentence */
-    bool               idempotent;
-    bool               shows_artifact;
-    struct str         example; /* words that lead to it; STR_NONE: none */
-    unsigned           timeout_ms;
-    unsigned           expires_s; /* of its approvals; 0: never */
+    const struct jv    *confirm;
+    struct str          risk;        /* "low" or "high"; STR_NONE: not said */
+    struct str          intent, ask; /* templates; STR_NONE: the default sentence */
+    bool                idempotent;
+    bool                shows_artifact;
+    struct str          example; /* words that lead to it; STR_NONE: none */
+    unsigned            timeout_ms;
+    unsigned            expires_s; /* of its approvals; 0: never */
+    struct config_terms terms;
 };
 
 struct config_mcp {
-    struct str       name;
+    struct str          name;
     /* command,args,env,cwd | url,headers,type; confirm, trust_annotations, timeout */
-    const struct jv *def;
-    bool             http; /* has a url */
-    bool             trust_annotations;
-    unsigned         timeout_ms; /* of one call, restarted by each progress notice */
-};                               /* entries with "disabled": true are checked and left out */
-
-struct config_strs {
-    struct str *list;
-    size_t      count;
-};
+    const struct jv    *def;
+    bool                http; /* has a url */
+    bool                trust_annotations;
+    unsigned            timeout_ms; /* of one call, restarted by each progress notice */
+    struct config_terms terms;
+}; /* entries with "disabled": true are checked and left out */
 
 /* How the page at "/" presents itself: config_look.c. */
 struct config_look {
@@ -210,6 +221,8 @@ struct config {
     size_t                tool_count;
     struct config_mcp    *mcp;
     size_t                mcp_count;
+    /* that something above asks for: the configuration's own roles, and claims of tokens */
+    struct config_strs    role_names, claim_names;
 
     bool               mcp_serve;
     struct config_strs mcp_tools; /* with mcp_some: only these */
@@ -298,12 +311,15 @@ void config_look_write(const struct config *c, struct jsonw *w);
 const struct config_page   *config_page(const struct config *c, struct str name);
 const struct config_model  *config_model(const struct config *c, struct str name);
 const struct config_action *config_action(const struct config *c, struct str name);
-bool config_principal_fits(struct str name);   /* may be the name of a principal */
-bool config_has_auth(const struct config *c);  /* somebody must prove who they are */
-bool config_is_public(const struct config *c); /* listens beyond loopback */
+bool       config_principal_fits(struct str name); /* may be the name of a principal */
+/* All roles there are, as principal.h has them: what everybody has who need not say who they are.
+ * ptr NULL: no memory. */
+struct str config_every_role(const struct config *c, struct arena *a);
+bool       config_has_auth(const struct config *c);  /* somebody must prove who they are */
+bool       config_is_public(const struct config *c); /* listens beyond loopback */
 /* Nobody has to say who they are, and programs that it starts can reach the server: answers need
  * the start token (auth/starttoken.h). */
-bool config_needs_token(const struct config *c);
+bool       config_needs_token(const struct config *c);
 
 /* "127.0.0.1:8000", "[::1]:8000", "localhost:0", ":8000" (loopback), "8000". *why is a sentence on
  * error. *host points into text (or is a literal). Port 0 lets the system choose. */

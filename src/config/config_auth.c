@@ -55,10 +55,11 @@ static unsigned read_bits(struct config_build *b, const struct jv *list, const s
     return all;
 }
 
-/* Beside the three with a meaning of their own a role is any word that some rule names. */
+/* Beside the three with a meaning of their own a role is any word that some rule, tool or page
+ * names. */
 static bool is_named(const struct config_build *b, struct str word)
 {
-    return str_is(word, "notifier") ||
+    return str_is(word, "notifier") || cfg_known_role(b->c, word) ||
            rules_concern(jv_get(jv_get(b->root, "approvals"), "rules"), word);
 }
 
@@ -75,7 +76,7 @@ static unsigned read_roles(struct config_build *b, const struct jv *list, const 
             cfg_bad(b, v,
                     "\"" STR_FMT
                     "\" is not one of the roles user, approver, admin, agent, notifier, nor "
-                    "named by one of \"approvals\".\"rules\"",
+                    "named by one of \"approvals\".\"rules\", a tool or a page",
                     STR_ARG(str_cut(v->str, 60)));
     }
     if (jv_is(list, JSON_ARRAY) && list->count == 0)
@@ -99,9 +100,32 @@ static struct str join_words(struct config_build *b, const struct jv *list)
 /* It is part of the name of every log, and stands in log lines. */
 bool config_principal_fits(struct str name)
 {
-    for (size_t i = 0; i < name.len; i++)
-        if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f) return false;
-    return name.len > 0 && name.len <= PRINCIPAL_MAX && utf8_valid(name);
+    return utf8_is_name(name, PRINCIPAL_MAX);
+}
+
+struct str config_every_role(const struct config *c, struct arena *a)
+{
+    struct buf text;
+
+    buf_init(&text, 0);
+    buf_lit(&text, "user approver admin");
+    for (size_t n = 0; n < c->role_names.count; n++)
+        buf_printf(&text, " " STR_FMT, STR_ARG(c->role_names.list[n]));
+    struct str s = text.err ? STR_NONE : arena_dup(a, buf_view(&text));
+    buf_done(&text);
+    return s;
+}
+
+static struct str read_key_claims(struct config_build *b, const struct jv *v)
+{
+    struct buf text;
+
+    buf_init(&text, 0);
+    auth_claims(&text, b->c->claim_names.list, b->c->claim_names.count, v);
+    struct str s = text.len ? arena_dup(&b->c->arena, buf_view(&text)) : STR_NONE;
+    if (text.err) b->c->arena.failed = true;
+    buf_done(&text);
+    return s;
 }
 
 static void read_bearer(struct config_build *b, const struct jv *v)
@@ -133,6 +157,7 @@ static void read_bearer(struct config_build *b, const struct jv *v)
     k.user_header = jv_str_at(v, "user_header");
     if (k.user_header.ptr && !str_is_token(k.user_header))
         cfg_bad(b, jv_get(v, "user_header"), "\"user_header\" must be the name of a header");
+    k.claims = read_key_claims(b, jv_get(v, "claims"));
     for (size_t i = 0; i < a->key_count; i++)
         if (memcmp(a->keys[i].sha256, k.sha256, sizeof k.sha256) == 0) {
             cfg_bad(b, v, "this key is listed twice; a key belongs to one principal");
@@ -281,8 +306,12 @@ void cfg_read_auth(struct config_build *b)
             JV_EACH (v, keys)
                 if (v->type == JSON_OBJECT) read_bearer(b, v);
     }
+    b->c->auth.claims = b->c->claim_names.list;
+    b->c->auth.claim_count = b->c->claim_names.count;
     read_jwt(b, jv_get(auth, "jwt"));
     read_oidc(b, jv_get(auth, "oidc"));
+    b->c->auth.oidc.claims = b->c->auth.claims;
+    b->c->auth.oidc.claim_count = b->c->auth.claim_count;
     bool tokens = jv_get(auth, "jwt") || jv_get(auth, "oidc");
     /* An empty list must not pass for "no auth": that lets everybody in, as everything. */
     if (jv_is(keys, JSON_ARRAY) && keys->count == 0 && !tokens)

@@ -5,6 +5,7 @@
  *   config_secret.c secrets, headers, addresses
  *   config_model.c  models and their fallback lists
  *   config_tools.c  pages, actions, tools, MCP servers
+ *   config_identity.c  for whom they are, and what they are told of them
  *   config_schema.c the JSON schemas in them
  *   config_look.c   the page: name, logo, words, colour, languages
  *   config_approvals.c  who is asked, and what a yes may be worth
@@ -86,6 +87,15 @@ bool cfg_url_is_loopback(struct str url);
 void cfg_read_models(struct config_build *b);
 /* A name or a list of names -> a fallback list. */
 void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
+/* "roles", "claims", "identity" and the templates of a tool or a server; `headers`: those it has
+ * beside. */
+void cfg_read_terms(struct config_build *b, const struct jv *def, const struct jv *headers,
+                    struct config_terms *t);
+void cfg_read_roles(struct config_build *b, const struct jv *list, struct config_strs *out);
+/* the claims that a prompt asks for */
+void cfg_gather_template(struct config_build *b, struct str text, const struct jv *at);
+/* one of the three, or one that something above asks for */
+bool cfg_known_role(const struct config *c, struct str role);
 void cfg_read_tools(struct config_build *b);
 /* keywords that schema.c would pass over */
 void cfg_check_schema(struct config_build *b, const struct jv *schema);

@@ -151,6 +151,14 @@ static bool read_runner(struct config_build *b, const struct jv *def, struct con
     }
     t->runner = exec ? RUNNER_EXEC : http ? RUNNER_HTTP : RUNNER_CLIENT;
     t->run = exec ? exec : http;
+    cfg_read_terms(b, def, jv_get(http, "headers"), &t->terms);
+    if (t->terms.identity && !http)
+        cfg_bad(b, t->terms.identity,
+                "\"identity\" is for \"http\": a program of ours can believe its environment");
+    if (client && t->terms.claims.count)
+        cfg_bad(b, jv_get(def, "claims"),
+                "\"claims\" are told to programs and endpoints; a browser's tool runs for whoever "
+                "is signed in there");
     if (exec) check_exec(b, def, exec);
     if (exec) cfg_secret_members(b, mutable(jv_get(exec, "env")), "env");
     if (http) check_http(b, def, http);
@@ -288,6 +296,7 @@ static void read_server(struct config_build *b, const struct jv *def)
     if (def->key.len > 64) cfg_bad(b, def, "an MCP server's name has at most 64 characters");
     check_transport(b, def, m);
     check_mcp_policy(b, jv_get(def, "confirm"));
+    cfg_read_terms(b, def, jv_get(def, "headers"), &m->terms);
     if (jv_true(jv_get(def, "disabled"))) return; /* its secrets may be missing */
     cfg_secret_members(b, mutable(jv_get(def, "env")), "env");
     resolve_headers(b, mutable(jv_get(def, "headers")));
@@ -407,6 +416,8 @@ static void read_page(struct config_build *b, struct config_page *p, struct str 
         .name = name, .system = b->c->system, .models = b->c->model, .all_tools = !tools
     };
     if (jv_get(def, "system")) p->system = jv_str_at(def, "system");
+    cfg_gather_template(b, p->system, jv_get(def, "system"));
+    cfg_read_roles(b, jv_get(def, "roles"), &p->roles);
     if (model && (model->type == JSON_STRING || model->type == JSON_ARRAY))
         cfg_model_list(b, model, &p->models);
     struct config_strs names = cfg_strs(b, tools);

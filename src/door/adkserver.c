@@ -35,10 +35,11 @@ static void on_turn(struct chat_turn *turn, const struct chat_result *r)
     mem_free(p);
 }
 
-static bool has_app(const struct app *a, struct str name, struct conn *c)
+static bool has_app(const struct request *q)
 {
-    if (name.len && hub_page(a->hub, name)) return true;
-    conn_error(c, 404, "unknown_page", "There is no app of this name; GET /list-apps names them.");
+    if (q->param[0].len && page_for(q, q->param[0])) return true;
+    conn_error(q->conn, 404, "unknown_page",
+               "There is no app of this name; GET /list-apps names them.");
     return false;
 }
 
@@ -63,6 +64,7 @@ static void begin(struct server *s, struct request *q, bool list)
     p->turn = (struct chat_turn){ .app = app_of(s),
                                   .owner = owner_of(q),
                                   .roles = q->principal->words,
+                                  .claims = q->principal->claims,
                                   .via = str_c(q->door->via),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),
@@ -89,7 +91,8 @@ void door_adk_apps(struct server *s, struct request *q)
     buf_init(&b, 0);
     jsonw_init(&w, &b);
     jw_arr(&w);
-    for (size_t i = 0; i < setup->page_count; i++) jw_str(&w, setup->pages[i].name);
+    for (size_t i = 0; i < setup->page_count; i++)
+        if (page_for(q, setup->pages[i].name)) jw_str(&w, setup->pages[i].name);
     jw_end_arr(&w);
     json_reply(q->conn, 200, &b);
 }
@@ -152,7 +155,7 @@ static void on_deleted(struct ask *k, struct command *c, const struct receipt *a
 /* A command on the session in the path. NULL: answered. */
 static struct command *session_command(struct server *s, struct request *q, enum command_kind kind)
 {
-    if (!has_app(app_of(s), q->param[0], q->conn)) return NULL;
+    if (!has_app(q)) return NULL;
     if (!id_valid(q->param[2], 128)) {
         conn_error(q->conn, kind == CMD_CREATE ? 422 : 404,
                    kind == CMD_CREATE ? "bad_id" : "unknown_thread",
@@ -219,7 +222,7 @@ static void on_sessions(struct store_list *l, enum err e, const struct store_row
 
 void door_adk_sessions(struct server *s, struct request *q)
 {
-    if (!has_app(app_of(s), q->param[0], q->conn)) return;
+    if (!has_app(q)) return;
     struct listing *k = listing_new(s, q, STORE_THREADS);
     if (!k) return;
     k->list.limit = LIST_MAX;

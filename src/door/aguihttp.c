@@ -55,6 +55,7 @@ static struct command *new_command(struct post *p, enum command_kind kind,
     c->log.thread = arena_dup(&c->arena, p->q->thread);
     c->via = STR(VIA);
     c->roles = arena_dup(&c->arena, p->holder->roles);
+    c->claims = arena_dup(&c->arena, p->holder->claims);
     c->may_decide = p->may_decide;
     c->ctx = p;
     c->done = done;
@@ -332,7 +333,7 @@ static bool decode(struct post *p, struct request *q, struct refusal *why)
     if (!p->q || !p->plan ||
         !agui_decode(p->holder, q->body, q->param[0], app->registry, p->q, why))
         return false;
-    if (hub_page(app->hub, p->q->page)) return true;
+    if (page_for(q, p->q->page)) return true;
     *why = (struct refusal){ 422, "unknown_page", "There is no page of this name." };
     return false;
 }

@@ -14,9 +14,10 @@ static bool is_on_page(const struct hub_page *page, const struct tool *t)
     return page->all_tools;
 }
 
-static void write_tools(struct jsonw *w, const struct app *a, const struct hub_page *page)
+static void write_tools(struct jsonw *w, const struct request *q, const struct hub_page *page)
 {
-    const struct registry *r = a->registry;
+    const struct registry *r = app_of(conn_server(q->conn))->registry;
+    struct caller          who = caller_of_request(q);
     jw_key(w, "tools");
     jw_obj(w);
     jw_kbool(w, "supported", true);
@@ -24,7 +25,7 @@ static void write_tools(struct jsonw *w, const struct app *a, const struct hub_p
     jw_arr(w);
     for (size_t i = 0; i < r->count; i++) {
         const struct tool *t = r->tools[i];
-        if (!is_on_page(page, t)) continue;
+        if (!is_on_page(page, t) || !caller_may_use(&who, t)) continue;
         jw_obj(w);
         jw_kstr(w, "name", t->name);
         jw_kstr(w, "description", t->description);
@@ -38,7 +39,8 @@ static void write_tools(struct jsonw *w, const struct app *a, const struct hub_p
 }
 
 /* Only what is true is said. */
-static void write_capabilities(struct jsonw *w, const struct app *a, const struct hub_page *page)
+static void write_capabilities(struct jsonw *w, const struct request *q,
+                               const struct hub_page *page)
 {
     jw_key(w, "identity");
     jw_obj(w);
@@ -47,13 +49,13 @@ static void write_capabilities(struct jsonw *w, const struct app *a, const struc
     jw_kstrz(w, "version", PARLEY_VERSION);
     jw_end_obj(w);
     jw_kraw(w, "transport", STR("{\"streaming\":true}"));
-    write_tools(w, a, page);
+    write_tools(w, q, page);
     jw_kraw(w, "state", STR("{\"snapshots\":false,\"deltas\":false}"));
     jw_kraw(w, "reasoning", STR("{\"supported\":true,\"streaming\":true,\"encrypted\":false}"));
     jw_kraw(w, "multimodal", STR("{\"input\":{\"image\":true}}"));
     jw_key(w, "execution");
     jw_obj(w);
-    jw_kint(w, "maxIterations", hub_setup(a->hub)->max_iterations);
+    jw_kint(w, "maxIterations", hub_setup(app_of(conn_server(q->conn))->hub)->max_iterations);
     jw_end_obj(w);
     jw_kraw(w, "humanInTheLoop",
             STR("{\"supported\":true,\"approvals\":true,\"interrupts\":true,"
@@ -72,7 +74,8 @@ void door_agui_info(struct server *s, struct request *q)
     jw_key(&w, "agents");
     jw_obj(&w);
     for (size_t i = 0; i < setup->page_count; i++) {
-        const struct hub_page *page = &setup->pages[i];
+        const struct hub_page *page = page_for(q, setup->pages[i].name);
+        if (!page) continue;
         jw_key_str(&w, page->name);
         jw_obj(&w);
         jw_kstr(&w, "name", page->name);
@@ -80,7 +83,7 @@ void door_agui_info(struct server *s, struct request *q)
         jw_kstr(&w, "description", a->look.name.len ? a->look.name : STR("parley"));
         jw_key(&w, "capabilities");
         jw_obj(&w);
-        write_capabilities(&w, a, page);
+        write_capabilities(&w, q, page);
         jw_end_obj(&w);
         jw_end_obj(&w);
     }
@@ -91,8 +94,7 @@ void door_agui_info(struct server *s, struct request *q)
 
 void door_agui_capabilities(struct server *s, struct request *q)
 {
-    const struct app      *a = app_of(s);
-    const struct hub_page *page = hub_page(a->hub, request_query(q, "page"));
+    const struct hub_page *page = page_for(q, request_query(q, "page"));
     struct buf             b;
     struct jsonw           w;
     if (!page) {
@@ -100,7 +102,7 @@ void door_agui_capabilities(struct server *s, struct request *q)
         return;
     }
     json_reply_begin(&b, &w);
-    write_capabilities(&w, a, page);
+    write_capabilities(&w, q, page);
     json_reply_end(q->conn, 200, &b, &w);
 }
 

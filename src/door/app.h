@@ -9,6 +9,7 @@
 #include "base/jsonw.h"
 #include "dialect/request.h"
 #include "http/conn.h"
+#include "run/caller.h"
 #include "run/hub.h"
 
 struct strs {
@@ -102,11 +103,15 @@ static inline struct app *app_of(struct server *s)
 {
     return server_app(s);
 }
-struct str owner_of(const struct request *q);
+struct str             owner_of(const struct request *q);
+/* the same with what is asked about them: caller.h */
+struct caller          caller_of_request(const struct request *q);
+/* A page that is not for them is a page that is not there: NULL. */
+const struct hub_page *page_for(const struct request *q, struct str name);
 /* May they decide what waits for a decision (their own, unless only approvers may)? */
-bool       may_decide(const struct app *a, const struct principal *p);
+bool                   may_decide(const struct app *a, const struct principal *p);
 /* One more message of a socket: false when they send too many; *retry_s then. */
-bool       may_send(struct app *a, struct str who, unsigned *retry_s);
+bool                   may_send(struct app *a, struct str who, unsigned *retry_s);
 
 /* --- identify.c --- */
 enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDENTITY_FOREIGN };

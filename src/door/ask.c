@@ -9,6 +9,19 @@ struct str owner_of(const struct request *q)
     return q->principal->name;
 }
 
+struct caller caller_of_request(const struct request *q)
+{
+    const struct principal *p = q->principal;
+    return (struct caller){ .principal = p->name, .roles = p->words, .claims = p->claims };
+}
+
+const struct hub_page *page_for(const struct request *q, struct str name)
+{
+    const struct hub_page *page = hub_page(app_of(conn_server(q->conn))->hub, name);
+    struct caller          who = caller_of_request(q);
+    return page && caller_has(&who, page->roles, page->role_count) ? page : NULL;
+}
+
 bool may_decide(const struct app *a, const struct principal *p)
 {
     return p->may_answer && (!a->approvers_only || (p->roles & ROLE_APPROVER));
@@ -30,8 +43,9 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
         c->via = str_c(via);
         c->roles = arena_dup(&c->arena, q->principal->words);
         c->may_decide = may_decide(app_of(conn_server(q->conn)), q->principal);
+        c->claims = arena_dup(&c->arena, q->principal->claims);
     }
-    if (c && c->log.owner.ptr) return c;
+    if (c && !c->arena.failed) return c;
     command_free(c);
     conn_error(q->conn, 503, "out_of_memory",
                "The server is out of memory; try again in a moment.");

@@ -126,9 +126,7 @@ static struct inbox *inbox_new(struct app *a, struct request *q, struct str afte
     k->app = a;
     k->source = (struct source){ .pull = pull, .gone = gone };
     k->watcher.wake = wake;
-    k->who = *q->principal;
-    k->who.name = arena_dup(&k->arena, k->who.name);
-    k->who.words = arena_dup(&k->arena, k->who.words);
+    k->who = principal_copy(&k->arena, q->principal);
     k->all = approvals_all(a, q);
     k->headless = !after.ptr;
     if (after.len && !str_is(after, "0")) keep_place(k, after);

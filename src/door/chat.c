@@ -46,6 +46,7 @@ static struct command *new_command(struct chat_turn *t, enum command_kind kind,
     c->via = arena_dup(&c->arena, t->holder->via);
     c->may_decide = t->may_decide;
     c->roles = arena_dup(&c->arena, t->roles);
+    c->claims = arena_dup(&c->arena, t->claims);
     c->ctx = t;
     c->done = done;
     if (!c->arena.failed) return c;
@@ -325,10 +326,11 @@ static bool begin(struct chat_turn *t)
     }
     struct arena *a = &t->holder->arena;
     t->holder->via = arena_dup(a, t->via);
-    t->roles = arena_dup(a, t->roles);
     t->log.owner = arena_dup(a, t->owner);
+    t->roles = arena_dup(a, t->roles);
+    t->claims = arena_dup(a, t->claims);
     t->request = arena_new(a, struct ai_request);
-    if (t->request) return true;
+    if (t->request && !a->failed) return true;
     refuse_now(t, &NO_MEMORY);
     return false;
 }

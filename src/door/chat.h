@@ -20,7 +20,8 @@ struct chat_result {
 };
 struct chat_turn {
     struct app *app;
-    struct str  owner, via; /* borrowed for the call of chat_start only */
+    /* borrowed for the call of chat_start only; the claims are the owner's */
+    struct str  owner, via, claims;
     bool        interrupts; /* a new message replaces a run that streams */
     bool        may_decide;
     struct str  roles; /* as owner */

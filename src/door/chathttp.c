@@ -71,6 +71,7 @@ void door_chat(struct server *s, struct request *q)
     p->ask.native = is_native(q);
     p->turn = (struct chat_turn){ .app = app_of(s),
                                   .owner = owner_of(q),
+                                  .claims = q->principal->claims,
                                   .via = str_c(q->door->via),
                                   .interrupts = true,
                                   .may_decide = may_decide(app_of(s), q->principal),

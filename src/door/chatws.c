@@ -30,7 +30,7 @@ struct chatws {
     struct list        streams;
     struct stream     *cut; /* in the middle of a text */
     size_t             count, pending;
-    struct str         owner, roles;
+    struct str         owner, roles, claims; /* in arena */
     struct arena       arena;
 };
 
@@ -258,6 +258,7 @@ static void up_send(struct chatws *c, const struct jv *m)
     c->pending++;
     s->turn = (struct chat_turn){ .app = c->app,
                                   .owner = c->owner,
+                                  .claims = c->claims,
                                   .via = str_c(c->door->via),
                                   .interrupts = true,
                                   .may_decide = c->may_decide,
@@ -357,6 +358,7 @@ void door_chat_ws(struct server *s, struct request *q)
     c->door = q->door;
     c->native = !str_is(request_query(q, "approval"), "adk");
     c->owner = arena_dup(&c->arena, owner_of(q));
+    c->claims = arena_dup(&c->arena, q->principal->claims);
     c->may_decide = may_decide(c->app, q->principal);
     c->roles = arena_dup(&c->arena, q->principal->words);
     c->source = (struct source){ .pull = pull, .gone = source_gone };

@@ -158,10 +158,9 @@ static enum identity by_cookie(struct app *a, struct request *q, struct principa
         *why = "a cookie that another site sent";
         return IDENTITY_FOREIGN;
     }
-    p->name = arena_dup(q->arena, p->name);
-    p->words = arena_dup(q->arena, p->words);
+    *p = principal_copy(q->arena, p);
     if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
-    return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
+    return q->arena->failed ? IDENTITY_NONE : IDENTITY_KNOWN;
 }
 
 /* Without sign-in everybody is the same person; what they may answer depends on the start token,
@@ -202,6 +201,7 @@ static enum identity on_behalf(const struct request *q, struct principal *p, con
             return IDENTITY_BAD;
     p->name = arena_printf(q->arena, STR_FMT "/" STR_FMT, STR_ARG(p->name), STR_ARG(value));
     p->shared = false;
+    p->claims = STR_NONE; /* they are the key's principal's */
     return p->name.ptr ? IDENTITY_KNOWN : IDENTITY_NONE;
 }
 

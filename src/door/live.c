@@ -56,7 +56,7 @@ struct live {
     /* asked for while an item was half out: begins after it */
     bool               resume;
     uint64_t           resume_seq, resume_units;
-    struct str         owner, roles, thread; /* in arena */
+    struct str         owner, roles, claims, thread; /* in arena */
     struct arena       arena;
 };
 
@@ -359,6 +359,7 @@ static struct command *live_command(struct live *l, enum command_kind kind,
     c->by = l->owner;
     c->may_decide = l->may_decide;
     c->roles = arena_dup(&c->arena, l->roles);
+    c->claims = l->claims;
     c->via = str_c(l->door->via);
     c->ctx = l;
     c->done = done;
@@ -464,6 +465,7 @@ static void up_message(struct live *l, const struct jv *m)
     t->request_id = keep_id(t->request_buf, jv_str_at(m, "request_id"));
     t->chat = (struct chat_turn){ .app = l->app,
                                   .owner = l->owner,
+                                  .claims = l->claims,
                                   .via = str_c(l->door->via),
                                   .interrupts = true,
                                   .may_decide = l->may_decide,
@@ -660,6 +662,14 @@ static void on_silence(struct loop_timer *t)
     unauthorized(LIST_ITEM(t, struct knock, timer)->live, "no first message");
 }
 
+static void know(struct live *l, const struct principal *p)
+{
+    l->owner = arena_dup(&l->arena, p->name);
+    l->roles = arena_dup(&l->arena, p->words);
+    l->claims = arena_dup(&l->arena, p->claims);
+    l->may_decide = may_decide(l->app, p);
+}
+
 /* The first message of a socket that is not known: {"type":"auth","token":...} and nothing else. */
 static void come_in(struct live *l, struct arena *a, struct str type, const struct jv *m)
 {
@@ -681,12 +691,10 @@ static void come_in(struct live *l, struct arena *a, struct str type, const stru
         conn_ws_close(l->conn, 1008, "your role has no conversations");
         return;
     }
-    l->owner = arena_dup(&l->arena, p.name);
-    l->may_decide = may_decide(l->app, &p);
     identify_roles(l->app, &p);
-    l->roles = arena_dup(&l->arena, p.words);
+    know(l, &p);
     identify_until(l->conn, &p);
-    if (l->owner.ptr) join_thread(l);
+    if (!l->arena.failed) join_thread(l);
     else conn_ws_close(l->conn, 1013, "out of memory");
 }
 
@@ -776,11 +784,7 @@ void door_live(struct server *s, struct request *q)
     l->frames = offers(q, "parley.json.v1") ? FRAMES_JSON : FRAMES_SSE;
     if (l->frames == FRAMES_JSON) protocol = STR("parley.json.v1");
     else if (offers(q, "parley.sse.v1")) protocol = STR("parley.sse.v1");
-    if (q->principal) {
-        l->owner = arena_dup(&l->arena, owner_of(q));
-        l->may_decide = may_decide(l->app, q->principal);
-        l->roles = arena_dup(&l->arena, q->principal->words);
-    }
+    if (q->principal) know(l, q->principal);
     l->unbound = !thread.len;
     l->thread = thread.len ? arena_dup(&l->arena, thread) : id_new(&l->arena, "t_");
     if (!conn_upgrade(q->conn, protocol, &l->source, &l->peer)) {

@@ -21,10 +21,10 @@ struct openai_turn {
     struct ask         ask;
     struct command    *holder; /* its arena keeps everything */
     struct oai_request q;
-    struct str         owner, roles, page, link, key; /* key: of the body, for an SDK's retry */
-    struct str         chat; /* what the client's program calls this conversation; STR_NONE */
-    bool               retry, may_decide, shared;
-    struct store_list  list; /* a look-up under way */
+    struct str owner, roles, claims, page, link, key; /* key: of the body, for an SDK's retry */
+    struct str chat; /* what the client's program calls this conversation; STR_NONE */
+    bool       retry, may_decide, shared;
+    struct store_list list; /* a look-up under way */
     void (*listed)(struct openai_turn *t, const struct store_row *rows, size_t count);
     /* the place: a thread, and the response in it that is continued */
     struct str       thread, response;

@@ -26,15 +26,18 @@ static void put_model(struct jsonw *w, struct str id)
 }
 
 /* Every name there is, or whether there is this one. */
-static bool each_model(const struct app *a, struct arena *mem, struct jsonw *w, struct str only)
+static bool each_model(const struct app *a, const struct request *q, struct jsonw *w,
+                       struct str only)
 {
     const struct hub_setup *h = hub_setup(a->hub);
     bool                    found = false;
     for (size_t i = 0; i < h->page_count + a->openai.alias_count; i++) {
-        struct str name = i >= h->page_count ? a->openai.aliases[i - h->page_count].name
-                          : i ? arena_printf(mem, "parley/" STR_FMT, STR_ARG(h->pages[i].name))
+        bool       alias = i >= h->page_count;
+        struct str page = alias ? a->openai.aliases[i - h->page_count].page : h->pages[i].name;
+        struct str name = alias ? a->openai.aliases[i - h->page_count].name
+                          : i ? arena_printf(q->arena, "parley/" STR_FMT, STR_ARG(h->pages[i].name))
                               : STR("parley");
-        if (only.ptr && !str_eq(only, name)) continue;
+        if ((only.ptr && !str_eq(only, name)) || !page_for(q, page)) continue;
         put_model(w, name);
         found = true;
     }
@@ -49,7 +52,7 @@ void openai_models(struct server *s, struct request *q)
     jw_kstrz(&w, "object", "list");
     jw_key(&w, "data");
     jw_arr(&w);
-    each_model(app_of(s), q->arena, &w, STR_NONE);
+    each_model(app_of(s), q, &w, STR_NONE);
     jw_end_arr(&w);
     json_reply_end(q->conn, 200, &b, &w);
 }
@@ -59,7 +62,7 @@ void openai_model(struct server *s, struct request *q)
     struct buf   b = { 0 };
     struct jsonw w;
     jsonw_init(&w, &b);
-    if (each_model(app_of(s), q->arena, &w, q->param[0])) {
+    if (each_model(app_of(s), q, &w, q->param[0])) {
         json_reply(q->conn, 200, &b);
         return;
     }

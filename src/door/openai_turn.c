@@ -42,6 +42,7 @@ struct command *turn_command(struct openai_turn *t, enum command_kind kind,
     c->log.owner = c->by = arena_dup(&c->arena, t->owner);
     c->log.thread = arena_dup(&c->arena, t->thread);
     c->roles = arena_dup(&c->arena, t->roles);
+    c->claims = arena_dup(&c->arena, t->claims);
     c->via = STR("responses");
     c->may_decide = t->may_decide;
     c->ctx = t;
@@ -104,7 +105,7 @@ static void on_known(struct openai_turn *t, const struct store_row *rows, size_t
 /* --- the request ------------------------------------------------------------------------------------- */
 
 /* "parley", "parley/PAGE", or one of the names that were given to these. */
-static bool find_page(struct openai_turn *t)
+static bool find_page(struct openai_turn *t, const struct request *q)
 {
     const struct app *a = t->ask.app;
     struct str        m = t->q.model, prefix = STR("parley/");
@@ -113,11 +114,11 @@ static bool find_page(struct openai_turn *t)
     for (size_t i = 0; i < a->openai.alias_count; i++)
         if (str_eq(a->openai.aliases[i].name, m)) {
             t->page = a->openai.aliases[i].page;
-            return true;
+            return page_for(q, t->page);
         }
     if (!str_starts(m, prefix)) return false;
     t->page = str_from(m, prefix.len);
-    return t->page.len && hub_page(a->hub, t->page);
+    return t->page.len && page_for(q, t->page);
 }
 
 static struct str digest(struct arena *a, const struct request *q)
@@ -170,6 +171,7 @@ static struct openai_turn *turn_new(struct server *s, struct request *q)
     }
     t->owner = arena_dup(turn_arena(t), owner_of(q));
     t->roles = arena_dup(turn_arena(t), q->principal->words);
+    t->claims = arena_dup(turn_arena(t), q->principal->claims);
     t->shared = q->principal->shared;
     t->may_decide = may_decide(t->ask.app, q->principal) && !t->shared;
     read_headers(t, q);
@@ -190,7 +192,7 @@ static bool decode(struct openai_turn *t, const struct request *q, bool chat,
     if (err || !oai_decode(turn_arena(t), body, chat, &t->q, why)) return false;
     *why = (struct oai_refusal){ 404, "model_not_found", "There is no such model here.",
                                  STR("model") };
-    if (!find_page(t)) return false;
+    if (!find_page(t, q)) return false;
     *why = (struct oai_refusal){ 400, "unsupported_parameter",
                                  "Functions of clients are not taken here.", STR("tools") };
     return t->ask.app->openai.functions || !t->q.function_count;

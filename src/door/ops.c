@@ -5,6 +5,18 @@
 #include "node/link.h"
 #include "run/metrics.h"
 
+/* null: everybody's */
+static void write_roles(struct jsonw *w, const struct tool_terms *t)
+{
+    if (!t->role_count) {
+        jw_null(w);
+        return;
+    }
+    jw_arr(w);
+    for (size_t i = 0; i < t->role_count; i++) jw_str(w, t->roles[i]);
+    jw_end_arr(w);
+}
+
 static void write_tool(struct jsonw *w, const struct tool *t)
 {
     jw_obj(w);
@@ -26,6 +38,8 @@ static void write_tool(struct jsonw *w, const struct tool *t)
         clock_rfc3339(t->changed_ms, since);
         jw_kstrz(w, "changed_since", since);
     }
+    jw_key(w, "roles");
+    write_roles(w, &t->terms);
     jw_kint(w, "runs", (int64_t)t->runs);
     jw_kint(w, "failed", (int64_t)t->failed);
     jw_end_obj(w);
@@ -83,13 +97,16 @@ void ops_node(struct server *s, struct request *q)
 void ops_tools(struct server *s, struct request *q)
 {
     const struct registry *r = app_of(s)->registry;
+    struct caller          who = caller_of_request(q);
+    bool                   all = q->principal->roles & ROLE_ADMIN;
     struct buf             b;
     struct jsonw           w;
     json_reply_begin(&b, &w);
     jw_key(&w, "tools");
     jw_arr(&w);
     for (size_t i = 0; i < r->count; i++)
-        if (!r->tools[i]->reply) write_tool(&w, r->tools[i]);
+        if (!r->tools[i]->reply && (all || caller_may_use(&who, r->tools[i])))
+            write_tool(&w, r->tools[i]);
     jw_end_arr(&w);
     json_reply_end(q->conn, 200, &b, &w);
 }

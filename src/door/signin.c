@@ -7,15 +7,32 @@
 #include "base/clock.h"
 #include "door/app.h"
 
-static void tell(struct request *q, const struct principal *p)
+/* Those with a meaning of their own, then the others that a key or token says. */
+static void write_roles(struct jsonw *w, const struct principal *p)
 {
     static const struct {
         unsigned    bit;
         const char *word;
-    } ROLES[] = { { ROLE_USER, "user" },
-                  { ROLE_APPROVER, "approver" },
-                  { ROLE_ADMIN, "admin" },
-                  { ROLE_AGENT, "agent" } };
+    } OWN[] = { { ROLE_USER, "user" },
+                { ROLE_APPROVER, "approver" },
+                { ROLE_ADMIN, "admin" },
+                { ROLE_AGENT, "agent" } };
+    struct str rest = p->words, word;
+    bool       told;
+
+    jw_arr(w);
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
+        if (p->roles & OWN[i].bit) jw_strz(w, OWN[i].word);
+    while (str_split(&rest, ' ', &word)) {
+        told = !word.len;
+        for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) told |= str_is(word, OWN[i].word);
+        if (!told) jw_str(w, word);
+    }
+    jw_end_arr(w);
+}
+
+static void tell(struct request *q, const struct principal *p)
+{
     char         time[CLOCK_RFC3339_LEN + 1];
     struct buf   b;
     struct jsonw w;
@@ -25,10 +42,7 @@ static void tell(struct request *q, const struct principal *p)
     jw_obj(&w);
     jw_kstr(&w, "principal", p->name);
     jw_key(&w, "roles");
-    jw_arr(&w);
-    for (size_t i = 0; i < sizeof ROLES / sizeof *ROLES; i++)
-        if (p->roles & ROLES[i].bit) jw_strz(&w, ROLES[i].word);
-    jw_end_arr(&w);
+    write_roles(&w, p);
     if (p->until_s) clock_rfc3339(p->until_s * 1000, time);
     jw_kstrz(&w, "until", p->until_s ? time : NULL);
     jw_kstrz(&w, "decides", app_of(conn_server(q->conn))->approvers_only ? "approver" : "owner");

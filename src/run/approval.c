@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
+#include "run/caller.h"
 #include "run/engine.h"
 #include "run/grant.h"
 #include "run/intent.h"
@@ -42,14 +43,19 @@ static struct str digest_of_args(struct arena *a, const struct call *c)
     return arena_dup(a, str_n(hex, 64));
 }
 
-static struct str question(struct arena *a, const struct tool *tool, const struct call *c)
+static struct str question(struct thread *t, struct arena *a, const struct tool *tool,
+                           const struct call *c)
 {
-    struct buf b;
+    struct caller    who = caller_of(c->run, t->owner);
+    bool             filled = tool && tool->ask.ptr;
+    const struct jv *known = filled ? caller_known(a, &who, tool->schema) : NULL;
+    struct buf       b;
+    if (filled && !known) return STR_NONE; /* an argument would stand in the place of a name */
     buf_init(&b, 16 * 1024);
-    intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args);
+    intent_ask(&b, c->tool, tool ? tool->ask : STR_NONE, c->args, known);
     if (b.err == ERR_FULL) { /* half a question asks something else */
         buf_clear(&b);
-        intent_ask(&b, c->tool, STR_NONE, c->args);
+        intent_ask(&b, c->tool, STR_NONE, c->args, NULL);
     }
     if (tool && tool->changed_ms > 0) {
         char day[CLOCK_RFC3339_LEN + 1];
@@ -87,7 +93,7 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
     f->risk = tool && tool->risk.len ? tool->risk : STR_NONE;
     f->digest = digest_of_args(a, c);
     f->expires_ms = expires_s ? clock_wall_ms() + (int64_t)expires_s * 1000 : 0;
-    if (!f->ask.ptr) f->ask = question(a, tool, c);
+    if (!f->ask.ptr) f->ask = question(t, a, tool, c);
     /* The definition's digest: a tool that changed since must be asked again. */
     f->note = arena_dup(a, str_c(digest));
     return e ? e : f->id.ptr && f->digest.ptr && f->ask.ptr && f->note.ptr ? OK : ERR_NOMEM;

@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/caller.h"
 #include "run/edit.h"
 #include "run/engine.h"
 #include "run/grant.h"
@@ -231,6 +232,21 @@ static unsigned parked_count(const struct thread *t)
     return n;
 }
 
+static struct caller caller_of_command(const struct command *c)
+{
+    return (struct caller){
+        .principal = c->by, .roles = c->roles, .claims = c->claims, .at_ms = clock_wall_ms()
+    };
+}
+
+/* A page that is not for them is a page that is not there. */
+static bool is_open_to(const struct thread *t, const struct command *c, struct str page)
+{
+    const struct hub_page *p = hub_page(t->hub, page);
+    struct caller          who = caller_of_command(c);
+    return p && caller_has(&who, p->roles, p->role_count);
+}
+
 enum admit { ADMIT_YES, ADMIT_LATER, ADMIT_NO };
 
 /* May a new run begin now? Busy threads and waiting gates are two different things. */
@@ -245,7 +261,7 @@ static enum admit admit(struct thread *t, struct command *c, enum err *e)
     if (t->hub->draining)
         return refuse(t, c, 503, "restarting", "The server is restarting; try again in a moment."),
                ADMIT_NO;
-    if (!hub_page(t->hub, c->page))
+    if (!is_open_to(t, c, c->page))
         return refuse(t, c, 422, "unknown_page", "There is no page of this name."), ADMIT_NO;
     if (declared_refused(t, c)) return ADMIT_NO;
     /* also while another call of the step still runs */
@@ -308,6 +324,8 @@ static enum err begin_run(struct thread *t, struct command *c, struct fact *f)
     f->page = c->page;
     f->request_id = c->request_id;
     if (c->declared.ptr) f->declared = c->declared;
+    f->roles = c->roles;
+    f->claims = c->claims;
     if (!f->run.ptr) return ERR_NOMEM;
     claim_request(t, c, f->run);
     enum err e = thread_add(t, f);
@@ -439,6 +457,8 @@ static bool handle_retry(struct thread *t, struct command *c, enum err *e)
     if (!old)
         return refuse(t, c, 409, "nothing_to_continue",
                       "There is no answer here that could be tried again.");
+    /* one that was configured when its run began may be gone: then it is made on the first page */
+    if (!c->page.len && hub_page(t->hub, old->page)) c->page = arena_dup(&c->arena, old->page);
     enum admit a = admit(t, c, e);
     if (a != ADMIT_YES || *e) return a != ADMIT_LATER;
     struct fact f = { .kind = FACT_RETRY,
@@ -446,7 +466,6 @@ static bool handle_retry(struct thread *t, struct command *c, enum err *e)
                       .keep = last_effect(t, old),
                       .from_end =
                           old == t->fold.run && old->ended && old->ended->outcome == WORD_ERROR };
-    if (!c->page.len) c->page = old->page;
     f.declared = old->first->declared; /* unless it brings its own */
     *e = begin_run(t, c, &f);
     return true;
@@ -461,7 +480,8 @@ static enum err judged_part(struct thread *t, struct command *c, struct str tool
                         .call = id_new(&c->arena, "call-"),
                         .complete = true,
                         .text = input.len && input.ptr[0] == '{' ? input : STR("{}") };
-    return p->call.ptr ? work_judge(t, hub_page(t->hub, c->page), p, button) : ERR_NOMEM;
+    struct caller who = caller_of_command(c);
+    return p->call.ptr ? work_judge(t, hub_page(t->hub, c->page), &who, p, button) : ERR_NOMEM;
 }
 
 static bool handle_action(struct thread *t, struct command *c, enum err *e)

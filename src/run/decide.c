@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/caller.h"
 #include "run/edit.h"
 #include "run/effect.h"
 #include "run/engine.h"
@@ -166,9 +167,21 @@ static bool asks_now(const struct thread *t, const struct call *c)
            policy_asks(tool, c->args, NULL);
 }
 
+/* The last process proposed it, and it is not for them any more. */
+static bool is_withdrawn(const struct thread *t, const struct call *c)
+{
+    const struct tool *tool = registry_find(t->hub->setup.registry, c->tool);
+    struct caller      who = caller_of(c->run, t->owner);
+    return tool && !caller_may_use(&who, tool);
+}
+
 static enum err add_start(struct thread *t, struct call *c)
 {
     bool holds = true;
+    if (is_withdrawn(t, c))
+        return add_finish(t, &(struct next){ .call = c,
+                                             .outcome = WORD_FAILED,
+                                             .text = STR("There is no tool of this name.") });
     if (asks_now(t, c)) {
         c->gate = GATE_ASK;
         return OK;

@@ -5,6 +5,7 @@
 #include "base/id.h"
 #include "base/jsonw.h"
 #include "base/log.h"
+#include "run/caller.h"
 #include "run/intent.h"
 #include "run/rules.h"
 #include "tool/policy.h"
@@ -184,8 +185,11 @@ static enum err propose(struct thread *t, struct command *c, struct call *old, s
                              .parts = p,
                              .parts_count = 1 };
     const struct tool *tool = work_tool(t, old);
+    struct caller      who = caller_of(old->run, t->owner); /* for them, whoever edits */
+    struct str         words = tool ? tool->intent : STR_NONE;
     buf_init(&line, 4096);
-    intent_line(&line, old->tool, tool ? tool->intent : STR_NONE, c->decide.input);
+    intent_line(&line, old->tool, words, c->decide.input,
+                words.ptr ? caller_known(&c->arena, &who, tool->schema) : NULL);
     p->intent = line.err ? STR("I'll help you with that...") : buf_view(&line);
     p->at_ms = clock_wall_ms();
     enum err e = thread_add(t, &f);

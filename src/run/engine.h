@@ -244,8 +244,9 @@ void                work_answer_job(struct call *c, bool accepted, struct str co
 /* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may
  * say that something runs. `button`: a person pressed it, which may reach tools that models are not
  * shown. ERR_NOMEM: it could not be told. */
-MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p,
-                               bool button);
+struct caller;
+MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page,
+                               const struct caller *who, struct part *p, bool button);
 /* Did the same call do its work in a version of the conversation that was replaced? */
 bool                work_was_replaced(struct thread *t, const struct call *c);
 void                work_judge_on(struct thread *t); /* the open step's calls that wait for it */

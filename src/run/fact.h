@@ -130,7 +130,7 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(STR, code) X(BOOL, retryable) X(RAW, replies) X(RAW, actions) X(RAW, custom) X(STR, holder)        \
     X(RAW, declared)                                                                                     \
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
-    X(RAW, who) X(STR, roles) X(STR, model)                                                              \
+    X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
     X(STR, link) X(BOOL, codes) X(STR, chain) X(BOOL, quiet)
 /* clang-format on */
 

@@ -23,6 +23,8 @@ struct hub_page {
     struct model       *model;
     struct hub_payload *payloads;
     size_t              payload_count;
+    const struct str   *roles; /* for whom it is; none: everybody */
+    size_t              role_count;
 };
 struct hub_action {
     struct str name, tool;

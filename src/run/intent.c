@@ -662,7 +662,21 @@ static void add_member(struct buf *out, const struct jv *args, struct str path)
     add_twin(out, in, name);
 }
 
-static void add_template(struct buf *out, struct str tmpl, const struct jv *args)
+/* The server's own word for it: an argument of the same name must not be taken for that. False: it
+ * is a member of the arguments. */
+static bool add_known(struct buf *out, const struct jv *known, struct str path)
+{
+    struct str       claim = STR("claim.");
+    const struct jv *claims = str_starts(path, claim) ? jv_get(known, "claim") : NULL;
+    const struct jv *v = jv_get_str(known, path);
+    if (claims) add_value(out, jv_get_str(claims, str_from(path, claim.len)));
+    else if (jv_is(v, JSON_STRING)) add_value(out, v);
+    else return false;
+    return true;
+}
+
+static void add_template(struct buf *out, struct str tmpl, const struct jv *args,
+                         const struct jv *known)
 {
     while (tmpl.len) {
         ptrdiff_t open = str_find(tmpl, STR("{"));
@@ -679,7 +693,8 @@ static void add_template(struct buf *out, struct str tmpl, const struct jv *args
             buf_chr(out, '{');
             break;
         }
-        add_member(out, args, str_cut(tmpl, (size_t)close));
+        struct str path = str_cut(tmpl, (size_t)close);
+        if (!add_known(out, known, path)) add_member(out, args, path);
         tmpl = str_from(tmpl, (size_t)close + 1);
     }
     buf_str(out, tmpl);
@@ -692,12 +707,13 @@ static void clean_prompt(struct buf *out, const struct jv *args, const char *key
     add_line(out, str_cut(s, utf8_cut(s, PROMPT_MAX)));
 }
 
-void intent_line(struct buf *out, struct str tool, struct str tmpl, const struct jv *args)
+void intent_line(struct buf *out, struct str tool, struct str tmpl, const struct jv *args,
+                 const struct jv *known)
 {
     struct buf prompt;
     clean_prompt(&prompt, args, str_is(tool, "browser.search") ? "query" : "prompt");
     struct str p = buf_view(&prompt);
-    if (tmpl.ptr) add_template(out, tmpl, args);
+    if (tmpl.ptr) add_template(out, tmpl, args, known);
     else if (str_is(tool, "generate_artifact")) artifact_line(out, p, args);
     else if (str_is(tool, "generate_image")) image_line(out, p, args);
     else if (str_is(tool, "browser.search")) search_line(out, p);
@@ -705,10 +721,11 @@ void intent_line(struct buf *out, struct str tool, struct str tmpl, const struct
     buf_done(&prompt);
 }
 
-void intent_ask(struct buf *out, struct str tool, struct str tmpl, const struct jv *args)
+void intent_ask(struct buf *out, struct str tool, struct str tmpl, const struct jv *args,
+                const struct jv *known)
 {
     if (tmpl.ptr) {
-        add_template(out, tmpl, args);
+        add_template(out, tmpl, args, known);
         return;
     }
     buf_lit(out, "Run ");

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/caller.h"
 #include "run/engine.h"
 #include "run/history.h"
 #include "run/intent.h"
@@ -120,7 +121,8 @@ static void judge(struct thread *t, const struct hub_page *page, struct part *p,
     else p->gate = p->client ? GATE_CLIENT : GATE_FREE;
 }
 
-enum err work_judge(struct thread *t, const struct hub_page *page, struct part *p, bool button)
+enum err work_judge(struct thread *t, const struct hub_page *page, const struct caller *who,
+                    struct part *p, bool button)
 {
     struct tool *tool = p->declared ? declared_find(&t->declared, p->tool)
                                     : registry_find(t->hub->setup.registry, p->tool);
@@ -128,7 +130,7 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
     struct buf   why;
     struct jv   *args = NULL;
     (void)budget_pay(&t->hub->judge, 1 + p->text.len / 2); /* reading it */
-    if (!tool || (tool->hidden && !button)) {
+    if (!tool || (tool->hidden && !button) || !caller_may_use(who, tool)) {
         bad(t, p, STR("There is no tool of this name."));
         return OK;
     }
@@ -149,7 +151,8 @@ enum err work_judge(struct thread *t, const struct hub_page *page, struct part *
     if (args && p->gate != GATE_BAD && p->gate != GATE_REPLY) {
         metrics_intent_due(p->call);
         buf_clear(&why);
-        intent_line(&why, tool->name, tool->intent, args);
+        intent_line(&why, tool->name, tool->intent, args,
+                    tool->intent.ptr ? caller_known(&a, who, tool->schema) : NULL);
         p->intent = why.err ? STR_NONE : arena_dup(lasting(t), buf_view(&why));
         if (!p->intent.ptr) p->intent = STR("I'll help you with that...");
     }
@@ -258,9 +261,11 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
         return;
     }
     if (tool) {
+        struct caller who = caller_of(t->fold.run, t->owner);
         p->client = tool->where == TOOL_CLIENT;
         p->declared = own != NULL;
-        p->shown = !tool->reply && !tool->hidden && tool->confirm == CONFIRM_NEVER;
+        p->shown = !tool->reply && !tool->hidden && tool->confirm == CONFIRM_NEVER &&
+                   caller_may_use(&who, tool);
     }
     if (calls_of(&t->step) > STEP_CALLS_MAX) {
         work_hang_up(t);
@@ -307,6 +312,7 @@ static void on_call_end(struct model_sink *s)
  * the next turn. */
 void work_judge_on(struct thread *t)
 {
+    struct caller who = caller_of(t->fold.run, t->owner);
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];
         if (!p->judging) continue;
@@ -316,7 +322,7 @@ void work_judge_on(struct thread *t)
         }
         if (t->closing || t->declared.choice == CHOICE_NONE)
             bad(t, p, STR("No more tools may be used in this turn."));
-        else if (work_judge(t, t->page, p, false) != OK) {
+        else if (work_judge(t, t->page, &who, p, false) != OK) {
             out_of_memory(t);
             return;
         }
@@ -364,8 +370,10 @@ static bool is_idempotent(void *ctx, struct str tool)
     return x && x->idempotent;
 }
 
-static bool is_offered(const struct thread *t, const struct model_request *q, const struct tool *x)
+static bool is_offered(const struct thread *t, const struct model_request *q,
+                       const struct caller *who, const struct tool *x)
 {
+    if (!caller_may_use(who, x)) return false;
     if (x->changed_ms == TOOL_UNCHECKED) return false; /* in a moment */
     if (x->hidden || !hub_page_allows(t->page, x) || !declared_allows(&t->declared, x))
         return false;
@@ -381,7 +389,8 @@ static bool is_listed(const struct model_request *q, struct str name)
     return false;
 }
 
-static enum err list_tools(struct thread *t, struct arena *a, struct model_request *q)
+static enum err list_tools(struct thread *t, struct arena *a, const struct caller *who,
+                           struct model_request *q)
 {
     const struct registry *r = t->hub->setup.registry;
     struct model_tool     *list = arena_array(a, r->count + t->declared.count + 1, sizeof *list);
@@ -391,7 +400,7 @@ static enum err list_tools(struct thread *t, struct arena *a, struct model_reque
     declared_offer(&t->declared, !t->fold.run->last_stop.ptr, list, q);
     for (size_t i = 0; i < r->count; i++) {
         const struct tool *x = r->tools[i];
-        if (is_offered(t, q, x))
+        if (is_offered(t, q, who, x))
             list[q->tool_count++] =
                 (struct model_tool){ x->wire_name, x->description, x->schema_text };
     }
@@ -402,9 +411,10 @@ static enum err list_tools(struct thread *t, struct arena *a, struct model_reque
 }
 
 /* The operator's words come first. */
-static struct str system_text(const struct thread *t, struct arena *a)
+/* What a client brings is words: nothing is filled into them. */
+static struct str system_text(const struct thread *t, struct arena *a, const struct caller *who)
 {
-    struct str own = t->page->system, more = t->declared.system;
+    struct str own = caller_prompt(a, who, t->page->system), more = t->declared.system;
     if (!own.len || !more.len) return own.len ? own : more;
     return arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(more));
 }
@@ -419,11 +429,13 @@ static enum err build_request(struct thread *t, struct arena *a, struct model_re
     enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs,
                                &q->msg_count);
     if (e) return e;
+    struct caller who = caller_of(t->fold.run, t->owner);
     q->msgs = msgs;
-    q->system = system_text(t, a);
+    q->system = system_text(t, a, &who);
     q->no_calls = t->closing;
     q->thread = t->id;
-    return list_tools(t, a, q);
+    if (a->failed) return ERR_NOMEM;
+    return list_tools(t, a, &who, q);
 }
 
 enum err work_model(struct thread *t)
@@ -643,6 +655,11 @@ static enum err fill_job(struct job *j, struct call *c)
     j->tool.call_id = arena_dup(a, c->id);
     j->tool.thread = t->id;
     j->tool.owner = t->owner;
+    struct caller who = caller_of(c->run, t->owner);
+    j->tool.run = arena_dup(a, c->run->id);
+    j->tool.principal = arena_dup(a, who.principal);
+    who.claims = arena_dup(a, who.claims);
+    j->tool.claims = caller_claims(a, &who);
     j->tool.input = arena_dup(a, c->input);
     if (!j->tool.input.ptr || json_parse(a, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
     j->tool.args = j->args;

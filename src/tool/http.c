@@ -6,11 +6,13 @@
  */
 #include "tool/http.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/sse_in.h"
 #include "tool/exec_out.h"
 #include "tool/http_int.h"
+#include "tool/identity.h"
 #include "tool/policy.h"
 #include "tool/text.h"
 
@@ -243,22 +245,47 @@ static void on_done(struct curl_job *j, CURLcode code)
 
 /* --- starting ------------------------------------------------------------------------------ */
 
+/* `all` with one more line, or NULL: never with fewer headers than there should be. */
+static struct curl_slist *with(struct curl_slist *all, const char *line)
+{
+    struct curl_slist *next = line ? curl_slist_append(all, line) : NULL;
+    if (!next) curl_slist_free_all(all);
+    return next;
+}
+
+struct curl_slist *http_identity(struct curl_slist *all, const struct tool_job *job,
+                                 const struct identity_way *k, struct str host)
+{
+    struct identity_item items[IDENTITY_ITEMS_MAX];
+    size_t               n = identity_signs(k) ? 1 : identity_items(job, items);
+    struct buf           line;
+
+    buf_init(&line, 0);
+    for (size_t i = 0; i < n && (all || !i); i++) {
+        buf_clear(&line);
+        if (!identity_signs(k)) identity_header(&line, &items[i]);
+        else {
+            bool bearer = str_eq_nocase(identity_token_header(k), STR("Authorization"));
+            buf_printf(&line, STR_FMT ": %s", STR_ARG(identity_token_header(k)),
+                       bearer ? "Bearer " : "");
+            if (identity_token(k, job, host, clock_wall_ms() / 1000, &line)) line.err = ERR_NOMEM;
+        }
+        buf_chr(&line, 0);
+        all = with(all, line.err ? NULL : line.ptr);
+    }
+    buf_done(&line);
+    return all;
+}
+
 static struct curl_slist *make_headers(struct http_job *x)
 {
     char               key[320];
-    struct curl_slist *all = NULL, *next;
+    struct curl_slist *all;
 
     snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
-    if (!(all = curl_slist_append(NULL, key))) return NULL;
-    for (struct curl_slist *h = x->tool->headers; h; h = h->next) {
-        /* never with fewer headers than configured */
-        if (!(next = curl_slist_append(all, h->data))) {
-            curl_slist_free_all(all);
-            return NULL;
-        }
-        all = next;
-    }
-    return all;
+    all = with(NULL, key);
+    for (struct curl_slist *h = x->tool->headers; all && h; h = h->next) all = with(all, h->data);
+    return all ? http_identity(all, x->job, x->job->tool->terms.identity, x->tool->host) : NULL;
 }
 
 static void set_up(struct http_job *x, CURL *e)

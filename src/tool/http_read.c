@@ -11,6 +11,9 @@ static enum err bad(struct buf *why, const char *sentence)
     return ERR_TYPE;
 }
 
+/* Whose call it is, is not to be configured. */
+#define OURS "Parley-"
+
 /* What the transfer itself decides. */
 static bool is_ours(struct str name)
 {
@@ -20,7 +23,7 @@ static bool is_ours(struct str name)
                                         NULL };
     for (int i = 0; ours[i]; i++)
         if (str_eq_nocase(name, str_c(ours[i]))) return true;
-    return false;
+    return str_eq_nocase(str_cut(name, sizeof OURS - 1), STR(OURS));
 }
 
 const char *http_header_read(struct arena *a, struct str name, struct str value, struct buf *why)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/jsonw.h"
+#include "tool/identity.h"
 
 #define TIMEOUT_MS 60000
 #define EXPIRES_S  86400
@@ -137,6 +138,23 @@ static enum err sum_schema(const struct tool *t)
     return e;
 }
 
+static void write_names(struct jsonw *w, const struct str *list, size_t count)
+{
+    jw_arr(w);
+    for (size_t i = 0; i < count; i++) jw_str(w, list[i]);
+    jw_end_arr(w);
+}
+
+/* For whom it runs, and what it learns of them. Left out where nothing is said, so that what was
+ * asked before these existed can still be answered. */
+static void write_terms(struct jsonw *w, const struct tool_terms *t)
+{
+    if (!t->role_count && !t->claim_count && !t->identity) return;
+    write_names(w, t->roles, t->role_count);
+    write_names(w, t->claims, t->claim_count);
+    if (t->identity) identity_describe(t->identity, w);
+}
+
 /* Everything a person's yes relies on, in one unambiguous text. The same in every
  * process: approvals remember it across restarts. */
 static void write_definition(struct buf *out, const struct tool *t)
@@ -157,6 +175,7 @@ static void write_definition(struct buf *out, const struct tool *t)
     /* only where they are used: what waits from before must not be taken for changed */
     if (t->grant) jw_raw(&w, t->grant->raw);
     if (t->effect.len) jw_str(&w, t->effect);
+    write_terms(&w, &t->terms);
     jw_end_arr(&w);
 }
 

@@ -45,6 +45,17 @@ struct tool_result {
 /* Tools whose arguments are their effect. */
 enum reply_tool { REPLY_NONE, REPLY_REPLIES, REPLY_ACTIONS, REPLY_PRESENT, REPLY_COUNT };
 
+/* Who may have a tool used, and what it is told of them: identity.h. */
+struct identity_way;
+struct tool_terms {
+    const struct str *roles; /* somebody with one of these; none: everybody */
+    size_t            role_count;
+    const struct str *claims; /* of the person's token: a name, or a JSON pointer */
+    size_t            claim_count;
+    const struct identity_way
+        *identity; /* how it is told over HTTP; NULL: the runner's usual way */
+};
+
 struct tool_ops {
     /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at
      * all. With job->resume it goes on where it asked, perhaps in another process. */
@@ -104,6 +115,7 @@ struct tool {
     struct str             effect;      /* the template of its effect key: run/effect.h */
     bool                   effect_own;  /* one principal's only */
     unsigned               effect_days; /* how long it is kept; 0: for ever */
+    struct tool_terms      terms;
     const struct tool_ops *ops;
     void                  *ctx;          /* the runner's */
     uint64_t               runs, failed; /* counters since the store was made; loaded at start */
@@ -114,6 +126,10 @@ struct tool_job {
     struct tool     *tool;
     struct str       call_id; /* the idempotency key */
     struct str       thread, owner;
+    /* On whose behalf: the person who asked, never the one who approved. Their claims as a JSON
+     * object, NULL: none are known. */
+    struct str       run, principal;
+    const struct jv *claims;
     /* JSON object as text, as the model wrote it and the person saw it */
     struct str       input;
     const struct jv *args;    /* the same, parsed */

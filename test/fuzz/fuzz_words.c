@@ -121,14 +121,14 @@ static void intents(struct str tmpl, struct str json)
     buf_init(&line, 0);
     if (json_parse(&a, json, &args, NULL) != OK) args = NULL;
     for (size_t i = 0; i < 4; i++) {
-        intent_line(&line, str_c(tools[i]), STR_NONE, args);
+        intent_line(&line, str_c(tools[i]), STR_NONE, args, NULL);
         check_line(&a, &line, 400);
     }
-    intent_ask(&line, json, STR_NONE, args); /* a tool's name may be anything, too */
+    intent_ask(&line, json, STR_NONE, args, NULL); /* a tool's name may be anything, too */
     check_line(&a, &line, 700);
     /* A template is the operator's: as long as it hides nothing, neither does what comes of it. */
     if (utf8_valid(tmpl) && tmpl.len && !hides(tmpl)) {
-        intent_ask(&line, STR("pay"), tmpl, args);
+        intent_ask(&line, STR("pay"), tmpl, args, NULL);
         if (line.len) check_line(&a, &line, 2000 * (tmpl.len + 1));
     }
     buf_done(&line);

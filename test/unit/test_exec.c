@@ -175,8 +175,8 @@ TEST(an_exec_tool_sees_only_the_environment_it_was_given)
            "env | cut -d= -f1 | grep -vE '^(PWD|SHLVL|_|OLDPWD)$' | sort | tr '\\n' ' ' > $HOME/e; "
            "echo \"{\\\"result\\\":\\\"$(cat $HOME/e)$KEY\\\"}\"",
            ",\"env\":{\"KEY\":\"env:PARLEY_TEST_SECRET\"}", 5000);
-    CHECK_STR(r.text,
-              "HOME KEY LANG PARLEY_CALL_ID PARLEY_TOOL PATH TMPDIR env:PARLEY_TEST_SECRET");
+    CHECK_STR(r.text, "HOME KEY LANG PARLEY_CALL_ID PARLEY_THREAD PARLEY_TOOL PATH TMPDIR "
+                      "env:PARLEY_TEST_SECRET");
     ran_done(&r);
     struct tool *t =
         toolrun_sh(T, "echo \"{\\\"result\\\":\\\"$PARLEY_TOOL $PARLEY_CALL_ID\\\"}\"", "", 5000);

@@ -15,7 +15,7 @@ static struct str say_with(struct said *s, struct str tool, struct str tmpl, con
     arena_init(&s->arena, 0);
     buf_init(&s->line, 0);
     if (json) REQUIRE(json_parse(&s->arena, str_c(json), &args, NULL) == OK);
-    intent_line(&s->line, tool, tmpl, args);
+    intent_line(&s->line, tool, tmpl, args, NULL);
     return buf_view(&s->line);
 }
 
@@ -307,21 +307,21 @@ TEST(intent_asks_by_template_or_by_name)
     arena_init(&s.arena, 0);
     buf_init(&s.line, 0);
     REQUIRE(json_parse(&s.arena, STR("{\"amount\":50,\"to\":\"Taro\"}"), &args, NULL) == OK);
-    intent_ask(&s.line, STR("pay"), STR("Send {amount} to {to}?"), args);
+    intent_ask(&s.line, STR("pay"), STR("Send {amount} to {to}?"), args, NULL);
     CHECK_STR(buf_view(&s.line), "Send 50 to Taro?");
     buf_clear(&s.line);
-    intent_ask(&s.line, STR("pay"), STR_NONE, args);
+    intent_ask(&s.line, STR("pay"), STR_NONE, args, NULL);
     CHECK_STR(buf_view(&s.line), "Run pay?");
     buf_clear(&s.line);
-    intent_ask(&s.line, STR("shop__pay.now"), STR_NONE, args);
+    intent_ask(&s.line, STR("shop__pay.now"), STR_NONE, args, NULL);
     CHECK_STR(buf_view(&s.line), "Run shop__pay.now?");
     buf_clear(&s.line);
-    intent_ask(&s.line, STR("look\u202e? It is harmless"), STR_NONE, args);
+    intent_ask(&s.line, STR("look\u202e? It is harmless"), STR_NONE, args, NULL);
     CHECK_STR(buf_view(&s.line), "Run \"look\\u{202E}? It is harmless\"?");
     char bytes[100];
     memset(bytes, 0xb2, sizeof bytes); /* no text at all */
     buf_clear(&s.line);
-    intent_ask(&s.line, str_n(bytes, sizeof bytes), STR_NONE, args);
+    intent_ask(&s.line, str_n(bytes, sizeof bytes), STR_NONE, args, NULL);
     CHECK(utf8_valid(buf_view(&s.line)) && str_find(buf_view(&s.line), STR("\" … ")) > 0);
     unsay(&s);
 }

@@ -237,7 +237,7 @@ static bool is_served(struct mcps *m, struct request *q)
 static const struct hub_page *page_of(struct mcps *m, struct request *q)
 {
     struct str             name = request_query(q, "page");
-    const struct hub_page *page = hub_page(m->app->hub, name);
+    const struct hub_page *page = page_for(q, name);
     if (!page) conn_error(q->conn, 404, "unknown_page", "There is no page of this name.");
     return page;
 }

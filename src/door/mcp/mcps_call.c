@@ -280,6 +280,8 @@ static void submit(struct mcps_wait *w)
     if (c) {
         c->create = true;
         c->page = arena_dup(&c->arena, w->page);
+        c->roles = arena_dup(&c->arena, w->roles);
+        c->claims = arena_dup(&c->arena, w->claims);
         c->request_id = arena_dup(&c->arena, w->request_id);
         c->call.tool = arena_dup(&c->arena, w->tool);
         c->call.args = arena_dup(&c->arena, w->args_text);
@@ -345,7 +347,7 @@ static const struct tool *tool_of(struct mcps *m, struct request *q, const struc
 {
     struct str         name = jv_str_at(rpc->params, "name");
     const struct tool *t = name.len ? registry_find_wire(m->app->registry, name) : NULL;
-    if (t && mcps_offers(m, page, t)) return t;
+    if (t && mcps_offers(m, q, page, t)) return t;
     struct str why = arena_printf(q->arena, "Unknown tool: " STR_FMT, STR_ARG(str_cut(name, 200)));
     mcps_error(q->conn, rpc->id, RPC_PARAMS, why.ptr ? why.ptr : "Unknown tool");
     return NULL;

@@ -78,7 +78,8 @@ void                 mcps_remember_question(struct mcps_session *s, const struct
 struct mcps_record  *mcps_recall(struct list *records, struct str id, struct str thread);
 
 /* --- mcps_tools.c --- */
-bool mcps_offers(const struct mcps *m, const struct hub_page *page, const struct tool *t);
+bool mcps_offers(const struct mcps *m, const struct request *q, const struct hub_page *page,
+                 const struct tool *t);
 void mcps_list_tools(struct mcps *m, struct request *q, const struct mcprpc *rpc,
                      const struct hub_page *page);
 
@@ -101,7 +102,7 @@ struct mcps_wait {
     struct mcp_abilities can;
     struct str           id, token;        /* as written; token STR_NONE: none wanted */
     struct str           session, version; /* legacy */
-    struct str           by, roles, client, page;
+    struct str           by, roles, claims, client, page;
     struct str           owner; /* of the call: `by`, but for an approval that is reviewed */
     bool                 may_decide;
     struct str           tool, args_text, request_id;

@@ -15,8 +15,11 @@
 #define CURSOR      "after."
 #define LIST_TTL_MS 60000
 
-bool mcps_offers(const struct mcps *m, const struct hub_page *page, const struct tool *t)
+bool mcps_offers(const struct mcps *m, const struct request *q, const struct hub_page *page,
+                 const struct tool *t)
 {
+    struct caller who = caller_of_request(q);
+    if (!caller_may_use(&who, t)) return false;
     if (t->changed_ms == TOOL_UNCHECKED) return false; /* in a moment */
     if (t->hidden || t->reply || t->where != TOOL_SERVER || !hub_page_allows(page, t)) return false;
     if (!m->setup.some_tools) return true;
@@ -133,7 +136,7 @@ static const struct tool **offered(struct mcps *m, struct request *q, const stru
     const struct tool    **list = arena_array(q->arena, r->count + MCPS_OWN, sizeof *list);
     if (!list) return NULL;
     for (size_t i = 0; i < r->count; i++)
-        if (mcps_offers(m, page, r->tools[i])) list[(*count)++] = r->tools[i];
+        if (mcps_offers(m, q, page, r->tools[i])) list[(*count)++] = r->tools[i];
     for (size_t i = 0; i < MCPS_OWN; i++)
         if (mcps_own_tool(m, i)) list[(*count)++] = mcps_own_tool(m, i);
     qsort(list, *count, sizeof *list, by_name);

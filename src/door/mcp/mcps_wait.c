@@ -63,6 +63,7 @@ struct mcps_wait *mcps_wait_new(struct mcps *m, struct request *q, const struct 
     w->id = arena_dup(&w->arena, rpc->id);
     w->owner = w->by = arena_dup(&w->arena, owner_of(q));
     w->roles = arena_dup(&w->arena, q->principal->words);
+    w->claims = arena_dup(&w->arena, q->principal->claims);
     w->client = arena_dup(&w->arena, s ? s->client : rpc->client);
     if (s) {
         w->session = arena_dup(&w->arena, s->id);

@@ -160,11 +160,11 @@ void mcp_tick(struct loop_timer *t)
 
 /* --- sending ----------------------------------------------------------------------------- */
 
-static void write_meta(struct mcp *m, struct buf *b, int64_t token, bool progress)
+static void write_meta(struct mcp *m, struct buf *b, int64_t token, const struct mcp_send *s)
 {
     bool modern = m->era == ERA_MODERN;
 
-    if (!modern && !progress) return;
+    if (!modern && !s->progress && !s->meta.len) return;
     buf_lit(b, "\"_meta\":{");
     if (modern)
         buf_printf(b,
@@ -173,8 +173,10 @@ static void write_meta(struct mcp *m, struct buf *b, int64_t token, bool progres
                    "clientInfo\":{\"name\":\"parley\",\"version\":\"" PARLEY_VERSION "\"},"
                    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"form\":{}}}",
                    m->version);
-    if (modern && progress) buf_chr(b, ',');
-    if (progress) buf_printf(b, "\"progressToken\":\"%lld\"", (long long)token);
+    if (modern && s->progress) buf_chr(b, ',');
+    if (s->progress) buf_printf(b, "\"progressToken\":\"%lld\"", (long long)token);
+    if (s->meta.len && (modern || s->progress)) buf_chr(b, ',');
+    buf_str(b, s->meta);
     buf_chr(b, '}');
 }
 
@@ -187,7 +189,7 @@ static void write_request(struct mcp *m, struct buf *b, int64_t id, const struct
     buf_str(b, s->params);
     if (s->params.len) buf_chr(b, ',');
     before = b->len;
-    write_meta(m, b, id, s->progress);
+    write_meta(m, b, id, s);
     if (b->len == before && s->params.len) buf_truncate(b, b->len - 1); /* no _meta: no comma */
     buf_lit(b, "}}");
 }

@@ -45,7 +45,8 @@ struct mcp_host { /* what it works with; must outlive it */
     struct curl_pool *pool;
     /* optional: its tools or its state changed */
     void (*changed)(struct mcp *m, void *ctx);
-    void *ctx;
+    void             *ctx;
+    struct tool_terms terms; /* of all its tools */
 };
 
 /* One entry of "mcpServers". `base` as in exec_tool_read. The tree must live as

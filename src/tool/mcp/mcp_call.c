@@ -16,6 +16,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "tool/http.h"
+#include "tool/identity.h"
 #include "tool/mcp/mcp_int.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
@@ -556,6 +558,40 @@ static void write_params(struct mcp_call *c, struct buf *b)
         buf_printf(b, ",\"requestState\":" STR_FMT, STR_ARG(buf_view(&c->request_state)));
 }
 
+/* Whose call it is. A server on this machine serves everybody by one process, so it is told with
+ * each call. */
+static void write_identity(struct mcp_call *c, struct buf *b)
+{
+    const struct identity_way *k = c->job->tool->terms.identity;
+    struct jsonw               w;
+    struct buf                 token;
+    jsonw_init(&w, b);
+    buf_lit(b, "\"parley/identity\":");
+    identity_object(c->job, &w);
+    if (!identity_signs(k)) return;
+    buf_init(&token, 0);
+    if (identity_token(k, c->job, c->m->url_host.ptr ? c->m->url_host : c->m->alias,
+                       clock_wall_ms() / 1000, &token))
+        b->err = ERR_NOMEM;
+    jw_kbuf(&w, "parley/token", &token);
+    buf_done(&token);
+}
+
+/* NULL with *good: none are wanted. */
+static struct curl_slist *call_headers(struct mcp_call *c, bool *good)
+{
+    const struct identity_way *k = c->job->tool->terms.identity;
+    struct mcp                *m = c->m;
+    struct curl_slist         *all = NULL;
+
+    *good = true;
+    if (m->transport != &mcp_http || (m->era != ERA_MODERN && !k)) return NULL;
+    all = m->era == ERA_MODERN ? mcp_call_headers(c->tool, c->job->args) : NULL;
+    if (k && (all || m->era != ERA_MODERN)) all = http_identity(all, c->job, k, m->url_host);
+    *good = all != NULL;
+    return all;
+}
+
 static void send_call(struct mcp_call *c)
 {
     struct mcp     *m = c->m;
@@ -564,21 +600,25 @@ static void send_call(struct mcp_call *c)
                           .progress = true,
                           .done = on_reply,
                           .ctx = c };
-    struct buf      b;
+    struct buf      b, meta;
+    bool            good;
 
     if (m->state != MCP_READY && m->state != MCP_LISTING) {
         end_unsent(c, "The server is not connected: ", buf_view(&m->trouble));
         return;
     }
     buf_init(&b, 0);
+    buf_init(&meta, 0);
     write_params(c, &b);
+    write_identity(c, &meta);
     s.params = buf_view(&b);
-    bool headers = m->transport == &mcp_http && m->era == ERA_MODERN;
-    if (headers && !(s.extra = mcp_call_headers(c->tool, c->job->args))) b.err = ERR_NOMEM;
-    if (!b.err) c->q = mcp_request(m, &s);
+    s.meta = buf_view(&meta);
+    s.extra = call_headers(c, &good);
+    if (good && !b.err && !meta.err) c->q = mcp_request(m, &s);
     else curl_slist_free_all(s.extra);
     if (!c->q) end_unsent(c, "There is not enough memory for this call.", STR_NONE);
     buf_done(&b);
+    buf_done(&meta);
 }
 
 static void take_up(struct mcp_call *c)

@@ -537,7 +537,7 @@ static enum err read_url(struct mcp *m, struct http *h, struct str url, struct b
 {
     struct jv *loopback;
 
-    h->host = egress_host(&m->config, url);
+    m->url_host = h->host = egress_host(&m->config, url);
     if (!h->host.ptr) {
         buf_lit(why, "\"url\" must be an address that begins with https:// or http://");
         return ERR_TYPE;

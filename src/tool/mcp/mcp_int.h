@@ -122,7 +122,8 @@ struct mcp {
     struct registry_source      source;
     struct loop_dirty           news; /* for registry_tell */
     const struct mcp_transport *transport;
-    void                       *link; /* the transport's */
+    void                       *link;     /* the transport's */
+    struct str                  url_host; /* of its address; STR_NONE: it has none */
     /* what runs its tools, as canonical JSON: command or address, names of variables and headers */
     struct str                  runner;
     const struct jv            *confirm;
@@ -176,6 +177,7 @@ struct mcp_send {
     const char        *method;
     /* members of "params" without the braces: "\"name\":\"x\"" */
     struct str         params;
+    struct str         meta;       /* further members of "_meta", likewise */
     struct curl_slist *extra;      /* taken */
     uint64_t           timeout_ms; /* 0: none */
     bool               progress;   /* ask for progress notices */

@@ -119,6 +119,7 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
     t->source = arena_printf(a, "mcp:" STR_FMT, STR_ARG(m->alias));
     t->runner = runner_of(m, x->name, copy);
     if (!t->source.ptr || !t->runner.ptr) return ERR_NOMEM;
+    t->terms = m->host.terms;
     t->ops = &mcp_ops;
     t->ctx = x;
     return set_policy(m, t, x->name, copy);

@@ -16,6 +16,7 @@
 
 #include "base/jsonw.h"
 #include "tool/exec_out.h"
+#include "tool/identity.h"
 #include "tool/policy.h"
 #include "tool/process/exec_int.h"
 #include "tool/text.h"
@@ -255,12 +256,23 @@ static void on_progress(struct exec_out *o, const struct tool_progress *p)
 
 /* --- starting ---------------------------------------------------------------------------- */
 
+/* Whose call it is comes first, so that nothing configured stands before it. */
+static enum err fill_env(struct exec_job *x, struct arena *a, const char **envp)
+{
+    struct identity_item items[IDENTITY_ITEMS_MAX];
+    size_t               n = identity_items(x->job, items);
+    for (size_t i = 0; i < n; i++)
+        if (!(envp[i] = identity_variable(a, &items[i]).ptr)) return ERR_NOMEM;
+    for (size_t i = 0; x->tool->envp[i]; i++) envp[n++] = x->tool->envp[i];
+    envp[n] = NULL;
+    return OK;
+}
+
 static enum err start_child(struct exec_job *x)
 {
     struct exec_tool *t = x->tool;
-    const char       *envp[EXEC_ENV_MAX + 3];
-    char              call[sizeof "PARLEY_CALL_ID=" + 256], name[sizeof "PARLEY_TOOL=" + 256];
-    size_t            n = 0;
+    const char       *envp[EXEC_ENV_MAX + IDENTITY_ITEMS_MAX + 1];
+    struct arena      a;
     struct child_spec spec = {
         .program = t->program,
         .argv = t->argv,
@@ -272,16 +284,14 @@ static enum err start_child(struct exec_job *x)
         .limits = t->limits,
     };
 
-    snprintf(call, sizeof call, "PARLEY_CALL_ID=" STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
-    snprintf(name, sizeof name, "PARLEY_TOOL=" STR_FMT, STR_ARG(str_cut(x->job->tool->name, 255)));
-    envp[n++] = call;
-    envp[n++] = name;
-    for (size_t i = 0; t->envp[i]; i++) envp[n++] = t->envp[i];
-    envp[n] = NULL;
+    arena_init(&a, 0);
+    enum err e = fill_env(x, &a, envp);
     x->child.on_out = on_out;
     x->child.on_err = on_err;
     x->child.on_exit = on_gone;
-    return child_start(t->host->children, &x->child, &spec);
+    if (!e) e = child_start(t->host->children, &x->child, &spec);
+    arena_done(&a);
+    return e;
 }
 
 /* Now its time counts. */

@@ -194,6 +194,16 @@ static enum err add_env(struct reader *r, struct str name, struct str value)
     return OK;
 }
 
+/* A tool must be able to believe these: identity.h. */
+static bool is_of_the_call(struct str name)
+{
+    static const char *const ours[] = { "PARLEY_PRINCIPAL", "PARLEY_THREAD", "PARLEY_RUN",
+                                        "PARLEY_CALL_ID", "PARLEY_TOOL" };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (str_is(name, ours[i])) return true;
+    return str_starts(name, STR("PARLEY_CLAIM_"));
+}
+
 static enum err read_env(struct reader *r, const struct jv *v)
 {
     const char *path = getenv("PATH"), *lang = getenv("LANG");
@@ -203,7 +213,7 @@ static enum err read_env(struct reader *r, const struct jv *v)
         return bad(r, "\"env\" must be an object such as {\"KEY\":\"env:PAY_KEY\"}");
     JV_EACH (item, v) {
         if (!jv_is(item, JSON_STRING)) return bad(r, "\"env\" must have texts as values");
-        if (str_is(item->key, "PARLEY_CALL_ID") || str_is(item->key, "PARLEY_TOOL")) {
+        if (is_of_the_call(item->key)) {
             buf_printf(r->why, "\"env\" cannot set " STR_FMT ": its value is the call's",
                        STR_ARG(item->key));
             return ERR_TYPE;
