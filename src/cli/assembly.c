@@ -69,7 +69,8 @@ static bool make_model(struct assembly *k, struct assembly_model *m, struct conf
                                        .retries = c->retries,
                                        .concurrent = c->concurrent };
     m->model = model_remote_new(k->upstream, &m->remote, &why);
-    if (!m->model)
+    if (m->model) m->model->context = c->context;
+    else
         config_error_add(e, k->config, model_place(k->config, c->name),
                          "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
     return m->model != NULL;

@@ -133,6 +133,7 @@ static bool make_hub(struct serve *s)
                                           .hold = c->hold,
                                           .titles = c->model_titles,
                                           .tool_text_max = c->tool_output_max,
+                                          .keep_turns = c->context_keep,
                                           .runs_max = c->runs_max,
                                           .threads_max = c->threads_in_memory,
                                           .idle_bytes_max = c->threads_bytes,

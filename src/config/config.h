@@ -80,6 +80,7 @@ struct config_model {
     /* "x-api-key" or "bearer": Anthropic's two ways; STR_NONE: the adapter's default */
     struct str            auth;
     int64_t               max_tokens; /* already the top-level one when the model has none */
+    int64_t               context; /* tokens of a request, its answer not counted; 0: not known */
     /* true, false, a token budget, or the provider's own object; NULL: not said */
     const struct jv      *thinking;
     const struct jv      *prices; /* {input, output, currency}; NULL: not said */
@@ -206,6 +207,8 @@ struct config {
     struct str           system;
     unsigned             max_iterations;
     int64_t              max_tokens;
+    int64_t              context_limit; /* 0: not said */
+    unsigned             context_keep;
 
     unsigned   demo_token_ms;
     struct str demo_ledger;

@@ -129,6 +129,14 @@ static const struct row ROWS[] = {
       "Most tokens of one model answer, for models that do not say their own.", 1, MANY,
       AT(KEEP_I64, max_tokens) },
 
+    { "context", K_OBJECT, "",
+      "Conversations that outgrow their model: older turns are summarised." },
+    { "context.limit", K_COUNT, "(known by the model's name)",
+      "Tokens of a request and its answer together, for models that do not say their own.", 1000,
+      100000000, AT(KEEP_I64, context_limit) },
+    { "context.keep", K_COUNT, "4", "The newest turns, which are never summarised.", 1, 1000,
+      AT(KEEP_UNSIGNED, context_keep) },
+
     { "titles", K_WORD, "words",
       "How conversations get their names: \"words\", the first ones of the first message, or "
       "\"model\", which is asked for one after the first answer.",
@@ -163,6 +171,9 @@ static const struct row ROWS[] = {
       "Calls to it at the same time. As many more wait in order, for as long as its "
       "timeouts.first_byte; beyond that the turn fails and says so.",
       1, MANY },
+    { "models.*.context", K_OBJECT, "", "How much it can read." },
+    { "models.*.context.limit", K_COUNT, "(context.limit, else known by its name)",
+      "Tokens of a request and its answer together.", 1000, 100000000 },
     { "models.*.prices", K_OBJECT, "", "What it costs; the page shows what an answer came to." },
     { "models.*.prices.input", K_PRICE, "0", "For a million tokens that it reads.", 0, 1000000 },
     { "models.*.prices.output", K_PRICE, "0", "For a million tokens that it writes.", 0, 1000000 },

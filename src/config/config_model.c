@@ -56,6 +56,32 @@ static struct str env_key(struct config_build *b, const char *name)
     return key;
 }
 
+/* Tokens of a request and its answer, as the providers say: by how the name begins, the first that
+ * fits. Too small is only early; too large is found out by the provider's own "too long". */
+static const struct {
+    const char *name;
+    int64_t     tokens;
+} WINDOWS[] = {
+    { "claude-", 200000 }, { "gemini-", 1048576 }, { "gpt-4.1", 1047576 }, { "gpt-4o", 128000 },
+    { "gpt-5", 400000 },   { "o3", 200000 },       { "o4-", 200000 },
+};
+
+static int64_t known_window(struct str model)
+{
+    for (size_t i = 0; i < sizeof WINDOWS / sizeof *WINDOWS; i++)
+        if (str_starts(model, str_c(WINDOWS[i].name))) return WINDOWS[i].tokens;
+    return 0;
+}
+
+/* What is left of it for the request. */
+static void set_context(struct config_build *b, struct config_model *m, int64_t said)
+{
+    int64_t window = said                  ? said
+                     : b->c->context_limit ? b->c->context_limit
+                                           : known_window(m->model);
+    m->context = window > 2 * m->max_tokens ? window - m->max_tokens : window / 2;
+}
+
 /* A model with everything that has a default. */
 static struct config_model *add(struct config_build *b, struct str name, const struct provider *p)
 {
@@ -191,6 +217,7 @@ static void read_model(struct config_build *b, struct str name, const struct jv 
         cfg_url(b, jv_get(def, "base_url"), "\"base_url\"", &m->base_url) &&
         str_find(m->base_url, STR("?")) >= 0)
         cfg_bad(b, jv_get(def, "base_url"), "\"base_url\" has a query; end it before the '?'");
+    set_context(b, m, jv_int_at(jv_get(def, "context"), "limit", 0));
     read_timeouts(m, jv_get(def, "timeouts"));
     read_thinking(b, m, jv_get(def, "thinking"));
     read_prices(b, m, jv_get(def, "prices"));
@@ -265,6 +292,7 @@ static void from_env(struct config_build *b, const struct provider *p, const cha
 
     if (env(p->key)) m->api_key = env_key(b, p->key);
     if (env(p->model)) m->model = env_copy(b, p->model);
+    set_context(b, m, 0);
     if (env(p->base_url)) {
         struct jv v = { .type = JSON_STRING, .str = env_copy(b, p->base_url) };
         if (cfg_url(b, &v, p->base_url, &m->base_url)) check_address(b, m, NULL);

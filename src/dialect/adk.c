@@ -415,6 +415,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_FORGOTTEN:
     case FACT_TOLD:
     case FACT_TRIED:
+    case FACT_SUMMARY:
     case FACT_HANDED:
     case FACT_KIND_COUNT: return;
     }

@@ -657,6 +657,16 @@ static void told_decided(struct encoder *e, const struct fold *fold, const struc
     if (ai(e)->whole && asked && !asked->schema.ptr) confirmation_output(e, f);
 }
 
+/* For pages that show where older messages were summarised; other clients pass over it. */
+static void told_summary(struct encoder *e, const struct fact *f)
+{
+    struct jsonw w;
+    if (!event_begin(e, &w, "data-summary")) return;
+    jw_key(&w, "data");
+    payload_summary(&w, f);
+    event_end(e, &w);
+}
+
 static void fact(struct encoder *e, const struct thread *t, const struct fact *f)
 {
     const struct fold *fold = thread_fold(t);
@@ -680,6 +690,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ENDED:
         if (r) told_end(e, r, f);
         return;
+    case FACT_SUMMARY: told_summary(e, f); return;
     case FACT_CREATED:
     case FACT_RESUMED:
     case FACT_STEP:

@@ -321,6 +321,7 @@ static void tell_fact(struct encoder *e, const struct thread *t, const struct fa
     case FACT_FORKED:
     case FACT_FORGOTTEN:
     case FACT_TRIED:
+    case FACT_SUMMARY:
     case FACT_HANDED:
     case FACT_KIND_COUNT: return;
     }

@@ -177,6 +177,15 @@ static bool has_history(const struct fold *f, const struct run *r, uint64_t seq)
     return false;
 }
 
+void payload_summary(struct jsonw *w, const struct fact *f)
+{
+    jw_obj(w);
+    jw_kstr(w, "text", f->text);
+    jw_kint(w, "from", f->from);
+    jw_kint(w, "upto", f->upto);
+    jw_end_obj(w);
+}
+
 bool payload_suggestions(struct jsonw *w, const struct run *r)
 {
     bool values = r->replies.ptr && r->replies.len > 2,

@@ -74,6 +74,7 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
         return false;
     case FACT_CREATED:
     case FACT_RESUMED:
+    case FACT_SUMMARY:
     case FACT_STEP:
     case FACT_DECIDED:
     case FACT_CONTINUED:

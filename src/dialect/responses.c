@@ -494,6 +494,7 @@ static void tell_fact(struct encoder *e, const struct thread *t, struct told *k)
     case FACT_FORKED:
     case FACT_FORGOTTEN:
     case FACT_TRIED:
+    case FACT_SUMMARY:
     case FACT_HANDED:
     case FACT_KIND_COUNT: return;
     }

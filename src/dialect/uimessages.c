@@ -175,6 +175,15 @@ static void write_step(struct jsonw *w, const struct fold *fold, const struct fa
     }
 }
 
+static void write_summary(struct jsonw *w, const struct fact *f)
+{
+    jw_obj(w);
+    jw_kstrz(w, "type", "data-summary");
+    jw_key(w, "data");
+    payload_summary(w, f);
+    jw_end_obj(w);
+}
+
 static void write_payload(struct jsonw *w, const struct run *r)
 {
     if (!r->replies.ptr && !r->actions.ptr && !r->custom.ptr) return;
@@ -222,8 +231,11 @@ static void write_assistant(struct jsonw *w, const struct fold *fold, const stru
     jw_key(w, "parts");
     jw_arr(w);
     if (r->first->kind == FACT_ACTION) write_step(w, fold, r->first, form);
-    for (size_t i = 0; i < n; i++)
-        if (v[i]->kind == FACT_STEP && str_eq(v[i]->run, r->id)) write_step(w, fold, v[i], form);
+    for (size_t i = 0; i < n; i++) {
+        if (!str_eq(v[i]->run, r->id)) continue;
+        if (v[i]->kind == FACT_STEP) write_step(w, fold, v[i], form);
+        if (v[i]->kind == FACT_SUMMARY) write_summary(w, v[i]);
+    }
     if (r->ended) write_payload(w, r);
     jw_end_arr(w);
     jw_end_obj(w);

@@ -308,8 +308,12 @@ struct model *model_fallback_new(struct str name, struct model *const *models, s
         return NULL;
     }
     memcpy(f->models, models, count * sizeof *models);
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!str_eq(models[i]->provider, models[0]->provider)) f->mixed = true;
+        /* any of them may be the one that is asked */
+        if (models[i]->context && (!f->model.context || models[i]->context < f->model.context))
+            f->model.context = models[i]->context;
+    }
     f->model.provider = f->mixed ? STR("fallback") : models[0]->provider;
     return &f->model;
 }

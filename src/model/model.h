@@ -160,6 +160,8 @@ struct model {
     /* "demo", "anthropic" ...: which opaque parts it understands */
     struct str              provider;
     struct str              model; /* the provider's name for it */
+    /* tokens that a request to it may have, its answer not counted; 0: nobody knows */
+    int64_t                 context;
 };
 
 /* The scripted model compiled in: no key, no network. `token_ms` between words; 0: as fast as the

@@ -1135,6 +1135,7 @@ static void handle_step_done(struct thread *t, enum err *e)
     static const char *const STOPS[] = { "end", "calls", "length", "refusal" };
     struct run              *r = t->fold.run;
     if (!t->step.active || !run_live(r) || r->stopping) return; /* a stop took what there was */
+    if (compact_ended(t, e) || compact_again(t)) return;
     if (!t->step_failed) {
         *e = work_step_fact(t, t->closing ? "limit" : STOPS[t->stop]);
         return;

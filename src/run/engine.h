@@ -7,6 +7,7 @@
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
  *   declared.c  what a client brings for one run: functions, words, what must be called
+ *   compact.c   older turns become a summary when they do not fit any more
  *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
  *   mirror.c    threads that another node holds
@@ -24,6 +25,7 @@
 #include "base/map.h"
 #include "run/approval.h"
 #include "run/declared.h"
+#include "run/history.h"
 #include "run/hub.h"
 #include "run/metrics.h"
 #include "run/mirror.h"
@@ -48,6 +50,15 @@ struct job;
 struct mirror;
 struct note;
 struct stock_look;
+
+struct compacting {               /* compact.c */
+    bool                 on;      /* the model makes a summary now, not a step */
+    bool                 refused; /* a provider said that it is too long */
+    unsigned             halves;  /* how often it said so of what was to be summarised */
+    size_t               max;     /* bytes to be summarised at once; 0: as many as fit */
+    struct history_range range;
+    struct buf           text;
+};
 
 struct thread {
     struct hub        *hub;
@@ -129,6 +140,7 @@ struct thread {
     bool                   step_failed, step_retryable;
     struct str             fail_code, fail_text; /* in step.arena */
     int64_t                input_tokens, output_tokens;
+    struct compacting      compact;
 
     struct list jobs;
     struct list followers;
@@ -269,6 +281,21 @@ bool                work_once_more(const struct command *c, struct call *call);
 void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
 /* Of a TOOL_DONE whose call is another node's by now: what is to be told there. */
 void work_late(const struct command *c, struct command *late);
+
+/* The model is through, or has failed: for those who have a sink of their own. */
+void work_step_ended(struct thread *t);
+void work_fail_step(struct thread *t, const char *code, struct str message, bool retryable);
+
+/* --- compact.c --- */
+/* Before the model is called with `q`: calls it for a summary instead when that is too long. Then
+ * t->model is set. */
+MUST_CHECK enum err compact_begin(struct thread *t, struct arena *a, const struct model_request *q,
+                                  const struct history_names *names);
+/* A step has ended: was it a summary's? Adds its fact, or has another try. */
+bool                compact_ended(struct thread *t, enum err *e);
+/* The provider says that it is too long: true when there is something left that can be summarised;
+ * the model is called again. */
+bool                compact_again(struct thread *t);
 
 /* --- approval.c --- */
 /* The fact that asks. */

@@ -12,7 +12,7 @@
  *   step ... -> ended
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
- *   beside:  created, resumed (a step is repeated after a crash), stop, result
+ *   beside:  created, resumed (a step is repeated after a crash), summary (before a step), stop, result
  *            (a client's result that came before its gate was decided), settled, late
  *   a program's call: action (via "mcp", with its one call) -> as any call -> ended -> handed
  */
@@ -31,6 +31,7 @@
     X(RETRY, "retry")       /* the same question once more: a run begins */            \
     X(RESUMED, "resumed")   /* after a crash: the open step starts over */             \
     X(STEP, "step")         /* the model finished speaking */                          \
+    X(SUMMARY, "summary")   /* what models are told in the place of the facts up to `upto` */ \
     X(ASKED, "asked")       /* a call waits for a person's yes */                      \
     X(DECIDED, "decided")   /* approved, denied, expired, cancelled */                 \
     X(RESULT, "result")     /* a client's result, kept until its gate is decided */    \
@@ -131,7 +132,8 @@ enum field_type { FIELD_STR, FIELD_RAW, FIELD_INT, FIELD_BOOL, FIELD_WORD, FIELD
     X(RAW, declared)                                                                                     \
     X(STR, effect) X(STR, grant) X(INT, amount) X(RAW, granted) X(RAW, offer) X(RAW, edit)               \
     X(RAW, who) X(STR, roles) X(RAW, claims) X(STR, model)                                               \
-    X(STR, link) X(BOOL, codes) X(STR, chain) X(BOOL, quiet)
+    X(STR, link) X(BOOL, codes) X(STR, chain) X(BOOL, quiet)                                             \
+    X(INT, from) X(INT, upto) X(INT, covers)
 /* clang-format on */
 
 #define FIELD_C_STR(n)  struct str n;

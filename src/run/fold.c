@@ -212,6 +212,14 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     return OK;
 }
 
+static void apply_summary(struct run *r, const struct fact *a)
+{
+    r->input_tokens += a->input_tokens;
+    r->output_tokens += a->output_tokens;
+    r->resumes = 0;
+    r->summaries++;
+}
+
 /* A reply tool's input fills the final payload. */
 static void apply_reply(struct run *r, const struct call *c)
 {
@@ -353,6 +361,9 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_RETRY: note_branch(f, a); return begin_run(f, a);
     case FACT_ACTION: return apply_action(f, a);
     case FACT_STEP: return r ? apply_step(f, r, a) : OK;
+    case FACT_SUMMARY:
+        if (r) apply_summary(r, a);
+        return OK;
     case FACT_RESUMED:
         if (r) r->resumes++;
         return OK;

@@ -83,6 +83,7 @@ struct run {
     bool               leaving; /* nobody reads it any more: it ends with the calls that are open */
     unsigned           iterations; /* model steps whose calls were run */
     unsigned           resumes;    /* in a row, without a step between */
+    unsigned           summaries;  /* made for it */
     struct call      **calls;
     size_t             call_count; /* of the step that is open now */
     /* where its first call stands among the fold's; those of the next run follow its last */

@@ -1,6 +1,7 @@
 /* history.c -- see history.h. */
 #include "run/history.h"
 
+#include "base/jsonw.h"
 #include "base/map.h"
 #include "base/utf8.h"
 #include "run/declared.h"
@@ -119,6 +120,11 @@ struct build {
     enum care                   care;    /* of the fact being told */
     struct effect              *effects; /* that the visible facts do not show */
     size_t                      effect_count;
+    const struct fact          *summary; /* the one that is told; NULL: none */
+    const struct jv            *open;    /* runs that it does not stand for */
+    bool                        words;   /* everything in words: for a summary */
+    const struct history_range *range;   /* of the one that is to be made */
+    const struct jv            *left_open;
 };
 
 /* with which message it is told */
@@ -162,14 +168,15 @@ static enum care care_for(const struct build *b, const struct fact *x)
 static struct msg *add_msg(struct build *b, enum msg_role role, size_t parts)
 {
     struct msg *m = &b->msgs[b->count];
-    *m = (struct msg){ .role = role, .words = b->care >= CARE_WORDS };
+    *m = (struct msg){ .role = role, .words = b->words || b->care >= CARE_WORDS };
     m->parts = arena_array(b->a, parts ? parts : 1, sizeof *m->parts);
     return m->parts ? m : NULL;
 }
 
 static struct str capped(struct build *b, struct str s)
 {
-    size_t max = b->care && b->text_max > PLAIN_TEXT_MAX ? PLAIN_TEXT_MAX : b->text_max;
+    bool   plain = b->words || b->care;
+    size_t max = plain && b->text_max > PLAIN_TEXT_MAX ? PLAIN_TEXT_MAX : b->text_max;
     if (s.len <= max) return s;
     size_t keep = utf8_cut(s, max);
     return arena_printf(b->a, STR_FMT "\n[cut: %zu of %zu bytes shown]", STR_ARG(str_cut(s, keep)),
@@ -205,7 +212,7 @@ static bool is_error(const struct call *c)
 /* Was it made by the provider that is asked now, and may it be shown as it came? */
 static bool is_own(const struct build *b, const struct fact *step)
 {
-    return !b->care && str_eq(step->provider, b->provider);
+    return !b->care && !b->words && str_eq(step->provider, b->provider);
 }
 
 static struct str call_id(const struct build *b, const struct fact *step, const struct call *c)
@@ -227,8 +234,132 @@ static void add_file(struct build *b, struct msg *m, const struct jv *v)
         p->text = str_from(url, (size_t)comma + 8);
         p->url = STR_NONE;
     }
-    if (b->care) p->text = p->url = STR_NONE; /* it is named, not sent */
+    if (b->care || b->words) p->text = p->url = STR_NONE; /* it is named, not sent */
     m->count++;
+}
+
+/* --- summaries -------------------------------------------------------------------------------- */
+
+/* Facts are only ever hidden, so it is the same beginning when there are as many of them. */
+static bool still_counts(const struct fact *s, const struct fact *const *v, size_t n)
+{
+    size_t count = 0;
+    while (count < n && v[count]->seq <= (uint64_t)s->upto) count++;
+    return count == (size_t)s->covers;
+}
+
+static enum err find_summary(struct build *b, const struct fact *const *v, size_t n)
+{
+    struct jv *open = NULL;
+    for (size_t i = b->f->count; i-- > 0 && !b->summary;)
+        if (b->f->facts[i]->kind == FACT_SUMMARY && still_counts(b->f->facts[i], v, n))
+            b->summary = b->f->facts[i];
+    if (b->summary && b->summary->data.len &&
+        json_parse(b->a, b->summary->data, &open, NULL) == ERR_NOMEM)
+        return ERR_NOMEM;
+    b->open = open;
+    return OK;
+}
+
+static bool lists(const struct jv *runs, struct str run)
+{
+    JV_EACH (v, runs)
+        if (str_eq(jv_str(v), run)) return true;
+    return false;
+}
+
+static bool is_covered(const struct build *b, const struct fact *x)
+{
+    return b->summary && x->seq <= (uint64_t)b->summary->upto && !lists(b->open, x->run);
+}
+
+static void add_effects(struct build *b, struct msg *m, const struct fact *x);
+
+static enum err add_summary(struct build *b)
+{
+    struct msg *m = b->summary ? add_msg(b, MSG_USER, 2) : NULL;
+    if (!m) return b->summary ? ERR_NOMEM : OK;
+    m->parts[m->count++] = (struct msg_part){
+        .type = PART_TEXT,
+        .text = arena_printf(b->a, "(The beginning of this conversation, summarised:)\n" STR_FMT,
+                             STR_ARG(b->summary->text)),
+    };
+    add_effects(b, m, b->summary);
+    b->count++;
+    return OK;
+}
+
+static bool begins_turn(const struct fact *x)
+{
+    return x->kind == FACT_MESSAGE || x->kind == FACT_ACTION;
+}
+
+/* Nobody knows how it turned out, and somebody may still say. */
+static bool is_unsettled(const struct call *c)
+{
+    return c->finished && c->finished->outcome == WORD_UNKNOWN && !c->settled && !c->late;
+}
+
+/* The runs up to `upto` of which something is open, as a JSON list. */
+static struct str open_runs(struct arena *a, const struct fold *f, uint64_t upto)
+{
+    struct buf        b;
+    struct jsonw      w;
+    const struct run *last = NULL;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    for (size_t i = 0; i < f->call_count && f->calls[i]->step_seq <= upto; i++) {
+        if (!is_unsettled(f->calls[i]) || f->calls[i]->run == last) continue;
+        last = f->calls[i]->run;
+        jw_str(&w, last->id);
+    }
+    jw_end_arr(&w);
+    if (b.err) a->failed = true;
+    struct str s = last ? arena_dup(a, buf_view(&b)) : STR_NONE;
+    buf_done(&b);
+    return s;
+}
+
+/* The place in v where the newest `keep` turns begin; 0: there are no more than these. */
+static size_t newest_turns(const struct fact *const *v, size_t n, unsigned keep)
+{
+    for (size_t i = n; i-- > 0;)
+        if (begins_turn(v[i]) && --keep == 0) return i;
+    return 0;
+}
+
+/* What a fact adds to what is to be read. */
+static size_t weight(const struct fact *x)
+{
+    return x->body.len > 2 * PLAIN_TEXT_MAX ? 2 * PLAIN_TEXT_MAX : x->body.len;
+}
+
+enum err history_range(struct arena *a, const struct fold *f, unsigned keep, size_t max,
+                       struct history_range *out)
+{
+    struct build        b = { .a = a, .f = f };
+    const struct fact **v;
+    size_t              n, end = 0, bytes = 0;
+    enum err            e = history_visible(a, f, &v, &n);
+    *out = (struct history_range){ 0 };
+    if (!e) e = find_summary(&b, v, n);
+    if (e) return e;
+    size_t limit = newest_turns(v, n, keep ? keep : 1), from = 0;
+    while (b.summary && from < n && v[from]->seq <= (uint64_t)b.summary->upto) from++;
+    for (size_t i = from; i < limit; i++) {
+        bytes += weight(v[i]);
+        if (i + 1 != limit && !begins_turn(v[i + 1])) continue;
+        if (end && bytes > max) break;
+        end = i + 1;
+        out->bytes = bytes;
+    }
+    if (!end) return OK;
+    out->from = v[0]->seq;
+    out->upto = v[end - 1]->seq;
+    out->covers = end;
+    out->open = open_runs(a, f, out->upto);
+    return a->failed ? ERR_NOMEM : OK;
 }
 
 /* The message that took its place: the first visible one after it; else the last, which is being
@@ -253,6 +384,7 @@ static enum err read_effects(struct build *b, const struct fact *const *v, size_
         const struct call *c = f->calls[i];
         if (!call_took_effect(c) || b->names->idempotent(b->names->ctx, c->tool)) continue;
         const struct fact *told = place_of(c, v, n);
+        if (told && is_covered(b, told)) told = b->summary;
         if (told) b->effects[b->effect_count++] = (struct effect){ c, told };
     }
     return OK;
@@ -423,23 +555,51 @@ static enum err add_fact(struct build *b, const struct fact *x)
     return OK;
 }
 
+/* Messages of what counts, but for what `skip` says is not to be told. */
+static enum err build(struct build *b, bool (*skip)(const struct build *b, const struct fact *x),
+                      struct msg **out, size_t *count)
+{
+    const struct fact **v;
+    size_t              n;
+    enum err            e = history_visible(b->a, b->f, &v, &n);
+    if (e) return e;
+    if (!(b->msgs = arena_array(b->a, n * 3 + 3 + brought_count(v, n), sizeof *b->msgs)))
+        return ERR_NOMEM;
+    map_init(&b->refused);
+    e = find_summary(b, v, n);
+    if (!e && !b->words) e = read_refusals(b);
+    if (!e) e = read_effects(b, v, n);
+    if (!e) e = add_summary(b);
+    for (size_t i = 0; i < n && !e; i++)
+        if (!skip(b, v[i])) e = add_fact(b, v[i]);
+    map_done(&b->refused);
+    if (e || b->a->failed) return e ? e : ERR_NOMEM;
+    *out = b->msgs;
+    *count = b->count;
+    return OK;
+}
+
 enum err history_build(struct arena *a, const struct fold *f, struct str provider, size_t text_max,
                        const struct history_names *names, struct msg **out, size_t *count)
 {
     struct build b = { .a = a, .f = f, .provider = provider, .text_max = text_max, .names = names };
-    const struct fact **v;
-    size_t              n;
-    enum err            e = history_visible(a, f, &v, &n);
-    if (e) return e;
-    if (!(b.msgs = arena_array(a, n * 3 + 1 + brought_count(v, n), sizeof *b.msgs)))
-        return ERR_NOMEM;
-    map_init(&b.refused);
-    e = read_refusals(&b);
-    if (!e) e = read_effects(&b, v, n);
-    for (size_t i = 0; i < n && !e; i++) e = add_fact(&b, v[i]);
-    map_done(&b.refused);
-    if (e || a->failed) return e ? e : ERR_NOMEM;
-    *out = b.msgs;
-    *count = b.count;
-    return OK;
+    return build(&b, is_covered, out, count);
+}
+
+/* Not of the range, or told as it is. */
+static bool is_beside(const struct build *b, const struct fact *x)
+{
+    return is_covered(b, x) || x->seq > b->range->upto || lists(b->left_open, x->run);
+}
+
+enum err history_part(struct arena *a, const struct fold *f, const struct history_range *r,
+                      const struct history_names *names, struct msg **out, size_t *count)
+{
+    struct build b = {
+        .a = a, .f = f, .text_max = PLAIN_TEXT_MAX, .names = names, .words = true, .range = r
+    };
+    struct jv *open = NULL;
+    if (r->open.len && json_parse(a, r->open, &open, NULL) == ERR_NOMEM) return ERR_NOMEM;
+    b.left_open = open;
+    return build(&b, is_beside, out, count);
 }

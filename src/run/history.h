@@ -6,6 +6,10 @@
  * part of it: the model sees its call and one result. Every call has a result, because providers
  * refuse a turn where one is missing.
  *
+ * A summary fact takes the place of what it stands for, in the first message. It counts as long as
+ * all of that still counts: after an edit or a retry inside of it the conversation is told as it is.
+ * The newest one that counts is the one that is told; it was made from the one before it.
+ *
  * A run that a provider refused as a whole (it ended with model_refused or model_context) is told
  * plainly from then on: its files by name, its results cut short. After two such runs in a row that
  * holds for everything before, after three its calls are words. Nothing that is in a thread can
@@ -39,6 +43,24 @@ MUST_CHECK enum err history_visible(struct arena *a, const struct fold *f, const
 /* What was cut away, oldest first. In the arena. */
 MUST_CHECK enum err history_versions(struct arena *a, const struct fold *f,
                                      const struct version **out, size_t *count);
+/* What a summary stands for, or would: the facts that count with from <= seq <= upto, `covers` of
+ * them, but for the runs in `open` (a JSON list), which are told as they are: somebody has yet to
+ * say how a call of theirs turned out. upto 0: nothing. */
+struct history_range {
+    uint64_t   from, upto;
+    size_t     covers;
+    struct str open;  /* in the arena; STR_NONE: none */
+    size_t     bytes; /* of the log, roughly */
+};
+/* The range that the next summary would stand for: whole turns, the oldest first, not the newest
+ * `keep` (at least one), at most `max` bytes but at least one turn. Runs that are not over are among
+ * the newest. */
+MUST_CHECK enum err history_range(struct arena *a, const struct fold *f, unsigned keep, size_t max,
+                                  struct history_range *out);
+/* What is to be summarised, in words, with room for one more message. */
+MUST_CHECK enum err history_part(struct arena *a, const struct fold *f,
+                                 const struct history_range *r, const struct history_names *names,
+                                 struct msg **out, size_t *count);
 /* `provider`: opaque parts and provider ids of other providers are left out. `text_max`: a result
  * is cut to this, with a note. */
 MUST_CHECK enum err history_build(struct arena *a, const struct fold *f, struct str provider,

@@ -45,6 +45,7 @@ struct hub_setup { /* all borrowed: outlives the hub */
     bool               hold;
     bool               titles; /* a model names conversations after their first answer */
     size_t             tool_text_max;
+    unsigned           keep_turns; /* the newest, which are never summarised; 0: one */
     unsigned           runs_max, threads_max;
     size_t             idle_bytes_max; /* of all idle threads in memory together */
     struct quota      *quota;          /* what one principal may use; NULL: no limits */

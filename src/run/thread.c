@@ -104,6 +104,7 @@ void thread_free(struct thread *t)
     list_remove(&t->judging);
     work_hang_up(t);
     step_clear(&t->step);
+    buf_done(&t->compact.text);
     fold_done(&t->fold);
     arena_done(&t->batch);
     arena_done(&t->notes_mem);
@@ -453,7 +454,7 @@ static void tell_metrics(struct thread *t, const struct fact *f)
 {
     const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP) {
+    if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY) {
         metrics_tokens(f->input_tokens, f->output_tokens);
         quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
     }
@@ -516,7 +517,8 @@ static int64_t tokens_in(const struct thread *t, size_t count)
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         const struct fact *f = t->fold.facts[t->batch_from - 1 + i];
-        if (f->kind == FACT_STEP) sum += f->input_tokens + f->output_tokens;
+        if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY)
+            sum += f->input_tokens + f->output_tokens;
     }
     return sum;
 }

@@ -184,7 +184,7 @@ static void post_step(struct thread *t)
     thread_post(t, t->step_done);
 }
 
-static void step_ended(struct thread *t)
+void work_step_ended(struct thread *t)
 {
     t->model = NULL;
     fault_hit("model.step_ended");
@@ -192,7 +192,7 @@ static void step_ended(struct thread *t)
     post_step(t);
 }
 
-static void fail_step(struct thread *t, const char *code, struct str message, bool retryable)
+void work_fail_step(struct thread *t, const char *code, struct str message, bool retryable)
 {
     t->step_failed = true;
     t->step_retryable = retryable;
@@ -202,14 +202,15 @@ static void fail_step(struct thread *t, const char *code, struct str message, bo
     t->fail_text = arena_dup(&t->step.arena, message);
     if (!t->fail_code.ptr) t->fail_code = STR("model_error");
     if (!t->fail_text.ptr) t->fail_text = STR("The model's answer could not be kept. Try again.");
-    step_ended(t);
+    work_step_ended(t);
 }
 
 static void out_of_memory(struct thread *t)
 {
     work_hang_up(t);
-    fail_step(t, "out_of_memory",
-              STR("The server ran out of memory for this answer. Try again in a moment."), true);
+    work_fail_step(t, "out_of_memory",
+                   STR("The server ran out of memory for this answer. Try again in a moment."),
+                   true);
 }
 
 static void add_words(struct thread *t, enum part_type type, struct str delta)
@@ -220,8 +221,9 @@ static void add_words(struct thread *t, enum part_type type, struct str delta)
     }
     if (t->step.count > STEP_PARTS_MAX) {
         work_hang_up(t);
-        fail_step(t, "model_error",
-                  STR("The model's answer was in more pieces than are allowed. Try again."), true);
+        work_fail_step(t, "model_error",
+                       STR("The model's answer was in more pieces than are allowed. Try again."),
+                       true);
         return;
     }
     thread_wake(t);
@@ -269,9 +271,9 @@ static void on_call(struct model_sink *s, struct str provider_id, struct str nam
     }
     if (calls_of(&t->step) > STEP_CALLS_MAX) {
         work_hang_up(t);
-        fail_step(t, "model_error",
-                  STR("The model asked for more tool calls at once than are allowed. Try again."),
-                  true);
+        work_fail_step(
+            t, "model_error",
+            STR("The model asked for more tool calls at once than are allowed. Try again."), true);
         return;
     }
     thread_wake(t);
@@ -343,12 +345,12 @@ static void on_done(struct model_sink *s, enum model_stop stop)
 {
     struct thread *t = of_sink(s);
     t->stop = stop;
-    step_ended(t);
+    work_step_ended(t);
 }
 
 static void on_failed(struct model_sink *s, const struct model_error *e)
 {
-    fail_step(of_sink(s), e->code, e->message, e->retryable);
+    work_fail_step(of_sink(s), e->code, e->message, e->retryable);
 }
 
 struct names {
@@ -410,8 +412,7 @@ static enum err list_tools(struct thread *t, struct arena *a, const struct calle
     return OK;
 }
 
-/* The operator's words come first. */
-/* What a client brings is words: nothing is filled into them. */
+/* The operator's words come first. What a client brings is words: nothing is filled into them. */
 static struct str system_text(const struct thread *t, struct arena *a, const struct caller *who)
 {
     struct str own = caller_prompt(a, who, t->page->system), more = t->declared.system;
@@ -419,14 +420,13 @@ static struct str system_text(const struct thread *t, struct arena *a, const str
     return arena_printf(a, STR_FMT "\n\n" STR_FMT, STR_ARG(own), STR_ARG(more));
 }
 
-static enum err build_request(struct thread *t, struct arena *a, struct model_request *q)
+static enum err build_request(struct thread *t, struct arena *a, const struct history_names *names,
+                              struct model_request *q)
 {
     const struct hub_setup *s = &t->hub->setup;
     const struct hub_page  *page = t->page;
-    struct names            ctx = { s->registry, a };
-    struct history_names    names = { wire_name, is_idempotent, &ctx };
     struct msg             *msgs;
-    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, &names, &msgs,
+    enum err e = history_build(a, &t->fold, page->model->provider, s->tool_text_max, names, &msgs,
                                &q->msg_count);
     if (e) return e;
     struct caller who = caller_of(t->fold.run, t->owner);
@@ -455,10 +455,13 @@ enum err work_model(struct thread *t)
     t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
                                    on_call_end, on_usage,     on_done,   on_failed };
     arena_init(&a, 0);
+    struct names         ctx = { t->hub->setup.registry, &a };
+    struct history_names names = { wire_name, is_idempotent, &ctx };
     enum err e = declared_read(&t->step.arena, t->hub->setup.registry, t->fold.run->first->declared,
                                &t->declared);
-    if (!e) e = build_request(t, &a, &q);
-    if (!e && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
+    if (!e) e = build_request(t, &a, &names, &q);
+    if (!e) e = compact_begin(t, &a, &q, &names);
+    if (!e && !t->model && !(t->model = m->ops->start(m, &q, &t->sink))) e = ERR_NOMEM;
     arena_done(&a);
     fault_hit("model.started");
     if (e) step_clear(&t->step);
@@ -470,6 +473,7 @@ void work_hang_up(struct thread *t)
 {
     if (t->model) t->model_of->ops->cancel(t->model);
     t->model = NULL;
+    t->compact.on = t->compact.refused = false;
     /* whoever hangs up takes what there is: nobody waits for the judge any more */
     t->over = false;
 }

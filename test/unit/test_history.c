@@ -412,3 +412,153 @@ TEST(after_several_refusals_in_a_row_all_that_came_before_is_told_plainly_then_i
     }
     tale_done(&t);
 }
+
+/* --- summaries ----------------------------------------------------------------------------------- */
+
+/* The message's id is its run's. */
+static void says(struct tale *t, const char *run, const char *text)
+{
+    tale_fact(t,
+              (struct fact){
+                  .kind = FACT_MESSAGE, .run = str_c(run), .id = str_c(run), .text = str_c(text) });
+}
+
+static void turn(struct tale *t, const char *run, const char *asked, const char *hears)
+{
+    says(t, run, asked);
+    tale_step(t, run, "end", 1, words(hears));
+    tale_ended(t, run, WORD_COMPLETE);
+}
+
+/* Makes the summary that would be made now; its range as "1-6/6". */
+static struct str summarise(struct arena *a, struct tale *t, unsigned keep, const char *text)
+{
+    struct history_range r;
+    REQUIRE(history_range(a, tale_fold(t), keep, SIZE_MAX, &r) == OK);
+    if (r.upto)
+        tale_fact(t, (struct fact){ .kind = FACT_SUMMARY,
+                                    .run = tale_fold(t)->run->id,
+                                    .text = str_c(text),
+                                    .from = (int64_t)r.from,
+                                    .upto = (int64_t)r.upto,
+                                    .covers = (int64_t)r.covers,
+                                    .data = r.open });
+    return arena_printf(a, "%d-%d/%d", (int)r.from, (int)r.upto, (int)r.covers);
+}
+
+#define BEGINNING "user '(The beginning of this conversation, summarised:)\n"
+
+TEST(a_summary_takes_the_place_of_the_turns_it_stands_for)
+{
+    struct tale  t;
+    struct arena a;
+    tale_init(&t);
+    arena_init(&a, 0);
+    turn(&t, "run_1", "one", "1");
+    turn(&t, "run_2", "two", "2");
+    tale_message(&t, "run_3", "three");
+    CHECK_STR(summarise(&a, &t, 3, "-"), "0-0/0");
+    CHECK_STR(summarise(&a, &t, 2, "first"), "1-3/3");
+    TELLS(&t, "p", 100, BEGINNING "first'; user 'two'; assistant '2'; user 'three';");
+    tale_step(&t, "run_3", "end", 1, words("3"));
+    tale_ended(&t, "run_3", WORD_COMPLETE);
+    tale_message(&t, "run_4", "four");
+    CHECK_STR(summarise(&a, &t, 1, "second"), "1-10/10");
+    TELLS(&t, "p", 100, BEGINNING "second'; user 'four';");
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_summary_whose_turns_were_edited_away_counts_no_more)
+{
+    struct tale  t;
+    struct arena a;
+    tale_init(&t);
+    arena_init(&a, 0);
+    turn(&t, "run_1", "one", "1");
+    turn(&t, "run_2", "two", "2");
+    says(&t, "run_3", "three");
+    summarise(&a, &t, 1, "both");
+    TELLS(&t, "p", 100, BEGINNING "both'; user 'three';");
+    /* the question after it: what it stands for is the same */
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_4"),
+                                 .id = STR("m_4"),
+                                 .replaces = tale_fold(&t)->runs[2]->first->id,
+                                 .text = STR("three!") });
+    TELLS(&t, "p", 100, BEGINNING "both'; user 'three!';");
+    tale_fact(&t, (struct fact){ .kind = FACT_MESSAGE,
+                                 .run = STR("run_5"),
+                                 .id = STR("m_5"),
+                                 .replaces = tale_fold(&t)->runs[1]->first->id,
+                                 .text = STR("two!") });
+    TELLS(&t, "p", 100, "user 'one'; assistant '1'; user 'two!';");
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(a_call_nobody_knows_the_outcome_of_is_never_inside_a_summary)
+{
+    struct tale  t;
+    struct arena a;
+    tale_init(&t);
+    arena_init(&a, 0);
+    turn(&t, "run_1", "one", "1");
+    tale_message(&t, "run_2", "pay");
+    tale_step(&t, "run_2", "calls", 1, call("call-1", "pay", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_UNKNOWN, "It may have happened.");
+    tale_ended(&t, "run_2", WORD_CANCELLED);
+    turn(&t, "run_3", "three", "3");
+    tale_message(&t, "run_4", "four");
+    summarise(&a, &t, 1, "sum");
+    TELLS(&t, "p", 100,
+          BEGINNING "sum'; user 'pay'; assistant call-1=pay{}; tools call-1!'It may have "
+                    "happened.'; user 'four';");
+    /* once it is settled the next one may have it */
+    tale_fact(&t, (struct fact){ .kind = FACT_SETTLED,
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_DONE,
+                                 .by = STR("ann") });
+    TELLS(&t, "p", 100,
+          BEGINNING "sum'; user 'pay'; assistant call-1=pay{}; tools call-1:'The outcome was "
+                    "unknown at first. The person checked: it did happen.'; user 'four';");
+    tale_step(&t, "run_4", "end", 1, words("4"));
+    tale_ended(&t, "run_4", WORD_COMPLETE);
+    tale_message(&t, "run_5", "five");
+    summarise(&a, &t, 1, "all");
+    TELLS(&t, "p", 100, BEGINNING "all'; user 'five';");
+    arena_done(&a);
+    tale_done(&t);
+}
+
+TEST(what_is_summarised_is_told_in_words_and_begins_with_the_summary_before)
+{
+    struct tale          t;
+    struct arena         a;
+    struct history_range r;
+    struct history_names names = { same_name, is_search, NULL };
+    struct msg          *msgs;
+    size_t               count;
+    tale_init(&t);
+    arena_init(&a, 0);
+    turn(&t, "run_1", "one", "1");
+    tale_message(&t, "run_2", "look");
+    summarise(&a, &t, 1, "first");
+    tale_step(&t, "run_2", "calls", 1, call("call-1", "search", "{}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_DONE, "found");
+    tale_ended(&t, "run_2", WORD_COMPLETE);
+    turn(&t, "run_3", "three", "3");
+    tale_message(&t, "run_4", "four");
+    REQUIRE(history_range(&a, tale_fold(&t), 2, SIZE_MAX, &r) == OK);
+    REQUIRE(history_part(&a, tale_fold(&t), &r, &names, &msgs, &count) == OK);
+    CHECK(count == 4 && msgs[0].role == MSG_USER && msgs[2].words && msgs[3].words);
+    CHECK(str_ends(msgs[0].parts[0].text, STR("first")));
+    CHECK_STR(msgs[1].parts[0].text, "look");
+    /* few bytes at once: at least one turn */
+    REQUIRE(history_range(&a, tale_fold(&t), 1, 1, &r) == OK);
+    CHECK(r.upto == 9);
+    arena_done(&a);
+    tale_done(&t);
+}

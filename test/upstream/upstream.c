@@ -17,7 +17,8 @@
  * {{again}} calls get_weather in every answer as long as calls are allowed. Bodies the real service
  * would refuse get its 400, and so does every body with a picture that says "poison". The words are
  * in the table `faults`; a word with "-once" fails every first, third ... time it is asked for.
- * "pace-N-US": N tokens, one every US microseconds.
+ * "pace-N-US": N tokens, one every US microseconds. "limit-N": a body of more than N bytes is too
+ * long.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -556,6 +557,24 @@ static bool fail_on_purpose(struct client *c, struct str word)
     return false;
 }
 
+/* "limit-N": what is longer than N bytes is too long, in the service's own words. */
+static bool is_too_long(struct client *c, struct str word, struct str body)
+{
+    uint64_t max;
+    if (!str_starts(word, STR("limit-")) || !str_to_u64(str_from(word, 6), &max)) return false;
+    if (body.len <= max) return false;
+    struct buf b;
+    buf_init(&b, 0);
+    wire_error(&b, c->wire, 400,
+               pick(c, "invalid_request_error", "context_length_exceeded", "INVALID_ARGUMENT"),
+               pick(c, "prompt is too long: 2 > 1", "m",
+                    "The input token count (2) exceeds the maximum number of tokens allowed (1)."),
+               "");
+    send_json(c, "400 Bad Request", "", &b);
+    buf_done(&b);
+    return true;
+}
+
 static void answer_model(struct client *c, struct str path, struct str body)
 {
     struct arena a;
@@ -588,7 +607,9 @@ static void answer_model(struct client *c, struct str path, struct str body)
             fprintf(stderr, "refused: %s\n", no);
             send_json(c, "400 Bad Request", "", &b);
             buf_done(&b);
-        } else if (!word.len || (!start_pace(c, word) && !fail_on_purpose(c, word))) play(c, &q);
+        } else if (!word.len || (!start_pace(c, word) && !is_too_long(c, word, body) &&
+                                 !fail_on_purpose(c, word)))
+            play(c, &q);
     }
     arena_done(&a);
 }

@@ -231,6 +231,7 @@ function AssistantMessage({ message, last }: { message: Message; last: boolean }
       <h2 className="sr">{t.assistant}</h2>
       <span className="mark" aria-hidden="true" />
       <div className="said" lang={streaming ? undefined : languageOf(textOf(message))}>
+        {message.summarised && <p className="seam">{t.summarised}</p>}
         <Parts message={message} streaming={streaming} />
         <Ending message={message} last={last} />
         {message.payload && !streaming && <PayloadView payload={message.payload} last={last} />}

@@ -79,6 +79,7 @@ const decoders: Record<string, Decoder> = {
   'data-intent': (c) => (isObject(c.data) ? [intent(c.data)] : []),
   'data-restarting': () => [{ type: 'restarting' }],
   'data-status': (c) => (isObject(c.data) && typeof c.data.message === 'string' ? [{ type: 'status', message: c.data.message }] : []),
+  'data-summary': () => [{ type: 'summarised' }],
   'data-payload': (c) => (isObject(c.data) ? [{ type: 'payload', payload: c.data as Partial<ResponsePayload> }] : []),
   'data-approval': (c) =>
     isObject(c.data)

@@ -200,6 +200,7 @@ export type LocalEvent =
   | { type: 'tool_denied'; tool_use_id: string }
   | { type: 'payload'; payload: Partial<ResponsePayload> }
   | { type: 'usage'; usage: Usage }
+  | { type: 'summarised' }
   | { type: 'turn_end' }
   | { type: 'decision'; id: string; state: 'sending' | 'failed'; confirmed: boolean; error?: string }
   | { type: 'approval'; record: Partial<ApprovalRecord> & { id: string } }

@@ -201,6 +201,8 @@ function addPart(m: Message, p: UIPart, n: number): Message {
           { type: 'file', url: String(p.url), mediaType: String(p.mediaType), filename: p.filename as string | undefined },
         ],
       };
+    case 'data-summary':
+      return { ...m, summarised: true };
     case 'data-payload':
       return isObject(p.data) ? { ...m, payload: payloadOf(p.data as Partial<ResponsePayload>) } : m;
     default:

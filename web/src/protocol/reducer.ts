@@ -171,6 +171,8 @@ function applyToMessage(m: Message, e: OpenEvent): Message {
       return { ...m, payload: mergePayload(m.payload, e.payload) };
     case 'usage':
       return { ...m, usage: e.usage };
+    case 'summarised':
+      return { ...m, summarised: true };
     case 'claim':
       return onCall(m, e.tool_use_id, (c) => ({ ...c, claim: e.mine ? 'mine' : 'other', startedAt: c.startedAt ?? e.at }));
     case 'step_reset':

@@ -96,6 +96,8 @@ export interface Message {
   held: string;
   error?: { message: string; code?: string; retryable: boolean };
   payload?: Payload;
+  /** Before it was made, older messages were summarised for the model. */
+  summarised?: boolean;
   usage?: Usage;
   runId?: string;
   /** User messages only. */

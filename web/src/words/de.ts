@@ -445,6 +445,7 @@ export const de: Words = {
 
   copyYours: 'Ihre Nachricht kopieren',
   editYours: 'Ihre Nachricht bearbeiten',
+  summarised: 'Ältere Nachrichten wurden für den Assistenten zusammengefasst. Sie können alle weiterhin lesen.',
   editAndAsk: 'Bearbeiten und neu fragen',
   versions: 'Fassungen dieser Frage',
   earlierVersion: 'Frühere Fassung',

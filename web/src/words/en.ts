@@ -468,6 +468,7 @@ export const en = {
   /* ---- messages ---- */
   copyYours: 'Copy your message',
   editYours: 'Edit your message',
+  summarised: 'Older messages were summarised for the assistant. You can still read all of them.',
   editAndAsk: 'Edit and ask again',
   versions: 'Versions of this question',
   earlierVersion: 'Earlier version',

@@ -435,6 +435,7 @@ export const ja: Words = {
 
   copyYours: '自分のメッセージをコピー',
   editYours: '自分のメッセージを編集',
+  summarised: '以前のメッセージはアシスタント用に要約されました。すべて引き続き読めます。',
   editAndAsk: '編集して聞き直す',
   versions: 'この質問の版',
   earlierVersion: '前の版',
