@@ -62,7 +62,7 @@ test('the manual pages are well formed and name every command, option and key th
     const tables = fs.readFileSync(path.join(ROOT, 'docs/configuration.md'), 'utf8').split('\n\n').filter((p) => p.startsWith('| key |'));
     const documented = tables.flatMap((table) => [...table.matchAll(/^\| `([^`]+)` \|/gm)].map((m) => m[1]));
     check(documented.length > 100, 'docs/configuration.md was not understood');
-    for (const key of documented) check(keys.includes(`\n     ${key}`) || keys.includes(`\n       ${key}`), `${key} is not in parley.json(5)`);
+    for (const key of documented.filter((k) => !k.endsWith('.*'))) check(keys.includes(`\n     ${key}`) || keys.includes(`\n       ${key}`), `${key} is not in parley.json(5)`);
 });
 
 // --- completion: three real shells are asked, and must offer exactly what --help does -----------------------------
