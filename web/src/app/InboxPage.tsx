@@ -3,7 +3,7 @@
  * Five hundred may wait: each is a line, and only those that are opened are cards. `/approvals/<id>` is the same page with
  * that one opened. For somebody who only decides it is the whole page.
  */
-import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
 import { RiskMark } from '../chat/ApprovalCard';
 import { Revealed, Sentence } from '../chat/Arguments';
 import { alone, ChatContext, useNow, type ChatActions } from '../chat/context';
@@ -98,21 +98,34 @@ function WaitingList() {
   const whole = useWhole(inbox.length);
   const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(new Map());
   const list = useRef<HTMLDivElement>(null);
+  const last = useRef(-1);
   const toggle = useCallback((id: string, open: boolean) => setOpened((all) => new Map(all).set(id, open)), []);
   useEffect(() => {
     if (named) list.current?.querySelector(`[data-request="${named}"]`)?.scrollIntoView({ block: 'start' });
   }, [named, loaded]);
   const done = useCallback(async (words: string | null) => {
     const rows = [...(list.current?.querySelectorAll<HTMLElement>('.inbox-line') ?? [])];
-    const at = rows.findIndex((r) => r.parentElement?.matches(':focus-within'));
+    // A button that was pressed may be gone by now, and the focus with it: then it was where it was last.
+    const here = rows.findIndex((r) => r.parentElement?.matches(':focus-within'));
+    const at = here < 0 && document.activeElement === document.body ? last.current : here;
     if (words) notice(words);
     await refresh();
-    // The next one moves up: the focus goes there, not to the top of the page.
-    if (at >= 0) requestAnimationFrame(() => list.current?.querySelectorAll<HTMLElement>('.inbox-line')[at]?.focus());
+    // The next one moves up: the focus goes there, not to the top of the page; once the list is the new one.
+    const settle = (left: number) =>
+      requestAnimationFrame(() => {
+        const lines = list.current?.querySelectorAll<HTMLElement>('.inbox-line') ?? [];
+        if (lines.length === rows.length && left > 0) settle(left - 1);
+        else lines[at]?.focus();
+      });
+    if (at >= 0) settle(30);
   }, []);
+  const remember = (e: FocusEvent<HTMLDivElement>) => {
+    const rows = [...e.currentTarget.querySelectorAll('.inbox-line')];
+    last.current = rows.findIndex((r) => r.parentElement?.contains(e.target));
+  };
   if (inbox.length === 0) return <p className="inbox-none">{loaded ? t.nothingWaits : t.looking}</p>;
   return (
-    <div ref={list} className="inbox-list">
+    <div ref={list} className="inbox-list" onFocusCapture={remember}>
       {byUrgency(inbox, now).map(([urgency, records]) => (
         <section key={urgency} aria-label={t.urgency[urgency]}>
           <h2>
