@@ -35,6 +35,7 @@ test('the inbox has an address: what ends soon first, then what is risky, then t
     { calls: [{ name: 'process_payment', arguments: { recipient: 'Hanako', amount: 50, currency: 'USD' } }] },
     { calls: [{ name: 'process_payment', arguments: { recipient: 'Ivo', amount: 9, currency: 'USD' } }] },
     { calls: [{ name: 'water', arguments: {} }] },
+    { text: 'Paid.' },
   ]);
   const server = await t.server({ ...organised(), model: model.config, demo: { tools: true }, tools: { water: short, dim: calm } });
   for (const words of ['Dim', 'Pay Hanako', 'Pay Ivo', 'Water']) await says(server, 'ada', words);
@@ -60,10 +61,39 @@ test('the inbox has an address: what ends soon first, then what is risky, then t
 
   await bob.page.getByRole('button', { name: 'Decided' }).click();
   const line = bob.$('[data-decided]').first();
-  await line.waitFor();
+  await bob.page.waitForFunction(() => document.querySelector('[data-decided]')?.innerText.includes('Completed')); // drawn: until then its text is empty
   ok(/Send 50 USD to Hanako\? for ada Approved by you, through the API .*\d\d:\d\d Completed/.test(squeeze(await line.innerText())), `who, when, by which way, what came of it: ${squeeze(await line.innerText())}`);
   await line.getByRole('button').click();
   ok(squeeze(await line.innerText()).includes('recipient Hanako'), 'with its arguments');
+});
+
+test('a look at the list that was answered late does not bring back what is decided', async (t) => {
+  const server = await t.server(organised());
+  for (const name of ['Hanako', 'Ivo', 'Jun', 'Kim']) await says(server, 'ada', `Send 50 dollars to ${name}`);
+  const bob = await inbox(t, server, 'bob');
+  await bob.$('.inbox-row').nth(3).waitFor();
+
+  // A look begins, and its answer is on the way for long; a decision and the look after it pass it by.
+  let arrive;
+  let held = null;
+  const late = new Promise((r) => (arrive = r));
+  await bob.page.route('**/v1/approvals?status=pending*', async (route) => {
+    if (held) return route.continue();
+    held = route.request();
+    const answer = await route.fetch();
+    await late;
+    await route.fulfill({ response: answer });
+  });
+  await bob.page.evaluate(() => window.dispatchEvent(new Event('focus')));
+  while (!held) await new Promise((r) => setTimeout(r, 10));
+  await bob.$('.inbox-line').first().click();
+  await bob.$('.ask[data-armed="true"] .ask-yes').click();
+  await bob.page.waitForFunction(() => document.querySelectorAll('.inbox-row').length === 3);
+  const arrived = bob.page.waitForEvent('requestfinished', (r) => r === held);
+  arrive();
+  await arrived;
+  await bob.page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+  equal(await bob.$('.inbox-row').count(), 3, 'what waits');
 });
 
 test('a request has an address, which opens it in the inbox', async (t) => {

@@ -9,6 +9,7 @@ import { t } from '../words';
 import { api } from './store';
 
 const pageSize = 50;
+const runs_ms = 2000;
 
 export function Decided() {
   const [list, setList] = useState<ApprovalRecord[] | null>(null);
@@ -25,6 +26,12 @@ export function Decided() {
     }
   }, []);
   useEffect(() => void more(null), [more]);
+  // What still runs is looked at again, as long as it stands on the first page.
+  useEffect(() => {
+    if (!list?.some((r) => r.status === 'approved' || r.status === 'running') || list.length > pageSize) return;
+    const timer = setTimeout(() => void more(null), runs_ms);
+    return () => clearTimeout(timer);
+  }, [list, more]);
   return (
     <div className="inbox-list">
       {failed && (

@@ -36,7 +36,8 @@ export function Inbox({ onClose, onOpen }: { onClose: () => void; onOpen: (threa
   );
 }
 
-async function decided(words: string | null): Promise<void> {
+/** Something of the list was decided: says it, and looks again. */
+export async function decided(words: string | null): Promise<void> {
   if (words) notice(words);
   await refresh();
 }

@@ -3,7 +3,7 @@
  * Five hundred may wait: each is a line, and only those that are opened are cards. `/approvals/<id>` is the same page with
  * that one opened. For somebody who only decides it is the whole page.
  */
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type FocusEvent, type RefObject } from 'react';
 import { RiskMark } from '../chat/ApprovalCard';
 import { Revealed, Sentence } from '../chat/Arguments';
 import { alone, ChatContext, useNow, type ChatActions } from '../chat/context';
@@ -18,12 +18,12 @@ import type { Over } from './App';
 import { Context } from './Context';
 import { Decided } from './Decided';
 import { Grants } from './Grants';
-import { notice } from './notices';
+import { decided } from './Inbox';
 import { Notices, SignIn } from './Pieces';
 import { product } from './product';
 import { addressOf, useNamed, visit } from './router';
 import { Settings } from './Settings';
-import { api, hasThreads, lookAgain, refresh, startPage, useLists } from './store';
+import { api, hasThreads, lookAgain, startPage, useLists } from './store';
 
 type Tab = 'waiting' | 'decided' | 'grants';
 
@@ -91,6 +91,23 @@ function useWhole(count: number): boolean {
   return whole ?? count <= wholeMax;
 }
 
+/* When the row that has the focus goes, the next one moves up and has it: not the top of the page. */
+function useFocusGoesOn(list: RefObject<HTMLDivElement | null>, inbox: ApprovalRecord[]) {
+  const last = useRef<{ row: Element; at: number } | null>(null);
+  useLayoutEffect(() => {
+    if (!last.current || !list.current) return;
+    const rows = [...list.current.querySelectorAll('.inbox-row')];
+    const at = rows.indexOf(last.current.row);
+    if (at >= 0) last.current.at = at;
+    else if (document.activeElement === document.body) rows[Math.min(last.current.at, rows.length - 1)]?.querySelector<HTMLElement>('.inbox-line')?.focus();
+  }, [list, inbox]);
+  return (e: FocusEvent<HTMLDivElement>) => {
+    const rows = [...e.currentTarget.querySelectorAll('.inbox-row')];
+    const at = rows.findIndex((r) => r.contains(e.target));
+    last.current = at < 0 ? null : { row: rows[at]!, at };
+  };
+}
+
 function WaitingList() {
   const { inbox, loaded, me } = useLists();
   const named = useNamed();
@@ -98,31 +115,11 @@ function WaitingList() {
   const whole = useWhole(inbox.length);
   const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(new Map());
   const list = useRef<HTMLDivElement>(null);
-  const last = useRef(-1);
   const toggle = useCallback((id: string, open: boolean) => setOpened((all) => new Map(all).set(id, open)), []);
   useEffect(() => {
     if (named) list.current?.querySelector(`[data-request="${named}"]`)?.scrollIntoView({ block: 'start' });
   }, [named, loaded]);
-  const done = useCallback(async (words: string | null) => {
-    const rows = [...(list.current?.querySelectorAll<HTMLElement>('.inbox-line') ?? [])];
-    // A button that was pressed may be gone by now, and the focus with it: then it was where it was last.
-    const here = rows.findIndex((r) => r.parentElement?.matches(':focus-within'));
-    const at = here < 0 && document.activeElement === document.body ? last.current : here;
-    if (words) notice(words);
-    await refresh();
-    // The next one moves up: the focus goes there, not to the top of the page; once the list is the new one.
-    const settle = (left: number) =>
-      requestAnimationFrame(() => {
-        const lines = list.current?.querySelectorAll<HTMLElement>('.inbox-line') ?? [];
-        if (lines.length === rows.length && left > 0) settle(left - 1);
-        else lines[at]?.focus();
-      });
-    if (at >= 0) settle(30);
-  }, []);
-  const remember = (e: FocusEvent<HTMLDivElement>) => {
-    const rows = [...e.currentTarget.querySelectorAll('.inbox-line')];
-    last.current = rows.findIndex((r) => r.parentElement?.contains(e.target));
-  };
+  const remember = useFocusGoesOn(list, inbox);
   if (inbox.length === 0) return <p className="inbox-none">{loaded ? t.nothingWaits : t.looking}</p>;
   return (
     <div ref={list} className="inbox-list" onFocusCapture={remember}>
@@ -142,7 +139,7 @@ function WaitingList() {
                 whole={whole}
                 open={opened.get(r.id) ?? r.id === named}
                 toggle={toggle}
-                onDone={done}
+                onDone={decided}
               />
             ))}
           </ul>

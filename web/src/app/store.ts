@@ -118,8 +118,13 @@ export function refreshSoon(): void {
 let renaming = 0;
 let renamed = 0;
 
+/* Looks are numbered: one that is answered after a later one would bring back what is decided. */
+let looks = 0;
+let shown = 0;
+
 export async function refresh(): Promise<void> {
   const asked = renamed;
+  const look = ++looks;
   try {
     if (!lists.me) set({ me: await api.whoami() });
     const [page, pending, unknown] = await Promise.all([
@@ -127,7 +132,8 @@ export async function refresh(): Promise<void> {
       api.approvals({ status: 'pending' }),
       api.approvals({ status: 'unknown' }).catch(() => ({ approvals: [] as ApprovalRecord[] })),
     ]);
-    if (renaming || asked !== renamed) return;
+    if (renaming || asked !== renamed || look < shown) return;
+    shown = look;
     const older = lists.threads
       .filter((x) => !page.threads.some((p) => p.id === x.id))
       .filter((x) => lists.next !== null || isOlder(x, page.threads));
