@@ -312,8 +312,8 @@ static int64_t count_tokens(struct str s)
     int64_t n = 0;
     bool    in_word = false;
     for (size_t at = 0; at < s.len;) {
-        uint32_t cp;
-        at += utf8_decode(str_from(s, at), &cp);
+        uint32_t cp = (unsigned char)s.ptr[at];
+        at += cp < 0x80 ? 1 : utf8_decode(str_from(s, at), &cp);
         bool asian = cp >= 0x2e80, blank = cp <= ' ';
         if (asian || (!blank && !in_word)) n++;
         in_word = !blank && !asian;

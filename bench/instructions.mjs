@@ -1,0 +1,81 @@
+// instructions.mjs -- what a turn costs, counted and not timed: the same figure on a busy machine as on a quiet one.
+// Compare two commits with it. Prints figures; fails on nothing.
+//
+//     node bench/instructions.mjs [TURNS [FUNCTIONS]]       PARLEY_BIN: the program (build/parley)
+//
+// The server runs under callgrind; 20 turns come first and do not count. FUNCTIONS: so many of the most expensive.
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+
+const bin = process.env.PARLEY_BIN ?? path.resolve(import.meta.dirname, '../build/parley');
+const [turns = 100, functions = 0] = process.argv.slice(2).map(Number);
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'parley-count-'));
+const config = path.join(dir, 'parley.json');
+const port = await new Promise((yes) => {
+    const free = net.createServer().listen(0, '127.0.0.1', () => { const { port } = free.address(); free.close(() => yes(port)); });
+});
+fs.writeFileSync(config, JSON.stringify({ demo: { token_ms: 0 } }));
+const server = spawn('valgrind', ['--tool=callgrind', `--callgrind-out-file=${dir}/out`, '--cache-sim=no', bin, 'serve',
+    '--config', config, '--store', `${dir}/x.db`, '--listen', `127.0.0.1:${port}`], { stdio: ['ignore', 'ignore', fs.openSync(`${dir}/log`, 'w')] });
+process.on('exit', () => { server.kill('SIGKILL'); fs.rmSync(dir, { recursive: true, force: true }); });
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+const ask = (method, where, body) => new Promise((yes, no) => {
+    const q = http.request({ agent, method, port, host: '127.0.0.1', path: where, headers: body && { 'content-type': 'application/json' } }, (r) => {
+        let text = '';
+        r.on('data', (d) => { text += d; }).on('end', () => yes({ status: r.statusCode, text }));
+    });
+    q.on('error', no).end(body && JSON.stringify(body));
+});
+const control = (...args) => execFileSync('callgrind_control', [...args, String(server.pid)], { stdio: 'ignore' });
+
+for (;;) {
+    if (await ask('GET', '/healthz').then((r) => r.status === 200, () => false)) break;
+    if (server.exitCode !== null) throw new Error(fs.readFileSync(`${dir}/log`, 'utf8'));
+    await new Promise((r) => setTimeout(r, 200));
+}
+
+let dumps = 0;
+async function count(name, message) {
+    for (let i = -20; i < turns; i++) {
+        if (i === 0) control('-z');
+        const { status, text } = await ask('POST', '/v1/chat/stream', { message });
+        if (status !== 200) throw new Error(`${status}: ${text}`);
+    }
+    control('-d', name);
+    const out = `${dir}/out.${++dumps}`;
+    while (!fs.existsSync(out) || !/^totals: \d/m.test(fs.readFileSync(out, 'utf8'))) await new Promise((r) => setTimeout(r, 50));
+    const total = Number(/^totals: (\d+)/m.exec(fs.readFileSync(out, 'utf8'))[1]);
+    console.log(`${name.padEnd(10)} ${Math.round(total / turns).toLocaleString('en')} instructions per turn`);
+    for (const [where, n] of own(out).slice(0, functions)) console.log(`    ${String(Math.round(n / turns)).padStart(8)}  ${where}`);
+}
+
+// What each function costs by itself, most first. (callgrind_annotate is misled by a count that begins in the middle.)
+function own(file) {
+    const names = {}, cost = new Map();
+    const name = (kind, v) => {
+        const [, id, text] = /^\((\d+)\) ?(.*)/.exec(v);
+        if (text) names[kind + id] = text;
+        return names[kind + id];
+    };
+    let fn, ob, called = false;
+    for (const line of fs.readFileSync(file, 'utf8').split('\n')) {
+        const [, key, value] = /^(c?fn|c?ob|calls)=(.*)/.exec(line) ?? [];
+        if (key === 'fn') fn = name('f', value);
+        else if (key === 'ob') ob = path.basename(name('o', value));
+        else if (key === 'cfn') name('f', value);
+        else if (key === 'cob') name('o', value);
+        else if (key === 'calls') called = true; // the next line is the callee's
+        else if (/^[-+*\d]/.test(line) && called) called = false;
+        else if (/^[-+*\d]/.test(line)) cost.set(`${fn} ${ob}`, (cost.get(`${fn} ${ob}`) ?? 0) + Number(line.split(' ').at(-1)));
+    }
+    return [...cost].sort((a, b) => b[1] - a[1]);
+}
+
+await count('text', 'Hello');
+await count('tool', 'What is the weather in Tokyo?');
+process.exit(0);
