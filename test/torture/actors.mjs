@@ -103,7 +103,7 @@ export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set() });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set() });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
@@ -173,7 +173,8 @@ export class Actor {
     }
     async regenerate(op) {
         const { scene, who, world } = this, thread = scene.thread(who, op.thread), said = scene.said.get(`${who}/${thread}`) ?? [];
-        const old = said.at(-1);
+        const old = said.at(-1), begun = { key: `${who}/${thread}`, from: Date.now(), to: Infinity };
+        scene.anew.push(begun);         // and whatever is said meanwhile may be what it answers
         for (const m of op.which === null ? said.slice(-1) : said) scene.edited.add(`${who}/${thread}/${m.id}`);       // another run answers it from now on
         if (old) world.model.script(old.n, op.repeat ? world.model.heard(old.n) : op.script);
         const body = { id: thread, messages: old ? [{ id: old.id, role: 'user', parts: [{ type: 'text', text: 'again' }] }] : [], trigger: 'regenerate-message' };
@@ -182,7 +183,7 @@ export class Actor {
             const m = at((t.json?.messages ?? []).filter((x) => x.role === 'assistant'), op.which);
             if (m) body.messageId = m.id;
         }
-        return this.post(op, DOOR[op.door], body, thread, { edit: true });
+        try { return await this.post(op, DOOR[op.door], body, thread, { edit: true }); } finally { begun.to = Date.now(); }
     }
     // The same POST once more: a network that delivers twice.
     async again(op) {
@@ -191,7 +192,8 @@ export class Actor {
         scene.repeated.add(p.n);
         if (p.edit) for (const m of scene.said.get(`${who}/${p.thread}`) ?? []) scene.edited.add(`${who}/${p.thread}/${m.id}`);       // whatever is the last by now is answered anew
         const r = await this.post(op, p.path, p.body, p.thread, { again: true });
-        const same = p.body.request_id || (p.message && !p.edit && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
+        const anew = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.from <= p.at && p.at <= a.to);
+        const same = p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
             this.world.violation('duplicate', `the POST of operation ${p.n} delivered again began another run: ${p.run}, ${r.run}`, { n: op.n, who, thread: p.thread, key: p.path });
         return r;

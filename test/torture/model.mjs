@@ -31,7 +31,7 @@ export class Model {
         const wire = /messages$/.test(q.url) ? 'anthropic' : /completions$/.test(q.url) ? 'openai' : 'gemini';
         const text = Buffer.concat(chunks).toString('utf8');
         let body;
-        try { body = JSON.parse(text); } catch { return this.world.violation('provider', `${wire}: a request that is no JSON`); }
+        try { body = JSON.parse(text); } catch (e) { return this.world.violation('provider', `${wire}: a request that is no JSON: ${q.method} ${q.url}, ${text.length} of ${q.headers['content-length']} characters: ${e.message}; ${text.slice(0, 100)} ... ${text.slice(-100)}`, { key: `${wire} no JSON` }); }
         this.requests++;
         const n = Number([...texts(wire, body).matchAll(/\[op (\d+)\]/g)].at(-1)?.[1] ?? -1);
         const count = (this.asked.get(n) ?? 0) + 1;

@@ -69,7 +69,7 @@ void            finish_all(struct stage *s);
 
 #define UNTIL(cond)                                                                  \
     do {                                                                             \
-        uint64_t   end_ = clock_mono_ms() + 10000;                                   \
+        uint64_t   end_ = clock_mono_ms() + 60000;                                   \
         uv_timer_t tick_;                                                            \
         uv_timer_init(&on->loop.uv, &tick_);                                         \
         uv_timer_start(&tick_, stage_tick, 5, 5);                                    \
