@@ -21,6 +21,10 @@ static const char HELP[] =
     "  parley approvals [URL]     list what waits for a person on a running server; on a terminal, "
     "answer it;\n"
     "                             PARLEY_KEY in the environment is the key\n"
+    "  parley chat [URL] [--page NAME]\n"
+    "                             talk to a running server in the terminal; from a pipe, one "
+    "message per line;\n"
+    "                             PARLEY_KEY in the environment is the key\n"
     "  parley models [--config FILE] [--check]\n"
     "                             list the models; --check asks each for one token\n"
     "  parley mcp [--config FILE] [--store URL] [--url URL] [--page NAME]\n"
@@ -98,6 +102,7 @@ static int choose(int argc, char **argv)
         { "models", cli_models },       { "tools", cli_tools },   { "key", cli_key },
         { "approvals", cli_approvals }, { "backup", cli_backup }, { "restore", cli_restore },
         { "nodes", cli_nodes },         { "move", cli_move },     { "mcp", cli_mcp },
+        { "chat", cli_chat },
     };
     const char *name = argc > 1 ? argv[1] : "--help";
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)

@@ -68,9 +68,21 @@ bool glyph_mark(uint32_t cp)
 
 #define MARKS_MAX 2 /* on one character: Vietnamese needs them */
 
+/* Typographers' blanks, joiners, and how a picture is to be drawn: every language and every model
+ * writes them, and what is lost without them is looks. */
+static bool show_plain(struct buf *out, uint32_t cp)
+{
+    bool blank = cp == 0xa0 || (cp >= 0x2000 && cp <= 0x200a) || cp == 0x202f || cp == 0x205f;
+    bool dress = cp == 0xad || (cp >= 0x200b && cp <= 0x200d) || cp == 0x2060 ||
+                 (cp >= 0xfe00 && cp <= 0xfe0f) || cp == 0xfeff || cp == '\r';
+    if (blank || cp == '\n') buf_chr(out, blank ? ' ' : '\n');
+    return blank || dress || cp == '\n';
+}
+
 static bool show_special(struct buf *out, uint32_t cp, enum glyph_way way)
 {
     bool quoted = way == GLYPH_QUOTED;
+    if (way == GLYPH_TEXT && show_plain(out, cp)) return true;
     switch (cp) {
     case '"':
         if (quoted) buf_lit(out, "\\\"");
@@ -87,7 +99,7 @@ static bool show_special(struct buf *out, uint32_t cp, enum glyph_way way)
 
 void glyph_show(struct buf *out, struct str s, enum glyph_way way)
 {
-    unsigned marks = MARKS_MAX, n;
+    unsigned marks = way == GLYPH_TEXT ? 0 : MARKS_MAX, n; /* a text's letter may stand before it */
     uint32_t cp;
     if (way == GLYPH_QUOTED) buf_chr(out, '"');
     for (; s.len; s = str_from(s, n)) {

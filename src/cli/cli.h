@@ -8,6 +8,7 @@
 int cli_serve(int argc, char **argv);     /* serve.c */
 int cli_approvals(int argc, char **argv); /* inbox.c */
 int cli_backup(int argc, char **argv);    /* backup.c */
+int cli_chat(int argc, char **argv);      /* talk.c */
 int cli_check(int argc, char **argv);     /* check.c */
 int cli_health(int argc, char **argv);    /* health.c */
 int cli_key(int argc, char **argv);       /* key.c */

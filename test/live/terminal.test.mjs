@@ -1,18 +1,8 @@
 // Commands that people use in a terminal: a real one, by script(1). Words of strangers do nothing to it.
-import { spawn } from 'node:child_process';
 import http from 'node:http';
-import { BIN, check, parley, same, sound, test, until } from './lib.mjs';
+import { check, parley, same, sound, test, until } from './lib.mjs';
+import { terminal } from './terminal.mjs';
 
-// parley in a terminal of its own: what it shows in `shown`, typed by type(), ended with its status in `gone`.
-function terminal(t, args, env = {}) {
-    const child = spawn('script', ['-qec', `${BIN} ${args.join(' ')}`, '/dev/null'], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
-    const screen = { shown: '', gone: new Promise((yes) => child.on('close', yes)) };
-    child.stdout.setEncoding('utf8').on('data', (d) => { screen.shown += d; });
-    t.defer(() => child.kill('SIGKILL'));
-    screen.type = (text) => child.stdin.write(text);
-    screen.shows = (pattern) => until(() => pattern.test(screen.shown), `${pattern} on the screen: ${screen.shown}`);
-    return screen;
-}
 const PROMPT = /yes or no\? \[y, n; s: later, q: end\] $/;
 
 // A server that has these requests waiting and notes what it is told; `hold`: it answers when that is done.

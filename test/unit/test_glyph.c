@@ -49,3 +49,25 @@ TEST(other_names_are_not_alike)
           !alike("a1", "a2") && !alike("a.b", "ab") && !alike("金額", "金"));
     CHECK(!alike("а", "a")); /* Cyrillic and Latin: no program takes one for the other */
 }
+
+static bool shows(const char *text, enum glyph_way way, const char *want)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    glyph_show(&b, str_c(text), way);
+    bool same = str_is(buf_view(&b), want);
+    if (!same) printf("%.*s\n", (int)b.len, b.ptr ? b.ptr : "");
+    buf_done(&b);
+    return same;
+}
+
+TEST(a_text_keeps_its_lines_and_does_nothing_to_a_terminal)
+{
+    CHECK(shows("one\r\ntwo\tthree\n", GLYPH_TEXT, "one\ntwo three\n"));
+    CHECK(shows("\x1b[2J\x07\xc2\x9b", GLYPH_TEXT, "\\u{001B}[2J\\u{0007}\\u{009B}"));
+    CHECK(shows("\u202eabc\u2066", GLYPH_TEXT, "\\u{202E}abc\\u{2066}"));
+    CHECK(shows("12\u202f000\u00a0\u20ac \u2764\ufe0f co\u00adop", GLYPH_TEXT,
+                "12 000 \u20ac \u2764 coop"));
+    CHECK(shows("\u0301e", GLYPH_TEXT, "\u0301e") && shows("\u0301e", GLYPH_LINE, "\\u{0301}e"));
+    CHECK(shows("a\nb", GLYPH_LINE, "a b") && shows("a\"\n", GLYPH_QUOTED, "\"a\\\"\\n\""));
+}

@@ -1,0 +1,204 @@
+/* desk.c -- see desk.h. */
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/desk.h"
+#include "loop/curl.h"
+
+#define DEFAULT_URL "http://127.0.0.1:8000"
+#define ANSWER_MAX  (64u * 1024 * 1024) /* of the server; 500 requests with large inputs fit */
+#define WAIT_MS     30000L
+
+void desk_init(struct desk *k, const char *url)
+{
+    const char *plain = getenv("NO_COLOR");
+
+    *k = (struct desk){ .base = str_c(url ? url : DEFAULT_URL) };
+    k->screen = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    k->colours = k->screen && !(plain && *plain);
+    while (str_ends(k->base, STR("/"))) k->base.len--;
+    arena_init(&k->arena, 0);
+}
+
+void desk_done(struct desk *k)
+{
+    arena_done(&k->arena);
+}
+
+/* --- asking the server ------------------------------------------------------------ */
+
+static size_t keep(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct buf *b = ctx;
+
+    buf_add(b, bytes, size * count);
+    return b->err ? 0 : size * count;
+}
+
+struct curl_slist *desk_headers(struct desk *k)
+{
+    const char        *key = getenv("PARLEY_KEY");
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
+
+    if (list && key && *key) {
+        struct str line = arena_printf(&k->arena, "Authorization: Bearer %s", key);
+        if (line.ptr) curl_slist_append(list, line.ptr);
+    }
+    return list;
+}
+
+struct jv *desk_ask(struct desk *k, const char *path, const char *body, long *status)
+{
+    char               why[CURL_ERROR_SIZE] = "out of memory";
+    struct str         url = arena_printf(&k->arena, STR_FMT "%s", STR_ARG(k->base), path);
+    CURL              *h = curl_easy_new(false);
+    struct curl_slist *list = desk_headers(k);
+    struct buf         answer;
+    struct jv         *tree = NULL;
+    CURLcode           e = CURLE_OUT_OF_MEMORY;
+
+    buf_init(&answer, ANSWER_MAX);
+    if (h && list && url.ptr) {
+        why[0] = '\0';
+        curl_easy_setopt(h, CURLOPT_URL, url.ptr);
+        curl_easy_setopt(h, CURLOPT_HTTPHEADER, list);
+        curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, WAIT_MS);
+        curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, keep);
+        curl_easy_setopt(h, CURLOPT_WRITEDATA, &answer);
+        curl_easy_setopt(h, CURLOPT_ERRORBUFFER, why);
+        curl_once(h); /* an answer is sent once */
+        if (body) curl_easy_setopt(h, CURLOPT_COPYPOSTFIELDS, body);
+        e = curl_easy_perform(h);
+        curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, status);
+    }
+    struct str text = arena_dup(&k->arena, buf_view(&answer));
+    if (e != CURLE_OK)
+        fprintf(stderr, "parley: " STR_FMT " does not answer: %s\n", STR_ARG(k->base),
+                why[0] ? why : curl_easy_strerror(e));
+    else if (json_parse(&k->arena, text, &tree, NULL) || !jv_is(tree, JSON_OBJECT)) {
+        tree = NULL;
+        fprintf(stderr, "parley: " STR_FMT " answered %ld, not as a parley does.\n",
+                STR_ARG(k->base), *status);
+    }
+    buf_done(&answer);
+    curl_slist_free_all(list);
+    curl_easy_cleanup(h);
+    return tree;
+}
+
+void desk_refused(const struct jv *answer, long status)
+{
+    fputs("parley: ", stderr);
+    desk_put(stderr, jv_str_at(jv_get(answer, "error"), "message"), GLYPH_LINE);
+    fprintf(stderr, " (%ld)%s\n", status, status == 401 ? " Set PARLEY_KEY to your key." : "");
+}
+
+/* --- showing ---------------------------------------------------------------------- */
+
+void desk_put(FILE *out, struct str s, enum glyph_way way)
+{
+    struct buf safe;
+
+    buf_init(&safe, 0);
+    glyph_show(&safe, s, way);
+    if (safe.err) fputs("(out of memory)", out);
+    else fwrite(safe.ptr ? safe.ptr : "", 1, safe.len, out);
+    buf_done(&safe);
+}
+
+void desk_line(FILE *out, const char *name, struct str s, enum glyph_way way)
+{
+    if (!s.len) return;
+    fprintf(out, "  %-9s", name);
+    desk_put(out, s, way);
+    fputc('\n', out);
+}
+
+void desk_style(const struct desk *k, FILE *out, const char *code)
+{
+    if (k->colours) fputs(code, out);
+}
+
+void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t all)
+{
+    const struct jv *input = jv_get(a, "input");
+
+    printf("%zu of %zu  ", number, all);
+    desk_put(stdout, jv_str_at(a, "tool"), GLYPH_LINE);
+    if (str_is(jv_str_at(a, "risk"), "high")) {
+        fputs("  ", stdout);
+        desk_style(k, stdout, "\033[31m");
+        fputs("high risk", stdout);
+        desk_style(k, stdout, "\033[0m");
+    }
+    fputs("\n  ", stdout);
+    desk_style(k, stdout, "\033[1m");
+    desk_put(stdout, jv_str_at(a, "ask"), GLYPH_LINE);
+    desk_style(k, stdout, "\033[0m");
+    putchar('\n');
+    if (input) desk_line(stdout, "input", input->raw, GLYPH_LINE);
+    desk_line(stdout, "said", jv_str_at(a, "said"), GLYPH_QUOTED);
+    desk_line(stdout, "thread", jv_str_at(a, "thread"), GLYPH_LINE);
+    desk_line(stdout, "id", jv_str_at(a, "id"), GLYPH_LINE);
+}
+
+/* --- answering -------------------------------------------------------------------- */
+
+enum choice desk_choose(void)
+{
+    char line[64];
+
+    for (;;) {
+        fputs("  yes or no? [y, n; s: later, q: end] ", stdout);
+        fflush(stdout);
+        (void)tcflush(STDIN_FILENO, TCIFLUSH); /* typed for something else */
+        if (!fgets(line, sizeof line, stdin)) return CHOICE_END;
+        size_t len = strcspn(line, "\n");
+        if (!line[len]) { /* longer than any answer, and its end is none either */
+            for (int c; (c = getchar()) != '\n' && c != EOF;) continue;
+            continue;
+        }
+        line[len] = '\0';
+        if (strcmp(line, "y") == 0 || strcmp(line, "yes") == 0) return CHOICE_YES;
+        if (strcmp(line, "n") == 0 || strcmp(line, "no") == 0) return CHOICE_NO;
+        if (strcmp(line, "s") == 0) return CHOICE_LATER;
+        if (strcmp(line, "q") == 0) return CHOICE_END;
+    }
+}
+
+/* Of several that are needed: how many there are. */
+static void show_votes(const struct jv *answer)
+{
+    const struct jv *votes = jv_get(answer, "votes"), *needed = jv_get(answer, "needed");
+
+    if (!jv_is(votes, JSON_ARRAY) || !jv_is(needed, JSON_NUMBER)) return;
+    printf("  %-9s%u of ", "yeses", votes->count);
+    desk_put(stdout, needed->raw, GLYPH_LINE);
+    putchar('\n');
+}
+
+bool desk_decide(struct desk *k, struct str id, bool yes)
+{
+    char       *escaped = curl_easy_escape(NULL, id.ptr, (int)id.len);
+    struct str  path = arena_printf(&k->arena, "/v1/approvals/%s", escaped ? escaped : "");
+    const char *body = yes ? "{\"confirmed\":true}" : "{\"confirmed\":false}";
+    long        status = 0;
+    struct jv  *answer = path.ptr && escaped ? desk_ask(k, path.ptr, body, &status) : NULL;
+
+    curl_free(escaped);
+    if (answer && status == 200) {
+        desk_line(stdout, "now", jv_str_at(answer, "status"), GLYPH_LINE);
+        show_votes(answer);
+        return !str_is(jv_str_at(answer, "status"), "pending");
+    }
+    k->troubles++;
+    if (answer) {
+        fprintf(stderr, "  not taken: ");
+        desk_put(stderr, jv_str_at(jv_get(answer, "error"), "message"), GLYPH_LINE);
+        fputc('\n', stderr);
+    }
+    return status == 404 || status == 409 || status == 410;
+}
