@@ -138,7 +138,25 @@ bool auth_key_digest(struct str key, char hex[65])
     return true;
 }
 
-static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
+struct str auth_proof(struct arena *mem, const char *kind, const uint8_t sha256[32])
+{
+    char hex[65];
+    bool ok = auth_key_digest(str_n((const char *)sha256, 32), hex);
+    return ok ? arena_printf(mem, "%s %s", kind, hex) : STR_NONE;
+}
+
+static struct principal key_principal(const struct auth_key *k)
+{
+    return (struct principal){ .name = k->principal,
+                               .roles = k->roles,
+                               .may_answer = true,
+                               .words = k->words,
+                               .claims = k->claims,
+                               .shared = k->shared,
+                               .user_header = k->user_header };
+}
+
+static enum auth_verdict check_key(const struct auth_setup *s, struct str token, struct arena *mem,
                                    struct principal *out, const char **why)
 {
     unsigned char          hash[32];
@@ -149,14 +167,40 @@ static enum auth_verdict check_key(const struct auth_setup *s, struct str token,
     for (size_t i = 0; i < s->key_count; i++)
         if (CRYPTO_memcmp(hash, s->keys[i].sha256, sizeof hash) == 0) found = &s->keys[i];
     if (!found) return AUTH_BAD;
-    *out = (struct principal){ .name = found->principal,
-                               .roles = found->roles,
-                               .may_answer = true,
-                               .words = found->words,
-                               .claims = found->claims,
-                               .shared = found->shared,
-                               .user_header = found->user_header };
+    *out = key_principal(found);
+    out->proof = auth_proof(mem, "key", found->sha256);
     return AUTH_GOOD;
+}
+
+/* A key that is still in the configuration, with what is said of it there now. */
+static bool key_stands(const struct auth_setup *s, struct arena *mem, struct principal *p)
+{
+    int64_t until_s = p->until_s;
+
+    for (size_t i = 0; i < s->key_count; i++) {
+        struct str proof = auth_proof(mem, "key", s->keys[i].sha256);
+        if (!proof.ptr || !str_eq(proof, p->proof) || !str_eq(s->keys[i].principal, p->name))
+            continue;
+        *p = key_principal(&s->keys[i]);
+        p->proof = proof;
+        p->until_s = until_s;
+        return true;
+    }
+    return false;
+}
+
+static struct str jwt_proof(const struct auth_setup *s, struct arena *mem)
+{
+    return s->jwt ? arena_printf(mem, "jwt " STR_FMT, STR_ARG(s->issuer)) : STR_NONE;
+}
+
+bool auth_stands(const struct auth *a, struct arena *mem, struct principal *p)
+{
+    struct str jwt = jwt_proof(a->setup, mem);
+
+    if (str_starts(p->proof, STR("key "))) return key_stands(a->setup, mem, p);
+    if (jwt.ptr && str_eq(p->proof, jwt)) return true;
+    return a->oidc && str_eq(p->proof, oidc_proof(a->oidc, mem));
 }
 
 /* --- signed tokens ---------------------------------------------------------------------------- */
@@ -262,6 +306,7 @@ struct principal principal_copy(struct arena *a, const struct principal *p)
     q.name = arena_dup(a, p->name);
     q.words = arena_dup(a, p->words);
     q.claims = arena_dup(a, p->claims);
+    q.proof = arena_dup(a, p->proof);
     return q;
 }
 
@@ -280,7 +325,8 @@ static enum auth_verdict check_jwt(struct auth *a, struct str token, struct aren
                                    .words = auth_words(mem, c.roles),
                                    .claims = auth_claims_of(mem, a->setup->claims,
                                                             a->setup->claim_count, c.all),
-                                   .mcp_only = c.narrow };
+                                   .mcp_only = c.narrow,
+                                   .proof = jwt_proof(a->setup, mem) };
         *why = "out of memory";
         return mem->failed ? AUTH_BAD : AUTH_GOOD;
     case JWT_BAD: return AUTH_BAD;
@@ -298,7 +344,7 @@ enum auth_verdict auth_token(struct auth *a, struct str token, struct arena *mem
     *why = "no token";
     if (!token.len || token.len > JWT_MAX) return AUTH_BAD;
     v = a->setup->jwt && jwt_looks_like(token) ? check_jwt(a, token, mem, &p, why)
-                                               : check_key(a->setup, token, &p, why);
+                                               : check_key(a->setup, token, mem, &p, why);
     if (v != AUTH_GOOD) return v;
     *why = "out of memory";
     p.name = arena_dup(mem, p.name);

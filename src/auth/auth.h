@@ -1,7 +1,7 @@
 /* auth.h -- who is behind a token: bearer keys, JWTs, and the cookies they are exchanged for.
  *
  *     token ──> auth_token() ──> principal          a key's SHA-256, or a signed token
- *     cookie ──> sessions_find(auth_sessions())     an id that POST /v1/session gave out
+ *     cookie ──> sessions_look(auth_sessions())     an id that POST /v1/session gave out
  *
  * guard.c reads them from requests; nothing here knows of HTTP. Keys are compared by their digests,
  * all of them and each in constant time, so that neither their number nor their bytes can be told
@@ -78,6 +78,12 @@ MUST_CHECK enum auth_verdict auth_token(struct auth *a, struct str token, struct
                                         struct principal *out, const char **why);
 
 struct sessions *auth_sessions(struct auth *a);
+/* Whose session outlived the start it was made in: does what they showed then (p->proof) still
+ * count? A key must be in the configuration, and its roles are what that says now; a token must be
+ * of the issuer that is believed now. Its texts are borrowed from the setup, or in `mem`. */
+bool             auth_stands(const struct auth *a, struct arena *mem, struct principal *p);
+/* "KIND " and a hash of what is a hash already; in `mem`. STR_NONE: no memory. */
+struct str       auth_proof(struct arena *mem, const char *kind, const uint8_t sha256[32]);
 struct oidc     *auth_oidc(struct auth *a); /* NULL: not configured */
 /* A claim's list of roles, or words with blanks between; none of ours in it: a user. */
 unsigned         auth_roles(const struct jv *claim);

@@ -302,6 +302,12 @@ struct str oidc_address(const struct oidc *o, struct arena *a, const struct oidc
 
 /* --- a code for a principal ------------------------------------------------------------------------ */
 
+struct str oidc_proof(const struct oidc *o, struct arena *a)
+{
+    return arena_printf(a, "oidc " STR_FMT " " STR_FMT, STR_ARG(o->setup->issuer),
+                        STR_ARG(o->setup->client_id));
+}
+
 /* NULL: it is good. */
 static const char *take_token(struct oidc *o, struct oidc_exchange *x, const struct jv *answer,
                               struct principal *p)
@@ -326,7 +332,8 @@ static const char *take_token(struct oidc *o, struct oidc_exchange *x, const str
                              .may_answer = true,
                              .words = auth_words(x->arena, c.roles),
                              .claims = auth_claims_of(x->arena, o->setup->claims,
-                                                      o->setup->claim_count, c.all) };
+                                                      o->setup->claim_count, c.all),
+                             .proof = oidc_proof(o, x->arena) };
     return x->arena->failed ? "out of memory" : NULL;
 }
 

@@ -36,6 +36,9 @@ struct oidc *oidc_new(struct loop *l, const struct oidc_setup *s); /* NULL: no m
 /* Ends what is under way; `done` when the memory is gone, at once for NULL. */
 void         oidc_free(struct oidc *o, void (*done)(void *ctx), void *ctx);
 
+/* What a sign-in there rests on, as principal.h has it; in `a`. STR_NONE: no memory. */
+struct str oidc_proof(const struct oidc *o, struct arena *a);
+
 /* Three random words of OIDC_LETTERS. The browser's; the provider is told the first two, and the
  * digest of the third. */
 struct oidc_attempt {

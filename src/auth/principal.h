@@ -40,6 +40,9 @@ struct principal {
     bool       shared;
     struct str user_header; /* the header that names whom it asks for; STR_NONE: none */
     bool       mcp_only;    /* their token was made for /mcp */
+    /* what they showed, as far as a session of theirs rests on it (auth_stands): "key HASH",
+     * "jwt ISSUER", "oidc ISSUER CLIENT", "start HASH"; never the thing itself */
+    struct str proof;
     /* a JSON object of those of their token's claims that the configuration asks for; STR_NONE:
      * none */
     struct str claims;

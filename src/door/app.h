@@ -114,7 +114,14 @@ bool                   may_decide(const struct app *a, const struct principal *p
 bool                   may_send(struct app *a, struct str who, unsigned *retry_s);
 
 /* --- identify.c --- */
-enum identity { IDENTITY_KNOWN, IDENTITY_NONE, IDENTITY_BAD, IDENTITY_LATER, IDENTITY_FOREIGN };
+enum identity {
+    IDENTITY_KNOWN,
+    IDENTITY_NONE,
+    IDENTITY_BAD,
+    IDENTITY_LATER,
+    IDENTITY_FOREIGN,
+    IDENTITY_ASKED, /* their session is being read: it was answered, or will begin anew */
+};
 /* Sets q->principal when it is known, and how long its streams may last. *why: for the log. */
 enum identity identify(struct app *a, struct request *q, const char **why);
 struct str    identify_bearer(const struct request *q); /* STR_NONE: there is none */
@@ -122,16 +129,34 @@ void identify_set_cookie(const struct app *a, struct request *q, struct str id, 
 /* does the browser speak https, as a proxy that is believed says? */
 bool identify_https(const struct app *a, const struct request *q);
 struct str identify_cookie(const struct request *q, const char *name); /* STR_NONE: none */
-/* ends the request's session */
-void       identify_forget(struct app *a, struct request *q);
+/* The request's cookies that may name a session, if they count (another site's do not); how many. */
+#define SESSION_COOKIES_MAX 8
+size_t identify_sessions(const struct app *a, const struct request *q,
+                         struct str ids[SESSION_COOKIES_MAX]);
 /* what else their roles mean here; and they were seen */
-void       identify_roles(struct app *a, struct principal *p);
+void   identify_roles(struct app *a, struct principal *p);
 /* they are known now; its streams end when their proof does */
-void       identify_until(struct conn *c, const struct principal *p);
+void   identify_until(struct conn *c, const struct principal *p);
 /* One more log line about somebody who is not known? Those that are not written are counted, and
  * the count is. */
-bool       may_complain(struct app *a);
-void       identify_failed(const struct conn *c, const char *why, struct str path);
+bool   may_complain(struct app *a);
+void   identify_failed(const struct conn *c, const char *why, struct str path);
+
+/* --- sessionrow.c --- */
+/* Whose session it is; SESSION_IS_UNREAD: session_wait, and ask again. */
+enum session_is session_look(struct app *a, struct str id, struct session_seen *out);
+/* Begins the request anew once that was read; answers 503 if it cannot be. */
+void            session_wait(struct app *a, struct request *q, struct str id);
+/* A session for `p`, told when it is saved, with its cookie in the answer's headers. p NULL: it could
+ * not be; c NULL: they left. False: no memory, and it is not told. */
+typedef void (*session_given)(void *ctx, struct conn *c, const struct principal *p);
+bool session_give(struct app *a, struct request *q, const struct principal *p, session_given given,
+                  void *ctx);
+/* Ends sessions; told when they are over everywhere (or not), while the client is there. NULL: it
+ * need not be told. False: no memory, and it is not told. */
+typedef void (*session_ended)(struct conn *c, bool over);
+bool session_end_all(struct app *a, struct request *q, const struct str *ids, size_t count,
+                     session_ended ended);
 
 /* A command in flight for a connection that waits for its answer. If the client
  * leaves, the command goes on and its answer is dropped. */
@@ -260,9 +285,7 @@ void                      context_hide(struct buf *out, struct str body);
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
-void                      ops_node(struct server *s, struct request *q); /* ops.c */
-/* A session for them, in the answer's cookie. False: no memory. */
-bool                      session_give(struct app *a, struct request *q, const struct principal *p);
+void                      ops_node(struct server *s, struct request *q);    /* ops.c */
 void                      login_begin(struct server *s, struct request *q); /* login.c */
 void                      login_back(struct server *s, struct request *q);
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
@@ -288,6 +311,8 @@ void                      web_undress(struct look *l);
 void                      web_nothing(struct server *s, struct request *q); /* 404 */
 extern const struct route app_routes[];                                     /* routes.c */
 bool                      guard_check(struct server *s, struct request *q); /* guard.c */
+/* Their session cannot be looked up: 503, in the door's form. */
+void                      guard_unavailable(struct request *q);
 /* openai_error.c: what the server itself refuses there, in their shape */
 bool openai_error_body(const struct request *q, struct buf *out, int status, const char *code,
                        const char *message);

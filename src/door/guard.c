@@ -118,6 +118,14 @@ static bool refuse_later(struct request *q, int status, const char *code, const 
     return refuse(q, status, code, message);
 }
 
+void guard_unavailable(struct request *q)
+{
+    refuse_later(q, 503, "store_unavailable",
+                 "Your sign-in cannot be looked up, because the store does not answer at the "
+                 "moment. You are still signed in; try again in a moment.",
+                 2);
+}
+
 static bool unauthorized(struct request *q, bool tried, const char *why)
 {
     /* Who shows nothing is sent to sign in; who shows something bad is a security event. */
@@ -245,6 +253,7 @@ static bool check_principal(struct app *a, struct request *q)
     enum identity who = identify(a, q, &why);
     bool later = (q->access & SAYS_LATER) && conn_wants_upgrade(q) && !identify_bearer(q).ptr;
     if (who == IDENTITY_KNOWN) return check_role(a, q);
+    if (who == IDENTITY_ASKED) return false;
     if (later) {
         conn_stranger(q->conn, true);
         return true;
@@ -259,6 +268,7 @@ static bool check_principal(struct app *a, struct request *q)
             "The keys to check your token are being fetched; try again in a moment.", 2);
     case IDENTITY_BAD: return unauthorized(q, true, why);
     case IDENTITY_NONE:
+    case IDENTITY_ASKED:
     case IDENTITY_KNOWN: break;
     }
     return unauthorized(q, false, why);

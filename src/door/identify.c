@@ -27,11 +27,6 @@
 /* log lines about strangers, and in which time */
 enum { COMPLAINTS_MAX = 100, COMPLAINTS_MS = 10000 };
 
-static int64_t now_s(void)
-{
-    return clock_wall_ms() / 1000;
-}
-
 struct str identify_bearer(const struct request *q)
 {
     struct str value = request_header(q, "authorization");
@@ -97,19 +92,43 @@ struct str identify_cookie(const struct request *q, const char *name)
     return next_cookie(q, name, &i, &rest, &value) ? value : STR_NONE;
 }
 
-/* A subdomain, or another port, can put cookies of the same name beside ours: each is tried. */
-static bool find_session(struct app *a, const struct request *q, struct principal *out,
-                         struct str *id, unsigned *fresh_s)
+static size_t session_cookies(const struct app *a, const struct request *q,
+                              struct str ids[SESSION_COOKIES_MAX])
 {
     const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
-    size_t      i = 0;
-    struct str  rest = STR_NONE;
+    size_t      i = 0, count = 0;
+    struct str  rest = STR_NONE, id;
 
-    while (next_cookie(q, name, &i, &rest, id)) {
-        if (sessions_find(auth_sessions(a->auth), *id, now_s(), out, fresh_s)) return true;
+    while (count < SESSION_COOKIES_MAX && next_cookie(q, name, &i, &rest, &id)) {
+        if (id.len == SESSION_ID_LEN) ids[count++] = id;
         if (!rest.ptr) i++;
     }
-    return false;
+    return count;
+}
+
+size_t identify_sessions(const struct app *a, const struct request *q,
+                         struct str ids[SESSION_COOKIES_MAX])
+{
+    return cookie_counts(q) ? session_cookies(a, q, ids) : 0;
+}
+
+/* A subdomain, or another port, can put cookies of the same name beside ours: each is tried. *id:
+ * the one that is known, or that is to be read first. */
+static enum session_is find_session(struct app *a, const struct request *q, struct str *id,
+                                    struct session_seen *out)
+{
+    struct str      ids[SESSION_COOKIES_MAX];
+    size_t          count = session_cookies(a, q, ids);
+    enum session_is found = SESSION_IS_NONE;
+
+    for (size_t i = 0; i < count; i++) {
+        enum session_is is = session_look(a, ids[i], out);
+        if (is == SESSION_IS_NONE || (is == found && is != SESSION_IS_KNOWN)) continue;
+        *id = ids[i];
+        found = is;
+        if (is == SESSION_IS_KNOWN) break;
+    }
+    return found;
 }
 
 void identify_set_cookie(const struct app *a, struct request *q, struct str id, unsigned seconds)
@@ -119,19 +138,6 @@ void identify_set_cookie(const struct app *a, struct request *q, struct str id, 
         arena_printf(q->arena, "%s=" STR_FMT "; Path=/; Max-Age=%u; HttpOnly; SameSite=Strict%s",
                      https ? COOKIE_SECURE : COOKIE, STR_ARG(id), seconds, https ? "; Secure" : "");
     if (v.ptr) conn_header(q->conn, "Set-Cookie", v);
-}
-
-void identify_forget(struct app *a, struct request *q)
-{
-    const char *name = identify_https(a, q) ? COOKIE_SECURE : COOKIE;
-    size_t      i = 0;
-    struct str  rest = STR_NONE, id;
-
-    if ((!auth_on(a->auth) && !a->token.needed) || !cookie_counts(q)) return;
-    while (next_cookie(q, name, &i, &rest, &id)) {
-        sessions_end(auth_sessions(a->auth), id);
-        if (!rest.ptr) i++;
-    }
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -150,38 +156,50 @@ static enum identity by_token(struct app *a, struct request *q, struct str token
 static enum identity by_cookie(struct app *a, struct request *q, struct principal *p,
                                const char **why)
 {
-    unsigned   fresh_s;
-    struct str id;
+    struct session_seen seen;
+    struct str          id;
 
-    if (!find_session(a, q, p, &id, &fresh_s)) return IDENTITY_NONE;
+    switch (find_session(a, q, &id, &seen)) {
+    case SESSION_IS_NONE: return IDENTITY_NONE;
+    case SESSION_IS_UNREAD: session_wait(a, q, id); return IDENTITY_ASKED;
+    case SESSION_IS_KNOWN: break;
+    }
     if (!cookie_counts(q)) {
         *why = "a cookie that another site sent";
         return IDENTITY_FOREIGN;
     }
-    *p = principal_copy(q->arena, p);
-    if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
+    *p = principal_copy(q->arena, &seen.who);
+    if (seen.fresh_s) identify_set_cookie(a, q, id, seen.fresh_s);
     return q->arena->failed ? IDENTITY_NONE : IDENTITY_KNOWN;
+}
+
+/* The start token, or the session that it was exchanged for. */
+static enum identity by_start_token(struct app *a, struct request *q, struct principal *p)
+{
+    struct principal session;
+    const char      *why;
+
+    if (start_token_fits(&a->token, identify_bearer(q))) p->may_answer = true;
+    else if (!(q->access & KEYS_ONLY) && cookie_counts(q)) {
+        enum identity who = by_cookie(a, q, &session, &why);
+        if (who == IDENTITY_ASKED) return who;
+        if (who != IDENTITY_KNOWN) return IDENTITY_KNOWN;
+        p->may_answer = true;
+        p->until_s = session.until_s;
+    }
+    return IDENTITY_KNOWN;
 }
 
 /* Without sign-in everybody is the same person; what they may answer depends on the start token,
  * where there is one. A token that is none is of no account: nobody was asked for one. */
-static const struct principal *local(struct app *a, struct request *q)
+static enum identity local(struct app *a, struct request *q)
 {
-    struct str        token = identify_bearer(q), id;
     struct principal *p = a->token.needed ? arena_new(q->arena, struct principal) : NULL;
-    struct principal  session;
-    unsigned          fresh_s = 0;
 
-    if (!p) return &a->local;
+    q->principal = p ? p : &a->local;
+    if (!p) return IDENTITY_KNOWN;
     *p = a->local;
-    if (start_token_fits(&a->token, token)) p->may_answer = true;
-    else if (!(q->access & KEYS_ONLY) && cookie_counts(q) &&
-             find_session(a, q, &session, &id, &fresh_s)) {
-        p->may_answer = true;
-        p->until_s = session.until_s;
-        if (fresh_s) identify_set_cookie(a, q, id, fresh_s);
-    }
-    return p;
+    return by_start_token(a, q, p);
 }
 
 /* A chat program asks for one of its people: KEYPRINCIPAL/VALUE. Without a name it is nobody. */
@@ -212,10 +230,7 @@ enum identity identify(struct app *a, struct request *q, const char **why)
     *why = "no credentials";
     q->principal = NULL;
     conn_until(q->conn, 0);
-    if (!auth_on(a->auth)) {
-        q->principal = local(a, q);
-        return IDENTITY_KNOWN;
-    }
+    if (!auth_on(a->auth)) return local(a, q);
     struct principal *p = arena_new(q->arena, struct principal);
     if (!p) return IDENTITY_NONE;
     token = identify_bearer(q);

@@ -109,20 +109,23 @@ static void failed(struct request *q, const char *how, const char *why)
     redirect(q, arena_printf(q->arena, "/?signin=%s", how));
 }
 
+static void on_given(void *ctx, struct conn *c, const struct principal *p)
+{
+    struct login *k = ctx;
+
+    if (p) log_line(LOG_INFO, "auth.signed_in", "by", log_str(p->name), NULL);
+    if (c) redirect(conn_request(c), p ? k->to : STR("/?signin=later"));
+    login_free(k);
+}
+
 static void on_exchanged(struct oidc_exchange *x, const struct principal *p, const char *why)
 {
     struct login *k = LIST_ITEM(x, struct login, exchange);
     struct conn  *c = k->ask.conn;
 
-    if (c) {
-        struct request *q = conn_request(c);
-        if (!p) failed(q, "failed", why);
-        else if (!session_give(k->ask.app, q, p)) redirect(q, STR("/?signin=later"));
-        else {
-            log_line(LOG_INFO, "auth.signed_in", "by", log_str(p->name), NULL);
-            redirect(q, k->to);
-        }
-    }
+    if (c && p && session_give(k->ask.app, conn_request(c), p, on_given, k)) return;
+    if (c && !p) failed(conn_request(c), "failed", why);
+    else if (c) redirect(conn_request(c), STR("/?signin=later"));
     login_free(k);
 }
 

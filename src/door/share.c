@@ -339,7 +339,9 @@ void share_read(struct server *s, struct request *q)
         no_link(q->conn);
         return;
     }
-    if (!let_in && identify(app, q, &why) != IDENTITY_KNOWN) {
+    enum identity who = let_in ? IDENTITY_KNOWN : identify(app, q, &why);
+    if (who == IDENTITY_ASKED) return;
+    if (who != IDENTITY_KNOWN) {
         conn_error(q->conn, 401, "unauthorized", "Sign in first.");
         return;
     }

@@ -66,34 +66,28 @@ static struct str token_of(struct request *q)
     return token;
 }
 
-/* *now: as the session has them, borrowed until the next call of sessions. */
-static bool give(struct app *a, struct request *q, const struct principal *p, struct principal *now)
+static void no_memory(struct conn *c)
 {
-    struct sessions *s = auth_sessions(a->auth);
-    char             id[SESSION_ID_LEN + 1];
-    unsigned         fresh_s;
-
-    identify_forget(a, q); /* the one before is of no use any more */
-    if (sessions_begin(s, p, clock_wall_ms() / 1000, id) != OK ||
-        !sessions_find(s, str_c(id), clock_wall_ms() / 1000, now, &fresh_s))
-        return false;
-    identify_set_cookie(a, q, str_c(id), s->life_s);
-    return true;
+    conn_error(c, 503, "out_of_memory", "The server is out of memory; try again in a moment.");
 }
 
-bool session_give(struct app *a, struct request *q, const struct principal *p)
+static void on_given(void *ctx, struct conn *c, const struct principal *p)
 {
-    struct principal now;
-    return give(a, q, p, &now);
+    (void)ctx;
+    if (c && p) tell(conn_request(c), p);
+    else if (c)
+        conn_error(c, 503, "store_unavailable",
+                   "Signing in cannot be saved at the moment. Try again in a moment.");
 }
 
 static void begin(struct app *a, struct request *q, const struct principal *p)
 {
-    struct principal now;
-    if (give(a, q, p, &now)) tell(q, &now);
-    else
-        conn_error(q->conn, 503, "out_of_memory",
-                   "The server is out of memory; try again in a moment.");
+    struct str ids[SESSION_COOKIES_MAX];
+    size_t     count = identify_sessions(a, q, ids);
+
+    /* the one before is of no use any more */
+    if (count) (void)session_end_all(a, q, ids, count, NULL);
+    if (!session_give(a, q, p, on_given, NULL)) no_memory(q->conn);
 }
 
 /* The start token for a cookie. Without one nothing is asked for and nothing proved: they are told
@@ -116,6 +110,7 @@ static void begin_local(struct app *a, struct request *q)
         return;
     }
     p.may_answer = true;
+    p.proof = auth_proof(q->arena, "start", a->token.sha256);
     begin(a, q, &p);
 }
 
@@ -153,11 +148,24 @@ void session_show(struct server *s, struct request *q)
     tell(q, q->principal);
 }
 
+static void on_ended(struct conn *c, bool over)
+{
+    if (!over) {
+        conn_error(c, 503, "store_unavailable",
+                   "Signing out cannot be saved at the moment: you are still signed in. Try again "
+                   "in a moment.");
+        return;
+    }
+    identify_set_cookie(app_of(conn_server(c)), conn_request(c), STR(""), 0);
+    conn_reply(c, 204, NULL, STR(""));
+}
+
 void session_end(struct server *s, struct request *q)
 {
     struct app *a = app_of(s);
+    struct str  ids[SESSION_COOKIES_MAX];
 
-    identify_forget(a, q);
-    if (auth_on(a->auth) || a->token.needed) identify_set_cookie(a, q, STR(""), 0);
-    conn_reply(q->conn, 204, NULL, STR(""));
+    if (!auth_on(a->auth) && !a->token.needed) conn_reply(q->conn, 204, NULL, STR(""));
+    else if (!session_end_all(a, q, ids, identify_sessions(a, q, ids), on_ended))
+        no_memory(q->conn);
 }

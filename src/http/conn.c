@@ -180,25 +180,36 @@ static bool guard_passes(struct conn *c, const struct route *r)
     return !s->guard || s->guard(s, &x->request);
 }
 
+/* The guard has let it pass: the body may come. Its clock still runs from the first byte. */
+static void begin_body(struct conn *c)
+{
+    struct http1 *p = &c->exchange->http1;
+
+    c->state = CONN_BODY;
+    c->since_ms = c->exchange->since_ms;
+    if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    deadline_update(c);
+}
+
 /* The head is there and a body is to come: whoever may not come in is told now, so that strangers
  * cannot make us keep theirs. Its rest cannot be told from a next request, so the connection ends
  * with the answer. */
-static bool guard_before_body(struct conn *c)
+static void guard_before_body(struct conn *c)
 {
-    struct http1 *p = &c->exchange->http1;
-    uint64_t      since = c->since_ms;
-    bool          keep = p->keep_alive;
+    struct exchange *x = c->exchange;
+    struct http1    *p = &x->http1;
 
+    if (!x->before_body) x->keep_alive = p->keep_alive, x->since_ms = c->since_ms;
     p->keep_alive = false;
+    x->before_body = true;
     conn_set_state(c, CONN_HANDLING);
     c->in_handler = true;
-    bool passes = guard_passes(c, route_find(c->server->routes, &c->exchange->request).route);
+    bool passes = guard_passes(c, route_find(c->server->routes, &x->request).route);
     c->in_handler = false;
-    p->keep_alive = keep && !c->refused;
-    if (!passes) return false;
-    c->state = CONN_HEAD;
-    c->since_ms = since;
-    return true;
+    if (!passes) return;
+    x->before_body = false;
+    p->keep_alive = x->keep_alive && !c->refused;
+    begin_body(c);
 }
 
 static void route_request(struct conn *c)
@@ -237,6 +248,20 @@ static void dispatch(struct conn *c)
     if (c->state == CONN_ANSWERED && !c->close_after && !c->tail.len) next_request(c);
 }
 
+/* What was to be told with the answer belongs to the attempt that was given up. */
+void conn_again(struct conn *c)
+{
+    struct exchange *x = c->exchange;
+
+    must(c->state == CONN_HANDLING && !c->in_handler && x->hold);
+    x->hold = NULL;
+    x->guarded = x->cached = false;
+    buf_clear(&x->headers);
+    if (x->before_body) guard_before_body(c);
+    else dispatch(c);
+    conn_mark(c);
+}
+
 static bool takes_requests(const struct conn *c)
 {
     return c->state <= CONN_BODY && !c->doomed && !c->blocked && c->out.len < CONN_OUT_MAX;
@@ -255,10 +280,8 @@ static void after_feed(struct conn *c)
         conn_refuse(c, p->why.status, p->why.code, p->why.text);
     } else if (p->status == HTTP1_DONE) {
         dispatch(c);
-    } else if (p->head_done && c->state == CONN_HEAD && guard_before_body(c)) {
-        c->state = CONN_BODY; /* the clock still runs from the first byte */
-        if (p->expect && !p->body.len) buf_lit(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-        deadline_update(c);
+    } else if (p->head_done && c->state == CONN_HEAD) {
+        guard_before_body(c);
     }
 }
 

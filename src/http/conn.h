@@ -148,6 +148,9 @@ struct conn_hold {
     void (*cancelled)(struct conn_hold *h);
 };
 void conn_hold(struct conn *c, struct conn_hold *h);
+/* Whoever holds it has what it waited for: the request is begun anew, with its guard, as if nobody
+ * had looked at it yet. Not inside a handler. */
+void conn_again(struct conn *c);
 
 /* A stream or a WebSocket must end in so many ms (to within a second), because the proof of who its
  * reader is ends then: a stream is cut off, a WebSocket closed with 4401. 0: it need not. Counts
@@ -183,7 +186,8 @@ struct server_setup {
     const struct route *routes; /* ended by { NULL } */
     /* Once for every request, before its handler (or 404, 405), and before its body when that has
      * not come yet, so q->body is not to be looked at. False when it has answered already (401,
-     * 403, 421 ...). */
+     * 403, 421 ...), or holds the connection (conn_hold) until conn_again asks it once more; the
+     * body waits for it. */
     bool (*guard)(struct server *s, struct request *q);
     /* The body of an error, where its door has a form of its own; false: it has none. NULL: none has.
      * `q` may be NULL: what was sent was no request. */

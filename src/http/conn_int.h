@@ -67,8 +67,11 @@ struct exchange {
     struct buf        headers; /* conn_header's, as they go out */
     struct conn_hold *hold;
     size_t            counted; /* of server.bodies */
-    bool              guarded; /* the guard let it pass */
-    bool              cached;  /* it says itself how long it may be kept */
+    bool              guarded; /* the guard let it pass, or answered */
+    /* the guard holds it before its body: what is to be put back when it passes */
+    bool              before_body, keep_alive;
+    uint64_t          since_ms;
+    bool              cached; /* it says itself how long it may be kept */
 };
 
 /* What the kernel did not take, until it does. */

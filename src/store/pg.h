@@ -89,6 +89,7 @@ enum pg_stmt {
     PG_SESSION_PUT,
     PG_SESSION_GET,
     PG_SESSION_END,
+    PG_SESSION_KEEP, /* these four in the order of enum store_session_op */
     PG_RENEW,
     PG_TIDY,
     PG_BYE,

@@ -239,7 +239,8 @@ static void end_one(struct lane *l, struct unit *u, struct store_job *job)
     case PG_READ: e = read_answer(l->s, JOB_OF(job, struct store_read), u->result); break;
     case PG_SESSION_PUT:
     case PG_SESSION_GET:
-    case PG_SESSION_END: e = session_answer(JOB_OF(job, struct store_session), u->result); break;
+    case PG_SESSION_END:
+    case PG_SESSION_KEEP: e = session_answer(JOB_OF(job, struct store_session), u->result); break;
     case PG_RENEW:
         list_remove(&job->node);
         pg_renewed(l->s, PQntuples(u->result) == 1 && res_bool(u->result, 0, 0),

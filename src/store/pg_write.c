@@ -200,11 +200,16 @@ const char *pg_write_sql(int stmt)
                " AND t.epoch = r.epoch";
     case PG_RELEASE_ALL: return "UPDATE parley_thread SET holder = NULL WHERE holder = $1";
     case PG_SESSION_PUT:
-        return "WITH over AS (DELETE FROM parley_session WHERE ends_ms < $4::int8 AND key <> $1)"
+        return "WITH over AS (DELETE FROM parley_session WHERE ends_ms < $4::int8 AND key <> $1),"
+               " each AS (DELETE FROM parley_session WHERE key IN (SELECT key FROM parley_session"
+               "  WHERE key > $5::bytea AND key < $5::bytea || '0'::bytea AND key <> $1"
+               "  AND ends_ms >= $4::int8 ORDER BY ends_ms DESC OFFSET $6::int8))"
                " INSERT INTO parley_session(key, body, ends_ms) VALUES ($1, $2, $3)"
                " ON CONFLICT (key) DO UPDATE SET body = $2, ends_ms = $3";
     case PG_SESSION_GET: return "SELECT body, ends_ms FROM parley_session WHERE key = $1";
     case PG_SESSION_END: return "DELETE FROM parley_session WHERE key = $1";
+    case PG_SESSION_KEEP:
+        return "UPDATE parley_session SET body = $2, ends_ms = $3 WHERE key = $1 RETURNING ends_ms";
     case PG_RENEW:
         return "WITH old AS MATERIALIZED (SELECT until > clock_timestamp() AS alive"
                "  FROM parley_node WHERE id = $1 FOR UPDATE),"
@@ -566,16 +571,20 @@ enum err edit_answer(const struct store_edit *x, const PGresult *r)
 void session_params(const struct store_session *x, struct params *p)
 {
     param_bytes(p, x->key);
-    if (x->op != SESSION_PUT) return;
+    if (x->op == SESSION_GET || x->op == SESSION_END) return;
     param_bytes(p, or_empty(x->body));
     param_int(p, x->ends_ms);
+    if (x->op == SESSION_KEEP) return;
     param_int(p, clock_wall_ms());
+    param_bytes(p, store_session_family(x));
+    param_int(p, x->each ? (int64_t)x->each - 1 : INT64_MAX);
 }
 
 enum err session_answer(struct store_session *x, const PGresult *r)
 {
-    if (x->op != SESSION_GET) return OK;
+    if (x->op == SESSION_PUT || x->op == SESSION_END) return OK;
     if (!PQntuples(r)) return ERR_NOT_FOUND;
+    if (x->op == SESSION_KEEP) return OK;
     x->body = res_str(r, 0, 0);
     x->ends_ms = res_int(r, 0, 1);
     return OK;

@@ -47,6 +47,8 @@ enum stmt {
     W_SESSION,
     W_SESSION_END,
     W_SESSIONS_OVER,
+    W_SESSIONS_EACH,
+    W_SESSION_KEEP,
     W_STOCK,
     W_STOCK_OVER,
     W_STOCK_MAKE,
@@ -110,6 +112,10 @@ const char *const db_write_sql[W_COUNT] = {
                   " ON CONFLICT(key) DO UPDATE SET body = ?2, ends_ms = ?3",
     [W_SESSION_END] = "DELETE FROM session WHERE key = ?1",
     [W_SESSIONS_OVER] = "DELETE FROM session WHERE ends_ms < ?1",
+    [W_SESSIONS_EACH] = "DELETE FROM session WHERE key IN (SELECT key FROM session"
+                        " WHERE key > ?1 AND key < ?1 || '0' AND key <> ?2"
+                        " ORDER BY ends_ms DESC LIMIT -1 OFFSET ?3)",
+    [W_SESSION_KEEP] = "UPDATE session SET body = ?2, ends_ms = ?3 WHERE key = ?1",
     [W_STOCK] =
         "SELECT s.key, s.kind, s.owner, t.name, s.holder, s.state, s.body, s.uses, s.amount,"
         " s.made_ms, s.until_ms FROM stock s LEFT JOIN thread t ON t.id = s.thread"
@@ -381,14 +387,24 @@ static enum err edit(struct db *d, const struct store_edit *x, bool *wrote)
 
 /* --- the batch ------------------------------------------------------------------ */
 
+static enum err session_put(struct db *d, const struct store_session *x)
+{
+    enum err e = db_run(d, W_SESSIONS_OVER, "i", clock_wall_ms());
+    if (!e && x->each)
+        e = db_run(d, W_SESSIONS_EACH, "tti", store_session_family(x), x->key,
+                   (int64_t)x->each - 1);
+    return e ? e : db_run(d, W_SESSION, "tsi", x->key, x->body, x->ends_ms);
+}
+
 static enum err session(struct db *d, const struct store_session *x, bool *wrote)
 {
-    enum err e;
-
     *wrote = true;
     if (x->op == SESSION_END) return db_run(d, W_SESSION_END, "t", x->key);
-    e = db_run(d, W_SESSIONS_OVER, "i", clock_wall_ms());
-    return e ? e : db_run(d, W_SESSION, "tsi", x->key, x->body, x->ends_ms);
+    if (x->op == SESSION_PUT) return session_put(d, x);
+    enum err e = db_run(d, W_SESSION_KEEP, "tsi", x->key, x->body, x->ends_ms);
+    if (e || sqlite3_changes(d->sql)) return e;
+    *wrote = false;
+    return ERR_NOT_FOUND;
 }
 
 static enum err attempt(struct db *d, struct store_job *job, bool *wrote)

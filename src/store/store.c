@@ -110,6 +110,13 @@ void store_session(struct store *s, struct store_session *x)
     ask(s, &x->job, JOB_SESSION);
 }
 
+struct str store_session_family(const struct store_session *x)
+{
+    size_t len = x->key.len;
+    while (len && x->key.ptr[len - 1] != '/') len--;
+    return x->each && len ? str_cut(x->key, len - 1) : STR("");
+}
+
 /* --- answers ---------------------------------------------------------------------- */
 
 static void tell_append(struct store *s, struct store_append *a, enum err e)

@@ -362,13 +362,17 @@ bool       store_shared(const struct store *s);
 
 /* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
  * last put is forgotten. Other things that are no logs are kept here, too, under keys with a "/" in
- * them: "tool/NAME" (run/seen.c). */
+ * them: "tool/NAME" (run/seen.c). KEEP is a put that makes no row: one that somebody ended
+ * meanwhile stays ended. */
 struct store_session {
-    enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END } op;
+    enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END, SESSION_KEEP } op;
     struct str key;
-    struct str body;    /* in: put; out: get */
+    struct str body;    /* in: put, keep; out: get */
     int64_t    ends_ms; /* likewise; wall clock, judged by nobody here */
-    void (*done)(struct store_session *x, enum err e); /* get: ERR_NOT_FOUND */
+    /* put: of the rows whose keys are the same up to the last "/" so many stay, this one and those
+     * that end last; 0: all. Puts at the same moment may leave a few more, until the next. */
+    unsigned   each;
+    void (*done)(struct store_session *x, enum err e); /* get, keep: ERR_NOT_FOUND */
     struct store_job job;                              /* private from here on */
     struct arena     arena;
 };

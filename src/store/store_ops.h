@@ -54,9 +54,11 @@ struct store_ops {
     bool shared;
 };
 
-void store_init(struct store *s, const struct store_ops *ops, struct loop *l);
+void       store_init(struct store *s, const struct store_ops *ops, struct loop *l);
 /* Calls the request's `done`; it may be freed by it. */
-void store_tell(struct store *s, struct store_job *job);
+void       store_tell(struct store *s, struct store_job *job);
+/* What the keys of the rows that `each` counts begin with, without the "/"; "": it counts none. */
+struct str store_session_family(const struct store_session *x);
 
 MUST_CHECK enum err sqlite_open(struct loop *l, struct str url, struct arena *a, struct store **out,
                                 struct str *why);

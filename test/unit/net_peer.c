@@ -213,6 +213,12 @@ static bool guard(struct server *s, struct request *q)
 {
     net.guarded++;
     conn_until(q->conn, net.until_ms);
+    if (net.guard_tells) conn_header(q->conn, "Parley-Guard", STR("seen"));
+    if (net.guard_holds) {
+        get_later(s, q);
+        net.guard_holds--;
+        return false;
+    }
     if (!str_is(q->path, "/secret")) return true;
     conn_error(q->conn, 403, "denied", "Not for you.");
     return false;

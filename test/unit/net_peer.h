@@ -62,8 +62,10 @@ struct net {
     struct conn       *held; /* what /later got */
     struct conn_hold   hold;
     int                cancelled, handled, guarded;
-    unsigned           until_ms; /* the guard gives every connection so long; 0: no end */
-    struct list        owns;     /* all struct own that have not ended */
+    int                guard_holds; /* so many times the guard holds what comes, like /later */
+    bool               guard_tells; /* it adds a header */
+    unsigned           until_ms;    /* the guard gives every connection so long; 0: no end */
+    struct list        owns;        /* all struct own that have not ended */
     int                begun, ended;
     bool               closed;
     const char        *host; /* to listen on and to connect to; NULL: 127.0.0.1 */

@@ -199,18 +199,28 @@ static void se_done(struct store_session *x, enum err e)
     s->f->pending--;
 }
 
-struct str fix_session(struct fix *f, enum store_session_op op, const char *key, const char *body,
-                       int64_t ends_ms)
+static struct str se_run(struct fix *f, const struct store_session *x)
 {
-    struct se s = { .f = f };
+    struct se s = { .f = f, .x = *x };
 
-    s.x = (struct store_session){
-        .op = op, .key = str_c(key), .body = str_c(body), .ends_ms = ends_ms, .done = se_done
-    };
+    s.x.done = se_done;
     f->pending++;
     store_session(f->store, &s.x);
     fix_wait(f);
     return s.text;
+}
+
+struct str fix_session(struct fix *f, enum store_session_op op, const char *key, const char *body,
+                       int64_t ends_ms)
+{
+    return se_run(f, &(struct store_session){
+                         .op = op, .key = str_c(key), .body = str_c(body), .ends_ms = ends_ms });
+}
+
+struct str fix_session_each(struct fix *f, const char *key, int64_t ends_ms, unsigned each)
+{
+    return se_run(f, &(struct store_session){
+                         .key = str_c(key), .body = STR("x"), .ends_ms = ends_ms, .each = each });
 }
 
 /* --- reads -------------------------------------------------------------------- */

@@ -105,80 +105,199 @@ TEST(a_keys_file_that_cannot_be_used_says_why)
 
 static const struct principal ADA = { { "ada", 3 }, ROLE_USER, 0 };
 
+/* A table, and the store behind it with one row. */
+struct desk {
+    struct sessions    s;
+    struct arena       mem;
+    char               id[SESSION_ID_LEN + 1], key[SESSION_KEY_LEN + 1];
+    struct session_row row;
+    uint64_t           ms; /* the monotonic clock */
+};
+
+/* What a look at the row says goes into the table. */
+static void desk_read(struct desk *d)
+{
+    struct principal p;
+    int64_t          told;
+    REQUIRE(session_read(d->row.body, &d->mem, &p, &told));
+    REQUIRE(sessions_learn(&d->s, &d->row, &p, told, d->ms, d->ms) == OK);
+}
+
+static void desk_begin(struct desk *d, const struct principal *p, unsigned life_s, int64_t now_s)
+{
+    *d = (struct desk){ .ms = 5000 };
+    arena_init(&d->mem, 0);
+    sessions_init(&d->s, life_s);
+    REQUIRE(sessions_begin(&d->s, p, now_s * 1000, d->id, &d->mem, &d->row) == OK);
+    REQUIRE(session_key(str_c(d->id), d->key) && str_is(d->row.key, d->key));
+    desk_read(d);
+}
+
+static void desk_end(struct desk *d)
+{
+    sessions_done(&d->s);
+    arena_done(&d->mem);
+}
+
+/* A request, with the row read again where it has to be and written where it should be. */
+static bool desk_use(struct desk *d, int64_t now_s, struct session_seen *seen)
+{
+    enum session_is is = sessions_look(&d->s, str_c(d->key), now_s, d->ms, seen);
+    if (is == SESSION_IS_UNREAD) {
+        desk_read(d);
+        is = sessions_look(&d->s, str_c(d->key), now_s, d->ms, seen);
+    }
+    if (seen->write) REQUIRE(sessions_row(&d->s, str_c(d->key), &d->mem, &d->row) == OK);
+    return is == SESSION_IS_KNOWN;
+}
+
 TEST(a_session_lives_while_it_is_used_and_not_longer)
 {
-    struct sessions  s;
-    struct principal p;
-    char             id[SESSION_ID_LEN + 1];
-    unsigned         fresh;
-    sessions_init(&s, 100);
-    REQUIRE(sessions_begin(&s, &ADA, 1000, id) == OK);
-    CHECK(strlen(id) == SESSION_ID_LEN);
-    CHECK(sessions_find(&s, str_c(id), 1010, &p, &fresh) && str_is(p.name, "ada") && fresh == 0);
+    struct desk         d;
+    struct session_seen seen;
+    desk_begin(&d, &ADA, 100, 1000);
+    CHECK(strlen(d.id) == SESSION_ID_LEN && d.row.ends_ms == 1100000);
+    CHECK(desk_use(&d, 1004, &seen) && str_is(seen.who.name, "ada"));
+    CHECK(seen.fresh_s == 0 && !seen.write); /* not a row for every request */
+    CHECK(desk_use(&d, 1010, &seen) && seen.write && d.row.ends_ms == 1110000);
     /* the browser is told */
-    CHECK(sessions_find(&s, str_c(id), 1090, &p, &fresh) && fresh == 100);
-    CHECK(sessions_find(&s, str_c(id), 1100, &p, &fresh) && fresh == 0);
-    CHECK(sessions_find(&s, str_c(id), 1199, &p, &fresh));
-    CHECK(!sessions_find(&s, str_c(id), 1299, &p, &fresh));
-    CHECK(sessions_count(&s) == 0);
-    sessions_done(&s);
+    CHECK(desk_use(&d, 1090, &seen) && seen.fresh_s == 100);
+    CHECK(desk_use(&d, 1100, &seen) && seen.fresh_s == 0);
+    CHECK(desk_use(&d, 1199, &seen));
+    CHECK(!desk_use(&d, 1299, &seen));
+    desk_end(&d);
+}
+
+TEST(a_session_goes_on_from_its_row_on_another_node)
+{
+    struct desk         d, other;
+    struct session_seen seen;
+    desk_begin(&d, &ADA, 100, 1000);
+    CHECK(desk_use(&d, 1060, &seen) && seen.fresh_s == 100);
+    desk_begin(&other, &ADA, 100, 1000);
+    sessions_done(&other.s);
+    sessions_init(&other.s, 100);
+    other.row = d.row;
+    memcpy(other.key, d.key, sizeof d.key);
+    CHECK(desk_use(&other, 1062, &seen) && str_is(seen.who.name, "ada"));
+    CHECK(seen.fresh_s == 0); /* the first has told the browser */
+    CHECK(!desk_use(&other, 1262, &seen));
+    desk_end(&other);
+    desk_end(&d);
+}
+
+TEST(what_was_read_is_believed_for_two_seconds)
+{
+    struct desk         d;
+    struct session_seen seen;
+    desk_begin(&d, &ADA, 100, 1000);
+    d.ms += SESSION_FRESH_MS - 1;
+    CHECK(sessions_look(&d.s, str_c(d.key), 1001, d.ms, &seen) == SESSION_IS_KNOWN);
+    d.ms++;
+    CHECK(sessions_look(&d.s, str_c(d.key), 1001, d.ms, &seen) == SESSION_IS_UNREAD);
+    /* a slow answer is good for a moment all the same */
+    REQUIRE(sessions_none(&d.s, str_c(d.key), d.ms, d.ms + 60000) == OK);
+    d.ms += 60000;
+    CHECK(sessions_look(&d.s, str_c(d.key), 1001, d.ms, &seen) == SESSION_IS_NONE);
+    d.ms += SESSION_FRESH_MS / 2;
+    CHECK(sessions_look(&d.s, str_c(d.key), 1001, d.ms, &seen) == SESSION_IS_UNREAD);
+    desk_end(&d);
 }
 
 TEST(a_session_ends_with_the_token_it_was_made_with_and_after_half_a_day)
 {
-    struct sessions  s;
-    struct principal p, short_one = { STR("ada"), ROLE_USER, 1050 };
-    char             id[SESSION_ID_LEN + 1], other[SESSION_ID_LEN + 1];
-    unsigned         fresh;
-    int64_t          now = 1000, end = 1000 + SESSIONS_HOURS * 3600;
-    sessions_init(&s, 3600);
-    REQUIRE(sessions_begin(&s, &short_one, 1000, id) == OK &&
-            sessions_begin(&s, &ADA, 1000, other) == OK);
-    CHECK(sessions_find(&s, str_c(id), 1049, &p, &fresh) && p.until_s == 1050);
-    CHECK(!sessions_find(&s, str_c(id), 1050, &p, &fresh));
-    for (; now < end; now += 1800) CHECK(sessions_find(&s, str_c(other), now, &p, &fresh));
-    CHECK(!sessions_find(&s, str_c(other), end, &p, &fresh));
-    sessions_done(&s);
+    struct desk         d;
+    struct principal    short_one = { STR("ada"), ROLE_USER, 1050 };
+    struct session_seen seen;
+    int64_t             now = 1000, end = 1000 + SESSIONS_HOURS * 3600;
+    desk_begin(&d, &short_one, 3600, 1000);
+    CHECK(desk_use(&d, 1049, &seen) && seen.who.until_s == 1050);
+    CHECK(!desk_use(&d, 1050, &seen));
+    desk_end(&d);
+    desk_begin(&d, &ADA, 3600, 1000);
+    for (; now < end; now += 1800) CHECK(desk_use(&d, now, &seen));
+    CHECK(!desk_use(&d, end, &seen));
+    desk_end(&d);
 }
 
-TEST(a_session_that_was_ended_is_over_and_an_invented_id_never_was)
+TEST(an_invented_id_is_read_once_and_is_none_then)
 {
-    struct sessions  s;
-    struct principal p;
-    char             id[SESSION_ID_LEN + 1];
-    unsigned         fresh;
-    sessions_init(&s, 100);
-    REQUIRE(sessions_begin(&s, &ADA, 1000, id) == OK);
-    char was = id[0];
-    id[0] = was == 'A' ? 'B' : 'A';
-    CHECK(!sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    sessions_end(&s, str_c(id));
-    id[0] = was;
-    CHECK(sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    CHECK(!sessions_find(&s, str_cut(str_c(id), 42), 1000, &p, &fresh) &&
-          !sessions_find(&s, STR(""), 1000, &p, &fresh));
-    sessions_end(&s, str_c(id));
-    CHECK(!sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    sessions_done(&s);
+    struct desk         d;
+    struct session_seen seen;
+    char                key[SESSION_KEY_LEN + 1];
+    desk_begin(&d, &ADA, 100, 1000);
+    CHECK(!strstr(d.row.body.ptr, d.id) && !strstr(d.key, d.id + SESSION_TAG_LEN));
+    d.id[42] = d.id[42] == 'A' ? 'B' : 'A';
+    REQUIRE(session_key(str_c(d.id), key) && strcmp(key, d.key) != 0);
+    CHECK(sessions_look(&d.s, str_c(key), 1000, d.ms, &seen) == SESSION_IS_UNREAD);
+    REQUIRE(sessions_none(&d.s, str_c(key), d.ms, d.ms) == OK);
+    CHECK(sessions_look(&d.s, str_c(key), 1000, d.ms, &seen) == SESSION_IS_NONE);
+    CHECK(sessions_look(&d.s, str_c(d.key), 1000, d.ms, &seen) == SESSION_IS_KNOWN);
+    CHECK(!session_key(str_cut(str_c(d.id), 42), key) && !session_key(STR(""), key));
+    d.id[20] = '/';
+    CHECK(!session_key(str_c(d.id), key));
+    desk_end(&d);
 }
 
-TEST(one_principal_cannot_fill_the_table_of_sessions)
+TEST(strangers_crowd_nobody_out_of_the_table_of_sessions)
 {
-    struct sessions  s;
-    struct principal p, bob = { STR("bob"), ROLE_USER, 0 };
-    char             id[SESSION_ID_LEN + 1], first[SESSION_ID_LEN + 1], bobs[SESSION_ID_LEN + 1];
-    unsigned         fresh;
-    sessions_init(&s, 100);
-    REQUIRE(sessions_begin(&s, &bob, 1000, bobs) == OK &&
-            sessions_begin(&s, &ADA, 1000, first) == OK);
-    for (int i = 0; i < SESSIONS_EACH; i++) REQUIRE(sessions_begin(&s, &ADA, 1000, id) == OK);
-    CHECK(sessions_count(&s) == SESSIONS_EACH + 1);
-    CHECK(!sessions_find(&s, str_c(first), 1000, &p, &fresh));
-    CHECK(sessions_find(&s, str_c(bobs), 1000, &p, &fresh) &&
-          sessions_find(&s, str_c(id), 1000, &p, &fresh));
-    REQUIRE(sessions_begin(&s, &ADA, 2000, id) == OK); /* everything else is over by then */
-    CHECK(sessions_count(&s) == 1);
-    sessions_done(&s);
+    struct desk         d;
+    struct session_seen seen;
+    char                id[SESSION_ID_LEN + 1] = { 0 }, key[SESSION_KEY_LEN + 1];
+    desk_begin(&d, &ADA, 100, 1000);
+    for (unsigned i = 0; i < 2 * SESSIONS_NONE; i++) {
+        snprintf(id, sizeof id, "%043u", i);
+        REQUIRE(session_key(str_c(id), key) && sessions_none(&d.s, str_c(key), d.ms, d.ms) == OK);
+    }
+    CHECK(sessions_count(&d.s) == SESSIONS_NONE + 1);
+    CHECK(sessions_look(&d.s, str_c(d.key), 1000, d.ms, &seen) == SESSION_IS_KNOWN);
+    desk_end(&d);
+}
+
+TEST(the_rows_of_one_person_begin_alike_and_others_do_not)
+{
+    struct desk      ada, again, bob;
+    struct principal other = { STR("bob"), ROLE_USER, 0 };
+    size_t           same = SESSION_KEY_LEN - 64;
+    desk_begin(&ada, &ADA, 100, 1000);
+    desk_begin(&again, &ADA, 100, 1000);
+    desk_begin(&bob, &other, 100, 1000);
+    CHECK(memcmp(ada.key, again.key, same) == 0 && ada.key[same - 1] == '/');
+    CHECK(memcmp(ada.key, bob.key, same) != 0 && strcmp(ada.key, again.key) != 0);
+    desk_end(&ada);
+    desk_end(&again);
+    desk_end(&bob);
+}
+
+TEST(a_session_stands_while_what_it_was_made_with_does)
+{
+    struct auth_setup s = { .keys = KEYS, .key_count = 2 };
+    struct principal  p;
+    const char       *why;
+    up(&s);
+    REQUIRE(auth_token(a, STR("key of bob"), &mem, &p, &why) == AUTH_GOOD);
+    CHECK(str_starts(p.proof, STR("key ")) && str_find(p.proof, STR("bob")) < 0);
+    p.roles = ROLE_USER;
+    p.until_s = 77;
+    CHECK(auth_stands(a, &mem, &p));
+    /* its roles are what the configuration says now, its end stays */
+    CHECK(p.roles == (ROLE_APPROVER | ROLE_ADMIN) && p.until_s == 77);
+    p.name = STR("ada");
+    CHECK(!auth_stands(a, &mem, &p));
+    p.name = STR("bob");
+    s.key_count = 1;
+    CHECK(!auth_stands(a, &mem, &p));
+    p.proof = STR("jwt https://id.example");
+    CHECK(!auth_stands(a, &mem, &p));
+    s.jwt = true;
+    s.issuer = STR("https://id.example");
+    CHECK(auth_stands(a, &mem, &p));
+    s.issuer = STR("https://other.example");
+    CHECK(!auth_stands(a, &mem, &p));
+    p.proof = STR_NONE;
+    CHECK(!auth_stands(a, &mem, &p));
+    s.jwt = false;
+    down();
 }
 
 /* --- quotas ----------------------------------------------------------------------------------- */

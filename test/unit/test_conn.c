@@ -138,6 +138,88 @@ TEST(the_guard_is_asked_once_however_the_body_comes)
     net_down();
 }
 
+/* --- a guard that has to ask somebody else ------------------------------------------------ */
+
+static void guard_goes_on(int guarded)
+{
+    net_until(net.guarded == guarded);
+    struct conn *c = net.held;
+    net.held = NULL;
+    conn_again(c);
+}
+
+TEST(a_guard_may_hold_a_request_and_is_asked_again)
+{
+    net_up(NULL);
+    net.guard_holds = 2;
+    net.guard_tells = true;
+    struct peer *p = ask(HELLO HELLO);
+    guard_goes_on(1);
+    guard_goes_on(2);
+    net_until(peer_count(p, "\r\n\r\nhi") == 2);
+    CHECK(net.guarded == 4 && peer_count(p, "Parley-Guard: seen") == 2); /* once for each answer */
+    net_down();
+}
+
+TEST(a_body_waits_while_the_guard_holds_its_request)
+{
+    net_up(NULL);
+    net.guard_holds = 1;
+    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhe");
+    net_until(net.guarded == 1);
+    peer_say(p, "llo" HELLO);
+    for (int i = 0; i < 5; i++) net_turn();
+    CHECK(p->got.len == 0);
+    guard_goes_on(1);
+    net_until(peer_has(p, "\r\n\r\nhello") && peer_has(p, "\r\n\r\nhi"));
+    CHECK(!peer_has(p, "Connection: close"));
+    net_down();
+}
+
+TEST(who_waits_for_100_continue_waits_for_the_guard)
+{
+    net_up(NULL);
+    net.guard_holds = 1;
+    struct peer *p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: "
+                         "100-continue\r\n\r\n");
+    net_until(net.guarded == 1);
+    CHECK(p->got.len == 0);
+    guard_goes_on(1);
+    net_until(peer_has(p, "100 Continue"));
+    peer_say(p, "hello");
+    net_until(peer_has(p, "\r\n\r\nhello"));
+    net_down();
+}
+
+TEST(a_guard_that_held_a_request_may_refuse_it_before_its_body)
+{
+    net_up(NULL);
+    net.guard_holds = 1;
+    struct peer *p =
+        ask("POST /secret HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx");
+    guard_goes_on(1);
+    net_until(peer_has(p, "\"denied\"") && p->eof);
+    CHECK(peer_has(p, "Connection: close\r\n") && net.handled == 0);
+    p = ask("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx");
+    net.guard_holds = 1;
+    net_until(net.guarded == 3);
+    conn_error(net.held, 503, "later", "Not now.");
+    net_until(peer_has(p, "Not now.") && p->eof);
+    CHECK(peer_has(p, "Connection: close\r\n") && net.handled == 0);
+    net_down();
+}
+
+TEST(a_guard_is_told_when_who_it_holds_is_gone)
+{
+    net_up(NULL);
+    net.guard_holds = 1;
+    struct peer *p = ask(HELLO);
+    net_until(net.guarded == 1);
+    peer_reset(p);
+    net_until(net.cancelled == 1);
+    net_down();
+}
+
 TEST(a_stream_ends_when_the_proof_of_its_reader_does)
 {
     net_up(NULL);

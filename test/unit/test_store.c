@@ -864,6 +864,37 @@ STORE_TEST(a_session_is_there_until_it_is_ended_also_after_a_restart)
     CHECK_STR(fix_session(f, SESSION_GET, "other", NULL, 0), "x 9223372036854775807");
 }
 
+STORE_TEST(a_session_that_was_ended_is_not_brought_back_by_who_keeps_it)
+{
+    CHECK_STR(fix_session(f, SESSION_KEEP, "key", "x", INT64_MAX), "not_found");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
+    CHECK_STR(fix_session(f, SESSION_PUT, "key", "x", INT64_MAX - 1), "ok");
+    CHECK_STR(fix_session(f, SESSION_KEEP, "key", "later", INT64_MAX), "ok");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "later 9223372036854775807");
+    CHECK_STR(fix_session(f, SESSION_END, "key", NULL, 0), "ok");
+    CHECK_STR(fix_session(f, SESSION_KEEP, "key", "x", INT64_MAX), "not_found");
+    CHECK_STR(fix_session(f, SESSION_GET, "key", NULL, 0), "not_found");
+}
+
+STORE_TEST(of_a_family_of_sessions_the_ones_that_end_last_stay)
+{
+    static const char *const KEYS[] = { "of/ann/1", "of/ann/2", "of/ann/3", "of/ann/4" };
+    int64_t                  far = INT64_MAX - 10;
+
+    CHECK_STR(fix_session(f, SESSION_PUT, "of/anna/1", "x", far), "ok");
+    CHECK_STR(fix_session(f, SESSION_PUT, "of/ann", "x", far), "ok");
+    for (int i = 0; i < 3; i++)
+        CHECK_STR(fix_session_each(f, KEYS[i], far + (i == 0 ? 3 : i), 3), "ok");
+    CHECK_STR(fix_session_each(f, KEYS[3], far, 3), "ok"); /* the new one, however soon it ends */
+    CHECK_STR(fix_session(f, SESSION_GET, KEYS[1], NULL, 0), "not_found");
+    for (int i = 0; i < 4; i++)
+        if (i != 1) CHECK(str_starts(fix_session(f, SESSION_GET, KEYS[i], NULL, 0), STR("x ")));
+    CHECK_STR(fix_session_each(f, KEYS[3], far, 3), "ok"); /* again: it is one of the three */
+    CHECK(str_starts(fix_session(f, SESSION_GET, KEYS[2], NULL, 0), STR("x ")));
+    CHECK(str_starts(fix_session(f, SESSION_GET, "of/anna/1", NULL, 0), STR("x ")));
+    CHECK(str_starts(fix_session(f, SESSION_GET, "of/ann", NULL, 0), STR("x ")));
+}
+
 STORE_TEST(a_session_that_is_over_is_forgotten_when_another_begins)
 {
     CHECK_STR(fix_session(f, SESSION_PUT, "over", "x", 1000), "ok");
