@@ -132,6 +132,13 @@ static void pipe_done(struct pipe *p)
     buf_done(&p->up);
 }
 
+/* The stage's tools have 60 ms, then 100 to stop, and then nobody knows. Here an answer that was cut
+ * off takes a new link and several questions to the database, which is longer on a busy machine. */
+static void patient(struct pair *p, const char *tool)
+{
+    registry_find(&p->a.registry, str_c(tool))->timeout_ms = 60000;
+}
+
 static void pair_up(struct pair *p)
 {
     struct str why = STR_NONE;
@@ -157,6 +164,8 @@ static void pair_up(struct pair *p)
     REQUIRE(p->b);
     peer_init(&p->pipe.peer, p->b);
     peer_init(&p->back.peer, p->a.hub);
+    patient(p, "pay");
+    patient(p, "work");
     uv_prepare_init(&p->a.loop.uv, &p->turn);
     uv_prepare_start(&p->turn, pipe_turn);
 }
