@@ -1,14 +1,12 @@
 /* oidc.c -- see oidc.h. Transfers go through one pool; each has its buffer, and ends by itself. */
 #include "auth/oidc.h"
 
-#include <openssl/evp.h>
-#include <string.h>
-
 #include "auth/auth.h"
 #include "auth/jwks.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/oauthform.h"
 #include "base/secret.h"
 #include "loop/curl.h"
 
@@ -99,24 +97,10 @@ static const char *answer_of(struct transfer *t, CURLcode code, struct arena *a,
 
 /* --- discovery ---------------------------------------------------------------------------------- */
 
-static bool is_loopback(struct str url)
-{
-    static const char *const HERE[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
-    for (size_t i = 0; i < sizeof HERE / sizeof *HERE; i++) {
-        struct str rest = str_from(url, strlen(HERE[i]));
-        if (str_starts(url, str_c(HERE[i])) && (!rest.len || *rest.ptr == ':' || *rest.ptr == '/'))
-            return true;
-    }
-    return false;
-}
-
 static struct str address_at(const struct jv *doc, const char *key)
 {
     struct str url = jv_str_at(doc, key);
-    bool       good = str_starts(url, STR("https://")) || is_loopback(url);
-    for (size_t i = 0; i < url.len; i++)
-        if ((unsigned char)url.ptr[i] <= ' ') good = false;
-    return good ? url : STR_NONE;
+    return url_is_safe(url) ? url : STR_NONE;
 }
 
 static const char *take_document(struct oidc *o, const struct jv *doc)
@@ -236,62 +220,23 @@ void oidc_free(struct oidc *o, void (*done)(void *ctx), void *ctx)
 
 /* --- the browser's way there ---------------------------------------------------------------------- */
 
-static void add_escaped(struct buf *b, struct str s)
-{
-    static const char HEX[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (plain || (c && strchr("-._~", c))) buf_chr(b, (char)c);
-        else {
-            buf_chr(b, '%');
-            buf_chr(b, HEX[c >> 4]);
-            buf_chr(b, HEX[c & 15]);
-        }
-    }
-}
-
-static void add_field(struct buf *b, const char *name, struct str value)
-{
-    if (b->len) buf_chr(b, '&');
-    buf_str(b, str_c(name));
-    buf_chr(b, '=');
-    add_escaped(b, value);
-}
-
-/* base64url(SHA-256(verifier)): RFC 7636 4.2 */
-static bool challenge_of(struct str verifier, char out[OIDC_LETTERS + 1])
-{
-    static const char LETTERS[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    unsigned char hash[33] = { 0 };
-    if (EVP_Digest(verifier.ptr, verifier.len, hash, NULL, EVP_sha256(), NULL) != 1) return false;
-    for (size_t i = 0; i < OIDC_LETTERS; i++) {
-        size_t   at = i * 6;
-        unsigned two = (unsigned)(hash[at / 8] << 8) | hash[at / 8 + 1];
-        out[i] = LETTERS[two >> (10 - at % 8) & 63];
-    }
-    out[OIDC_LETTERS] = 0;
-    return true;
-}
-
 struct str oidc_address(const struct oidc *o, struct arena *a, const struct oidc_attempt *t,
                         struct str redirect_uri)
 {
-    char       challenge[OIDC_LETTERS + 1];
+    char       challenge[PKCE_LETTERS + 1];
     struct buf q;
     struct str url;
 
-    if (!o->authorize.ptr || !challenge_of(t->verifier, challenge)) return STR_NONE;
+    if (!o->authorize.ptr || !pkce_challenge(t->verifier, challenge)) return STR_NONE;
     buf_init(&q, 0);
-    add_field(&q, "response_type", STR("code"));
-    add_field(&q, "client_id", o->setup->client_id);
-    add_field(&q, "redirect_uri", redirect_uri);
-    add_field(&q, "scope", o->setup->scope);
-    add_field(&q, "state", t->state);
-    add_field(&q, "nonce", t->nonce);
-    add_field(&q, "code_challenge", str_c(challenge));
-    add_field(&q, "code_challenge_method", STR("S256"));
+    oauth_field(&q, "response_type", STR("code"));
+    oauth_field(&q, "client_id", o->setup->client_id);
+    oauth_field(&q, "redirect_uri", redirect_uri);
+    oauth_field(&q, "scope", o->setup->scope);
+    oauth_field(&q, "state", t->state);
+    oauth_field(&q, "nonce", t->nonce);
+    oauth_field(&q, "code_challenge", str_c(challenge));
+    oauth_field(&q, "code_challenge_method", STR("S256"));
     url = q.err ? STR_NONE
                 : arena_printf(a, STR_FMT "%c" STR_FMT, STR_ARG(o->authorize),
                                str_find(o->authorize, STR("?")) >= 0 ? '&' : '?',
@@ -350,32 +295,18 @@ static void on_token(struct curl_job *job, CURLcode code)
     x->done(x, why ? NULL : &p, why);
 }
 
-/* "Authorization: Basic", as RFC 6749 2.3.1 has it: each half escaped as in a form. */
-static bool add_secret(struct transfer *t, const struct oidc_setup *s)
-{
-    struct buf b;
-    buf_init(&b, 0);
-    add_escaped(&b, s->client_id);
-    buf_chr(&b, ':');
-    add_escaped(&b, s->client_secret);
-    buf_chr(&b, 0);
-    bool ok = !b.err && curl_easy_setopt(t->job.easy, CURLOPT_USERPWD, b.ptr) == CURLE_OK;
-    curl_easy_setopt(t->job.easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-    secret_wipe(b.ptr, b.cap);
-    buf_done(&b);
-    return ok;
-}
-
 static bool fill(struct transfer *t, const struct oidc_exchange *x)
 {
     const struct oidc_setup *s = t->oidc->setup;
-    add_field(&t->form, "grant_type", STR("authorization_code"));
-    add_field(&t->form, "code", x->code);
-    add_field(&t->form, "redirect_uri", x->redirect_uri);
-    add_field(&t->form, "client_id", s->client_id);
-    add_field(&t->form, "code_verifier", x->attempt.verifier);
+    oauth_field(&t->form, "grant_type", STR("authorization_code"));
+    oauth_field(&t->form, "code", x->code);
+    oauth_field(&t->form, "redirect_uri", x->redirect_uri);
+    oauth_field(&t->form, "client_id", s->client_id);
+    oauth_field(&t->form, "code_verifier", x->attempt.verifier);
     t->headers = curl_slist_append(NULL, "Expect:");
-    if (t->form.err || !t->headers || (s->client_secret.ptr && !add_secret(t, s))) return false;
+    if (t->form.err || !t->headers ||
+        (s->client_secret.ptr && !curl_client(t->job.easy, s->client_id, s->client_secret)))
+        return false;
     curl_easy_setopt(t->job.easy, CURLOPT_HTTPHEADER, t->headers);
     curl_easy_setopt(t->job.easy, CURLOPT_POSTFIELDSIZE, (long)t->form.len);
     curl_easy_setopt(t->job.easy, CURLOPT_POSTFIELDS, t->form.ptr);

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/oauthform.h"
+#include "base/secret.h"
 
 /* kept for reuse, per CURLM: as many as turns that follow each other at once; libcurl's default
  * never shrinks */
@@ -310,6 +312,21 @@ CURL *curl_easy_new(bool env_proxy)
     if (!env_proxy) curl_easy_setopt(e, CURLOPT_PROXY, "");
     trust(e);
     return e;
+}
+
+bool curl_client(CURL *easy, struct str id, struct str secret)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    oauth_escape(&b, id);
+    buf_chr(&b, ':');
+    oauth_escape(&b, secret);
+    buf_chr(&b, 0);
+    bool ok = !b.err && curl_easy_setopt(easy, CURLOPT_USERPWD, b.ptr) == CURLE_OK;
+    curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    secret_wipe(b.ptr, b.cap);
+    buf_done(&b);
+    return ok;
 }
 
 void curl_once(CURL *e)
