@@ -307,7 +307,13 @@ static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct confi
     struct mcp_host *host = arena_new(&k->arena, struct mcp_host);
     if (!host) return no_memory(k, e);
     *host = (struct mcp_host){
-        .loop = k->loop, .registry = &k->registry, .children = k->children, .pool = &k->pool
+        .loop = k->loop,
+        .registry = &k->registry,
+        .children = k->children,
+        .pool = &k->pool,
+        .vault = k->vault,
+        .seal = k->config->mcp_sealed ? &k->config->mcp_seal : NULL,
+        .public_url = k->config->public_url,
     };
     if (!make_terms(k, &c->terms, &host->terms, e)) return false;
     buf_init(&text, 4096);

@@ -35,6 +35,7 @@ struct assembly {
     struct exec_host       exec;
     struct sandbox_caps    caps; /* of a trial, which has no children */
     struct curl_pool       pool;
+    struct vault          *vault; /* where MCP servers keep people's tokens; NULL: nowhere */
     struct mcp           **mcp;
     size_t                 mcp_count;
     struct identity_way  **identities; /* of the tools, then the servers, that sign or say more */

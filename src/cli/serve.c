@@ -26,6 +26,7 @@
 #include "node/link.h"
 #include "run/metrics.h"
 #include "run/notify.h"
+#include "run/storevault.h"
 #include "run/tidings.h"
 
 #define DRAIN_MS 4500 /* the promise is 5 s */
@@ -40,6 +41,7 @@ struct serve {
     struct arena        arena;
     struct loop         loop;
     struct store       *store;
+    struct storevault   vault;
     struct assembly     assembly;
     struct links        links; /* to other nodes, if `clustered` */
     bool                clustered;
@@ -250,6 +252,8 @@ static enum err make_server(struct serve *s, struct str *why)
     const struct config *c = &s->config;
     s->app = (struct app){ .hub = s->hub,
                            .registry = &s->assembly.registry,
+                           .servers = s->assembly.mcp,
+                           .server_count = s->assembly.mcp_count,
                            .token = s->app.token,
                            .local = { .name = STR("local"),
                                       .roles = ROLE_ANY,
@@ -455,6 +459,7 @@ static void take_apart(struct serve *s)
 {
     if (s->server) server_free(s->server);
     web_undress(&s->app.look);
+    s->vault.store = NULL;
     /* what was told as saved is; the next start reads the log */
     if (!store_close(s->store, close_ms(s))) _exit(0);
     /* a tool would not end: the log says `started`, the next start says `unknown` */
@@ -527,10 +532,11 @@ static int start(struct serve *s)
     if (make_token(s)) return 1; /* before anything is started that could look for it */
     if (open_store(s, &why)) return fail("cannot open the store", why);
     store_on_commit(s->store, seen_commit, s);
+    storevault_init(&s->vault, s->store);
     s->loop.on_turn = seen_turn;
-    if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems) ||
-        !assembly_tools(&s->assembly, &s->problems))
-        return fail_noted(s);
+    if (!assembly_models(&s->assembly, &s->config, &s->loop, &s->problems)) return fail_noted(s);
+    s->assembly.vault = &s->vault.vault;
+    if (!assembly_tools(&s->assembly, &s->problems)) return fail_noted(s);
     quota_init(&s->quota, &s->config.each);
     if (!make_hub(s)) return fail("cannot start", STR("out of memory"));
     if (!assembly_auth(&s->config, &s->loop, &s->arena, &s->auth, &s->problems))

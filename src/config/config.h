@@ -31,6 +31,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "http/conn.h"
 #include "run/quota.h"
 #include "tool/identity.h"
@@ -231,7 +232,9 @@ struct config {
     struct config_strs mcp_tools; /* with mcp_some: only these */
     bool               mcp_some;
     unsigned           mcp_wait_ms, mcp_pending;
-    struct str         mcp_link; /* STR_NONE: http:// and where it listens */
+    struct str         mcp_link;   /* STR_NONE: http:// and where it listens */
+    bool               mcp_sealed; /* there is a key: */
+    struct seal_key    mcp_seal;
 
     bool             hold;      /* approvals.on_new_message: "hold"; false: "supersede" */
     bool             approvers; /* approvals.who: "approver"; false: "owner" */

@@ -20,6 +20,31 @@ static void note_audience(struct config_build *b)
     c->auth.mcp_audience = arena_printf(&c->arena, STR_FMT "/mcp", STR_ARG(link));
 }
 
+static void read_token_key(struct config_build *b, const struct jv *v)
+{
+    struct config *c = b->c;
+    struct str     text;
+    bool           literal;
+    if (!jv_is(v, JSON_STRING) || !cfg_secret(b, v, "\"mcp\".\"token_key\"", &text, &literal))
+        return;
+    c->mcp_sealed = seal_key_read(&c->mcp_seal, text);
+    if (!c->mcp_sealed)
+        cfg_bad(b, v,
+                "\"mcp\".\"token_key\" must be 32 bytes in hex or base64: openssl rand -hex 32");
+}
+
+/* Tokens of people are kept, so they are kept encrypted. */
+static void check_accounts(struct config_build *b)
+{
+    for (size_t i = 0; i < b->c->mcp_count; i++) {
+        const struct jv *oauth = jv_get(b->c->mcp[i].def, "oauth");
+        if (oauth && !jv_get(jv_get(b->root, "mcp"), "token_key"))
+            cfg_bad(b, oauth,
+                    "\"oauth\" needs \"mcp\": {\"token_key\": \"env:NAME\"}, with which people's "
+                    "tokens are encrypted; `openssl rand -hex 32` makes one");
+    }
+}
+
 void cfg_read_door(struct config_build *b)
 {
     const struct jv *mcp = jv_get(b->root, "mcp"), *tools = jv_get(mcp, "tools"),
@@ -29,5 +54,7 @@ void cfg_read_door(struct config_build *b)
     c->mcp_some = tools != NULL;
     c->mcp_tools = cfg_strs(b, tools);
     read_link(b, jv_get(mcp, "link"));
+    read_token_key(b, jv_get(mcp, "token_key"));
+    check_accounts(b);
     if (c->auth.jwt) note_audience(b);
 }

@@ -494,6 +494,17 @@ static const struct row ROWS[] = {
       "(the host of url; the server's name for a command)", "The token's aud." },
     { "mcpServers.*.identity.header", K_TEXT, "Parley-Identity", "The header that carries it." },
     { "mcpServers.*.identity.seconds", K_SECONDS, "60", "How long a token is good.", 1, 3600 },
+    { "mcpServers.*.oauth", K_OBJECT, "(no accounts)",
+      "Its people have accounts of their own there, and connect them by OAuth; {} where it "
+      "registers "
+      "clients by itself. Needs mcp.token_key." },
+    { "mcpServers.*.oauth.client_id", K_TEXT, "(registered by itself)",
+      "The client that was registered at its authorization server." },
+    { "mcpServers.*.oauth.client_secret", K_SECRET, "(a public client)", "Its secret." },
+    { "mcpServers.*.oauth.scopes", K_TEXTS, "(what the server asks for)",
+      "What people are asked to allow." },
+    { "mcpServers.*.oauth.issuer", K_TEXT, "(the one the server names)",
+      "The only authorization server that is believed." },
     { "mcpServers.*.timeout", K_SECONDS, "60", "Longest silence of one call.", 0.01, 1800 },
     { "mcpServers.*.disabled", K_BOOL, "false", "True: checked, but not started." },
 
@@ -505,6 +516,10 @@ static const struct row ROWS[] = {
       AT(KEEP_MS, mcp_wait_ms) },
     { "mcp.link", K_TEXT, "(http:// and the listen address)",
       "The server's address as people and clients reach it, for links; https:// beyond loopback." },
+    { "mcp.token_key", K_SECRET, "",
+      "What people's tokens for MCP servers are encrypted with: 32 bytes in hex or base64, "
+      "\"env:NAME\"; "
+      "`openssl rand -hex 32` makes one." },
     { "mcp.pending", K_COUNT, "20",
       "Open questions of one principal by this door; beyond it calls are refused.", 1, 10000,
       AT(KEEP_UNSIGNED, mcp_pending) },

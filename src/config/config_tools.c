@@ -281,6 +281,13 @@ static void check_transport(struct config_build *b, const struct jv *def,
                 STR_ARG(def->key));
 }
 
+static void resolve_secret(struct config_build *b, struct jv *v)
+{
+    bool       literal;
+    struct str value;
+    if (v && cfg_secret(b, v, "\"oauth\".\"client_secret\"", &value, &literal)) v->str = value;
+}
+
 static void read_server(struct config_build *b, const struct jv *def)
 {
     struct config_mcp *m = &b->c->mcp[b->c->mcp_count];
@@ -300,6 +307,7 @@ static void read_server(struct config_build *b, const struct jv *def)
     if (jv_true(jv_get(def, "disabled"))) return; /* its secrets may be missing */
     cfg_secret_members(b, mutable(jv_get(def, "env")), "env");
     resolve_headers(b, mutable(jv_get(def, "headers")));
+    resolve_secret(b, mutable(jv_get(jv_get(def, "oauth"), "client_secret")));
     b->c->mcp_count++;
 }
 

@@ -28,6 +28,7 @@ struct look {
 };
 
 struct links;
+struct mcp;
 struct mcps;
 
 /* What an approver may read of somebody else's conversation: see context.c. */
@@ -41,6 +42,8 @@ struct app {
     struct hub        *hub;
     struct mcps       *mcp; /* door/mcp: the door for MCP clients */
     struct registry   *registry;
+    struct mcp       **servers; /* those behind us, by which tools come */
+    size_t             server_count;
     struct server     *server;
     struct principal   local; /* who everybody is while no auth is configured */
     struct start_token token; /* and whether more must be shown than being here */
@@ -288,6 +291,8 @@ void                      session_end(struct server *s, struct request *q);
 void                      ops_node(struct server *s, struct request *q);    /* ops.c */
 void                      login_begin(struct server *s, struct request *q); /* login.c */
 void                      login_back(struct server *s, struct request *q);
+/* A path of ours, and nothing that a browser could take for another host. */
+bool                      login_path(struct str to);
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
 void                      ops_accept(struct server *s, struct request *q);
 void                      ops_usage(struct server *s, struct request *q);
@@ -298,6 +303,9 @@ void                      mcp_post(struct server *s, struct request *q); /* mcp/
 void                      mcp_get(struct server *s, struct request *q);
 void                      mcp_delete(struct server *s, struct request *q);
 void                      mcp_metadata(struct server *s, struct request *q);
+void                      connect_begin(struct server *s, struct request *q); /* mcp/connect.c */
+void                      connect_back(struct server *s, struct request *q);
+void                      connect_end(struct server *s, struct request *q);
 /* the header of a 401 or 403 there; `error` NULL: none */
 void                      mcp_challenge(struct request *q, const char *error);
 void                      web_page(struct server *s, struct request *q); /* web.c */

@@ -30,8 +30,7 @@ static void redirect(struct request *q, struct str where)
     conn_reply(q->conn, 302, NULL, STR(""));
 }
 
-/* A path of ours, and nothing that a browser could take for another host. */
-static bool is_path(struct str to)
+bool login_path(struct str to)
 {
     if (to.len == 0 || to.len > TO_MAX || to.ptr[0] != '/') return false;
     for (size_t i = 0; i < to.len; i++) {
@@ -82,7 +81,7 @@ void login_begin(struct server *s, struct request *q)
         url = oidc_address(o, q->arena, &t, callback_of(q));
         value = arena_printf(q->arena, STR_FMT "." STR_FMT "." STR_FMT "." STR_FMT,
                              STR_ARG(t.state), STR_ARG(t.nonce), STR_ARG(t.verifier),
-                             STR_ARG(is_path(to) ? to : STR("/")));
+                             STR_ARG(login_path(to) ? to : STR("/")));
     }
     if (url.ptr && value.ptr) set_cookie(q, value, COOKIE_S);
     redirect(q, url.ptr && value.ptr ? url : STR("/?signin=later"));
@@ -138,7 +137,7 @@ static bool take_cookie(struct arena *a, struct str value, struct oidc_attempt *
         return false;
     *to = rest;
     return t->state.len == OIDC_LETTERS && t->nonce.len == OIDC_LETTERS &&
-           t->verifier.len == OIDC_LETTERS && is_path(rest);
+           t->verifier.len == OIDC_LETTERS && login_path(rest);
 }
 
 static bool is_same(struct str a, struct str b)

@@ -13,11 +13,11 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "tool/mcp/mcp_int.h"
 
 #define ASKED_ID_MAX 1024
 
-static void open_now(struct mcp *m);
 static void discover(struct mcp *m);
 static void initialize(struct mcp *m);
 
@@ -52,6 +52,7 @@ void mcp_rearm(struct mcp *m)
     if (m->listen_ms && (!next || m->listen_ms < next)) next = m->listen_ms;
     if (m->relist_ms && (!next || m->relist_ms < next)) next = m->relist_ms;
     if (m->renew_ms && (!next || m->renew_ms < next)) next = m->renew_ms;
+    if (m->leave_ms && (!next || m->leave_ms < next)) next = m->leave_ms;
     if (expected_until(m) && (!next || expected_until(m) < next)) next = expected_until(m);
     LIST_EACH (n, &m->requests) {
         struct mcp_request *q = LIST_ITEM(n, struct mcp_request, node);
@@ -141,7 +142,7 @@ void mcp_tick(struct loop_timer *t)
         cancel_notice(q, "timeout");
         lose(q, "it did not answer in time");
     }
-    if (m->restart_ms && m->restart_ms <= now && m->state == MCP_DOWN) open_now(m);
+    if (m->restart_ms && m->restart_ms <= now && m->state == MCP_DOWN) mcp_open_now(m);
     if (m->listen_ms && m->listen_ms <= now) {
         m->listen_ms = 0;
         if (m->state == MCP_READY) {
@@ -154,6 +155,10 @@ void mcp_tick(struct loop_timer *t)
         mcp_list_soon(m);
     }
     if (m->renew_ms && m->renew_ms <= now) renew(m);
+    if (m->leave_ms && m->leave_ms <= now) {
+        mcp_line_leave(m);
+        return;
+    }
     if (expected_until(m) && expected_until(m) <= now) mcp_settle(m);
     mcp_rearm(m);
 }
@@ -359,6 +364,7 @@ void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
 
     if (m->state == MCP_STOPPING) return;
     arena_reset(&m->arena);
+    text = mcp_blot(m, &m->arena, text);
     if (json_parse(&m->arena, text, &v, NULL) != OK || v->type != JSON_OBJECT) return;
     if (jv_str_at(v, "method").ptr) {
         if (jv_get(v, "id")) on_request(m, v, on);
@@ -368,7 +374,7 @@ void mcp_receive(struct mcp *m, struct str text, struct mcp_request *on)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static void note_trouble(struct mcp *m, const char *why, struct str more)
+void mcp_note_trouble(struct mcp *m, const char *why, struct str more)
 {
     buf_clear(&m->trouble);
     buf_lit(&m->trouble, why);
@@ -400,24 +406,43 @@ void mcp_lost(struct mcp *m, const char *why)
     if (m->state != MCP_AUTH) m->state = MCP_DOWN;
     m->listening = m->listed = false;
     m->listen_ms = m->relist_ms = m->renew_ms = 0;
-    if (m->trouble.len == 0) note_trouble(m, why, STR_NONE);
+    if (m->trouble.len == 0) mcp_note_trouble(m, why, STR_NONE);
     log_line(LOG_WARN, "mcp.lost", "server", log_str(m->alias), "why",
              log_str(buf_view(&m->trouble)), NULL);
     fail_all(m, why);
     m->settled = true;
     if (m->ready_ms && now - m->ready_ms >= MCP_STEADY_MS) m->failures = 0;
     m->ready_ms = 0;
-    m->restart_ms = m->state == MCP_AUTH ? 0 : now + mcp_backoff(m->failures++);
+    /* a line is opened again by the next call */
+    m->restart_ms = m->state == MCP_AUTH || m->server ? 0 : now + mcp_backoff(m->failures++);
     mcp_rearm(m);
+    if (m->server) mcp_call_line_lost(m, m->state == MCP_AUTH);
     mcp_changed(m);
 }
 
-void mcp_auth(struct mcp *m, struct str challenge)
+/* Its people have accounts there, and the token that was sent is not taken, or there was none. One
+ * that is only over is renewed, once. */
+static void account_refused(struct mcp *m, struct str challenge)
 {
-    note_trouble(m, "authorization needed", challenge);
-    if (!m->welcomed) {
-        m->state = MCP_AUTH;
-        mcp_settle(m);
+    oauth_challenged(m->oauth, challenge, m->server ? m->person : STR_NONE);
+    if (m->server || !m->bearer.len || m->renewed) m->state = MCP_AUTH;
+    m->renewed = true;
+    mcp_note_trouble(m, "authorization needed",
+                     m->server || m->welcomed ? challenge
+                                              : STR("nobody has connected their account yet"));
+    if (!m->server && m->state == MCP_AUTH) mcp_settle(m);
+    m->transport->close(m);
+}
+
+void mcp_auth(struct mcp *m, struct str challenge, struct str words)
+{
+    if (m->oauth) account_refused(m, challenge);
+    else {
+        mcp_note_trouble(m, "authorization needed", words);
+        if (!m->welcomed) {
+            m->state = MCP_AUTH;
+            mcp_settle(m);
+        }
     }
     mcp_lost(m, "authorization needed");
 }
@@ -426,7 +451,7 @@ void mcp_auth(struct mcp *m, struct str challenge)
 static void opening_failed(struct mcp *m, const char *what, const struct mcp_reply *r)
 {
     if (m->state != MCP_OPENING) return;
-    note_trouble(m, what, r->lost ? str_c(r->lost) : r->message);
+    mcp_note_trouble(m, what, r->lost ? str_c(r->lost) : r->message);
     m->era = m->pinned;
     m->transport->close(m);
     mcp_lost(m, what);
@@ -442,6 +467,13 @@ static void opened(struct mcp *m, const struct jv *capabilities)
     if (m->era == ERA_LEGACY) {
         mcp_notify(m, "notifications/initialized", STR_NONE);
         m->transport->opened(m);
+    }
+    m->renewed = false;
+    if (m->server) { /* its server has listed the tools */
+        m->state = MCP_READY;
+        m->ready_ms = clock_mono_ms();
+        mcp_call_line_ready(m);
+        return;
     }
     mcp_list(m);
     if (m->era == ERA_MODERN && m->list_changes) mcp_listen(m);
@@ -540,12 +572,10 @@ static void discover(struct mcp *m)
         opening_failed(m, "there is not enough memory", &(struct mcp_reply){ 0 });
 }
 
-static void open_now(struct mcp *m)
+static void open_line(struct mcp *m)
 {
     enum mcp_era known = m->pinned ? m->pinned : m->era;
 
-    m->restart_ms = 0;
-    m->state = MCP_OPENING;
     m->version[0] = 0;
     m->list_again = m->rude = m->nobody_said = false;
     m->skipped = 0;
@@ -561,15 +591,43 @@ static void open_now(struct mcp *m)
     }
 }
 
+/* Without a token it is tried all the same: some servers list to everybody. */
+static void on_token(struct oauth_want *w, struct str token, const char *why)
+{
+    struct mcp *m = LIST_ITEM(w, struct mcp, want);
+    if (m->state != MCP_OPENING) return;
+    if (why || !mcp_set_bearer(m, token)) {
+        mcp_note_trouble(m, "it could not be opened", str_c(why ? why : "not enough memory"));
+        mcp_lost(m, "it could not be opened");
+    } else open_line(m);
+}
+
+void mcp_open_now(struct mcp *m)
+{
+    m->restart_ms = 0;
+    m->state = MCP_OPENING;
+    if (!m->oauth || m->server) {
+        open_line(m);
+        return;
+    }
+    oauth_unwant(&m->want);
+    m->want = (struct oauth_want){ .stale = m->renewed ? buf_view(&m->bearer) : STR_NONE,
+                                   .done = on_token };
+    oauth_want(m->oauth, &m->want);
+}
+
 /* --- interface -------------------------------------------------------------------------------- */
 
 void mcp_start(struct mcp *m)
 {
     if (m->state != MCP_DOWN && m->state != MCP_AUTH) return;
+    if (mcp_account_start(m) != OK)
+        log_line(LOG_ERROR, "mcp.no_accounts", "server", log_str(m->alias), "why",
+                 "there is not enough memory", NULL);
     if (!m->welcomed)
         registry_expect(m->host.registry, &m->source, m->prefix,
                         clock_mono_ms() + (m->call_ms > MCP_FIRST_MS ? m->call_ms : MCP_FIRST_MS));
-    open_now(m);
+    mcp_open_now(m);
 }
 
 static void tick_closed(struct loop_timer *t)
@@ -579,6 +637,8 @@ static void tick_closed(struct loop_timer *t)
     m->transport->free(m);
     buf_done(&m->trouble);
     buf_done(&m->given_up);
+    secret_wipe(m->bearer.ptr, m->bearer.cap);
+    buf_done(&m->bearer);
     arena_done(&m->arena);
     arena_done(&m->pages);
     arena_done(&m->config);
@@ -590,18 +650,36 @@ void mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m))
 {
     m->on_closed = on_closed;
     m->state = MCP_STOPPING;
-    m->restart_ms = m->listen_ms = m->relist_ms = m->renew_ms = 0;
+    m->restart_ms = m->listen_ms = m->relist_ms = m->renew_ms = m->leave_ms = 0;
+    oauth_unwant(&m->want);
     registry_settle(m->host.registry, &m->source);
     loop_undirty(&m->news);
     fail_all(m, "the server is being stopped");
     mcp_calls_done(m);
     mcp_list_done(m);
+    mcp_lines_stop(m);
     m->transport->close(m);
+}
+
+static void accounts_closed(void *ctx)
+{
+    struct mcp *m = ctx;
+    loop_timer_close(&m->tick, tick_closed);
+}
+
+/* Its own connection is gone, and its lines are: the accounts, then the rest. */
+void mcp_maybe_closed(struct mcp *m)
+{
+    if (m->state != MCP_STOPPING || !m->ended || m->line_count) return;
+    m->ended = false;
+    if (m->oauth && !m->server) oauth_free(m->oauth, accounts_closed, m);
+    else accounts_closed(m);
 }
 
 void mcp_transport_closed(struct mcp *m)
 {
-    if (m->state == MCP_STOPPING) loop_timer_close(&m->tick, tick_closed);
+    m->ended = m->state == MCP_STOPPING;
+    mcp_maybe_closed(m);
 }
 
 struct str mcp_alias(const struct mcp *m)

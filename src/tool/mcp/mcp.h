@@ -9,7 +9,8 @@
  *
  * as other clients have it, and for us: "confirm" (a policy for all its tools, or an
  * object from tool name to policy), "trust_annotations" (true: a read-only hint may
- * lower the default), "era" ("legacy" | "modern"; found out when absent), "timeout" (seconds a call
+ * lower the default), "oauth" (its people have accounts of their own there: oauth.h; {} or
+ * {"client_id", "client_secret", "scopes", "issuer"}), "era" ("legacy" | "modern"; found out when absent), "timeout" (seconds a call
  * may be silent; 60), "disabled". Members other clients have and we do not are ignored.
  *
  * A struct mcp is one server. It opens the connection, finds out which era the
@@ -26,17 +27,27 @@
  * a person only when it is certain which person's call it is for (mcp_call.c, call_for); otherwise
  * it is put to nobody and cancelled.
  *
+ * With "oauth" each person has a connection of their own, with their own token (mcp_line.c), and
+ * somebody's lists the tools. A call of somebody who has not connected their account ends with
+ * TOOL_ASKS: the question has the address of ours at which they can, and is answered when they did
+ * (MCP_CONNECT in its schema says for which server). A yes alone changes nothing: without a token it
+ * is asked again. There is one tool of ours, `ALIAS__connect_account`, so that somebody can be the
+ * first.
+ *
  * Bounded for every server: answers under way, what it has not read, its stderr, its lists, how
  * often it is opened again.
  */
 #ifndef PARLEY_MCP_H
 #define PARLEY_MCP_H
 
+#include "base/seal.h"
 #include "loop/curl.h"
 #include "tool/process/child.h"
 #include "tool/registry.h"
+#include "tool/vault.h"
 
 struct mcp;
+struct oauth;
 
 struct mcp_host { /* what it works with; must outlive it */
     struct loop      *loop;
@@ -45,8 +56,12 @@ struct mcp_host { /* what it works with; must outlive it */
     struct curl_pool *pool;
     /* optional: its tools or its state changed */
     void (*changed)(struct mcp *m, void *ctx);
-    void             *ctx;
-    struct tool_terms terms; /* of all its tools */
+    void                  *ctx;
+    struct tool_terms      terms; /* of all its tools */
+    /* for "oauth"; NULL: nothing can be kept here, so nobody can connect */
+    struct vault          *vault;
+    const struct seal_key *seal;
+    struct str             public_url; /* what links to us begin with; STR_NONE: they are paths */
 };
 
 /* One entry of "mcpServers". `base` as in exec_tool_read. The tree must live as
@@ -58,12 +73,20 @@ void                mcp_start(struct mcp *m);
  * Live calls end as unknown. on_closed: its memory is about to go. */
 void                mcp_stop(struct mcp *m, void (*on_closed)(struct mcp *m));
 
-struct str mcp_alias(const struct mcp *m);
+struct str    mcp_alias(const struct mcp *m);
+/* NULL: its people need no accounts there. */
+struct oauth *mcp_oauth(const struct mcp *m);
+/* The path at which somebody connects their account. */
+void          mcp_connect_path(struct buf *out, struct str alias);
+/* In the schema of a question that connecting answers: the server's name. No server can put it into
+ * one of its own. */
+#define MCP_CONNECT "x-parley-connect"
+
 /* True when there is nothing to wait for: the tools are listed, or it could not be reached so
  * far. */
-bool       mcp_settled(const struct mcp *m);
-bool       mcp_ready(const struct mcp *m);
+bool mcp_settled(const struct mcp *m);
+bool mcp_ready(const struct mcp *m);
 /* "ready (2025-11-25, 12 tools)", "waiting to start again: ...", "authorization needed: ..." */
-void       mcp_state_text(const struct mcp *m, struct buf *out);
+void mcp_state_text(const struct mcp *m, struct buf *out);
 
 #endif

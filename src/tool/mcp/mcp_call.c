@@ -11,6 +11,10 @@
  * request certainly never left, done when it gave a result, and unknown otherwise. It is sent once;
  * nothing here sends it again.
  *
+ * With "oauth" a call first wants its person's token, then their line (mcp_line.c). Without a token it
+ * ends with TOOL_ASKS, and what it carried so far is in `resume`, too. A 401 says that the call did
+ * not begin: it is sent once more with a token that was refreshed, and then the person is asked.
+ *
  * Questions are asked one at a time. Everything ends in end(), which only notes the
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
  */
@@ -58,9 +62,20 @@ struct mcp_call {
     struct buf          note; /* for the card */
     enum tool_outcome   outcome;
     struct mcp_said     said;
+    /* with "oauth" */
+    struct oauth_want   want;
+    bool                waits;   /* for its line to be opened */
+    bool                renewed; /* a token was refused for it */
+    unsigned            asked;   /* how often its person was asked to connect */
+    struct arena        memory;  /* what it goes on with after that */
+    struct str          inner;   /* `resume` before it; STR_NONE: none */
+    bool                accepted;
+    struct str          content;
 };
 
 static void send_call(struct mcp_call *c);
+static void begin_call(struct mcp_call *c);
+static void want_token(struct mcp_call *c, struct str stale);
 
 /* --- ending ----------------------------------------------------------------------------------- */
 
@@ -129,6 +144,7 @@ static void pace_closed(struct pace *p)
     buf_done(&c->said.text);
     buf_done(&c->said.value);
     buf_done(&c->note);
+    arena_done(&c->memory);
     mem_free(c);
 }
 
@@ -141,7 +157,9 @@ static void tell_end(struct loop_dirty *d)
 
     pace_flush(&c->pace);
     drop_questions(c);
+    oauth_unwant(&c->want);
     list_remove(&c->node);
+    mcp_line_unused(c->m);
     r.text = c->said.text.err ? STR("There was not enough memory for its answer.")
                               : buf_view(&c->said.text);
     if (c->said.has_value && !c->said.value.err) r.value = buf_view(&c->said.value);
@@ -184,7 +202,9 @@ static void write_question(struct mcp_call *c, const char *doubt, const struct j
     const struct jv *wanted = jv_get(params, "requestedSchema");
     buf_printf(message, "The server " STR_FMT " asks%s: ", STR_ARG(c->m->alias), doubt);
     text_reveal(message, jv_str_at(params, "message"), 8000);
-    buf_str(schema, jv_is(wanted, JSON_OBJECT) ? wanted->raw : STR("{\"type\":\"object\"}"));
+    /* what stands for connecting an account is ours to say */
+    bool own = jv_is(wanted, JSON_OBJECT) && !jv_get(wanted, MCP_CONNECT);
+    buf_str(schema, own ? wanted->raw : STR("{\"type\":\"object\"}"));
 }
 
 static bool add_question(struct mcp_call *c, const char *doubt, struct str id,
@@ -351,7 +371,7 @@ static void add_response(struct mcp_call *c, const struct jv *before, struct str
     struct jsonw w;
     struct buf   action;
     buf_init(&action, 0);
-    write_action(&action, c->job->accepted, c->job->content);
+    write_action(&action, c->accepted, c->content);
     buf_clear(&c->responses);
     jsonw_init(&w, &c->responses);
     jw_obj(&w);
@@ -509,13 +529,130 @@ static void refused(struct mcp_call *c, const struct mcp_reply *r)
     else end_unknown(c, sentence, why);
 }
 
+/* --- the person's account ----------------------------------------------------------------------- */
+
+/* Ends it, for now, with the question that connecting answers. */
+static void ask_to_connect(struct mcp_call *c)
+{
+    const struct mcp *server = c->m->server ? c->m->server : c->m;
+    struct jsonw      w;
+
+    if (++c->asked > ROUNDS_MAX) {
+        end_unsent(c, "Their account was not connected, however often it was asked for.", STR_NONE);
+        return;
+    }
+    buf_clear(&c->resume);
+    jsonw_init(&w, &c->resume);
+    jw_obj(&w);
+    jw_kint(&w, "connect", c->asked);
+    if (c->inner.ptr) {
+        jw_kraw(&w, "inner", c->inner);
+        jw_kbool(&w, "accepted", c->accepted);
+        if (c->content.ptr) jw_kraw(&w, "content", c->content);
+    }
+    jw_end_obj(&w);
+    buf_clear(&c->said.text);
+    buf_printf(&c->said.text, "Connect your account at " STR_FMT " to go on? Open " STR_FMT,
+               STR_ARG(server->alias), STR_ARG(server->host.public_url));
+    mcp_connect_path(&c->said.text, server->alias);
+    buf_clear(&c->said.value);
+    jsonw_init(&w, &c->said.value);
+    jw_obj(&w);
+    jw_kstrz(&w, "type", "object");
+    jw_kraw(&w, "properties", STR("{}"));
+    jw_kstr(&w, MCP_CONNECT, server->alias);
+    jw_end_obj(&w);
+    c->said.has_value = true;
+    if (c->resume.err || c->said.text.err || c->said.value.err)
+        end_unsent(c, "There is not enough memory for this call.", STR_NONE);
+    else end(c, TOOL_ASKS);
+}
+
+/* True: the answer was about the token, and the call goes another way. The server says by it that
+ * it did not begin. */
+static bool account_lacks(struct mcp_call *c, const struct mcp_reply *r)
+{
+    struct mcp *m = c->m;
+
+    if (!m->oauth || (r->http != 401 && r->http != 403)) return false;
+    if (r->http == 403 && str_find(r->challenge, STR("insufficient_scope")) < 0) return false;
+    if (c->renewed && r->http == 403) return false;
+    oauth_challenged(m->oauth, r->challenge, m->person);
+    if (c->renewed) ask_to_connect(c);
+    else want_token(c, r->http == 401 ? buf_view(&m->bearer) : STR_NONE);
+    c->renewed = true;
+    return true;
+}
+
+void mcp_call_line_ready(struct mcp *line)
+{
+    LIST_EACH (n, &line->calls) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        if (!c->waits || c->ended) continue;
+        c->waits = false;
+        begin_call(c);
+    }
+}
+
+void mcp_call_line_lost(struct mcp *line, bool refused)
+{
+    LIST_EACH (n, &line->calls) {
+        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
+        if (!c->waits || c->ended) continue;
+        c->waits = false;
+        if (!refused) end_unsent(c, "The server could not be reached: ", buf_view(&line->trouble));
+        else if (c->renewed) ask_to_connect(c);
+        else {
+            c->renewed = true;
+            want_token(c, buf_view(&line->bearer));
+        }
+    }
+}
+
+static void move_to(struct mcp_call *c, struct mcp *line)
+{
+    list_remove(&c->node);
+    list_add(&line->calls, &c->node);
+    c->m = line;
+    mcp_line_used(line);
+}
+
+static void on_token(struct oauth_want *w, struct str token, const char *why)
+{
+    struct mcp_call *c = LIST_ITEM(w, struct mcp_call, want);
+    struct mcp      *server = c->m->server ? c->m->server : c->m, *line;
+
+    if (c->ended) return;
+    if (why) end_unsent(c, "Its sign-in service could not be asked: ", str_c(why));
+    else if (!token.ptr) ask_to_connect(c);
+    else if (c->tool->connects) {
+        if (server->state == MCP_AUTH) mcp_open_now(server);
+        end_with(c, TOOL_DONE,
+                 "The account is connected. Its tools can be used now: ", server->alias);
+    } else if (!(line = mcp_line(server, c->job->principal, token)))
+        end_unsent(c, "Too many people use this server at the moment.", STR_NONE);
+    else {
+        move_to(c, line);
+        c->waits = line->state != MCP_READY;
+        if (!c->waits) begin_call(c);
+    }
+}
+
+static void want_token(struct mcp_call *c, struct str stale)
+{
+    oauth_unwant(&c->want);
+    c->want =
+        (struct oauth_want){ .principal = c->job->principal, .stale = stale, .done = on_token };
+    oauth_want(c->m->oauth, &c->want);
+}
+
 static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
 {
     struct mcp_call *c = q->ctx;
     struct str       type;
 
     c->q = NULL;
-    if (c->ended) return;
+    if (c->ended || account_lacks(c, r)) return;
     if (r->lost && r->unsent) end_unsent(c, "The server could not be reached: ", str_c(r->lost));
     else if (r->lost) end_unknown(c, "There is no answer, ", str_c(r->lost));
     else if (!r->result) refused(c, r);
@@ -626,9 +763,39 @@ static void take_up(struct mcp_call *c)
     struct arena a;
     struct jv   *carried;
     arena_init(&a, 0);
-    if (json_parse(&a, c->job->resume, &carried, NULL) == OK) go_on(c, carried);
+    if (json_parse(&a, c->inner, &carried, NULL) == OK) go_on(c, carried);
     else end_unsent(c, "There is not enough memory to go on with this call.", STR_NONE);
     arena_done(&a);
+}
+
+static void begin_call(struct mcp_call *c)
+{
+    if (c->inner.ptr) take_up(c);
+    else send_call(c);
+}
+
+/* What the call had come to when its person was asked: by us, to connect, or by the server. False:
+ * it ends here. */
+static bool read_resume(struct mcp_call *c)
+{
+    struct tool_job *job = c->job;
+    struct jv       *v;
+
+    if (!job->resume.ptr) return true;
+    if (json_parse(&c->memory, job->resume, &v, NULL) != OK) {
+        end_unknown(c, "There is not enough memory to go on with this call.", STR_NONE);
+        return false;
+    }
+    const struct jv *asked = jv_get(v, "connect"), *inner = jv_get(v, "inner");
+    c->left = !asked || inner;
+    c->accepted = asked ? jv_true(jv_get(v, "accepted")) : job->accepted;
+    c->content = asked ? jv_get(v, "content") ? jv_get(v, "content")->raw : STR_NONE : job->content;
+    c->inner = asked ? inner ? inner->raw : STR_NONE : job->resume;
+    if (!asked) return true;
+    c->asked = (unsigned)jv_int_at(v, "connect", ROUNDS_MAX);
+    if (!job->accepted)
+        end_unsent(c, "Their account was not connected: they did not want it.", STR_NONE);
+    return job->accepted;
 }
 
 static enum err start(struct tool *t, struct tool_job *job)
@@ -643,7 +810,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     c->job = job;
     c->dirty.flush = tell_end;
     c->until_ms = clock_mono_ms() + MCP_CALL_MAX_MS;
-    c->left = job->resume.ptr != NULL;
+    arena_init(&c->memory, 0);
     list_init(&c->questions);
     list_add(&c->m->calls, &c->node);
     buf_init(&c->responses, CARRIED_MAX);
@@ -657,8 +824,9 @@ static enum err start(struct tool *t, struct tool_job *job)
     if (c->m->list_expires_ms && c->m->list_expires_ms <= clock_mono_ms() &&
         c->m->state == MCP_READY)
         mcp_list_soon(c->m);
-    if (job->resume.ptr) take_up(c);
-    else send_call(c);
+    if (!read_resume(c)) return OK;
+    if (c->m->oauth) want_token(c, STR_NONE);
+    else begin_call(c);
     return OK;
 }
 

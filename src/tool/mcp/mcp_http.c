@@ -12,6 +12,7 @@
  */
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/secret.h"
 #include "base/sse_in.h"
 #include "tool/http.h"
 #include "tool/mcp/mcp_int.h"
@@ -161,6 +162,19 @@ static void add_header(struct exchange *x, const char *name, const char *value)
     buf_done(&line);
 }
 
+static void add_bearer(struct exchange *x)
+{
+    struct buf value;
+    buf_init(&value, 0);
+    buf_lit(&value, "Bearer ");
+    buf_str(&value, buf_view(&x->m->bearer));
+    buf_chr(&value, 0);
+    if (value.err) x->no_memory = true;
+    else add_header(x, "Authorization", value.ptr);
+    secret_wipe(value.ptr, value.cap);
+    buf_done(&value);
+}
+
 static void make_headers(struct exchange *x)
 {
     struct mcp *m = x->m;
@@ -178,6 +192,7 @@ static void make_headers(struct exchange *x)
     if (x->link->session[0] && !x->initialize && !x->modern)
         add_header(x, "Mcp-Session-Id", x->link->session);
     if (x->modern && x->method) add_header(x, "Mcp-Method", x->method);
+    if (m->bearer.len) add_bearer(x);
     add_header(x, "Expect", "");
 }
 
@@ -346,16 +361,18 @@ static void bad_status(struct exchange *x)
     struct jv       *v = NULL;
     struct mcp_reply r = { .http = x->status };
     struct buf       words;
+    struct str       challenge;
     bool             gone = x->status == 404 && !x->modern && x->link->session[0] && !x->initialize;
 
     arena_init(&a, 0);
     buf_init(&words, 0);
+    challenge = mcp_blot(m, &a, buf_view(&x->challenge));
+    if (challenge.len) r.challenge = challenge;
     buf_printf(&words, "status %ld", x->status);
     if (gone) buf_lit(&words, " (its session ended)");
-    else if (x->challenge.len)
-        buf_printf(&words, " (" STR_FMT ")", STR_ARG(buf_view(&x->challenge)));
+    else if (challenge.len) buf_printf(&words, " (" STR_FMT ")", STR_ARG(challenge));
     r.message = buf_view(&words);
-    if (json_parse(&a, buf_view(&x->body), &v, NULL) == OK && jv_get(v, "error")) {
+    if (json_parse(&a, mcp_blot(m, &a, buf_view(&x->body)), &v, NULL) == OK && jv_get(v, "error")) {
         r.code = jv_int_at(jv_get(v, "error"), "code", 0);
         r.message = jv_str_at(jv_get(v, "error"), "message");
         r.data = jv_get(jv_get(v, "error"), "data");
@@ -366,9 +383,9 @@ static void bad_status(struct exchange *x)
     bool doubt = x->status == 401 && x->q && !auth;
     if (x->q && !auth) mcp_end_request(x->q, &r);
     if (gone) x->link->session[0] = 0;
-    if (auth) mcp_auth(m, x->challenge.len ? buf_view(&x->challenge) : buf_view(&words));
+    if (auth) mcp_auth(m, challenge, challenge.len ? challenge : buf_view(&words));
     else if (gone) mcp_lost(m, "its session ended");
-    else if (doubt && m->state == MCP_READY)
+    else if (doubt && m->state == MCP_READY && !m->oauth)
         mcp_list_soon(m); /* do our credentials still hold at all? */
     buf_done(&words);
     arena_done(&a);
@@ -566,4 +583,26 @@ enum err mcp_http_read(struct mcp *m, const struct jv *entry, struct buf *why)
     list_init(&h->exchanges);
     e = read_url(m, h, jv_str_at(entry, "url"), why);
     return e == OK ? read_headers(m, h, jv_get(entry, "headers"), why) : e;
+}
+
+enum err mcp_http_copy(struct mcp *line, const struct mcp *server)
+{
+    const struct http *from = server->link;
+    struct http       *h = mem_alloc(sizeof *h);
+
+    if (!h) return ERR_NOMEM;
+    line->link = h;
+    line->transport = &mcp_http;
+    h->m = line;
+    h->url = from->url;
+    h->host = from->host;
+    h->egress = from->egress;
+    h->any_address = from->any_address;
+    list_init(&h->exchanges);
+    for (struct curl_slist *n = from->headers; n; n = n->next) {
+        struct curl_slist *next = curl_slist_append(h->headers, n->data);
+        if (!next) return ERR_NOMEM;
+        h->headers = next;
+    }
+    return OK;
 }

@@ -6,6 +6,7 @@
  *   mcp_result.c  a result's content as text and value (pure)
  *   mcp_header.c  x-mcp-header (pure)
  *   mcp_stdio.c, mcp_http.c   the two transports
+ *   mcp_line.c    a person's own connection, for servers with "oauth"
  *   mcp_read.c    configuration
  *
  * A request is pending from mcp_request() until its done() was called, exactly
@@ -17,6 +18,7 @@
 #include "base/jsonw.h"
 #include "tool/egress.h"
 #include "tool/mcp/mcp.h"
+#include "tool/mcp/oauth.h"
 #include "tool/text.h"
 
 #define MCP_MODERN "2026-07-28"
@@ -63,7 +65,8 @@ struct mcp_reply {
     long             http;
     /* no answer: why. The fate of the request is not known ... */
     const char      *lost;
-    bool             unsent; /* ... unless it never left */
+    bool             unsent;    /* ... unless it never left */
+    struct str       challenge; /* with 401 and 403; STR_NONE: none */
 };
 
 struct mcp_request {
@@ -111,6 +114,7 @@ struct mcp_tool {        /* in the registry's arena; tool->ctx */
     struct mcp_param *params;
     size_t            param_count;
     bool              listed, seen;
+    bool              connects; /* ours: connects the person's account, and nothing else */
 };
 
 struct mcp {
@@ -170,6 +174,22 @@ struct mcp {
     size_t                      found_count, found_cap, page_count;
     struct str                  cursor;
     void (*on_closed)(struct mcp *m);
+
+    /* with "oauth" */
+    struct oauth_setup account;
+    struct oauth      *oauth; /* of a line: its server's */
+    /* goes with every request; wiped */
+    struct buf         bearer;
+    struct oauth_want  want;    /* of the server: while it is opened */
+    bool               renewed; /* its token was refused once since it was good */
+    struct mcp_tool   *connect;
+    struct list        lines; /* of the server: of its people */
+    unsigned           line_count;
+    bool               ended;  /* its own connection is closed; lines may be left */
+    struct mcp        *server; /* of a line; NULL: it is none */
+    struct str         person;
+    struct list        line_node;
+    uint64_t           leave_ms; /* a line that nobody uses is left then; 0: it is used */
 };
 
 /* --- mcp.c */
@@ -203,9 +223,13 @@ struct mcp_request *mcp_by_token(struct mcp *m, const struct jv *token);
 /* the connection is gone; starts again later */
 void                mcp_lost(struct mcp *m, const char *why);
 /* it does not let us in (401, 403) */
-void                mcp_auth(struct mcp *m, struct str challenge);
+void                mcp_auth(struct mcp *m, struct str challenge, struct str words);
 void                mcp_transport_closed(struct mcp *m);
 void                mcp_changed(struct mcp *m);
+/* state, or anything that waits for a time, changed */
+void                mcp_open_now(struct mcp *m);
+void                mcp_note_trouble(struct mcp *m, const char *why, struct str more);
+void                mcp_maybe_closed(struct mcp *m);
 /* its tools are listed, or are not waited for any more */
 void                mcp_settle(struct mcp *m);
 
@@ -227,6 +251,25 @@ void                         mcp_call_progress(struct mcp_request *q, const stru
 /* A server asks a person; false: no call is there to ask for. */
 bool mcp_call_elicit(struct mcp *m, struct mcp_request *q, struct str id, const struct jv *params);
 
+/* the line it waits for stands, or does not: 401 and 403 are the token's */
+void mcp_call_line_ready(struct mcp *line);
+void mcp_call_line_lost(struct mcp *line, bool refused);
+
+/* --- mcp_line.c */
+/* "oauth" of its entry; sets m->account. */
+MUST_CHECK enum err mcp_account_read(struct mcp *m, const struct jv *entry, struct buf *why);
+/* Before the first opening: the oauth, and the tool that connects. ERR_NOMEM. */
+MUST_CHECK enum err mcp_account_start(struct mcp *m);
+/* A person's line, opened or being opened with this token. NULL: no memory. */
+struct mcp         *mcp_line(struct mcp *server, struct str person, struct str token);
+void                mcp_line_used(struct mcp *line);   /* a call is on it */
+void                mcp_line_unused(struct mcp *line); /* or none any more, perhaps */
+void                mcp_line_leave(struct mcp *line);  /* its time is over */
+void                mcp_lines_stop(struct mcp *server);
+bool                mcp_set_bearer(struct mcp *m, struct str token); /* STR_NONE: none */
+/* What a server says must not bring our own token into a log: it is blotted out. */
+struct str          mcp_blot(const struct mcp *m, struct arena *a, struct str text);
+
 /* --- mcp_result.c, pure */
 struct mcp_said {
     struct buf text, value;
@@ -244,10 +287,16 @@ void               mcp_header_value(struct buf *out, struct str value);
 /* NULL: no memory. */
 struct curl_slist *mcp_call_headers(const struct mcp_tool *t, const struct jv *args);
 
+/* --- mcp_read.c */
+void mcp_init(struct mcp *m); /* its arenas, buffers and lists */
+void mcp_undo(struct mcp *m); /* of one that was never started */
+
 /* --- transports */
 extern const struct mcp_transport mcp_stdio, mcp_http;
 size_t   mcp_unsent(const struct mcp *m); /* stdio: bytes it has not read; for tests */
 enum err mcp_stdio_read(struct mcp *m, const struct jv *entry, struct str base, struct buf *why);
 enum err mcp_http_read(struct mcp *m, const struct jv *entry, struct buf *why);
+/* the same address and headers, a connection of its own */
+enum err mcp_http_copy(struct mcp *line, const struct mcp *server);
 
 #endif

@@ -359,6 +359,7 @@ void mcp_list(struct mcp *m)
 
 void mcp_list_soon(struct mcp *m)
 {
+    if (m->server) m = m->server; /* a line does not list */
     uint64_t next = m->list_began_ms + MCP_RELIST_MS;
 
     if (m->state != MCP_READY) m->list_again = true; /* when this list is complete */
@@ -376,6 +377,8 @@ void mcp_list_done(struct mcp *m)
         m->tools[i]->m = NULL;
     }
     m->tool_count = 0;
+    if (m->connect && m->connect->tool) registry_remove(m->host.registry, m->connect->tool);
+    if (m->connect) m->connect->m = NULL;
 }
 
 /* --- notices of changes, modern --------------------------------------------------------------- */

@@ -149,7 +149,20 @@ static enum err make_runner(struct mcp *m, const struct jv *entry, struct str ba
     return m->runner.ptr ? OK : ERR_NOMEM;
 }
 
-static void undo(struct mcp *m)
+void mcp_init(struct mcp *m)
+{
+    arena_init(&m->config, 0);
+    arena_init(&m->arena, 0);
+    arena_init(&m->pages, 0);
+    buf_init(&m->trouble, 4096);
+    buf_init(&m->given_up, 0);
+    buf_init(&m->bearer, 0);
+    list_init(&m->requests);
+    list_init(&m->calls);
+    list_init(&m->lines);
+}
+
+void mcp_undo(struct mcp *m)
 {
     if (m->transport && m->link) m->transport->free(m);
     arena_done(&m->config);
@@ -170,20 +183,15 @@ enum err mcp_read(struct mcp **out, const struct mcp_host *host, struct str alia
     if (!(m = mem_alloc(sizeof *m))) return ERR_NOMEM;
     m->host = *host;
     m->kept_max = MCP_KEPT_MAX;
-    arena_init(&m->config, 0);
-    arena_init(&m->arena, 0);
-    arena_init(&m->pages, 0);
-    buf_init(&m->trouble, 4096);
-    buf_init(&m->given_up, 0);
-    list_init(&m->requests);
-    list_init(&m->calls);
+    mcp_init(m);
     m->alias = arena_dup(&m->config, alias);
     m->prefix = arena_printf(&m->config, STR_FMT "__", STR_ARG(alias));
     e = m->alias.ptr && m->prefix.ptr ? read_common(m, entry, why) : ERR_NOMEM;
     if (e == OK) e = read_transport(m, entry, base, why);
+    if (e == OK) e = mcp_account_read(m, entry, why);
     if (e == OK) e = make_runner(m, entry, base);
     if (e != OK) {
-        undo(m);
+        mcp_undo(m);
         return e;
     }
     m->era = m->pinned;

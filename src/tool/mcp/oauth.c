@@ -1,0 +1,506 @@
+/* oauth.c -- people's tokens: kept, wanted, refreshed.
+ *
+ *   want ──▶ row read ──▶ good ────────────────────────────────▶ told
+ *                    └──▶ over, or refused by the server:
+ *                         row read again ──▶ another is there ──▶ told
+ *                                       └──▶ refresh ──▶ saved ──▶ told
+ *                                                  └──▶ refused: forgotten, told that there is none
+ *
+ * A person is busy while one of these is under way; whoever wants their token meanwhile waits for the
+ * same. Wants are told at the end of a turn, never from inside oauth_want.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/oauthform.h"
+#include "tool/mcp/oauth_int.h"
+
+static void step(struct oauth_person *p);
+static void own_loaded(struct oauth *o);
+
+/* --- people ------------------------------------------------------------------------------------------ */
+
+static void person_free(struct oauth_person *p)
+{
+    list_remove(&p->node);
+    (void)map_remove(&p->o->by_name, p->name);
+    secret_done(&p->access);
+    secret_done(&p->refresh);
+    secret_done(&p->source);
+    arena_done(&p->arena);
+    mem_free(p);
+}
+
+/* Whoever wanted nothing for longest is read again when they do. */
+static void make_room(struct oauth *o)
+{
+    if (o->by_name.count < OAUTH_PEOPLE_MAX) return;
+    LIST_EACH (n, &o->people) {
+        struct oauth_person *p = LIST_ITEM(n, struct oauth_person, node);
+        if (p->busy || p->ready || !list_empty(&p->wants)) continue;
+        person_free(p);
+        return;
+    }
+}
+
+struct oauth_person *oauth_person(struct oauth *o, struct str name)
+{
+    struct oauth_person *p = map_get(&o->by_name, name);
+    if (p) {
+        list_remove(&p->node);
+        list_add(&o->people, &p->node);
+        return p;
+    }
+    make_room(o);
+    if (!(p = mem_alloc(sizeof *p))) return NULL;
+    p->o = o;
+    list_init(&p->wants);
+    arena_init(&p->arena, 0);
+    p->name = arena_dup(&p->arena, name);
+    p->key = arena_printf(&p->arena, "mcp/" STR_FMT "/" STR_FMT, STR_ARG(o->setup.server),
+                          STR_ARG(name));
+    list_add(&o->people, &p->node);
+    if (!p->arena.failed && map_put(&o->by_name, p->name, p) == OK) return p;
+    person_free(p);
+    return NULL;
+}
+
+static void forget(struct oauth_person *p)
+{
+    secret_done(&p->access);
+    secret_done(&p->refresh);
+    secret_done(&p->source);
+    p->ends_ms = 0;
+    p->stale = p->reread = p->short_of_scope = false;
+    p->loaded = false; /* another node may have them again */
+}
+
+/* --- their row ------------------------------------------------------------------------------------------ */
+
+void oauth_source_write(struct jsonw *w, const struct oauth_source *s)
+{
+    jw_kstr(w, "issuer", s->issuer);
+    jw_kstr(w, "endpoint", s->token);
+    jw_kstr(w, "client_id", s->client.id);
+    if (s->client.secret.ptr) jw_kstr(w, "client_secret", s->client.secret);
+    jw_kbool(w, "posted", s->secret_posted);
+}
+
+void oauth_source_read(struct oauth_source *s, const struct jv *v)
+{
+    *s = (struct oauth_source){ .issuer = jv_str_at(v, "issuer"),
+                                .token = jv_str_at(v, "endpoint"),
+                                .client = { jv_str_at(v, "client_id"),
+                                            jv_str_at(v, "client_secret") },
+                                .secret_posted = jv_true(jv_get(v, "posted")) };
+}
+
+void oauth_person_write(const struct oauth_person *p, struct buf *out)
+{
+    struct jsonw w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    jw_kstr(&w, "access", secret_view(&p->access));
+    if (secret_is_set(&p->refresh)) jw_kstr(&w, "refresh", secret_view(&p->refresh));
+    jw_kint(&w, "ends", p->ends_ms);
+    jw_kint(&w, "early", p->early_ms);
+    jw_kraw(&w, "source", secret_view(&p->source));
+    jw_end_obj(&w);
+}
+
+static bool set_source(struct oauth_person *p, const struct oauth_source *s)
+{
+    struct buf   b;
+    struct jsonw w;
+    buf_init(&b, 0);
+    jsonw_init(&w, &b);
+    jw_obj(&w);
+    oauth_source_write(&w, s);
+    jw_end_obj(&w);
+    bool ok = !b.err && secret_set(&p->source, buf_view(&b)) == OK;
+    secret_wipe(b.ptr, b.cap);
+    buf_done(&b);
+    return ok;
+}
+
+bool oauth_person_take(struct oauth_person *p, const struct oauth_grant *g,
+                       const struct oauth_source *s)
+{
+    /* without a new one the old refresh token goes on being good (RFC 6749 6) */
+    if (secret_set(&p->access, g->access) != OK ||
+        (g->refresh.ptr && secret_set(&p->refresh, g->refresh) != OK) || (s && !set_source(p, s))) {
+        forget(p);
+        return false;
+    }
+    p->ends_ms = g->expires_s ? clock_wall_ms() + g->expires_s * 1000 : 0;
+    p->early_ms = g->expires_s * 250 < OAUTH_EARLY_MS ? g->expires_s * 250 : OAUTH_EARLY_MS;
+    p->loaded = true;
+    p->stale = p->reread = p->short_of_scope = false;
+    return true;
+}
+
+static bool take_row(struct oauth_person *p, const struct jv *v)
+{
+    struct str       access = jv_str_at(v, "access");
+    const struct jv *source = jv_get(v, "source");
+
+    if (!str_eq(secret_view(&p->access), access)) p->stale = p->short_of_scope = false;
+    if (secret_set(&p->access, access) != OK ||
+        secret_set(&p->refresh, jv_str_at(v, "refresh")) != OK ||
+        secret_set(&p->source, source ? source->raw : STR_NONE) != OK)
+        return false;
+    p->ends_ms = jv_int_at(v, "ends", 0);
+    p->early_ms = jv_int_at(v, "early", 0);
+    return true;
+}
+
+static void on_row(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth_person *p = r->ctx;
+
+    p->busy = false;
+    if (e == OK && v && !take_row(p, v)) e = ERR_NOMEM;
+    if (e != OK || !v) forget(p);
+    p->loaded = e == OK;
+    if (e != OK)
+        oauth_person_ready(p, "what is kept of their account cannot be read at the moment");
+    else step(p);
+}
+
+static void load(struct oauth_person *p)
+{
+    p->busy = oauth_row_get(p->o, p->key, on_row, p);
+    if (!p->busy) oauth_person_ready(p, "there is not enough memory");
+}
+
+/* --- refreshing ------------------------------------------------------------------------------------------- */
+
+static void lost(struct oauth_person *p, const char *why)
+{
+    log_line(LOG_INFO, "mcp.disconnected", "server", log_str(p->o->setup.server), "who",
+             log_str(p->name), "why", why, NULL);
+    oauth_row_end(p->o, p->key);
+    forget(p);
+    oauth_person_ready(p, NULL);
+}
+
+static void on_saved(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth_person *p = r->ctx;
+    (void)v;
+    p->busy = false;
+    /* it is good all the same; a restart asks them again if the old one was used up by this */
+    if (e)
+        log_line(LOG_ERROR, "mcp.token_not_kept", "server", log_str(p->o->setup.server), "why",
+                 err_name(e), NULL);
+    oauth_person_ready(p, NULL); /* however short it lives: it is as new as can be */
+}
+
+static void save(struct oauth_person *p)
+{
+    struct buf b;
+    buf_init(&b, 0);
+    oauth_person_write(p, &b);
+    p->busy = oauth_row_put(p->o, p->key, &b, on_saved, p);
+    buf_done(&b);
+    if (!p->busy) oauth_person_ready(p, "there is not enough memory");
+}
+
+/* A no of the authorization server; anything else may be better in a moment. */
+static bool is_refusal(const struct oauth_answer *a)
+{
+    return a->status >= 400 && a->status < 500 && a->status != 408 && a->status != 429;
+}
+
+static void on_refreshed(struct oauth_transfer *t, const struct oauth_answer *a)
+{
+    struct oauth_person *p = t->ctx;
+    struct oauth_grant   g;
+    const char          *why = a->why;
+
+    p->busy = false;
+    if (!why && is_refusal(a)) {
+        lost(p, "the refresh token was refused");
+        return;
+    }
+    if (!why && a->status != 200) why = "its authorization server does not answer as it should";
+    if (!why) why = oauth_grant_read(&t->arena, a->doc, &g);
+    if (!why && !oauth_person_take(p, &g, NULL)) why = "there is not enough memory";
+    if (why) {
+        p->reread = false;
+        oauth_person_ready(p, why);
+    } else save(p);
+    secret_wipe(t->body.ptr, t->body.cap);
+}
+
+static bool fill_refresh(struct oauth_transfer *t, const struct oauth_person *p,
+                         const struct oauth_source *s)
+{
+    oauth_field(&t->form, "grant_type", STR("refresh_token"));
+    oauth_field(&t->form, "refresh_token", secret_view(&p->refresh));
+    oauth_field(&t->form, "resource", p->o->setup.url);
+    return oauth_authenticate(t, s) &&
+           oauth_post(t, "Content-Type: application/x-www-form-urlencoded");
+}
+
+static void refresh(struct oauth_person *p)
+{
+    struct arena           a;
+    struct jv             *v;
+    struct oauth_source    s = { 0 };
+    struct oauth_transfer *t = NULL;
+
+    arena_init(&a, 0);
+    if (json_parse(&a, secret_view(&p->source), &v, NULL) == OK) oauth_source_read(&s, v);
+    s.token = arena_dup(&a, s.token);
+    if (url_is_safe(s.token)) t = oauth_transfer_new(p->o, s.token, on_refreshed);
+    if (t) t->ctx = p;
+    if (t && fill_refresh(t, p, &s)) {
+        p->busy = true;
+        oauth_start(t);
+    } else {
+        if (t) oauth_transfer_free(t);
+        oauth_person_ready(p, "there is not enough memory");
+    }
+    arena_done(&a);
+}
+
+/* --- wants --------------------------------------------------------------------------------------------------- */
+
+static bool is_over(const struct oauth_person *p)
+{
+    return p->stale || (p->ends_ms && p->ends_ms - clock_wall_ms() < p->early_ms);
+}
+
+/* The next thing that brings them to a token, or to knowing that there is none. */
+static void step(struct oauth_person *p)
+{
+    if (p->busy || list_empty(&p->wants)) return;
+    if (!p->loaded) load(p);
+    else if (!secret_is_set(&p->access) || p->short_of_scope) {
+        p->loaded = p->short_of_scope;
+        oauth_person_ready(p, NULL);
+    } else if (!is_over(p)) oauth_person_ready(p, NULL);
+    else if (!p->reread) {
+        p->reread = true;
+        load(p);
+    } else if (secret_is_set(&p->refresh)) refresh(p);
+    else lost(p, "its token is over, and there is no refresh token");
+}
+
+void oauth_person_ready(struct oauth_person *p, const char *why)
+{
+    if (p->o->closing) return;
+    p->ready = true;
+    p->why = why;
+    loop_mark(p->o->setup.loop, &p->o->dirty);
+}
+
+static void tell(struct oauth_person *p)
+{
+    struct list waiting;
+    bool        has = !p->why && secret_is_set(&p->access) && !p->short_of_scope;
+
+    p->ready = p->reread = false;
+    list_init(&waiting);
+    list_take(&waiting, &p->wants);
+    while (!list_empty(&waiting)) {
+        struct oauth_want *w = LIST_ITEM(waiting.next, struct oauth_want, node);
+        list_remove(&w->node);
+        w->principal = p->name;
+        w->done(w, has ? secret_view(&p->access) : STR_NONE, p->why);
+    }
+}
+
+static struct oauth_person *next_ready(struct oauth *o)
+{
+    LIST_EACH (n, &o->people) {
+        struct oauth_person *p = LIST_ITEM(n, struct oauth_person, node);
+        if (p->ready) return p;
+    }
+    return NULL;
+}
+
+static void flush(struct loop_dirty *d)
+{
+    struct oauth        *o = LIST_ITEM(d, struct oauth, dirty);
+    struct oauth_person *p;
+    while ((p = next_ready(o))) tell(p);
+    while (!list_empty(&o->refused)) {
+        struct oauth_want *w = LIST_ITEM(o->refused.next, struct oauth_want, node);
+        list_remove(&w->node);
+        w->done(w, STR_NONE, "there is not enough memory");
+    }
+}
+
+static void want_of(struct oauth *o, struct oauth_want *w)
+{
+    struct oauth_person *p = oauth_person(o, w->principal);
+    if (!p) {
+        list_add(&o->refused, &w->node);
+        loop_mark(o->setup.loop, &o->dirty);
+        return;
+    }
+    list_add(&p->wants, &w->node);
+    if (w->stale.len && str_eq(w->stale, secret_view(&p->access))) p->stale = true;
+    if (!p->ready) step(p);
+}
+
+void oauth_want(struct oauth *o, struct oauth_want *w)
+{
+    if (!w->principal.ptr) {
+        if (!o->own.loaded) {
+            list_add(&o->listers, &w->node);
+            if (!oauth_own_load(o)) own_loaded(o);
+            return;
+        }
+        w->principal = o->own.lister.ptr ? o->own.lister : STR("");
+    }
+    want_of(o, w);
+}
+
+void oauth_unwant(struct oauth_want *w)
+{
+    if (list_linked(&w->node)) list_remove(&w->node);
+}
+
+void oauth_forget(struct oauth *o, struct str principal)
+{
+    struct oauth_person *p = oauth_person(o, principal);
+    if (!p) return;
+    oauth_row_end(o, p->key);
+    forget(p);
+}
+
+/* --- the server's own row ------------------------------------------------------------------------------------- */
+
+struct str oauth_own_key(struct oauth *o, struct arena *a)
+{
+    return arena_printf(a, "mcp/" STR_FMT, STR_ARG(o->setup.server));
+}
+
+void oauth_own_write(const struct oauth *o, struct buf *out)
+{
+    const struct oauth_own *k = &o->own;
+    struct jsonw            w;
+    jsonw_init(&w, out);
+    jw_obj(&w);
+    if (k->lister.ptr) jw_kstr(&w, "lister", k->lister);
+    if (k->client.id.ptr) {
+        jw_kstr(&w, "issuer", k->issuer);
+        jw_kstr(&w, "redirect_uri", k->redirect_uri);
+        jw_kstr(&w, "client_id", k->client.id);
+        if (k->client.secret.ptr) jw_kstr(&w, "client_secret", k->client.secret);
+    }
+    jw_end_obj(&w);
+}
+
+static void own_loaded(struct oauth *o)
+{
+    struct list waiting;
+    list_init(&waiting);
+    list_take(&waiting, &o->listers);
+    while (!list_empty(&waiting)) {
+        struct oauth_want *w = LIST_ITEM(waiting.next, struct oauth_want, node);
+        list_remove(&w->node);
+        w->principal = o->own.lister.ptr ? o->own.lister : STR("");
+        want_of(o, w);
+    }
+    oauth_pump(o);
+}
+
+static void on_own(struct oauth_row *r, enum err e, const struct jv *v)
+{
+    struct oauth     *o = r->o;
+    struct oauth_own *k = &o->own;
+
+    k->loaded = e == OK;
+    k->failed = e != OK;
+    if (e == OK && v) {
+        struct arena *a = &k->arena;
+        k->lister = arena_dup(a, jv_str_at(v, "lister"));
+        k->issuer = arena_dup(a, jv_str_at(v, "issuer"));
+        k->redirect_uri = arena_dup(a, jv_str_at(v, "redirect_uri"));
+        k->client.id = arena_dup(a, jv_str_at(v, "client_id"));
+        k->client.secret = arena_dup(a, jv_str_at(v, "client_secret"));
+    }
+    if (!o->closing) own_loaded(o);
+}
+
+bool oauth_own_load(struct oauth *o)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct str key = oauth_own_key(o, &a);
+    bool       ok = key.ptr && oauth_row_get(o, key, on_own, NULL);
+    arena_done(&a);
+    return ok;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+void oauth_challenged(struct oauth *o, struct str header, struct str principal)
+{
+    struct oauth_challenge c;
+    struct arena           a;
+    struct oauth_person   *p = NULL;
+
+    arena_init(&a, 0);
+    oauth_challenge_read(&a, header, &c);
+    buf_clear(&o->metadata);
+    buf_clear(&o->scope);
+    if (c.metadata.ptr) buf_str(&o->metadata, c.metadata);
+    if (c.scope.ptr) buf_str(&o->scope, c.scope);
+    if (principal.ptr && str_is(c.error, "insufficient_scope")) p = oauth_person(o, principal);
+    if (p) p->short_of_scope = true;
+    arena_done(&a);
+}
+
+struct oauth *oauth_new(const struct oauth_setup *s)
+{
+    struct oauth *o = mem_alloc(sizeof *o);
+    if (!o) return NULL;
+    o->setup = *s;
+    o->open = 1;
+    o->near = url_is_loopback(s->url);
+    o->dirty.flush = flush;
+    arena_init(&o->arena, 0);
+    arena_init(&o->own.arena, 0);
+    arena_init(&o->found, 0);
+    buf_init(&o->metadata, OAUTH_URL_MAX);
+    buf_init(&o->scope, OAUTH_SCOPE_MAX);
+    list_init(&o->people);
+    list_init(&o->listers);
+    list_init(&o->refused);
+    list_init(&o->begins);
+    list_init(&o->transfers);
+    map_init(&o->by_name);
+    return o;
+}
+
+void oauth_close(struct oauth *o)
+{
+    void (*done)(void *) = o->done;
+    void *ctx = o->ctx;
+    if (--o->open) return;
+    while (!list_empty(&o->people))
+        person_free(LIST_ITEM(o->people.next, struct oauth_person, node));
+    map_done(&o->by_name);
+    arena_done(&o->own.arena);
+    arena_done(&o->found);
+    arena_done(&o->arena);
+    buf_done(&o->metadata);
+    buf_done(&o->scope);
+    mem_free(o);
+    done(ctx);
+}
+
+void oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx)
+{
+    o->closing = true;
+    o->done = done;
+    o->ctx = ctx;
+    loop_undirty(&o->dirty);
+    LIST_EACH (n, &o->transfers) curl_cancel(&LIST_ITEM(n, struct oauth_transfer, node)->job);
+    oauth_pump(o);
+    oauth_close(o);
+}

@@ -1,0 +1,96 @@
+/* oauth.h -- people's own accounts at an MCP server that wants one (OAuth 2.1, as MCP has it).
+ *
+ *     person ──> oauth_begin() ──> the authorization server's page ──> back with a code
+ *     code ──> oauth_back() ──> its token endpoint ──> tokens, kept for (server, person)
+ *     call ──> oauth_want() ──> a token that is good now: as kept, or refreshed
+ *
+ * Where the authorization server is, is found out when somebody connects (oauth_read.h says what is
+ * believed of it): from the server's own 401, its metadata, the issuer's metadata. Who we are to it
+ * is configured, or we register ourselves once. PKCE S256 and the `resource` parameter always.
+ *
+ * What must be remembered between the two steps (state, verifier, who, where the code is to be
+ * exchanged) is sealed and is the caller's, who keeps it where only that browser has it
+ * (door/mcp/connect.c). So a code goes to the token endpoint of the issuer it was asked of, whatever
+ * a server says meanwhile, and comes back for the person and the server it was begun for, or for
+ * nobody.
+ *
+ * Tokens are kept sealed (base/seal.h) under "mcp/SERVER/PERSON", with the issuer, the endpoint and
+ * the client they came by, so that a refresh token goes nowhere else; under "mcp/SERVER" is the
+ * client that was registered, and who connected last, whose token lists the tools. At most one
+ * refresh of a token is under way; what comes back is saved before it is used. Before refreshing, the
+ * row is read again, because another node may have done it. A refresh that is refused ends the
+ * connection: the person is asked again.
+ *
+ * Nothing here logs or returns a token, code, verifier or secret but where it is asked for.
+ */
+#ifndef PARLEY_MCP_OAUTH_H
+#define PARLEY_MCP_OAUTH_H
+
+#include "base/seal.h"
+#include "loop/curl.h"
+#include "tool/vault.h"
+
+struct oauth_setup { /* borrowed, outlives the oauth */
+    struct loop           *loop;
+    struct curl_pool      *pool;
+    struct vault          *vault;
+    const struct seal_key *key;
+    struct str             server; /* its name in the configuration */
+    struct str             url;    /* with a NUL behind it */
+    /* configured; STR_NONE: not. An issuer that is configured is the only one believed. */
+    struct str             client_id, client_secret, scopes, issuer;
+    /* somebody's account is connected (again) */
+    void (*connected)(void *ctx, struct str principal);
+    void *ctx;
+};
+
+struct oauth;
+struct oauth *oauth_new(const struct oauth_setup *s); /* NULL: no memory */
+/* Everything under way ends (`done`s of begin and back are called); then done. Nobody may want a
+ * token any more. */
+void          oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx);
+
+/* What the server said with a 401 or 403: where its metadata is, which scope it wants. For the next
+ * who connects; of a principal with `scope`: what they have does not suffice, so they are to connect
+ * again. */
+void oauth_challenged(struct oauth *o, struct str header, struct str principal);
+
+/* --- a token for a call --------------------------------------------------------------------- */
+
+struct oauth_want {       /* the caller's until done, or oauth_unwant */
+    struct str principal; /* STR_NONE: whoever connected last */
+    struct str stale;     /* one that the server refused: another is wanted; STR_NONE: none was */
+    /* Once, later, on the loop. token STR_NONE: they are not connected, or (`why`) it cannot be told
+     * at the moment. It and `principal` are valid during the call. */
+    void (*done)(struct oauth_want *w, struct str token, const char *why);
+    struct list node; /* private */
+};
+void oauth_want(struct oauth *o, struct oauth_want *w);
+void oauth_unwant(struct oauth_want *w); /* twice is harmless */
+
+/* --- connecting ------------------------------------------------------------------------------ */
+
+struct oauth_begin { /* the caller's until done */
+    struct str principal, redirect_uri;
+    struct str to; /* carried to the way back */
+    /* Once, perhaps at once. `url`: where the browser goes; `sealed`: what it brings back. STR_NONE: `why`, a
+     * sentence's beginning without its end. */
+    void (*done)(struct oauth_begin *b, struct str url, struct str sealed, const char *why);
+    struct list node; /* private */
+};
+/* False: too many at once, or no memory. */
+bool oauth_begin(struct oauth *o, struct oauth_begin *b);
+
+struct oauth_back { /* the caller's until done */
+    struct str principal, sealed;
+    struct str state, code, issuer, error; /* as the browser brought them; STR_NONE: it did not */
+    /* Once, perhaps at once. why NULL: connected, and saved. `to` is STR_NONE when it did not come from us. */
+    void (*done)(struct oauth_back *b, struct str to, const char *why);
+};
+/* False: no memory. */
+bool oauth_back(struct oauth *o, struct oauth_back *b);
+
+/* Forgets a person's tokens; what is under way with one goes on. */
+void oauth_forget(struct oauth *o, struct str principal);
+
+#endif

@@ -1,0 +1,142 @@
+/* oauth_int.h -- the inside of the OAuth client. Private to oauth*.c.
+ *
+ *   oauth.c        tokens: kept, wanted, refreshed
+ *   oauth_flow.c   connecting: discovery, registration, there and back
+ *   oauth_net.c    one request to an authorization server; rows of the vault
+ *   oauth_read.c   what they say (pure)
+ */
+#ifndef PARLEY_OAUTH_INT_H
+#define PARLEY_OAUTH_INT_H
+
+#include "base/jsonw.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/secret.h"
+#include "tool/mcp/oauth.h"
+#include "tool/mcp/oauth_read.h"
+
+#define OAUTH_PEOPLE_MAX \
+    1000 /* in memory; beyond, whoever wanted nothing for longest is read again */
+#define OAUTH_BEGINS_MAX 100
+#define OAUTH_FOUND_MS   (10 * 60 * 1000)
+#define OAUTH_TRY_MS     (10 * 60 * 1000) /* from there to back */
+/* a token that ends so soon is refreshed first; one that never lives long, in its last quarter */
+#define OAUTH_EARLY_MS 30000
+
+/* Where tokens come from: what a refresh needs. */
+struct oauth_source {
+    struct str          issuer, token; /* token: the endpoint */
+    struct oauth_client client;
+    bool                secret_posted;
+};
+
+struct oauth_person {
+    struct list   node, wants;
+    struct oauth *o;
+    struct arena  arena; /* name, key */
+    struct str    name, key;
+    struct secret access, refresh, source; /* source: JSON of an oauth_source */
+    int64_t       ends_ms;                 /* of the access token; wall clock; 0: not said */
+    int64_t       early_ms;                /* so long before that it is refreshed */
+    bool          busy;                    /* a row or a refresh is under way */
+    bool          loaded, stale, reread;
+    bool          short_of_scope; /* what they have does not suffice: connecting again does not */
+    bool          ready;          /* its wants are to be told: in o->dirty's flush */
+    const char   *why;
+};
+
+/* What is known of the server as a whole; the row "mcp/SERVER". */
+struct oauth_own {
+    struct arena        arena;
+    bool                loaded, failed; /* failed: the last reading */
+    struct str          issuer, redirect_uri, lister;
+    struct oauth_client client; /* id STR_NONE: not registered */
+};
+
+struct oauth {
+    struct oauth_setup  setup;
+    struct arena        arena;
+    bool                near; /* the server is on this machine */
+    struct list         people;
+    struct map          by_name;
+    struct list         listers; /* wants of whoever connected last, until that is known */
+    struct list         refused; /* wants for which there was no memory */
+    struct loop_dirty   dirty;
+    struct oauth_own    own;
+    /* of the last discovery */
+    struct arena        found;
+    uint64_t            found_ms; /* 0: none */
+    struct oauth_server as;
+    struct str          scopes;
+    struct buf          metadata, scope; /* of the last challenge */
+    struct list         begins;
+    bool                finding; /* the first of them is being worked on */
+    struct list         transfers;
+    unsigned            open;
+    bool                closing;
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+/* --- oauth_net.c --- */
+struct oauth_answer {
+    const char      *why; /* NULL: it answered */
+    long             status;
+    const struct jv *doc; /* NULL: no JSON */
+};
+struct oauth_transfer {
+    struct list        node;
+    struct curl_job    job;
+    struct oauth      *o;
+    struct arena       arena; /* of the answer, and of whatever the owner puts there */
+    struct buf         body, form;
+    struct curl_slist *headers;
+    void (*done)(struct oauth_transfer *t, const struct oauth_answer *a);
+    void *ctx;
+};
+/* NULL: no memory. It is freed after done. A GET, or a POST of `form` once that is filled in. */
+struct oauth_transfer *oauth_transfer_new(struct oauth *o, struct str url,
+                                          void (*done)(struct oauth_transfer *,
+                                                       const struct oauth_answer *));
+void                   oauth_transfer_free(struct oauth_transfer *t); /* instead of starting it */
+bool                   oauth_post(struct oauth_transfer *t, const char *type);
+void                   oauth_start(struct oauth_transfer *t);
+/* Says who we are in the form, and by which secret. False: no memory. */
+bool                   oauth_authenticate(struct oauth_transfer *t, const struct oauth_source *s);
+
+/* A row, sealed and opened on the way. `plain` is wiped after done. */
+struct oauth_row {
+    struct vault_job job;
+    struct oauth    *o;
+    struct arena     arena;
+    /* get: v NULL with OK: there is none, or none that opens with our key */
+    void (*done)(struct oauth_row *r, enum err e, const struct jv *v);
+    void *ctx;
+};
+/* False: no memory, or closed; done is not called. */
+bool oauth_row_get(struct oauth *o, struct str                                          key,
+                   void (*done)(struct oauth_row *, enum err, const struct jv *), void *ctx);
+bool oauth_row_put(struct oauth *o, struct str key, struct buf *plain,
+                   void (*done)(struct oauth_row *, enum err, const struct jv *), void *ctx);
+void oauth_row_end(struct oauth *o, struct str key);
+
+/* --- oauth.c --- */
+void                 oauth_close(struct oauth *o); /* one thing less is under way */
+struct oauth_person *oauth_person(struct oauth *o, struct str name); /* NULL: no memory */
+/* Their new tokens, also as the row's text. False: no memory. */
+bool                 oauth_person_take(struct oauth_person *p, const struct oauth_grant *g,
+                                       const struct oauth_source *s);
+void                 oauth_person_write(const struct oauth_person *p, struct buf *out);
+void                 oauth_person_ready(struct oauth_person *p, const char *why);
+void                 oauth_source_write(struct jsonw *w, const struct oauth_source *s);
+void                 oauth_source_read(struct oauth_source *s, const struct jv *v);
+void                 oauth_own_write(const struct oauth *o, struct buf *out);
+struct str           oauth_own_key(struct oauth *o, struct arena *a);
+/* The server's own row, read once: oauth_pump goes on then, also when it could not be. False: no
+ * memory. */
+MUST_CHECK bool      oauth_own_load(struct oauth *o);
+
+/* --- oauth_flow.c --- */
+void oauth_pump(struct oauth *o);
+
+#endif
