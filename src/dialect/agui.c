@@ -281,14 +281,33 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     jw_kstrz(w, key, text);
 }
 
-/* Where edits as new proposals come in: `editedArgs` beside the two when the tool has `edit`. */
+#define APPROVED "\"approved\":{\"type\":\"boolean\"},\"reason\":{\"type\":\"string\"}"
+
+/* A tool that lets people change its arguments takes them, too: all of them, not only those that may
+ * differ. */
 static void write_response_schema(struct jsonw *w, const struct fact *asked)
 {
-    jw_kraw(w, "responseSchema",
-            asked->schema.ptr
-                ? asked->schema
-                : STR("{\"type\":\"object\",\"properties\":{\"approved\":{\"type\":\"boolean\"},"
-                      "\"reason\":{\"type\":\"string\"}},\"required\":[\"approved\"]}"));
+    struct str decision =
+        asked->edit.ptr ? STR("{\"type\":\"object\",\"properties\":{" APPROVED
+                              ",\"editedArgs\":{\"type\":\"object\"}},\"required\":[\"approved\"]}")
+                        : STR("{\"type\":\"object\",\"properties\":{" APPROVED
+                              "},\"required\":[\"approved\"]}");
+    jw_kraw(w, "responseSchema", asked->schema.ptr ? asked->schema : decision);
+}
+
+/* The call that the client knows: what a person made of it is told under its name. */
+static const struct call *root_of(const struct call *c)
+{
+    while (c->instead_of) c = c->instead_of;
+    return c;
+}
+
+static void write_replaced(struct jsonw *w, const struct call *c)
+{
+    if (!c->instead_of || !c->instead_of->asked) return;
+    jw_kstr(w, "replaces", c->instead_of->asked->id);
+    jw_kraw(w, "editedArgs", c->input);
+    jw_kraw(w, "changed", c->proposed->data.ptr ? c->proposed->data : STR("[]"));
 }
 
 static void write_interrupt(struct jsonw *w, const struct call *c, const struct fact *asked)
@@ -296,7 +315,7 @@ static void write_interrupt(struct jsonw *w, const struct call *c, const struct 
     jw_obj(w);
     jw_kstr(w, "id", asked->id);
     jw_kstrz(w, "reason", asked->schema.ptr ? "input_required" : "tool_call");
-    jw_kstr(w, "toolCallId", c->id);
+    jw_kstr(w, "toolCallId", root_of(c)->id);
     jw_kstr(w, "message", asked->ask);
     if (asked->expires_ms) write_time(w, "expiresAt", asked->expires_ms);
     write_response_schema(w, asked);
@@ -308,6 +327,8 @@ static void write_interrupt(struct jsonw *w, const struct call *c, const struct 
     if (asked->risk.len) jw_kstr(w, "risk", asked->risk);
     if (asked->digest.len) jw_kstr(w, "argsSha256", asked->digest);
     if (asked->offer.ptr) jw_kraw(w, "grant", asked->offer);
+    if (asked->edit.ptr) jw_kraw(w, "edit", asked->edit);
+    write_replaced(w, c);
     jw_end_obj(w);
     jw_end_obj(w);
     jw_end_obj(w);
@@ -607,7 +628,20 @@ static void told_started(struct encoder *e, const struct call *c)
     struct jsonw w;
     if (c->client || !event_begin(e, &w, "CUSTOM")) return;
     write_custom(&w, "tool_start");
-    jw_kstr(&w, "toolCallId", c->id);
+    jw_kstr(&w, "toolCallId", root_of(c)->id);
+    end_custom(e, &w);
+}
+
+/* What a person made of a call, before what came of it. */
+static void told_proposed(struct encoder *e, const struct fact *f, const struct call *c)
+{
+    struct jsonw w;
+    if (!c->instead_of || !event_begin(e, &w, "CUSTOM")) return;
+    write_custom(&w, "call_replaced");
+    jw_kstr(&w, "toolCallId", root_of(c)->id);
+    jw_kstr(&w, "by", f->by);
+    jw_kraw(&w, "arguments", c->input);
+    jw_kraw(&w, "changed", f->data.ptr ? f->data : STR("[]"));
     end_custom(e, &w);
 }
 
@@ -615,7 +649,8 @@ static void told_started(struct encoder *e, const struct call *c)
 static void told_finished(struct encoder *e, const struct fact *f, const struct call *c)
 {
     bool own = str_is(f->via, "ag-ui") && str_eq(f->answer_id, agui(e)->segment);
-    if (call_replies(c->tool)) return;
+    /* that of an edit is told with the call it stands for */
+    if (call_replies(c->tool) || c->instead_of) return;
     if (!own) {
         told_result(e, c);
         return;
@@ -668,6 +703,9 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_ENDED:
         if (r) told_end(e, t, r, f);
         return;
+    case FACT_PROPOSED:
+        if (c) told_proposed(e, f, c);
+        return;
     case FACT_ASKED: break;
     case FACT_CREATED:
     case FACT_RESUMED:
@@ -678,7 +716,6 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_LATE:
     case FACT_VOTED:
     case FACT_ESCALATED:
-    case FACT_PROPOSED:
     case FACT_REVOKED:
     case FACT_BROUGHT:
     case FACT_FORKED:

@@ -437,15 +437,15 @@ static bool malformed(struct agui_plan *p)
                   "An answer is {\"approved\":true} or {\"approved\":false}, nothing else counts.");
 }
 
-/* The one place where a person's own arguments will come in: they make another call of it, which is
- * judged by schema and policy like any other. Until a tool can say what may be edited, none may. */
-static bool read_edited(const struct call *call, const struct jv *edited, struct agui_plan *p)
+/* A person's own arguments make another call of it. Whether they may be changed, and fit, is looked
+ * at with the answer (run/edit.h). */
+static bool read_edited(const struct call *call, const struct jv *edited, struct agui_answer *x,
+                        struct agui_plan *p)
 {
     if (is_null(edited)) return true;
     if (edited->type != JSON_OBJECT) return malformed(p);
-    if (jv_equal(edited, call->args)) return true; /* a plain yes */
-    return refuse(&p->why, 422, "edit_not_allowed",
-                  "The arguments may not be changed here; deny with a reason instead.");
+    if (!jv_equal(edited, call->args)) x->input = edited; /* else a plain yes */
+    return true;
 }
 
 static bool read_decision(const struct agui_entry *in, const struct call *call,
@@ -467,7 +467,7 @@ static bool read_decision(const struct agui_entry *in, const struct call *call,
     x->reason = jv_str(reason);
     const struct jv *grant = jv_get(in->payload, "grant");
     if (x->confirmed && !is_null(grant)) x->grant = grant;
-    return !x->confirmed || read_edited(call, jv_get(in->payload, "editedArgs"), p);
+    return !x->confirmed || read_edited(call, jv_get(in->payload, "editedArgs"), x, p);
 }
 
 static const char *wanted(const struct agui_answer *x)

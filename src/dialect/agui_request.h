@@ -47,6 +47,7 @@ struct agui_answer {
     bool             confirmed, cancelled;
     struct str       reason, payload; /* of a decision */
     const struct jv *grant;           /* what the yes is worth beyond this call; NULL: nothing */
+    const struct jv *input;           /* other arguments: an edit; NULL: as they are */
     struct str       value, error;    /* of a result */
 };
 

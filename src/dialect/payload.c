@@ -216,9 +216,13 @@ static void write_action(struct jsonw *w, const char *verb, const char *action,
     jw_end_obj(w);
 }
 
+/* A call that a person made another of is over as far as anybody waits for it: the other one is
+ * waited for, from when it was proposed. */
 static bool open_at(const struct call *c, const struct run *r, uint64_t seq)
 {
-    return c->run == r && c->step_seq <= seq && !(c->finished && c->finished->seq <= seq);
+    uint64_t since = c->proposed ? c->proposed->seq : c->step_seq;
+    return c->run == r && since <= seq && !(c->finished && c->finished->seq <= seq) &&
+           !(c->replaced_by && c->decided && c->decided->seq <= seq);
 }
 
 const struct fact *payload_open(const struct call *c, uint64_t seq)

@@ -239,7 +239,9 @@ static struct command *answer_command(struct post *p, const struct agui_answer *
         c->decide.cancelled = x->cancelled;
         c->decide.reason = arena_dup(&c->arena, x->reason);
         c->decide.payload = arena_dup(&c->arena, x->payload);
-        c->decide.grant = x->grant; /* the holder keeps it until all are answered */
+        /* the holder keeps these until all are answered */
+        c->decide.grant = x->grant;
+        c->decide.input = x->input;
     }
     return c;
 }

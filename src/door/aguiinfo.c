@@ -38,6 +38,15 @@ static void write_tools(struct jsonw *w, const struct request *q, const struct h
     jw_end_obj(w);
 }
 
+/* One of the page's tools lets people change its arguments. */
+static bool has_edits(const struct request *q, const struct hub_page *page)
+{
+    const struct registry *r = app_of(conn_server(q->conn))->registry;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->tools[i]->edit && is_on_page(page, r->tools[i])) return true;
+    return false;
+}
+
 /* Only what is true is said. */
 static void write_capabilities(struct jsonw *w, const struct request *q,
                                const struct hub_page *page)
@@ -57,9 +66,13 @@ static void write_capabilities(struct jsonw *w, const struct request *q,
     jw_obj(w);
     jw_kint(w, "maxIterations", hub_setup(app_of(conn_server(q->conn))->hub)->max_iterations);
     jw_end_obj(w);
-    jw_kraw(w, "humanInTheLoop",
-            STR("{\"supported\":true,\"approvals\":true,\"interrupts\":true,"
-                "\"approveWithEdits\":false}"));
+    jw_key(w, "humanInTheLoop");
+    jw_obj(w);
+    jw_kbool(w, "supported", true);
+    jw_kbool(w, "approvals", true);
+    jw_kbool(w, "interrupts", true);
+    jw_kbool(w, "approveWithEdits", has_edits(q, page));
+    jw_end_obj(w);
 }
 
 void door_agui_info(struct server *s, struct request *q)

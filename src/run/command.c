@@ -919,7 +919,9 @@ bool command_refused(struct thread *t, struct command *c)
     if (lacks_token(t, c)) return true;
     if (c->kind == CMD_RESULT)
         (void)(is_foreign_result(t, c, call) || is_second_result(t, c, call));
-    else if (!is_forged(t, c, call)) (void)is_decided(t, c, call);
+    else if (!is_forged(t, c, call) && !is_decided(t, c, call) && c->decide.confirmed &&
+             c->decide.input)
+        (void)edit_refused(t, c, call);
     return c->receipt.status >= 400;
 }
 

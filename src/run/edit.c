@@ -233,6 +233,27 @@ static enum err approve(struct thread *t, const struct command *c, const struct 
     return thread_add(t, &f);
 }
 
+/* True: refused, or *e. */
+static bool is_refused(struct thread *t, struct command *c, struct call *call,
+                       const struct tool *tool, struct str *changed, enum err *e)
+{
+    if (!tool || is_forbidden(t, c, call, changed, e) || is_invalid(t, c, tool)) return true;
+    return c->decide.grant &&
+           refuse(t, c, 422, "grant_not_offered",
+                  STR("A changed call cannot carry a grant; answer it without one."));
+}
+
+bool edit_refused(struct thread *t, struct command *c, struct call *call)
+{
+    const struct tool *tool = work_tool(t, call);
+    struct str         changed;
+    enum err           e = OK;
+    /* a tool that is gone, and memory that is short, are told when it is handled */
+    if (!tool || !call->asked || !jv_is(c->decide.input, JSON_OBJECT)) return false;
+    return !jv_equal(c->decide.input, call->args) && is_refused(t, c, call, tool, &changed, &e) &&
+           !e;
+}
+
 bool edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
     const struct tool *tool = work_tool(t, call);
@@ -246,10 +267,7 @@ bool edit_handle(struct thread *t, struct command *c, struct call *call, enum er
     if (!jv_is(c->decide.input, JSON_OBJECT))
         return refuse(t, c, 422, "malformed_answer", STR("\"input\" must be an object."));
     if (jv_equal(c->decide.input, call->args)) return false;
-    if (!tool || is_forbidden(t, c, call, &changed, e) || is_invalid(t, c, tool)) return true;
-    if (c->decide.grant)
-        return refuse(t, c, 422, "grant_not_offered",
-                      STR("A changed call cannot carry a grant; answer it without one."));
+    if (is_refused(t, c, call, tool, &changed, e)) return true;
     p.call = id_new(&c->arena, "call-");
     p.text = c->decide.input->raw;
     uint64_t seq = t->fold.count + 1;

@@ -29,6 +29,8 @@ MUST_CHECK enum err edit_compare(struct arena *mem, const struct jv *allowed, co
 /* A yes with other arguments (c->decide.input) to a question that is open. False: they are the same,
  * it is a plain yes. */
 bool       edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e);
+/* Would edit_handle refuse it as things stand? Sets the receipt; nothing is recorded. */
+bool       edit_refused(struct thread *t, struct command *c, struct call *call);
 /* The replaced call's result: {"edited":{"by","arguments","changed"},"result":…} or "error". */
 struct str edit_result(struct arena *a, const struct call *c);
 

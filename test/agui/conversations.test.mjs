@@ -1,11 +1,13 @@
 // conversations.test.mjs -- what people do with an agent, held against both clients.
 import { check, same, settled, test as register, until } from '../live/lib.mjs';
+import { bank, payments } from '../live/org.mjs';
 import { VERSIONS, agentOf, warnings, wire } from './client.mjs';
 
 function test(name, run, { config, ...more } = {}) {
     for (const version of Object.keys(VERSIONS))
         register(`ag-ui ${version}: ${name}`, async (t) => {
-            const server = await t.serve({ config, ...more });
+            const given = typeof config === 'function' ? await config(t) : { config };
+            const server = Object.assign(await t.serve({ ...given, ...more }), given);
             await run({ t, server, version, older: version.startsWith('0'), agent: (o) => agentOf(t, server, version, o) });
             same(warnings, [], 'warnings of the client');
         });
@@ -322,6 +324,82 @@ test('an application keeps its own messages', async ({ agent, server }) => {
     await b.agent.runAgent({ runId: a.seen.posts[0].runId });
     same(b.agent.messages.map((m) => m.id), a.agent.messages.map((m) => m.id));
 });
+
+// A bank whose payments people may change: the amount and the memo.
+const editable = (tool = {}) => async (t) => { const b = await bank(t); return { bank: b, config: payments(b, { edit: ['/amount', '/memo'], ...tool }) }; };
+
+test('a person changes what they may, and that is what runs, once', async ({ agent, server }) => {
+    const a = agent();
+    await a.say(PAY);
+    const [q] = a.interrupts, args = { recipient: 'Hanako', amount: 50, currency: 'USD' };
+    same(Object.keys(q.responseSchema.properties), ['approved', 'reason', 'editedArgs']);
+    same(q.metadata.parley.edit, ['/amount', '/memo']);
+    for (const [editedArgs, want] of [[{ ...args, recipient: 'Mallory' }, 'edit_not_allowed'], [{ ...args, amount: -5 }, 'edit_invalid'], [{ ...args, amount: 'all' }, 'edit_invalid'], [[1], 'malformed_answer'], ['x', 'malformed_answer']]) {
+        await a.answer({ approved: true, editedArgs });
+        same([code(a), a.interrupts.length], [want, 1], JSON.stringify(editedArgs));
+    }
+    same(server.bank.books, []);
+    await a.answer({ approved: true, editedArgs: { ...args, amount: 20 } });
+    same([outcome(a), a.interrupts.length], ['success', 0], JSON.stringify(a.seen.errors));
+    same(server.bank.books.map((x) => [x.recipient, x.amount]), [['Hanako', 20]]);
+    same(a.calls.length, 1, 'one call throughout');
+    const told = JSON.parse(a.results[0].content);
+    same([a.results.length, a.results[0].toolCallId, told.edited.changed, told.edited.arguments.amount, told.result.paid], [1, a.calls[0].id, ['/amount'], 20, 20]);
+    const replaced = a.seen.custom.filter((c) => c.name === 'call_replaced').map((c) => c.value);
+    same(replaced.map((v) => [v.toolCallId, v.by, v.arguments.amount, v.changed]), [[a.calls[0].id, 'local', 20, ['/amount']]]);
+    same(a.seen.custom.filter((c) => c.name === 'tool_start').map((c) => c.value.toolCallId), [a.calls[0].id]);
+    const events = a.events.map((e) => (e.type === 'CUSTOM' ? e.name : e.type));
+    check(events.indexOf('call_replaced') < events.indexOf('TOOL_CALL_RESULT'), events.join(' '));
+    same((await server.get(`/v1/approvals/${q.id}`)).json.status, 'replaced');
+}, { config: editable() });
+
+test('the same arguments are a plain yes, and a no does not look at them', async ({ agent, server }) => {
+    const a = agent(), args = { currency: 'USD', amount: 50.0, recipient: 'Hanako' };
+    await a.say(PAY);
+    await a.answer({ approved: false, editedArgs: { ...args, amount: 1 } });
+    same(server.bank.books, []);
+    await a.say('Send 30 dollars to Taro');
+    await a.answer({ approved: true, editedArgs: { currency: 'USD', amount: 30, recipient: 'Taro' } });
+    same(server.bank.books.map((x) => x.amount), [30]);
+    check(!a.seen.custom.some((c) => c.name === 'call_replaced'), 'nothing was changed');
+}, { config: editable() });
+
+test('an edit that a condition asks about is asked anew, and says what it replaces', async ({ agent, server }) => {
+    const a = agent(), args = { recipient: 'Hanako', amount: 50, currency: 'USD' };
+    await a.say(PAY);
+    const [first] = a.interrupts;
+    await a.answer({ approved: true, editedArgs: { ...args, amount: 2000 } });
+    same([outcome(a), a.interrupts.length, server.bank.books], ['interrupt', 1, []]);
+    const [next] = a.interrupts, m = next.metadata.parley;
+    check(next.id !== first.id && next.message.includes('2000'), next.message);
+    same([next.toolCallId, m.replaces, m.editedArgs.amount, m.changed], [a.calls[0].id, first.id, 2000, ['/amount']]);
+    await a.answer({ approved: true });
+    same([outcome(a), server.bank.books.map((x) => x.amount)], ['success', [2000]]);
+    same(a.results.map((r) => [r.toolCallId, JSON.parse(r.content).result.paid]), [[a.calls[0].id, 2000]]);
+}, { config: editable({ confirm: { when: [{ pointer: '/amount', op: '>', value: 10 }, { pointer: '/amount', op: '>', value: 1000 }] } }) });
+
+test('of two answers the bad edit takes the good one with it, and nothing runs', async ({ agent, server }) => {
+    const a = agent();
+    await a.say(PAY_TWO);
+    same(a.interrupts.length, 2);
+    const resume = (editedArgs) => a.interrupts.map((i, n) => ({ interruptId: i.id, status: 'resolved', payload: n ? { approved: true, editedArgs } : { approved: true } }));
+    await a.run({ resume: resume({ recipient: 'Mallory', amount: 20, currency: 'USD' }) });
+    same([code(a), a.interrupts.length, server.bank.books], ['edit_not_allowed', 2, []]);
+    await a.run({ resume: resume({ recipient: 'Taro', amount: 5, currency: 'USD' }) });
+    same(server.bank.books.map((x) => x.amount).sort((x, y) => x - y), [5, 50]);
+    same(a.results.length, 2);
+}, { config: editable() });
+
+test('who was cut off reads the same story of an edit', async ({ agent, server }) => {
+    const a = agent(), runId = 'the-edit';
+    await a.say(PAY);
+    await a.answer({ approved: true, editedArgs: { recipient: 'Hanako', amount: 20, currency: 'USD' } }, { runId });
+    const told = (events) => events.filter((e) => /CUSTOM|RESULT|FINISHED/.test(e.type) && e.name !== 'status').map((e) => [e.type, e.name, e.toolCallId ?? e.value?.toolCallId]);
+    const first = told(a.events);
+    await a.run({ runId });
+    same(told(a.events), first);
+    same(server.bank.books.length, 1);
+}, { config: editable() });
 
 test('regenerate and edit', async ({ agent, server }) => {
     const a = agent();
