@@ -10,6 +10,7 @@ import type { ToolInfo } from '../transport/api';
 import { useLeaveFocus } from './ApprovalRecord';
 import { Arguments, Revealed, Sentence } from './Arguments';
 import { BallotLine, mayAnswer, NotMine } from './Ballot';
+import { connectLink } from './connect';
 import { useChat, useNow } from './context';
 import { firstWish, GrantOfferBox } from './GrantOffer';
 import { Icon, toolIcon } from './icons';
@@ -51,6 +52,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   const busy = approval.sending !== undefined;
   const mine = mayAnswer(approval, chat.mayDecide);
   const [wish, setWish] = useState<GrantWish | null>(null);
+  const connect = connectLink(askOf(call), call.name, location.pathname);
   const decide = (confirmed: boolean) => {
     if (!armed || busy || !mine) return;
     if (confirmed && wish) chat.decide(approval.id, true, undefined, wish);
@@ -58,7 +60,7 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
   };
   const keys = (e: KeyboardEvent) => {
     if (!e.altKey || busy || asksReason) return; // there Alt types letters
-    if (e.code === 'KeyA') decide(true);
+    if (e.code === 'KeyA' && !connect) decide(true);
     else if (e.code === 'KeyD') decide(false);
     else return;
     e.preventDefault();
@@ -117,7 +119,12 @@ export function ApprovalCard({ call, docked = false, from, forWhom = t.you }: Pr
         <div className="ask-buttons">
           {more && <small className="ask-more">{t.moreToRead}</small>}
           {/* With a wish in the box there is no yes: it would not be followed. */}
-          {!asksReason && (
+          {!asksReason && connect && (
+            <a className="button ask-yes" href={connect}>
+              {t.connectAccount}
+            </a>
+          )}
+          {!asksReason && !connect && (
             <button type="button" className="button ask-yes" aria-disabled={busy} onClick={() => decide(true)}>
               {approval.sending === 'approve' ? t.approving : wish ? t.approveAndAllow : t.approve}
             </button>

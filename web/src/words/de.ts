@@ -39,6 +39,7 @@ export const de: Words = {
   assistant: 'Assistent',
   approve: 'Freigeben',
   deny: 'Ablehnen',
+  connectAccount: 'Mein Konto verbinden',
   back: 'Zurück',
   cancel: 'Abbrechen',
   copy: 'Kopieren',

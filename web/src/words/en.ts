@@ -46,6 +46,7 @@ export const en = {
   assistant: 'Assistant',
   approve: 'Approve',
   deny: 'Deny',
+  connectAccount: 'Connect my account',
   back: 'Back',
   cancel: 'Cancel',
   copy: 'Copy',

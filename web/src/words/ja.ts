@@ -38,6 +38,7 @@ export const ja: Words = {
   assistant: 'アシスタント',
   approve: '承認',
   deny: '拒否',
+  connectAccount: 'アカウントを接続する',
   back: '戻る',
   cancel: 'キャンセル',
   copy: 'コピー',
