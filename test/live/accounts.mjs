@@ -126,27 +126,27 @@ export class Guarded {
     }
 }
 
-// A browser in which somebody is signed in: cookies by path, redirects followed one by one.
+// A browser in which somebody is signed in: cookies by origin and path, redirects followed one by one.
 export class Browser {
     constructor(server, key) { Object.assign(this, { server, key, jar: [] }); }
     async signIn() {
         const r = await this.server.post('/v1/session', { token: this.key }, { origin: this.server.url });
         same(r.status, 200, r.text);
-        this.keep(r.headers['set-cookie']);
+        this.keep(this.server.url, r.headers['set-cookie']);
         return this;
     }
-    keep(lines) {
+    keep(origin, lines) {
         for (const line of [lines ?? []].flat()) {
             const [, name, value] = /^([^=]+)=([^;]*)/.exec(line), path = /Path=([^;]+)/i.exec(line)?.[1] ?? '/';
-            this.jar = this.jar.filter((c) => c.name !== name || c.path !== path);
-            if (value) this.jar.push({ name, value, path });
+            this.jar = this.jar.filter((c) => c.origin !== origin || c.name !== name || c.path !== path);
+            if (value) this.jar.push({ origin, name, value, path });
         }
     }
-    cookies(at) { return this.jar.filter((c) => at.startsWith(c.path)).map((c) => `${c.name}=${c.value}`).join('; '); }
+    cookies(url) { return this.jar.filter((c) => c.origin === url.origin && url.pathname.startsWith(c.path)).map((c) => `${c.name}=${c.value}`).join('; '); }
     async open(address) {
-        const url = new URL(address, this.server.url), ours = url.origin === this.server.url;
-        const r = await fetch(url, { redirect: 'manual', headers: ours ? { cookie: this.cookies(url.pathname) } : {} });
-        if (ours) this.keep(r.headers.getSetCookie());
+        const url = new URL(address, this.server.url);
+        const r = await fetch(url, { redirect: 'manual', headers: { cookie: this.cookies(url) } });
+        this.keep(url.origin, r.headers.getSetCookie());
         return { status: r.status, to: r.headers.get('location'), text: await r.text(), url };
     }
     // From the first address to the last; all of them are in `via`.
@@ -155,7 +155,7 @@ export class Browser {
         for (let at = address; via.length < 10;) {
             const r = await this.open(at);
             via.push(r.url.href);
-            if (r.status !== 302) return { ...r, via };
+            if (r.status !== 302 && r.status !== 303) return { ...r, via };
             if (new URL(r.to, r.url).pathname === '/inbox') return { ...r, via, home: true };
             at = new URL(r.to, r.url).href;
         }
