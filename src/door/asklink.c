@@ -387,6 +387,15 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
 /* --- deciding --------------------------------------------------------------------------------------- */
 
 /* One member of an application/x-www-form-urlencoded body; in `a`. */
+static unsigned count_members(struct str body, const char *name)
+{
+    struct str pair, key;
+    unsigned   n = 0;
+    while (str_split(&body, '&', &pair))
+        if (str_split(&pair, '=', &key) && str_is(key, name)) n++;
+    return n;
+}
+
 static struct str form_member(struct arena *a, struct str body, const char *name)
 {
     struct str pair, key;
@@ -458,8 +467,9 @@ static void on_answer(struct store_list *l, enum err e, const struct store_row *
         bool            good = read_token(&k->arena, a->links_key, q->param[0], &link) &&
                     open_row(&k->arena, &link, rows, count);
         struct str decision = form_member(q->arena, q->body, "decision");
+        bool       twice = count_members(q->body, "decision") != 1;
         if (!good) say_void(c, a);
-        else if (!str_is(decision, "approve") && !str_is(decision, "deny"))
+        else if (twice || (!str_is(decision, "approve") && !str_is(decision, "deny")))
             say(c, a, 422, "Nothing was decided", "Press Approve or Deny.");
         else decide(k, q, &link);
     }

@@ -383,6 +383,14 @@ static bool collect(struct openai_turn *t, struct thread *at, struct answers *s)
     for (size_t i = t->q.tail; i < t->q.count; i++) {
         const struct oai_item *x = &t->q.items[i];
         if (x->kind != OAI_APPROVAL && x->kind != OAI_OUTPUT) continue;
+        /* whatever a rule says of it: who holds the key is not known */
+        if (t->shared && x->kind == OAI_APPROVAL) {
+            turn_refuse(t, 403, "not_approver",
+                        "This key is used by several people or by a program, so it answers no "
+                        "question. Open the link that the question shows.",
+                        param_of(t, x));
+            return false;
+        }
         if (s->count == ANSWERS_MAX) {
             turn_refuse(t, 400, "invalid_value", "These are too many answers at once.", STR_NONE);
             return false;

@@ -84,9 +84,9 @@ static void on_attached(struct command *c, const struct receipt *a)
 {
     struct openai_turn *t = c->ctx;
     const struct fact  *r = a->thread ? response_find(thread_fold(a->thread), t->response) : NULL;
-    command_free(c);
     if (r) turn_tell(t, a->thread, r);
     else turn_find(t);
+    command_free(c); /* the receipt is a part of it */
 }
 
 static void on_known(struct openai_turn *t, const struct store_row *rows, size_t count)

@@ -961,6 +961,21 @@ void command_unclaim(struct thread *t, int64_t tab)
     }
 }
 
+/* Who may say how it turned out is who may have it run: of what ran by a grant the giver, and whoever
+ * a rule would ask. A requester who says "it did not happen" would have the grant back. */
+static bool is_barred_from(struct thread *t, struct command *c, const struct call *call)
+{
+    const struct fact *d = call->decided;
+    bool               single;
+    if (call->asked || !d || !d->grant.len) return is_barred(t, c, call->asked);
+    if (str_eq(d->by, c->by) && c->may_decide) return false;
+    struct fact asked = { .at_ms = d->at_ms };
+    if (rules_for(t, call, &c->arena, &asked.who, &single) != OK)
+        return refuse(t, c, 503, "busy", "This could not be looked at; try again in a moment.");
+    if (asked.who.ptr || t->hub->setup.approvers) return is_barred(t, c, &asked);
+    return not_approver(t, c);
+}
+
 static bool handle_settle(struct thread *t, struct command *c, enum err *e)
 {
     struct call *call = fold_confirmation(&t->fold, c->id);
@@ -969,7 +984,7 @@ static bool handle_settle(struct thread *t, struct command *c, enum err *e)
         call = fold_call(&t->fold, str_starts(c->id, prefix) ? str_from(c->id, prefix.len) : c->id);
     }
     if (!call) return refuse(t, c, 404, "unknown_confirmation", "There is no such request here.");
-    if (is_barred(t, c, call->asked)) return true;
+    if (is_barred_from(t, c, call)) return true;
     c->receipt.call = call;
     if (call->settled && c->repeated && str_eq(call->settled->by, c->by) &&
         (call->settled->outcome == WORD_DONE) == c->settle.happened) {

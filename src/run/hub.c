@@ -246,8 +246,33 @@ void hub_submit(struct hub *h, struct command *c)
     else lookup_confirmation(h, c);
 }
 
+/* Yes and no to one question: which of them is meant, nobody can say. */
+static bool contradicts(struct command *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (list[i]->kind == CMD_DECIDE && list[k]->kind == CMD_DECIDE &&
+                str_eq(list[i]->id, list[k]->id) &&
+                list[i]->decide.confirmed != list[k]->decide.confirmed)
+                return true;
+    return false;
+}
+
+static void contradiction(struct command *c)
+{
+    c->receipt = (struct receipt){ .status = 422,
+                                   .code = "contradiction",
+                                   .message = "Yes and no to the same question in one request: "
+                                              "nothing was decided. Answer it once." };
+    c->done(c, &c->receipt);
+}
+
 void hub_submit_all(struct hub *h, struct command **list, size_t count)
 {
+    if (contradicts(list, count)) {
+        for (size_t i = 0; i < count; i++) contradiction(list[i]);
+        return;
+    }
     struct thread *t = is_whole(list[0]) ? find_or_add(h, list[0]->log) : NULL;
     for (size_t i = 0; i + 1 < count; i++) {
         if (t && is_whole(list[i])) thread_queue(t, list[i]);

@@ -40,7 +40,7 @@ struct target {
     struct loop_timer           timer;
     struct store_list           list;
     struct store_session        place_of; /* its place, kept as a row by key */
-    char                        key[80], place[48], saved[48];
+    char                        key[80], place[48], saved[48], after[48]; /* after: being read */
     bool                        known, reading, saving, again;
     struct letter              *window[NOTIFY_WINDOW]; /* in their order */
     unsigned                    count;
@@ -370,15 +370,14 @@ static void on_events(struct store_list *k, enum err e, const struct store_row *
 
 static void read_on(struct target *t)
 {
-    struct str after = t->count      ? t->window[t->count - 1]->place
-                       : t->place[0] ? str_c(t->place)
-                                     : STR_NONE;
     if (t->reading || t->of->stopped || !t->known || !t->of->leads) return;
     t->again = false;
     t->reading = true;
+    memcpy(t->after, t->place, sizeof t->after);
+    if (t->count) keep_place(t->after, t->window[t->count - 1]->place);
     t->list = (struct store_list){ .kind = STORE_EVENTS,
                                    .everybody = true,
-                                   .before = after,
+                                   .before = t->after[0] ? str_c(t->after) : STR_NONE,
                                    .limit = NOTIFY_WINDOW - t->count,
                                    .done = on_events };
     store_list(t->of->setup.store, &t->list);

@@ -12,8 +12,14 @@ enum err thread_take(struct thread *t, const struct store_take *k)
     if (!t->takes && !(t->takes = arena_array(&t->batch, BATCH_TAKES, sizeof *t->takes)))
         return ERR_NOMEM;
     if (t->take_count == BATCH_TAKES) return ERR_FULL;
-    t->takes[t->take_count++] = *k;
-    return OK;
+    struct store_take *own = &t->takes[t->take_count++];
+    *own = *k; /* its texts may be gone before the store has read them */
+    own->key = arena_dup(&t->batch, k->key);
+    own->holder = arena_dup(&t->batch, k->holder);
+    own->kind = arena_dup(&t->batch, k->kind);
+    own->state = arena_dup(&t->batch, k->state);
+    own->body = arena_dup(&t->batch, k->body);
+    return t->batch.failed ? ERR_NOMEM : OK;
 }
 
 struct store_stock taking_copy(struct arena *a, const struct store_stock *row)

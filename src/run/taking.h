@@ -14,7 +14,7 @@
 /* Beyond these a batch is refused (ERR_FULL): a step has at most 32 calls, each with a few. */
 #define BATCH_TAKES 160
 
-/* Copies the struct; its texts live as long as the batch. */
+/* Copies it and its texts into the batch. */
 MUST_CHECK enum err thread_take(struct thread *t, const struct store_take *k);
 
 /* ERR_TAKEN was told: for which call, and what is there. Without memory nothing is noted, and the

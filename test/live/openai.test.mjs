@@ -425,6 +425,25 @@ test('an SDK that repeats its request is told the same response', async (t) => {
     same((await respond(server, { input: 'Something else' }, { 'idempotency-key': 'k-1' })).id, keyed.id);
 });
 
+test('yes and no to one question in one request decide nothing', async (t) => {
+    const server = await t.serve({ config: { demo: { tools: true } } });
+    const asked = await respond(server, { input: PAY }), id = asksOf(asked)[0].id;
+    const answer = (approve) => ({ type: 'mcp_approval_response', approval_request_id: id, approve });
+    for (const both of [[true, false], [false, true]])
+        same((await refusal(respond(server, { previous_response_id: asked.id, input: both.map(answer) })))[1], 'contradiction');
+    same((await server.get(`/v1/approvals/${id}`)).json.status, 'pending');
+});
+
+test('a shared key answers no question, whatever a rule says', async (t) => {
+    const { auth, as } = await import('./org.mjs');
+    const { keys } = auth({ team: ['user'] });
+    const server = await t.serve({ config: { auth: { keys: [{ ...keys[0], shared: true }] }, approvals: { rules: [{ tool: '*', from: 'owner' }] } } });
+    const asked = await respond(server, { input: PAY }, as('team')), id = asksOf(asked)[0].id;
+    same(await refusal(respond(server, { previous_response_id: asked.id, input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }] }, as('team'))),
+        [403, 'not_approver', 'input[0].approval_request_id']);
+    same((await server.get(`/v1/approvals/${id}`, as('team'))).json.status, 'pending');
+});
+
 test('conversations are threads', async (t) => {
     const server = await t.serve();
     const made = (await server.post('/v1/conversations', {})).json;

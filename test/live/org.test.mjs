@@ -592,3 +592,39 @@ test('pairs of different calls for one invoice, some of them after an unknown on
         same(b.books.filter((x) => x.recipient === to).length, 1, to);
     }
 }, { timeout_ms: LONG ? 900000 : 60000 });
+
+// --- what an outsider found -----------------------------------------------------------------------
+
+test('several calls of one step that a grant allows all run by it, each once', async (t) => {
+    const b = await bank(t), pay = (amount, recipient) => ['process_payment', { amount, recipient, currency: 'USD' }];
+    const m = await script(t, [pay(1, 'Hanako')], 'Paid.', [pay(2, 'Hanako'), pay(3, 'Hanako'), pay(4, 'Hanako')], 'Paid.');
+    const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 10, sum: '/amount', max: 100, same: ['/recipient'] } }, { model: m.model }) });
+    const first = await say(server, null, 'Pay Hanako');
+    same((await decide(server, null, first.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, null, first.thread);
+    const more = await say(server, null, 'And three more', first.thread);
+    same(more.ids, [], 'nobody is asked');
+    same(b.books.map((p) => p.amount), [1, 2, 3, 4]);
+    const [g] = await grants(server, null);
+    same([g.uses, g.amount], [4, '10'], 'what was taken of it');
+});
+
+test('whoever asked for it does not get a grant of others back by saying that nothing happened', async (t) => {
+    const b = await bank(t, () => 'nothing'), pay = ['process_payment', { amount: 60, recipient: 'Hanako', currency: 'USD' }];
+    const m = await script(t, [['process_payment', { amount: 1, recipient: 'Hanako', currency: 'USD' }]], 'Paid.', [pay], 'Who knows.');
+    const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 10, sum: '/amount', max: 100 } }, { model: m.model,
+        auth: auth({ ada: ['user'], fay: ['finance'], gus: ['finance'] }), approvals: { rules: [{ tool: 'process_payment', from: { role: 'finance', count: 1, not_requester: true } }] } }) });
+    const first = await say(server, 'ada', 'Pay Hanako');
+    same((await decide(server, 'fay', first.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, 'ada', first.thread);
+    await say(server, 'ada', 'Pay once more', first.thread);
+    await still(server, 'ada', first.thread);
+    const unknown = (await approvals(server, 'ada', '?status=unknown')).find((a) => a.input.amount === 60);
+    const settle = (who) => server.post(`/v1/approvals/${unknown.id}/settle`, { outcome: 'not_done' }, as(who));
+    const left = async () => (await grants(server, 'ada')).map((g) => [g.uses, g.amount]);
+    const before = await left();
+    same((await settle('ada')).status, 403);
+    same(await left(), before, 'nothing came back');
+    await settle('fay');
+    same(await left(), [[1, '1']], 'whoever gave it may say so');
+});
