@@ -362,8 +362,8 @@ bool       store_shared(const struct store *s);
 
 /* Rows by a key (the hash of what the browser has; never the thing itself). What ended before the
  * last put is forgotten. Other things that are no logs are kept here, too, under keys with a "/" in
- * them: "tool/NAME" (run/seen.c). KEEP is a put that makes no row: one that somebody ended
- * meanwhile stays ended. */
+ * them: "tool/NAME" (run/seen.c), "mcp/SERVER/WHO" (run/storevault.h). KEEP is a put that makes no
+ * row: one that somebody ended meanwhile stays ended. */
 struct store_session {
     enum store_session_op { SESSION_PUT, SESSION_GET, SESSION_END, SESSION_KEEP } op;
     struct str key;

@@ -633,8 +633,10 @@ static void on_token(struct oauth_want *w, struct str token, const char *why)
         end_unsent(c, "Too many people use this server at the moment.", STR_NONE);
     else {
         move_to(c, line);
-        c->waits = line->state != MCP_READY;
-        if (!c->waits) begin_call(c);
+        c->waits = line->state == MCP_OPENING;
+        if (line->state == MCP_READY) begin_call(c);
+        else if (!c->waits)
+            end_unsent(c, "The server could not be reached: ", buf_view(&line->trouble));
     }
 }
 

@@ -36,7 +36,7 @@ static void make_room(struct oauth *o)
     if (o->by_name.count < OAUTH_PEOPLE_MAX) return;
     LIST_EACH (n, &o->people) {
         struct oauth_person *p = LIST_ITEM(n, struct oauth_person, node);
-        if (p->busy || p->ready || !list_empty(&p->wants)) continue;
+        if (p->pins || p->ready || !list_empty(&p->wants)) continue;
         person_free(p);
         return;
     }
@@ -157,6 +157,8 @@ static void on_row(struct oauth_row *r, enum err e, const struct jv *v)
 {
     struct oauth_person *p = r->ctx;
 
+    p->pins--;
+    if (p->begun != p->turn) return; /* they connected meanwhile: that is told */
     p->busy = false;
     if (e == OK && v && !take_row(p, v)) e = ERR_NOMEM;
     if (e != OK || !v) forget(p);
@@ -168,7 +170,9 @@ static void on_row(struct oauth_row *r, enum err e, const struct jv *v)
 
 static void load(struct oauth_person *p)
 {
+    p->begun = p->turn;
     p->busy = oauth_row_get(p->o, p->key, on_row, p);
+    p->pins += p->busy;
     if (!p->busy) oauth_person_ready(p, "there is not enough memory");
 }
 
@@ -187,6 +191,7 @@ static void on_saved(struct oauth_row *r, enum err e, const struct jv *v)
 {
     struct oauth_person *p = r->ctx;
     (void)v;
+    p->pins--;
     p->busy = false;
     /* it is good all the same; a restart asks them again if the old one was used up by this */
     if (e)
@@ -201,6 +206,7 @@ static void save(struct oauth_person *p)
     buf_init(&b, 0);
     oauth_person_write(p, &b);
     p->busy = oauth_row_put(p->o, p->key, &b, on_saved, p);
+    p->pins += p->busy;
     buf_done(&b);
     if (!p->busy) oauth_person_ready(p, "there is not enough memory");
 }
@@ -217,6 +223,8 @@ static void on_refreshed(struct oauth_transfer *t, const struct oauth_answer *a)
     struct oauth_grant   g;
     const char          *why = a->why;
 
+    p->pins--;
+    if (p->begun != p->turn) return; /* of tokens that were replaced meanwhile */
     p->busy = false;
     if (!why && is_refusal(a)) {
         lost(p, "the refresh token was refused");
@@ -256,6 +264,8 @@ static void refresh(struct oauth_person *p)
     if (t) t->ctx = p;
     if (t && fill_refresh(t, p, &s)) {
         p->busy = true;
+        p->begun = p->turn;
+        p->pins++;
         oauth_start(t);
     } else {
         if (t) oauth_transfer_free(t);
@@ -500,6 +510,11 @@ void oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx)
     o->done = done;
     o->ctx = ctx;
     loop_undirty(&o->dirty);
+    LIST_EACH (n, &o->people) {
+        struct oauth_person *p = LIST_ITEM(n, struct oauth_person, node);
+        p->why = "the server is being stopped";
+        tell(p);
+    }
     LIST_EACH (n, &o->transfers) curl_cancel(&LIST_ITEM(n, struct oauth_transfer, node)->job);
     oauth_pump(o);
     oauth_close(o);

@@ -46,8 +46,7 @@ struct oauth_setup { /* borrowed, outlives the oauth */
 
 struct oauth;
 struct oauth *oauth_new(const struct oauth_setup *s); /* NULL: no memory */
-/* Everything under way ends (`done`s of begin and back are called); then done. Nobody may want a
- * token any more. */
+/* Everything under way ends (`done`s of all are called); then done. */
 void          oauth_free(struct oauth *o, void (*done)(void *ctx), void *ctx);
 
 /* What the server said with a 401 or 403: where its metadata is, which scope it wants. For the next

@@ -410,6 +410,7 @@ static void on_kept(struct oauth_row *r, enum err e, const struct jv *v)
 
     (void)v;
     k->person->busy = false;
+    k->person->pins--;
     if (e != OK) {
         oauth_forget(o, k->person->name);
         came_back(k, "it could not be saved");
@@ -441,7 +442,9 @@ static const char *keep(struct way_back *k, const struct oauth_grant *g)
     k->person = p;
     buf_init(&b, 0);
     oauth_person_write(p, &b);
+    p->turn++;
     p->busy = oauth_row_put(k->o, p->key, &b, on_kept, k);
+    p->pins += p->busy;
     buf_done(&b);
     return p->busy ? NULL : NO_MEMORY;
 }

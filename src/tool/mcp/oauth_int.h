@@ -39,6 +39,9 @@ struct oauth_person {
     int64_t       ends_ms;                 /* of the access token; wall clock; 0: not said */
     int64_t       early_ms;                /* so long before that it is refreshed */
     bool          busy;                    /* a row or a refresh is under way */
+    unsigned      pins;                    /* answers under way that will look for it */
+    /* how often they connected here; a row or refresh that was begun before the last time is old */
+    unsigned      turn, begun;
     bool          loaded, stale, reread;
     bool          short_of_scope; /* what they have does not suffice: connecting again does not */
     bool          ready;          /* its wants are to be told: in o->dirty's flush */
