@@ -1,8 +1,8 @@
 // `parley chat`: a conversation in the terminal, with a y or n where one is asked; from a pipe the words alone.
 import http from 'node:http';
-import net from 'node:net';
 import { createHash } from 'node:crypto';
 import { BIN, check, parley, same, settled, sound, test } from './lib.mjs';
+import { cutting } from './cutting.mjs';
 import { terminal } from './terminal.mjs';
 
 const ASKED = /yes or no\? \[y, n; s: later, q: end\] $/;
@@ -133,21 +133,10 @@ async function stored(server) {
 
 test('a connection that is cut again and again loses no word and says none twice', async (t) => {
     const server = await t.serve({ config: { demo: { token_ms: 5 } } });
-    let cuts = 0;
-    const proxy = net.createServer((near) => {
-        const far = net.connect(server.port, '127.0.0.1');
-        let passed = 0;
-        far.on('data', (d) => {
-            near.write(d);
-            if ((passed += d.length) > 900 && cuts < 4) { cuts++; near.destroy(); far.destroy(); }
-        }).on('close', () => near.destroy()).on('error', () => near.destroy());
-        near.on('data', (d) => far.write(d)).on('close', () => far.destroy()).on('error', () => far.destroy());
-    });
-    await new Promise((yes) => proxy.listen(0, '127.0.0.1', yes));
-    t.defer(() => proxy.close());
-    const said = await parley(['chat', `http://127.0.0.1:${proxy.address().port}`], { input: 'Find articles about CRISPR\n' });
+    const way = await cutting(t, server, 900, 4);
+    const said = await parley(['chat', way.url], { input: 'Find articles about CRISPR\n' });
     same(said.code, 0, said.err);
-    check(cuts >= 2, `${cuts} cuts`);
+    check(way.cuts >= 2, `${way.cuts} cuts`);
     same(run(said.out), await stored(server));
     check(/the connection is lost; coming back/.test(said.err), said.err);
 });
