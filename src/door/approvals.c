@@ -76,7 +76,13 @@ static bool has_vote(const struct jv *body, struct str name)
     return false;
 }
 
-/* `all`: they may see everybody's, whatever a rule says. */
+static bool has_member(struct str body, const char *quoted)
+{
+    return str_find(body, str_c(quoted)) >= 0;
+}
+
+/* `all`: they may see everybody's, whatever a rule says. Who changed a call before saying yes sees
+ * what became of it: no rule asked about that one any more. */
 static struct look_at look_at(struct arena *a, const struct store_row *row,
                               const struct principal *p, bool all)
 {
@@ -84,11 +90,13 @@ static struct look_at look_at(struct arena *a, const struct store_row *row,
     struct voter   v = { p->name, p->words };
     struct jv     *body = NULL;
     bool           own = str_eq(row->owner, p->name);
-    if (str_find(row->approval.body, STR("\"who\":")) >= 0 &&
-        json_parse_own(a, row->approval.body, &body) != OK)
+    struct str     text = row->approval.body;
+    if ((has_member(text, "\"who\":") || has_member(text, "\"replaces\":")) &&
+        json_parse_own(a, text, &body) != OK)
         body = NULL;
-    const struct jv *who = jv_get(body, "who");
-    k.hidden = !own && !all && !(who && rules_shows(who, &v));
+    const struct jv *who = jv_get(body, "who"), *old = jv_get(body, "replaces");
+    bool             theirs = old && str_eq(jv_str_at(old, "by"), p->name);
+    k.hidden = !own && !all && !theirs && !(who && rules_shows(who, &v));
     k.waits = who && str_is(row->approval.status, "pending");
     if (!k.waits) return k;
     k.voted = has_vote(body, p->name);

@@ -349,6 +349,19 @@ test('an edit over the next rule\'s limit is asked of those whom that rule names
     same([(await approval(server, 'ada', t2.ids[0])).status, b.books.length], ['replaced', 1], 'a no to the new question ends both');
 });
 
+test('who changed a call of somebody else sees what became of it, and others of other roles do not', async (t) => {
+    const b = await bank(t), rules = [{ tool: 'close_*', from: 'cfo' }, { tool: '*', from: { role: 'finance', count: 1, not_requester: true } }], server = await office(t, b, EDIT, rules);
+    const s = await say(server, 'ada', PAY(50)), row = await approval(server, 'fay', s.ids[0]);
+    const r = await decide(server, 'fay', s.ids[0], true, { input: { ...row.input, amount: 45 } });
+    same(r.json.status, 'replaced');
+    await still(server, 'ada', s.thread);
+    const now = await approval(server, 'fay', r.json.replaced_by);
+    same([now.status, now.owner, now.decided_by, now.input.amount], ['done', 'ada', 'fay', 45]);
+    check((await approvals(server, 'fay')).some((x) => x.id === now.id), 'it is in the list, too');
+    same((await server.get(`/v1/approvals/${now.id}`, as('cleo'))).status, 404);
+    same(b.books.map((x) => x.amount), [45]);
+});
+
 // --- where people are ------------------------------------------------------------------------------------
 
 async function inbox(server, who, query = '') {
