@@ -41,6 +41,7 @@ struct chat {
     char        waiting[WAITING_MAX][ID_MAX + 1];
     size_t      waiting_count;
     size_t      cards;    /* outcomes of this run that were shown */
+    uint64_t    progress; /* of the sentence that was shown last: it is not shown again */
     bool        mid_line; /* the cursor stands behind words */
     bool        marker;   /* the next delta may be a card's place in the text */
     bool        asked;    /* somebody elsewhere must answer before it goes on */
@@ -142,9 +143,11 @@ static bool on_start(struct chat *c, const struct jv *e)
 static bool on_progress(struct chat *c, const struct jv *e)
 {
     struct str message = jv_str_at(e, "message");
-    FILE      *out = message.len && c->desk.screen ? aside(c) : NULL;
+    bool       same = str_hash(message) == c->progress;
+    FILE      *out = message.len && !same && c->desk.screen ? aside(c) : NULL;
 
     if (!out) return false;
+    c->progress = str_hash(message);
     fputs("  ", out);
     put_short(out, message);
     end_aside(c);
@@ -350,8 +353,9 @@ static void refused(struct chat *c)
 
     end_line(c);
     c->failed = true;
-    if (json_parse(&c->desk.arena, buf_view(&c->turn.answer), &tree, NULL)) tree = NULL;
-    desk_refused(tree, c->turn.status);
+    if (json_parse(&c->desk.arena, buf_view(&c->turn.answer), &tree, NULL) == OK)
+        desk_refused(tree, c->turn.status);
+    else fprintf(stderr, "parley: the answer was %ld, not as a parley does.\n", c->turn.status);
 }
 
 /* Follows the run through its questions. `body` STR_NONE: one that is under way. */
