@@ -181,9 +181,11 @@ async function organisation(t, api) {
 async function tools(t, api) {
     const dir = t.folder(), words = path.join(dir, 'words');
     fs.writeFileSync(words, 'Reads a file.');
-    const server = await t.serve({ dir, config: { mcpServers: { files: { command: process.execPath, args: [path.join(ROOT, 'test/live/changing.mjs')], env: { WORDS: words }, confirm: 'never' } } } });
+    const server = await t.serve({ dir, config: { mcp: { token_key: 'ab'.repeat(32) }, mcpServers: { mail: { url: 'http://127.0.0.1:1/mcp', oauth: {} }, files: { command: process.execPath, args: [path.join(ROOT, 'test/live/changing.mjs')], env: { WORDS: words }, confirm: 'never' } } } });
     const listed = () => until(async () => (await api.ask(server, 'GET', '/v1/tools')).json.tools.find((x) => x.name === 'files__read'), 'the tool');
     await listed();
     await api.ask(server, 'POST', '/v1/tools/{name}/accept', ['nothing']);
     await api.ask(server, 'POST', '/v1/tools/{name}/accept', ['files__read']);
+    await api.ask(server, 'DELETE', '/v1/mcp/{server}/connect', ['nobody']);
+    await api.ask(server, 'DELETE', '/v1/mcp/{server}/connect', ['mail']);
 }
