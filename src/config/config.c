@@ -355,14 +355,14 @@ static void read_cluster(struct config_build *b)
     bool           literal;
 
     if (!v) return;
-    c->cluster_url = jv_str(url);
+    if (url) (void)cfg_secret(b, url, "\"cluster.url\"", &c->cluster_url, &literal);
     if (key) (void)cfg_secret(b, key, "\"cluster.key\"", &c->cluster_key, &literal);
     if (!is_database(c->store))
         cfg_bad(b, v,
                 "\"cluster\" is for several processes on one PostgreSQL database, and the "
                 "store is a file, which one process opens; name a database in \"store\"");
     else if (!url) cfg_bad(b, v, "\"cluster\" needs \"url\": how the other nodes reach this one");
-    else if (!link_url_parse(c->cluster_url, &host, &port, &why))
+    else if (c->cluster_url.ptr && !link_url_parse(c->cluster_url, &host, &port, &why))
         cfg_bad(b, url, "\"cluster.url\" is not usable: %s", why);
     else if (!key)
         cfg_bad(b, v,

@@ -113,7 +113,7 @@ static const struct row ROWS[] = {
       "\"postgresql://USER@HOST/DATABASE\".",
       AT(KEEP_STR, store) },
     { "cluster", K_OBJECT, "", "Several processes (nodes) on one database." },
-    { "cluster.url", K_TEXT, "(this process is the only one)",
+    { "cluster.url", K_SECRET, "(this process is the only one)",
       "How the other nodes reach this one: \"http://HOST:PORT\"." },
     { "cluster.key", K_SECRET, "",
       "What all nodes of a database know and nobody else: \"env:NAME\" or \"file:PATH\"." },

@@ -17,7 +17,23 @@ static void write_roles(struct jsonw *w, const struct tool_terms *t)
     jw_end_arr(w);
 }
 
-static void write_tool(struct jsonw *w, const struct tool *t)
+struct
+    counts { /* of all nodes, as the store has them; rows NULL: this process's are all there are */
+    const struct store_row *rows;
+    size_t                  count;
+};
+
+static void write_counts(struct jsonw *w, const struct tool *t, struct counts all)
+{
+    uint64_t runs = all.rows ? 0 : t->runs, failed = all.rows ? 0 : t->failed;
+
+    for (size_t i = 0; all.rows && i < all.count; i++)
+        if (str_eq(all.rows[i].tool, t->name)) runs = all.rows[i].runs, failed = all.rows[i].failed;
+    jw_kint(w, "runs", (int64_t)runs);
+    jw_kint(w, "failed", (int64_t)failed);
+}
+
+static void write_tool(struct jsonw *w, const struct tool *t, struct counts all)
 {
     jw_obj(w);
     jw_kstr(w, "name", t->name);
@@ -40,8 +56,7 @@ static void write_tool(struct jsonw *w, const struct tool *t)
     }
     jw_key(w, "roles");
     write_roles(w, &t->terms);
-    jw_kint(w, "runs", (int64_t)t->runs);
-    jw_kint(w, "failed", (int64_t)t->failed);
+    write_counts(w, t, all);
     jw_end_obj(w);
 }
 
@@ -94,9 +109,9 @@ void ops_node(struct server *s, struct request *q)
     else web_nothing(s, q);
 }
 
-void ops_tools(struct server *s, struct request *q)
+static void tell_tools(struct request *q, struct counts counts)
 {
-    const struct registry *r = app_of(s)->registry;
+    const struct registry *r = app_of(conn_server(q->conn))->registry;
     struct caller          who = caller_of_request(q);
     bool                   all = q->principal->roles & ROLE_ADMIN;
     struct buf             b;
@@ -106,9 +121,31 @@ void ops_tools(struct server *s, struct request *q)
     jw_arr(&w);
     for (size_t i = 0; i < r->count; i++)
         if (!r->tools[i]->reply && (all || caller_may_use(&who, r->tools[i])))
-            write_tool(&w, r->tools[i]);
+            write_tool(&w, r->tools[i], counts);
     jw_end_arr(&w);
     json_reply_end(q->conn, 200, &b, &w);
+}
+
+static void on_tool_counts(struct store_list *l, enum err e, const struct store_row *rows,
+                           size_t count, struct str next)
+{
+    static const struct store_row NONE;
+    struct listing               *k = LIST_ITEM(l, struct listing, list);
+    (void)next;
+    if (k->ask.conn && !listing_failed(k, e))
+        tell_tools(conn_request(k->ask.conn), (struct counts){ count ? rows : &NONE, count });
+    listing_free(k);
+}
+
+/* Where others count too, the store has the sums. */
+void ops_tools(struct server *s, struct request *q)
+{
+    struct listing *k;
+    if (!store_shared(hub_setup(app_of(s)->hub)->store)) tell_tools(q, (struct counts){ 0 });
+    else if ((k = listing_new(s, q, STORE_TOOLS))) {
+        k->list.done = on_tool_counts;
+        listing_send(k);
+    }
 }
 
 static void on_accepted(void *ctx, bool saved)
