@@ -7,7 +7,7 @@
 // ledger, which the tool itself writes.
 //
 // In `make test` a part of it runs; `make faults T=cluster` runs more, LONG=1 the numbers of docs/cluster.md.
-// NODES: how many (3).
+// NODES: how many (3). JOBS: so many clusters at once, on one PostgreSQL. SECONDS: a family begins no cycle after so many.
 import { Context, check, same, within } from '../live/lib.mjs';
 import { Postgres, cluster, sameEverywhere, watchHolders } from '../cluster/lib.mjs';
 import { JOBS, LONG, SEED, Screen, family, pause, points, quiet, random } from './lib.mjs';
@@ -18,6 +18,8 @@ const much = (part, all, long) => (LONG ? long : ALL ? all : part);
 const PATIENCE_MS = 30000;           // a client's, through every fault there is here
 const ORPHAN_MS = 5000;              // so long a thread may run without a holder
 const RENEW = 25;                    // cycles on one cluster, then a new one
+const SECONDS = Number(process.env.SECONDS || 1e9);
+const clock = () => { const end = Date.now() + SECONDS * 1000; return () => Date.now() < end; };
 
 // --- a client -------------------------------------------------------------------------------
 
@@ -116,11 +118,12 @@ function figures(what) {
 // `count` cycles, each on a cluster that is whole again; a cluster serves RENEW of them.
 async function cycles(f, count, { name, fault, options = {}, jobs = much(1, 2, JOBS), clients: many = 4, own, prepare }) {
     let next = 0;
+    const time = clock();
     const worker = async () => {
         let t, c, used = 0;
         const renew = async () => { await t?.close(); t = new Context(); c = await cluster(t, { nodes: NODES, ...options, pg: own && await own(t) }); await prepare?.(c); used = 0; };
         try {
-            while (next < count) {
+            while (next < count && time()) {
                 const i = next++, pick = random(SEED + i * 7919);
                 const good = await f.cycle(`${name(i)} (seed ${SEED}, cycle ${i})`, async () => {
                     if (!c || used++ >= RENEW) await renew();
@@ -161,20 +164,25 @@ async function audit(c) {
 
 // Killed, and started again at once as a supervisor does: it waits for its own lease to end.
 async function killed(node) {
+    node.away = true;
     await node.kill();
-    node.back = node.start();
+    node.back = node.start().finally(() => { node.away = false; });
     node.back.catch(() => {});
 }
 
-const someone = (c, pick) => c.alive[Math.floor(pick() * c.alive.length)];
+// One that stands.
+const someone = (c, pick) => { const all = c.alive.filter((n) => !n.away); return all[Math.floor(pick() * all.length)]; };
 const slow = { config: { demo: { token_ms: 2 } } };
 
 // --- nodes -----------------------------------------------------------------------------------------
 
 family('kill -9 of a node at a random instant', async (f) => {
-    await cycles(f, much(2, 5, 1500), { name: () => 'a node is killed', options: slow, fault: async ({ c, pick }) => {
-        await pause(pick() * 400);
-        await killed(someone(c, pick));
+    await cycles(f, much(2, 5, 750), { name: () => 'a node is killed', options: slow, fault: async ({ c, pick }) => {
+        for (let n = 0; n < (LONG ? 2 : 1); n++) {           // the second while others take over from the first
+            await pause(pick() * 400);
+            await killed(someone(c, pick));
+            f.note('killed');
+        }
     } });
 });
 
@@ -191,6 +199,7 @@ family('kill -9 of a node at every named point', async (f) => {
             if (n.status === null) { n.killed = false; continue; }
             never.delete(some[i]);
             await killed(n);
+            f.note('killed');
         }
     } });
     if (never.size) f.note(`not passed: ${[...never].sort().join(' ')},`);
@@ -200,7 +209,8 @@ family('kill -9 of a node at every named point', async (f) => {
 async function takeover(f, t, how, what) {
     if (NODES < 2) return;
     const c = await cluster(t, { nodes: NODES, config: { demo: { token_ms: 10 } } });
-    for (let i = 0; i < much(1, 4, 100); i++) {
+    const time = clock();
+    for (let i = 0; i < much(1, 4, 100) && time(); i++) {
         const s = await c.nodes[i % NODES].say('Tell me a long story');
         await s.must('text_delta');
         const holder = await c.holder(s.thread), other = c.nodes.find((n) => n !== holder);
@@ -230,25 +240,30 @@ family('how long others wait for a holder that is restarted', async (f) => {
 });
 
 family('paused for longer than the lease, and going on', async (f) => {
-    await cycles(f, much(1, 3, 500), { name: () => 'a node is stopped', options: slow, fault: async ({ c, pick }) => {
-        await pause(pick() * 300);
-        const node = someone(c, pick);
-        node.child.kill('SIGSTOP');
-        node.stopped = true;
-        await pause(3200 + pick() * 1500);               // not for luck: longer than the lease
-        node.child.kill('SIGCONT');
-        node.stopped = false;
+    await cycles(f, much(1, 3, 250), { name: () => 'a node is stopped', options: slow, fault: async ({ c, pick }) => {
+        const one = async () => {
+            await pause(pick() * 300);
+            const node = someone(c, pick);
+            node.child.kill('SIGSTOP');
+            node.stopped = true;
+            await pause(3200 + pick() * 1500);               // not for luck: longer than the lease
+            node.child.kill('SIGCONT');
+            node.stopped = false;
+            f.note('paused');
+        };
+        await Promise.all(LONG && NODES > 2 ? [one(), one()] : [one()]);
     } });
 });
 
 // --- links ---------------------------------------------------------------------------------------------
 
 family('links between nodes are cut', async (f) => {
-    await cycles(f, much(1, 6, 200), { name: (i) => (i % 3 === 2 ? 'for a second' : 'and come back at once'), options: slow, fault: async ({ c, i, pick }) => {
+    await cycles(f, much(1, 6, 100), { name: (i) => (i % 3 === 2 ? 'for a second' : 'and come back at once'), options: slow, fault: async ({ c, i, pick }) => {
         for (let n = 0; n < 3; n++) {
             await pause(pick() * 150);
             const node = someone(c, pick);
             node.link.cut(i % 3 !== 2);
+            f.note('cut');
             if (i % 3 === 2) { await pause(1000); node.link.heal(); }
         }
     } });
@@ -257,13 +272,11 @@ family('links between nodes are cut', async (f) => {
 // --- the database ------------------------------------------------------------------------------------------
 
 family('database connections are cut in every phase of an append', async (f) => {
-    await cycles(f, much(3, 12, 500), { name: (i) => (i % 2 ? 'before its answer' : 'before its end'), clients: 3, fault: async ({ c, i, pick, work }) => {
-        const node = someone(c, pick), [wire] = node.database;
-        wire.hits = 0;
-        wire.cutAfter(Math.floor(pick() * (i % 2 ? 6000 : 20000)), i % 2);
+    await cycles(f, much(3, 12, 250), { name: (i) => (i % 2 ? 'before its answer' : 'before its end'), clients: 3, fault: async ({ c, i, pick, work }) => {
+        const wires = LONG ? c.nodes.map((n) => n.database[0]) : [someone(c, pick).database[0]];
+        for (const wire of wires) { wire.hits = 0; wire.cutAfter(Math.floor(pick() * (i % 2 ? 6000 : 20000)), i % 2); }
         await quiet(work);
-        f.note(wire.hits ? 'cut' : 'not reached');
-        wire.limit = undefined;
+        for (const wire of wires) { f.note(wire.hits ? 'cut' : 'not reached'); wire.limit = undefined; }
     } });
 });
 
@@ -278,7 +291,7 @@ family('the database ends and is there again', async (f) => {
 });
 
 family('the primary dies and its synchronous standby takes over', async (f) => {
-    await cycles(f, much(0, 2, 100), { name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: 1, options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
+    await cycles(f, much(0, 2, 100), { name: () => 'failover', own: async () => (await Postgres.start('fsync=on')).addStandby(), jobs: much(1, 1, 2), options: { ...slow, direct: true }, fault: async ({ c, pick, watch, work }) => {
         await pause(pick() * 300);
         await c.store.pg.order('failover');
         watch.reset();
