@@ -172,6 +172,7 @@ static struct thread *find_or_add(struct hub *h, struct log_name log)
 /* Whoever needs it next claims it. */
 static void forget(struct hub *h, struct thread *t)
 {
+    must(!t->loading && !t->inflight); /* the store would answer into freed memory */
     hub_busy(h, t);
     thread_give_back(t);
     map_remove(&h->threads, t->key);

@@ -316,6 +316,28 @@ TEST(a_link_that_is_cut_after_any_text_loses_nothing_and_repeats_nothing)
     for (long cut = 0; cut < all; cut++) pay_with_cut(cut);
 }
 
+TEST(a_mirror_that_nobody_looks_at_is_not_forgotten_while_it_asks_who_holds_it)
+{
+    static struct pair p;
+    struct follower    f;
+    pair_up(&p);
+    CHECK(say(&p.a, "hello").status == 200);
+    UNTIL(p.a.speaking);
+    CHECK(b_follow(&p, &f).status == 200);
+    UNTIL(b_thread(&p)->loaded);
+    thread_unfollow(&f);
+    says(&p.a, "Good ");
+    UNTIL(list_linked(&b_thread(&p)->lru)); /* anybody's need of room may end it now */
+    pipe_cut(&p.pipe);
+    CHECK(b_thread(&p)->loading && !list_linked(&b_thread(&p)->lru));
+    UNTIL(b_thread(&p)->mirror && b_thread(&p)->loaded);
+    stops(&p.a, STOP_END);
+    UNTIL(b_is_at(&p, "idle"));
+    CHECK_STR(b_story(&p), "message step:end ended:complete");
+    UNTIL(list_linked(&b_thread(&p)->lru));
+    pair_down(&p);
+}
+
 static void end_lease_of_a(struct pair *p)
 {
     char sql[160];
