@@ -19,6 +19,10 @@
  * finding none, though another has made it meanwhile. */
 #define LOCK   "SELECT pg_advisory_lock(7233961)"
 #define UNLOCK "SELECT pg_advisory_unlock(7233961)"
+/* The limit of every other statement is none of an upgrade, which may have an index to build over
+ * all there is, nor of who waits for the node that does it. */
+#define PATIENT "SET statement_timeout = 0; SET lock_timeout = '60s'"
+#define USUAL   "SET statement_timeout = " PG_STATEMENT "; RESET lock_timeout"
 
 static const char *const upgrades[PG_SCHEMA] = {
     "CREATE TABLE parley_schema(one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);"
@@ -210,7 +214,8 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
 
     if (e || version == PG_SCHEMA) return e;
     if (version < PG_SCHEMA) {
-        e = exec(c, LOCK, a, why);
+        e = exec(c, PATIENT, a, why);
+        if (!e) e = exec(c, LOCK, a, why);
         if (!e) e = exec(c, "BEGIN", a, why);
         if (!e) e = version_of(c, &version, a, why); /* another node may have been faster */
         for (; !e && version < PG_SCHEMA; version++) {
@@ -221,6 +226,7 @@ enum err pg_schema(PGconn *c, struct arena *a, struct str *why)
         if (!e) e = exec(c, "COMMIT", a, why);
         if (e) PQclear(PQexec(c, "ROLLBACK"));
         PQclear(PQexec(c, UNLOCK));
+        PQclear(PQexec(c, USUAL));
     }
     if (!e && version > PG_SCHEMA)
         e = pg_refuse(why,
