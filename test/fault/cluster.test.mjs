@@ -99,6 +99,7 @@ class Client {
         const starts = told.filter((l) => l.includes('"tool_start"') && l.includes(a.tool_use_id)).length;
         if (lines) check(starts === 1, `a payment whose start was told ${starts} times`);
         if (a.status === 'done') same(lines, 1, 'lines of a payment that is done');
+        else if (a.status === 'failed') same(lines, 0, 'lines of a payment that was not begun: its node was cut off from the database');
         else { same(a.status, 'unknown', 'a payment is done, or nobody knows'); f.uncertain++; }
         f.note(`${a.status}${lines ? ', paid' : ''}`);
     }
