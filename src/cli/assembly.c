@@ -263,6 +263,34 @@ static const struct jv *place(const struct jv *obj, struct str sentence)
     return obj;
 }
 
+/* A runner that is in no list. NULL: what is wrong is in `e`. */
+static const struct tool_check *make_check(struct assembly *k, const struct config_check *c,
+                                           const struct tool_terms *terms, struct config_error *e)
+{
+    struct tool_check *check = arena_new(&k->registry.arena, struct tool_check);
+    struct tool       *t = registry_tool(&k->registry, c->tool);
+    struct buf         why;
+
+    if (c->exec && !need_exec(k, e)) return NULL;
+    if (!check || !t) {
+        (void)no_memory(k, e);
+        return NULL;
+    }
+    t->terms = *terms;
+    t->timeout_ms = c->timeout_ms;
+    *check = (struct tool_check){ t, c->tries, c->pause_ms };
+    buf_init(&why, 4096);
+    enum err bad = c->exec ? exec_tool_read(&k->registry, t, c->run, &k->exec, config_dir(k), &why)
+                           : http_tool_read(&k->registry, t, c->run, &k->pool, k->loop, &why);
+    if (!bad) bad = registry_keep(&k->registry, t);
+    if (bad)
+        config_error_add(e, k->config, place(c->run, buf_view(&why)),
+                         "\"check\" of \"" STR_FMT "\": " STR_FMT, STR_ARG(c->tool),
+                         STR_ARG(why.len ? buf_view(&why) : STR("out of memory")));
+    buf_done(&why);
+    return bad ? NULL : check;
+}
+
 /* OK, or why not in `text`. */
 static enum err make_tool(struct assembly *k, const struct config_tool *c, struct tool *t,
                           struct buf *text)
@@ -290,6 +318,7 @@ static bool add_tool(struct assembly *k, const struct config_tool *c, struct con
     if (!t) return no_memory(k, e);
     if (c->runner == RUNNER_EXEC && !need_exec(k, e)) return false;
     if (!make_terms(k, &c->terms, &t->terms, e)) return false;
+    if (c->check.run && !(t->check = make_check(k, &c->check, &t->terms, e))) return false;
     buf_init(&text, 4096);
     bool good = make_tool(k, c, t, &text) == OK;
     if (!good)
@@ -298,6 +327,20 @@ static bool add_tool(struct assembly *k, const struct config_tool *c, struct con
                          STR_ARG(text.len ? buf_view(&text) : STR("out of memory")));
     buf_done(&text);
     return good;
+}
+
+static bool make_mcp_checks(struct assembly *k, const struct config_mcp *c, struct mcp_host *host,
+                            struct config_error *e)
+{
+    struct mcp_check *list = arena_array(&k->arena, c->check_count + 1, sizeof *list);
+    if (!list) return no_memory(k, e);
+    host->checks = list;
+    for (size_t i = 0; i < c->check_count; i++) {
+        const struct tool_check *check = make_check(k, &c->checks[i], &host->terms, e);
+        if (!check) return false;
+        list[host->check_count++] = (struct mcp_check){ c->checks[i].tool, check };
+    }
+    return true;
 }
 
 static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct config_error *e)
@@ -316,6 +359,8 @@ static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct confi
         .public_url = k->config->public_url,
     };
     if (!make_terms(k, &c->terms, &host->terms, e)) return false;
+    host->edit = jv_get(c->def, "edit");
+    if (!make_mcp_checks(k, c, host, e)) return false;
     buf_init(&text, 4096);
     bool good = mcp_read(&k->mcp[k->mcp_count], host, c->name, c->def, config_dir(k), &text) == OK;
     if (!good)

@@ -140,6 +140,14 @@ struct config_alias {
 
 enum config_runner { RUNNER_EXEC, RUNNER_HTTP, RUNNER_CLIENT };
 
+/* Who can say what became of a call: run/callcheck.h. */
+struct config_check {
+    struct str       tool; /* of which it tells; of an MCP server also "*": of all others */
+    const struct jv *run;  /* the "exec" or "http" object */
+    bool             exec;
+    unsigned         timeout_ms, tries, pause_ms;
+};
+
 struct config_tool {
     struct str          name, description;
     const struct jv    *def; /* the whole entry */
@@ -156,16 +164,19 @@ struct config_tool {
     unsigned            timeout_ms;
     unsigned            expires_s; /* of its approvals; 0: never */
     struct config_terms terms;
+    struct config_check check; /* run NULL: none */
 };
 
 struct config_mcp {
-    struct str          name;
+    struct str           name;
     /* command,args,env,cwd | url,headers,type; confirm, trust_annotations, timeout */
-    const struct jv    *def;
-    bool                http; /* has a url */
-    bool                trust_annotations;
-    unsigned            timeout_ms; /* of one call, restarted by each progress notice */
-    struct config_terms terms;
+    const struct jv     *def;
+    bool                 http; /* has a url */
+    bool                 trust_annotations;
+    unsigned             timeout_ms; /* of one call, restarted by each progress notice */
+    struct config_terms  terms;
+    struct config_check *checks;
+    size_t               check_count;
 }; /* entries with "disabled": true are checked and left out */
 
 /* How the page at "/" presents itself: config_look.c. */

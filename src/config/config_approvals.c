@@ -13,6 +13,19 @@ static bool is_pointer(struct str s)
     return !s.len || s.ptr[0] == '/';
 }
 
+static void check_edit(struct config_build *b, const struct jv *edit)
+{
+    JV_EACH (p, edit)
+        if (p->type == JSON_STRING && !is_pointer(p->str))
+            cfg_bad(b, p, "\"edit\" is a list of JSON pointers such as \"/amount\"");
+}
+
+void cfg_check_edits(struct config_build *b, const struct jv *edits)
+{
+    if (!jv_is(edits, JSON_OBJECT)) return;
+    JV_EACH (edit, edits) check_edit(b, edit);
+}
+
 void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client)
 {
     const struct jv *grant = jv_get(tool, "grant"), *edit = jv_get(tool, "edit"),
@@ -20,9 +33,7 @@ void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client)
     const char *why = jv_is(grant, JSON_OBJECT) ? grant_terms_fault(grant) : NULL;
 
     if (why) cfg_bad(b, grant, "tool \"" STR_FMT "\": %s", STR_ARG(tool->key), why);
-    JV_EACH (p, edit)
-        if (p->type == JSON_STRING && !is_pointer(p->str))
-            cfg_bad(b, p, "\"edit\" is a list of JSON pointers such as \"/amount\"");
+    check_edit(b, edit);
     why = jv_is(effect, JSON_STRING) ? effect_template_fault(effect->str) : NULL;
     if (why) cfg_bad(b, effect, "tool \"" STR_FMT "\": %s", STR_ARG(tool->key), why);
     if (effect && client)

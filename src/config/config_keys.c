@@ -7,7 +7,7 @@
  * which a test asks for.
  *
  * '*' in a path is any name ("tools.*.timeout"), "[]" each item of a list. "model" as an
- * object takes what "models.*" takes.
+ * object takes what "models.*" takes, and so do others whose row says so.
  */
 #include <stdlib.h>
 
@@ -90,7 +90,8 @@ struct row {
     const char *otherwise; /* the value; in parentheses: words about it */
     const char *help;
     double      min, max;
-    const char *words; /* K_WORD: "a|b|c" */
+    /* K_WORD: "a|b|c"; K_OBJECT: the row whose members it takes, NULL: its own */
+    const char *words;
     enum keep   keep;
     size_t      at;
 };
@@ -401,6 +402,15 @@ static const struct row ROWS[] = {
     { "tools.*.edit", K_TEXTS, "",
       "Pointers to arguments that a person may change before the yes: [\"/amount\"]; [\"\"]: "
       "all." },
+    { "tools.*.check", K_OBJECT, "(a person has to tell)",
+      "Who can say what became of a call of unknown outcome: exec or http. It must not act." },
+    { "tools.*.check.exec", K_OBJECT, "", "A program, as tools.*.exec.", .words = "tools.*.exec" },
+    { "tools.*.check.http", K_OBJECT, "", "An address, as tools.*.http.", .words = "tools.*.http" },
+    { "tools.*.check.timeout", K_SECONDS, "10", "Longest time of one answer.", 0.01, 300 },
+    { "tools.*.check.tries", K_COUNT, "8", "How often it is asked about one call.", 1, 100 },
+    { "tools.*.check.pause", K_SECONDS, "5",
+      "From the first time to the second; then four times as long each time, at most a day.", 0.01,
+      DAY },
     { "tools.*.effect", K_TEXT, "",
       "What a call does, from its arguments: \"invoice:{invoice}\". The same is done once." },
     { "tools.*.effect_scope", K_WORD, "all",
@@ -482,6 +492,12 @@ static const struct row ROWS[] = {
     { "mcpServers.*.confirm", K_POLICY, "always",
       "One policy for all its tools, or an object with one per tool name and \"*\" for the "
       "others." },
+    { "mcpServers.*.edit", K_OBJECT, "",
+      "As tools.*.edit, by the tool's name; \"*\": all others." },
+    { "mcpServers.*.edit.*", K_TEXTS, "", "JSON pointers: \"/amount\"." },
+    { "mcpServers.*.check", K_OBJECT, "",
+      "As tools.*.check, by the tool's name; \"*\": all others." },
+    { "mcpServers.*.check.*", K_OBJECT, "", "One check.", .words = "tools.*.check" },
     { "mcpServers.*.trust_annotations", K_BOOL, "false",
       "True: a tool that the server calls read-only is not asked about." },
     { "mcpServers.*.roles", K_TEXTS, "(everybody)", "As tools.*.roles, for all its tools." },
@@ -894,7 +910,7 @@ static void check_text(struct config_build *b, const struct jv *v, const struct 
 static void check_value(struct config_build *b, struct jv *v, const struct row *r,
                         const struct place *at)
 {
-    struct place like_model = { .pattern = "models.*" };
+    struct place like = { .pattern = "models.*" };
 
     if (!(KINDS[r->kind].json & J(v->type))) {
         cfg_bad(b, v, "\"%s\" must be %s, not %s: %s", at->shown, KINDS[r->kind].words,
@@ -905,9 +921,10 @@ static void check_value(struct config_build *b, struct jv *v, const struct row *
     case JSON_STRING: check_text(b, v, r, at); return;
     case JSON_ARRAY: check_items(b, v, r, at); return;
     case JSON_OBJECT:
-        memcpy(like_model.shown, at->shown, sizeof like_model.shown);
-        if (r->kind == K_OBJECT) check_members(b, v, at);
-        else if (r->kind == K_MODEL) check_members(b, v, &like_model);
+        memcpy(like.shown, at->shown, sizeof like.shown);
+        if (r->words) snprintf(like.pattern, sizeof like.pattern, "%s", r->words);
+        if (r->kind == K_OBJECT) check_members(b, v, r->words ? &like : at);
+        else if (r->kind == K_MODEL) check_members(b, v, &like);
         return;
     case JSON_NUMBER:
         if (r->kind != K_THINKING) check_number(b, v, r, at);

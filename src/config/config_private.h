@@ -106,6 +106,8 @@ void cfg_check_pages(struct config_build *b); /* the names of their tools */
 void cfg_read_look(struct config_build *b);
 void cfg_read_actions(struct config_build *b);
 /* the members of one tool that docs/approvals.md is about */
+/* "edit" of an MCP server: pointers by tool. */
+void cfg_check_edits(struct config_build *b, const struct jv *edits);
 void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client);
 void cfg_read_approvals(struct config_build *b);
 void cfg_read_auth(struct config_build *b);

@@ -138,6 +138,38 @@ static struct jv *mutable(const struct jv *v)
     return (struct jv *)(uintptr_t)v;
 }
 
+/* The members of a runner; `def` has its name. */
+static void check_run(struct config_build *b, const struct jv *def, const struct jv *exec,
+                      const struct jv *http)
+{
+    if (exec) check_exec(b, def, exec);
+    if (exec) cfg_secret_members(b, mutable(jv_get(exec, "env")), "env");
+    if (http) check_http(b, def, http);
+    if (http) resolve_headers(b, mutable(jv_get(http, "headers")));
+}
+
+/* `def` has the name of the tool that it tells of. */
+static struct config_check read_check(struct config_build *b, const struct jv *def,
+                                      const struct jv *check)
+{
+    const struct jv    *exec = jv_get(check, "exec"), *http = jv_get(check, "http");
+    struct config_check c = {
+        .tool = def->key,
+        .exec = exec != NULL,
+        .timeout_ms = cfg_ms("tools.*.check.timeout", jv_get(check, "timeout")),
+        .tries = (unsigned)cfg_int("tools.*.check.tries", jv_get(check, "tries")),
+        .pause_ms = cfg_ms("tools.*.check.pause", jv_get(check, "pause")),
+    };
+
+    if (!jv_is(check, JSON_OBJECT)) return c;
+    if ((exec != NULL) + (http != NULL) != 1)
+        cfg_bad(b, check, "\"check\" of \"" STR_FMT "\" needs exactly one of \"exec\" and \"http\"",
+                STR_ARG(def->key));
+    else check_run(b, def, exec, http);
+    c.run = exec ? exec : http;
+    return c;
+}
+
 static bool read_runner(struct config_build *b, const struct jv *def, struct config_tool *t)
 {
     const struct jv *exec = jv_get(def, "exec"), *http = jv_get(def, "http"),
@@ -159,10 +191,10 @@ static bool read_runner(struct config_build *b, const struct jv *def, struct con
         cfg_bad(b, jv_get(def, "claims"),
                 "\"claims\" are told to programs and endpoints; a browser's tool runs for whoever "
                 "is signed in there");
-    if (exec) check_exec(b, def, exec);
-    if (exec) cfg_secret_members(b, mutable(jv_get(exec, "env")), "env");
-    if (http) check_http(b, def, http);
-    if (http) resolve_headers(b, mutable(jv_get(http, "headers")));
+    check_run(b, def, exec, http);
+    t->check = read_check(b, def, jv_get(def, "check"));
+    if (client && jv_get(def, "check"))
+        cfg_bad(b, jv_get(def, "check"), "\"check\" is for tools that the server runs");
     return true;
 }
 
@@ -288,6 +320,14 @@ static void resolve_secret(struct config_build *b, struct jv *v)
     if (v && cfg_secret(b, v, "\"oauth\".\"client_secret\"", &value, &literal)) v->str = value;
 }
 
+static void read_checks(struct config_build *b, const struct jv *list, struct config_mcp *m)
+{
+    if (!jv_is(list, JSON_OBJECT)) return;
+    m->checks = cfg_array(b, list->count + 1, sizeof *m->checks);
+    if (!m->checks) return;
+    JV_EACH (v, list) m->checks[m->check_count++] = read_check(b, v, v);
+}
+
 static void read_server(struct config_build *b, const struct jv *def)
 {
     struct config_mcp *m = &b->c->mcp[b->c->mcp_count];
@@ -303,11 +343,13 @@ static void read_server(struct config_build *b, const struct jv *def)
     if (def->key.len > 64) cfg_bad(b, def, "an MCP server's name has at most 64 characters");
     check_transport(b, def, m);
     check_mcp_policy(b, jv_get(def, "confirm"));
+    cfg_check_edits(b, jv_get(def, "edit"));
     cfg_read_terms(b, def, jv_get(def, "headers"), &m->terms);
     if (jv_true(jv_get(def, "disabled"))) return; /* its secrets may be missing */
     cfg_secret_members(b, mutable(jv_get(def, "env")), "env");
     resolve_headers(b, mutable(jv_get(def, "headers")));
     resolve_secret(b, mutable(jv_get(jv_get(def, "oauth"), "client_secret")));
+    read_checks(b, jv_get(def, "check"), m);
     b->c->mcp_count++;
 }
 

@@ -405,6 +405,7 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
     case FACT_STOP:
     case FACT_SETTLED:
     case FACT_LATE:
+    case FACT_CHECKED:
     case FACT_VOTED:
     case FACT_ESCALATED:
     case FACT_PROPOSED:

@@ -313,6 +313,7 @@ static void tell_fact(struct encoder *e, const struct thread *t, const struct fa
     case FACT_ENDED:
     case FACT_SETTLED:
     case FACT_LATE:
+    case FACT_CHECKED:
     case FACT_VOTED:
     case FACT_ESCALATED:
     case FACT_PROPOSED:

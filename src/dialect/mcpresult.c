@@ -202,17 +202,23 @@ static void open_result(struct jsonw *w, const struct mcp_shape *s)
     if (s->modern) jw_kstrz(w, "resultType", "complete");
 }
 
-/* What a person said of a call whose outcome nobody knew. */
+/* What a person, or its check, said of a call whose outcome nobody knew. */
 static void write_settled(struct jsonw *w, const struct call *c, const struct mcp_shape *s)
 {
     const struct fact *f = c->settled;
-    struct str         text = f->note.len ? f->note : STR("A person has seen that it happened.");
+    bool               check = str_is(f->via, "check");
+    struct str         text = check ? STR("Its own check has found that it happened.")
+                                    : STR("A person has seen that it happened.");
     struct buf         words;
     if (f->outcome != WORD_DONE) {
-        text_content(w, STR("A person has seen that it did not happen."), 0);
+        text_content(w,
+                     check ? STR("Its own check has found that it did not happen.")
+                           : STR("A person has seen that it did not happen."),
+                     0);
         jw_kbool(w, "isError", true);
         return;
     }
+    if (f->note.len) text = f->note;
     buf_init(&words, 0);
     buf_str(&words, f->value.len ? f->value : text);
     write_done(w, words.err ? text : buf_view(&words), f->value, s);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/utf8.h"
+#include "run/callcheck.h"
 #include "run/caller.h"
 #include "run/engine.h"
 #include "run/grant.h"
@@ -249,7 +250,7 @@ static struct row question_row(const struct call *c)
     return (struct row){ c->question->id, c->question, c->answered, status };
 }
 
-static void time_or_null(struct jsonw *w, const char *key, int64_t ms)
+void approval_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[CLOCK_RFC3339_LEN + 1];
     jw_key(w, key);
@@ -279,7 +280,7 @@ static void write_vote(struct jsonw *w, const struct fact *v)
 {
     jw_obj(w);
     jw_kstr(w, "by", v->by);
-    time_or_null(w, "at", v->at_ms);
+    approval_time(w, "at", v->at_ms);
     jw_kstr(w, "via", v->via);
     jw_end_obj(w);
 }
@@ -345,9 +346,9 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     text_or_null(&w, "said", said(c));
     if (fold_program_call(&t->fold)) jw_kstr(&w, "client", c->run->first->text);
     jw_kstrz(&w, "status", r->status);
-    time_or_null(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
-    time_or_null(&w, "expires_at", asked ? asked->expires_ms : 0);
-    time_or_null(&w, "decided_at", d ? d->at_ms : 0);
+    approval_time(&w, "requested_at", asked ? asked->at_ms : c->started ? c->started->at_ms : 0);
+    approval_time(&w, "expires_at", asked ? asked->expires_ms : 0);
+    approval_time(&w, "decided_at", d ? d->at_ms : 0);
     text_or_null(&w, "decided_by", d && d->by.len ? d->by : STR_NONE);
     text_or_null(&w, "decided_via", d && d->via.len ? d->via : STR_NONE);
     text_or_null(&w, "reason", d && d->reason.len ? d->reason : STR_NONE);
@@ -359,13 +360,15 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
         jw_kraw(&w, "duplicate_of", c->finished->data);
     if (c->finished && c->finished->outcome == WORD_UNKNOWN) jw_kstr(&w, "note", c->finished->text);
     if (c->late) {
-        time_or_null(&w, "late_at", c->late->at_ms);
+        approval_time(&w, "late_at", c->late->at_ms);
         jw_kstrz(&w, "late_outcome", word_name(c->late->outcome));
         jw_kstr(&w, "late_text", c->late->text);
     }
+    callcheck_write(&w, t, c);
     if (c->settled) {
-        time_or_null(&w, "settled_at", c->settled->at_ms);
+        approval_time(&w, "settled_at", c->settled->at_ms);
         text_or_null(&w, "settled_by", c->settled->by);
+        if (str_is(c->settled->via, "check")) jw_kstr(&w, "settled_via", c->settled->via);
         text_or_null(&w, "settled_note", c->settled->note.len ? c->settled->note : STR_NONE);
         jw_kraw(&w, "settled_result", c->settled->value.len ? c->settled->value : STR("null"));
     }
@@ -394,6 +397,7 @@ static struct store_approval *slot(struct thread *t, struct str id)
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
     if (c->state == CALL_STARTED && c->client) return work_client_due(t, c);
+    if (call_unsettled(c)) return callcheck_due(t, c);
     if (!r->asked || r->asked != call_gate(c)) return 0;
     struct ballot b = { r->asked->who, t->owner, r->asked->at_ms,
                         c->escalated ? c->escalated->at_ms : r->asked->at_ms };
@@ -419,8 +423,6 @@ static enum err put_row(struct thread *t, const struct call *c, const struct row
                                                                  : 0,
                                     .expires_ms = due(t, c, r) };
     buf_done(&body);
-    /* also when it goes further before it expires */
-    if (r->asked && r->asked->who.ptr && row->expires_ms) hub_due(t->hub, row->expires_ms);
     return row->body.ptr && r->id.ptr ? OK : ERR_NOMEM;
 }
 

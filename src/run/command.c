@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/callcheck.h"
 #include "run/caller.h"
 #include "run/edit.h"
 #include "run/engine.h"
@@ -1281,10 +1282,11 @@ bool command_handle(struct thread *t, struct command *c, enum err *e)
     case CMD_FOLLOW:
         accepted(t, c, t->fold.run ? t->fold.run->id : STR_NONE, t->fold.count);
         return true;
-    case CMD_EXPIRE: return true; /* has been done by now */
+    case CMD_EXPIRE: return callcheck_due_now(t, c, e); /* all else has been done by now */
     case CMD_STEP_DONE: handle_step_done(t, e); return true;
     case CMD_TOOL_DONE: handle_tool_done(t, c, e); return true;
     case CMD_TOOL_ASKS: handle_tool_asks(t, c, e); return true;
+    case CMD_CHECKED: callcheck_answered(t, c, e); return true;
     }
     must(!"command kind");
     return true;

@@ -38,6 +38,7 @@ enum command_kind {
     CMD_STEP_DONE, /* the model stopped speaking */
     CMD_TOOL_DONE, /* a tool has its outcome */
     CMD_TOOL_ASKS, /* a tool asks the person in the middle of its work */
+    CMD_CHECKED,   /* a check has ended: callcheck.h */
 };
 
 /* AFTER: what was begun comes to its outcome, what nobody answered is cancelled, and no model speaks
@@ -174,7 +175,7 @@ struct command {
         struct {
             struct str text, schema;
         } question; /* TOOL_ASKS */
-        void *job;  /* TOOL_DONE */
+        void *job;  /* TOOL_DONE, CHECKED */
     };
 
     void (*done)(struct command *c, const struct receipt *a);

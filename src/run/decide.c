@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "run/callcheck.h"
 #include "run/caller.h"
 #include "run/edit.h"
 #include "run/effect.h"
@@ -284,9 +285,11 @@ static bool awaits_tools(struct thread *t, const struct next *n)
  * nothing is begun any more: what was said is saved, and the next process begins it. */
 bool decide_once(struct thread *t, enum err *e)
 {
+    if (callcheck_begin(t, e)) return true;
     struct next n = fold_decide(&t->fold, may_rerun, t);
     bool        begins = n.kind == NEXT_START || n.kind == NEXT_CONTINUE || n.kind == NEXT_RERUN ||
                   n.kind == NEXT_MODEL;
+    if (callcheck_holds(t, &n)) return false;
     if ((begins && t->hub->draining) || (t->awaiting = awaits_tools(t, &n))) return false;
     switch (n.kind) {
     case NEXT_NOTHING: return notice_tell(t, e);
@@ -310,5 +313,6 @@ enum err decide_fresh(struct thread *t)
 {
     if (!t->fresh || t->hub->draining) return OK;
     t->fresh = false;
-    return fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL ? add_resumed(t) : OK;
+    bool cut = fold_decide(&t->fold, may_rerun, t).kind == NEXT_MODEL && !callcheck_open(t);
+    return cut ? add_resumed(t) : OK;
 }

@@ -15,6 +15,7 @@
  *   seen.c      definitions of MCP servers' tools that changed
  *   approval.c  confirmations: ids, digests, the rows of the approvals list
  *   rules.c     who is asked; grant.c, effect.c: what is taken by the append that starts a call
+ *   callcheck.c     calls of unknown outcome that settle themselves
  *   taking.c    what a batch takes, and what could not be had
  *   response.c  requests of OpenAI's shape: their facts and the keys that find them
  *   notice.c    what the server says about questions in words
@@ -243,16 +244,21 @@ MUST_CHECK enum err work_model(struct thread *t);   /* calls the model */
 void                work_hang_up(struct thread *t); /* cancels it; the open step stays as it is */
 /* A job for a call whose `started` fact is in the batch; nothing runs yet. */
 MUST_CHECK enum err work_job(struct thread *t, struct call *c);
-void                work_start_jobs(struct thread *t); /* after the commit */
+/* Likewise for a call of unknown outcome, whose `checked` fact is in the batch: asks what became of
+ * it. What was said comes with CMD_CHECKED. */
+MUST_CHECK enum err work_check(struct thread *t, struct call *c, struct tool *check);
+const struct tool_result *work_checked(const struct command *c);
+void                      work_cancel_checks(struct thread *t);
+void                      work_start_jobs(struct thread *t); /* after the commit */
 /* those of calls that are over or being stopped */
-void                work_cancel_jobs(struct thread *t);
-void                work_drop_unstarted(struct thread *t);
+void                      work_cancel_jobs(struct thread *t);
+void                      work_drop_unstarted(struct thread *t);
 /* the thread was deleted: their outcomes are nobody's */
-void                work_orphan_jobs(struct thread *t);
+void                      work_orphan_jobs(struct thread *t);
 /* after a reload: calls find their jobs again */
-void                work_adopt_jobs(struct thread *t);
+void                      work_adopt_jobs(struct thread *t);
 /* handed over by work_start_jobs */
-void                work_answer_job(struct call *c, bool accepted, struct str content);
+void                      work_answer_job(struct call *c, bool accepted, struct str content);
 /* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may
  * say that something runs. `button`: a person pressed it, which may reach tools that models are not
  * shown. ERR_NOMEM: it could not be told. */
@@ -313,6 +319,8 @@ bool                approval_refused_before(const struct thread *t, const struct
 MUST_CHECK enum err approval_refuse_again(struct thread *t, const struct call *c);
 /* Puts the call's row into the batch when the last fact changed it. */
 MUST_CHECK enum err approval_row(struct thread *t, const struct call *c);
+/* A member of such a row: a time, or null for 0. */
+void                approval_time(struct jsonw *w, const char *key, int64_t ms);
 /* And the event that tells of it, after that: tidings.h. */
 MUST_CHECK enum err approval_event(struct thread *t, const struct call *c, const struct fact *f);
 

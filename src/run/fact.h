@@ -13,7 +13,8 @@
  *   a tool's question: started -> asked -> decided -> continued -> finished
  *   a request of OpenAI's shape: response, beside what it began or answered (response.h, spoken.h)
  *   beside:  created, resumed (a step is repeated after a crash), summary (before a step), stop, result
- *            (a client's result that came before its gate was decided), settled, late
+ *            (a client's result that came before its gate was decided), settled, late, checked (an
+ *            unknown call's own check was asked: callcheck.h)
  *   a program's call: action (via "mcp", with its one call) -> as any call -> ended -> handed
  */
 #ifndef PARLEY_FACT_H
@@ -41,6 +42,7 @@
     X(STOP, "stop")         /* a person wants the run to end */                        \
     X(ENDED, "ended")       /* the run is over */                                      \
     X(SETTLED, "settled")   /* a person said how an unknown call turned out */         \
+    X(CHECKED, "checked")   /* a tool's check is asked; with an outcome: it could not tell */ \
     X(LATE, "late")         /* what an unknown call's own node found out afterwards */ \
     X(VOTED, "voted")       /* one of several yeses, or one that is taken back */      \
     X(ESCALATED, "escalated") /* nobody has decided in time: others are asked, too */    \

@@ -291,8 +291,18 @@ static enum err apply_call_fact(struct fold *f, const struct fact *a)
         c->state = CALL_STARTED;
         break;
     case FACT_CONTINUED: c->continued = a; break;
-    case FACT_FINISHED: apply_finished(c, a); break;
-    case FACT_SETTLED: c->settled = a; break;
+    case FACT_FINISHED:
+        apply_finished(c, a);
+        f->unsettled += call_unsettled(c);
+        break;
+    case FACT_SETTLED:
+        f->unsettled -= call_unsettled(c);
+        c->settled = a;
+        break;
+    case FACT_CHECKED:
+        c->checked = a;
+        c->checks += a->outcome == WORD_NONE;
+        break;
     case FACT_LATE: c->late = a; break;
     case FACT_ESCALATED: c->escalated = a; break;
     case FACT_VOTED: break; /* counted from the facts when somebody answers: rules.h */
@@ -388,6 +398,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_TOLD:
     case FACT_SETTLED:
     case FACT_LATE:
+    case FACT_CHECKED:
     case FACT_ESCALATED:
     case FACT_HANDED:
     case FACT_VOTED: return apply_call_fact(f, a);

@@ -53,6 +53,8 @@ struct call {
     /* an edit: the call a person made of it, and the other way round; `proposed` says so */
     struct call       *replaced_by, *instead_of;
     const struct fact *proposed;
+    const struct fact *checked;   /* its check was asked, or could not tell: callcheck.h */
+    unsigned           checks;    /* how often it was asked */
     const struct fact *escalated; /* the last time that its question went further */
     /* how often a person was asked: names the next confirmation */
     unsigned           gates;
@@ -116,8 +118,9 @@ struct fold {
     struct run         *run;       /* the newest, or NULL */
     const struct fact **responses; /* in their order */
     size_t              response_count, response_cap;
-    uint64_t            copied; /* facts up to here are another thread's; 0: none */
-    bool                quiet;  /* it was begun by a request that may be no conversation */
+    size_t              unsettled; /* calls of unknown outcome that nobody settled */
+    uint64_t            copied;    /* facts up to here are another thread's; 0: none */
+    bool                quiet;     /* it was begun by a request that may be no conversation */
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
     /* a long conversation is not searched for each of its facts */
@@ -171,6 +174,11 @@ static inline bool call_at_rest(const struct call *c)
  * whatever becomes of the words around it. (Of an idempotent tool that does not matter; whoever
  * asks knows the tool.) */
 bool               call_took_effect(const struct call *c);
+/* Nobody knows what became of it, and nobody has said so yet. */
+static inline bool call_unsettled(const struct call *c)
+{
+    return c->finished && c->finished->outcome == WORD_UNKNOWN && !c->settled;
+}
 /* It did what it was to do: also by a call that a person made of it, or one before it. */
 static inline bool call_succeeded(const struct call *c)
 {

@@ -189,8 +189,9 @@ static struct str result_text(struct build *b, const struct call *c)
     if (c->finished->outcome == WORD_UNKNOWN && c->settled)
         return capped(
             b, arena_printf(b->a,
-                            "The outcome was unknown at first. The person checked: it %s.%s" STR_FMT
-                            "%s" STR_FMT,
+                            "The outcome was unknown at first. %s: it %s.%s" STR_FMT "%s" STR_FMT,
+                            str_is(c->settled->via, "check") ? "The tool's own check found out"
+                                                             : "The person checked",
                             c->settled->outcome == WORD_DONE ? "did happen" : "did not happen",
                             c->settled->note.len ? " " : "", STR_ARG(c->settled->note),
                             c->settled->value.len ? " Result: " : "", STR_ARG(c->settled->value)));

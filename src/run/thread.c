@@ -755,6 +755,14 @@ void thread_post(struct thread *t, struct command *c)
 
 /* --- after the store answered ----------------------------------------------------------------- */
 
+/* Only now can they be found in the store: a clock that was set before the commit may ring too
+ * early, find nothing and stand still. */
+static void tell_due(struct thread *t)
+{
+    for (size_t i = 0; i < t->approval_count; i++)
+        if (t->approvals[i].expires_ms) hub_due(t->hub, t->approvals[i].expires_ms);
+}
+
 static void on_append(struct store_append *a, enum err e)
 {
     struct thread *t = LIST_ITEM(a, struct thread, append);
@@ -783,6 +791,7 @@ static void on_append(struct store_append *a, enum err e)
     }
     if (closed && !t->model) step_clear(&t->step);
     tell_counts(t);
+    tell_due(t);
     clear_batch(t);
     thread_wake(t);
     if (stopped) title_consider(t);

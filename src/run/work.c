@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "run/callcheck.h"
 #include "run/caller.h"
 #include "run/engine.h"
 #include "run/history.h"
@@ -568,7 +569,7 @@ static void on_progress(struct tool_job *tj, const struct tool_progress *p)
 {
     struct job  *j = of_job(tj);
     struct call *c = fold_call(&j->thread->fold, tj->call_id);
-    if (!c || j->finished) return;
+    if (!c || j->finished || tj->checks) return;
     buf_clear(&j->stage);
     buf_clear(&j->message);
     buf_clear(&j->data);
@@ -679,18 +680,30 @@ static enum err fill_job(struct job *j, struct call *c)
     return a->failed ? ERR_NOMEM : OK;
 }
 
-enum err work_job(struct thread *t, struct call *c)
+/* What is asked instead of the arguments. */
+static enum err fill_check(struct job *j, struct call *c)
+{
+    enum err e = fill_job(j, c);
+    j->tool.payload = j->tool.resume = STR_NONE;
+    if (!e) e = callcheck_question(&j->arena, c, &j->tool.input);
+    if (e || json_parse(&j->arena, j->tool.input, &j->args, NULL) != OK) return ERR_NOMEM;
+    j->tool.args = j->args;
+    return OK;
+}
+
+static enum err add_job(struct thread *t, struct call *c, struct tool *tool, bool checks)
 {
     struct job *j = mem_alloc(sizeof *j);
     if (!j) return ERR_NOMEM;
     j->thread = t;
-    j->tool.tool = registry_find(t->hub->setup.registry, c->tool);
+    j->tool.tool = tool;
+    j->tool.checks = checks;
     arena_init(&j->arena, 0);
     buf_init(&j->stage, 1024);
     buf_init(&j->message, 4096);
     buf_init(&j->data, 64 * 1024);
-    j->done = command_new(CMD_TOOL_DONE);
-    if (!j->done || fill_job(j, c) != OK) {
+    j->done = command_new(checks ? CMD_CHECKED : CMD_TOOL_DONE);
+    if (!j->done || (checks ? fill_check(j, c) : fill_job(j, c)) != OK) {
         command_free(j->done);
         arena_done(&j->arena);
         mem_free(j);
@@ -704,6 +717,22 @@ enum err work_job(struct thread *t, struct call *c)
     t->hub->jobs++;
     c->job = j;
     return OK;
+}
+
+enum err work_job(struct thread *t, struct call *c)
+{
+    return add_job(t, c, registry_find(t->hub->setup.registry, c->tool), false);
+}
+
+enum err work_check(struct thread *t, struct call *c, struct tool *check)
+{
+    return add_job(t, c, check, true);
+}
+
+const struct tool_result *work_checked(const struct command *c)
+{
+    const struct job *j = c->job;
+    return &j->result;
 }
 
 /* The last moment to see that others may have taken the thread since `started` was saved. Alone
@@ -755,6 +784,7 @@ void work_start_jobs(struct thread *t)
 static bool is_wanted(const struct thread *t, const struct job *j)
 {
     const struct call *c = fold_call(&t->fold, j->tool.call_id);
+    if (j->tool.checks) return c && call_unsettled(c);
     return c && c->state != CALL_FINISHED && !c->run->stopping;
 }
 
@@ -763,6 +793,15 @@ void work_cancel_jobs(struct thread *t)
     LIST_EACH (n, &t->jobs) {
         struct job *j = LIST_ITEM(n, struct job, node);
         if (!j->started || j->finished || is_wanted(t, j)) continue;
+        if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
+    }
+}
+
+void work_cancel_checks(struct thread *t)
+{
+    LIST_EACH (n, &t->jobs) {
+        struct job *j = LIST_ITEM(n, struct job, node);
+        if (!j->tool.checks || !j->started || j->finished) continue;
         if (j->tool.tool->ops->cancel) j->tool.tool->ops->cancel(&j->tool);
     }
 }
@@ -796,7 +835,8 @@ void work_adopt_jobs(struct thread *t)
     LIST_EACH (n, &t->jobs) {
         struct job  *j = LIST_ITEM(n, struct job, node);
         struct call *c = fold_call(&t->fold, j->tool.call_id);
-        if (c && c->state == CALL_STARTED && !j->orphan) c->job = j;
+        bool         open = c && (j->tool.checks ? call_unsettled(c) : c->state == CALL_STARTED);
+        if (open && !j->orphan) c->job = j;
     }
 }
 

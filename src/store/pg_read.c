@@ -21,10 +21,10 @@
     " LEFT JOIN parley_thread t ON t.id = l.thread"
 #define FROM_APPROVAL " FROM parley_approval a JOIN parley_thread t ON t.id = a.thread"
 /* not of a log that another living node holds ($1: this one) */
-#define DUE                                                                                     \
-    " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND (t.holder IS NULL OR "  \
-    "t.holder = $1 OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND n.until " \
-    "> clock_timestamp()))"
+#define DUE                                                                                      \
+    " WHERE a.status IN ('pending', 'offered', 'unknown') AND a.expires_ms > 0 AND (t.holder IS" \
+    " NULL OR t.holder = $1 OR NOT EXISTS (SELECT FROM parley_node n WHERE n.id = t.holder AND " \
+    "n.until > clock_timestamp()))"
 
 const char *pg_write_sql(int stmt);
 

@@ -155,6 +155,11 @@ static const char *const upgrades[PG_SCHEMA] = {
     "  owner bytea NOT NULL, kind text NOT NULL, id bytea NOT NULL, body bytea NOT NULL,"
     "  PRIMARY KEY (tx, num));"
     "CREATE INDEX parley_event_by_time ON parley_event(at_ms);",
+    /* 6 -> 7. Calls of unknown outcome fall due, too. Nodes of the version before look for the
+     * others without an index until they are replaced. */
+    "DROP INDEX parley_approval_due;"
+    "CREATE INDEX parley_approval_due ON parley_approval(expires_ms)"
+    "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -106,6 +106,11 @@ static const char *const upgrades[DB_SCHEMA] = {
     "  num INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, owner TEXT NOT NULL,"
     "  kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL);"
     "CREATE INDEX event_by_time ON event(at_ms);",
+    /* 8 -> 9. Calls of unknown outcome fall due, too: then somebody asks again what became of
+     * them. */
+    "DROP INDEX approval_due;"
+    "CREATE INDEX approval_due ON approval(expires_ms)"
+    "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

@@ -56,6 +56,7 @@ _Static_assert((int)R_APPROVALS == DB_READ_SQL_COUNT, "the header's figure");
 #define APPROVAL_THREAD " JOIN thread t ON t.id = a.thread"
 /* Without statistics the planner would take all pending ones and sort them. */
 #define FROM_DUE " FROM approval a INDEXED BY approval_due" APPROVAL_THREAD
+#define IS_DUE   " WHERE a.status IN ('pending', 'offered', 'unknown') AND a.expires_ms > 0"
 
 const char *const db_read_sql[R_COUNT] = {
     [R_THREAD] = "SELECT id, seq, title, state, created_ms, updated_ms FROM thread WHERE owner = "
@@ -65,13 +66,9 @@ const char *const db_read_sql[R_COUNT] = {
     [R_THREADS] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE owner = ?1 AND source = ?5"
                    " AND (updated_ms, id) < (?2, ?3) AND hidden = 0"
                    " ORDER BY updated_ms DESC, id DESC LIMIT ?4"),
-    [R_DUE] =
-        ("SELECT " APPROVAL_COLUMNS FROM_DUE
-         " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 AND a.expires_ms <= ?1"
-         " ORDER BY a.expires_ms"),
-    [R_NEXT_DUE] =
-        ("SELECT " APPROVAL_COLUMNS FROM_DUE
-         " WHERE a.status IN ('pending', 'offered') AND a.expires_ms > 0 ORDER BY a.expires_ms"),
+    [R_DUE] = ("SELECT " APPROVAL_COLUMNS FROM_DUE IS_DUE " AND a.expires_ms <= ?1"
+               " ORDER BY a.expires_ms"),
+    [R_NEXT_DUE] = ("SELECT " APPROVAL_COLUMNS FROM_DUE IS_DUE " ORDER BY a.expires_ms"),
     [R_UNFINISHED] = ("SELECT " THREAD_COLUMNS " FROM thread WHERE state <> 'idle' AND state = "
                       "'running' ORDER BY id LIMIT ?1"),
     [R_TOOLS] = "SELECT name, runs, failed FROM tool ORDER BY name LIMIT ?1",

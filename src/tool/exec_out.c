@@ -9,6 +9,7 @@
 
 void exec_out_init(struct exec_out *o, size_t max)
 {
+    o->checks = false;
     o->end = EXEC_NO_END;
     o->lines = o->bad = o->ends = 0;
     buf_init(&o->value, max);
@@ -52,6 +53,16 @@ static void take_error(struct exec_out *o, const struct jv *v)
     else buf_str(&o->value, v->raw);
 }
 
+/* A check's word settles a payment: of two that differ, neither may. */
+static void take_answer(struct exec_out *o, const struct jv *v)
+{
+    take_result(o, v);
+    if (o->ends == 1) return;
+    o->end = EXEC_ERROR;
+    buf_clear(&o->value);
+    buf_lit(&o->value, "It said more than one answer.");
+}
+
 static bool take_progress(struct exec_out *o, const struct jv *v)
 {
     const struct jv     *data = jv_get(v, "data"), *part = jv_get(v, "progress");
@@ -79,7 +90,8 @@ static enum err take_line(struct exec_out *o, struct str line)
     if (e == ERR_NOMEM) return e;
     if (e != OK) complain(o, line, "is not JSON");
     else if (v->type != JSON_OBJECT) complain(o, line, "is not a JSON object");
-    else if ((end = jv_get(v, "result"))) take_result(o, end);
+    else if (o->checks && (jv_get(v, "happened") || jv_get(v, "unknown"))) take_answer(o, v);
+    else if (!o->checks && (end = jv_get(v, "result"))) take_result(o, end);
     else if ((end = jv_get(v, "error"))) take_error(o, end);
     else if (!take_progress(o, v)) complain(o, line, "says neither progress nor result nor error");
     return o->value.err;

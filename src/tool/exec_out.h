@@ -4,6 +4,8 @@
  * every member optional. The end: {"result":…} or {"error":"…"}. A result is
  * the last word: whatever is said before or after it, it happened, and nobody may be told
  * that it failed. An error counts when there is no result; of several the first.
+ * A check (tool_job.checks) says {"happened":…} or {"unknown":true} instead of a result, whole; one
+ * that says so twice has said nothing.
  * Lines that are neither are counted and remembered (the first of them), not fatal by
  * themselves. An unfinished last line is read like any other.
  */
@@ -17,6 +19,7 @@ enum exec_end { EXEC_NO_END, EXEC_RESULT, EXEC_ERROR };
 
 struct exec_out {
     void (*progress)(struct exec_out *o, const struct tool_progress *p);
+    bool          checks; /* set after exec_out_init */
     enum exec_end end;
     struct buf    value;      /* the result as JSON, or the error's words */
     unsigned      lines, bad; /* lines seen, lines that were not what they should be */

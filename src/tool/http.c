@@ -283,7 +283,7 @@ static struct curl_slist *make_headers(struct http_job *x)
     struct curl_slist *all;
 
     snprintf(key, sizeof key, "Idempotency-Key: " STR_FMT, STR_ARG(str_cut(x->job->call_id, 255)));
-    all = with(NULL, key);
+    all = with(NULL, x->job->checks ? "Cache-Control: no-store" : key);
     for (struct curl_slist *h = x->tool->headers; all && h; h = h->next) all = with(all, h->data);
     return all ? http_identity(all, x->job, x->job->tool->terms.identity, x->tool->host) : NULL;
 }
@@ -329,6 +329,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     sse_in_init(&x->events, tool->response_max, on_event);
     exec_out_init(&x->said, tool->response_max);
     x->said.progress = on_progress;
+    x->said.checks = job->checks;
     pace_init(&x->pace, tool->loop, job);
     x->transfer.done = on_done;
     job->runner = x;

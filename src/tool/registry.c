@@ -262,6 +262,13 @@ void registry_remove(struct registry *r, struct tool *t)
     r->removed++;
 }
 
+enum err registry_keep(struct registry *r, struct tool *t)
+{
+    enum err e = make_room(r);
+    if (!e) r->tools[r->count + r->removed++] = t;
+    return e;
+}
+
 struct tool *registry_find(const struct registry *r, struct str name)
 {
     return map_get(&r->by_name, name);

@@ -54,6 +54,8 @@ struct tool        *registry_tool(struct registry *r, struct str name);
 MUST_CHECK enum err registry_add(struct registry *r, struct tool *t);
 /* MCP list changes; the struct stays until registry_done */
 void                registry_remove(struct registry *r, struct tool *t);
+/* One that is never listed (a check): freed with the others. */
+MUST_CHECK enum err registry_keep(struct registry *r, struct tool *t);
 struct tool        *registry_find(const struct registry *r, struct str name);
 struct tool        *registry_find_wire(const struct registry *r, struct str wire_name);
 

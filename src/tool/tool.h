@@ -56,6 +56,14 @@ struct tool_terms {
         *identity; /* how it is told over HTTP; NULL: the runner's usual way */
 };
 
+/* Who can say what became of a call of unknown outcome: run/callcheck.h. The runner is a tool of its
+ * own that is in no list; several tools may share it. */
+struct tool_check {
+    struct tool *tool;
+    unsigned     tries;    /* how often it is asked about one call */
+    unsigned     pause_ms; /* after the first time; four times as long after each further one */
+};
+
 struct tool_ops {
     /* Takes the job (reads what it needs, keeps the pointer); ERR means it could not be started at
      * all. With job->resume it goes on where it asked, perhaps in another process. */
@@ -69,62 +77,67 @@ struct tool_ops {
 };
 
 struct tool {
-    struct str             name; /* as people see it: "browser.search" */
+    struct str               name; /* as people see it: "browser.search" */
     /* [A-Za-z_][A-Za-z0-9_-]{0,63}, unique: what models see; filled in by the registry */
-    struct str             wire_name;
-    struct str             title; /* for people, beside the name; STR_NONE: nobody said */
-    struct str             description;
-    struct str             schema_text; /* JSON schema of the input, as text */
-    const struct jv       *schema;      /* and parsed */
+    struct str               wire_name;
+    struct str               title; /* for people, beside the name; STR_NONE: nobody said */
+    struct str               description;
+    struct str               schema_text; /* JSON schema of the input, as text */
+    const struct jv         *schema;      /* and parsed */
     /* the registry's: of the schema, once a digest was wanted */
-    char                  *schema_sum;
-    enum tool_where        where;
-    enum tool_confirm      confirm;
-    const struct jv       *when; /* CONFIRM_WHEN: the condition, see policy.h */
+    char                    *schema_sum;
+    enum tool_where          where;
+    enum tool_confirm        confirm;
+    const struct jv         *when; /* CONFIRM_WHEN: the condition, see policy.h */
     /* the policy as JSON text, for /v1/tools: "\"always\"" or the object */
-    struct str             confirm_text;
-    struct str             risk; /* "low" | "high"; STR_NONE: nobody said */
-    bool                   idempotent;
-    bool                   reads; /* changes nothing: our own word, or a trusted server's */
+    struct str               confirm_text;
+    struct str               risk; /* "low" | "high"; STR_NONE: nobody said */
+    bool                     idempotent;
+    bool                     reads; /* changes nothing: our own word, or a trusted server's */
     /* what its MCP server says of it, as it was received; STR_NONE: it is the configuration's own */
-    struct str             definition;
+    struct str               definition;
     /* wall clock: since then its server says other things of it than when it was first seen; 0: the
      * same. Then every call is asked about (run/seen.c). */
-    int64_t                changed_ms;
-    bool                   compared;   /* run/'s: with what was first seen */
-    unsigned               timeout_ms; /* default 60,000 */
+    int64_t                  changed_ms;
+    bool                     compared;   /* run/'s: with what was first seen */
+    unsigned                 timeout_ms; /* default 60,000 */
     /* its runner keeps the time: it knows what a timeout means, and stands still while a person is
      * asked */
-    bool                   own_clock;
-    unsigned               expires_s;   /* of its approvals; default 86,400; 0: never */
-    struct str             intent, ask; /* templates; STR_NONE: the default sentence */
+    bool                     own_clock;
+    unsigned                 expires_s;   /* of its approvals; default 86,400; 0: never */
+    struct str               intent, ask; /* templates; STR_NONE: the default sentence */
     /* what somebody might say to have it used; STR_NONE: nobody said */
-    struct str             example;
-    struct str             source; /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
+    struct str               example;
+    struct str               source; /* "demo", "built in", "exec", "http", "mcp:NAME", "client" */
     /* what runs it, as canonical JSON: part of the digest; secrets by reference */
-    struct str             runner;
+    struct str               runner;
     /* seed 000's status_update when it starts; STR_NONE: "Running NAME..." */
-    struct str             status;
-    enum reply_tool        reply; /* fills the payload: no card, no iteration (replytools.h) */
+    struct str               status;
+    enum reply_tool          reply; /* fills the payload: no card, no iteration (replytools.h) */
     /* seed 000: its value {id,type,title,content} is told as artifact_complete */
-    bool                   makes_artifact;
-    bool                   hidden; /* not offered to models: reached by a suggested action only */
+    bool                     makes_artifact;
+    bool                     hidden; /* not offered to models: reached by a suggested action only */
     /* organisations' approvals (docs/approvals.md), as configured; NULL, empty: not */
-    const struct jv       *grant;       /* the widest limits of a grant: run/grant.h */
-    const struct jv       *edit;        /* pointers that a person may change */
-    struct str             effect;      /* the template of its effect key: run/effect.h */
-    bool                   effect_own;  /* one principal's only */
-    unsigned               effect_days; /* how long it is kept; 0: for ever */
-    struct tool_terms      terms;
-    const struct tool_ops *ops;
-    void                  *ctx;          /* the runner's */
-    uint64_t               runs, failed; /* counters since the store was made; loaded at start */
+    const struct jv         *grant;       /* the widest limits of a grant: run/grant.h */
+    const struct jv         *edit;        /* pointers that a person may change */
+    struct str               effect;      /* the template of its effect key: run/effect.h */
+    bool                     effect_own;  /* one principal's only */
+    unsigned                 effect_days; /* how long it is kept; 0: for ever */
+    const struct tool_check *check;       /* NULL: only a person can tell */
+    struct tool_terms        terms;
+    const struct tool_ops   *ops;
+    void                    *ctx;          /* the runner's */
+    uint64_t                 runs, failed; /* counters since the store was made; loaded at start */
 };
 
 /* One execution. Owned by run/, lives until finish() returned. */
 struct tool_job {
     struct tool     *tool;
     struct str       call_id; /* the idempotency key */
+    /* Nothing is to be done, only told what became of that call: no idempotency key goes with it
+     * (whoever remembers answers by it would tell the first one for ever), and what is said is
+     * {"happened"} or {"unknown"} instead of {"result"}. */
+    bool             checks;
     struct str       thread, owner;
     /* On whose behalf: the person who asked, never the one who approved. Their claims as a JSON
      * object, NULL: none are known. */

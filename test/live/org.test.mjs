@@ -509,7 +509,7 @@ test('the recipes of docs/approvals.md are configurations that hold', async (t) 
     const fs = await import('node:fs'), path = await import('node:path'), { parley } = await import('./lib.mjs');
     const text = fs.readFileSync(new URL('../../docs/approvals.md', import.meta.url), 'utf8');
     const recipes = [...text.matchAll(/```json recipe\n([^]*?)```/g)].map((m) => JSON.parse(m[1]));
-    same(recipes.length, 10);
+    same(recipes.length, 11);
     const roles = { ada: ['user'], fay: ['finance'], fin: ['finance'], cleo: ['chief'], bea: ['board'], bob: ['board'] };
     for (const [i, recipe] of recipes.entries()) {
         const named = JSON.stringify(recipe.approvals ?? {}), dir = t.folder(), file = path.join(dir, 'parley.json');

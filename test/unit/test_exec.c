@@ -73,6 +73,30 @@ TEST(a_result_is_the_last_word_and_half_a_line_is_read)
     exec_out_done(&l.out);
 }
 
+static void check_says(const char *text, enum exec_end end, const char *value)
+{
+    struct lines l = { .out.progress = count };
+    exec_out_init(&l.out, 1000);
+    l.out.checks = true;
+    CHECK(exec_out_feed(&l.out, str_c(text)) == OK && exec_out_eof(&l.out) == OK);
+    CHECK(l.out.end == end);
+    CHECK_STR(buf_view(&l.out.value), value);
+    exec_out_done(&l.out);
+}
+
+TEST(a_check_says_one_answer_whole_and_two_are_none)
+{
+    check_says("{\"progress\":1}\n{\"happened\":true,\"result\":1}", EXEC_RESULT,
+               "{\"happened\":true,\"result\":1}");
+    check_says("{\"unknown\":true}", EXEC_RESULT, "{\"unknown\":true}");
+    check_says("{\"happened\":true}\n{\"happened\":false}", EXEC_ERROR,
+               "It said more than one answer.");
+    check_says("{\"error\":\"no\"}\n{\"happened\":true}", EXEC_ERROR,
+               "It said more than one answer.");
+    check_says("{\"result\":{\"happened\":true}}", EXEC_NO_END, "");
+    check_says("{\"error\":\"no\"}", EXEC_ERROR, "no");
+}
+
 TEST(a_line_beyond_its_limit_is_an_error)
 {
     struct lines l = { .out.progress = count };

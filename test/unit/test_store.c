@@ -687,6 +687,16 @@ STORE_TEST(a_call_offered_to_a_browser_is_due_too)
               "ann/t/tab k pay offered {} 2 60;ann/t/asked k pay pending {} 1 90;");
 }
 
+STORE_TEST(a_call_of_unknown_outcome_is_due_when_its_check_is)
+{
+    ask_approval(f, "ann", "t", 0, approval("lost", "unknown", 1, 70));
+    ask_approval(f, "ann", "t", 1, approval("nobody", "unknown", 2, 0));
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_NEXT_DUE }, NULL),
+              "ann/t/lost k pay unknown {} 1 70;");
+    CHECK_STR(fix_list(f, (struct store_list){ .kind = STORE_DUE, .due_ms = 100 }, NULL),
+              "ann/t/lost k pay unknown {} 1 70;");
+}
+
 STORE_TEST(what_a_program_had_done_is_listed_apart_from_conversations)
 {
     struct store_list mine = { .kind = STORE_THREADS, .owner = STR("ann"), .limit = 10 };

@@ -11,7 +11,8 @@
  * object from tool name to policy), "trust_annotations" (true: a read-only hint may
  * lower the default), "oauth" (its people have accounts of their own there: oauth.h; {} or
  * {"client_id", "client_secret", "scopes", "issuer"}), "era" ("legacy" | "modern"; found out when absent), "timeout" (seconds a call
- * may be silent; 60), "disabled". Members other clients have and we do not are ignored.
+ * may be silent; 60), "edit" and "check" (objects from tool name to what tools have under these
+ * names), "disabled". Members other clients have and we do not are ignored.
  *
  * A struct mcp is one server. It opens the connection, finds out which era the
  * server speaks, lists its tools into the registry as `ALIAS__tool`, keeps the
@@ -49,6 +50,11 @@
 struct mcp;
 struct oauth;
 
+struct mcp_check { /* of the tool of this name; "*": of all others */
+    struct str               tool;
+    const struct tool_check *check;
+};
+
 struct mcp_host { /* what it works with; must outlive it */
     struct loop      *loop;
     struct registry  *registry;
@@ -56,12 +62,17 @@ struct mcp_host { /* what it works with; must outlive it */
     struct curl_pool *pool;
     /* optional: its tools or its state changed */
     void (*changed)(struct mcp *m, void *ctx);
-    void                  *ctx;
-    struct tool_terms      terms; /* of all its tools */
+    void                   *ctx;
+    struct tool_terms       terms; /* of all its tools */
     /* for "oauth"; NULL: nothing can be kept here, so nobody can connect */
-    struct vault          *vault;
-    const struct seal_key *seal;
-    struct str             public_url; /* what links to us begin with; STR_NONE: they are paths */
+    struct vault           *vault;
+    const struct seal_key  *seal;
+    struct str              public_url; /* what links to us begin with; STR_NONE: they are paths */
+    /* what a person may change in a call before saying yes: an object from tool name to pointers,
+     * "*": all others; NULL: nothing */
+    const struct jv        *edit;
+    const struct mcp_check *checks;
+    size_t                  check_count;
 };
 
 /* One entry of "mcpServers". `base` as in exec_tool_read. The tree must live as

@@ -93,6 +93,23 @@ static struct str runner_of(struct mcp *m, struct str name, const struct jv *def
     return out;
 }
 
+static const struct jv *edit_of(const struct mcp *m, struct str name)
+{
+    const struct jv *own = jv_get_str(m->host.edit, name);
+    return own ? own : jv_get(m->host.edit, "*");
+}
+
+static const struct tool_check *check_of(const struct mcp *m, struct str name)
+{
+    const struct tool_check *others = NULL;
+    for (size_t i = 0; i < m->host.check_count; i++) {
+        const struct mcp_check *c = &m->host.checks[i];
+        if (str_eq(c->tool, name)) return c->check;
+        if (str_is(c->tool, "*")) others = c->check;
+    }
+    return others;
+}
+
 static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, const char **why)
 {
     struct arena *a = &m->host.registry->arena;
@@ -120,6 +137,8 @@ static enum err fill(struct mcp *m, struct mcp_tool *x, const struct jv *def, co
     t->runner = runner_of(m, x->name, copy);
     if (!t->source.ptr || !t->runner.ptr) return ERR_NOMEM;
     t->terms = m->host.terms;
+    t->edit = edit_of(m, x->name);
+    t->check = check_of(m, x->name);
     t->ops = &mcp_ops;
     t->ctx = x;
     return set_policy(m, t, x->name, copy);

@@ -358,6 +358,7 @@ static enum err start(struct tool *t, struct tool_job *job)
     job->runner = x;
     exec_out_init(&x->out, tool->output_max);
     x->out.progress = on_progress;
+    x->out.checks = job->checks;
     tail_init(&x->err, TAIL_MAX);
     pace_init(&x->pace, h->loop, job);
     loop_timer_init(h->loop, &x->clock, on_clock);
