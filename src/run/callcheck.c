@@ -137,8 +137,7 @@ bool callcheck_begin(struct thread *t, enum err *e)
 bool callcheck_holds(const struct thread *t, const struct next *n)
 {
     const struct run *r = t->fold.run;
-    bool              goes_on =
-        n->kind == NEXT_MODEL || (n->kind == NEXT_END && n->outcome == WORD_COMPLETE);
+    bool goes_on = n->kind == NEXT_MODEL || (n->kind == NEXT_END && n->outcome == WORD_COMPLETE);
     if (!t->fold.unsettled || !goes_on) return false;
     for (size_t i = 0; i < r->call_count; i++)
         if (call_unsettled(r->calls[i]) && r->calls[i]->job) return true;
@@ -205,7 +204,7 @@ void callcheck_answered(struct thread *t, struct command *c, enum err *e)
 {
     const struct tool_result *r = work_checked(c);
     const struct call        *call = fold_call(&t->fold, c->id);
-    enum callcheck_said           said = CHECK_TELLS_NOTHING;
+    enum callcheck_said       said = CHECK_TELLS_NOTHING;
     struct jv                *v = NULL;
     struct str                result;
     const char               *why = NULL;

@@ -38,7 +38,7 @@ struct next;
 
 enum callcheck_said { CHECK_TELLS_NOTHING, CHECK_HAPPENED, CHECK_DID_NOT };
 /* Reads an answer. *result: its JSON, STR_NONE: none; *why: a sentence when it tells nothing. */
-enum callcheck_said     callcheck_read(const struct jv *answer, struct str *result, const char **why);
+enum callcheck_said callcheck_read(const struct jv *answer, struct str *result, const char **why);
 /* What it is asked, in `a`. */
 MUST_CHECK enum err callcheck_question(struct arena *a, const struct call *c, struct str *out);
 /* When the next one is due, for the row; 0: none is. */

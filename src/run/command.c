@@ -1048,9 +1048,24 @@ static bool handle_forget(struct thread *t, struct command *c, enum err *e)
     return true;
 }
 
+/* It took an effect key, or from a grant, and is at work: only its outcome says what becomes of
+ * that, and when the log is gone nobody can say it any more. */
+static bool owes_an_outcome(const struct run *r)
+{
+    for (size_t i = 0; run_live(r) && i < r->call_count; i++) {
+        const struct call *c = r->calls[i];
+        if (c->state == CALL_STARTED && c->job && call_takes(c) && !call_pending(c)) return true;
+    }
+    return false;
+}
+
 /* The run is stopped by facts like any other, then the log goes (thread.c). */
 static bool handle_delete(struct thread *t, struct command *c, enum err *e)
 {
+    if (owes_an_outcome(t->fold.run)) {
+        *e = leave_answered(t, c);
+        return false;
+    }
     handle_stop(t, c, e);
     t->editor = c;
     return true;

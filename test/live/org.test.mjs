@@ -57,6 +57,27 @@ test('an effect that certainly did not happen is free again; an unknown one is n
     same(b.books.length, 1);
 });
 
+for (const [what, reply, again] of [['is done', undefined, 0], ['certainly did not happen', { status: 422, body: { error: 'no' } }, 1]])
+    test(`a conversation is deleted while its call is at work: the call comes to its end, and when it ${what} that counts`, async (t) => {
+        let go, reached;
+        const let_go = new Promise((yes) => { go = yes; }), there = new Promise((yes) => { reached = yes; });
+        const b = await bank(t, async () => { reached(); await let_go; return reply; }), server = await t.serve({ config: payments(b, { effect: 'pay:{recipient}' }) });
+        const s = await say(server, null, PAY(50));
+        same((await decide(server, null, s.ids[0], true)).status, 200);
+        await there;
+        let gone = false;
+        const deleting = server.request('DELETE', `/v1/threads/${s.thread}`).then((r) => { gone = true; return r; });
+        same((await say(server, null, PAY(70))).ids, [], 'the same effect is under way');
+        check(!gone, 'it waits for the outcome');
+        go();
+        check([200, 204].includes((await deleting).status), 'it is deleted');
+        same((await server.get(`/v1/threads/${s.thread}`)).status, 404);
+        const next = await say(server, null, PAY(80));
+        same(next.ids.length, again);
+        if (!again) check(/duplicate/.test(next.history[0].output), next.history[0].output);
+        same(b.books.length, again ? 0 : 1);
+    });
+
 test('one amount is one effect, however it is written; without its member there is none', async (t) => {
     const b = await bank(t), server = await t.serve({ config: payments(b, { effect: 'sum:{amount}', confirm: 'never' }) });
     await say(server, null, PAY(50));
