@@ -51,3 +51,17 @@ test('nothing is told by the browser to who looks, or did not wish it', async (t
   await tab.card();
   equal(await words(), [], 'seen');
 });
+
+test('a question in another conversation is in the title and told without waiting for the next look', async (t) => {
+  const { tab, away, wish, words } = await told(t);
+  await tab.page.evaluate(() => { for (let i = setInterval(() => {}, 1e6); i > 0; i--) clearInterval(i); }); // no looks now and then
+  await wish();
+  await away(true);
+  // as another device of the same person would
+  await tab.page.evaluate(() => void fetch('/v1/chat/stream', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message: 'Send 50 dollars to Hanako' }) }));
+  await tab.page.waitForFunction(() => window.told.length > 0 && document.title.startsWith('(1) '));
+  equal(await words(), [['Approval required', 'Send 50 USD to Hanako?']], 'once');
+  const { approvals } = await tab.page.evaluate(async () => (await fetch('/v1/approvals?status=pending')).json());
+  await tab.page.evaluate((id) => void fetch(`/v1/approvals/${id}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"confirmed":false}' }), approvals[0].id);
+  await tab.page.waitForFunction(() => !document.title.startsWith('('));
+});

@@ -2,8 +2,9 @@
  *
  * Sessions of other threads stay in memory for a while, so that switching is
  * instant; only the one on the screen is connected. Lists are asked for again
- * when something here changed them, when the page comes back to the front, and
- * now and then, because other devices change them too.
+ * when something here changed them, when the page comes back to the front, when
+ * the server tells of a question (tidings.ts), and now and then, because other
+ * devices change them too.
  */
 import { useSyncExternalStore } from 'react';
 import type { ApprovalRecord } from '../protocol';
@@ -15,6 +16,7 @@ import { clientTools } from './clientTools';
 import { addDraft, droppedUnsent, forgetPerson, getDraft, getFiles, getPrefs, keeper, setDraft, setFiles, takeUnsent } from './prefs';
 import { notice } from './notices';
 import { chosenModel } from './product';
+import { Tidings } from './tidings';
 import { t } from '../words';
 
 export const log = new WireLog();
@@ -247,6 +249,12 @@ async function destroy(id: string, leaving = false): Promise<void> {
 /* ---- the page's life ---- */
 
 const dozeAfter_ms = 30_000;
+const tidings = new Tidings(api, refreshSoon);
+
+/* A page that nobody sees and that may not say anything needs no connection. */
+function listen(): void {
+  tidings.want((!document.hidden || getPrefs().notify) && !lists.signIn);
+}
 
 let current: () => Session | null = () => null;
 let started = false;
@@ -259,6 +267,7 @@ export function startPage(shown: () => Session | null): void {
   let dozing: ReturnType<typeof setTimeout> | undefined;
   const back = () => {
     clearTimeout(dozing);
+    listen();
     if (document.hidden) {
       dozing = setTimeout(() => current()?.doze(), dozeAfter_ms);
       return;
@@ -276,6 +285,9 @@ export function startPage(shown: () => Session | null): void {
   document.addEventListener('visibilitychange', back);
   // Leaving the page is the end of the undo time.
   window.addEventListener('pagehide', () => [...doomed.keys()].forEach((id) => void destroy(id, true)));
-  setInterval(() => (document.hidden && !getPrefs().notify) || lists.signIn || refreshSoon(), 15_000);
-  void refresh();
+  setInterval(() => {
+    listen();
+    if ((!document.hidden || getPrefs().notify) && !lists.signIn) refreshSoon();
+  }, 15_000);
+  void refresh().then(listen);
 }
