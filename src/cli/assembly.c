@@ -69,8 +69,11 @@ static bool make_model(struct assembly *k, struct assembly_model *m, struct conf
                                        .retries = c->retries,
                                        .concurrent = c->concurrent };
     m->model = model_remote_new(k->upstream, &m->remote, &why);
-    if (m->model) m->model->context = c->context;
-    else
+    if (m->model) {
+        m->model->context = c->context;
+        m->model->price_in = c->price_in;
+        m->model->price_out = c->price_out;
+    } else
         config_error_add(e, k->config, model_place(k->config, c->name),
                          "model \"" STR_FMT "\": " STR_FMT, STR_ARG(c->name), STR_ARG(why));
     return m->model != NULL;
@@ -376,8 +379,12 @@ static bool add_mcp(struct assembly *k, const struct config_mcp *c, struct confi
 static bool add_demo(struct assembly *k)
 {
     const struct config *c = k->config;
+    bool                 asks = false;
     k->registry.expires_s = c->expires_s;
     if (reply_tools_add(&k->registry) != OK) return false;
+    for (size_t i = 0; i < c->budget_count; i++)
+        if (c->budgets[i].tokens.soft || c->budgets[i].cost.soft) asks = true;
+    if (asks && spend_tool_add(&k->registry) != OK) return false;
     if (c->demo_tools && demo_tools_add(&k->registry, k->loop, c->demo_ledger,
                                         c->demo_token_ms ? DEMO_STAGE_MS : 0) != OK)
         return false;

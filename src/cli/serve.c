@@ -146,6 +146,9 @@ static bool make_hub(struct serve *s)
                                           .deny_limit = c->deny_limit,
                                           .people = s->people,
                                           .tidings = s->tidings,
+                                          .budgets = c->budgets,
+                                          .budget_count = c->budget_count,
+                                          .currency = c->currency,
                                           .token = config_needs_token(c) });
     s->links.hub = s->hub;
     return s->hub != NULL;

@@ -478,6 +478,7 @@ static enum err build(struct config_build *b)
     cfg_check_pages(b);
     cfg_read_look(b);
     cfg_read_actions(b);
+    cfg_read_budgets(b);
     cfg_read_auth(b);
     cfg_read_origins(b);
     cfg_read_openai(b);

@@ -34,6 +34,7 @@
 #include "base/seal.h"
 #include "http/conn.h"
 #include "run/quota.h"
+#include "run/spend.h"
 #include "tool/identity.h"
 
 /* --- errors -------------------------------------------------------------------- */
@@ -84,7 +85,8 @@ struct config_model {
     int64_t               context; /* tokens of a request, its answer not counted; 0: not known */
     /* true, false, a token budget, or the provider's own object; NULL: not said */
     const struct jv      *thinking;
-    const struct jv      *prices; /* {input, output, currency}; NULL: not said */
+    const struct jv      *prices;              /* {input, output, currency}; NULL: not said */
+    int64_t               price_in, price_out; /* the same in millionths */
     struct config_header *headers;
     size_t                header_count;
     unsigned              connect_ms, first_byte_ms, idle_ms, total_ms, wait_max_ms;
@@ -267,9 +269,12 @@ struct config {
     unsigned expires_s;
 
     struct net_limits   limits;
-    unsigned            runs_max;        /* at once, in the whole process */
-    unsigned            programs_max;    /* of exec tools, at once */
-    struct quota_limits each;            /* limits.per_principal */
+    unsigned            runs_max;     /* at once, in the whole process */
+    unsigned            programs_max; /* of exec tools, at once */
+    struct quota_limits each;         /* limits.per_principal */
+    struct spend_rule  *budgets;
+    size_t              budget_count;
+    struct str          currency; /* of all prices; STR_NONE: of none, or of several */
     size_t              tool_output_max; /* bytes of a result that the model is told */
     size_t              threads_bytes;   /* and so are those beyond these, together */
     /* idle threads beyond this are forgotten and read again when asked for */

@@ -76,7 +76,7 @@ static unsigned read_roles(struct config_build *b, const struct jv *list, const 
             cfg_bad(b, v,
                     "\"" STR_FMT
                     "\" is not one of the roles user, approver, admin, agent, notifier, nor "
-                    "named by one of \"approvals\".\"rules\", a tool or a page",
+                    "named by one of \"approvals\".\"rules\", a tool, a page or a budget",
                     STR_ARG(str_cut(v->str, 60)));
     }
     if (jv_is(list, JSON_ARRAY) && list->count == 0)

@@ -312,6 +312,23 @@ static const struct row ROWS[] = {
     { "notify[].allow", K_TEXTS, "",
       "Private addresses or networks it may connect to, or the host of url." },
 
+    { "budgets", K_OBJECTS, "",
+      "What models may be used for: tokens and money, per day in UTC or per conversation." },
+    { "budgets[].for", K_WORD, "",
+      "Whose it is: each person's, a role's (all who have it together), a conversation's, or "
+      "everybody's together.",
+      .words = "principal|role|thread|everybody" },
+    { "budgets[].role", K_TEXT, "",
+      "With \"for\": \"role\" the role; with \"principal\": only for those who have it." },
+    { "budgets[].tokens", K_OBJECT, "", "In tokens, read and written." },
+    { "budgets[].tokens.soft", K_COUNT, "(none)",
+      "From here on somebody is asked, once per conversation and day.", 1, 1e15 },
+    { "budgets[].tokens.hard", K_COUNT, "(none)", "From here on nothing more is said.", 1, 1e15 },
+    { "budgets[].cost", K_OBJECT, "", "In money, by models.*.prices." },
+    { "budgets[].cost.soft", K_PRICE, "(none)", "As tokens.soft, in the currency of the prices.",
+      0.000001, 1e9 },
+    { "budgets[].cost.hard", K_PRICE, "(none)", "As tokens.hard.", 0.000001, 1e9 },
+
     { "limits", K_OBJECT, "", "What one peer, and all together, may use." },
     { "limits.connections", K_COUNT, "10000", "Connections at once.", 1, MANY,
       AT(KEEP_UNSIGNED, limits.connections) },
@@ -546,8 +563,7 @@ static const struct row ROWS[] = {
     { "auth.keys[].principal", K_TEXT, "", "Whose key it is." },
     { "auth.keys[].roles", K_TEXTS, "[\"user\"]",
       "Of user, approver, admin, agent, notifier, the words that approvals.rules name, and the "
-      "roles "
-      "that tools, MCP servers and pages are for." },
+      "roles that tools, MCP servers, pages and budgets are for." },
     { "auth.keys[].shared", K_BOOL, "false",
       "True: several people or a program use it, so on OpenAI's doors it answers no question." },
     { "auth.keys[].user_header", K_TEXT, "",

@@ -156,6 +156,8 @@ static void read_prices(struct config_build *b, struct config_model *m, const st
     bool             good = jv_str(currency).len == 3;
 
     if (jv_is(v, JSON_OBJECT)) m->prices = v;
+    m->price_in = cfg_micro(jv_get(v, "input"));
+    m->price_out = cfg_micro(jv_get(v, "output"));
     if (!jv_is(currency, JSON_STRING)) return;
     for (size_t i = 0; good && i < 3; i++)
         good = currency->str.ptr[i] >= 'A' && currency->str.ptr[i] <= 'Z';

@@ -7,6 +7,7 @@
  *   config_tools.c  pages, actions, tools, MCP servers
  *   config_identity.c  for whom they are, and what they are told of them
  *   config_schema.c the JSON schemas in them
+ *   config_budget.c what models may be used for
  *   config_look.c   the page: name, logo, words, colour, languages
  *   config_approvals.c  who is asked, and what a yes may be worth
  *   config_auth.c   who may come in: keys, tokens, origins, host names
@@ -84,25 +85,28 @@ bool cfg_url(struct config_build *b, const struct jv *v, const char *what, struc
 bool cfg_url_is_loopback(struct str url);
 
 /* --- the parts, in this order --- */
-void cfg_read_models(struct config_build *b);
+void    cfg_read_models(struct config_build *b);
 /* A name or a list of names -> a fallback list. */
-void cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
+void    cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
 /* "roles", "claims", "identity" and the templates of a tool or a server; `headers`: those it has
  * beside. */
-void cfg_read_terms(struct config_build *b, const struct jv *def, const struct jv *headers,
-                    struct config_terms *t);
-void cfg_read_roles(struct config_build *b, const struct jv *list, struct config_strs *out);
+void    cfg_read_terms(struct config_build *b, const struct jv *def, const struct jv *headers,
+                       struct config_terms *t);
+void    cfg_read_roles(struct config_build *b, const struct jv *list, struct config_strs *out);
 /* the claims that a prompt asks for */
-void cfg_gather_template(struct config_build *b, struct str text, const struct jv *at);
+void    cfg_gather_template(struct config_build *b, struct str text, const struct jv *at);
 /* one of the three, or one that something above asks for */
-bool cfg_known_role(const struct config *c, struct str role);
-void cfg_read_tools(struct config_build *b);
+bool    cfg_known_role(const struct config *c, struct str role);
+void    cfg_read_tools(struct config_build *b);
 /* keywords that schema.c would pass over */
 void cfg_check_schema(struct config_build *b, const struct jv *schema);
 void cfg_read_mcp(struct config_build *b);
 void cfg_read_pages(struct config_build *b);
 void cfg_read_demo(struct config_build *b);
 void cfg_check_pages(struct config_build *b); /* the names of their tools */
+/* money as a number, in millionths */
+int64_t cfg_micro(const struct jv *v);
+void cfg_read_budgets(struct config_build *b); /* before the keys: they may have its roles */
 void cfg_read_look(struct config_build *b);
 void cfg_read_actions(struct config_build *b);
 /* the members of one tool that docs/approvals.md is about */

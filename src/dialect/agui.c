@@ -17,6 +17,7 @@
 #include "dialect/dialect.h"
 #include "dialect/payload.h"
 #include "run/metrics.h"
+#include "run/spend.h"
 
 struct agui {
     struct str segment;    /* the client's runId */
@@ -403,7 +404,7 @@ static void write_usage(struct jsonw *w, const struct fold *f, const struct run 
     for (uint64_t s = begin + 1; s <= seq && s <= f->count; s++) {
         const struct fact *x = f->facts[s - 1];
         int64_t            in = 0, out = 0;
-        bool               seen = x->kind != FACT_STEP;
+        bool               seen = x->kind != FACT_STEP || str_is(x->provider, SPEND_PROVIDER);
         for (uint64_t k = begin + 1; k < s && !seen; k++)
             seen = is_of(f->facts[k - 1], x->provider, x->model);
         if (seen) continue;

@@ -285,6 +285,7 @@ void                      share_take_back(struct server *s, struct request *q);
 void                      share_read(struct server *s, struct request *q);
 /* An approval's row for who may not read the words that led to it. */
 void                      context_hide(struct buf *out, struct str body);
+void                      rest_usage(struct server *s, struct request *q);    /* usage.c */
 void                      session_begin(struct server *s, struct request *q); /* signin.c */
 void                      session_show(struct server *s, struct request *q);
 void                      session_end(struct server *s, struct request *q);
@@ -295,7 +296,6 @@ void                      login_back(struct server *s, struct request *q);
 bool                      login_path(struct str to);
 void                      ops_tools(struct server *s, struct request *q); /* ops.c */
 void                      ops_accept(struct server *s, struct request *q);
-void                      ops_usage(struct server *s, struct request *q);
 void                      ops_health(struct server *s, struct request *q);
 void                      ops_ready(struct server *s, struct request *q);
 void                      ops_metrics(struct server *s, struct request *q);

@@ -60,47 +60,6 @@ static void write_tool(struct jsonw *w, const struct tool *t, struct counts all)
     jw_end_obj(w);
 }
 
-/* --- what was used ------------------------------------------------------------------------- */
-
-#define DAY_MS    86400000
-#define USED_DAYS 31 /* so long the store keeps them */
-
-static void on_used(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
-                    struct str next)
-{
-    struct listing *k = LIST_ITEM(l, struct listing, list);
-    char            time[CLOCK_RFC3339_LEN + 1];
-    struct buf      b;
-    struct jsonw    w;
-    (void)next;
-    if (k->ask.conn && !listing_failed(k, e)) {
-        json_reply_begin(&b, &w);
-        jw_key(&w, "usage");
-        jw_arr(&w);
-        for (size_t i = 0; i < count; i++) {
-            clock_rfc3339(rows[i].day * DAY_MS, time);
-            jw_obj(&w);
-            jw_kstr(&w, "day", str_n(time, 10));
-            jw_kstr(&w, "who", rows[i].owner);
-            jw_kint(&w, "tokens", rows[i].amount);
-            jw_end_obj(&w);
-        }
-        jw_end_arr(&w);
-        json_reply_end(k->ask.conn, 200, &b, &w);
-    }
-    listing_free(k);
-}
-
-void ops_usage(struct server *s, struct request *q)
-{
-    struct listing *k = listing_new(s, q, STORE_USED);
-    if (!k) return;
-    k->list.everybody = true;
-    k->list.day = clock_wall_ms() / DAY_MS - USED_DAYS;
-    k->list.done = on_used;
-    listing_send(k);
-}
-
 /* Another node of our database; who it is shows what it says first. */
 void ops_node(struct server *s, struct request *q)
 {

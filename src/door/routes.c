@@ -91,7 +91,7 @@ const struct route app_routes[] = {
     { "GET", "/healthz", ops_health, EVERYBODY | ROUTE_VITAL },
     { "GET", "/readyz", ops_ready, EVERYBODY | ROUTE_VITAL },
     { "GET", "/metrics", ops_metrics, ROLE_ADMIN },
-    { "GET", "/v1/usage", ops_usage, ROLE_ADMIN },
+    { "GET", "/v1/usage", rest_usage, ROLE_ANY },
     { "GET", "/node", ops_node, EVERYBODY },
     { "POST", "/mcp", mcp_post, ROLE_USER | ROLE_AGENT | KEYS_ONLY, &MCP },
     { "GET", "/mcp", mcp_get, ROLE_USER | ROLE_AGENT | KEYS_ONLY, &MCP },

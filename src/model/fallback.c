@@ -287,6 +287,11 @@ static void cancel(struct model_run *r)
     release(r);
 }
 
+static const struct model *answering(const struct model_run *r)
+{
+    return r->f->models[r->at];
+}
+
 static void free_model(struct model *model)
 {
     struct fallback *f = LIST_ITEM(model, struct fallback, model);
@@ -296,7 +301,7 @@ static void free_model(struct model *model)
 
 struct model *model_fallback_new(struct str name, struct model *const *models, size_t count)
 {
-    static const struct model_ops ops = { start, cancel, free_model, NULL };
+    static const struct model_ops ops = { start, cancel, free_model, NULL, answering };
     struct fallback              *f = count ? mem_alloc(sizeof *f) : NULL;
     if (!f) return NULL;
     arena_init(&f->arena, 0);

@@ -152,6 +152,8 @@ struct model_ops {
     /* For so long it is not worth asking (it said so, or it failed); 0: ask. NULL: always worth
      * it. */
     uint64_t (*away_ms)(const struct model *m);
+    /* Of several models that look like one: the one that answers. NULL: it is itself. */
+    const struct model *(*answering)(const struct model_run *r);
 };
 
 struct model {
@@ -162,6 +164,8 @@ struct model {
     struct str              model; /* the provider's name for it */
     /* tokens that a request to it may have, its answer not counted; 0: nobody knows */
     int64_t                 context;
+    /* of a million tokens that it reads, and writes, in millionths of the currency */
+    int64_t                 price_in, price_out;
 };
 
 /* The scripted model compiled in: no key, no network. `token_ms` between words; 0: as fast as the

@@ -90,8 +90,7 @@ static void on_call_end(struct model_sink *s)
 }
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
 {
-    of_sink(s)->input_tokens = in;
-    of_sink(s)->output_tokens = out;
+    work_used(of_sink(s), in, out);
 }
 static void on_done(struct model_sink *s, enum model_stop stop)
 {
@@ -186,12 +185,9 @@ static enum err add_summary(struct thread *t)
                       .from = (int64_t)r->from,
                       .upto = (int64_t)r->upto,
                       .covers = (int64_t)r->covers,
-                      .data = r->open.len ? arena_dup(&t->batch, r->open) : STR_NONE,
-                      .provider = t->model_of->provider,
-                      .model = t->model_of->model,
-                      .input_tokens = t->input_tokens,
-                      .output_tokens = t->output_tokens };
-    enum err    e = text.err || t->batch.failed ? ERR_NOMEM : thread_add(t, &f);
+                      .data = r->open.len ? arena_dup(&t->batch, r->open) : STR_NONE };
+    work_usage(t, &f);
+    enum err e = text.err || t->batch.failed ? ERR_NOMEM : thread_add(t, &f);
     buf_done(&text);
     return e;
 }

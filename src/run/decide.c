@@ -197,6 +197,9 @@ static enum err add_start(struct thread *t, struct call *c)
                                .outcome = WORD_FAILED,
                                .text = STR("{\"error\":\"The tool was changed or removed since it "
                                            "was approved; nothing was run\"}") });
+    if (spend_is_question(c)) /* the yes is all there is to it */
+        return add_finish(
+            t, &(struct next){ .call = c, .outcome = WORD_DONE, .text = STR("It may go on.") });
     must(c->state == CALL_GRANTED ||
          (c->state == CALL_PROPOSED && (c->gate == GATE_FREE || c->gate == GATE_CLIENT)));
     return begin_call(t, c);
@@ -281,6 +284,19 @@ static bool awaits_tools(struct thread *t, const struct next *n)
     return registry_expects(r, n->call->tool);
 }
 
+/* The model speaks, unless a budget is used up. */
+static bool begin_step(struct thread *t, enum err *e)
+{
+    switch (spend_look(t)) {
+    case SPEND_FINE: *e = work_model(t); return false;
+    case SPEND_ASK: *e = spend_ask(t); return true;
+    case SPEND_STOP: *e = spend_stop(t); return true;
+    case SPEND_WAIT: return false;
+    }
+    must(!"verdict");
+    return false;
+}
+
 /* Adds the facts that follow from the state; true while there may be more. While the server drains
  * nothing is begun any more: what was said is saved, and the next process begins it. */
 bool decide_once(struct thread *t, enum err *e)
@@ -301,8 +317,7 @@ bool decide_once(struct thread *t, enum err *e)
     case NEXT_RERUN: *e = work_job(t, n.call); return true;
     case NEXT_MODEL:
         if (t->model || t->step.active || t->batch_from || !has_place(t)) return false;
-        *e = work_model(t);
-        return false;
+        return begin_step(t, e);
     }
     must(!"next");
     return false;

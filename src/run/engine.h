@@ -7,6 +7,7 @@
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
  *   declared.c  what a client brings for one run: functions, words, what must be called
+ *   spend.c     what it costs, and budgets
  *   compact.c   older turns become a summary when they do not fit any more
  *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
@@ -31,6 +32,7 @@
 #include "run/metrics.h"
 #include "run/mirror.h"
 #include "run/response.h"
+#include "run/spend.h"
 #include "tool/budget.h"
 
 #define BATCH_EVENTS    160 /* beyond these a batch tells of no more */
@@ -51,6 +53,17 @@ struct job;
 struct mirror;
 struct note;
 struct stock_look;
+
+enum spend_verdict { SPEND_FINE, SPEND_ASK, SPEND_STOP, SPEND_WAIT };
+struct spending {                     /* spend.c: what was found at the last look */
+    struct spend_reading    *reading; /* on its way; NULL: none */
+    uint64_t                 seq;     /* committed when it was looked at */
+    enum spend_verdict       verdict;
+    const struct spend_rule *rule; /* the one that is used up */
+    bool                     cost; /* of money; else of tokens */
+    int64_t                  used, limit;
+    bool                     known; /* the day's sum of its owner was just told to the quota */
+};
 
 struct compacting {               /* compact.c */
     bool                 on;      /* the model makes a summary now, not a step */
@@ -112,6 +125,8 @@ struct thread {
     size_t                   count_count;
     struct store_key        *keys;
     size_t                   key_count;
+    struct store_spent      *spent;
+    size_t                   spent_count;
     struct str               request_id, request_run; /* claimed by this batch */
     struct store_take       *takes;
     size_t                   take_count;
@@ -141,7 +156,9 @@ struct thread {
     bool                   step_failed, step_retryable;
     struct str             fail_code, fail_text; /* in step.arena */
     int64_t                input_tokens, output_tokens;
+    const struct model    *said_by; /* of several the one that answers */
     struct compacting      compact;
+    struct spending        spend;
 
     struct list jobs;
     struct list followers;
@@ -302,6 +319,22 @@ bool                compact_ended(struct thread *t, enum err *e);
 /* The provider says that it is too long: true when there is something left that can be summarised;
  * the model is called again. */
 bool                compact_again(struct thread *t);
+
+/* A sink's `usage`. */
+void work_used(struct thread *t, int64_t in, int64_t out);
+/* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
+void work_usage(const struct thread *t, struct fact *f);
+
+/* --- spend.c --- */
+/* Before a command is taken that begins a run: what its owner has used today, where that is limited.
+ * True: it is being read; nothing is looked at (`inflight`) until the pump is turned again. */
+bool                spend_first(struct thread *t);
+/* May the model be called? WAIT: the sums are being read, and the pump is turned again. */
+enum spend_verdict  spend_look(struct thread *t);
+MUST_CHECK enum err spend_stop(struct thread *t); /* the run ends, in words */
+MUST_CHECK enum err spend_ask(struct thread *t);  /* somebody is asked */
+/* what a step's fact adds to the sums, in the same append */
+MUST_CHECK enum err spend_rows(struct thread *t, const struct fact *f);
 
 /* --- approval.c --- */
 /* The fact that asks. */

@@ -1,6 +1,7 @@
 /* fold.c -- see fold.h. No clock, no I/O: what is not in the facts is not known here. */
 #include "run/fold.h"
 
+#include "run/spend.h"
 #include "tool/replytools.h"
 
 void fold_init(struct fold *f)
@@ -207,9 +208,16 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     r->replied = r->call_count > 0 && !other;
     /* The closing answer and a refusal are the last ones, whatever they ask for. */
     r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit") || str_is(a->stop, "refusal");
-    if (other) r->iterations++;
+    /* the server's own question is no step of the model's */
+    if (other && !str_is(a->provider, SPEND_PROVIDER)) r->iterations++;
     r->phase = RUN_CALLS;
     return OK;
+}
+
+static void add_usage(struct fold *f, const struct fact *a)
+{
+    f->tokens += a->input_tokens + a->output_tokens;
+    f->cost += a->cost;
 }
 
 static void apply_summary(struct run *r, const struct fact *a)
@@ -370,8 +378,9 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_MESSAGE:
     case FACT_RETRY: note_branch(f, a); return begin_run(f, a);
     case FACT_ACTION: return apply_action(f, a);
-    case FACT_STEP: return r ? apply_step(f, r, a) : OK;
+    case FACT_STEP: add_usage(f, a); return r ? apply_step(f, r, a) : OK;
     case FACT_SUMMARY:
+        add_usage(f, a);
         if (r) apply_summary(r, a);
         return OK;
     case FACT_RESUMED:
@@ -380,7 +389,10 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_STOP: apply_stop(r, a); return OK;
     case FACT_RESPONSE: return apply_response(f, a);
     case FACT_TRIED: apply_tried(r); return OK;
-    case FACT_FORKED: f->copied = a->seq; return OK;
+    case FACT_FORKED:
+        f->copied = a->seq;
+        f->tokens = f->cost = 0; /* that was paid where it was said */
+        return OK;
     case FACT_BROUGHT:
     case FACT_FORGOTTEN: return OK;
     case FACT_ENDED:

@@ -116,6 +116,7 @@ struct fold {
     struct run        **runs;
     size_t              run_count, run_cap;
     struct run         *run;       /* the newest, or NULL */
+    int64_t             tokens, cost; /* of all its steps, whatever became of them */
     const struct fact **responses; /* in their order */
     size_t              response_count, response_cap;
     size_t              unsettled; /* calls of unknown outcome that nobody settled */

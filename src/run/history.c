@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "run/declared.h"
+#include "run/spend.h"
 
 /* --- which facts count ------------------------------------------------------ */
 
@@ -500,7 +501,7 @@ static enum err add_results(struct build *b, const struct fact *x)
 /* A step cut by an error is not told; one that was stopped is, without its calls. */
 static enum err add_step(struct build *b, const struct fact *x)
 {
-    if (str_is(x->stop, "error")) return OK;
+    if (str_is(x->stop, "error") || str_is(x->provider, SPEND_PROVIDER)) return OK;
     struct msg *m = add_msg(b, MSG_ASSISTANT, x->parts_count);
     if (!m) return ERR_NOMEM;
     for (size_t i = 0; i < x->parts_count; i++) add_part(b, m, x, &x->parts[i]);

@@ -32,23 +32,27 @@ struct hub_action {
 
 struct nodes;
 struct hub_setup { /* all borrowed: outlives the hub */
-    struct loop       *loop;
-    struct store      *store;
-    struct nodes      *nodes; /* NULL: there are no others */
-    struct registry   *registry;
-    struct hub_page   *pages;
-    size_t             page_count; /* [0] is the default */
-    struct hub_action *actions;
-    size_t             action_count;
-    unsigned           max_iterations;
+    struct loop             *loop;
+    struct store            *store;
+    struct nodes            *nodes; /* NULL: there are no others */
+    struct registry         *registry;
+    struct hub_page         *pages;
+    size_t                   page_count; /* [0] is the default */
+    struct hub_action       *actions;
+    size_t                   action_count;
+    unsigned                 max_iterations;
     /* a waiting gate refuses new messages instead of being superseded */
-    bool               hold;
-    bool               titles; /* a model names conversations after their first answer */
-    size_t             tool_text_max;
-    unsigned           keep_turns; /* the newest, which are never summarised; 0: one */
-    unsigned           runs_max, threads_max;
-    size_t             idle_bytes_max; /* of all idle threads in memory together */
-    struct quota      *quota;          /* what one principal may use; NULL: no limits */
+    bool                     hold;
+    bool                     titles; /* a model names conversations after their first answer */
+    size_t                   tool_text_max;
+    unsigned                 keep_turns; /* the newest, which are never summarised; 0: one */
+    unsigned                 runs_max, threads_max;
+    size_t                   idle_bytes_max; /* of all idle threads in memory together */
+    struct quota            *quota;          /* what one principal may use; NULL: no limits */
+    /* spend.h */
+    const struct spend_rule *budgets;
+    size_t                   budget_count;
+    struct str               currency;
     /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
     bool               token;
     /* organisations' approvals: docs/approvals.md */
@@ -58,7 +62,7 @@ struct hub_setup { /* all borrowed: outlives the hub */
     struct tidings    *tidings;    /* NULL: nobody is told */
     struct people     *people;     /* NULL: nobody is known */
     /* 10 s: a tool that was told to stop must report within this */
-    unsigned           cancel_grace_ms;
+    unsigned                 cancel_grace_ms;
 };
 
 struct hub *hub_new(const struct hub_setup *s); /* NULL: no memory */

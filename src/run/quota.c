@@ -12,7 +12,7 @@ struct person {
     double   requests;  /* in the bucket */
     uint64_t leaked_ms; /* up to here it has leaked */
     unsigned runs;
-    int64_t  day, tokens;
+    int64_t  day, tokens, aside; /* aside: what the store's sum does not have */
     size_t   len;
     char     name[];
 };
@@ -49,7 +49,7 @@ static void sweep(struct quota *q, uint64_t mono_ms)
     struct person *p;
     for (size_t i = 0; (p = map_each(&q->people, &i));) {
         leak(q, p, mono_ms);
-        if (p->requests > 0 || p->runs || (p->tokens && p->day >= q->today)) continue;
+        if (p->requests > 0 || p->runs || ((p->tokens || p->aside) && p->day >= q->today)) continue;
         map_remove(&q->people, str_n(p->name, p->len));
         mem_free(p);
         i = i > 1 ? i - 1 : 0; /* what was behind the gap may stand in it now */
@@ -93,7 +93,7 @@ static void begin_day(struct quota *q, struct person *p, int64_t wall_ms)
     q->today = wall_ms / DAY_MS;
     if (p->day == q->today) return;
     p->day = q->today;
-    p->tokens = 0;
+    p->tokens = p->aside = 0;
 }
 
 enum quota_verdict quota_admit(struct quota *q, struct str who, int64_t wall_ms, unsigned *retry_s)
@@ -102,7 +102,7 @@ enum quota_verdict quota_admit(struct quota *q, struct str who, int64_t wall_ms,
 
     if (!p) return QUOTA_FINE;
     begin_day(q, p, wall_ms);
-    if (q->limits.tokens_per_day && p->tokens >= q->limits.tokens_per_day) {
+    if (q->limits.tokens_per_day && p->tokens + p->aside >= q->limits.tokens_per_day) {
         *retry_s = (unsigned)((DAY_MS - wall_ms % DAY_MS) / 1000) + 1;
         return QUOTA_TOKENS;
     }
@@ -119,11 +119,20 @@ void quota_run(struct quota *q, struct str who, int change)
     else if (p->runs) p->runs--; /* there may have been no memory when it began */
 }
 
+void quota_learn(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms)
+{
+    struct person *p = limited(q) && tokens > 0 ? person(q, who, 0) : NULL;
+
+    if (!p) return;
+    begin_day(q, p, wall_ms);
+    p->tokens = tokens;
+}
+
 void quota_tokens(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms)
 {
     struct person *p = limited(q) && tokens > 0 ? person(q, who, 0) : NULL;
 
     if (!p) return;
     begin_day(q, p, wall_ms);
-    p->tokens += tokens;
+    p->aside += tokens;
 }

@@ -1,9 +1,11 @@
 /* quota.h -- what one principal may use: requests per minute, runs at once, tokens per day.
  *
- * Kept in memory: a restart forgets it, so these are guards against loops and greed, not an
- * account book. Requests fill a bucket that holds a minute's worth and leaks evenly, so a burst is
- * fine and a flood is not. Tokens count per day in UTC, as the models report them; a turn that
- * began below the limit is finished, the next one waits for the next day.
+ * Guards against loops and greed, not an account book (that is spend.h). Requests and runs are kept
+ * in memory: a restart forgets them, and each node counts its own. Requests fill a bucket that holds
+ * a minute's worth and leaks evenly, so a burst is fine and a flood is not. Tokens count per day in
+ * UTC, as the models report them; their sum is the store's, for all nodes, and is told here before a
+ * turn begins (spend_first). A turn that began below the limit is finished, the next one waits for
+ * the next day.
  *
  * Pure: the clocks are the caller's. A NULL quota limits nobody. When there is no memory to
  * remember somebody, they are let through: the process has worse troubles then.
@@ -38,6 +40,9 @@ enum quota_verdict { QUOTA_FINE, QUOTA_RUNS, QUOTA_TOKENS };
 enum quota_verdict quota_admit(struct quota *q, struct str who, int64_t wall_ms, unsigned *retry_s);
 /* +1: it runs, -1: it does not any more */
 void               quota_run(struct quota *q, struct str who, int change);
+/* What they have used today, by all nodes together. */
+void               quota_learn(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms);
+/* Tokens that are in no sum of the store's: of a title. */
 void               quota_tokens(struct quota *q, struct str who, int64_t tokens, int64_t wall_ms);
 
 #endif

@@ -442,6 +442,7 @@ static enum err count_tool(struct thread *t, const struct call *c)
 /* What a fact changes outside the log, committed together with it. */
 static enum err side_effects(struct thread *t, const struct fact *f)
 {
+    if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY) return spend_rows(t, f);
     struct call *c = f->call.ptr ? fold_call(&t->fold, f->call) : NULL;
     if (!c || c->step_seq < t->fold.copied) return OK; /* a copy is not in the lists */
     enum err e = f->kind == FACT_FINISHED ? count_tool(t, c) : OK;
@@ -457,10 +458,8 @@ static void tell_metrics(struct thread *t, const struct fact *f)
 {
     const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
     if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY) {
+    if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY)
         metrics_tokens(f->input_tokens, f->output_tokens);
-        quota_tokens(t->hub->setup.quota, t->owner, f->input_tokens + f->output_tokens, f->at_ms);
-    }
     if (c && c->gate != GATE_REPLY && work_tool(t, c)) metrics_tool(c->tool, word_name(f->outcome));
 }
 
@@ -514,18 +513,6 @@ static bool fill_rows(struct thread *t, size_t *count)
     return true;
 }
 
-/* What the models counted in the steps of the batch, for who keeps the books. */
-static int64_t tokens_in(const struct thread *t, size_t count)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct fact *f = t->fold.facts[t->batch_from - 1 + i];
-        if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY)
-            sum += f->input_tokens + f->output_tokens;
-    }
-    return sum;
-}
-
 static void submit(struct thread *t)
 {
     size_t count = 0;
@@ -554,12 +541,10 @@ static void submit(struct thread *t)
         .keys = t->keys,
         .key_count = t->key_count,
         .listed = response_listed(t),
+        .spent = t->spent,
+        .spent_count = t->spent_count,
         .done = on_append,
     };
-    if (ok && count) {
-        t->append.used.day = t->rows[count - 1].at_ms / 86400000; /* of UTC */
-        t->append.used.amount = tokens_in(t, count);
-    }
     if (!t->append.title.ptr && !t->exists) t->append.title = STR("");
     fault_hit("thread.before_append");
     if (ok) store_append(t->hub->setup.store, &t->append);
@@ -569,7 +554,7 @@ static void submit(struct thread *t)
 static void clear_batch(struct thread *t)
 {
     t->batch_from = 0;
-    t->approval_count = t->count_count = 0;
+    t->approval_count = t->count_count = t->spent_count = 0;
     t->approvals = NULL;
     t->counts = NULL;
     t->take_count = t->event_count = 0;
@@ -577,6 +562,7 @@ static void clear_batch(struct thread *t)
     t->keys = NULL;
     t->key_count = 0;
     t->events = NULL;
+    t->spent = NULL;
     t->retitled = false;
     t->request_id = t->request_run = STR_NONE;
     t->origin = (struct store_origin){ 0 };
@@ -703,9 +689,10 @@ void thread_pump(struct thread *t)
     }
     while (t->loaded && !t->inflight && !t->stalled) {
         bool had = !list_empty(&t->queue);
+        if (spend_first(t)) return;
         t->busy = true;
         enum err e = gather(t);
-        t->busy = false;
+        t->busy = t->spend.known = false;
         thread_leave_place(t);
         if (e) {
             fail_batch(t, e);

@@ -336,10 +336,27 @@ void work_judge_on(struct thread *t)
     post_step(t);
 }
 
+void work_used(struct thread *t, int64_t in, int64_t out)
+{
+    const struct model *m = t->model_of;
+    t->input_tokens = in;
+    t->output_tokens = out;
+    t->said_by = t->model && m->ops->answering ? m->ops->answering(t->model) : m;
+}
+
+void work_usage(const struct thread *t, struct fact *f)
+{
+    const struct model *m = t->said_by ? t->said_by : t->model_of;
+    f->provider = t->model_of->provider;
+    f->model = m->model;
+    f->input_tokens = t->input_tokens;
+    f->output_tokens = t->output_tokens;
+    f->cost = spend_cost(f->input_tokens, f->output_tokens, m->price_in, m->price_out);
+}
+
 static void on_usage(struct model_sink *s, int64_t in, int64_t out)
 {
-    of_sink(s)->input_tokens = in;
-    of_sink(s)->output_tokens = out;
+    work_used(of_sink(s), in, out);
 }
 
 static void on_done(struct model_sink *s, enum model_stop stop)
@@ -452,6 +469,7 @@ enum err work_model(struct thread *t)
     t->closing = t->fold.run->iterations >= t->hub->setup.max_iterations;
     t->step_failed = t->over = false;
     t->input_tokens = t->output_tokens = 0;
+    t->said_by = NULL;
     t->model_of = m;
     t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
                                    on_call_end, on_usage,     on_done,   on_failed };
@@ -487,11 +505,8 @@ enum err work_step_fact(struct thread *t, const char *stop)
                       .run = t->fold.run->id,
                       .parts = t->step.parts,
                       .parts_count = t->step.count,
-                      .stop = str_c(stop),
-                      .provider = t->model_of->provider,
-                      .model = t->model_of->model,
-                      .input_tokens = t->input_tokens,
-                      .output_tokens = t->output_tokens };
+                      .stop = str_c(stop) };
+    work_usage(t, &f);
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];
         if (p->type == STEP_CALL && !p->complete)

@@ -160,6 +160,9 @@ static const char *const upgrades[PG_SCHEMA] = {
     "DROP INDEX parley_approval_due;"
     "CREATE INDEX parley_approval_due ON parley_approval(expires_ms)"
     "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
+    /* 7 -> 8. Sums have names of their own; those that were there are tokens of people. Nodes of the
+     * version before go on with the old ones, which are then in no list. */
+    "UPDATE parley_used SET owner = 'tokens/principal/'::bytea || owner;",
 };
 
 static enum err refuse_sql(PGconn *c, struct arena *a, struct str *why, const char *what,

@@ -19,9 +19,9 @@ static const char append_sql[] =
     "WITH a AS MATERIALIZED ("
     "  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::int8[], $5::int8[], $6::int8[],"
     "    $7::int8[], $8::int8[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[],"
-    "    $13::int8[], $14::int8[], $35::int8[], $50::bytea[], $51::bytea[])"
+    "    $35::int8[], $50::bytea[], $51::bytea[])"
     "  WITH ORDINALITY AS a(owner, name, expected, epoch, new_seq, first_ms, last_ms, title, state,"
-    "    request, run, day, amount, listed, source, grp, i)),"
+    "    request, run, listed, source, grp, i)),"
     " me AS MATERIALIZED (SELECT " ALIVE " AS alive),"
     " taken AS MATERIALIZED ("
     "  SELECT a.i, t.name, r.run FROM a JOIN parley_request r ON r.owner = a.owner AND"
@@ -97,8 +97,9 @@ static const char append_sql[] =
     "    failed = c.failed + excluded.failed),"
     " used AS ("
     "  INSERT INTO parley_used AS c(owner, day, slot, amount)"
-    "  SELECT o.owner, o.day, $34::int8, sum(o.amount) FROM ok o JOIN done d USING (i)"
-    "    WHERE o.amount <> 0 GROUP BY o.owner, o.day ORDER BY o.owner, o.day"
+    "  SELECT n.key, n.day, $34::int8, sum(n.amount) FROM unnest($13::int8[], $14::bytea[],"
+    "    $57::int8[], $58::int8[]) AS n(i, key, day, amount) JOIN done d USING (i)"
+    "    GROUP BY n.key, n.day ORDER BY n.key, n.day"
     "  ON CONFLICT (owner, day, slot) DO UPDATE SET amount = c.amount + excluded.amount),"
     " with_log AS ("
     "  INSERT INTO parley_stock_log(key, thread) SELECT w.key, d.id FROM done d"
@@ -423,8 +424,10 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     COLUMN_BYTES(PG_TEXT, jobs, a->state);
     COLUMN_BYTES(PG_BYTEA, jobs, a->request_id);
     COLUMN_BYTES(PG_BYTEA, jobs, a->run);
-    COLUMN_INT(jobs, a->used.day);
-    COLUMN_INT(jobs, a->used.amount);
+    param_array(p, PG_INT8);
+    PARTS(jobs, spent, spent_count, param_array_int(p, i));
+    param_array(p, PG_BYTEA);
+    PARTS(jobs, spent, spent_count, param_array_bytes(p, or_empty(x->key)));
     fact_params(jobs, p);
     approval_params(jobs, p);
     tool_params(jobs, p);
@@ -436,6 +439,10 @@ void append_params(struct lane *l, const struct list *jobs, struct params *p)
     COLUMN_BYTES(PG_BYTEA, jobs, a->origin.source);
     COLUMN_BYTES(PG_BYTEA, jobs, a->origin.group);
     event_params(jobs, p);
+    param_array(p, PG_INT8);
+    PARTS(jobs, spent, spent_count, param_array_int(p, x->day));
+    param_array(p, PG_INT8);
+    PARTS(jobs, spent, spent_count, param_array_int(p, x->amount));
 }
 
 static struct str keep(char *buf, size_t size, struct str s)

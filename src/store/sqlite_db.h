@@ -87,7 +87,7 @@ struct db_file {
     bool            overwritten;
 };
 
-#define DB_SCHEMA         9          /* the version this program writes */
+#define DB_SCHEMA         10         /* the version this program writes */
 #define DB_APPLICATION_ID 1886547065 /* "prly": tells our files from other programs' */
 
 /* Sentences for people: *why is the sentence, or that memory ran out; returns e. */

@@ -111,6 +111,8 @@ static const char *const upgrades[DB_SCHEMA] = {
     "DROP INDEX approval_due;"
     "CREATE INDEX approval_due ON approval(expires_ms)"
     "  WHERE status IN ('pending', 'offered', 'unknown') AND expires_ms > 0;",
+    /* 9 -> 10. Sums have names of their own; those that were there are tokens of people. */
+    "UPDATE used SET owner = 'tokens/principal/' || owner;",
 };
 
 /* --- sentences for people ------------------------------------------------------- */

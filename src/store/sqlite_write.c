@@ -228,8 +228,8 @@ static enum err update_lists(struct db *d, const struct store_append *a, int64_t
     if (!e && a->event_count)
         e = db_run(d, W_EVENTS_OVER, "i", a->now_ms - STORE_EVENT_DAYS * 86400000LL);
     if (!e && a->listed) e = db_run(d, W_HIDE, "ii", thread, (int64_t)(a->listed == LISTED_NOT));
-    if (!e && a->used.amount)
-        e = db_run(d, W_USED, "tii", a->log.owner, a->used.day, a->used.amount);
+    for (size_t i = 0; i < a->spent_count && !e; i++)
+        e = db_run(d, W_USED, "tii", a->spent[i].key, a->spent[i].day, a->spent[i].amount);
     return e;
 }
 

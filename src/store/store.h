@@ -167,10 +167,12 @@ struct store_append {
     size_t                  key_count;
     enum store_listed       listed;
     struct store_origin     origin; /* of a new log; nothing: somebody's conversation */
-    /* added to what the owner used on that day, a number of the caller's; nothing: 0 */
-    struct {
-        int64_t day, amount;
-    } used;
+    /* Added to sums that belong to no log, each by its name and a number of a day: STORE_USED. */
+    const struct store_spent {
+        struct str key;
+        int64_t    day, amount;
+    } * spent;
+    size_t spent_count;
 
     const struct store_take  *takes;
     size_t                    take_count;
@@ -238,8 +240,8 @@ enum store_list_kind {
     /* logs of `owner` that have the key `id`, newest first: thread, `value`, created_ms (when it was
      * given) */
     STORE_KEYS,
-    /* what `owner` used on `day` (append's `used`): one row with `amount`, or none; `everybody`'s
-     * since `day`: a row for each of them and each day, newest day first */
+    /* sums (append's `spent`): that of the name `owner` on `day`, one row with `amount` or none;
+     * `everybody`: all of them since `day`, a row for each name and each day, newest day first */
     STORE_USED,
     STORE_NODES, /* the nodes that are alive, and those that ended less than an hour ago */
     /* rows of kind `status`, of `owner` or `everybody`, newest first, `before` pages; or the one

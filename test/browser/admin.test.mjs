@@ -63,7 +63,7 @@ test('who is no administrator sees nothing there, and is told nothing by the ser
   await tab.signIn('ada');
   await tab.page.getByText('This page is for administrators.').waitFor();
   const status = (path) => fetch(server.url + path, { headers: { authorization: 'Bearer ada' } }).then((r) => r.status);
-  equal(await status('/v1/usage'), 403, 'usage');
+  equal(await status('/v1/usage?all=true'), 403, 'usage');
   const { approvals } = await (await fetch(`${server.url}/v1/approvals?all=true`, { headers: { authorization: 'Bearer ada' } })).json();
   equal(approvals.map((a) => a.input.recipient), ['Hanako'], 'only hers');
 });

@@ -441,6 +441,8 @@ test('runs at once are limited for each, and so are tokens of a day', async (t) 
     same((await turn(poor, 'ada', 'hello')).status, 200);
     const none = await poor.post('/v1/chat/stream', { message: 'hello' }, as('ada'));
     same([none.status, none.json.error.code], [429, 'tokens_used_up']);
+    await poor.restart('SIGKILL');
+    same((await poor.post('/v1/chat/stream', { message: 'hello' }, as('ada'))).status, 429, 'a crash forgets nothing of it');
     check(Number(none.headers['retry-after']) <= 86401, none.headers['retry-after']);
 });
 

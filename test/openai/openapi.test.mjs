@@ -92,7 +92,7 @@ test('every documented door answers as the document says', async (t) => {
 });
 
 async function conversations(t, api) {
-    const server = await t.serve({ config: { page: { share: 'anyone' } } });
+    const server = await t.serve({ config: { page: { share: 'anyone' }, budgets: [{ for: 'principal', tokens: { soft: 1e9, hard: 2e9 } }] } });
     for (const at of ['/healthz', '/readyz', '/metrics', '/v1/page', '/v1/session', '/v1/usage', '/v1/tools', '/v1/grants']) await api.ask(server, 'GET', at);
     await api.ask(server, 'POST', '/v1/session', [], {});
     await api.ask(server, 'DELETE', '/v1/session');
@@ -138,6 +138,7 @@ async function conversations(t, api) {
     await api.ask(server, 'GET', '/v1/threads/{thread}', [made]);
     await api.ask(server, 'POST', '/v1/threads', [], { title: 'x'.repeat(9000) });
     await api.ask(server, 'GET', '/v1/usage');
+    await api.ask(server, 'GET', '/v1/usage?all=true');
 }
 
 const PEOPLE = { ada: ['user'], fay: ['finance'], fin: ['finance'], root: ['admin'], bot: ['notifier'], cleo: ['cfo'] };

@@ -329,7 +329,9 @@ TEST(runs_and_tokens_are_counted_for_each)
     CHECK(quota_admit(&q, STR("bob"), now, &retry) == QUOTA_FINE);
     quota_run(&q, STR("ada"), -1);
     CHECK(quota_admit(&q, STR("ada"), now, &retry) == QUOTA_FINE);
-    quota_tokens(&q, STR("ada"), 999, now);
+    quota_learn(&q, STR("ada"), 900, now);
+    quota_learn(&q, STR("ada"), 990, now); /* the sum, not what is added to it */
+    quota_tokens(&q, STR("ada"), 9, now);
     CHECK(quota_admit(&q, STR("ada"), now, &retry) == QUOTA_FINE);
     quota_tokens(&q, STR("ada"), 1, now);
     CHECK(quota_admit(&q, STR("ada"), now, &retry) == QUOTA_TOKENS && retry == 43201);

@@ -53,6 +53,7 @@ static void fill_lists(struct fix *f)
                                       .body = STR("{}"),
                                       .uses = 3,
                                       .with_log = true };
+    struct store_spent      spent = { STR("ann"), 20000, 77 };
     struct ap               a;
 
     ap_init(&a, "ann", "gate", 0, "asked");
@@ -67,8 +68,8 @@ static void fill_lists(struct fix *f)
     a.a.tool_count = 1;
     a.a.request_id = STR("req-1");
     a.a.run = STR("run-1");
-    a.a.used.day = 20000;
-    a.a.used.amount = 77;
+    a.a.spent = &spent;
+    a.a.spent_count = 1;
     a.a.title = STR("A payment that waits");
     a.a.state = STR("waiting");
     CHECK(ap_run(f, &a) == OK);

@@ -309,6 +309,7 @@ TEST(nodes_are_listed_with_what_they_hold)
 static enum err pay(struct fix *f, uint64_t *seq, struct store_hold *hold, struct buf *want)
 {
     struct store_tool_count n = { STR("pay"), 1, 0 };
+    struct store_spent      spent = { STR("ann"), 1, 10 };
     struct ap               x;
     char                    body[32], id[32];
     enum err                e;
@@ -320,8 +321,8 @@ static enum err pay(struct fix *f, uint64_t *seq, struct store_hold *hold, struc
     x.a.request_id = str_c(id);
     x.a.tools = &n;
     x.a.tool_count = 1;
-    x.a.used.day = 1;
-    x.a.used.amount = 10;
+    x.a.spent = &spent;
+    x.a.spent_count = 1;
     e = ap_run(f, &x);
     *hold = x.a.hold;
     *seq = x.a.new_seq;

@@ -927,39 +927,40 @@ STORE_TEST(what_everybody_used_is_told_by_day_and_person_newest_first)
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         char name[2] = { (char)('a' + i), 0 };
         ap_init(&p, used[i].who, name, 0, "x");
-        p.a.used.day = used[i].day;
-        p.a.used.amount = used[i].amount;
+        struct store_spent spent = { str_c(used[i].who), used[i].day, used[i].amount };
+        p.a.spent = &spent;
+        p.a.spent_count = 1;
         CHECK(ap_run(f, &p) == OK);
     }
     CHECK_STR(fix_list(f, l, NULL), "1;7;5;");
 }
 
-STORE_TEST(what_an_append_used_is_added_to_its_owner_s_day)
+STORE_TEST(what_an_append_spent_is_added_to_each_sum_or_to_none)
 {
-    struct store_list l = { .kind = STORE_USED, .owner = STR("ann"), .day = 20000 };
-    struct ap         p;
+    struct store_list  l = { .kind = STORE_USED, .owner = STR("tokens/role/support"), .day = 3 };
+    struct store_spent spent[] = { { STR("tokens/role/support"), 3, 10 },
+                                   { STR("cost/principal/ann"), 3, 7 },
+                                   { STR("tokens/role/support"), 4, 1 } };
+    struct ap          p;
 
-    CHECK_STR(fix_list(f, l, NULL), "");
     for (uint64_t i = 0; i < 3; i++) {
         ap_init(&p, "ann", "t", i, "x");
-        p.a.used.day = 20000;
-        p.a.used.amount = 500;
+        p.a.spent = spent;
+        p.a.spent_count = 3;
         CHECK(ap_run(f, &p) == OK);
     }
-    ap_init(&p, "ann", "t", 0, "conflicts");
-    p.a.used.day = 20000;
-    p.a.used.amount = 7;
+    ap_init(&p, "ann", "t", 1, "conflicts");
+    p.a.spent = spent;
+    p.a.spent_count = 3;
     CHECK(ap_run(f, &p) == ERR_CONFLICT);
-    ap_init(&p, "bob", "t", 0, "another's");
-    p.a.used.day = 20000;
-    p.a.used.amount = 9;
-    CHECK(ap_run(f, &p) == OK);
-    CHECK_STR(fix_list(f, l, NULL), "1500;");
-    l.day = 20001;
+    CHECK_STR(fix_list(f, l, NULL), "30;");
+    l.day = 4;
+    CHECK_STR(fix_list(f, l, NULL), "3;");
+    l.owner = STR("cost/principal/ann");
     CHECK_STR(fix_list(f, l, NULL), "");
+    l.day = 3;
     reopen(f);
-    l.day = 20000;
-    CHECK_STR(fix_list(f, l, NULL), "1500;");
+    CHECK_STR(fix_list(f, l, NULL), "21;");
 }
 
 /* --- life --------------------------------------------------------------------------------------- */

@@ -200,43 +200,54 @@ export function csvOf(rows: readonly ApprovalRecord[]): string {
 function Used() {
   const { tools } = useLists();
   const [usage, setUsage] = useState<Usage[] | null>(null);
+  const [currency, setCurrency] = useState<string | null>(null);
   useEffect(() => {
     void api.usage().then(
-      (u) => setUsage(u.usage),
+      (u) => {
+        setUsage(u.usage);
+        setCurrency(u.currency);
+      },
       () => notice(t.decidedFailed),
     );
   }, []);
   if (!usage) return <p className="inbox-none">{t.looking}</p>;
   const people = [...new Set(usage.map((u) => u.who))];
   const days = [...new Set(usage.map((u) => u.day))];
-  const sum = (f: (u: Usage) => boolean) => usage.filter(f).reduce((n, u) => n + u.tokens, 0);
+  const figure = (name: string, of: Usage[]): Figure => {
+    const money = of.reduce((n, u) => n + u.cost_micro, 0) / 1_000_000;
+    const tokens = of.reduce((n, u) => n + u.tokens, 0);
+    return [name, tokens, currency && money > 0 ? number(money, { style: 'currency', currency }) : undefined];
+  };
   return (
     <div className="inbox-list">
       <section aria-label={t.usedBy}>
         <h2>{t.usedBy}</h2>
         {usage.length === 0 && <p className="meta">{t.usedNothing}</p>}
-        <Figures rows={people.map((p): [string, number] => [p, sum((u) => u.who === p)]).sort((a, b) => b[1] - a[1])} />
+        <Figures rows={people.map((p) => figure(p, usage.filter((u) => u.who === p))).sort((a, b) => b[1] - a[1])} />
       </section>
       <section aria-label={t.usedDays}>
         <h2>{t.usedDays}</h2>
-        <Figures rows={days.map((d): [string, number] => [d, sum((u) => u.day === d)])} />
+        <Figures rows={days.map((d) => figure(d, usage.filter((u) => u.day === d)))} />
       </section>
       {tools.length > 0 && (
         <section aria-label={t.tools}>
           <h2>{t.tools}</h2>
-          <Figures rows={tools.map((x): [string, number] => [x.name, x.runs ?? 0]).sort((a, b) => b[1] - a[1])} />
+          <Figures rows={tools.map((x): Figure => [x.name, x.runs ?? 0]).sort((a, b) => b[1] - a[1])} />
         </section>
       )}
     </div>
   );
 }
 
-function Figures({ rows }: { rows: [string, number][] }) {
+/** A name, how much, and what that cost where it is known. */
+type Figure = [string, number, string?];
+
+function Figures({ rows }: { rows: Figure[] }) {
   const most = Math.max(1, ...rows.map(([, n]) => n));
   return (
     <table className="figures">
       <tbody>
-        {rows.map(([name, n]) => (
+        {rows.map(([name, n, money]) => (
           <tr key={name}>
             <th scope="row">
               <Revealed text={name} />
@@ -245,6 +256,7 @@ function Figures({ rows }: { rows: [string, number][] }) {
               <span className="bar" style={{ inlineSize: `${(100 * n) / most}%` }} />
             </td>
             <td>{number(n)}</td>
+            {money !== undefined && <td>{money}</td>}
           </tr>
         ))}
       </tbody>

@@ -60,6 +60,8 @@ export interface Usage {
   day: string;
   who: string;
   tokens: number;
+  /** In millionths of the currency. */
+  cost_micro: number;
 }
 
 export interface SharedThread {
@@ -270,8 +272,8 @@ export class Api {
   }
 
   /** Tokens by day and person, for administrators. */
-  usage(): Promise<{ usage: Usage[] }> {
-    return this.json('GET', '/v1/usage');
+  usage(): Promise<{ usage: Usage[]; currency: string | null }> {
+    return this.json('GET', '/v1/usage?all=true');
   }
 
   tools(): Promise<{ tools: ToolInfo[] }> {
