@@ -59,6 +59,7 @@ static bool make_model(struct assembly *k, struct assembly_model *m, struct conf
                                        .bearer = str_is(c->auth, "bearer"),
                                        .max_tokens = c->max_tokens,
                                        .thinking = c->thinking,
+                                       .extra = c->options,
                                        .headers = list,
                                        .header_count = c->header_count,
                                        .connect_ms = c->connect_ms,
@@ -381,7 +382,7 @@ static bool add_demo(struct assembly *k)
     const struct config *c = k->config;
     bool                 asks = false;
     k->registry.expires_s = c->expires_s;
-    if (reply_tools_add(&k->registry) != OK) return false;
+    if (reply_tools_add(&k->registry, c->reply_tools) != OK) return false;
     for (size_t i = 0; i < c->budget_count; i++)
         if (c->budgets[i].tokens.soft || c->budgets[i].cost.soft) asks = true;
     if (asks && spend_tool_add(&k->registry) != OK) return false;
@@ -523,6 +524,7 @@ static bool make_page(struct assembly *k, const struct config_page *in, struct h
                               .all_tools = in->all_tools,
                               .tools = in->tools,
                               .tool_count = in->tool_count,
+                              .answer = in->answer_schema,
                               .roles = in->roles.list,
                               .role_count = in->roles.count,
                               .model = model_list(k, &in->models) };

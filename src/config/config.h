@@ -85,6 +85,7 @@ struct config_model {
     int64_t               context; /* tokens of a request, its answer not counted; 0: not known */
     /* true, false, a token budget, or the provider's own object; NULL: not said */
     const struct jv      *thinking;
+    const struct jv      *options;             /* members of the request's body; NULL: none */
     const struct jv      *prices;              /* {input, output, currency}; NULL: not said */
     int64_t               price_in, price_out; /* the same in millionths */
     struct config_header *headers;
@@ -129,6 +130,7 @@ struct config_page {
     struct config_payload *payloads;
     size_t                 payload_count;
     struct config_strs     roles; /* for whom it is; none: everybody */
+    const struct jv       *answer_schema;
 };
 
 struct config_action {
@@ -234,6 +236,7 @@ struct config {
     size_t                page_count; /* at least one */
     struct config_action *actions;
     size_t                action_count;
+    unsigned              reply_tools; /* bits by enum reply_tool */
     struct config_tool   *tools;
     size_t                tool_count;
     struct config_mcp    *mcp;
@@ -274,7 +277,7 @@ struct config {
     struct quota_limits each;         /* limits.per_principal */
     struct spend_rule  *budgets;
     size_t              budget_count;
-    struct str          currency; /* of all prices; STR_NONE: of none, or of several */
+    struct str          currency;        /* of all prices; STR_NONE: of none, or of several */
     size_t              tool_output_max; /* bytes of a result that the model is told */
     size_t              threads_bytes;   /* and so are those beyond these, together */
     /* idle threads beyond this are forgotten and read again when asked for */

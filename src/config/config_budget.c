@@ -35,9 +35,9 @@ static enum spend_for scope(struct str word)
 
 static void read_budget(struct config_build *b, const struct jv *v, struct spend_rule *r)
 {
-    const struct jv *role = jv_get(v, "role");
-    struct jv        item = { .type = JSON_STRING, .str = jv_str(role), .raw = STR("\"\"") };
-    struct jv        list = { .type = JSON_ARRAY, .count = 1, .child = &item };
+    const struct jv   *role = jv_get(v, "role");
+    struct jv          item = { .type = JSON_STRING, .str = jv_str(role), .raw = STR("\"\"") };
+    struct jv          list = { .type = JSON_ARRAY, .count = 1, .child = &item };
     struct config_strs ignored;
 
     *r = (struct spend_rule){ .of = scope(jv_str_at(v, "for")), .role = jv_str(role) };
@@ -45,11 +45,11 @@ static void read_budget(struct config_build *b, const struct jv *v, struct spend
     read_limit(b, jv_get(v, "cost"), true, &r->cost);
     if (!jv_get(v, "for"))
         cfg_bad(b, v, "a budget needs \"for\": principal, role, thread or everybody");
-    if (r->of == SPEND_ROLE && !role)
-        cfg_bad(b, v, "a budget for a role needs \"role\": its name");
+    if (r->of == SPEND_ROLE && !role) cfg_bad(b, v, "a budget for a role needs \"role\": its name");
     if (role && (r->of == SPEND_THREAD || r->of == SPEND_ALL))
-        cfg_bad(b, role, "\"role\" goes with \"for\": \"role\" (all of them together) or "
-                         "\"principal\" (each of them)");
+        cfg_bad(b, role,
+                "\"role\" goes with \"for\": \"role\" (all of them together) or "
+                "\"principal\" (each of them)");
     if (!r->tokens.soft && !r->tokens.hard && !r->cost.soft && !r->cost.hard)
         cfg_bad(b, v, "a budget needs \"tokens\" or \"cost\", with \"soft\", \"hard\" or both");
     if (role) cfg_read_roles(b, &list, &ignored);

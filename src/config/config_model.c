@@ -223,6 +223,7 @@ static void read_model(struct config_build *b, struct str name, const struct jv 
     read_timeouts(m, jv_get(def, "timeouts"));
     read_thinking(b, m, jv_get(def, "thinking"));
     read_prices(b, m, jv_get(def, "prices"));
+    cfg_read_options(b, m, def);
     read_key(b, m, def, p);
     read_headers(b, m, jv_get(def, "headers"));
     check_address(b, m, jv_get(def, "base_url"));

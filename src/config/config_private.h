@@ -4,6 +4,7 @@
  *   config_keys.c   the table of keys: unknown keys, types, ranges, defaults
  *   config_secret.c secrets, headers, addresses
  *   config_model.c  models and their fallback lists
+ *   config_options.c  how they are to speak: temperature and the like
  *   config_tools.c  pages, actions, tools, MCP servers
  *   config_identity.c  for whom they are, and what they are told of them
  *   config_schema.c the JSON schemas in them
@@ -86,6 +87,8 @@ bool cfg_url_is_loopback(struct str url);
 
 /* --- the parts, in this order --- */
 void    cfg_read_models(struct config_build *b);
+/* temperature and the like; "options" */
+void    cfg_read_options(struct config_build *b, struct config_model *m, const struct jv *def);
 /* A name or a list of names -> a fallback list. */
 void    cfg_model_list(struct config_build *b, const struct jv *v, struct config_models *out);
 /* "roles", "claims", "identity" and the templates of a tool or a server; `headers`: those it has
@@ -99,24 +102,24 @@ void    cfg_gather_template(struct config_build *b, struct str text, const struc
 bool    cfg_known_role(const struct config *c, struct str role);
 void    cfg_read_tools(struct config_build *b);
 /* keywords that schema.c would pass over */
-void cfg_check_schema(struct config_build *b, const struct jv *schema);
-void cfg_read_mcp(struct config_build *b);
-void cfg_read_pages(struct config_build *b);
-void cfg_read_demo(struct config_build *b);
-void cfg_check_pages(struct config_build *b); /* the names of their tools */
+void    cfg_check_schema(struct config_build *b, const struct jv *schema);
+void    cfg_read_mcp(struct config_build *b);
+void    cfg_read_pages(struct config_build *b);
+void    cfg_read_demo(struct config_build *b);
+void    cfg_check_pages(struct config_build *b); /* the names of their tools */
 /* money as a number, in millionths */
 int64_t cfg_micro(const struct jv *v);
-void cfg_read_budgets(struct config_build *b); /* before the keys: they may have its roles */
-void cfg_read_look(struct config_build *b);
-void cfg_read_actions(struct config_build *b);
+void    cfg_read_budgets(struct config_build *b); /* before the keys: they may have its roles */
+void    cfg_read_look(struct config_build *b);
+void    cfg_read_actions(struct config_build *b);
 /* the members of one tool that docs/approvals.md is about */
 /* "edit" of an MCP server: pointers by tool. */
-void cfg_check_edits(struct config_build *b, const struct jv *edits);
-void cfg_check_terms(struct config_build *b, const struct jv *tool, bool client);
-void cfg_read_approvals(struct config_build *b);
-void cfg_read_auth(struct config_build *b);
-void cfg_read_origins(struct config_build *b);
-void cfg_read_openai(struct config_build *b);
-void cfg_read_door(struct config_build *b); /* "mcp", the door */
+void    cfg_check_edits(struct config_build *b, const struct jv *edits);
+void    cfg_check_terms(struct config_build *b, const struct jv *tool, bool client);
+void    cfg_read_approvals(struct config_build *b);
+void    cfg_read_auth(struct config_build *b);
+void    cfg_read_origins(struct config_build *b);
+void    cfg_read_openai(struct config_build *b);
+void    cfg_read_door(struct config_build *b); /* "mcp", the door */
 
 #endif

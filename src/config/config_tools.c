@@ -468,6 +468,8 @@ static void read_page(struct config_build *b, struct config_page *p, struct str 
     if (jv_get(def, "system")) p->system = jv_str_at(def, "system");
     cfg_gather_template(b, p->system, jv_get(def, "system"));
     cfg_read_roles(b, jv_get(def, "roles"), &p->roles);
+    p->answer_schema = jv_get(def, "answer_schema");
+    if (jv_is(p->answer_schema, JSON_OBJECT)) cfg_check_schema(b, p->answer_schema);
     if (model && (model->type == JSON_STRING || model->type == JSON_ARRAY))
         cfg_model_list(b, model, &p->models);
     struct config_strs names = cfg_strs(b, tools);
@@ -527,10 +529,26 @@ void cfg_check_pages(struct config_build *b)
 /* What requests of these names mean already, before any configuration is asked. */
 static const char *const OWN_ACTIONS[] = { "approve", "deny", "retry" };
 
+static void read_reply_tools(struct config_build *b)
+{
+    const struct jv *list = jv_get(b->root, "reply_tools");
+
+    b->c->reply_tools = list ? 0 : REPLY_ALL;
+    JV_EACH (v, list) {
+        enum reply_tool which = reply_tool_of(jv_str(v));
+        if (v->type == JSON_STRING && !which)
+            cfg_bad(b, v, "\"" STR_FMT "\" is none of suggest_replies, suggest_actions and present",
+                    STR_ARG(str_cut(v->str, 60)));
+        b->c->reply_tools |= 1u << which;
+    }
+}
+
 void cfg_read_actions(struct config_build *b)
 {
     const struct jv *actions = jv_get(b->root, "actions");
     struct config   *c = b->c;
+
+    read_reply_tools(b);
 
     c->actions =
         cfg_array(b, (jv_is(actions, JSON_OBJECT) ? actions->count : 0) + 1, sizeof *c->actions);

@@ -111,9 +111,9 @@ static void want_all(struct question *k, const struct hub_setup *s)
     k->cost = spend_want(x, spend_key(&x->arena, "cost", SPEND_PRINCIPAL, k->who.principal));
     for (size_t i = 0; i < s->budget_count; i++) {
         const struct spend_rule *r = &s->budgets[i];
-        struct str name = r->of == SPEND_PRINCIPAL ? k->who.principal
-                          : r->of == SPEND_ROLE    ? r->role
-                                                   : STR("");
+        struct str               name = r->of == SPEND_PRINCIPAL ? k->who.principal
+                                        : r->of == SPEND_ROLE    ? r->role
+                                                                 : STR("");
         k->at[i] = (struct places){ -1, -1 };
         if (!concerns(k, r)) continue;
         k->at[i].tokens = spend_want(x, spend_key(&x->arena, "tokens", r->of, name));

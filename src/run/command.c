@@ -1163,6 +1163,16 @@ static enum err expire_due(struct thread *t, bool going_on)
 
 /* --- from inside --------------------------------------------------------------------------- */
 
+static enum err close_step(struct thread *t, const char *stop)
+{
+    enum err e = answer_read(t);
+    if (e) return e;
+    bool failed = answer_failed(t);
+    if (failed) t->answer_why = STR_NONE; /* it is not asked for once more */
+    if ((e = work_step_fact(t, stop))) return e;
+    return failed ? answer_give_up(t) : OK;
+}
+
 static void handle_step_done(struct thread *t, enum err *e)
 {
     static const char *const STOPS[] = { "end", "calls", "length", "refusal" };
@@ -1170,7 +1180,7 @@ static void handle_step_done(struct thread *t, enum err *e)
     if (!t->step.active || !run_live(r) || r->stopping) return; /* a stop took what there was */
     if (compact_ended(t, e) || compact_again(t)) return;
     if (!t->step_failed) {
-        *e = work_step_fact(t, t->closing ? "limit" : STOPS[t->stop]);
+        *e = close_step(t, t->closing ? "limit" : STOPS[t->stop]);
         return;
     }
     if (t->step.count && (*e = work_step_fact(t, "error"))) return;

@@ -7,6 +7,7 @@
  *   command.c   each command: state + wish -> facts or a refusal
  *   work.c      the effects: calling the model, running tools
  *   declared.c  what a client brings for one run: functions, words, what must be called
+ *   answer.c    answers that have a form
  *   spend.c     what it costs, and budgets
  *   compact.c   older turns become a summary when they do not fit any more
  *   title.c     the name that a model makes for a conversation
@@ -157,6 +158,8 @@ struct thread {
     struct str             fail_code, fail_text; /* in step.arena */
     int64_t                input_tokens, output_tokens;
     const struct model    *said_by; /* of several the one that answers */
+    /* answer.c, in step.arena: what the step is as an answer that has a form, or why it is none */
+    struct str             answer_value, answer_why;
     struct compacting      compact;
     struct spending        spend;
 
@@ -324,6 +327,13 @@ bool                compact_again(struct thread *t);
 void work_used(struct thread *t, int64_t in, int64_t out);
 /* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
 void work_usage(const struct thread *t, struct fact *f);
+
+/* --- answer.c --- */
+/* The step is about to be closed: sets t->answer_*. */
+MUST_CHECK enum err answer_read(struct thread *t);
+/* It does not fit, and it was the second one. */
+bool                answer_failed(const struct thread *t);
+MUST_CHECK enum err answer_give_up(struct thread *t);
 
 /* --- spend.c --- */
 /* Before a command is taken that begins a run: what its owner has used today, where that is limited.

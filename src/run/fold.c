@@ -208,6 +208,11 @@ static enum err apply_step(struct fold *f, struct run *r, const struct fact *a)
     r->replied = r->call_count > 0 && !other;
     /* The closing answer and a refusal are the last ones, whatever they ask for. */
     r->no_more_calls = r->call_count == 0 || str_is(a->stop, "limit") || str_is(a->stop, "refusal");
+    if (a->custom.ptr) r->custom = a->custom;
+    if (a->reason.len) { /* the answer does not fit: once more */
+        r->repairs++;
+        r->no_more_calls = false;
+    }
     /* the server's own question is no step of the model's */
     if (other && !str_is(a->provider, SPEND_PROVIDER)) r->iterations++;
     r->phase = RUN_CALLS;

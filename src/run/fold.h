@@ -86,6 +86,7 @@ struct run {
     unsigned           iterations; /* model steps whose calls were run */
     unsigned           resumes;    /* in a row, without a step between */
     unsigned           summaries;  /* made for it */
+    unsigned           repairs;    /* answers that did not fit the page's schema */
     struct call      **calls;
     size_t             call_count; /* of the step that is open now */
     /* where its first call stands among the fold's; those of the next run follow its last */
@@ -115,9 +116,9 @@ struct fold {
     size_t              call_count, call_cap;
     struct run        **runs;
     size_t              run_count, run_cap;
-    struct run         *run;       /* the newest, or NULL */
+    struct run         *run;          /* the newest, or NULL */
     int64_t             tokens, cost; /* of all its steps, whatever became of them */
-    const struct fact **responses; /* in their order */
+    const struct fact **responses;    /* in their order */
     size_t              response_count, response_cap;
     size_t              unsettled; /* calls of unknown outcome that nobody settled */
     uint64_t            copied;    /* facts up to here are another thread's; 0: none */

@@ -498,6 +498,22 @@ static enum err add_results(struct build *b, const struct fact *x)
     return OK;
 }
 
+/* An answer that did not have the form it should have: what is wrong with it. */
+static enum err add_repair(struct build *b, const struct fact *x)
+{
+    struct msg *m = add_msg(b, MSG_USER, 1);
+    if (!m) return ERR_NOMEM;
+    m->parts[m->count++] = (struct msg_part){
+        .type = PART_TEXT,
+        .text = arena_printf(b->a,
+                             "(That answer does not fit the schema: " STR_FMT " Answer again, with "
+                             "nothing but JSON that fits it.)",
+                             STR_ARG(x->reason)),
+    };
+    b->count++;
+    return OK;
+}
+
 /* A step cut by an error is not told; one that was stopped is, without its calls. */
 static enum err add_step(struct build *b, const struct fact *x)
 {
@@ -506,7 +522,7 @@ static enum err add_step(struct build *b, const struct fact *x)
     if (!m) return ERR_NOMEM;
     for (size_t i = 0; i < x->parts_count; i++) add_part(b, m, x, &x->parts[i]);
     if (m->count) b->count++;
-    return add_results(b, x);
+    return x->reason.len ? add_repair(b, x) : add_results(b, x);
 }
 
 /* What the person did by a button, in words, then the call it made. */
@@ -565,7 +581,7 @@ static enum err build(struct build *b, bool (*skip)(const struct build *b, const
     size_t              n;
     enum err            e = history_visible(b->a, b->f, &v, &n);
     if (e) return e;
-    if (!(b->msgs = arena_array(b->a, n * 3 + 3 + brought_count(v, n), sizeof *b->msgs)))
+    if (!(b->msgs = arena_array(b->a, n * 4 + 3 + brought_count(v, n), sizeof *b->msgs)))
         return ERR_NOMEM;
     map_init(&b->refused);
     e = find_summary(b, v, n);

@@ -139,7 +139,8 @@ const struct hub_page *hub_page(const struct hub *h, struct str name)
 
 bool hub_page_allows(const struct hub_page *page, const struct tool *tool)
 {
-    if (page->all_tools || tool->reply) return true;
+    if (tool->reply) return !page->answer; /* nothing stands beside an answer that has a form */
+    if (page->all_tools) return true;
     for (size_t i = 0; i < page->tool_count; i++)
         if (str_eq(page->tools[i], tool->name)) return true;
     return false;

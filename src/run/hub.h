@@ -23,7 +23,8 @@ struct hub_page {
     struct model       *model;
     struct hub_payload *payloads;
     size_t              payload_count;
-    const struct str   *roles; /* for whom it is; none: everybody */
+    const struct jv    *answer; /* the schema of its answers; NULL: they are words */
+    const struct str   *roles;  /* for whom it is; none: everybody */
     size_t              role_count;
 };
 struct hub_action {
@@ -54,15 +55,15 @@ struct hub_setup { /* all borrowed: outlives the hub */
     size_t                   budget_count;
     struct str               currency;
     /* there is no sign-in: who may not decide lacks the start token, and answers nothing at all */
-    bool               token;
+    bool                     token;
     /* organisations' approvals: docs/approvals.md */
-    const struct jv   *rules;      /* approvals.rules; NULL: none */
-    bool               approvers;  /* approvals.who: "approver" */
-    unsigned           deny_limit; /* noes in a run, after which its gated tools are refused */
-    struct tidings    *tidings;    /* NULL: nobody is told */
-    struct people     *people;     /* NULL: nobody is known */
+    const struct jv         *rules;     /* approvals.rules; NULL: none */
+    bool                     approvers; /* approvals.who: "approver" */
+    unsigned        deny_limit;         /* noes in a run, after which its gated tools are refused */
+    struct tidings *tidings;            /* NULL: nobody is told */
+    struct people  *people;             /* NULL: nobody is known */
     /* 10 s: a tool that was told to stop must report within this */
-    unsigned                 cancel_grace_ms;
+    unsigned        cancel_grace_ms;
 };
 
 struct hub *hub_new(const struct hub_setup *s); /* NULL: no memory */

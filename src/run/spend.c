@@ -123,7 +123,8 @@ enum err spend_rows(struct thread *t, const struct fact *f)
         const struct spend_rule *r = &s->budgets[i];
         bool first = true; /* of several about one role, or about all, one counts */
         for (size_t k = 0; k < i; k++)
-            if (s->budgets[k].of == SPEND_ROLE && str_eq(s->budgets[k].role, r->role)) first = false;
+            if (s->budgets[k].of == SPEND_ROLE && str_eq(s->budgets[k].role, r->role))
+                first = false;
         if (r->of == SPEND_ROLE && first && caller_has(&who, &r->role, 1))
             e = add_both(t, f, SPEND_ROLE, r->role);
         if (r->of == SPEND_ALL && !all) e = add_both(t, f, SPEND_ALL, STR(""));
@@ -136,9 +137,9 @@ enum err spend_rows(struct thread *t, const struct fact *f)
 
 /* A look at the sums on its way, and whose it is: the thread may be gone when they come. */
 struct look {
-    struct hub   *hub;
-    struct str    owner, thread; /* in the reading's arena */
-    uint64_t      seq;
+    struct hub *hub;
+    struct str  owner, thread; /* in the reading's arena */
+    uint64_t    seq;
     /* of each rule, in their order; -1: not needed */
     struct places {
         int tokens, cost;

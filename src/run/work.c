@@ -450,6 +450,12 @@ static enum err build_request(struct thread *t, struct arena *a, const struct hi
     struct caller who = caller_of(t->fold.run, t->owner);
     q->msgs = msgs;
     q->system = system_text(t, a, &who);
+    if (page->answer)
+        q->system = arena_printf(a,
+                                 STR_FMT "%sYour final answer must be JSON that fits this schema, "
+                                         "and nothing but that: no words around it.\n" STR_FMT,
+                                 STR_ARG(q->system), q->system.len ? "\n\n" : "",
+                                 STR_ARG(page->answer->raw));
     q->no_calls = t->closing;
     q->thread = t->id;
     if (a->failed) return ERR_NOMEM;
@@ -470,6 +476,7 @@ enum err work_model(struct thread *t)
     t->step_failed = t->over = false;
     t->input_tokens = t->output_tokens = 0;
     t->said_by = NULL;
+    t->answer_value = t->answer_why = STR_NONE;
     t->model_of = m;
     t->sink = (struct model_sink){ on_text,     on_reasoning, on_opaque, on_call,  on_input,
                                    on_call_end, on_usage,     on_done,   on_failed };
@@ -506,6 +513,10 @@ enum err work_step_fact(struct thread *t, const char *stop)
                       .parts = t->step.parts,
                       .parts_count = t->step.count,
                       .stop = str_c(stop) };
+    if (!cut) {
+        f.custom = t->answer_value;
+        f.reason = t->answer_why;
+    }
     work_usage(t, &f);
     for (size_t i = 0; i < t->step.count; i++) {
         struct part *p = &t->step.parts[i];

@@ -58,9 +58,10 @@ enum reply_tool reply_tool_of(struct str name)
     return REPLY_NONE;
 }
 
-enum err reply_tools_add(struct registry *r)
+enum err reply_tools_add(struct registry *r, unsigned which)
 {
     for (size_t i = 1; i < REPLY_COUNT; i++) {
+        if (!(which & 1u << i)) continue;
         struct tool *t = registry_tool(r, str_c(REPLIES[i].name));
         if (!t) return ERR_NOMEM;
         t->description = str_c(REPLIES[i].description);

@@ -1,4 +1,5 @@
-/* replytools.h -- the reply tools: built in, always there, and not for the demo only.
+/* replytools.h -- the reply tools: built in, there unless they are switched off, and not for the demo
+ * only.
  *
  * A model calls them together with its last words to fill what stands under an answer: buttons with
  * ready answers, buttons that do something, structured data. They have no runner and no card: the
@@ -10,7 +11,9 @@
 #include "tool/registry.h"
 
 /* REPLY_NONE: it is another tool. */
-enum reply_tool     reply_tool_of(struct str name);
-MUST_CHECK enum err reply_tools_add(struct registry *r);
+enum reply_tool reply_tool_of(struct str name);
+#define REPLY_ALL (~0u)
+/* `which`: bits by enum reply_tool. */
+MUST_CHECK enum err reply_tools_add(struct registry *r, unsigned which);
 
 #endif

@@ -39,7 +39,7 @@ static void bench_init(struct bench *b, const char *ledger)
     arena_init(&b->arena, 0);
     registry_init(&b->tools);
     REQUIRE(demo_tools_add(&b->tools, &b->loop, str_c(b->ledger), 0) == OK);
-    REQUIRE(reply_tools_add(&b->tools) == OK);
+    REQUIRE(reply_tools_add(&b->tools, REPLY_ALL) == OK);
 }
 
 static void bench_done(struct bench *b)
@@ -584,7 +584,7 @@ TEST(demo_tools_survive_every_failing_allocation_at_the_start)
         registry_init(&r);
         mem_fail_at(n);
         enum err e = demo_tools_add(&r, &l, STR("/tmp/x"), 0);
-        if (!e) e = reply_tools_add(&r);
+        if (!e) e = reply_tools_add(&r, REPLY_ALL);
         mem_fail_at(-1);
         CHECK(e == OK || e == ERR_NOMEM);
         registry_done(&r);

@@ -10,7 +10,7 @@ TEST(a_part_of_a_millionth_counts_as_one_and_nothing_is_lost_in_between)
     CHECK(spend_cost(1, 0, 1, 0) == 1);
     CHECK(spend_cost(1000000, 0, 1, 0) == 1);
     CHECK(spend_cost(1000001, 0, 1, 0) == 2);
-    CHECK(spend_cost(1, 1, 75000, 300000) == 1); /* 0.375 of one */
+    CHECK(spend_cost(1, 1, 75000, 300000) == 1);     /* 0.375 of one */
     CHECK(spend_cost(7, 3, 1234567, 7654321) == 32); /* 31.604932 */
     CHECK(spend_cost(0, 0, 3000000, 15000000) == 0);
     CHECK(spend_cost(123, 456, 0, 0) == 0);

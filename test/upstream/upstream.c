@@ -17,7 +17,7 @@
  * {{again}} calls get_weather in every answer as long as calls are allowed. Bodies the real service
  * would refuse get its 400, and so does every body with a picture that says "poison". The words are
  * in the table `faults`; a word with "-once" fails every first, third ... time it is asked for.
- * "pace-N-US": N tokens, one every US microseconds. "limit-N": a body of more than N bytes is too
+ * {{say TEXT}} is the answer itself, {{then-say TEXT}} the next one. "pace-N-US": N tokens, one every US microseconds. "limit-N": a body of more than N bytes is too
  * long.
  */
 #include <stdio.h>
@@ -470,14 +470,46 @@ static void play_calls(struct client *c, struct str text, bool *called)
     }
 }
 
-static void play(struct client *c, const struct asked *q)
+/* Up to the "}}" that ends it: the last before another "{{", or of all. */
+static struct str said_after(struct str text, struct str mark)
+{
+    ptrdiff_t at = str_find(text, mark), end;
+    if (at < 0) return STR_NONE;
+    text = str_from(text, (size_t)at + mark.len);
+    if ((end = str_find(text, STR("}}{{"))) < 0) end = str_find(text, STR("}}"));
+    while (end >= 0 && str_starts(str_from(text, (size_t)end + 1), STR("}}"))) end++;
+    return end < 0 ? STR_NONE : str_cut(text, (size_t)end);
+}
+
+/* {{say TEXT}} is said as it is; {{then-say TEXT}}, of an earlier message, when the answer is asked
+ * for once more. */
+static bool told_to_say(const struct asked *q, struct str body, struct buf *line)
+{
+    struct str   said = said_after(q->text, STR("{{say "));
+    struct arena a;
+    struct jv   *v;
+    if (str_find(q->text, STR("does not fit the schema")) < 0) {
+        buf_str(line, said);
+        return said.ptr;
+    }
+    said = said_after(body, STR("{{then-say "));
+    arena_init(&a, 0);
+    if (said.ptr &&
+        json_parse(&a, arena_printf(&a, "\"" STR_FMT "\"", STR_ARG(said)), &v, NULL) == OK)
+        buf_str(line, v->str);
+    arena_done(&a);
+    return said.ptr;
+}
+
+static void play(struct client *c, const struct asked *q, struct str body)
 {
     struct buf line;
     bool       called = false;
     buf_init(&line, 0);
     begin(c);
     if (str_find(q->text, STR("{{think}}")) >= 0) speak_thought(&c->speaker, STR("Let me see."));
-    if (q->has_results) buf_printf(&line, "The tools said: " STR_FMT, STR_ARG(q->results));
+    if (told_to_say(q, body, &line)) called = false;
+    else if (q->has_results) buf_printf(&line, "The tools said: " STR_FMT, STR_ARG(q->results));
     else if (str_find(q->text, STR("{{call ")) >= 0) buf_lit(&line, "One moment.");
     else buf_printf(&line, "You said: " STR_FMT, STR_ARG(q->text));
     speak_text(&c->speaker, buf_view(&line));
@@ -609,7 +641,7 @@ static void answer_model(struct client *c, struct str path, struct str body)
             buf_done(&b);
         } else if (!word.len || (!start_pace(c, word) && !is_too_long(c, word, body) &&
                                  !fail_on_purpose(c, word)))
-            play(c, &q);
+            play(c, &q, body);
     }
     arena_done(&a);
 }
