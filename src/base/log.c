@@ -31,6 +31,7 @@
 #define LINE_MAX_LEN 65536 /* a longer one is a mistake of the caller */
 #define SLOTS        16
 #define SLOT_MAX     512
+#define NUMBER_MAX   24 /* the longest of 64 bits, its sign and its end */
 
 static atomic_int least_level = LOG_INFO;
 
@@ -126,9 +127,9 @@ static bool tell_lost(void)
 {
     char line[128], at[CLOCK_RFC3339_LEN + 1];
     clock_rfc3339(clock_wall_ms(), at);
-    int n = snprintf(
-        line, sizeof line,
-        "{\"at\":\"%s\",\"level\":\"warn\",\"event\":\"log.lost\",\"lines\":\"%lu\"}\n", at, lost);
+    int n = snprintf(line, sizeof line,
+                     "{\"at\":\"%s\",\"level\":\"warn\",\"event\":\"log.lost\",\"lines\":%lu}\n",
+                     at, lost);
     if (!put_line(line, (size_t)n)) return false;
     lost = 0;
     return true;
@@ -152,12 +153,30 @@ static void json_line_start(struct jsonw *w, enum log_level l, const char *at, c
     jw_kstrz(w, "event", event);
 }
 
+static _Thread_local char numbers[SLOTS][NUMBER_MAX];
+
+/* Known by where it stands: a text that looks like a number stays a text. */
+static bool is_number(const char *value)
+{
+    return (uintptr_t)value >= (uintptr_t)numbers &&
+           (uintptr_t)value < (uintptr_t)numbers + sizeof numbers;
+}
+
+static void json_about(struct jsonw *w, const struct log_about *a)
+{
+    if (a->thread.len) jw_kstr(w, "thread", a->thread);
+    if (a->run.len) jw_kstr(w, "run", a->run);
+    if (a->principal.len) jw_kstr(w, "principal", a->principal);
+    if (a->call.len) jw_kstr(w, "call", a->call);
+}
+
 static void json_pairs(struct jsonw *w, va_list pairs)
 {
     for (const char *key, *value; (key = va_arg(pairs, const char *));) {
         value = va_arg(pairs, const char *);
         jw_key_str(w, str_c(key));
-        jw_strz(w, value);
+        if (value && is_number(value)) jw_raw(w, str_c(value));
+        else jw_strz(w, value);
         if (!value) return; /* that was the end, one too early */
     }
 }
@@ -207,6 +226,22 @@ static void value_for_people(struct buf *out, struct str s)
     if (!bare) buf_chr(out, '"');
 }
 
+static void text_about(struct buf *out, const struct log_about *a)
+{
+    const struct {
+        const char *key;
+        struct str  value;
+    } all[] = { { " thread=", a->thread },
+                { " run=", a->run },
+                { " principal=", a->principal },
+                { " call=", a->call } };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i].value.len) continue;
+        buf_lit(out, all[i].key);
+        value_for_people(out, all[i].value);
+    }
+}
+
 static void text_pairs(struct buf *out, va_list pairs)
 {
     for (const char *key, *value; (key = va_arg(pairs, const char *));) {
@@ -231,17 +266,20 @@ static void text_line_start(struct buf *out, enum log_level l, const char *at, c
 
 /* --- both --------------------------------------------------------------------------- */
 
-static void compose(struct buf *b, enum log_level l, const char *event, va_list pairs)
+static void compose(struct buf *b, enum log_level l, const struct log_about *about,
+                    const char *event, va_list pairs)
 {
     char         at[CLOCK_RFC3339_LEN + 1];
     struct jsonw w;
     clock_rfc3339(clock_wall_ms(), at);
     if (isatty(STDERR_FILENO)) {
         text_line_start(b, l, at, event);
+        text_about(b, about);
         text_pairs(b, pairs);
     } else {
         jsonw_init(&w, b);
         json_line_start(&w, l, at, event);
+        json_about(&w, about);
         json_pairs(&w, pairs);
         jw_end_obj(&w);
     }
@@ -252,26 +290,40 @@ static void put_short(enum log_level l, const char *event)
 {
     char line[256];
     /* Event names are literals of ours: nothing in them needs escaping. */
-    int  n =
-        snprintf(line, sizeof line, "{\"level\":\"%s\",\"event\":\"%.150s\",\"cut\":\"true\"}\n",
-                 level_name(l), event);
+    int  n = snprintf(line, sizeof line, "{\"level\":\"%s\",\"event\":\"%.150s\",\"cut\":true}\n",
+                      level_name(l), event);
     if (n > 0) put(line, (size_t)n);
 }
 
-void log_line(enum log_level l, const char *event, ...)
+static void write_line(enum log_level l, const struct log_about *about, const char *event,
+                       va_list pairs)
 {
     if (l != LOG_SECURITY && (int)l < atomic_load(&least_level)) return;
     int        saved = errno; /* logging an error must not change it */
     struct buf b;
-    va_list    pairs;
     buf_init(&b, LINE_MAX_LEN);
-    va_start(pairs, event);
-    compose(&b, l, event, pairs);
-    va_end(pairs);
+    compose(&b, l, about, event, pairs);
     if (b.err) put_short(l, event);
     else put(b.ptr, b.len);
     buf_done(&b);
     errno = saved;
+}
+
+void log_line(enum log_level l, const char *event, ...)
+{
+    static const struct log_about nothing;
+    va_list                       pairs;
+    va_start(pairs, event);
+    write_line(l, &nothing, event, pairs);
+    va_end(pairs);
+}
+
+void log_about(enum log_level l, const struct log_about *about, const char *event, ...)
+{
+    va_list pairs;
+    va_start(pairs, event);
+    write_line(l, about, event, pairs);
+    va_end(pairs);
 }
 
 static char *next_slot(void)
@@ -293,7 +345,8 @@ const char *log_str(struct str s)
 
 const char *log_int(int64_t v)
 {
-    char *slot = next_slot();
-    snprintf(slot, SLOT_MAX, "%lld", (long long)v);
+    static _Thread_local unsigned next;
+    char                         *slot = numbers[next++ % SLOTS];
+    snprintf(slot, NUMBER_MAX, "%lld", (long long)v);
     return slot;
 }

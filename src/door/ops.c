@@ -185,15 +185,43 @@ static void node_metrics(const struct app *a, struct buf *out)
                a->links->accepted_count);
 }
 
+/* Of all nodes together, by each of them. */
+static void write_waiting(struct buf *out, const struct store_row *r)
+{
+    int64_t age_ms = r->created_ms ? clock_wall_ms() - r->created_ms : 0;
+    put_metric(out, "parley_approvals_pending", "gauge", "Questions that wait for a person",
+               (uint64_t)r->amount);
+    put_metric(out, "parley_approvals_oldest_seconds", "gauge", "How long the oldest waits",
+               age_ms > 0 ? (uint64_t)age_ms / 1000 : 0);
+}
+
+/* A store that cannot be read is no reason to tell nothing: that is when they are looked at. */
+static void on_waiting(struct store_list *l, enum err e, const struct store_row *rows, size_t count,
+                       struct str next)
+{
+    struct listing *k = LIST_ITEM(l, struct listing, list);
+    struct app     *a = k->ask.app;
+    struct buf      b;
+    (void)next;
+    if (k->ask.conn) {
+        buf_init(&b, 0);
+        metrics_write(&b, server_connections(a->server), server_streams(a->server));
+        put_metric(&b, "parley_store_log_bytes", "gauge", "The store's write-ahead log",
+                   store_log_bytes(hub_setup(a->hub)->store));
+        if (!e && count) write_waiting(&b, &rows[0]);
+        node_metrics(a, &b);
+        model_metrics(&b);
+        conn_reply(k->ask.conn, 200, "text/plain; version=0.0.4", buf_view(&b));
+        buf_done(&b);
+    }
+    listing_free(k);
+}
+
 void ops_metrics(struct server *s, struct request *q)
 {
-    struct buf b;
-    buf_init(&b, 0);
-    metrics_write(&b, server_connections(s), server_streams(s));
-    buf_printf(&b, "# TYPE parley_store_log_bytes gauge\nparley_store_log_bytes %llu\n",
-               (unsigned long long)store_log_bytes(hub_setup(app_of(s)->hub)->store));
-    node_metrics(app_of(s), &b);
-    model_metrics(&b);
-    conn_reply(q->conn, 200, "text/plain; version=0.0.4", buf_view(&b));
-    buf_done(&b);
+    struct listing *k = listing_new(s, q, STORE_WAITING);
+    if (!k) return;
+    k->list.everybody = true;
+    k->list.done = on_waiting;
+    listing_send(k);
 }

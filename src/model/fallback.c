@@ -65,6 +65,8 @@ static bool copy_request(struct arena *a, const struct model_request *q, struct 
     *to = *q;
     to->system = arena_dup(a, q->system);
     to->thread = arena_dup(a, q->thread);
+    to->run = arena_dup(a, q->run);
+    to->principal = arena_dup(a, q->principal);
     to->msgs = copy_msgs(a, q);
     to->tools = tools;
     for (size_t i = 0; tools && i < q->tool_count; i++) {
@@ -223,8 +225,10 @@ static size_t pick(const struct fallback *f, size_t from)
 
 static void note(const struct model_run *r, const char *why, size_t next)
 {
-    log_line(LOG_WARN, "model.fallback", "model", log_str(r->f->model.name), "why", why, "next",
-             log_str(r->f->models[next]->name), NULL);
+    const struct model_request *q = &r->request;
+    struct log_about about = { .thread = q->thread, .run = q->run, .principal = q->principal };
+    log_about(LOG_WARN, &about, "model.fallback", "model", log_str(r->f->model.name), "why", why,
+              "next", log_str(r->f->models[next]->name), NULL);
 }
 
 /* Starts models[from] or a later one. */

@@ -77,6 +77,7 @@ struct model_request {
     struct str               named; /* CHOICE_NAMED: one of the tools */
     /* for upstreams that want a stable user or cache key */
     struct str               thread;
+    struct str               run, principal; /* whose it is, for the log */
     /* of the answer: it can only lower the model's own limit; 0: that */
     int64_t                  max_tokens;
 };

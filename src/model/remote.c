@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/measure.h"
 #include "base/secret.h"
 #include "base/utf8.h"
 #include "model/upstream.h"
@@ -39,21 +40,23 @@
 #define BODY_LOGGED 400   /* of what a service says about a request it refuses */
 
 struct remote {
-    struct model         model;
-    struct upstream     *up;
-    const struct wire   *wire;
+    struct model           model;
+    struct upstream       *up;
+    const struct wire     *wire;
     /* its texts live in `arena`; key and headers are not kept: they are in `headers` */
-    struct model_config  config;
-    struct arena         arena;
-    struct str           url, host;
-    struct curl_slist   *headers;
-    struct list          node; /* among all models */
-    struct list          line; /* runs that wait for a place, in order */
-    unsigned             calls, waiting;
-    uint64_t             not_before_ms; /* the service asked for this */
-    uint64_t             away_until_ms;
-    unsigned             failures; /* in a row */
-    struct upstream_wait gate;     /* until not_before_ms */
+    struct model_config    config;
+    struct arena           arena;
+    struct str             url, host;
+    struct curl_slist     *headers;
+    struct list            node; /* among all models */
+    struct list            line; /* runs that wait for a place, in order */
+    unsigned               calls, waiting;
+    uint64_t               not_before_ms; /* the service asked for this */
+    uint64_t               away_until_ms;
+    unsigned               failures; /* in a row */
+    struct upstream_wait   gate;     /* until not_before_ms */
+    struct measure_seconds answers, first_byte;
+    uint64_t               errors[FAIL_COUNT];
 };
 
 static struct list models; /* all there are */
@@ -79,6 +82,7 @@ struct model_run {
     bool                 placed;    /* counts among the model's calls */
     bool                 another;   /* model_request.another */
     bool                 estimated; /* its usage */
+    struct log_about     about;     /* whose it is; the texts stand behind the struct */
 };
 
 static void on_wait_over(struct upstream_wait *w);
@@ -142,15 +146,15 @@ static void note(const struct model_run *r, enum log_level level, const char *ev
 {
     const struct trouble *t = &r->trouble;
     const struct decoder *d = &r->reader.dec;
-    log_line(level, event, "model", log_str(r->m->model.name), "provider", r->m->wire->provider,
-             "host", log_str(r->m->host), "attempt", log_int(r->attempt), "status",
-             log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms",
-             log_int(r->first_byte_ms), "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)),
-             "bytes", log_int((int64_t)r->received), "input_tokens", log_int(d->input_tokens),
-             "output_tokens", log_int(d->output_tokens), "counted_by",
-             r->estimated ? "estimate" : "provider", t->kind == FAIL_NONE ? NULL : "why",
-             fail_code(t->kind), "word", t->word, wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms),
-             NULL);
+    log_about(
+        level, &r->about, event, "model", log_str(r->m->model.name), "provider",
+        r->m->wire->provider, "host", log_str(r->m->host), "attempt", log_int(r->attempt), "status",
+        log_int(r->status ? r->status : t->status), "request", t->request_id, "first_byte_ms",
+        log_int(r->first_byte_ms), "ms", log_int((int64_t)(clock_mono_ms() - r->began_ms)), "bytes",
+        log_int((int64_t)r->received), "input_tokens", log_int(d->input_tokens), "output_tokens",
+        log_int(d->output_tokens), "counted_by", r->estimated ? "estimate" : "provider",
+        t->kind == FAIL_NONE ? NULL : "why", fail_code(t->kind), "word", t->word,
+        wait_ms < 0 ? NULL : "wait_ms", log_int(wait_ms), NULL);
 }
 
 /* Whether the model is to be passed over for a while, by those who have another. */
@@ -206,6 +210,18 @@ static void note_success(struct remote *m)
     m->away_until_ms = 0;
 }
 
+/* An attempt that failed, whether another follows it or not. */
+static void count_error(struct model_run *r)
+{
+    r->m->errors[r->trouble.kind]++;
+}
+
+static void count_answer(struct model_run *r)
+{
+    measure_observe(&r->m->first_byte, r->first_byte_ms / 1e3);
+    measure_observe(&r->m->answers, (double)(clock_mono_ms() - r->began_ms) / 1e3);
+}
+
 static void tell_failure(struct model_run *r)
 {
     struct model_sink *sink = r->sink;
@@ -215,6 +231,7 @@ static void tell_failure(struct model_run *r)
 
     settle_usage(r);
     note_failure(r);
+    count_error(r);
     note(r, LOG_WARN, "model.failed", -1);
     buf_init(&sentence, 0);
     buf_init(&detail, 0);
@@ -236,6 +253,7 @@ static void tell_done(struct model_run *r)
     struct transfer   *t = r->transfer;
     settle_usage(r);
     note_success(r->m);
+    count_answer(r);
     note(r, LOG_INFO, "model.answered", -1);
     r->transfer = NULL;
     end(r);
@@ -280,6 +298,7 @@ static bool may_repeat(const struct model_run *r, int64_t wait)
 
 static void repeat_later(struct model_run *r, int64_t wait)
 {
+    count_error(r);
     note(r, LOG_WARN, "model.retry", wait);
     upstream_wait(r->m->up, &r->wait, (uint64_t)wait, on_wait_over);
 }
@@ -445,10 +464,10 @@ static void log_refusal(const struct model_run *r)
     hide_like(&text, STR("AIza"));
     struct str view = buf_view(&text);
     if (!text.err)
-        log_line(LOG_WARN, "model.refused", "model", log_str(r->m->model.name), "host",
-                 log_str(r->m->host), "status", log_int(r->status), "request",
-                 r->trouble.request_id, "body", log_str(str_cut(view, utf8_cut(view, BODY_LOGGED))),
-                 NULL);
+        log_about(LOG_WARN, &r->about, "model.refused", "model", log_str(r->m->model.name), "host",
+                  log_str(r->m->host), "status", log_int(r->status), "request",
+                  r->trouble.request_id, "body",
+                  log_str(str_cut(view, utf8_cut(view, BODY_LOGGED))), NULL);
     buf_done(&text);
 }
 
@@ -611,11 +630,29 @@ static void stand_in_line(struct model_run *r)
     let_in(m); /* arms the gate, if it is that */
 }
 
+static char *keep(char *at, struct str from, struct str *to)
+{
+    if (from.len) memcpy(at, from.ptr, from.len);
+    *to = str_n(at, from.len);
+    return at + from.len;
+}
+
+static struct model_run *new_run(const struct model_request *q)
+{
+    struct model_run *r = mem_alloc(sizeof *r + q->thread.len + q->run.len + q->principal.len + 1);
+    char             *at = (char *)(r + 1);
+    if (!r) return NULL;
+    at = keep(at, q->thread, &r->about.thread);
+    at = keep(at, q->run, &r->about.run);
+    keep(at, q->principal, &r->about.principal);
+    return r;
+}
+
 static struct model_run *start(struct model *model, const struct model_request *q,
                                struct model_sink *sink)
 {
     struct remote    *m = LIST_ITEM(model, struct remote, model);
-    struct model_run *r = mem_alloc(sizeof *r);
+    struct model_run *r = new_run(q);
     if (!r) return NULL;
     r->m = m;
     r->sink = sink;
@@ -674,18 +711,42 @@ static const struct model_ops ops = { start, cancel, free_model, away_ms };
 
 static void write_gauge(struct buf *out, const char *name, const char *help, size_t member)
 {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    measure_head(out, name, "gauge", help);
     LIST_EACH (n, &models) {
         const struct remote *m = LIST_ITEM(n, struct remote, node);
         unsigned             v;
         memcpy(&v, (const char *)m + member, sizeof v);
-        buf_printf(out, "%s{model=\"", name);
-        for (size_t i = 0; i < m->model.name.len; i++) {
-            char c = m->model.name.ptr[i];
-            if (c == '"' || c == '\\') buf_chr(out, '\\');
-            buf_chr(out, c == '\n' ? ' ' : c);
+        buf_printf(out, "%s{", name);
+        measure_label(out, "model", m->model.name);
+        buf_printf(out, "} %u\n", v);
+    }
+}
+
+static void write_seconds(struct buf *out, const char *name, const char *help, size_t member)
+{
+    measure_head(out, name, "histogram", help);
+    LIST_EACH (n, &models) {
+        const struct remote *m = LIST_ITEM(n, struct remote, node);
+        measure_seconds_write(out, name, "model", m->model.name,
+                              (const struct measure_seconds *)((const char *)m + member));
+    }
+}
+
+/* Several failures have one code: what can be done about them is the same. */
+static void write_errors(struct buf *out, const struct remote *m)
+{
+    for (int f = FAIL_NONE + 1; f < FAIL_COUNT; f++) {
+        uint64_t sum = 0;
+        bool     first = true;
+        for (int k = FAIL_NONE + 1; k < FAIL_COUNT; k++) {
+            if (strcmp(fail_code((enum fail)k), fail_code((enum fail)f)) != 0) continue;
+            if (k < f) first = false;
+            sum += m->errors[k];
         }
-        buf_printf(out, "\"} %u\n", v);
+        if (!first || !sum) continue;
+        buf_lit(out, "parley_model_errors_total{");
+        measure_label(out, "model", m->model.name);
+        buf_printf(out, ",code=\"%s\"} %llu\n", fail_code((enum fail)f), (unsigned long long)sum);
     }
 }
 
@@ -696,6 +757,13 @@ void model_metrics(struct buf *out)
                 offsetof(struct remote, calls));
     write_gauge(out, "parley_model_calls_waiting", "Calls that wait for a place",
                 offsetof(struct remote, waiting));
+    write_seconds(out, "parley_model_seconds", "How long answers took, from asking to their end",
+                  offsetof(struct remote, answers));
+    write_seconds(out, "parley_model_first_byte_seconds", "How long answers took to begin",
+                  offsetof(struct remote, first_byte));
+    measure_head(out, "parley_model_errors_total", "counter",
+                 "Attempts that failed, by what it was");
+    LIST_EACH (n, &models) write_errors(out, LIST_ITEM(n, struct remote, node));
 }
 
 static bool is_plain(struct str s)

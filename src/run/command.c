@@ -194,8 +194,8 @@ static bool over_quota(struct thread *t, struct command *c)
     unsigned           retry_s = 0;
     enum quota_verdict v = quota_admit(t->hub->setup.quota, t->owner, clock_wall_ms(), &retry_s);
     if (v == QUOTA_FINE) return false;
-    log_line(LOG_SECURITY, "run.limited", "by", log_str(c->by), "why",
-             v == QUOTA_RUNS ? "runs" : "tokens", NULL);
+    log_about(LOG_SECURITY, &(struct log_about){ .thread = t->id, .principal = c->by },
+              "run.limited", "why", v == QUOTA_RUNS ? "runs" : "tokens", NULL);
     c->receipt.retry_s = retry_s;
     if (v == QUOTA_RUNS)
         return refuse(

@@ -115,7 +115,12 @@ static size_t shown_max(const struct thread *t)
 static enum err ask(struct thread *t, struct arena *a, const struct history_names *names)
 {
     struct msg          *msgs;
-    struct model_request q = { .system = str_c(SYSTEM), .no_calls = true, .thread = t->id };
+    struct log_about     about = thread_about(t, NULL);
+    struct model_request q = { .system = str_c(SYSTEM),
+                               .no_calls = true,
+                               .thread = t->id,
+                               .run = about.run,
+                               .principal = about.principal };
     struct msg_part      part = { .type = PART_TEXT, .text = str_c(ASK) };
     enum err e = history_part(a, &t->fold, &t->compact.range, names, &msgs, &q.msg_count);
     if (e) return e;
@@ -151,9 +156,9 @@ enum err compact_begin(struct thread *t, struct arena *a, const struct model_req
     /* with the step: it is needed when that has ended */
     enum err e = find_range(t, &t->step.arena, refused, shown_max(t));
     if (e || !t->compact.range.upto) return e; /* there is nothing older: it goes as it is */
-    log_line(LOG_INFO, "thread.compacts", "thread", log_str(t->id), "upto",
-             log_int((int64_t)t->compact.range.upto), "tokens", log_int(tokens_of(q)), "why",
-             refused ? "refused" : "limit", NULL);
+    struct log_about about = thread_about(t, NULL);
+    log_about(LOG_INFO, &about, "thread.compacts", "upto", log_int((int64_t)t->compact.range.upto),
+              "tokens", log_int(tokens_of(q)), "why", refused ? "refused" : "limit", NULL);
     return ask(t, a, names);
 }
 

@@ -154,9 +154,6 @@ static enum err add_finish(struct thread *t, const struct next *n)
     }
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
     f.ms = work_ms(n->call);
-    if (n->outcome == WORD_UNKNOWN)
-        log_line(LOG_WARN, "call.unknown", "call", log_str(n->call->id), "tool",
-                 log_str(n->call->tool), NULL);
     return thread_add(t, &f);
 }
 

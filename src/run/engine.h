@@ -10,6 +10,7 @@
  *   answer.c    answers that have a form
  *   spend.c     what it costs, and budgets
  *   compact.c   older turns become a summary when they do not fit any more
+ *   journal.c   what was committed, told in the log and in the metrics
  *   title.c     the name that a model makes for a conversation
  *   lookup.c    what a command asks the store beside its thread's log
  *   mirror.c    threads that another node holds
@@ -25,6 +26,7 @@
 #ifndef PARLEY_ENGINE_H
 #define PARLEY_ENGINE_H
 
+#include "base/log.h"
 #include "base/map.h"
 #include "run/approval.h"
 #include "run/declared.h"
@@ -383,6 +385,13 @@ enum store_listed   response_listed(const struct thread *t);
 /* Tells the next question in words, if whoever reads wants them so. True: there may be more. */
 bool                notice_tell(struct thread *t, enum err *e);
 MUST_CHECK enum err notice_respond(struct thread *t, struct command *c); /* CMD_RESPOND */
+
+/* --- journal.c --- */
+/* What a line of the log is about: this thread, its newest run, the person it goes for, and `c`
+ * (NULL: no call). */
+struct log_about thread_about(const struct thread *t, const struct call *c);
+/* The batch is on disk: its lines in the log, and what is counted. */
+void             journal_committed(struct thread *t);
 
 /* --- title.c --- */
 void       title_consider(struct thread *t); /* its run may just have ended */

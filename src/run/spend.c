@@ -284,8 +284,7 @@ static void on_today(struct store_list *l, enum err e, const struct store_row *r
     struct today  *k = LIST_ITEM(l, struct today, list);
     struct thread *t = k->thread;
     (void)next;
-    if (!e && count)
-        quota_learn(t->hub->setup.quota, t->owner, rows[0].amount, l->day * DAY_MS);
+    if (!e && count) quota_learn(t->hub->setup.quota, t->owner, rows[0].amount, l->day * DAY_MS);
     mem_free(k);
     t->inflight = false;
     t->spend.known = true;
@@ -366,8 +365,9 @@ enum err spend_stop(struct thread *t)
                           : day ? ". It begins anew at midnight (UTC)."
                                 : ". A new conversation has its own.");
     if (a->failed) return ERR_NOMEM;
-    log_line(LOG_SECURITY, "budget.used_up", "thread", log_str(t->id), "by", log_str(r->first->by),
-             "used", log_int(t->spend.used), "limit", log_int(t->spend.limit), NULL);
+    struct log_about about = thread_about(t, NULL);
+    log_about(LOG_SECURITY, &about, "budget.used_up", "used", log_int(t->spend.used), "limit",
+              log_int(t->spend.limit), NULL);
     return thread_add(t, &f);
 }
 

@@ -452,29 +452,6 @@ static enum err side_effects(struct thread *t, const struct fact *f)
     return e ? e : approval_event(t, c, f);
 }
 
-/* The same for what is only kept in memory: after the commit, because a batch that fails is made
- * again. */
-static void tell_metrics(struct thread *t, const struct fact *f)
-{
-    const struct call *c = f->kind == FACT_FINISHED ? fold_call(&t->fold, f->call) : NULL;
-    if (f->kind == FACT_ENDED) metrics_run(word_name(f->outcome));
-    if (f->kind == FACT_STEP || f->kind == FACT_SUMMARY)
-        metrics_tokens(f->input_tokens, f->output_tokens);
-    if (c && c->gate != GATE_REPLY && work_tool(t, c)) metrics_tool(c->tool, word_name(f->outcome));
-}
-
-static void tell_counts(struct thread *t)
-{
-    for (uint64_t s = t->batch_from; s <= t->committed; s++)
-        if (s > t->fold.copied) tell_metrics(t, t->fold.facts[s - 1]);
-    for (size_t i = 0; i < t->count_count; i++) {
-        struct tool *tool = registry_find(t->hub->setup.registry, t->counts[i].tool);
-        if (!tool) continue;
-        tool->runs += t->counts[i].runs;
-        tool->failed += t->counts[i].failed;
-    }
-}
-
 enum err thread_add(struct thread *t, struct fact *f)
 {
     f->seq = t->fold.count + 1;
@@ -777,7 +754,7 @@ static void on_append(struct store_append *a, enum err e)
         stopped |= k == FACT_STOP || k == FACT_ENDED;
     }
     if (closed && !t->model) step_clear(&t->step);
-    tell_counts(t);
+    journal_committed(t);
     tell_due(t);
     clear_batch(t);
     thread_wake(t);

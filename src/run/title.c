@@ -202,9 +202,11 @@ static bool ask(struct titling *k, const struct thread *t)
 {
     struct msg_part      part = { .type = PART_TEXT, .text = excerpt(&k->arena, &t->fold) };
     struct msg           msg = { .role = MSG_USER, .parts = &part, .count = 1 };
-    struct model_request q = {
-        .system = str_c(SYSTEM), .msgs = &msg, .msg_count = 1, .thread = k->id
-    };
+    struct model_request q = { .system = str_c(SYSTEM),
+                               .msgs = &msg,
+                               .msg_count = 1,
+                               .thread = k->id,
+                               .principal = k->owner };
 
     if (!k->owner.ptr || !k->id.ptr || !k->was.ptr || !part.text.ptr) return false;
     return (k->run = k->of->ops->start(k->of, &q, &k->sink)) != NULL;

@@ -51,12 +51,14 @@ static bool payload_fits(struct thread *t, const struct hub_page *page, struct p
             return false;
         }
         if (schema_check(page->payloads[i].schema, data, &t->hub->judge, why) == OK) return true;
-        log_line(LOG_WARN, "payload.misfit", "type", log_str(type), "why", log_str(buf_view(why)),
-                 NULL);
+        struct log_about about = thread_about(t, NULL);
+        log_about(LOG_WARN, &about, "payload.misfit", "type", log_str(type), "why",
+                  log_str(buf_view(why)), NULL);
         bad(t, p, buf_view(why));
         return false;
     }
-    log_line(LOG_WARN, "payload.unregistered", "type", log_str(type), NULL);
+    struct log_about about = thread_about(t, NULL);
+    log_about(LOG_WARN, &about, "payload.unregistered", "type", log_str(type), NULL);
     bad(t, p, STR("This page has no payload of that type."));
     return false;
 }
@@ -458,6 +460,8 @@ static enum err build_request(struct thread *t, struct arena *a, const struct hi
                                  STR_ARG(page->answer->raw));
     q->no_calls = t->closing;
     q->thread = t->id;
+    q->run = t->fold.run->id;
+    q->principal = who.principal;
     if (a->failed) return ERR_NOMEM;
     return list_tools(t, a, &who, q);
 }

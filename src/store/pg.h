@@ -111,6 +111,7 @@ enum pg_stmt {
     PG_EVENT_HEAD,
     PG_SAID,
     PG_ALL_USED,
+    PG_WAITING,
     PG_APPROVALS, /* 16 of them, one per set of filters */
     PG_STMTS = PG_APPROVALS + 16,
     /* sent as they are, and told to nobody */

@@ -56,6 +56,8 @@ static const char *const read_sql[PG_STMTS] = {
                 " $2::int8 GROUP BY day, owner",
     [PG_ALL_USED] = "SELECT sum(amount)::int8, day, owner FROM parley_used WHERE day >= $1::int8"
                     " GROUP BY day, owner ORDER BY day DESC, owner",
+    [PG_WAITING] = "SELECT count(*), coalesce(min(requested_ms), 0) FROM parley_approval"
+                   " WHERE status = 'pending'",
     /* from place ($2, $3) on, there below fact $4 */
     [PG_SAID] =
         "SELECT t.owner, t.name, t.title, t.state, t.created_ms, t.updated_ms, t.id, t.source,"
@@ -301,6 +303,7 @@ enum err list_params(struct pg *s, struct store_list *l, struct params *p, int *
         events_params(l, l->limit ? l->limit : INT64_MAX, p);
         return OK;
     case STORE_EVENT_HEAD: *stmt = PG_EVENT_HEAD; return OK;
+    case STORE_WAITING: *stmt = PG_WAITING; return OK;
     }
     must(!"list kind");
     return ERR_UNSUPPORTED;
@@ -425,6 +428,10 @@ static uint64_t fill(struct store_list *l, const struct unit *u, int i, struct s
     case STORE_EVENT_HEAD: /* behind everything of that transaction */
         *at = (struct row_place){ res_int(r, i, 0), INT64_MAX };
         row->place = row_place_cursor(&l->arena, *at);
+        return 0;
+    case STORE_WAITING:
+        row->amount = res_int(r, i, 0);
+        row->created_ms = res_int(r, i, 1);
         return 0;
     }
     must(!"list kind");

@@ -153,7 +153,7 @@ void db_faults(void); /* before the first use of SQLite */
 
 extern const char *const db_write_sql[], *const db_read_sql[];
 #define DB_WRITE_SQL_COUNT 41
-#define DB_READ_SQL_COUNT  21 /* of the fixed ones; the approvals' come after them */
+#define DB_READ_SQL_COUNT  22 /* of the fixed ones; the approvals' come after them */
 
 /* One transaction for the whole batch (appends, edits, sessions); afterwards every job has its result. */
 void                db_commit(struct db *d, struct list *batch);

@@ -36,6 +36,7 @@ enum stmt {
     R_EVENT_HEAD,
     R_SAID,
     R_ALL_USED,
+    R_WAITING,
     R_APPROVALS, /* 16 of them, one per set of filters; built when first asked for */
     R_COUNT = R_APPROVALS + 16
 };
@@ -104,6 +105,8 @@ const char *const db_read_sql[R_COUNT] = {
     [R_ONE_STOCK] = "SELECT " STOCK_COLUMNS FROM_STOCK " WHERE s.key = ?1",
     [R_EVENTS] = "SELECT num, at_ms, owner, kind, id, body FROM event WHERE num > ?1"
                  " ORDER BY num LIMIT ?2",
+    [R_WAITING] = "SELECT count(*), ifnull(min(requested_ms), 0) FROM approval"
+                  " WHERE status = 'pending'",
     [R_EVENT_HEAD] = "SELECT ifnull(max(num), 0) FROM event",
     [R_SAID] = ("SELECT " FOUND_COLUMNS ", f.kind, substr(f.body, 1, ?4), f.seq FROM thread t"
                 " LEFT JOIN fact f ON f.thread = t.id AND f.kind IN " SAID_KINDS
@@ -264,6 +267,14 @@ static uint64_t fill_used(struct arena *a, sqlite3_stmt *st, struct store_row *r
     return 0;
 }
 
+static uint64_t fill_waiting(struct arena *a, sqlite3_stmt *st, struct store_row *row,
+                             struct row_place *at)
+{
+    row->amount = sqlite3_column_int64(st, 0);
+    row->created_ms = sqlite3_column_int64(st, 1);
+    return 0;
+}
+
 static uint64_t fill_stock(struct arena *a, sqlite3_stmt *st, struct store_row *row,
                            struct row_place *at)
 {
@@ -374,6 +385,7 @@ static enum err ask_list(struct db *d, const struct store_list *l, int64_t limit
     case STORE_STOCK: return ask_stock(d, l, from, limit, out);
     case STORE_EVENTS: return db_ask(d, R_EVENTS, out, "ii", from.num, limit);
     case STORE_EVENT_HEAD: return db_ask(d, R_EVENT_HEAD, out, "");
+    case STORE_WAITING: return db_ask(d, R_WAITING, out, "");
     case STORE_NODES: break; /* known without asking the file */
     }
     must(!"list kind");
@@ -396,6 +408,7 @@ static uint64_t (*filler(enum store_list_kind kind))(struct arena *, sqlite3_stm
     case STORE_STOCK: return fill_stock;
     case STORE_EVENTS: return fill_event;
     case STORE_EVENT_HEAD: return fill_head;
+    case STORE_WAITING: return fill_waiting;
     case STORE_NODES: break;
     }
     must(!"list kind");

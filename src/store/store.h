@@ -251,6 +251,9 @@ enum store_list_kind {
      * place of the last one given. What is appended later comes after it, also by other nodes. */
     STORE_EVENTS,
     STORE_EVENT_HEAD, /* none of them, but `next`: the place after all that there is */
+    /* the pending approvals of everybody: one row, how many (`amount`) and since when the oldest
+     * waits (created_ms; 0: there is none) */
+    STORE_WAITING,
 };
 
 struct store_row { /* which members are filled depends on the list */

@@ -189,7 +189,7 @@ test('metrics have the names and labels of the specification and count what happ
     same(m.parley_intent_seconds_count, 2, 'intents');
     same([m['parley_tool_runs_total{tool="search_articles",outcome="done"}'], m['parley_tool_runs_total{tool="process_payment",outcome="denied"}']], [1, 1]);
     same([m['parley_runs_total{outcome="complete"}'], m['parley_runs_total{outcome="error"}'], m['parley_runs_total{outcome="cancelled"}']], [2, 1, 0]);
-    check(m['parley_tokens_total{direction="input"}'] > 0 && m['parley_tokens_total{direction="output"}'] > 0, 'tokens');
+    check(m['parley_tokens_total{direction="input",model="demo"}'] > 0 && m['parley_tokens_total{direction="output",model="demo"}'] > 0, 'tokens');
     check(m.parley_connections >= 1 && m.parley_streams === 0, 'gauges');
     for (const line of text.split('\n').filter((l) => l && !l.startsWith('#'))) check(/^[a-z_]+(\{[^}]*\})? [0-9.e+-]+$/.test(line), `a line of metrics: ${line}`);
 });

@@ -322,6 +322,9 @@ static void render(struct buf *b, enum store_list_kind kind, const struct store_
                    STR_ARG(r->event.kind), STR_ARG(r->event.id), STR_ARG(r->event.body));
         return;
     case STORE_EVENT_HEAD: return;
+    case STORE_WAITING:
+        buf_printf(b, "%" PRId64 " since %" PRId64 ";", r->amount, r->created_ms);
+        return;
     case STORE_NODES:
         buf_printf(b, STR_FMT " '" STR_FMT "' " STR_FMT " %s %" PRIu64 " %" PRIu64 ";",
                    STR_ARG(r->node), STR_ARG(r->url), STR_ARG(r->version),

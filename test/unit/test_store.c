@@ -913,6 +913,24 @@ STORE_TEST(a_session_that_is_over_is_forgotten_when_another_begins)
     CHECK_STR(fix_session(f, SESSION_GET, "over", NULL, 0), "not_found");
 }
 
+STORE_TEST(how_many_wait_for_a_person_and_since_when)
+{
+    struct store_list     l = { .kind = STORE_WAITING, .everybody = true };
+    struct store_approval rows[] = {
+        { STR("a"), STR("c1"), STR("pay"), STR("pending"), STR("{}"), 500, 0 },
+        { STR("b"), STR("c2"), STR("pay"), STR("pending"), STR("{}"), 300, 0 },
+        { STR("c"), STR("c3"), STR("pay"), STR("approved"), STR("{}"), 100, 0 },
+    };
+    struct ap p;
+
+    CHECK_STR(fix_list(f, l, NULL), "0 since 0;");
+    ap_init(&p, "ann", "t", 0, "x");
+    p.a.approvals = rows;
+    p.a.approval_count = 3;
+    CHECK(ap_run(f, &p) == OK);
+    CHECK_STR(fix_list(f, l, NULL), "2 since 300;");
+}
+
 STORE_TEST(what_everybody_used_is_told_by_day_and_person_newest_first)
 {
     static const struct {
