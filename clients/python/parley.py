@@ -292,9 +292,9 @@ class Parley:
                 return
             query["before"] = page["next"]
 
-    def usage(self) -> list:
-        """Tokens by day and person; for administrators."""
-        return self.ask("GET", "/v1/usage")["usage"]
+    def usage(self) -> dict:
+        """What one has used today: tokens, cost_micro, budgets."""
+        return self.ask("GET", "/v1/usage")
 
     def stop(self, thread: str) -> bool:
         return self.ask("POST", f"/v1/threads/{thread}/stop", {})["stopped"]

@@ -50,7 +50,7 @@ export interface Decision {
     id: string; status: string; duplicate: boolean; run_id: string; decided_at?: string; decided_by?: string; needed?: number;
     votes?: { by: string; at: string; via: string }[]; replaced_by?: string;
 }
-export interface Usage { day: string; who: string; tokens: number }
+export interface Usage { principal: string; day: string; tokens: number; cost_micro: number; currency: string | null; budgets: unknown[] }
 export interface Words { thread?: string; page?: string; when_busy?: 'queue' | 'interrupt'; request_id?: string; reasoning?: boolean }
 export interface Options { key?: string; fetch?: typeof fetch; signal?: AbortSignal }
 
@@ -183,6 +183,7 @@ export class Parley {
         }
     }
     // Tokens by day and person; for administrators.
-    async usage(): Promise<Usage[]> { return (await this.ask<{ usage: Usage[] }>('GET', '/v1/usage')).usage; }
+    /** What one has used today. */
+    usage(): Promise<Usage> { return this.ask<Usage>('GET', '/v1/usage'); }
     async stop(thread: string): Promise<boolean> { return (await this.ask<{ stopped: boolean }>('POST', `/v1/threads/${thread}/stop`, {})).stopped; }
 }

@@ -51,7 +51,7 @@ for wrong in (lambda: chat.decide("confirmation-none", True), lambda: list(chat.
 try: chat.decide(question.confirmation_id, "true")
 except TypeError: codes.append("TypeError")
 print(json.dumps({"words": words, "message": run.message, "thread": run.thread, "said": [type(e).__name__ for e in said], "input": question.input, "asked": waiting == [question.confirmation_id],
-  "no": [no["status"], no["duplicate"]], "rest": [r for r in rest if r.startswith("Tool") or r == "Complete"], "codes": codes, "usage": chat.usage()[0]["tokens"] > 0, "stopped": chat.stop(run.thread)}, default=str))
+  "no": [no["status"], no["duplicate"]], "rest": [r for r in rest if r.startswith("Tool") or r == "Complete"], "codes": codes, "usage": chat.usage()["tokens"] > 0, "stopped": chat.stop(run.thread)}, default=str))
 `;
 const TYPESCRIPT = (url, way) => `
 import { Parley, Refused, type ParleyEvent } from './parley.js';
@@ -73,7 +73,7 @@ const rest = told(await all(paid.goOn()), true), codes: unknown[] = [];
 for (const wrong of [() => chat.decide('confirmation-none', true), () => all(chat.say('')), () => all(chat.say('hi', { page: 'nowhere' }))])
     await wrong().catch((e: unknown) => { if (e instanceof Refused) codes.push([e.status, e.code, !!e.message]); });
 console.log(JSON.stringify({ words, message: run.message, thread: run.thread, said, input: question.input, asked: waiting.join() === question.confirmation_id,
-    no: [no.status, no.duplicate], rest, codes: [...codes, 'TypeError'], usage: (await chat.usage())[0]!.tokens > 0, stopped: await chat.stop(run.thread!) }));
+    no: [no.status, no.duplicate], rest, codes: [...codes, 'TypeError'], usage: (await chat.usage()).tokens > 0, stopped: await chat.stop(run.thread!) }));
 `;
 
 for (const [name, make, program] of [['Python', python, PYTHON], ['TypeScript', typescript, TYPESCRIPT]]) {
