@@ -106,8 +106,9 @@ bool                db_file_low(const struct db_file *f);
  * the ones we locked. */
 MUST_CHECK enum err db_file_note(struct db_file *f);
 /* ERR_GONE: one of them was removed, another stands in its place, or other bytes were put into it;
- * what is committed now, nobody will find. ERR_NOMEM: that could not be looked at. `d`: the writer, on its thread. A few calls to the
- * system, and a look into the file when it has changed since the last time. */
+ * what is committed now, nobody will find. What could not be looked at is not gone: ERR_NOMEM (memory,
+ * descriptors), ERR_IO. `d`: the writer, on its thread. A few calls to the system, and a look into
+ * the file when it has changed since the last time. */
 MUST_CHECK enum err db_file_check(struct db_file *f, const struct db *d);
 /* a new name survives power loss only when its folder is synced too */
 void                db_sync_folder_of(const char *path);
@@ -125,7 +126,8 @@ struct db_raw {      /* the file without its write-ahead log */
 MUST_CHECK enum err db_pair_look(const struct db_file *f, struct db_raw *raw, struct arena *a,
                                  struct str *why);
 /* Is what lies there now still the writer's file, and its log as long as it must be? ERR_GONE:
- * not. */
+ * not. A file that is half moved (readers or a full disk stop a checkpoint) still is. Else as
+ * db_file_check. */
 MUST_CHECK enum err db_pair_still(struct db_file *f, const struct db *d);
 /* With the log in view, before anything of it is moved into the file. ERR_CONFLICT as above. */
 MUST_CHECK enum err db_pair_check(struct db *d, const struct db_raw *raw, int64_t version,

@@ -349,14 +349,23 @@ enum err db_file_note(struct db_file *f)
                : ERR_GONE;
 }
 
-enum err db_file_check(struct db_file *f, const struct db *d)
+/* Only a name that leads nowhere is a file that was taken away. */
+static enum err check_own(const struct db_file *f, int i)
 {
     struct stat st;
 
-    for (int i = 0; i < DB_OWN_FILES; i++)
-        if (!stat_own(f, i, &st) || st.st_dev != f->own[i].dev || st.st_ino != f->own[i].ino)
-            return ERR_GONE;
-    return db_pair_still(f, d);
+    if (stat_own(f, i, &st))
+        return st.st_dev == f->own[i].dev && st.st_ino == f->own[i].ino ? OK : ERR_GONE;
+    if (errno == ENOMEM) return ERR_NOMEM;
+    return errno == EACCES || errno == EIO ? ERR_IO : ERR_GONE;
+}
+
+enum err db_file_check(struct db_file *f, const struct db *d)
+{
+    enum err e = OK;
+
+    for (int i = 0; i < DB_OWN_FILES && !e; i++) e = check_own(f, i);
+    return e ? e : db_pair_still(f, d);
 }
 
 bool db_file_low(const struct db_file *f)

@@ -263,8 +263,10 @@ static struct {
     atomic_int                write_error; /* what writes answer; SQLITE_OK: they work */
     atomic_bool               no_space;    /* ... and that it was for want of space */
     atomic_int                syncs;
-    atomic_int                bad_syncs; /* so many more syncs fail */
-    atomic_bool               hold;      /* the next sync waits until `go` */
+    atomic_int                bad_syncs;  /* so many more syncs fail */
+    atomic_bool               hold;       /* the next sync waits until `go` */
+    atomic_int                open_errno; /* files cannot be opened, for this reason */
+    atomic_int                not_opened;
     uv_sem_t                  held, go;
 } disk;
 
@@ -303,8 +305,15 @@ static int disk_control(sqlite3_file *file, int op, void *arg)
 
 static int disk_open(sqlite3_vfs *v, const char *name, sqlite3_file *file, int flags, int *out)
 {
-    int rc = disk.real->xOpen(disk.real, name, file, flags, out), i = 0;
+    int rc, i = 0, os = atomic_load(&disk.open_errno);
 
+    if (os) {
+        file->pMethods = NULL;
+        errno = os;
+        atomic_fetch_add(&disk.not_opened, 1);
+        return SQLITE_CANTOPEN;
+    }
+    rc = disk.real->xOpen(disk.real, name, file, flags, out);
     if (rc || !file->pMethods) return rc;
     while (i < 3 && disk.of[i] && disk.of[i] != file->pMethods) i++;
     if (!disk.of[i]) {
@@ -330,6 +339,7 @@ static void disk_begin(struct fix *f)
     disk.vfs.xOpen = disk_open;
     atomic_store(&disk.write_error, SQLITE_OK);
     atomic_store(&disk.bad_syncs, 0);
+    atomic_store(&disk.not_opened, 0);
     REQUIRE(sqlite3_vfs_register(&disk.vfs, 1) == SQLITE_OK);
     begin(f);
 }
@@ -403,6 +413,30 @@ TEST(an_i_o_error_is_told_as_such_and_as_full_when_the_system_says_no_space)
     atomic_store(&disk.write_error, SQLITE_OK);
     CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
     disk_end(&f);
+}
+
+/* The file has changed, and there is nothing to look into it with. */
+static void expect_not_looked(int why, enum err want)
+{
+    struct fix f;
+
+    disk_begin(&f);
+    CHECK(fix_append(&f, "ann", "t", 0, "x") == OK);
+    atomic_store(&disk.open_errno, why);
+    REQUIRE(chmod(path, 0600) == 0); /* a change, if only of its time */
+    CHECK(fix_append(&f, "ann", "t", 1, "y") == want);
+    CHECK(atomic_load(&disk.not_opened) > 0);
+    CHECK(store_health(f.store) != ERR_GONE);
+    atomic_store(&disk.open_errno, 0);
+    CHECK(fix_append(&f, "ann", "t", 1, "y") == OK);
+    CHECK(store_health(f.store) == OK);
+    disk_end(&f);
+}
+
+TEST(a_file_that_cannot_be_looked_at_is_not_taken_for_gone)
+{
+    expect_not_looked(EMFILE, ERR_NOMEM);
+    expect_not_looked(EIO, ERR_IO);
 }
 
 TEST(a_store_nobody_writes_to_finds_out_by_itself_that_it_can_write_again)
