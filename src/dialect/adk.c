@@ -452,7 +452,7 @@ static void reset(struct encoder *e, const struct thread *t)
 
 static void restart(struct encoder *e)
 {
-    told_trouble(e, STR("The server is restarting; reconnect to continue."));
+    told_trouble(e, str_c(encoder_farewell(e)));
 }
 
 static void close_stream(struct encoder *e)

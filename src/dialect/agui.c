@@ -799,25 +799,25 @@ static void head(struct encoder *e, const struct thread *t)
 
 /* Words that were told cannot be taken back without a snapshot, which is the door's: the client comes
  * back with its runId and is given one. */
-static void failed(struct encoder *e, const char *message)
+static void failed(struct encoder *e, const char *message, const char *code)
 {
     struct jsonw w;
     if (!event_begin_live(e, &w, "RUN_ERROR")) return;
     jw_kstrz(&w, "message", message);
-    jw_kstrz(&w, "code", "restarting");
+    jw_kstrz(&w, "code", code);
     event_end(e, &w);
 }
 
 static void reset(struct encoder *e, const struct thread *t)
 {
     (void)t;
-    failed(e, "Some words were lost; reconnect to have them told again.");
+    failed(e, "Some words were lost; reconnect to have them told again.", "restarting");
     e->ended = true;
 }
 
 static void restart(struct encoder *e)
 {
-    failed(e, "The server is restarting; reconnect to continue.");
+    failed(e, encoder_farewell(e), encoder_farewell_code(e));
 }
 
 static void close_stream(struct encoder *e)

@@ -778,7 +778,7 @@ static void reset(struct encoder *e, const struct thread *t)
 static void restart(struct encoder *e)
 {
     struct jsonw w;
-    if (event_begin_live(e, &w, "data-restarting")) {
+    if (!e->stuck && event_begin_live(e, &w, "data-restarting")) {
         jw_key(&w, "data");
         jw_obj(&w);
         jw_end_obj(&w);
@@ -786,7 +786,7 @@ static void restart(struct encoder *e)
         event_end(e, &w);
     }
     if (!event_begin_live(e, &w, "error")) return;
-    jw_kstrz(&w, "errorText", "The server is restarting; reconnect to continue.");
+    jw_kstrz(&w, "errorText", encoder_farewell(e));
     event_end(e, &w);
 }
 

@@ -363,9 +363,14 @@ static void restart(struct encoder *e)
 {
     struct jsonw w;
     if (!event_begin_live(e, &w, NULL)) return;
-    jw_kraw(&w, "error",
-            STR("{\"message\":\"The server is restarting; send the request again.\","
-                "\"type\":\"server_error\",\"param\":null,\"code\":\"restarting\"}"));
+    jw_key(&w, "error");
+    jw_obj(&w);
+    jw_kstrz(&w, "message",
+             e->stuck ? encoder_farewell(e) : "The server is restarting; send the request again.");
+    jw_kstrz(&w, "type", "server_error");
+    jw_kraw(&w, "param", STR("null"));
+    jw_kstrz(&w, "code", encoder_farewell_code(e));
+    jw_end_obj(&w);
     event_end(e, &w);
 }
 

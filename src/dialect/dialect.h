@@ -94,7 +94,7 @@ struct dialect {
     void (*head)(struct encoder *e, const struct thread *t);
     /* The words told since the last fact were lost in a crash. */
     void (*reset)(struct encoder *e, const struct thread *t);
-    void (*restart)(struct encoder *e); /* the server is going away */
+    void (*restart)(struct encoder *e); /* the server is going away, or its store: e->stuck */
     void (*close)(struct encoder *e);   /* after the last event: "[DONE]" or nothing */
 };
 
@@ -131,6 +131,7 @@ struct encoder {
     struct str            run, response, model;
     const char           *type; /* of the event being begun */
     bool                  opened, ended;
+    bool                  stuck;       /* it leaves because nothing can be saved: encode_last */
     bool                  quiet;       /* this piece is passed silently */
     bool                  rewound;     /* reset() moved the place back */
     bool                  quiet_gates; /* questions that were answered since are not asked again */
@@ -162,8 +163,11 @@ void encoder_start(struct encoder *e, const struct dialect *d, const struct carr
  * nothing else may be put between. Reports at the head that do not fit are left out. */
 enum encoded encode_into(struct encoder *e, const struct thread *t, struct buf *out, size_t room);
 /* The last words of a stream that does not end by itself: its thread is gone, or (`restart`) the
- * server goes away. ENCODED_END, ENCODED_FAILED; ENCODED_CUT: encode_into() gives the rest. */
+ * server goes away, or (e->stuck, too) its store has. ENCODED_END, ENCODED_FAILED; ENCODED_CUT: encode_into() gives the rest. */
 enum encoded encode_last(struct encoder *e, struct buf *out, size_t room, bool restart);
+/* Of both: for the dialect's restart(). */
+const char  *encoder_farewell(const struct encoder *e);
+const char  *encoder_farewell_code(const struct encoder *e);
 bool         encoder_is_cut(const struct encoder *e);
 void         encoder_done(struct encoder *e); /* gives back what it holds */
 

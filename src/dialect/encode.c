@@ -477,6 +477,19 @@ enum encoded encode_into(struct encoder *e, const struct thread *t, struct buf *
     return send_new(e, out, end, r, &before);
 }
 
+const char *encoder_farewell(const struct encoder *e)
+{
+    return e->stuck
+               ? "Nothing can be saved at the moment: the operator must bring the server's store "
+                 "back. Then reconnect to continue."
+               : "The server is restarting; reconnect to continue.";
+}
+
+const char *encoder_farewell_code(const struct encoder *e)
+{
+    return e->stuck ? "store_unavailable" : "restarting";
+}
+
 enum encoded encode_last(struct encoder *e, struct buf *out, size_t room, bool restart)
 {
     must(!e->cut.sent);

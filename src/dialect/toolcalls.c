@@ -357,8 +357,8 @@ static void restart(struct encoder *e)
 {
     struct jsonw w;
     if (!event_begin_live(e, &w, "error")) return;
-    jw_kstrz(&w, "error", "The server is restarting; reconnect to continue.");
-    jw_kstrz(&w, "code", "restarting");
+    jw_kstrz(&w, "error", encoder_farewell(e));
+    jw_kstrz(&w, "code", encoder_farewell_code(e));
     event_end(e, &w);
 }
 

@@ -241,8 +241,14 @@ static void reset(struct encoder *e, const struct thread *t)
 static void restart(struct encoder *e)
 {
     struct jsonw w;
-    if (event_begin_live(e, &w, "restarting")) event_end(e, &w);
-    status(e, "The server is restarting; reconnect to continue.");
+    if (!event_begin_live(e, &w, e->stuck ? "error" : "restarting")) return;
+    if (e->stuck) {
+        jw_kstrz(&w, "message", encoder_farewell(e));
+        jw_kstrz(&w, "code", encoder_farewell_code(e));
+        jw_kbool(&w, "retryable", true);
+    }
+    event_end(e, &w);
+    if (!e->stuck) status(e, encoder_farewell(e));
 }
 
 static void close_stream(struct encoder *e)

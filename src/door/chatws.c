@@ -70,8 +70,7 @@ static void frame_done(struct encoder *e, struct str text)
 
 static void frame_restart(struct encoder *e)
 {
-    put_reply(e->out, "error", str_c(((struct stream *)e->ctx)->id),
-              "The server is restarting; reconnect to continue.");
+    put_reply(e->out, "error", str_c(((struct stream *)e->ctx)->id), encoder_farewell(e));
 }
 
 static void frame_put(struct encoder *e, struct buf *out, struct str piece, bool first, bool last)
@@ -168,7 +167,9 @@ static bool pull_item(struct stream *s, struct buf *out, size_t room)
     size_t       from = out->len;
     enum encoded r = is_over(s) ? encode_last(&s->enc, out, room, false)
                                 : encode_into(&s->enc, s->follower.thread, out, room);
-    if (r == ENCODED_NOTHING && hub_draining(s->ws->app->hub) && !encoder_is_cut(&s->enc))
+    bool         draining = hub_draining(s->ws->app->hub);
+    s->enc.stuck = !draining && s->follower.thread && thread_stuck(s->follower.thread);
+    if (r == ENCODED_NOTHING && (draining || s->enc.stuck) && !encoder_is_cut(&s->enc))
         r = encode_last(&s->enc, out, room - (out->len - from), true);
     s->ws->cut = encoder_is_cut(&s->enc) ? s : NULL;
     if (r == ENCODED_CUT) return false;

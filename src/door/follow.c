@@ -49,7 +49,8 @@ static enum pull pull_events(struct source *s, struct buf *out, size_t room)
         if (w->over || !w->follower.thread) return PULL_END;
         r = encode_into(&w->enc, w->follower.thread, out, end - out->len);
     }
-    if (r == ENCODED_NOTHING && hub_draining(w->hub) && !encoder_is_cut(&w->enc))
+    w->enc.stuck = !hub_draining(w->hub) && thread_stuck(w->follower.thread);
+    if (r == ENCODED_NOTHING && (hub_draining(w->hub) || w->enc.stuck) && !encoder_is_cut(&w->enc))
         r = encode_last(&w->enc, out, end - out->len, true);
     /* without memory for an event the client comes back by its place */
     return r == ENCODED_CUT ? PULL_MORE : r == ENCODED_NOTHING ? PULL_WAIT : PULL_END;

@@ -89,6 +89,12 @@ static void on_wake(struct follower *f)
     if (hub_draining(k->hub)) {
         openai_error(k->conn, 503, "restarting", "The server is restarting; try again.", STR_NONE);
         waiter_free(k);
+    } else if (thread_stuck(f->thread)) {
+        openai_error(k->conn, 503, "store_unavailable",
+                     "Nothing can be saved at the moment; the operator must bring the server's "
+                     "store back.",
+                     STR_NONE);
+        waiter_free(k);
     } else if (reply_if_over(k)) waiter_free(k);
 }
 

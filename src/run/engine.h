@@ -87,6 +87,7 @@ struct thread {
     bool               named;    /* by a person, as far as this process knows */
     bool               loading, loaded, exists;
     bool               stalled; /* an append failed; tried again by the hub's timer */
+    bool               gone; /* ... because the store's files are gone: nobody knows for how long */
     /* By which claim it is ours; {0}: it is not, as far as we know. `claimed`: it is, by a claim that
      * was made just now, and is to be read. */
     struct store_hold  hold;

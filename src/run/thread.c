@@ -136,6 +136,10 @@ bool thread_away(const struct thread *t)
 {
     return !t->loaded;
 }
+bool thread_stuck(const struct thread *t)
+{
+    return t->stalled && t->gone;
+}
 const struct open_step *thread_step(const struct thread *t)
 {
     return &t->step;
@@ -845,8 +849,10 @@ static void fail_batch(struct thread *t, enum err e)
     t->busy = true;
     answer_all(t);
     t->busy = false;
+    t->gone = e == ERR_GONE;
     if (again) thread_load(t);
     else hub_stalled(t->hub, t);
+    if (thread_stuck(t)) thread_wake(t);
 }
 
 /* --- removing and renaming -------------------------------------------------------------------- */

@@ -46,6 +46,8 @@ const struct fold      *thread_fold(const struct thread *t);
 uint64_t                thread_committed(const struct thread *t); /* facts up to here may be told */
 /* being read again after a failed append: nothing can be told now; wakes when it is back */
 bool                    thread_away(const struct thread *t);
+/* ... and not before somebody has put the store's files back: who waits is not kept waiting */
+bool                    thread_stuck(const struct thread *t);
 /* the step being spoken, active or not */
 const struct open_step *thread_step(const struct thread *t);
 /* the model was called and has not said anything yet */

@@ -288,6 +288,24 @@ test('a server whose file was removed takes no more work, says why, and lets no 
     check(/used by another parley/.test(second.err), second.err);
 });
 
+test('while the files are away no stream and no answer hangs, and the runs go on when they are back', async (t) => {
+    const server = await t.serve({ config: { demo: { token_ms: 20 } } }), ends = ['', '-wal', '-shm'];
+    const typed = await server.say('Find articles about CRISPR'), ai = await server.open('POST', '/api/chat', { id: 'chat-1', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Tell me a long story' }] }] });
+    const response = server.post('/v1/responses', { model: 'parley', input: 'Tell me a long story' });
+    await typed.must('text_delta');
+    await until(async () => (await server.get('/v1/threads')).json.threads.length === 3, 'all to be under way');
+    for (const end of ends) fs.renameSync(server.db + end, server.db + end + '.away');
+    const last = (await typed.read()).events.at(-1).data;
+    same([last.type, last.code, last.retryable], ['error', 'store_unavailable', true], JSON.stringify(last));
+    check((await ai.read()).events.some((e) => e.data?.type === 'error' && /must bring the server's store back/.test(e.data.errorText)), 'the AI SDK is told');
+    const r = await response;
+    same([r.status, r.json.error.code], [503, 'store_unavailable'], r.text);
+    for (const end of ends) fs.renameSync(server.db + end + '.away', server.db + end);
+    await until(async () => (await server.get('/readyz')).status === 200, 'it heals');
+    for (const x of (await server.get('/v1/threads')).json.threads) same((await settled(server, x.id, 30000)).state, 'idle');
+    same((await server.get('/v1/tools')).json.tools.find((x) => x.name === 'search_articles').runs, 1, 'how often it ran');
+}, { timeout_ms: 90000 });
+
 // --- flipped bits ----------------------------------------------------------------------------------
 
 test('a conversation with a flipped bit says so, can be deleted, and stops neither expiry nor others', async (t) => {
