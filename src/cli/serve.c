@@ -102,11 +102,20 @@ static void read_counts(struct serve *s)
     while (!s->counted) uv_run(&s->loop.uv, UV_RUN_ONCE);
 }
 
+/* Is everybody who can come in named by a key? */
+static bool only_keys(const struct auth_setup *a)
+{
+    for (size_t i = 0; i < a->key_count; i++)
+        if (a->keys[i].user_header.len) return false;
+    return a->key_count && !a->jwt && !a->oidc.issuer.len;
+}
+
 /* Who has a key has the roles of all their keys, also while they are away. */
 static bool make_people(struct serve *s)
 {
     const struct auth_setup *a = &s->config.auth;
     if (!(s->people = people_new())) return false;
+    if (only_keys(a)) people_whole(s->people);
     for (size_t i = 0; i < a->key_count; i++) {
         struct str before = people_roles(s->people, a->keys[i].principal);
         struct str all = before.ptr ? arena_printf(&s->arena, STR_FMT " " STR_FMT, STR_ARG(before),

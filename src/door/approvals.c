@@ -286,12 +286,13 @@ void rest_approval(struct server *s, struct request *q)
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-/* To the thread that has asked, which may be another person's. */
+/* To the thread that has asked, which may be another person's: a vote is taken back there by whoever
+ * gave it, whatever concerns them now. */
 static void submit(struct server *s, struct request *q, struct command *c,
                    void (*answered)(struct ask *, struct command *, const struct receipt *))
 {
     struct ask *k = ask_new(s, q, answered);
-    c->anyones = decides_all(app_of(s), q);
+    c->anyones = c->kind == CMD_UNVOTE || decides_all(app_of(s), q);
     if (k) ask_submit(k, c);
     else command_free(c);
 }

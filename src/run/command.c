@@ -13,6 +13,7 @@
 #include "run/edit.h"
 #include "run/engine.h"
 #include "run/grant.h"
+#include "run/people.h"
 #include "run/response.h"
 #include "run/rules.h"
 #include "run/spoken.h"
@@ -741,16 +742,20 @@ static bool has_voted(const struct thread *t, const struct fact *asked, struct s
     return false;
 }
 
-/* Would this yes, with those that are there, be enough? */
-static bool completes(const struct thread *t, const struct command *c, const struct fact *asked)
+/* Would this yes, with those that are there, be enough? A vote counts by the roles that its voter
+ * has had ever since. */
+static bool completes(const struct thread *t, struct command *c, const struct fact *asked)
 {
+    const struct people *known = t->hub->setup.people;
     const struct fact *votes[VOTES_MAX];
     struct voter       yes[VOTES_MAX + 1];
     struct ballot      b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
     size_t             n = approval_votes(&t->fold, asked, votes), k = 0;
     for (size_t i = 0; i < n; i++)
         if (!str_eq(votes[i]->by, c->by))
-            yes[k++] = (struct voter){ votes[i]->by, votes[i]->roles };
+            yes[k++] = (struct voter){
+                votes[i]->by, people_still(known, &c->arena, votes[i]->by, votes[i]->roles)
+            };
     yes[k++] = (struct voter){ c->by, c->roles };
     return rules_enough(&b, yes, k);
 }
@@ -770,15 +775,18 @@ static bool is_vote(struct thread *t, struct command *c, struct call *call, enum
     return true;
 }
 
+/* One's own vote is one's own, also when one may not give it any more. */
 static bool handle_unvote(struct thread *t, struct command *c, enum err *e)
 {
     struct call       *call = fold_confirmation(&t->fold, c->id);
     const struct fact *asked = fold_asked(&t->fold, c->id);
-    if (!call) return is_unknown(t, c);
-    if (is_barred(t, c, asked)) return true;
+    bool               voted = asked && has_voted(t, asked, c->by);
+    bool               stranger = !voted && !c->may_decide && !str_eq(c->by, t->owner);
+    if (!call || (stranger && !(asked && asked->who.ptr))) return is_unknown(t, c);
+    if (!voted && is_barred(t, c, asked)) return true;
     if (fold_verdict(&t->fold, c->id) || !call_gate(call) || !str_eq(call_gate(call)->id, c->id))
         return refuse(t, c, 409, "already_decided", "This is decided; nothing can be taken back.");
-    if (!has_voted(t, asked, c->by))
+    if (!voted)
         return refuse(t, c, 404, "no_vote", "You have no vote here that could be taken back.");
     return add_vote(t, c, call, WORD_CANCELLED, e);
 }

@@ -1,7 +1,7 @@
 /* people.c -- see people.h. */
 #include "run/people.h"
 
-#include "base/arena.h"
+#include "base/buf.h"
 #include "base/map.h"
 
 struct person {
@@ -12,6 +12,7 @@ struct person {
 
 struct people {
     struct map by_name;
+    bool       whole;
 };
 
 struct people *people_new(void)
@@ -70,9 +71,28 @@ bool roles_have(struct str roles, struct str word)
     return false;
 }
 
+void people_whole(struct people *p)
+{
+    p->whole = true;
+}
+
+struct str people_still(const struct people *p, struct arena *a, struct str name, struct str roles)
+{
+    struct str now = people_roles(p, name), one;
+    struct buf b;
+    if (!now.ptr && !(p && p->whole)) return roles;
+    buf_init(&b, 0);
+    while (str_split(&roles, ' ', &one))
+        if (one.len && roles_have(now, one)) buf_printf(&b, STR_FMT " ", STR_ARG(one));
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    buf_done(&b);
+    return s;
+}
+
 bool people_may(const struct people *p, struct str name, struct str role)
 {
     struct str roles = people_roles(p, name);
-    if (!role.len || str_is(role, "owner") || !roles.ptr) return true;
+    if (!role.len || str_is(role, "owner")) return true;
+    if (!roles.ptr) return !p || !p->whole;
     return roles_have(roles, role);
 }

@@ -240,6 +240,33 @@ test('one no is a no; a vote can be taken back; whoever asked for it does not co
     same(b.books, []);
 });
 
+test('a vote does not outlive the role it was given by, and can be taken back without it', async (t) => {
+    const b = await bank(t), dir = t.folder(), config = (people) => payments(b, {}, { auth: auth(people), approvals: { rules: RULES } });
+    const before = await t.serve({ dir, config: config(PEOPLE) });
+    const asked = [];
+    for (const amount of [5000, 6000, 7000]) asked.push(await say(before, 'ada', PAY(amount)));
+    for (const s of asked) same((await decide(before, 'fay', s.ids[0], true)).json.status, 'pending');
+    await before.end();
+    const { fay, ...rest } = PEOPLE, without = await t.serve({ dir, config: config({ ...rest, fay: ['user'] }) });
+    same((await decide(without, 'fin', asked[0].ids[0], true)).json.status, 'pending', 'fay is not finance any more');
+    same((await decide(without, 'fay', asked[0].ids[0], true)).status, 404);
+    const vote = (who, s) => without.request('DELETE', `/v1/approvals/${s.ids[0]}/vote`, undefined, as(who));
+    same((await vote('cleo', asked[0])).status, 404, 'they have none');
+    const back = await vote('fay', asked[0]);
+    same([back.status, back.json.votes.map((v) => v.by)], [200, ['fin']]);
+    same((await vote('fay', asked[0])).status, 404);
+    same((await decide(without, 'fox', asked[0].ids[0], true)).json.status, 'approved');
+    await still(without, 'ada', asked[0].thread);
+    await without.end();
+    const gone = await t.serve({ dir, config: config(rest) });
+    same((await decide(gone, 'fin', asked[1].ids[0], true)).json.status, 'pending', 'who has no key any more has no role');
+    await gone.end();
+    const again = await t.serve({ dir, config: config(PEOPLE) });
+    same((await decide(again, 'fin', asked[2].ids[0], true)).json.status, 'approved', 'who has it has it');
+    await still(again, 'ada', asked[2].thread);
+    same(b.books.map((p) => p.amount), [5000, 7000]);
+});
+
 test('a small one is the owner\'s own, and nobody else sees it', async (t) => {
     const b = await bank(t), server = await office(t, b);
     const s = await say(server, 'ada', PAY(5));
