@@ -747,15 +747,14 @@ static bool has_voted(const struct thread *t, const struct fact *asked, struct s
 static bool completes(const struct thread *t, struct command *c, const struct fact *asked)
 {
     const struct people *known = t->hub->setup.people;
-    const struct fact *votes[VOTES_MAX];
-    struct voter       yes[VOTES_MAX + 1];
-    struct ballot      b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
-    size_t             n = approval_votes(&t->fold, asked, votes), k = 0;
+    const struct fact   *votes[VOTES_MAX];
+    struct voter         yes[VOTES_MAX + 1];
+    struct ballot        b = { asked->who, t->owner, asked->at_ms, clock_wall_ms() };
+    size_t               n = approval_votes(&t->fold, asked, votes), k = 0;
     for (size_t i = 0; i < n; i++)
         if (!str_eq(votes[i]->by, c->by))
-            yes[k++] = (struct voter){
-                votes[i]->by, people_still(known, &c->arena, votes[i]->by, votes[i]->roles)
-            };
+            yes[k++] = (struct voter){ votes[i]->by, people_still(known, &c->arena, votes[i]->by,
+                                                                  votes[i]->roles) };
     yes[k++] = (struct voter){ c->by, c->roles };
     return rules_enough(&b, yes, k);
 }
@@ -810,12 +809,13 @@ static bool is_overgranted(struct thread *t, struct command *c, const struct cal
     return false;
 }
 
-/* Who may was looked at where the grant was found. */
+/* Who may was looked at where the grant was found; by nobody: its giver has lost the role. */
 static bool handle_revoke(struct thread *t, struct command *c, enum err *e)
 {
     struct fact f = { .kind = FACT_REVOKED, .grant = c->id, .by = c->by, .via = c->via };
     uint64_t    seq = t->fold.count + 1;
-    if (!(*e = grant_revoke(t, c->id))) *e = thread_add(t, &f);
+    *e = c->by.len ? grant_revoke(t, c->id) : grant_end(t, c->id);
+    if (!*e) *e = thread_add(t, &f);
     accepted(t, c, STR_NONE, seq);
     return true;
 }

@@ -11,6 +11,7 @@
 #include "tool/policy.h"
 
 #define NO_LIMIT  INT64_MAX
+#define ROLE_LOST "ended"
 #define FOR_MAX   (366 * 86400)
 #define COUNT_MAX 1000000
 #define SHOWN_MS  (24 * 3600 * 1000) /* what ended longer ago is not listed */
@@ -310,6 +311,25 @@ bool grant_open(struct thread *t, const struct command *c, const struct call *ca
     return wrong(fault, NULL, "The server is out of memory; try again in a moment.");
 }
 
+/* --- ending ------------------------------------------------------------------------------------- */
+
+static enum err set_state(struct thread *t, struct str id, const char *state)
+{
+    struct store_take k = { .op = TAKE_SET, .state = str_c(state), .holder = id };
+    k.key = arena_printf(&t->batch, GRANT_KEY STR_FMT, STR_ARG(id));
+    return k.key.ptr ? thread_take(t, &k) : ERR_NOMEM;
+}
+
+enum err grant_revoke(struct thread *t, struct str id)
+{
+    return set_state(t, id, "revoked");
+}
+
+enum err grant_end(struct thread *t, struct str id)
+{
+    return set_state(t, id, ROLE_LOST);
+}
+
 /* --- using -------------------------------------------------------------------------------------- */
 
 static bool same_values(const struct jv *same, const struct jv *args)
@@ -321,6 +341,24 @@ static bool same_values(const struct jv *same, const struct jv *args)
     return true;
 }
 
+/* Has its giver lost the role? Once that was found it stays so: ROLE_LOST is in the row. */
+static bool lost(const struct hub *h, const struct store_stock *row, const struct jv *body)
+{
+    return str_is(row->state, ROLE_LOST) ||
+           !people_may(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"));
+}
+
+bool grant_lost(const struct hub *h, const struct store_stock *row)
+{
+    struct arena a;
+    struct jv   *body = NULL;
+    arena_init(&a, 0);
+    bool yes = str_is(row->state, "open") && json_parse_own(&a, row->body, &body) == OK &&
+               lost(h, row, body);
+    arena_done(&a);
+    return yes;
+}
+
 /* Why a grant gives nothing any more, whatever is left of it; NULL: it does. */
 static const char *ended(const struct hub *h, const struct store_stock *row, const struct jv *body)
 {
@@ -330,8 +368,7 @@ static const char *ended(const struct hub *h, const struct store_stock *row, con
     if (!tool || !tool->grant || tool_digest(tool, digest) != OK ||
         !str_is(jv_str_at(body, "definition"), digest))
         return "definition";
-    if (!people_may(h->setup.people, jv_str_at(body, "by"), jv_str_at(body, "role"))) return "role";
-    return NULL;
+    return lost(h, row, body) ? "role" : NULL;
 }
 
 struct fit {
@@ -380,6 +417,15 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
     return f->granted.ptr ? thread_take(t, &take) : ERR_NOMEM;
 }
 
+/* Of many there is another time to say it. */
+static enum err end_lost(struct thread *t, const struct store_stock *rows, size_t count)
+{
+    enum err e = OK;
+    for (size_t i = 0; i < count && !e && t->take_count < BATCH_TAKES / 2; i++)
+        if (grant_lost(t->hub, &rows[i])) e = grant_end(t, rows[i].holder);
+    return e;
+}
+
 enum err grant_use(struct thread *t, const struct call *c, const struct store_stock *rows,
                    size_t count, struct fact *f)
 {
@@ -387,13 +433,14 @@ enum err grant_use(struct thread *t, const struct call *c, const struct store_st
     bool       single;
     struct fit k;
     enum err   e = rules_for(t, c, &t->batch, &who, &single);
+    if (!e) e = end_lost(t, rows, count);
     if (e || !single) return e ? e : ERR_NOT_FOUND;
     for (size_t i = count; i-- > 0;) /* the oldest first: it ends first */
         if (fits(t, c, &rows[i], who, &k)) return take_fit(t, c, &k, f);
     return ERR_NOT_FOUND;
 }
 
-/* --- giving back, revoking ------------------------------------------------------------------------ */
+/* --- giving back ---------------------------------------------------------------------------------- */
 
 enum err grant_follow(struct thread *t, const struct call *c, const struct fact *f)
 {
@@ -402,13 +449,6 @@ enum err grant_follow(struct thread *t, const struct call *c, const struct fact 
     if (!ends || happened || !c->decided || !c->decided->grant.len) return OK;
     struct store_take k = { .op = TAKE_BACK, .amount = c->decided->amount, .holder = c->id };
     k.key = arena_printf(&t->batch, GRANT_KEY STR_FMT, STR_ARG(c->decided->grant));
-    return k.key.ptr ? thread_take(t, &k) : ERR_NOMEM;
-}
-
-enum err grant_revoke(struct thread *t, struct str id)
-{
-    struct store_take k = { .op = TAKE_SET, .state = STR("revoked"), .holder = id };
-    k.key = arena_printf(&t->batch, GRANT_KEY STR_FMT, STR_ARG(id));
     return k.key.ptr ? thread_take(t, &k) : ERR_NOMEM;
 }
 

@@ -13,7 +13,8 @@
  *
  * It ends with its time, with the tool's definition, policy or rule changing, with its revocation,
  * with the conversation it was given in being deleted, and with its giver losing the role that let
- * them decide (people.h).
+ * them decide (people.h). That last is written into the row when it is found, by a call that the
+ * grant might have allowed or by somebody who looks at it: an ended one does not open again.
  */
 #ifndef PARLEY_GRANT_H
 #define PARLEY_GRANT_H
@@ -48,6 +49,10 @@ MUST_CHECK enum err grant_use(struct thread *t, const struct call *c,
 /* After a fact about the call was added: what it gives back. */
 MUST_CHECK enum err grant_follow(struct thread *t, const struct call *c, const struct fact *f);
 MUST_CHECK enum err grant_revoke(struct thread *t, struct str id);
+/* Its giver has lost the role: it gives nothing any more, also when they have it again. */
+MUST_CHECK enum err grant_end(struct thread *t, struct str id);
+/* Is it to be ended for that, and was not yet? */
+bool                grant_lost(const struct hub *h, const struct store_stock *row);
 
 /* One of GET /v1/grants. */
 void       grant_write(struct jsonw *w, const struct hub *h, const struct store_stock *row);

@@ -31,12 +31,11 @@ struct str     people_roles(const struct people *p, struct str name);
 void           people_whole(struct people *p);
 /* Which of these roles, that they had once, they still have; in `a`. Only one that is known to be
  * gone is. STR_NONE: no memory. */
-struct str     people_still(const struct people *p, struct arena *a, struct str name,
-                            struct str roles);
+struct str people_still(const struct people *p, struct arena *a, struct str name, struct str roles);
 /* May what rests on `role` ("" and "owner": on none) still count for them? Only a role that is
  * known to be gone is: who was not here since the start has what they had. */
-bool           people_may(const struct people *p, struct str name, struct str role);
+bool       people_may(const struct people *p, struct str name, struct str role);
 /* Is `word` one of `roles`? */
-bool           roles_have(struct str roles, struct str word);
+bool       roles_have(struct str roles, struct str word);
 
 #endif

@@ -267,6 +267,30 @@ test('a vote does not outlive the role it was given by, and can be taken back wi
     same(b.books.map((p) => p.amount), [5000, 7000]);
 });
 
+for (const [how, find] of [['a call', async (server) => same((await say(server, 'ada', PAY(20))).ids.length, 1, 'it is asked')],
+    ['whoever looks', async (server, thread) => {
+        const seq = async () => (await server.get(`/v1/threads/${thread}`, as('ada'))).json.seq, before = await seq();
+        same((await grants(server, 'ada')).map((g) => [g.status, g.why]), [['ended', 'role']]);
+        await until(async () => (await seq()) > before, 'the fact');
+    }]])
+    test(`a grant whose giver lost the role stays ended when they have it again, found so by ${how}`, async (t) => {
+        const b = await bank(t), dir = t.folder(), rules = [{ tool: '*', from: { role: 'finance', not_requester: true } }];
+        const people = { ada: ['user'], fay: ['finance'], fin: ['finance'] }, config = (who) => payments(b, GRANT, { auth: auth(who), approvals: { rules } });
+        const before = await t.serve({ dir, config: config(people) });
+        const s = await say(before, 'ada', PAY(10));
+        same((await decide(before, 'fay', s.ids[0], true, { grant: { scope: 'me' } })).status, 200);
+        await still(before, 'ada', s.thread);
+        same((await say(before, 'ada', PAY(11))).ids, [], 'it is given');
+        await before.end();
+        const without = await t.serve({ dir, config: config({ ...people, fay: ['user'] }) });
+        await find(without, s.thread);
+        await without.end();
+        const again = await t.serve({ dir, config: config(people) });
+        same((await say(again, 'ada', PAY(30))).ids.length, 1, 'it is asked');
+        same((await grants(again, 'ada')).map((g) => [g.status, g.why]), [['ended', 'role']]);
+        same(b.books.map((p) => p.amount), [10, 11]);
+    });
+
 test('a small one is the owner\'s own, and nobody else sees it', async (t) => {
     const b = await bank(t), server = await office(t, b);
     const s = await say(server, 'ada', PAY(5));
