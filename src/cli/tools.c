@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "run/caller.h"
 #include "run/intent.h"
+#include "run/rules.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
 
@@ -198,6 +199,19 @@ static bool allowed(struct bench *k, const struct tool *t, const struct jv *args
     return ask("Run it?");
 }
 
+/* What only a server can hold to: who else is asked, and what was done already. NULL: nothing. */
+static const char *needs_server(const struct bench *b, const struct tool *t, const struct jv *args)
+{
+    if (t->effect.len)
+        return "it has an \"effect\", and only a server knows what was done already; let a "
+               "conversation or a program call it there: ";
+    if (policy_asks(t, args, NULL) &&
+        !rules_owners(b->config.rules, t->name, args, !b->config.approvers))
+        return "others have to say yes to this, and only a server can ask them; let a conversation "
+               "or a program call it there: ";
+    return NULL;
+}
+
 static int complain(const char *what, struct str detail)
 {
     fprintf(stderr, "parley: %s", what);
@@ -225,6 +239,8 @@ static int call(struct bench *b, const struct cli_line *l)
     if (!fits) complain("the input does not fit the schema: ", buf_view(&why));
     buf_done(&why);
     if (!fits) return 1;
+    const char *barred = needs_server(b, t, args);
+    if (barred) return complain(barred, t->name);
     if (!allowed(b, t, args, &who)) return complain("not run.", STR(""));
     b->job = (struct tool_job){ .tool = t,
                                 .call_id = id_new(&b->assembly.arena, "call-"),

@@ -89,15 +89,26 @@ static bool matches(struct str pattern, struct str name)
     return p == pattern.len;
 }
 
-static const struct jv *rule_of(struct thread *t, const struct call *c)
+static const struct jv *first_match(const struct jv *rules, struct str tool, const struct jv *args,
+                                    struct budget *turn)
 {
-    JV_EACH (r, t->hub->setup.rules) {
+    JV_EACH (r, rules) {
         const struct jv *when = jv_get(r, "when");
-        if (matches(jv_str_at(r, "tool"), c->tool) &&
-            (!when || policy_holds(when, c->args, &t->hub->judge)))
+        if (matches(jv_str_at(r, "tool"), tool) && (!when || policy_holds(when, args, turn)))
             return r;
     }
     return NULL;
+}
+
+static const struct jv *rule_of(struct thread *t, const struct call *c)
+{
+    return first_match(t->hub->setup.rules, c->tool, c->args, &t->hub->judge);
+}
+
+bool rules_owners(const struct jv *rules, struct str tool, const struct jv *args, bool otherwise)
+{
+    const struct jv *rule = first_match(rules, tool, args, NULL);
+    return rule ? str_is(role_of(jv_get(rule, "from")), "owner") : otherwise;
 }
 
 static void write_level(struct jsonw *w, const struct jv *level)

@@ -29,6 +29,10 @@ const char *rules_fault(const struct jv *rule, const struct jv **at);
 /* Does some rule name a role that one of these words is? Then others' questions concern them. */
 bool        rules_concern(const struct jv *rules, struct str roles);
 
+/* Is a call for its owner to decide, and nobody else? `otherwise`, when no rule matches. */
+bool        rules_owners(const struct jv *rules, struct str tool, const struct jv *args,
+                         bool otherwise);
+
 /* The `who` of a call, in `a`; STR_NONE: no rule matches. *single: one yes is enough, as far as
  * `from` says. */
 MUST_CHECK enum err rules_for(struct thread *t, const struct call *c, struct arena *a,

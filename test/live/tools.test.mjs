@@ -5,6 +5,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { Live } from './ai.mjs';
 import { ROOT, check, parley, same, settled, sound, test, until } from './lib.mjs';
+import { auth } from './org.mjs';
 import { readBody, serveModel, startUpstream } from './upstream.mjs';
 
 const EXAMPLES = JSON.parse(fs.readFileSync(path.join(ROOT, 'examples/tools.json'), 'utf8')).tools;
@@ -516,6 +517,22 @@ test('parley tools call runs a tool with live progress, and asks on the terminal
     same([yes.code, JSON.parse(yes.out)], [0, { Ada: 10 }], yes.err);
     const bad = await parley(['tools', 'call', 'word_count', '{"text":1}', ...flags], { cwd });
     check(bad.code === 1 && bad.err.includes('does not fit the schema'), bad.err);
+}, { timeout_ms: 120000 });
+
+test('parley tools call does not run what others have to say yes to, nor what may be done only once', async (t) => {
+    const bill = (more) => example('split_bill', { confirm: 'always', ...more }), args = '{"total":10,"people":["Ada"]}';
+    const small = { pointer: '/total', op: '<', value: 5 };
+    const { cwd, flags } = configFile(t, { auth: auth({ fay: ['finance'], fin: ['finance'] }), tools: { split_bill: bill(), free: bill({ confirm: 'never' }), once: bill({ confirm: 'never', effect: 'bill:{total}' }) },
+        approvals: { rules: [{ tool: '*', when: small, from: 'owner' }, { tool: '*', from: { role: 'finance', count: 2 } }] } });
+    const run = (tool, input, more = []) => parley(['tools', 'call', tool, input, ...more, ...flags], { cwd, input: 'yes\n' });
+    for (const more of [[], ['--as', 'fay']]) {
+        const others = await run('split_bill', args, more);
+        check(others.code === 1 && others.out === '' && /others have to say yes.*split_bill/.test(others.err) && !others.err.includes('[yes/no]'), others.err);
+    }
+    const once = await run('once', args);
+    check(once.code === 1 && once.out === '' && /"effect"/.test(once.err), once.err);
+    same((await run('split_bill', '{"total":4,"people":["Ada"]}')).code, 0, 'a small one is the owner\'s');
+    same((await run('free', args)).code, 0, 'nobody is asked about it');
 }, { timeout_ms: 120000 });
 
 test('parley tools call puts the question of an MCP tool to the terminal', async (t) => {
