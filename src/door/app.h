@@ -224,9 +224,10 @@ struct command *command_for(struct request *q, enum command_kind kind, const cha
 /* --- approvals.c --- */
 /* Do they see everybody's, whatever rules there are? */
 bool approvals_all(const struct app *a, const struct request *q);
-/* The approval of an event as they see it; false: they do not. */
+/* The approval of an event as they see it; false: they do not. `at_ms`: by the levels that had begun
+ * then; 0: by how it stands. */
 bool approval_show_event(struct buf *out, const struct app *app, const struct store_row *event,
-                         const struct principal *p, bool all);
+                         const struct principal *p, bool all, int64_t at_ms);
 
 /* --- handlers, by file --- */
 void                      door_sse(struct server *s, struct request *q); /* sse.c */

@@ -81,10 +81,21 @@ static bool has_member(struct str body, const char *quoted)
     return str_find(body, str_c(quoted)) >= 0;
 }
 
-/* `all`: they may see everybody's, whatever a rule says. Who changed a call before saying yes sees
+/* Who comes in by a later level sees what goes on from then on: what was over before it is not
+ * theirs. As long as something is to be said about it, that is now. */
+static int64_t stood_at(const struct store_row *row, const struct jv *body)
+{
+    int64_t    now = clock_wall_ms(), ended;
+    struct str settled = jv_str_at(body, "settled_at"), decided = jv_str_at(body, "decided_at");
+    bool open = str_is(row->approval.status, "pending") || str_is(row->approval.status, "unknown");
+    return !open && clock_parse_rfc3339(settled.len ? settled : decided, &ended) ? ended : now;
+}
+
+/* `all`: they may see everybody's, whatever a rule says. `at_ms`: judged as it stood then; 0: as
+ * stood_at() says. Who changed a call before saying yes sees
  * what became of it: no rule asked about that one any more. */
 static struct look_at look_at(struct arena *a, const struct store_row *row,
-                              const struct principal *p, bool all)
+                              const struct principal *p, bool all, int64_t at_ms)
 {
     struct look_at k = { 0 };
     struct voter   v = { p->name, p->words };
@@ -96,7 +107,8 @@ static struct look_at look_at(struct arena *a, const struct store_row *row,
         body = NULL;
     const struct jv *who = jv_get(body, "who"), *old = jv_get(body, "replaces");
     bool             theirs = old && str_eq(jv_str_at(old, "by"), p->name);
-    k.hidden = !own && !all && !theirs && !(who && rules_shows(who, &v));
+    if (!at_ms) at_ms = stood_at(row, body);
+    k.hidden = !own && !all && !theirs && !(who && rules_shows(who, &v, at_ms));
     k.waits = who && str_is(row->approval.status, "pending");
     if (!k.waits) return k;
     k.voted = has_vote(body, p->name);
@@ -167,7 +179,7 @@ static bool is_overdue(const struct store_approval *a)
 }
 
 bool approval_show_event(struct buf *out, const struct app *app, const struct store_row *event,
-                         const struct principal *p, bool all)
+                         const struct principal *p, bool all, int64_t at_ms)
 {
     struct store_list l = { .everybody = !str_eq(event->owner, p->name), .owner = p->name };
     struct store_row  row = { .owner = event->owner,
@@ -177,7 +189,7 @@ bool approval_show_event(struct buf *out, const struct app *app, const struct st
     arena_init(&a, 0);
     bool ok = json_parse_own(&a, row.approval.body, &body) == OK;
     if (ok) row.approval.status = jv_str_at(body, "status");
-    struct look_at k = look_at(&a, &row, p, all);
+    struct look_at k = look_at(&a, &row, p, all, at_ms);
     if (ok && !k.hidden) write_row(out, app, &l, &row, &k);
     arena_done(&a);
     return ok && !k.hidden;
@@ -196,7 +208,7 @@ static void write_list(struct buf *b, struct listing *k, const struct store_row 
     jw_key(&w, "approvals");
     jw_arr(&w);
     for (size_t i = 0; i < count; i++) {
-        struct look_at how = look_at(&k->arena, &rows[i], q->principal, all);
+        struct look_at how = look_at(&k->arena, &rows[i], q->principal, all, 0);
         if (how.hidden || (str_is(l->status, "pending") && is_overdue(&rows[i].approval))) continue;
         buf_init(&row, 0);
         write_row(&row, k->ask.app, &k->list, &rows[i], &how);
@@ -225,7 +237,7 @@ static void on_list(struct store_list *l, enum err e, const struct store_row *ro
         struct request *q = conn_request(c);
         struct look_at  how = { 0 };
         if (k->one && count)
-            how = look_at(&k->arena, &rows[0], q->principal, approvals_all(k->ask.app, q));
+            how = look_at(&k->arena, &rows[0], q->principal, approvals_all(k->ask.app, q), 0);
         if (k->one && (!count || how.hidden)) unknown(c);
         else {
             buf_init(&b, 0);

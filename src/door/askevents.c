@@ -47,7 +47,7 @@ static void write_event(struct inbox *k, const struct store_row *row)
     char       time[CLOCK_RFC3339_LEN + 1];
     struct buf body;
     buf_init(&body, 0);
-    if (approval_show_event(&body, k->app, row, &k->who, k->all)) {
+    if (approval_show_event(&body, k->app, row, &k->who, k->all, row->created_ms)) {
         clock_rfc3339(row->created_ms, time);
         buf_printf(&k->out,
                    "id: " STR_FMT "\nevent: " STR_FMT "\ndata: {\"event\":\"" STR_FMT

@@ -181,7 +181,7 @@ static void on_row(struct store_list *l, enum err e, const struct store_row *row
         struct store_row as_event = count ? rows[0] : (struct store_row){ 0 };
         as_event.event.body = as_event.approval.body;
         bool visible = count && approval_show_event(&seen, k->ask.app, &as_event, q->principal,
-                                                    approvals_all(k->ask.app, q));
+                                                    approvals_all(k->ask.app, q), 0);
         buf_done(&seen);
         if (!visible || json_parse_own(&k->arena, rows[0].approval.body, &row) != OK)
             conn_error(c, 404, "unknown_confirmation", "There is no such request here.");

@@ -5,6 +5,7 @@
  *
  * Only words: what tools brought and what was attached is none of the approver's business, and a
  * model's thoughts are nobody's. */
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "door/app.h"
 #include "run/history.h"
@@ -69,16 +70,18 @@ static void write_lines(struct jsonw *w, const struct lines *l)
     jw_end_arr(w);
 }
 
-/* Whose it is, an approver of everything, or who a rule asks. */
+/* Whose it is, an approver of everything, or who a rule asks (or asked, before it was decided). */
 static bool may_read(const struct app *a, const struct principal *p, const struct command *c,
-                     const struct fact *asked, struct arena *mem)
+                     const struct fold *f)
 {
-    struct voter v = { p->name, p->words };
-    struct jv   *who = NULL;
+    const struct fact *asked = fold_asked(f, c->id), *decided = fold_verdict(f, c->id);
+    struct voter       v = { p->name, p->words };
     if (str_eq(c->log.owner, p->name)) return true;
     if (a->approvers_only && (p->roles & ROLE_APPROVER)) return true;
-    return asked && asked->who.ptr && json_parse_own(mem, asked->who, &who) == OK &&
-           rules_shows(who, &v);
+    if (!asked || !asked->who.ptr) return false;
+    struct ballot b = { asked->who, c->log.owner, asked->at_ms,
+                        decided ? decided->at_ms : clock_wall_ms() };
+    return rules_standing(&b, &v) != NOT_THEIRS;
 }
 
 static void on_found(struct ask *k, struct command *c, const struct receipt *a)
@@ -95,8 +98,7 @@ static void on_found(struct ask *k, struct command *c, const struct receipt *a)
         return;
     }
     arena_init(&mem, 0);
-    if (!call ||
-        !may_read(k->app, conn_request(k->conn)->principal, c, fold_asked(f, c->id), &mem)) {
+    if (!call || !may_read(k->app, conn_request(k->conn)->principal, c, f)) {
         conn_error(k->conn, 404, "unknown_confirmation", "There is no such request here.");
         arena_done(&mem);
         return;

@@ -306,12 +306,21 @@ void rules_show(struct jsonw *w, const struct ballot *b)
 
 /* --- from what is shown ------------------------------------------------------------------------------- */
 
-bool rules_shows(const struct jv *shown, const struct voter *v)
+/* Times of one form compare as texts. */
+static bool has_begun(const struct jv *step, int64_t at_ms)
+{
+    char at[CLOCK_RFC3339_LEN + 1];
+    clock_rfc3339(at_ms, at);
+    return str_cmp(jv_str_at(step, "at"), str_c(at)) <= 0;
+}
+
+bool rules_shows(const struct jv *shown, const struct voter *v, int64_t at_ms)
 {
     const struct jv *steps = jv_get(shown, "escalate");
     if (roles_have(v->roles, jv_str_at(jv_get(shown, "from"), "role"))) return true;
     JV_EACH (l, steps)
-        if (roles_have(v->roles, jv_str_at(jv_get(l, "to"), "role"))) return true;
+        if (has_begun(l, at_ms) && roles_have(v->roles, jv_str_at(jv_get(l, "to"), "role")))
+            return true;
     return false;
 }
 
@@ -325,11 +334,8 @@ static bool lets(const struct jv *level, struct str owner, const struct voter *v
 bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v, int64_t now_ms)
 {
     const struct jv *steps = jv_get(shown, "escalate");
-    char             now[CLOCK_RFC3339_LEN + 1];
     if (lets(jv_get(shown, "from"), owner, v)) return true;
-    clock_rfc3339(now_ms, now);
-    JV_EACH (l, steps) /* times of one form compare as texts */
-        if (str_cmp(jv_str_at(l, "at"), str_c(now)) <= 0 && lets(jv_get(l, "to"), owner, v))
-            return true;
+    JV_EACH (l, steps)
+        if (has_begun(l, now_ms) && lets(jv_get(l, "to"), owner, v)) return true;
     return false;
 }

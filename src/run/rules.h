@@ -30,8 +30,7 @@ const char *rules_fault(const struct jv *rule, const struct jv **at);
 bool        rules_concern(const struct jv *rules, struct str roles);
 
 /* Is a call for its owner to decide, and nobody else? `otherwise`, when no rule matches. */
-bool        rules_owners(const struct jv *rules, struct str tool, const struct jv *args,
-                         bool otherwise);
+bool rules_owners(const struct jv *rules, struct str tool, const struct jv *args, bool otherwise);
 
 /* The `who` of a call, in `a`; STR_NONE: no rule matches. *single: one yes is enough, as far as
  * `from` says. */
@@ -62,9 +61,9 @@ bool          rules_enough(const struct ballot *b, const struct voter *yes, size
 unsigned      rules_needed(const struct ballot *b);
 /* When the next level begins after `now`; 0: never. */
 int64_t       rules_next(const struct ballot *b);
-/* The same from `who` as people are shown it (a stored row): may they look at it (is one of its
- * levels, also one to come, for them?), and may they answer now? */
-bool          rules_shows(const struct jv *shown, const struct voter *v);
+/* The same from `who` as people are shown it (a stored row): may they look at it as it stood then (is
+ * one of the levels that had begun for them?), and may they answer now? */
+bool          rules_shows(const struct jv *shown, const struct voter *v, int64_t at_ms);
 bool rules_lets(const struct jv *shown, struct str owner, const struct voter *v, int64_t now_ms);
 /* `who` as people are shown it: times instead of seconds. */
 void rules_show(struct jsonw *w, const struct ballot *b);

@@ -302,12 +302,20 @@ test('a small one is the owner\'s own, and nobody else sees it', async (t) => {
 
 test('when nobody decides in time it goes further, also over a restart, and then it expires', async (t) => {
     const clock = (await import('./doors.mjs')), b = await bank(t);
-    const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(PEOPLE), approvals: { rules: RULES } }) }));
+    const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(PEOPLE), approvals: { rules: RULES, context: 'conversation' } }) }));
+    const cleo = await inbox(server, 'cleo'), early = await say(server, 'ada', PAY(4000));
     const s = await say(server, 'ada', PAY(5000));
     const [id] = s.ids;
     await decide(server, 'fay', id, true);
+    await decide(server, 'fay', early.ids[0], false);
+    const look = async (at) => (await server.get(`/v1/approvals/${at}`, as('cleo'))).status, context = async (at) => (await server.get(`/v1/approvals/${at}/context`, as('cleo'))).status;
+    same([await approvals(server, 'cleo'), await look(id), await context(id)], [[], 404, 404], 'not yet theirs');
     clock.later(server, 1801 * 1000);
     const row = await until(async () => { const r = await approval(server, 'cleo', id); return r.needed === 1 && r; }, 'the escalation');
+    const first = await cleo.must((e) => e.data?.approval);
+    same([first.data.event, first.data.approval.id, first.data.approval.may], ['escalated', id, true], 'the first they hear of it');
+    same((await (await inbox(server, 'cleo', '?after=0')).must((e) => e.data?.approval)).data.event, 'escalated', 'also later');
+    same([(await approvals(server, 'cleo')).map((r) => r.id), await look(early.ids[0]), await context(early.ids[0]), await context(id)], [[id], 404, 404, 200], 'what was decided before never was theirs');
     same([row.may, row.who.escalate.length], [true, 1]);
     same((await decide(server, 'cleo', id, true)).json.status, 'approved');
     await still(server, 'ada', s.thread);
