@@ -2,7 +2,8 @@
  * one, /a/k.TOKEN is where it leads.
  *
  *   token = base64url(payload) "." base64url(HMAC-SHA256(links.key, payload))
- *   payload = {"i": confirmation, "o": owner, "d": digest of the arguments, "p": person, "u": until}
+ *   payload = {"i": confirmation, "o": owner, "d": digest of the arguments, "p": person, "u": until,
+ *              "m": when it was made, in milliseconds}
  *
  * GET shows the question and changes nothing: mail scanners and chat previews open links. POST
  * decides as that person, by the same command as every other door, so all that is judged there is
@@ -29,7 +30,7 @@
 
 struct asklink {
     struct str id, owner, digest, person;
-    int64_t    until_s;
+    int64_t    until_s, made_ms;
 };
 
 /* --- tokens ------------------------------------------------------------------------------------- */
@@ -69,6 +70,7 @@ static bool write_token(struct buf *out, struct str key, const struct asklink *k
     jw_kstr(&w, "d", k->digest);
     jw_kstr(&w, "p", k->person);
     jw_kint(&w, "u", k->until_s);
+    jw_kint(&w, "m", k->made_ms);
     jw_end_obj(&w);
     bool ok = !payload.err && sign(key, buf_view(&payload), mac);
     if (ok) {
@@ -93,8 +95,8 @@ static bool read_token(struct arena *a, struct str key, struct str token, struct
         !sign(key, payload, mac) || CRYPTO_memcmp(given.ptr, mac, sizeof mac) != 0 ||
         json_parse(a, payload, &v, NULL) != OK)
         return false;
-    *out = (struct asklink){ jv_str_at(v, "i"), jv_str_at(v, "o"), jv_str_at(v, "d"),
-                             jv_str_at(v, "p"), jv_int_at(v, "u", 0) };
+    *out = (struct asklink){ jv_str_at(v, "i"), jv_str_at(v, "o"),    jv_str_at(v, "d"),
+                             jv_str_at(v, "p"), jv_int_at(v, "u", 0), jv_int_at(v, "m", 0) };
     return out->until_s > clock_wall_ms() / 1000;
 }
 
@@ -121,6 +123,16 @@ static struct str digest_of(struct arena *a, const struct jv *row)
     buf_done(&text);
     buf_done(&hex);
     return out;
+}
+
+/* May this person decide it as it stands? The same is judged again when they do. */
+static bool may_answer(const struct app *a, const struct jv *row, struct str owner,
+                       struct str person)
+{
+    const struct jv *who = jv_get(row, "who");
+    struct voter     v = { person, people_roles(hub_setup(a->hub)->people, person) };
+    if (who) return rules_lets(who, owner, &v, clock_wall_ms());
+    return a->approvers_only ? roles_have(v.roles, STR("approver")) : str_eq(person, owner);
 }
 
 /* --- making one ------------------------------------------------------------------------------------ */
@@ -175,7 +187,7 @@ static void on_row(struct store_list *l, enum err e, const struct store_row *row
     (void)next;
     if (c && !listing_failed(k, e)) {
         struct request *q = conn_request(c);
-        struct asklink  link = { .id = l->id };
+        struct asklink  link = { .id = l->id, .made_ms = clock_wall_ms() };
         struct buf      seen;
         buf_init(&seen, 0);
         struct store_row as_event = count ? rows[0] : (struct store_row){ 0 };
@@ -192,7 +204,11 @@ static void on_row(struct store_list *l, enum err e, const struct store_row *row
             link.owner = rows[0].owner;
             link.digest = digest_of(&k->arena, row);
             if (end && !jv_get(row, "who") && end < link.until_s) link.until_s = end;
-            reply_link(c, k->ask.app, &link);
+            if (may_answer(k->ask.app, row, link.owner, link.person))
+                reply_link(c, k->ask.app, &link);
+            else
+                conn_error(c, 403, "not_approver",
+                           "This is not for them to decide as it stands; no link was made.");
         }
     }
     listing_free(k);
@@ -303,6 +319,11 @@ static void say_void(struct conn *c, const struct app *a)
         "changed.");
 }
 
+static void say_not_theirs(struct conn *c, const struct app *a, const char *why)
+{
+    say(c, a, 403, "Not yours to decide", why ? why : "Somebody else has to decide this.");
+}
+
 static void put_row(struct buf *b, const char *name, struct str value)
 {
     if (!value.len) return;
@@ -340,11 +361,17 @@ static void write_question(struct buf *b, const struct app *a, const struct askl
     buf_lit(b, ".</p>");
 }
 
-static bool has_voted(const struct jv *row, struct str person)
+/* Has this person answered since it was made? Also when they took it back: that needs a new one. */
+static bool is_used(const struct jv *row, const struct asklink *k)
 {
-    const struct jv *votes = jv_get(row, "votes");
+    const struct jv *votes = jv_get(row, "votes"), *back = jv_get(row, "withdrawn");
+    int64_t          at;
     JV_EACH (v, votes)
-        if (str_eq(jv_str_at(v, "by"), person)) return true;
+        if (str_eq(jv_str_at(v, "by"), k->person)) return true;
+    JV_EACH (v, back)
+        if (str_eq(jv_str_at(v, "by"), k->person) &&
+            (!clock_parse_rfc3339(jv_str_at(v, "at"), &at) || at > k->made_ms))
+            return true;
     return false;
 }
 
@@ -356,7 +383,7 @@ static const struct jv *open_row(struct arena *a, const struct asklink *k,
     for (size_t i = 0; i < count; i++)
         if (str_eq(rows[i].owner, k->owner) && str_is(rows[i].approval.status, "pending") &&
             !rows[i].damaged && json_parse_own(a, rows[i].approval.body, &row) == OK &&
-            str_eq(digest_of(a, row), k->digest) && !has_voted(row, k->person))
+            str_eq(digest_of(a, row), k->digest) && !is_used(row, k))
             return row;
     return NULL;
 }
@@ -375,6 +402,7 @@ static void on_look(struct store_list *l, enum err e, const struct store_row *ro
         if (read_token(&k->arena, a->links_key, conn_request(c)->param[0], &link))
             row = open_row(&k->arena, &link, rows, count);
         if (!row) say_void(c, a);
+        else if (!may_answer(a, row, link.owner, link.person)) say_not_theirs(c, a, NULL);
         else {
             buf_init(&b, 0);
             write_question(&b, a, &link, row);
@@ -424,9 +452,7 @@ static void on_decided(struct ask *k, struct command *c, const struct receipt *r
             "It is recorded under your name. You may close this page.");
     else if (r->status >= 500)
         say(k->conn, k->app, 503, "Not now", "It could not be saved. Try again in a moment.");
-    else if (r->status == 403)
-        say(k->conn, k->app, 403, "Not yours to decide",
-            r->message ? r->message : "Somebody else has to decide this.");
+    else if (r->status == 403) say_not_theirs(k->conn, k->app, r->message);
     else say_void(k->conn, k->app);
 }
 
@@ -463,12 +489,14 @@ static void on_answer(struct store_list *l, enum err e, const struct store_row *
     struct asklink  link;
     (void)next;
     if (c && !listing_failed(k, e)) {
-        struct request *q = conn_request(c);
-        bool            good = read_token(&k->arena, a->links_key, q->param[0], &link) &&
-                    open_row(&k->arena, &link, rows, count);
+        struct request  *q = conn_request(c);
+        const struct jv *row = NULL;
+        if (read_token(&k->arena, a->links_key, q->param[0], &link))
+            row = open_row(&k->arena, &link, rows, count);
         struct str decision = form_member(q->arena, q->body, "decision");
         bool       twice = count_members(q->body, "decision") != 1;
-        if (!good) say_void(c, a);
+        if (!row) say_void(c, a);
+        else if (!may_answer(a, row, link.owner, link.person)) say_not_theirs(c, a, NULL);
         else if (twice || (!str_is(decision, "approve") && !str_is(decision, "deny")))
             say(c, a, 422, "Nothing was decided", "Press Approve or Deny.");
         else decide(k, q, &link);

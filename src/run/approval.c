@@ -301,6 +301,31 @@ void approval_write_votes(struct jsonw *w, const struct fold *f, const struct fa
     jw_kint(w, "needed", rules_needed(&b));
 }
 
+static bool is_taken_back(const struct fact *v, const struct fact *asked)
+{
+    return v->kind == FACT_VOTED && v->outcome == WORD_CANCELLED && str_eq(v->id, asked->id);
+}
+
+/* Of each person the last one. */
+static void write_withdrawn(struct jsonw *w, const struct fold *f, const struct fact *asked)
+{
+    bool any = false;
+    for (uint64_t s = asked->seq; s < f->count; s++) {
+        const struct fact *v = f->facts[s];
+        bool               last = is_taken_back(v, asked);
+        for (uint64_t n = s + 1; last && n < f->count; n++)
+            last = !is_taken_back(f->facts[n], asked) || !str_eq(f->facts[n]->by, v->by);
+        if (!last) continue;
+        if (!any) {
+            jw_key(w, "withdrawn");
+            jw_arr(w);
+        }
+        any = true;
+        write_vote(w, v);
+    }
+    if (any) jw_end_arr(w);
+}
+
 void approval_write_terms(struct jsonw *w, const struct fold *f, const struct fact *asked)
 {
     struct ballot b = { .who = asked->who, .asked_ms = asked->at_ms };
@@ -354,6 +379,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     text_or_null(&w, "reason", d && d->reason.len ? d->reason : STR_NONE);
     if (asked && asked->schema.ptr) jw_kraw(&w, "schema", asked->schema);
     if (asked) approval_write_terms(&w, &t->fold, asked);
+    if (asked && asked->who.ptr) write_withdrawn(&w, &t->fold, asked);
     if (d && d->granted.ptr) jw_kraw(&w, "granted", d->granted);
     write_edit(&w, c);
     if (c->finished && c->finished->outcome == WORD_DUPLICATE)

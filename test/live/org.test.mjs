@@ -502,6 +502,26 @@ test('a link lets one person decide one question, once; looking at it changes no
     same([row.decided_by, row.decided_via, row.reason], ['fin', 'link', 'fine by me!']);
 });
 
+test('a link that was used stays used when its vote is taken back, and is none of theirs who lost the role', async (t) => {
+    const b = await bank(t), dir = t.folder(), config = (people) => payments(b, {}, { auth: auth({ ...BOT, ...people }), approvals: { rules: RULES }, ...LINKS });
+    const server = await t.serve({ dir, config: config({}) });
+    const s = await say(server, 'ada', PAY(5000)), [id] = s.ids;
+    const once = pathOf(await link(server, 'bot', id, 'fay')), other = pathOf(await link(server, 'bot', id, 'fox'));
+    same((await press(server, once, 'approve')).status, 200);
+    same((await server.request('DELETE', `/v1/approvals/${id}/vote`, undefined, as('fay'))).status, 200);
+    const row = await approval(server, 'fay', id);
+    same([row.votes, row.withdrawn.map((v) => v.by)], [[], ['fay']]);
+    same([(await server.get(once)).status, (await press(server, once, 'approve')).status], [410, 410], 'used is used');
+    const anew = pathOf(await link(server, 'bot', id, 'fay'));
+    same((await press(server, anew, 'approve')).status, 200, 'a new one is another');
+    same((await press(server, once, 'approve')).status, 410);
+    await server.end();
+    const later = await t.serve({ dir, config: config({ fox: ['user'] }) });
+    const page = await later.get(other);
+    same([page.status, page.text.includes('Hanako'), (await press(later, other, 'approve')).status], [403, false, 403], 'not theirs any more');
+    same(b.books, []);
+});
+
 test('links that are forged, cut, old, of another question or person are all the same: of no use', async (t) => {
     const clock = await import('./doors.mjs'), b = await bank(t);
     const server = await t.serve(clock.timed(t, { config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES }, ...LINKS }) }));
@@ -521,8 +541,7 @@ test('links that are forged, cut, old, of another question or person are all the
     same((await link(server, 'bot', s.ids[0], 'nobody')).json.error.code, 'unknown_person');
     same((await link(server, 'bot', 'confirmation-x', 'fay')).status, 404);
     same((await decide(server, 'bot', s.ids[0], true)).status, 404, 'who tells others does not decide');
-    const asker = pathOf(await link(server, 'bot', s.ids[0], 'ada'));
-    same((await press(server, asker, 'approve')).status, 403, 'a link gives nobody a role');
+    for (const person of ['ada', 'bot', 'root', 'cleo']) same((await link(server, 'bot', s.ids[0], person)).json.error?.code, 'not_approver', `${person}: a link gives nobody a role`);
     clock.later(server, 8 * 24 * 3600 * 1000);
     same((await press(server, good, 'approve')).status, 410, 'old');
     const off = await t.serve({ config: payments(b, {}, { auth: auth(BOT), approvals: { rules: RULES } }) });
