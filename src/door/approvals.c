@@ -92,8 +92,8 @@ static int64_t stood_at(const struct store_row *row, const struct jv *body)
 }
 
 /* `all`: they may see everybody's, whatever a rule says. `at_ms`: judged as it stood then; 0: as
- * stood_at() says. Who changed a call before saying yes sees
- * what became of it: no rule asked about that one any more. */
+ * stood_at() says. Who changed a call before saying yes, or gave the grant it ran by, sees what became
+ * of it, though nobody was asked about that one. */
 static struct look_at look_at(struct arena *a, const struct store_row *row,
                               const struct principal *p, bool all, int64_t at_ms)
 {
@@ -102,11 +102,13 @@ static struct look_at look_at(struct arena *a, const struct store_row *row,
     struct jv     *body = NULL;
     bool           own = str_eq(row->owner, p->name);
     struct str     text = row->approval.body;
-    if ((has_member(text, "\"who\":") || has_member(text, "\"replaces\":")) &&
+    if ((has_member(text, "\"who\":") || has_member(text, "\"replaces\":") ||
+         has_member(text, "\"granted\":")) &&
         json_parse_own(a, text, &body) != OK)
         body = NULL;
-    const struct jv *who = jv_get(body, "who"), *old = jv_get(body, "replaces");
-    bool             theirs = old && str_eq(jv_str_at(old, "by"), p->name);
+    const struct jv *who = jv_get(body, "who");
+    bool             theirs = str_eq(jv_str_at(jv_get(body, "replaces"), "by"), p->name) ||
+                  str_eq(jv_str_at(jv_get(body, "granted"), "by"), p->name);
     if (!at_ms) at_ms = stood_at(row, body);
     k.hidden = !own && !all && !theirs && !(who && rules_shows(who, &v, at_ms));
     k.waits = who && str_is(row->approval.status, "pending");

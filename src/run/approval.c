@@ -380,6 +380,7 @@ static void write_row(struct buf *out, const struct thread *t, const struct call
     if (asked && asked->schema.ptr) jw_kraw(&w, "schema", asked->schema);
     if (asked) approval_write_terms(&w, &t->fold, asked);
     if (asked && asked->who.ptr) write_withdrawn(&w, &t->fold, asked);
+    if (!asked && d && d->who.ptr) approval_write_terms(&w, NULL, d); /* who would be asked */
     if (d && d->granted.ptr) jw_kraw(&w, "granted", d->granted);
     write_edit(&w, c);
     if (c->finished && c->finished->outcome == WORD_DUPLICATE)

@@ -978,8 +978,8 @@ static bool is_barred_from(struct thread *t, struct command *c, const struct cal
     bool               single;
     if (call->asked || !d || !d->grant.len) return is_barred(t, c, call->asked);
     if (str_eq(d->by, c->by) && c->may_decide) return false;
-    struct fact asked = { .at_ms = d->at_ms };
-    if (rules_for(t, call, &c->arena, &asked.who, &single) != OK)
+    struct fact asked = { .at_ms = d->at_ms, .who = d->who };
+    if (!asked.who.ptr && rules_for(t, call, &c->arena, &asked.who, &single) != OK)
         return refuse(t, c, 503, "busy", "This could not be looked at; try again in a moment.");
     if (asked.who.ptr || t->hub->setup.approvers) return is_barred(t, c, &asked);
     return not_approver(t, c);

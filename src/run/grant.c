@@ -396,7 +396,7 @@ static bool fits(struct thread *t, const struct call *c, const struct store_stoc
 }
 
 static enum err take_fit(struct thread *t, const struct call *c, const struct fit *k,
-                         struct fact *f)
+                         struct str who, struct fact *f)
 {
     struct wish        limits = { .count = jv_int_at(k->body, "count", NO_LIMIT), .max = NO_LIMIT };
     struct store_stock left = *k->row;
@@ -411,6 +411,7 @@ static enum err take_fit(struct thread *t, const struct call *c, const struct fi
     f->via = STR("grant");
     f->by = jv_str_at(k->body, "by");
     f->grant = k->row->holder;
+    f->who = who;
     f->amount = k->amount;
     f->granted =
         shown(&t->batch, k->row->holder, f->by, k->row->made_ms, &left, &limits, k->row->until_ms);
@@ -436,7 +437,7 @@ enum err grant_use(struct thread *t, const struct call *c, const struct store_st
     if (!e) e = end_lost(t, rows, count);
     if (e || !single) return e ? e : ERR_NOT_FOUND;
     for (size_t i = count; i-- > 0;) /* the oldest first: it ends first */
-        if (fits(t, c, &rows[i], who, &k)) return take_fit(t, c, &k, f);
+        if (fits(t, c, &rows[i], who, &k)) return take_fit(t, c, &k, who, f);
     return ERR_NOT_FOUND;
 }
 

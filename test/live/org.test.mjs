@@ -737,6 +737,8 @@ test('whoever asked for it does not get a grant of others back by saying that no
     const before = await left();
     same((await settle('ada')).status, 403);
     same(await left(), before, 'nothing came back');
-    await settle('fay');
+    same((await approvals(server, 'gus', '?status=unknown')).map((r) => r.id).includes(unknown.id), true, 'who would have been asked sees it');
+    const settled = await settle('fay');
+    same([settled.status, settled.json.status, settled.json.settled_by], [200, 'failed', 'fay'], 'and is told how it stands');
     same(await left(), [[1, '1']], 'whoever gave it may say so');
 });
