@@ -32,8 +32,11 @@ int cli_restore(int argc, char **argv)
                 "damaged in it: %llu conversations or their approvals; they are answered as such\n",
                 (unsigned long long)did.damaged);
         if (did.kept.ptr) printf("what was there is kept as " STR_FMT "\n", STR_ARG(did.kept));
-        printf("Approvals decided after the backup are pending again in it: check what was really "
-               "done before you say yes again.\n");
+        printf(
+            "Approvals decided after the backup are pending again in it, effects carried out "
+            "since then are free again, and grants have what was taken from them since (a revoked "
+            "one is open again): check what was really done before you say yes or let anybody "
+            "call.\n");
     }
     arena_done(&arena);
     config_done(&config);

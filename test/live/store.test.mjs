@@ -192,6 +192,7 @@ test('parley restore brings the backup after a crash, and what was there is kept
     const r = await parley(['restore', backup, '--store', server.db], { cwd: t.folder() });
     same(r.code, 0, r.err);
     check(/restored 1 conversations/.test(r.out), r.out);
+    check(/Approvals .* pending again/.test(r.out) && /effects .* free again/.test(r.out) && /grants/.test(r.out), r.out);
     const next = await t.serve({ dir: server.dir });
     same((await next.get('/v1/threads')).json.threads.map((x) => x.id), [first.thread]);
     same((await next.get(`/v1/threads/${first.thread}`)).json.messages.length, 2);
