@@ -72,7 +72,8 @@ static enum err begin_call(struct thread *t, struct call *c)
     if (e == ERR_TYPE)
         return not_run(t, c,
                        STR("{\"error\":\"It was not run: an argument that says what it is about "
-                           "is missing, or can be read in two ways\"}"));
+                           "is missing, or can be read or written in two ways (a letter and its "
+                           "mark have to be one character)\"}"));
     if (!e && !c->client) e = work_job(t, c);
     if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
         f.digest = str_c(digest);

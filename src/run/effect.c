@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
+#include "base/glyph.h"
 #include "base/jsonw.h"
+#include "base/utf8.h"
 #include "run/engine.h"
 #include "run/taking.h"
 #include "tool/policy.h"
@@ -73,12 +75,42 @@ static void put_plain(struct buf *out, struct str s)
     }
 }
 
+static bool is_blank(uint32_t cp)
+{
+    return cp == '\t' || cp == '\n' || cp == '\r' || cp == 0xa0 || cp == 0x1680 ||
+           (cp >= 0x2000 && cp <= 0x200a) || cp == 0x2028 || cp == 0x2029 || cp == 0x202f ||
+           cp == 0x205f;
+}
+
+/* As it looks: what shows nothing is passed over, and what looks like a blank is one. False: nothing
+ * is left, or a letter has its mark as a character of its own, which others write as one. */
+static bool put_text(struct buf *out, struct str s)
+{
+    struct buf seen;
+    uint32_t   cp;
+    unsigned   n;
+    bool       plain = true;
+    buf_init(&seen, 0);
+    for (; s.len; s = str_from(s, n)) {
+        n = utf8_decode(s, &cp);
+        plain &= !glyph_mark(cp);
+        if (is_blank(cp)) buf_chr(&seen, ' ');
+        else if (!glyph_hidden(cp)) buf_add(&seen, s.ptr, n);
+    }
+    struct str text = str_trim(buf_view(&seen));
+    put_plain(out, text);
+    if (seen.err) out->err = seen.err;
+    plain &= text.len > 0;
+    buf_done(&seen);
+    return plain;
+}
+
 static bool put_value(struct buf *out, const struct jv *v)
 {
     char    text[DECIMAL_TEXT];
     int64_t units;
     switch (v->type) {
-    case JSON_STRING: put_plain(out, str_trim(v->str)); return str_trim(v->str).len > 0;
+    case JSON_STRING: return put_text(out, v->str);
     case JSON_NUMBER:
         if (decimal_of(v, &units) != OK) return false;
         decimal_write(units, text);

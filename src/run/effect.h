@@ -10,9 +10,10 @@
  *
  * What was found is in the facts of the second call; the fold never asks the store.
  *
- * A value in a key: a text without the blanks around it, a number by its value (1e3 is 1000), true
- * and false. Anything else, an absent member, or one with a twin (glyph.h) makes no key, and such a
- * call is not run: when in doubt nothing is paid.
+ * A value in a key: a text without the blanks around it and without what cannot be seen in it, a
+ * number by its value (1e3 is 1000), true and false. Anything else, an absent member, one with a twin
+ * (glyph.h), or a text with a mark as a character of its own (e and U+0301, which others write as
+ * one) makes no key, and such a call is not run: when in doubt nothing is paid. Case counts.
  */
 #ifndef PARLEY_EFFECT_H
 #define PARLEY_EFFECT_H

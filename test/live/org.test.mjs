@@ -88,6 +88,15 @@ test('one amount is one effect, however it is written; without its member there 
     same(b.books.length, 1);
 });
 
+test('names that look the same are one effect, or none', async (t) => {
+    const to = (recipient) => [['process_payment', { recipient, amount: 5 }]], b = await bank(t), said = [];
+    const m = await script(t, to('Jos\u00e9 A'), 'ok', to(' Jos\u00e9\u200b A\ufeff'), 'ok', to('Jos\u00e9\u00a0A\u2003'), 'ok', to('Jose\u0301 A'), 'ok', to('\u200b'), 'ok', to('jos\u00e9 a'), 'ok', to('Jose A'), 'ok');
+    const server = await t.serve({ config: payments(b, { effect: 'pay:{recipient}', confirm: 'never' }, { model: m.model }) });
+    for (let i = 0; i < 7; i++) said.push((await say(server, null, 'go')).history[0].output);
+    same(said.map((text) => (/"duplicate":true/.test(text) ? 'the same' : /was not run/.test(text) ? 'no name' : 'paid')), ['paid', 'the same', 'the same', 'no name', 'no name', 'paid', 'paid']);
+    same(b.books.map((p) => p.recipient), ['Jos\u00e9 A', 'jos\u00e9 a', 'Jose A']);
+});
+
 test('an effect belongs to everybody, or to each by themselves', async (t) => {
     const b = await bank(t), people = { ada: ['user'], bob: ['user'] };
     const all = await t.serve({ config: payments(b, { effect: 'pay:{recipient}', confirm: 'never' }, { auth: auth(people) }) });
