@@ -93,7 +93,8 @@ static bool put_text(struct buf *out, struct str s)
     buf_init(&seen, 0);
     for (; s.len; s = str_from(s, n)) {
         n = utf8_decode(s, &cp);
-        plain &= !glyph_mark(cp);
+        plain &=
+            !(cp >= 0x300 && cp <= 0x36f); /* marks that letters have forms of their own with */
         if (is_blank(cp)) buf_chr(&seen, ' ');
         else if (!glyph_hidden(cp)) buf_add(&seen, s.ptr, n);
     }

@@ -12,8 +12,8 @@
  *
  * A value in a key: a text without the blanks around it and without what cannot be seen in it, a
  * number by its value (1e3 is 1000), true and false. Anything else, an absent member, one with a twin
- * (glyph.h), or a text with a mark as a character of its own (e and U+0301, which others write as
- * one) makes no key, and such a call is not run: when in doubt nothing is paid. Case counts.
+ * (glyph.h), or a Latin, Greek or Cyrillic letter with its mark as a character of its own (e and
+ * U+0301, which others write as one) makes no key, and such a call is not run: when in doubt nothing is paid. Case counts.
  */
 #ifndef PARLEY_EFFECT_H
 #define PARLEY_EFFECT_H
