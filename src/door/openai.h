@@ -3,6 +3,7 @@
  *   openai_turn.c   the request: decoded, its thread found, its commands sent
  *   openai_find.c   which thread: by id, by words
  *   openai_act.c    what the tail wants of it: answers, words, a message, a fork
+ *   openai_past.c   a thread that it begins: what other versions of the conversation did
  *   openai_tell.c   the answer: a stream, or a whole object when the response is over
  *   openai_error.c  refusals in their shape
  *   openai_rest.c   what is fetched, cancelled, deleted; conversations; models
@@ -27,15 +28,20 @@ struct openai_turn {
     struct store_list list; /* a look-up under way */
     void (*listed)(struct openai_turn *t, const struct store_row *rows, size_t count);
     /* the place: a thread, and the response in it that is continued */
-    struct str       thread, response;
-    bool             forks; /* if that one is continued already */
-    unsigned         rule;  /* of openai_find.c: the next one to be tried */
-    struct log_name *candidates;
-    struct str      *candidate_responses;
-    size_t           candidate_count, candidate;
-    size_t           waiting; /* commands without an answer */
-    struct receipt   first;   /* the first refusal of these */
-    struct str       told;    /* the response to tell */
+    struct str          thread, response;
+    bool                forks; /* if that one is continued already */
+    unsigned            rule;  /* of openai_find.c: the next one to be tried */
+    struct log_name    *candidates;
+    struct str         *candidate_responses;
+    size_t              candidate_count, candidate;
+    size_t              waiting; /* commands without an answer */
+    struct receipt      first;   /* the first refusal of these */
+    struct str          told;    /* the response to tell */
+    /* openai_past.c: the command that begins a thread, and whose effects it is to carry */
+    struct command     *begins;
+    struct openai_past *past;
+    size_t              past_count, past_next;
+    struct str          effects; /* found so far: lists, with commas between */
 };
 
 static inline struct arena *turn_arena(struct openai_turn *t)
@@ -65,6 +71,14 @@ struct str turn_exchange(struct openai_turn *t);
 /* --- openai_act.c --- */
 /* `at` NULL: a new thread. */
 void turn_act(struct openai_turn *t, struct thread *at);
+/* NULL, or one without memory: refused. */
+void turn_submit(struct openai_turn *t, struct command *c);
+
+/* --- openai_past.c --- */
+/* Submit a command that begins a thread, with what other versions of the conversation did: one that
+ * forks from `source`; one whose words nobody continued. */
+void turn_fork(struct openai_turn *t, struct command *c, struct str source);
+void turn_begin(struct openai_turn *t, struct command *c);
 
 /* --- openai_tell.c --- */
 /* Tells the response, which is in this thread; ends the turn. */

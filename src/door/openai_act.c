@@ -143,7 +143,7 @@ static void on_done(struct command *c, const struct receipt *a)
     command_free(c);
 }
 
-static void submit(struct openai_turn *t, struct command *c)
+void turn_submit(struct openai_turn *t, struct command *c)
 {
     if (c && !c->arena.failed) {
         hub_submit(t->ask.app->hub, c);
@@ -166,7 +166,7 @@ static void respond(struct openai_turn *t, const struct fold *f, const struct fa
     c->respond.text = arena_dup(&c->arena, text);
     wish(t, c, f, of, answered);
     if (t->q.only_text) c->via = STR("words");
-    submit(t, c);
+    turn_submit(t, c);
 }
 
 /* --- a message --------------------------------------------------------------------------------------------- */
@@ -260,10 +260,15 @@ static void say(struct openai_turn *t, struct thread *at, const struct fact *of)
         return;
     }
     struct command *c = message(t, declared);
-    if (c && fork) c->copied = response_copy(&c->arena, f, end);
+    if (c && fork) {
+        c->copied = response_copy(&c->arena, f, end);
+        c->family = arena_dup(&c->arena, response_family(f, thread_id(at)));
+    }
     if (c && !at) c->brought = brought(t, c);
     if (c) wish(t, c, f, of, STR_NONE);
-    submit(t, c);
+    if (c && !c->arena.failed && fork) turn_fork(t, c, thread_id(at));
+    else if (c && !c->arena.failed && !at) turn_begin(t, c);
+    else turn_submit(t, c);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------ */

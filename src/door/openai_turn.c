@@ -14,6 +14,7 @@
 
 void turn_free(struct openai_turn *t)
 {
+    command_free(t->begins);
     command_free(t->holder);
     mem_free(t);
 }

@@ -38,7 +38,7 @@ struct msg_part {
     struct str media_type; /* FILE; text parts of other kinds come as TEXT */
     struct str url;        /* FILE given by address instead of bytes */
     bool       is_error;   /* RESULT */
-    bool       aside;      /* TEXT of a user message: data of the page, not the person's words */
+    bool       aside;      /* TEXT of a user message: not the person's words, but beside them */
     /* CALL: not made by the provider that is asked now (another one, or a person's button) */
     bool       foreign;
 };

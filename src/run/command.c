@@ -387,21 +387,14 @@ static bool is_same_message(struct thread *t, struct command *c)
     return true;
 }
 
-/* A thread that goes on from another one's past: the same facts, then what was open there is left. */
-static enum err copy_facts(struct thread *t, const struct command *c)
-{
-    enum err e = response_paste(t, c->copied);
-    if (e) return e;
-    struct fact f = { .kind = FACT_FORKED, .by = c->by, .via = c->via };
-    e = thread_add(t, &f);
-    return e || !run_live(t->fold.run) ? e : supersede(t);
-}
-
-/* What a new thread begins with, beside the message. */
+/* What a new thread begins with, beside the message. Of another one's past: the same facts, then
+ * what was open there is left. */
 static enum err begin_thread(struct thread *t, const struct command *c)
 {
     if (t->fold.count) return OK;
-    if (c->copied.len) return copy_facts(t, c);
+    enum err e = c->copied.len ? response_paste(t, c->copied) : OK;
+    if (!e) e = response_fork(t, c);
+    if (e || c->copied.len) return e || !run_live(t->fold.run) ? e : supersede(t);
     struct fact f = { .kind = FACT_BROUGHT, .data = c->brought, .via = c->via };
     return c->brought.len ? thread_add(t, &f) : OK;
 }

@@ -92,6 +92,9 @@ struct receipt {
                              {"role","text"} that were said before, */                              \
     X(STR, copied)        /* or facts of another thread that it goes on from:                       \
                              response_copy() */                                                     \
+    X(STR, family)        /* with it: the thread that its copies, and theirs, go back to */         \
+    X(STR, effects)       /* MESSAGE to a thread that is made by it: what other versions of the      \
+                             conversation did, a JSON list of response_effects() */                 \
     X(STR, title_was)     /* RENAME: only while it is called this; STR_NONE: in any case */
 #define COMMAND_MESSAGE(X)                                                                          \
     X(STR, text) X(STR, id) X(STR, replaces)                                                        \

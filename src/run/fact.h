@@ -49,7 +49,8 @@
     X(PROPOSED, "proposed") /* a person's edit: a call in the place of another */      \
     X(REVOKED, "revoked")   /* a grant that was given here gives nothing any more */         \
     X(BROUGHT, "brought")   /* what a client says was said before the thread began */  \
-    X(FORKED, "forked")     /* all before it is a copy of another thread's facts */    \
+    X(FORKED, "forked")     /* all before it is a copy of another thread's facts; `data`: what \
+                               other versions of the conversation did, fold.carried */ \
     X(RESPONSE, "response") /* a request is told what follows: response.h */           \
     X(FORGOTTEN, "forgotten") /* that response's id */                                 \
     X(TOLD, "told")         /* a question was told in words: spoken.h */                \

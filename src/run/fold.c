@@ -354,6 +354,39 @@ static enum err apply_response(struct fold *f, const struct fact *a)
     return OK;
 }
 
+static enum err carry(struct fold *f, const struct fact *forked, struct str body)
+{
+    struct fact *x = arena_new(&f->arena, struct fact);
+    struct call *c = arena_new(&f->arena, struct call);
+    struct jv   *args;
+    if (!x || !c || !grow(&f->carried, f->carried_count, &f->carried_cap)) return ERR_NOMEM;
+    *x = (struct fact){ .seq = forked->seq, .at_ms = forked->at_ms };
+    enum err e = fact_read(&f->arena, STR("finished"), body, x);
+    if (!e) e = json_parse(&f->arena, x->data, &args, NULL);
+    if (e) return e;
+    *c = (struct call){ .id = x->call,
+                        .tool = x->tool,
+                        .input = x->data,
+                        .args = args,
+                        .step_seq = forked->seq,
+                        .state = x->outcome ? CALL_FINISHED : CALL_STARTED,
+                        .started = forked,
+                        .finished = x->outcome ? x : NULL };
+    f->carried[f->carried_count++] = c;
+    return OK;
+}
+
+static enum err apply_forked(struct fold *f, const struct fact *a)
+{
+    struct jv *list = NULL;
+    f->copied = a->seq;
+    f->tokens = f->cost = 0; /* that was paid where it was said */
+    enum err e = a->data.ptr ? json_parse(&f->arena, a->data, &list, NULL) : OK;
+    JV_EACH (x, e ? NULL : list)
+        if ((e = carry(f, a, x->raw))) return e;
+    return e;
+}
+
 /* A wrong code counts against every question that waits. */
 static void apply_tried(struct run *r)
 {
@@ -394,10 +427,7 @@ static enum err apply(struct fold *f, const struct fact *a)
     case FACT_STOP: apply_stop(r, a); return OK;
     case FACT_RESPONSE: return apply_response(f, a);
     case FACT_TRIED: apply_tried(r); return OK;
-    case FACT_FORKED:
-        f->copied = a->seq;
-        f->tokens = f->cost = 0; /* that was paid where it was said */
-        return OK;
+    case FACT_FORKED: return apply_forked(f, a);
     case FACT_BROUGHT:
     case FACT_FORGOTTEN: return OK;
     case FACT_ENDED:

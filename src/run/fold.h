@@ -123,6 +123,10 @@ struct fold {
     size_t              unsettled; /* calls of unknown outcome that nobody settled */
     uint64_t            copied;    /* facts up to here are another thread's; 0: none */
     bool                quiet;     /* it was begun by a request that may be no conversation */
+    /* Calls that took effect in other versions of the conversation, which are other threads: known
+     * for what they did, and nothing else is theirs (no run; step_seq: the `forked` that tells). */
+    struct call       **carried;
+    size_t              carried_count, carried_cap;
     /* something was edited or tried again: not all facts count any more */
     bool                branched;
     /* a long conversation is not searched for each of its facts */

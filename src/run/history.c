@@ -370,25 +370,30 @@ static const struct fact *place_of(const struct call *c, const struct fact *cons
 {
     const struct fact *last = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (v[i]->seq == c->step_seq) return NULL; /* it is visible itself */
+        if (c->run && v[i]->seq == c->step_seq) return NULL; /* it is visible itself */
         if (v[i]->kind != FACT_MESSAGE) continue;
         if (!last || last->seq < c->step_seq) last = v[i];
     }
     return last;
 }
 
+static void read_effect(struct build *b, const struct call *c, const struct fact *const *v,
+                        size_t n)
+{
+    if (!call_took_effect(c) || b->names->idempotent(b->names->ctx, c->tool)) return;
+    const struct fact *told = place_of(c, v, n);
+    if (told && is_covered(b, told)) told = b->summary;
+    if (told) b->effects[b->effect_count++] = (struct effect){ c, told };
+}
+
 static enum err read_effects(struct build *b, const struct fact *const *v, size_t n)
 {
     const struct fold *f = b->f;
-    if (!f->branched) return OK;
-    if (!(b->effects = arena_array(b->a, f->call_count + 1, sizeof *b->effects))) return ERR_NOMEM;
-    for (size_t i = 0; i < f->call_count; i++) {
-        const struct call *c = f->calls[i];
-        if (!call_took_effect(c) || b->names->idempotent(b->names->ctx, c->tool)) continue;
-        const struct fact *told = place_of(c, v, n);
-        if (told && is_covered(b, told)) told = b->summary;
-        if (told) b->effects[b->effect_count++] = (struct effect){ c, told };
-    }
+    size_t             max = f->call_count + f->carried_count + 1;
+    if (!f->branched && !f->carried_count) return OK;
+    if (!(b->effects = arena_array(b->a, max, sizeof *b->effects))) return ERR_NOMEM;
+    for (size_t i = 0; i < f->carried_count; i++) read_effect(b, f->carried[i], v, n);
+    for (size_t i = 0; f->branched && i < f->call_count; i++) read_effect(b, f->calls[i], v, n);
     return OK;
 }
 
@@ -414,8 +419,9 @@ static void add_effects(struct build *b, struct msg *m, const struct fact *x)
     }
     if (text.len) {
         buf_chr(&text, ')');
-        m->parts[m->count++] =
-            (struct msg_part){ .type = PART_TEXT, .text = arena_dup(b->a, buf_view(&text)) };
+        m->parts[m->count++] = (struct msg_part){ .type = PART_TEXT,
+                                                  .text = arena_dup(b->a, buf_view(&text)),
+                                                  .aside = true };
     }
     if (text.err) b->a->failed = true;
     buf_done(&text);

@@ -2,6 +2,8 @@
 #include "run/response.h"
 
 #include "base/jsonw.h"
+#include "base/map.h"
+#include "base/utf8.h"
 #include "run/chain.h"
 #include "run/engine.h"
 
@@ -210,6 +212,101 @@ enum err response_paste(struct thread *t, struct str copied)
     if (!e) t->batch_from = 1;
     return e;
 }
+
+/* --- what other versions did ------------------------------------------------------------------- */
+
+#define EFFECT_TEXT_MAX 500 /* of an outcome; no model is told more */
+
+/* As the body of a `finished`, with the arguments; without an outcome while it runs. */
+static void put_effect(struct jsonw *w, const struct call *c)
+{
+    const struct fact *end = c->settled ? c->settled : c->finished;
+    struct str         text = c->finished ? c->finished->text : STR_NONE;
+    struct fact        x = { .kind = FACT_FINISHED,
+                             .call = c->id,
+                             .tool = c->tool,
+                             .data = c->input,
+                             .outcome = end ? end->outcome : WORD_NONE,
+                             .text = str_cut(text, utf8_cut(text, EFFECT_TEXT_MAX)) };
+    struct buf         b = { 0 };
+    fact_write(&b, &x);
+    if (b.err) w->out->err = b.err;
+    else jw_raw(w, buf_view(&b));
+    buf_done(&b);
+}
+
+struct str response_effects(struct arena *a, const struct fold *f, struct str run)
+{
+    struct buf   b = { 0 };
+    struct jsonw w;
+    jsonw_init(&w, &b);
+    jw_arr(&w);
+    for (size_t i = 0; i < f->carried_count; i++) put_effect(&w, f->carried[i]);
+    for (size_t i = 0; i < f->call_count; i++) {
+        const struct call *c = f->calls[i];
+        if (run.ptr && !str_eq(c->run->id, run)) continue;
+        if (call_took_effect(c) && c->args && !c->declared) put_effect(&w, c);
+    }
+    jw_end_arr(&w);
+    struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
+    if (!s.ptr) a->failed = true;
+    buf_done(&b);
+    return s;
+}
+
+struct str response_family(const struct fold *f, struct str thread)
+{
+    struct str of = f->copied ? f->facts[f->copied - 1]->of : STR_NONE;
+    return of.len ? of : thread;
+}
+
+/* Does the thread show it already, or is it nothing that must not be repeated? */
+static bool is_shown(const struct thread *t, const struct jv *effect)
+{
+    const struct fold *f = &t->fold;
+    struct str         id = jv_str_at(effect, "call");
+    const struct call *c = fold_call(f, id);
+    const struct tool *tool = registry_find(t->hub->setup.registry, jv_str_at(effect, "tool"));
+    for (size_t i = 0; i < f->carried_count; i++)
+        if (str_eq(f->carried[i]->id, id)) return true;
+    return (c && call_took_effect(c)) || (tool && tool->idempotent);
+}
+
+static enum err put_effects(struct buf *b, const struct thread *t, const struct jv *lists)
+{
+    struct jsonw w;
+    struct map   seen;
+    enum err     e = OK;
+    map_init(&seen);
+    jsonw_init(&w, b);
+    jw_arr(&w);
+    JV_EACH (list, lists)
+        JV_EACH (x, e ? NULL : list) {
+            struct str id = jv_str_at(x, "call");
+            if (is_shown(t, x) || map_get(&seen, id)) continue;
+            jw_raw(&w, x->raw);
+            if ((e = map_put(&seen, id, b))) break;
+        }
+    jw_end_arr(&w);
+    map_done(&seen);
+    return e ? e : b->err;
+}
+
+enum err response_fork(struct thread *t, const struct command *c)
+{
+    struct fact f = { .kind = FACT_FORKED, .of = c->family, .by = c->by, .via = c->via };
+    struct jv  *lists = NULL;
+    struct buf  b = { 0 };
+    enum err    e = c->effects.len ? json_parse(&t->batch, c->effects, &lists, NULL) : OK;
+    if (!e && lists) e = put_effects(&b, t, lists);
+    if (b.len > 2) f.data = buf_view(&b);
+    if (!e && (f.data.len || c->copied.len)) e = thread_add(t, &f);
+    if (!e && c->family.len) e = thread_key(t, "f:", c->family, t->id);
+    buf_done(&b);
+    return e;
+}
+
+/* --- their ends -------------------------------------------------------------------------------- */
 
 /* The words of a response that ends in this batch are known now. */
 static enum err close_chain(struct thread *t, const struct fact *r, struct str from,

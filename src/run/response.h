@@ -19,6 +19,11 @@
  *   "w:CHAIN"  the same and the words of the response, once it is over
  *   "x:CHAIN"  the last exchange alone, in a conversation that a chat program has named
  * Their value is the response's id.
+ *   "f:THREAD" a copy of it, or of one of its copies
+ *
+ * A copy is another version of the conversation, and what the others did stays done. So it begins
+ * with a `forked` that carries their effects as far as its own facts do not show them: the model is
+ * told of them, and the same call asks, whatever its policy (fold.h, carried).
  */
 #ifndef PARLEY_RESPONSE_H
 #define PARLEY_RESPONSE_H
@@ -47,6 +52,11 @@ struct response_wish {
 struct str response_wish_write(struct arena *a, const struct response_wish *w);
 /* The facts up to `seq` as text, for command.copied. On no memory a->failed. */
 struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq);
+/* What the thread's calls did, of one run or (STR_NONE) of all, and what it carries itself: a JSON
+ * list, for command.effects. Functions of the client are its own business. On no memory a->failed. */
+struct str response_effects(struct arena *a, const struct fold *f, struct str run);
+/* The thread that its copies go back to, as it does: its own id is `thread`. */
+struct str response_family(const struct fold *f, struct str thread);
 
 /* The newest of that id; NULL: this thread has none. */
 const struct fact *response_find(const struct fold *f, struct str id);

@@ -70,6 +70,15 @@ static bool is_visible(const struct fact *const *v, size_t n, uint64_t seq)
     return false;
 }
 
+/* By a version of the conversation that is another thread? */
+static bool was_carried(const struct fold *f, const struct tool *tool, const struct jv *args)
+{
+    for (size_t i = 0; i < f->carried_count; i++)
+        if (str_eq(f->carried[i]->tool, tool->name) && jv_equal(f->carried[i]->args, args))
+            return true;
+    return false;
+}
+
 /* Did the same call already do its work in a version of the conversation that was edited or tried
  * again? Whatever the policy says, running it once more is a person's to decide. */
 static bool was_replaced(struct thread *t, const struct tool *tool, const struct jv *args)
@@ -79,7 +88,9 @@ static bool was_replaced(struct thread *t, const struct tool *tool, const struct
     size_t              n = 0;
     struct arena        a;
     bool                found = false;
-    if (!f->branched || tool->idempotent) return false;
+    if (tool->idempotent) return false;
+    if (was_carried(f, tool, args)) return true;
+    if (!f->branched) return false;
     arena_init(&a, 0);
     for (size_t i = f->call_count; i-- > 0 && !found;) {
         const struct call *c = f->calls[i];

@@ -1,6 +1,7 @@
 // Clients of OpenAI's shapes: /v1/responses, /v1/chat/completions, /v1/models, /v1/conversations.
 import { check, same, settled, test, until } from './lib.mjs';
 import { Chat, asksOf, callsOf, codeOf, respond, sound, stream, textOf, whole } from './openai.mjs';
+import { bank, decide, payments, say, script, still } from './org.mjs';
 
 const PAY = 'Send 50 dollars to Hanako';
 const refusal = async (promise) => { try { await promise; } catch (e) { return [e.status, e.error?.code, e.error?.param]; } throw new Error('it was not refused'); };
@@ -423,6 +424,90 @@ test('an SDK that repeats its request is told the same response', async (t) => {
     check((await respond(server, body)).id !== first.id, 'the same words without it are another request');
     const keyed = await respond(server, { input: 'Hello' }, { 'idempotency-key': 'k-1' });
     same((await respond(server, { input: 'Something else' }, { 'idempotency-key': 'k-1' })).id, keyed.id);
+});
+
+// --- the same once more ------------------------------------------------------------------------------
+
+// A bank whose payments ask above 100 only, and a model that pays as it is told.
+const SMALL = { confirm: { when: { pointer: '/amount', op: '>', value: 100 } } };
+const pay = (amount) => [['process_payment', { recipient: 'Hanako', amount }]];
+const TOLD = /A version of this conversation that was replaced has already run these tools[^]*process_payment/;
+const lastWords = (model) => JSON.stringify(model.heard.at(-1).messages.findLast((m) => m.role === 'user'));
+const paid = (b) => b.books.map((x) => x.amount);
+
+test('a request sent again goes on from the same response, and what was paid there asks', async (t) => {
+    const b = await bank(t), model = await script(t, 'Hello.');
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const hello = await respond(server, { input: 'Hello' });
+    const body = { input: 'Pay Hanako', previous_response_id: hello.id };
+    model.steps.push(pay(52), 'Paid.');
+    same(asksOf(await respond(server, body)), []);
+    check(!TOLD.test(JSON.stringify(model.heard)), 'nothing was replaced yet');
+    for (const input of [body.input, body.input, 'Pay her, please']) {
+        model.steps.push(pay(52));
+        const again = await respond(server, { ...body, input });
+        same([asksOf(again).length, paid(b)], [1, [52]], 'a person is asked');
+        check(TOLD.test(lastWords(model)), 'and the model knows of it');
+    }
+    model.steps.push(pay(53), 'Paid.');
+    same([asksOf(await respond(server, body)).length, paid(b)], [0, [52, 53]], 'another payment is another payment');
+    model.steps.push(pay(53));
+    same([asksOf(await respond(server, body)).length, paid(b)], [1, [52, 53]], 'also one that only another copy made');
+    model.steps.push(pay(52));
+    const asked = await respond(server, body), [q] = asksOf(asked);
+    const yes = { input: [{ type: 'mcp_approval_response', approval_request_id: q.id, approve: true }], previous_response_id: asked.id };
+    await respond(server, yes);
+    same(paid(b), [52, 53, 52], 'a yes is a yes');
+    model.steps.push(pay(53));
+    const later = await respond(server, { input: 'And again', previous_response_id: asked.id });
+    same([asksOf(later).length, paid(b).length], [1, 3], 'a copy of a copy knows it, too');
+});
+
+test('a first message sent again is asked about, at both doors; another one, or another chat, is not', async (t) => {
+    const b = await bank(t), model = await script(t);
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model, openai: { chat_headers: ['x-chat'] } }) });
+    const chat = async (content, headers) => {
+        model.steps.splice(0, 9, pay(52), 'Paid.');
+        const c = new Chat(server, { headers });
+        await c.say(content);
+        return !!c.code;
+    };
+    same([await chat('Pay Hanako'), await chat('Pay Hanako'), await chat('Pay Hanako')], [false, true, true]);
+    check(TOLD.test(lastWords(model)), 'the model was told');
+    same(b.books.length, 1);
+    same(await chat('Pay Hanako her wage'), false, 'other words');
+    same([await chat('Pay', { 'x-chat': 'a' }), await chat('Pay', { 'x-chat': 'b' }), await chat('Pay', { 'x-chat': 'b' })], [false, false, true], 'the program names its chats');
+    model.steps.splice(0, 9, pay(52), 'Paid.', pay(52));
+    const words = { input: 'The rent, please' };
+    same([asksOf(await respond(server, words)).length, asksOf(await respond(server, words)).length], [0, 1]);
+    same(b.books.length, 5);
+    model.steps.splice(0, 9);
+    const first = await respond(server, words, { 'idempotency-key': 'k-1' });
+    same((await respond(server, words, { 'idempotency-key': 'k-1' })).id, first.id, 'a retry that says so is still attached');
+});
+
+test('regenerating in a chat: the payment behind it asks, also where a grant would allow it', async (t) => {
+    const b = await bank(t), model = await script(t, pay(10));
+    const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 9, sum: '/amount', max: 900, same: ['/recipient'] } }, { model: model.model }) });
+    const { thread, ids: [id] } = await say(server, null, 'Pay Hanako something');
+    same((await decide(server, null, id, true, { grant: { scope: 'me' } })).status, 200);
+    await still(server, null, thread);
+    const chat = new Chat(server);
+    model.steps.splice(0, 9, 'Hello.', pay(52), 'Paid.');
+    await chat.say('Hello');
+    await chat.say('Pay Hanako');
+    await until(() => b.books.length === 2, 'the grant allowed it');
+    for (let i = 0; i < 2; i++) {
+        chat.messages = chat.messages.slice(0, 2);
+        model.steps.splice(0, 9, pay(52));
+        await chat.say('Pay Hanako');
+        check(chat.code && TOLD.test(lastWords(model)), 'asked, and told');
+    }
+    same(paid(b), [10, 52]);
+    chat.messages = chat.messages.slice(0, 2);
+    model.steps.splice(0, 9, pay(53), 'Paid.');
+    await chat.say('Pay Hanako more');
+    same([chat.code, paid(b)], [undefined, [10, 52, 53]], 'what is not the same is what the grant is for');
 });
 
 test('yes and no to one question in one request decide nothing', async (t) => {

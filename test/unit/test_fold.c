@@ -1,4 +1,5 @@
 /* The fold and the one decision that follows from it: every state of a call and of a run. */
+#include "run/response.h"
 #include "tale.h"
 
 static bool never(void *ctx, const struct call *c)
@@ -470,4 +471,52 @@ TEST(a_tool_that_asked_and_rests_needs_nobody_until_it_is_answered_and_goes_on_o
     /* a process that is gone may have sent it */
     CHECK(n.kind == NEXT_FINISH && n.outcome == WORD_UNKNOWN);
     tale_done(&t);
+}
+
+static void forked(struct tale *t, struct str effects)
+{
+    tale_fact(t, (struct fact){ .kind = FACT_FORKED, .of = STR("t_1"), .data = effects });
+}
+
+TEST(a_fork_carries_what_another_thread_did_as_calls_of_nobody_and_hands_it_on)
+{
+    struct tale  t, again;
+    struct arena a;
+    arena_init(&a, 0);
+    stepped(&t, 2, call("call-1", "pay", "{\"amount\":50}", GATE_FREE),
+            call("call-2", "pay", "{\"amount\":7}", GATE_FREE));
+    tale_started(&t, "call-1");
+    tale_started(&t, "call-2");
+    tale_finished(&t, "call-1", WORD_DONE, "paid");
+    struct str did = response_effects(&a, tale_fold(&t), STR_NONE);
+    CHECK_STR(response_effects(&a, tale_fold(&t), STR("run_2")), "[]");
+    CHECK_STR(response_family(tale_fold(&t), STR("t_9")), "t_9");
+    tale_init(&again);
+    forked(&again, did);
+    const struct fold *f = tale_fold(&again);
+    REQUIRE(f->carried_count == 2 && f->copied == 1);
+    CHECK(!f->call_count && !fold_call(f, STR("call-1")) && is(decide(&again), NEXT_NOTHING, NULL));
+    CHECK(call_took_effect(f->carried[0]) && call_took_effect(f->carried[1]));
+    CHECK_STR(f->carried[0]->finished->text, "paid");
+    CHECK(!f->carried[1]->finished && !f->unsettled);
+    CHECK(jv_equal(f->carried[1]->args, tale_call(&t, "call-2")->args));
+    CHECK_STR(response_effects(&a, f, STR_NONE), arena_dup(&a, did).ptr);
+    CHECK_STR(response_family(f, STR("t_9")), "t_1");
+    tale_done(&again);
+    tale_done(&t);
+    arena_done(&a);
+}
+
+TEST(what_certainly_did_not_happen_is_not_carried)
+{
+    struct tale  t;
+    struct arena a;
+    arena_init(&a, 0);
+    stepped(&t, 2, call("call-1", "pay", "{\"amount\":50}", GATE_FREE),
+            call("call-2", "pay", "{\"amount\":7}", GATE_ASK));
+    tale_started(&t, "call-1");
+    tale_finished(&t, "call-1", WORD_FAILED, "no money");
+    CHECK_STR(response_effects(&a, tale_fold(&t), STR_NONE), "[]");
+    tale_done(&t);
+    arena_done(&a);
 }

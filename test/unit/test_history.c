@@ -249,6 +249,35 @@ TEST(what_a_replaced_version_did_is_told_with_the_message_that_took_its_place)
     tale_done(&t);
 }
 
+TEST(what_a_version_in_another_thread_did_is_told_with_the_first_message_after_the_fork)
+{
+    struct tale t;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hi");
+    tale_step(&t, "run_1", "end", 1, words("hello"));
+    tale_ended(&t, "run_1", WORD_COMPLETE);
+    tale_fact(
+        &t, (struct fact){ .kind = FACT_FORKED,
+                           .of = STR("t_1"),
+                           .data = STR("[{\"call\":\"call-1\",\"tool\":\"pay\",\"text\":\"paid\","
+                                       "\"outcome\":\"done\",\"data\":{\"amount\":50}},"
+                                       "{\"call\":\"call-2\",\"tool\":\"pay\",\"data\":"
+                                       "{\"amount\":7}},"
+                                       "{\"call\":\"call-3\",\"tool\":\"search\",\"data\":{}}]") });
+    tale_message(&t, "run_2", "pay");
+    tale_step(&t, "run_2", "end", 1, words("it is done"));
+    tale_ended(&t, "run_2", WORD_COMPLETE);
+    tale_message(&t, "run_3", "thanks");
+    TELLS(&t, "demo", 1000,
+          "user 'hi'; assistant 'hello'; "
+          "user 'pay' '(A version of this conversation that was replaced has already run "
+          "these tools. What they did stays done; "
+          "do not do it again unless asked to:\npay {\"amount\":50} -> done: paid\n"
+          "pay {\"amount\":7} -> started: still running)'; assistant 'it is done'; "
+          "user 'thanks';");
+    tale_done(&t);
+}
+
 TEST(a_step_cut_by_an_error_is_not_told_one_that_was_stopped_is)
 {
     struct tale t;

@@ -1,0 +1,135 @@
+/* openai_past.c -- what other versions of a conversation did, before a new one begins.
+ *
+ * Clients of this shape regenerate, edit and resend by saying the same beginning once more, and each
+ * time that is a thread of its own. What was paid in one of them stays paid: the new one carries it
+ * (run/response.h), so that its model knows, and the same call asks.
+ *
+ *   a fork          carries what was done in its source, in the thread that all the copies go back
+ *                   to, and in the newest of those copies, which carry what is older
+ *   a first message carries what was done in answer to the same words shortly before: a resent
+ *                   request cannot be told from a new conversation. Where the client's program
+ *                   names its conversations, another name is another conversation
+ */
+#include "base/clock.h"
+#include "door/openai.h"
+
+#define RESENT_MS (12 * 3600 * 1000) /* what is done daily with the same words is no resending */
+
+struct openai_past {
+    struct str thread;
+    struct str response; /* what was done in its run; STR_NONE: in all */
+};
+
+static void look(struct openai_turn *t);
+
+/* A chat program says that these are two conversations. */
+static bool is_other_chat(struct openai_turn *t, const struct fact *r)
+{
+    struct str exchange = turn_exchange(t);
+    return exchange.len && r->note.len && !str_eq(exchange, r->note);
+}
+
+static void add_effects(struct openai_turn *t, const struct fold *f, struct str response)
+{
+    const struct fact *r = response.ptr ? response_find(f, response) : NULL;
+    if (response.ptr && (!r || is_other_chat(t, r))) return;
+    struct str list = response_effects(turn_arena(t), f, r ? r->run : STR_NONE);
+    if (list.len <= 2) return; /* [] */
+    t->effects = !t->effects.len ? list
+                                 : arena_printf(turn_arena(t), STR_FMT "," STR_FMT,
+                                                STR_ARG(t->effects), STR_ARG(list));
+}
+
+/* One that is gone did nothing that anybody could still be told of; one that cannot be read might
+ * have. */
+static void on_look(struct command *c, const struct receipt *a)
+{
+    struct openai_turn *t = c->ctx;
+    int                 status = a->status;
+    const char         *code = a->code, *message = a->message;
+    if (status < 400 && a->thread)
+        add_effects(t, thread_fold(a->thread), t->past[t->past_next].response);
+    command_free(c);
+    t->past_next++;
+    if (status >= 400 && status != 404) turn_refuse(t, status, code, message, STR_NONE);
+    else look(t);
+}
+
+static void finish(struct openai_turn *t)
+{
+    struct command *c = t->begins;
+    t->begins = NULL;
+    if (t->effects.len) c->effects = arena_printf(&c->arena, "[" STR_FMT "]", STR_ARG(t->effects));
+    if (turn_arena(t)->failed) c->arena.failed = true;
+    turn_submit(t, c);
+}
+
+static void look(struct openai_turn *t)
+{
+    struct command *c;
+    if (t->past_next == t->past_count) {
+        finish(t);
+        return;
+    }
+    if (!(c = turn_command(t, CMD_FOLLOW, on_look))) {
+        turn_no_memory(t);
+        return;
+    }
+    c->log.thread = arena_dup(&c->arena, t->past[t->past_next].thread);
+    c->peek = true;
+    hub_submit(t->ask.app->hub, c);
+}
+
+static void add(struct openai_turn *t, struct str thread, struct str response)
+{
+    for (size_t i = 0; i < t->past_count; i++)
+        if (str_eq(t->past[i].thread, thread)) return;
+    t->past[t->past_count++] = (struct openai_past){ arena_dup(turn_arena(t), thread),
+                                                     arena_dup(turn_arena(t), response) };
+}
+
+static bool has_room(struct openai_turn *t, size_t count)
+{
+    if ((t->past = arena_array(turn_arena(t), count, sizeof *t->past))) return true;
+    turn_no_memory(t);
+    return false;
+}
+
+/* --- a fork --------------------------------------------------------------------------------------- */
+
+static void on_copies(struct openai_turn *t, const struct store_row *rows, size_t count)
+{
+    struct openai_past source = t->past[0];
+    if (!has_room(t, count + 2)) return;
+    add(t, source.thread, STR_NONE);
+    add(t, t->begins->family, STR_NONE);
+    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, STR_NONE);
+    look(t);
+}
+
+void turn_fork(struct openai_turn *t, struct command *c, struct str source)
+{
+    t->begins = c;
+    if (!has_room(t, 1)) return;
+    t->past[0].thread = arena_dup(turn_arena(t), source);
+    turn_lookup(t, "f:", c->family, on_copies);
+}
+
+/* --- a first message -------------------------------------------------------------------------- */
+
+static void on_same_words(struct openai_turn *t, const struct store_row *rows, size_t count)
+{
+    int64_t since = clock_wall_ms() - RESENT_MS;
+    if (!has_room(t, count + 1)) return;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].created_ms >= since) add(t, rows[i].thread, rows[i].value);
+    look(t);
+}
+
+void turn_begin(struct openai_turn *t, struct command *c)
+{
+    struct str chain = turn_chain(t, NULL, NULL);
+    t->begins = c;
+    if (chain.len) turn_lookup(t, "u:", chain, on_same_words);
+    else finish(t);
+}
