@@ -28,15 +28,16 @@ struct openai_turn {
     struct store_list list; /* a look-up under way */
     void (*listed)(struct openai_turn *t, const struct store_row *rows, size_t count);
     /* the place: a thread, and the response in it that is continued */
-    struct str          thread, response;
-    bool                forks; /* if that one is continued already */
-    unsigned            rule;  /* of openai_find.c: the next one to be tried */
-    struct log_name    *candidates;
-    struct str         *candidate_responses;
-    size_t              candidate_count, candidate;
-    size_t              waiting; /* commands without an answer */
-    struct receipt      first;   /* the first refusal of these */
-    struct str          told;    /* the response to tell */
+    struct str       thread, response;
+    bool             forks; /* if that one is continued already */
+    unsigned         rule;  /* of openai_find.c: the next one to be tried */
+    struct log_name *candidates;
+    struct str      *candidate_responses;
+    size_t           candidate_count, candidate;
+    bool   again; /* looking for one that these words were said to before, and something was done */
+    size_t waiting;            /* commands without an answer */
+    struct receipt      first; /* the first refusal of these */
+    struct str          told;  /* the response to tell */
     /* openai_past.c: the command that begins a thread, and whose effects it is to carry */
     struct command     *begins;
     struct openai_past *past;
@@ -75,6 +76,8 @@ void turn_act(struct openai_turn *t, struct thread *at);
 void turn_submit(struct openai_turn *t, struct command *c);
 
 /* --- openai_past.c --- */
+/* Does the request say what this one answered, from the beginning, and shortly after it? */
+bool turn_repeats(struct openai_turn *t, const struct fact *response);
 /* Submit a command that begins a thread, with what other versions of the conversation did: one that
  * forks from `source`; one whose words nobody continued. */
 void turn_fork(struct openai_turn *t, struct command *c, struct str source);

@@ -257,15 +257,31 @@ static bool fits(struct openai_turn *t, const struct fold *f, const struct fact 
 
 static void try_candidate(struct openai_turn *t);
 
+/* Of several conversations that began alike, one in which the same words did something already: then
+ * they are said again, and do not go on in another one that knows nothing of it. */
+static bool is_repeated(struct openai_turn *t, const struct fold *f, const struct fact *r)
+{
+    for (size_t i = 0; i < f->response_count; i++) {
+        const struct fact *x = f->responses[i];
+        if (str_eq(x->of, r->id) && turn_repeats(t, x) && response_did(f, x)) return true;
+    }
+    return false;
+}
+
+static bool is_better(struct openai_turn *t, const struct fold *f, const struct fact *r)
+{
+    if (t->again) return is_repeated(t, f, r);
+    return t->candidate + 1 >= t->candidate_count || !response_after(f, r->id);
+}
+
 static void on_candidate(struct command *c, const struct receipt *a)
 {
     struct openai_turn *t = c->ctx;
     struct thread      *at = a->status < 400 ? a->thread : NULL;
     const struct fold  *f = at ? thread_fold(at) : NULL;
     const struct fact  *r = f ? response_find(f, t->response) : NULL;
-    bool                last = t->candidate + 1 >= t->candidate_count;
     command_free(c);
-    if (r && fits(t, f, r) && (last || !response_after(f, r->id))) {
+    if (r && fits(t, f, r) && is_better(t, f, r)) {
         t->forks = true;
         turn_act(t, at);
         return;
@@ -277,6 +293,10 @@ static void on_candidate(struct command *c, const struct receipt *a)
 static void try_candidate(struct openai_turn *t)
 {
     struct command *c;
+    if (t->candidate >= t->candidate_count && t->again) {
+        t->again = false;
+        t->candidate = 0;
+    }
     if (t->candidate >= t->candidate_count) {
         t->thread = t->response = STR_NONE;
         go_on(t);
@@ -303,6 +323,7 @@ static void on_candidates(struct openai_turn *t, const struct store_row *rows, s
     }
     t->candidate = 0;
     t->candidate_count = count;
+    t->again = count > 1;
     try_candidate(t);
 }
 

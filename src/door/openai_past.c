@@ -22,17 +22,18 @@ struct openai_past {
 
 static void look(struct openai_turn *t);
 
-/* A chat program says that these are two conversations. */
-static bool is_other_chat(struct openai_turn *t, const struct fact *r)
+bool turn_repeats(struct openai_turn *t, const struct fact *r)
 {
-    struct str exchange = turn_exchange(t);
-    return exchange.len && r->note.len && !str_eq(exchange, r->note);
+    struct str chain = turn_chain(t, NULL, NULL), exchange = turn_exchange(t);
+    if (!chain.len || !str_eq(chain, r->chain) || r->at_ms < clock_wall_ms() - RESENT_MS)
+        return false;
+    return !exchange.len || !r->note.len || str_eq(exchange, r->note);
 }
 
 static void add_effects(struct openai_turn *t, const struct fold *f, struct str response)
 {
     const struct fact *r = response.ptr ? response_find(f, response) : NULL;
-    if (response.ptr && (!r || is_other_chat(t, r))) return;
+    if (response.ptr && (!r || !turn_repeats(t, r))) return;
     struct str list = response_effects(turn_arena(t), f, r ? r->run : STR_NONE);
     if (list.len <= 2) return; /* [] */
     t->effects = !t->effects.len ? list
@@ -119,10 +120,8 @@ void turn_fork(struct openai_turn *t, struct command *c, struct str source)
 
 static void on_same_words(struct openai_turn *t, const struct store_row *rows, size_t count)
 {
-    int64_t since = clock_wall_ms() - RESENT_MS;
     if (!has_room(t, count + 1)) return;
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].created_ms >= since) add(t, rows[i].thread, rows[i].value);
+    for (size_t i = 0; i < count; i++) add(t, rows[i].thread, rows[i].value);
     look(t);
 }
 

@@ -235,6 +235,18 @@ static void put_effect(struct jsonw *w, const struct call *c)
     buf_done(&b);
 }
 
+static bool is_effect(const struct call *c, struct str run)
+{
+    return (!run.ptr || str_eq(c->run->id, run)) && call_took_effect(c) && c->args && !c->declared;
+}
+
+bool response_did(const struct fold *f, const struct fact *response)
+{
+    for (size_t i = f->call_count; i-- > 0;)
+        if (is_effect(f->calls[i], response->run)) return true;
+    return false;
+}
+
 struct str response_effects(struct arena *a, const struct fold *f, struct str run)
 {
     struct buf   b = { 0 };
@@ -242,11 +254,8 @@ struct str response_effects(struct arena *a, const struct fold *f, struct str ru
     jsonw_init(&w, &b);
     jw_arr(&w);
     for (size_t i = 0; i < f->carried_count; i++) put_effect(&w, f->carried[i]);
-    for (size_t i = 0; i < f->call_count; i++) {
-        const struct call *c = f->calls[i];
-        if (run.ptr && !str_eq(c->run->id, run)) continue;
-        if (call_took_effect(c) && c->args && !c->declared) put_effect(&w, c);
-    }
+    for (size_t i = 0; i < f->call_count; i++)
+        if (is_effect(f->calls[i], run)) put_effect(&w, f->calls[i]);
     jw_end_arr(&w);
     struct str s = b.err ? STR_NONE : arena_dup(a, buf_view(&b));
     if (!s.ptr) a->failed = true;

@@ -55,6 +55,8 @@ struct str response_copy(struct arena *a, const struct fold *f, uint64_t seq);
 /* What the thread's calls did, of one run or (STR_NONE) of all, and what it carries itself: a JSON
  * list, for command.effects. Functions of the client are its own business. On no memory a->failed. */
 struct str response_effects(struct arena *a, const struct fold *f, struct str run);
+/* Did a call of its run do anything? */
+bool       response_did(const struct fold *f, const struct fact *response);
 /* The thread that its copies go back to, as it does: its own id is `thread`. */
 struct str response_family(const struct fold *f, struct str thread);
 

@@ -486,6 +486,25 @@ test('a first message sent again is asked about, at both doors; another one, or 
     same((await respond(server, words, { 'idempotency-key': 'k-1' })).id, first.id, 'a retry that says so is still attached');
 });
 
+test('of two chats that began alike, the words that paid in one are not new in the other', async (t) => {
+    const b = await bank(t), model = await script(t, 'Hello.', 'Hello.');
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const chats = [new Chat(server), new Chat(server)];
+    for (const c of chats) await c.say('Hello');
+    check(chats[0].thread !== chats[1].thread, 'two threads');
+    const said = [];
+    for (const c of chats) {
+        model.steps.splice(0, 9, pay(52), 'Paid.');
+        await c.say('Pay Hanako');
+        said.push(!!c.code);
+    }
+    same([said, paid(b)], [[false, true], [52]]);
+    model.steps.splice(0, 9, 'A story.', 'A story.');
+    const thread = chats[1].thread;
+    await chats[1].say('Tell me a story');
+    same(chats[1].thread, thread, 'it goes on by itself');
+});
+
 test('regenerating in a chat: the payment behind it asks, also where a grant would allow it', async (t) => {
     const b = await bank(t), model = await script(t, pay(10));
     const server = await t.serve({ config: payments(b, { grant: { for: 3600, count: 9, sum: '/amount', max: 900, same: ['/recipient'] } }, { model: model.model }) });
