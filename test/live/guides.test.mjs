@@ -81,14 +81,12 @@ test('a gated refund: small ones run, large ones wait for a lead, one order once
     fs.writeFileSync(file, JSON.stringify({ ...written, listen: '127.0.0.1:0' }));
     const checked = await parley(['check', '--config', file], { cwd: dir });
     same(checked.code, 0, checked.err);
-    const [, input] = /parley tools call refund '(.*)' --as ada/.exec(fs.readFileSync(path.join(ROOT, page('refund')), 'utf8'));
-    const tried = await parley(['tools', 'call', 'refund', input, '--as', 'ada', '--config', file], { cwd: dir });
-    same(tried.code, 0, tried.err);
-    check(/"number": ?1/.test(tried.out), tried.out);
+    const tried = await parley(['tools', 'call', 'refund', '{"order":"A-5","amount":5}', '--as', 'ada', '--config', file], { cwd: dir });
+    check(tried.code !== 0 && /only a server knows what was done already/.test(tried.err), 'not past the server');
 
     const server = await t.serve({ config: written });
     const small = await say(server, 'ada', 'Refund 5 for A-6');
-    same([small.ids, small.history[0].value], [[], { order: 'A-6', amount: 5, number: 2 }]);
+    same([small.ids, small.history[0].value], [[], { order: 'A-6', amount: 5, number: 1 }]);
     const large = await say(server, 'ada', 'Refund 80 for A-7, it came broken'), [id] = large.ids;
     same((await approval(server, 'max', id)).ask, 'Refund 80 for order A-7?');
     same((await decide(server, 'ada', id, true)).json.error.code, 'not_approver');
