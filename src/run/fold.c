@@ -19,6 +19,7 @@ void fold_done(struct fold *f)
     mem_free(f->calls);
     mem_free(f->runs);
     mem_free(f->responses);
+    mem_free(f->carried);
     map_done(&f->by_call);
     map_done(&f->by_confirmation);
     map_done(&f->by_provider);

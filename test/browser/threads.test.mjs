@@ -86,7 +86,8 @@ for (const mode of ['direct', 'sse', 'bidi']) {
     await tab.signIn('open sesame');
     await tab.$('.tool[data-status="done"]').waitFor();
     if (mode === 'bidi') {
-      await server.restart(); // sessions end with the process, and so do sockets
+      await tab.signedOutElsewhere();
+      await server.restart(); // the socket ends with the process; the sign-in would not
       await tab.signIn('open sesame');
       equal(await tab.$('.composer textarea').inputValue(), 'half a thought', 'the draft');
       await tab.send('What is the weather in Paris?');
