@@ -74,18 +74,20 @@ test('a look at the list that was answered late does not bring back what is deci
   await bob.$('.inbox-row').nth(3).waitFor();
 
   // A look begins, and its answer is on the way for long; a decision and the look after it pass it by.
-  let arrive;
+  let arrive, begun;
   let held = null;
+  const begins = new Promise((r) => (begun = r));
   const late = new Promise((r) => (arrive = r));
   await bob.page.route('**/v1/approvals?status=pending*', async (route) => {
     if (held) return route.continue();
     held = route.request();
+    begun();
     const answer = await route.fetch();
     await late;
     await route.fulfill({ response: answer });
   });
   await bob.page.evaluate(() => window.dispatchEvent(new Event('focus')));
-  while (!held) await new Promise((r) => setTimeout(r, 10));
+  await begins;
   await bob.$('.inbox-line').first().click();
   await bob.$('.ask[data-armed="true"] .ask-yes').click();
   await bob.page.waitForFunction(() => document.querySelectorAll('.inbox-row').length === 3);
