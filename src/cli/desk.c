@@ -1,15 +1,15 @@
 /* desk.c -- see desk.h. */
 #include <curl/curl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cli/desk.h"
+#include "cli/keys.h"
 #include "loop/curl.h"
 
 #define DEFAULT_URL "http://127.0.0.1:8000"
 #define ANSWER_MAX  (64u * 1024 * 1024) /* of the server; 500 requests with large inputs fit */
+#define CHOICE_MAX  64                  /* of what is typed; no answer is as long */
 #define WAIT_MS     30000L
 
 void desk_init(struct desk *k, const char *url)
@@ -147,26 +147,30 @@ void desk_show(const struct desk *k, const struct jv *a, size_t number, size_t a
 
 /* --- answering -------------------------------------------------------------------- */
 
+static enum choice choice_of(struct str s)
+{
+    if (str_is(s, "y") || str_is(s, "yes")) return CHOICE_YES;
+    if (str_is(s, "n") || str_is(s, "no")) return CHOICE_NO;
+    if (str_is(s, "s")) return CHOICE_LATER;
+    return str_is(s, "q") ? CHOICE_END : CHOICE_NONE;
+}
+
 enum choice desk_choose(void)
 {
-    char line[64];
+    struct buf  line;
+    enum choice said = CHOICE_NONE;
 
-    for (;;) {
+    buf_init(&line, CHOICE_MAX);
+    fflush(stdout); /* now the question is on the screen, and what is typed from here on counts */
+    while (said == CHOICE_NONE) {
+        keys_forget();
         fputs("  yes or no? [y, n; s: later, q: end] ", stdout);
         fflush(stdout);
-        (void)tcflush(STDIN_FILENO, TCIFLUSH); /* typed for something else */
-        if (!fgets(line, sizeof line, stdin)) return CHOICE_END;
-        size_t len = strcspn(line, "\n");
-        if (!line[len]) { /* longer than any answer, and its end is none either */
-            for (int c; (c = getchar()) != '\n' && c != EOF;) continue;
-            continue;
-        }
-        line[len] = '\0';
-        if (strcmp(line, "y") == 0 || strcmp(line, "yes") == 0) return CHOICE_YES;
-        if (strcmp(line, "n") == 0 || strcmp(line, "no") == 0) return CHOICE_NO;
-        if (strcmp(line, "s") == 0) return CHOICE_LATER;
-        if (strcmp(line, "q") == 0) return CHOICE_END;
+        if (keys_line(&line) != KEYS_LINE) said = CHOICE_END;
+        else if (!line.err) said = choice_of(buf_view(&line));
     }
+    buf_done(&line);
+    return said;
 }
 
 /* Of several that are needed: how many there are. */

@@ -16,6 +16,7 @@
 
 #include "base/jsonw.h"
 #include "cli/cli.h"
+#include "cli/keys.h"
 #include "cli/turn.h"
 
 #define LINE_MAX_LEN (1u << 20) /* of what is typed; the server has its own limits */
@@ -305,8 +306,7 @@ static bool question(struct chat *c, const char *id, size_t number, bool *end)
         *end = said == CHOICE_END;
         if (said == CHOICE_YES || said == CHOICE_NO)
             return desk_decide(&c->desk, str_c(id), said == CHOICE_YES);
-        clearerr(stdin); /* Ctrl-C and Ctrl-D are "later" here */
-        (void)turn_pressed();
+        (void)keys_taken(); /* Ctrl-C and Ctrl-D are "later" here */
         if (*end) putchar('\n');
         leave_question(c, a, "left for later");
     }
@@ -485,20 +485,15 @@ static bool command(struct chat *c, struct str line, bool *quit)
  * and said. */
 static bool read_line(struct chat *c)
 {
-    int ch;
+    enum keys typed = keys_line(&c->line);
 
-    buf_clear(&c->line);
-    while ((ch = getchar()) != EOF && ch != '\n') buf_chr(&c->line, (char)ch);
-    if (turn_pressed()) {
-        c->left = true;
-        return false;
-    }
+    c->left |= typed == KEYS_PRESSED;
     if (c->line.err) {
         note(c, "that line is too long to be sent");
         c->failed = true;
         buf_clear(&c->line);
     }
-    return ch != EOF || c->line.len;
+    return typed == KEYS_LINE;
 }
 
 static void prompt(struct chat *c)
@@ -582,7 +577,7 @@ int cli_chat(int argc, char **argv)
     buf_init(&c.line, LINE_MAX_LEN);
     buf_init(&c.body, 0);
     if (!greet(&c)) return 1;
-    if (!turn_listen()) {
+    if (!keys_listen()) {
         fputs("parley: there are no file descriptors left.\n", stderr);
         return 1;
     }

@@ -1,10 +1,8 @@
 /* turn.c -- see turn.h. */
 #include <curl/curl.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <unistd.h>
 
+#include "cli/keys.h"
 #include "cli/turn.h"
 #include "loop/curl.h"
 
@@ -15,41 +13,6 @@
 #define PAUSE_MS   250 /* before the first try; it grows to */
 #define PAUSE_MAX  5000
 
-/* --- Ctrl-C --------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t pressed;
-static int                   knock[2] = { -1, -1 }; /* wakes whoever waits for the network */
-
-static void on_interrupt(int signal)
-{
-    (void)signal;
-    pressed++;
-    (void)!write(knock[1], "", 1);
-}
-
-bool turn_listen(void)
-{
-    struct sigaction act = { .sa_handler = on_interrupt }; /* no SA_RESTART: reading a line ends */
-
-    return pipe2(knock, O_CLOEXEC | O_NONBLOCK) == 0 && sigaction(SIGINT, &act, NULL) == 0;
-}
-
-static void drain(void)
-{
-    char drop[16];
-
-    while (read(knock[0], drop, sizeof drop) > 0) continue;
-}
-
-unsigned turn_pressed(void)
-{
-    unsigned times = (unsigned)pressed;
-
-    pressed = 0;
-    drain();
-    return times;
-}
-
 /* True: leave. The first one asks the server to stop, as soon as it is known which conversation
  * this is. */
 static bool heed(struct turn *t)
@@ -57,13 +20,13 @@ static bool heed(struct turn *t)
     char path[ID_MAX + 32];
     long status = 0;
 
-    if (pressed > 1) return true;
-    if (!pressed || t->stopping || !t->thread[0]) return false;
+    if (keys_pressed() > 1) return true;
+    if (!keys_pressed() || t->stopping || !t->thread[0]) return false;
     t->stopping = true;
     t->tell(t, "stopping; Ctrl-C again leaves");
     snprintf(path, sizeof path, "/v1/threads/%s/stop", t->thread);
     (void)desk_ask(t->desk, path, "{}", &status);
-    return pressed > 1;
+    return keys_pressed() > 1;
 }
 
 /* --- what the server says ----------------------------------------------------------------- */
@@ -145,7 +108,7 @@ static CURL *request(struct turn *t, struct str body, struct curl_slist *headers
 /* Until it has ended, event() was told the last one, or somebody leaves (true). */
 static bool perform(struct turn *t, CURL *h)
 {
-    struct curl_waitfd wake = { .fd = knock[0], .events = CURL_WAIT_POLLIN };
+    struct curl_waitfd wake = { .fd = keys_wake(), .events = CURL_WAIT_POLLIN };
     CURLM             *m = curl_multi_init();
     int                running = 0;
     bool               leave = false;
@@ -155,7 +118,7 @@ static bool perform(struct turn *t, CURL *h)
             leave = heed(t);
             if (leave || t->over || !running) break;
             (void)!curl_multi_poll(m, &wake, 1, 1000, NULL);
-            drain();
+            keys_calm();
         } while (running);
     curl_multi_remove_handle(m, h);
     curl_multi_cleanup(m);
@@ -182,11 +145,11 @@ static bool once(struct turn *t, struct str body)
 /* True: somebody leaves instead. */
 static bool rest(struct turn *t, int ms)
 {
-    struct pollfd p = { .fd = knock[0], .events = POLLIN };
+    struct pollfd p = { .fd = keys_wake(), .events = POLLIN };
 
     (void)!poll(&p, 1, ms);
-    drain();
-    return heed(t) || (pressed && !t->thread[0]);
+    keys_calm();
+    return heed(t) || (keys_pressed() && !t->thread[0]);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -195,7 +158,7 @@ enum turn_end turn_follow(struct turn *t, struct str body)
 {
     int pause = PAUSE_MS;
 
-    (void)turn_pressed();
+    (void)keys_taken();
     t->over = t->stopping = false;
     if (body.ptr) buf_clear(&t->events.last_id);
     for (int tries = 0; tries < TRIES_MAX; tries++) {

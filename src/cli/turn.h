@@ -5,7 +5,7 @@
  * nothing was told yet (it is one run all the same), else from the last place that was told. So the
  * owner sees every event once and in order, and none twice.
  *
- * Ctrl-C (turn_listen) asks the server to stop the run, and the end is still told; a second one
+ * Ctrl-C (keys_listen) asks the server to stop the run, and the end is still told; a second one
  * leaves: the run goes on at the server without us.
  */
 #ifndef PARLEY_CLI_TURN_H
@@ -46,10 +46,5 @@ enum turn_end turn_follow(struct turn *t, struct str body);
 void          turn_from(struct turn *t, int64_t seq);
 /* Another conversation, or a new one (""): no place in it is known. */
 void          turn_open(struct turn *t, struct str thread);
-
-/* From now on Ctrl-C is counted and does not end the program. */
-bool     turn_listen(void);
-/* How often it was pressed since the last call. */
-unsigned turn_pressed(void);
 
 #endif
