@@ -152,17 +152,17 @@ static enum choice choice_of(struct str s)
     if (str_is(s, "y") || str_is(s, "yes")) return CHOICE_YES;
     if (str_is(s, "n") || str_is(s, "no")) return CHOICE_NO;
     if (str_is(s, "s")) return CHOICE_LATER;
-    return str_is(s, "q") ? CHOICE_END : CHOICE_NONE;
+    return str_is(s, "q") ? CHOICE_END : CHOICE_UNCLEAR;
 }
 
 enum choice desk_choose(void)
 {
     struct buf  line;
-    enum choice said = CHOICE_NONE;
+    enum choice said = CHOICE_UNCLEAR;
 
     buf_init(&line, CHOICE_MAX);
     fflush(stdout); /* now the question is on the screen, and what is typed from here on counts */
-    while (said == CHOICE_NONE) {
+    while (said == CHOICE_UNCLEAR) {
         keys_forget();
         fputs("  yes or no? [y, n; s: later, q: end] ", stdout);
         fflush(stdout);

@@ -47,7 +47,7 @@ void desk_style(const struct desk *k, FILE *out, const char *code);
 void desk_show(const struct desk *k, const struct jv *approval, size_t number, size_t all);
 /* What is typed before the question is on the screen does not count as an answer to it, and only a
  * whole "y" or "yes" is a yes. */
-enum choice { CHOICE_NONE, CHOICE_YES, CHOICE_NO, CHOICE_LATER, CHOICE_END };
+enum choice { CHOICE_UNCLEAR, CHOICE_YES, CHOICE_NO, CHOICE_LATER, CHOICE_END };
 enum choice desk_choose(void);
 /* Says the answer, and what became of it. True: it does not wait any more, whoever decided it. */
 bool        desk_decide(struct desk *k, struct str id, bool yes);

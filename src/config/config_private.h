@@ -1,7 +1,8 @@
 /* config_private.h -- shared by the config_*.c files, and by nobody else.
  *
  *   config.c        reads the file, runs the parts below in order, checks the whole
- *   config_keys.c   the table of keys: unknown keys, types, ranges, defaults
+ *   config_keys.c   the table of keys; config_check.c: unknown ones, types, ranges;
+ *                   config_values.c: defaults (config_rows.h)
  *   config_secret.c secrets, headers, addresses
  *   config_model.c  models and their fallback lists
  *   config_options.c  how they are to speak: temperature and the like

@@ -83,7 +83,7 @@ static enum err add_terms(struct thread *t, struct call *c, const struct tool *t
 
 enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct arena *a)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     bool               gate = c->state == CALL_PROPOSED;
     unsigned           expires_s = rules_expires(t, c, tool ? tool->expires_s : 86400);
     char               digest[TOOL_DIGEST] = "";
@@ -102,7 +102,7 @@ enum err approval_fact(struct thread *t, struct call *c, struct fact *f, struct 
 
 enum err approval_holds(const struct thread *t, const struct call *c, bool *holds)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     char               digest[TOOL_DIGEST];
     struct arena       a;
     *holds = false;
@@ -423,7 +423,7 @@ static struct store_approval *slot(struct thread *t, struct str id)
 
 static int64_t due(const struct thread *t, const struct call *c, const struct row *r)
 {
-    if (c->state == CALL_STARTED && c->client) return work_client_due(t, c);
+    if (c->state == CALL_STARTED && c->client) return call_client_due(t, c);
     if (call_unsettled(c)) return callcheck_due(t, c);
     if (!r->asked || r->asked != call_gate(c)) return 0;
     struct ballot b = { r->asked->who, t->owner, r->asked->at_ms,

@@ -66,7 +66,7 @@ enum err callcheck_question(struct arena *a, const struct call *c, struct str *o
 
 static const struct tool_check *check_of(const struct thread *t, const struct call *c)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     return tool ? tool->check : NULL;
 }
 
@@ -117,7 +117,7 @@ static enum err begin(struct thread *t, struct call *c)
     struct fact              f = { .kind = FACT_CHECKED, .call = c->id };
     if (c->checks >= k->tries)
         return add_checked(t, c, STR("The server stopped while it was asked."), NULL);
-    enum err e = work_check(t, c, k->tool);
+    enum err e = jobs_check(t, c, k->tool);
     return e ? e : thread_add(t, &f);
 }
 
@@ -165,7 +165,7 @@ bool callcheck_due_now(struct thread *t, struct command *c, enum err *e)
     for (size_t i = 0; t->fold.unsettled && i < t->fold.call_count && !*e; i++) {
         const struct call *call = t->fold.calls[i];
         if (!call_unsettled(call) || call->job || is_over(call) || callcheck_due(t, call)) continue;
-        if (!work_tool(t, call) && registry_expects(r, call->tool))
+        if (!call_tool(t, call) && registry_expects(r, call->tool))
             command_answer(t, c, 503, "tools_unknown", "Its tool is not listed yet.");
         else *e = add_checked(t, call, STR_NONE, "over");
     }
@@ -202,7 +202,7 @@ static enum err settle(struct thread *t, const struct call *c, bool happened, st
 /* A process that goes down hung up: the next one asks again. */
 void callcheck_answered(struct thread *t, struct command *c, enum err *e)
 {
-    const struct tool_result *r = work_checked(c);
+    const struct tool_result *r = jobs_checked(c);
     const struct call        *call = fold_call(&t->fold, c->id);
     enum callcheck_said       said = CHECK_TELLS_NOTHING;
     struct jv                *v = NULL;

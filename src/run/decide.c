@@ -21,7 +21,7 @@
 /* Only what was begun: another definition does not know the call id, and nobody said yes to it. */
 static bool may_rerun(void *ctx, const struct call *c)
 {
-    const struct tool *tool = work_tool(ctx, c);
+    const struct tool *tool = call_tool(ctx, c);
     char               digest[TOOL_DIGEST];
     if (!tool || !tool->idempotent || !tool->ops) return false;
     return c->started && tool_digest(tool, digest) == OK && str_is(c->started->digest, digest);
@@ -58,7 +58,7 @@ static enum err not_run(struct thread *t, const struct call *c, struct str why)
 
 static enum err begin_call(struct thread *t, struct call *c)
 {
-    const struct tool        *tool = work_tool(t, c);
+    const struct tool        *tool = call_tool(t, c);
     const struct store_stock *taken = taking_found(t, c->id, "effect");
     char                      digest[TOOL_DIGEST] = "";
     char                      holder[80] = "";
@@ -74,12 +74,12 @@ static enum err begin_call(struct thread *t, struct call *c)
                        STR("{\"error\":\"It was not run: an argument that says what it is about "
                            "is missing, or can be read or written in two ways (a letter and its "
                            "mark have to be one character)\"}"));
-    if (!e && !c->client) e = work_job(t, c);
+    if (!e && !c->client) e = jobs_add(t, c);
     if (!e && tool && tool->idempotent && !(e = tool_digest(tool, digest)))
         f.digest = str_c(digest);
     if (e) return e;
     if ((e = thread_add(t, &f))) return e;
-    int64_t due = c->client ? work_client_due(t, c) : 0;
+    int64_t due = c->client ? call_client_due(t, c) : 0;
     if (due) hub_due(t->hub, due);
     if (!c->client || !c->early) return OK;
     struct fact done = { .kind = FACT_FINISHED,
@@ -95,7 +95,7 @@ static enum err begin_call(struct thread *t, struct call *c)
 static enum err add_continued(struct thread *t, struct call *c)
 {
     struct fact f = { .kind = FACT_CONTINUED, .call = c->id };
-    enum err    e = work_job(t, c);
+    enum err    e = jobs_add(t, c);
     return e ? e : thread_add(t, &f);
 }
 
@@ -119,7 +119,7 @@ static enum err start_by_grant(struct thread *t, struct call *c, struct fact *f)
  * yet, or not to be begun here any more. */
 static bool ask(struct thread *t, struct call *c, enum err *e)
 {
-    const struct tool        *tool = work_tool(t, c);
+    const struct tool        *tool = call_tool(t, c);
     const struct store_stock *taken = taking_found(t, c->id, "effect");
     struct stock_found        found;
     struct fact               f = { .kind = FACT_DECIDED, .call = c->id, .outcome = WORD_APPROVED };
@@ -135,7 +135,7 @@ static bool ask(struct thread *t, struct call *c, enum err *e)
         return true;
     }
     *e = ERR_NOT_FOUND;
-    if (tool && tool->grant && !work_was_replaced(t, c))
+    if (tool && tool->grant && !judge_replaced(t, c))
         *e = grant_use(t, c, found.grants, found.grant_count, &f);
     lookup_done(t);
     if (*e == OK) *e = start_by_grant(t, c, &f);
@@ -154,14 +154,14 @@ static enum err add_finish(struct thread *t, const struct next *n)
         return f.text.ptr ? thread_add(t, &f) : ERR_NOMEM;
     }
     if (!f.text.ptr) f.text = approval_refusal(&t->batch, n->call);
-    f.ms = work_ms(n->call);
+    f.ms = call_ms(n->call);
     return thread_add(t, &f);
 }
 
 /* The last process proposed it and did not begin: what its policy says now is what counts. */
 static bool asks_now(const struct thread *t, const struct call *c)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     return c->state == CALL_PROPOSED && c->step_seq <= t->committed && tool &&
            policy_asks(tool, c->args, NULL);
 }
@@ -312,7 +312,7 @@ bool decide_once(struct thread *t, enum err *e)
     case NEXT_FINISH: *e = add_finish(t, &n); return true;
     case NEXT_END: *e = add_end(t, n.outcome); return true;
     case NEXT_CONTINUE: *e = add_continued(t, n.call); return true;
-    case NEXT_RERUN: *e = work_job(t, n.call); return true;
+    case NEXT_RERUN: *e = jobs_add(t, n.call); return true;
     case NEXT_MODEL:
         if (t->model || t->step.active || t->batch_from || !has_place(t)) return false;
         return begin_step(t, e);

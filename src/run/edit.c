@@ -184,7 +184,7 @@ static enum err propose(struct thread *t, struct command *c, struct call *old, s
                              .data = changed,
                              .parts = p,
                              .parts_count = 1 };
-    const struct tool *tool = work_tool(t, old);
+    const struct tool *tool = call_tool(t, old);
     struct caller      who = caller_of(old->run, t->owner); /* for them, whoever edits */
     struct str         words = tool ? tool->intent : STR_NONE;
     buf_init(&line, 4096);
@@ -245,7 +245,7 @@ static bool is_refused(struct thread *t, struct command *c, struct call *call,
 
 bool edit_refused(struct thread *t, struct command *c, struct call *call)
 {
-    const struct tool *tool = work_tool(t, call);
+    const struct tool *tool = call_tool(t, call);
     struct str         changed;
     enum err           e = OK;
     /* a tool that is gone, and memory that is short, are told when it is handled */
@@ -256,7 +256,7 @@ bool edit_refused(struct thread *t, struct command *c, struct call *call)
 
 bool edit_handle(struct thread *t, struct command *c, struct call *call, enum err *e)
 {
-    const struct tool *tool = work_tool(t, call);
+    const struct tool *tool = call_tool(t, call);
     struct part        p = { .type = STEP_CALL,
                              .tool = call->tool,
                              .gate = GATE_ASK,

@@ -190,7 +190,7 @@ static struct str body(struct thread *t, const struct call *c, const struct fact
 
 enum err effect_take(struct thread *t, const struct call *c, struct str *out)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     struct store_take  k = { .op = TAKE_MAKE, .kind = STR("effect"), .state = STR("running") };
     *out = STR_NONE;
     if (!tool || !tool->effect.len) return OK;

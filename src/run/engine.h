@@ -3,9 +3,12 @@
  *
  *   hub.c       finds, loads, forgets threads; recovery; expiry
  *   thread.c    the mailbox: commands in, facts appended, committed, told
+ *   hold.c      whose a thread is: claimed, read, lost; erase.c: removed, renamed
  *   decide.c    what follows from the state: facts, jobs, the model; places for runs
- *   command.c   each command: state + wish -> facts or a refusal
- *   work.c      the effects: calling the model, running tools
+ *   command.c   each command: state + wish -> facts or a refusal; begin.c, verdict.c, outcome.c,
+ *               end.c: its handlers (handle.h)
+ *   judge.c     which gate a call goes through
+ *   work.c      the effects: calling the model; jobs.c: running tools
  *   declared.c  what a client brings for one run: functions, words, what must be called
  *   answer.c    answers that have a form
  *   spend.c     what it costs, and budgets
@@ -220,15 +223,6 @@ struct hub {
 /* --- thread.c --- */
 struct thread *thread_new(struct hub *h, struct log_name log);
 void           thread_free(struct thread *t);
-void           thread_load(struct thread *t);
-/* Who holds it is not known any more: ask, at once or after a pause, if anybody needs it. */
-void           thread_lost(struct thread *t, bool soon);
-/* The lease was interrupted: others may have it by now. */
-void           thread_lapsed(struct thread *t);
-/* It is not ours: what this process did for it ends, and whoever counts on it being here is told. */
-void           thread_moved(struct thread *t);
-void           thread_deleted(struct thread *t);   /* by its holder */
-void           thread_give_back(struct thread *t); /* so that others can claim it */
 /* the store has it already */
 void           thread_retitle(struct thread *t, struct str title);
 /* Into the mailbox, then pump. Also from inside the pump: a tool that cannot be started, a client
@@ -237,7 +231,11 @@ void           thread_post(struct thread *t, struct command *c);
 void           thread_queue(struct thread *t, struct command *c); /* the first half of that */
 void           thread_pump(struct thread *t);
 void           thread_wake(struct thread *t);
-void           thread_drain(struct thread *t); /* what waits for its turn will not get it here */
+/* Everybody in the list is told why nothing will come of it. */
+void           thread_refuse(struct thread *t, struct list *waiting, int status, const char *code,
+                             const char *message);
+/* They have their turn again, before the others. */
+void           thread_put_back(struct thread *t, struct list *commands);
 bool           thread_idle(const struct thread *t);
 /* Adds a fact to the batch and to the fold. ERR_NOMEM: the batch is dropped by the caller. */
 MUST_CHECK enum err thread_add(struct thread *t, struct fact *f);
@@ -246,6 +244,23 @@ MUST_CHECK enum err thread_key(struct thread *t, const char *kind, struct str na
                                struct str value);
 void command_answer(struct thread *t, struct command *c, int status, const char *code,
                     const char *message);
+/* The thread it points into may go before it is told. */
+void command_detach(struct command *c);
+
+/* --- hold.c --- */
+void thread_load(struct thread *t);
+/* Who holds it is not known any more: ask, at once or after a pause, if anybody needs it. */
+void thread_lost(struct thread *t, bool soon);
+/* The lease was interrupted: others may have it by now. */
+void thread_lapsed(struct thread *t);
+/* It is not ours: what this process did for it ends, and whoever counts on it being here is told. */
+void thread_moved(struct thread *t);
+void thread_give_back(struct thread *t); /* so that others can claim it */
+void thread_drain(struct thread *t);     /* what waits for its turn will not get it here */
+
+/* --- erase.c --- */
+void thread_edit(struct thread *t);    /* what t->editor wants: to remove or to rename it */
+void thread_deleted(struct thread *t); /* by its holder */
 
 /* --- decide.c --- */
 /* adds the facts that follow; true while there may be more */
@@ -262,58 +277,66 @@ void                thread_quit_place(struct thread *t); /* whatever its run doe
  * over. */
 bool command_handle(struct thread *t, struct command *c, enum err *e);
 
-/* --- work.c --- */
-MUST_CHECK enum err work_model(struct thread *t);   /* calls the model */
-void                work_hang_up(struct thread *t); /* cancels it; the open step stays as it is */
-/* A job for a call whose `started` fact is in the batch; nothing runs yet. */
-MUST_CHECK enum err work_job(struct thread *t, struct call *c);
-/* Likewise for a call of unknown outcome, whose `checked` fact is in the batch: asks what became of
- * it. What was said comes with CMD_CHECKED. */
-MUST_CHECK enum err work_check(struct thread *t, struct call *c, struct tool *check);
-const struct tool_result *work_checked(const struct command *c);
-void                      work_cancel_checks(struct thread *t);
-void                      work_start_jobs(struct thread *t); /* after the commit */
-/* those of calls that are over or being stopped */
-void                      work_cancel_jobs(struct thread *t);
-void                      work_drop_unstarted(struct thread *t);
-/* the thread was deleted: their outcomes are nobody's */
-void                      work_orphan_jobs(struct thread *t);
-/* after a reload: calls find their jobs again */
-void                      work_adopt_jobs(struct thread *t);
-/* handed over by work_start_jobs */
-void                      work_answer_job(struct call *c, bool accepted, struct str content);
+/* --- judge.c --- */
 /* Which gate a complete call goes through; sets part->gate, client, problem. The only one who may
  * say that something runs. `button`: a person pressed it, which may reach tools that models are not
  * shown. ERR_NOMEM: it could not be told. */
 struct caller;
-MUST_CHECK enum err work_judge(struct thread *t, const struct hub_page *page,
+MUST_CHECK enum err judge_call(struct thread *t, const struct hub_page *page,
                                const struct caller *who, struct part *p, bool button);
+void                judge_bad(struct thread *t, struct part *p, struct str why); /* it is not run */
 /* Did the same call do its work in a version of the conversation that was replaced? */
-bool                work_was_replaced(struct thread *t, const struct call *c);
+bool                judge_replaced(struct thread *t, const struct call *c);
+
+/* --- work.c --- */
+MUST_CHECK enum err work_model(struct thread *t);    /* calls the model */
+void                work_hang_up(struct thread *t);  /* cancels it; the open step stays as it is */
 void                work_judge_on(struct thread *t); /* the open step's calls that wait for it */
 /* The facts of a closed step, from t->step. */
 MUST_CHECK enum err work_step_fact(struct thread *t, const char *stop);
-/* How long a call has been under way; 0 when it was not, or when the clock was set back
- * meanwhile. */
-int64_t             work_ms(const struct call *c);
-/* how long a browser may take for it */
-int64_t             work_client_ms(const struct thread *t, const struct call *c);
-/* when an offered call has waited long enough; 0: never */
-int64_t             work_client_due(const struct thread *t, const struct call *c);
-/* The server's tool behind a call; NULL: it is gone, or the client's own function. */
-struct tool        *work_tool(const struct thread *t, const struct call *c);
-/* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person
- * answers. */
+/* The model is through, or has failed: for those who have a sink of their own. */
+void                work_step_ended(struct thread *t);
+void work_fail_step(struct thread *t, const char *code, struct str message, bool retryable);
+/* A sink's `usage`. */
+void work_used(struct thread *t, int64_t in, int64_t out);
+/* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
+void work_usage(const struct thread *t, struct fact *f);
+
+/* --- jobs.c --- */
+/* A job for a call whose `started` fact is in the batch; nothing runs yet. */
+MUST_CHECK enum err       jobs_add(struct thread *t, struct call *c);
+/* Likewise for a call of unknown outcome, whose `checked` fact is in the batch: asks what became of
+ * it. What was said comes with CMD_CHECKED. */
+MUST_CHECK enum err       jobs_check(struct thread *t, struct call *c, struct tool *check);
+const struct tool_result *jobs_checked(const struct command *c);
+void                      jobs_cancel_checks(struct thread *t);
+void                      jobs_start(struct thread *t); /* after the commit */
+/* those of calls that are over or being stopped */
+void                      jobs_cancel(struct thread *t);
+void                      jobs_drop_unstarted(struct thread *t);
+/* the thread was deleted: their outcomes are nobody's */
+void                      jobs_orphan(struct thread *t);
+/* after a reload: calls find their jobs again */
+void                      jobs_adopt(struct thread *t);
+/* handed over by jobs_start */
+void                      jobs_answer(struct call *c, bool accepted, struct str content);
 /* Nobody knows what became of it, and it may be run again under the same id: once, it is. Then its
  * job is gone. */
-bool                work_once_more(const struct command *c, struct call *call);
-void work_outcome_fact(const struct command *c, const struct call *call, struct fact *f);
+bool                      jobs_once_more(const struct command *c, struct call *call);
+/* Makes a FINISHED fact of the job's result, or an ASKED one when it rests until a person
+ * answers. */
+void         jobs_outcome(const struct command *c, const struct call *call, struct fact *f);
 /* Of a TOOL_DONE whose call is another node's by now: what is to be told there. */
-void work_late(const struct command *c, struct command *late);
-
-/* The model is through, or has failed: for those who have a sink of their own. */
-void work_step_ended(struct thread *t);
-void work_fail_step(struct thread *t, const char *code, struct str message, bool retryable);
+void         jobs_late(const struct command *c, struct command *late);
+/* The server's tool behind a call; NULL: it is gone, or the client's own function. */
+struct tool *call_tool(const struct thread *t, const struct call *c);
+/* How long a call has been under way; 0 when it was not, or when the clock was set back
+ * meanwhile. */
+int64_t      call_ms(const struct call *c);
+/* how long a browser may take for it */
+int64_t      call_client_ms(const struct thread *t, const struct call *c);
+/* when an offered call has waited long enough; 0: never */
+int64_t      call_client_due(const struct thread *t, const struct call *c);
 
 /* --- compact.c --- */
 /* Before the model is called with `q`: calls it for a summary instead when that is too long. Then
@@ -325,11 +348,6 @@ bool                compact_ended(struct thread *t, enum err *e);
 /* The provider says that it is too long: true when there is something left that can be summarised;
  * the model is called again. */
 bool                compact_again(struct thread *t);
-
-/* A sink's `usage`. */
-void work_used(struct thread *t, int64_t in, int64_t out);
-/* What so far is used by the step, as a fact has it: tokens, the model, and what it cost. */
-void work_usage(const struct thread *t, struct fact *f);
 
 /* --- answer.c --- */
 /* The step is about to be closed: sets t->answer_*. */

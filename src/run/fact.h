@@ -81,7 +81,7 @@ enum word {
 };
 const char *word_name(enum word w);
 
-/* How a call of a step is to be treated: said once, by work_judge, when the call's end was seen.
+/* How a call of a step is to be treated: said once, by judge_call, when the call's end was seen.
  * Nothing else may raise it, and a call that nobody judged is never begun: that is the zero of this
  * enum. */
 enum gate {

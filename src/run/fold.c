@@ -489,6 +489,13 @@ static bool waits_outside(const struct call *c)
     return call_pending(c) || (c->state == CALL_STARTED && c->client);
 }
 
+bool run_asks(const struct run *r)
+{
+    for (size_t i = 0; i < r->call_count; i++)
+        if (call_pending(r->calls[i])) return true;
+    return false;
+}
+
 bool run_waiting(const struct run *r)
 {
     bool any = false;

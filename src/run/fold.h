@@ -215,11 +215,12 @@ static inline bool call_questioned(const struct call *c, struct str id)
 }
 /* Every open call waits for a person or a browser: nothing moves until somebody answers. */
 bool         run_waiting(const struct run *r);
+/* The same, as it was right after the fact with this seq (for encoders that replay). */
+bool         run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
+bool         run_asks(const struct run *r); /* a person, and not only a browser */
 /* The one call of a thread that a program made instead of a conversation (an MCP client's). NULL:
  * it is none. */
 struct call *fold_program_call(const struct fold *f);
-/* The same, as it was right after the fact with this seq (for encoders that replay). */
-bool         run_waited_at(const struct fold *f, const struct run *r, uint64_t seq);
 const char  *fold_state(const struct fold *f); /* "idle" | "running" | "waiting" */
 
 enum next_kind {

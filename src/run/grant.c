@@ -296,7 +296,7 @@ static bool put_grant(struct thread *t, const struct command *c, const struct ca
 bool grant_open(struct thread *t, const struct command *c, const struct call *call,
                 struct grant_opened *out, struct grant_fault *fault)
 {
-    const struct tool *tool = work_tool(t, call);
+    const struct tool *tool = call_tool(t, call);
     struct wish        wish;
     struct terms       k;
     if (!tool || !tool->grant || !call->asked || !call->asked->offer.ptr)

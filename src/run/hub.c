@@ -695,7 +695,7 @@ void hub_drain(struct hub *h, void (*done)(void *ctx), void *ctx)
     h->drained_ctx = ctx;
     for (size_t i = 0; (t = map_each(&h->threads, &i));) {
         work_hang_up(t);
-        work_cancel_checks(t); /* the next process asks again */
+        jobs_cancel_checks(t); /* the next process asks again */
         thread_drain(t);
         if (store_shared(h->setup.store)) thread_give_back(t);
         thread_wake(t);

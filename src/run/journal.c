@@ -91,7 +91,7 @@ static void tell(struct thread *t, const struct fact *f)
     }
     if (!c || c->gate == GATE_REPLY) return;
     log_call(t, c, f);
-    if (f->kind == FACT_FINISHED && work_tool(t, c)) count_call(c, f);
+    if (f->kind == FACT_FINISHED && call_tool(t, c)) count_call(c, f);
 }
 
 void journal_committed(struct thread *t)

@@ -248,7 +248,7 @@ static void begin_look(struct stock_look *k, const struct tool *tool, const stru
 
 bool lookup_stock(struct thread *t, const struct call *c, struct stock_found *out)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     struct stock_look *k = t->look;
     *out = (struct stock_found){ 0 };
     if (!tool || (!tool->grant && !tool->effect.len)) return true;

@@ -109,7 +109,7 @@ static struct command *late_of(struct command *c)
     struct command *late = command_new(CMD_LATE);
     if (!late) return NULL;
     late->id = arena_dup(&late->arena, c->id);
-    work_late(c, late);
+    jobs_late(c, late);
     late->done = command_drop;
     list_remove(&c->node);
     c->receipt = (struct receipt){ .status = 200 };

@@ -9,7 +9,6 @@
  */
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/log.h"
 #include "run/effect.h"
 #include "run/engine.h"
 #include "run/grant.h"
@@ -17,13 +16,6 @@
 #include "run/tidings.h"
 
 static void on_append(struct store_append *a, enum err e);
-static void on_edit(struct store_edit *k, enum err e);
-static void begin_edit(struct thread *t);
-static void on_claim(struct store_claim *c, enum err e);
-static void put_back(struct thread *t, struct list *commands);
-static void drop_inside(struct thread *t, bool all);
-static void unreadable(struct thread *t, enum err e);
-static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count);
 
 /* --- life ------------------------------------------------------------------------ */
 
@@ -75,14 +67,24 @@ struct thread *thread_new(struct hub *h, struct log_name log)
     return t;
 }
 
-static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code,
-                       const char *message);
+void thread_refuse(struct thread *t, struct list *waiting, int status, const char *code,
+                   const char *message)
+{
+    LIST_EACH (n, waiting) {
+        struct command *c = LIST_ITEM(n, struct command, node);
+        if (c->kind >= CMD_EXPIRE) continue;
+        list_remove(n);
+        command_answer(t, c, status, code, message);
+        c->done(c, &c->receipt);
+    }
+}
 
 /* Those from outside are told, as thread_drain does; those from inside go. A step's and a job's own
  * command belong to these. */
 static void let_go(struct thread *t, struct list *waiting)
 {
-    refuse_all(t, waiting, 503, "restarting", "The server is restarting; try again in a moment.");
+    thread_refuse(t, waiting, 503, "restarting",
+                  "The server is restarting; try again in a moment.");
     LIST_EACH (n, waiting) {
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
@@ -158,6 +160,15 @@ bool thread_thinking(const struct thread *t)
     return t->model && t->step.count == 0 && t->committed == t->fold.count;
 }
 
+void thread_retitle(struct thread *t, struct str title)
+{
+    char *copy = mem_alloc(title.len + 1);
+    if (!copy) return;
+    if (title.len) memcpy(copy, title.ptr, title.len);
+    mem_free((char *)(uintptr_t)t->title.ptr);
+    t->title = str_n(copy, title.len);
+}
+
 bool thread_idle(const struct thread *t)
 {
     bool still = !run_live(t->fold.run) || run_waiting(t->fold.run) || t->hub->draining;
@@ -204,236 +215,12 @@ void thread_wake(struct thread *t)
     }
 }
 
-/* --- loading --------------------------------------------------------------------------- */
-
-static void read_log(struct thread *t)
-{
-    t->read =
-        (struct store_read){ .log = { t->owner, t->id }, .after = t->fold.count, .done = on_read };
-    store_read(t->hub->setup.store, &t->read);
-}
-
-/* Claimed first, then read: nobody else can append in between. Alone with its store a process holds
- * everything. */
-void thread_load(struct thread *t)
-{
-    struct store *s = t->hub->setup.store;
-    if (t->hub->draining && store_shared(s) && !t->claimed) {
-        refuse_all(t, &t->queue, 503, "restarting",
-                   "The server is restarting; try again in a moment.");
-        drop_inside(t, false);
-        return;
-    }
-    /* An idle mirror of a run that goes on is not idle any more once its link is gone. It must not be
-     * forgotten while the store has its claim. */
-    hub_busy(t->hub, t);
-    t->loading = true;
-    if (t->claimed || !store_shared(s)) {
-        read_log(t);
-        return;
-    }
-    t->hub->counts.claims++;
-    t->claim = (struct store_claim){ .log = { t->owner, t->id }, .done = on_claim };
-    store_claim(s, &t->claim);
-}
-
-void thread_retitle(struct thread *t, struct str title)
-{
-    char *copy = mem_alloc(title.len + 1);
-    if (!copy) return;
-    if (title.len) memcpy(copy, title.ptr, title.len);
-    mem_free((char *)(uintptr_t)t->title.ptr);
-    t->title = str_n(copy, title.len);
-}
-
-/* --- whose it is ------------------------------------------------------------------------------ */
-
-static bool is_ours(const struct thread *t)
-{
-    return t->hold.epoch || t->hold.life;
-}
-
-static void on_claim(struct store_claim *c, enum err e)
-{
-    struct thread *t = LIST_ITEM(c, struct thread, claim);
-    t->loading = false;
-    if (e == ERR_BUSY && c->alive) {
-        fault_hit("thread.held_elsewhere");
-        mirror_begin(t, c->node, c->url);
-        return;
-    }
-    if (e == ERR_BUSY) { /* until just now */
-        thread_lost(t, true);
-        return;
-    }
-    if (e) {
-        unreadable(t, e);
-        return;
-    }
-    if (!is_ours(t)) step_clear(&t->step); /* somebody else's words, cut off */
-    t->hold = c->hold;
-    t->loading = true;
-    fault_hit("thread.claimed");
-    read_log(t);
-}
-
-void thread_lost(struct thread *t, bool soon)
-{
-    uint64_t now = clock_mono_ms();
-    t->known = t->committed;
-    t->loaded = t->assumed = t->claimed = false;
-    if (!t->stranded_ms) t->stranded_ms = now;
-    else soon = false; /* asked already, in vain */
-    if (now - t->stranded_ms > STRANDED_MS) {
-        t->busy = true;
-        refuse_all(t, &t->queue, 503, "node_unreachable",
-                   "The node that works on this conversation cannot be reached. Nothing was lost; "
-                   "try again in a moment.");
-        drop_inside(t, false);
-        t->busy = false;
-    }
-    if (thread_idle(t)) hub_idle(t->hub, t);
-    else if (t->loading) return;
-    else if (soon) thread_load(t);
-    else hub_stalled(t->hub, t);
-}
-
-void thread_drain(struct thread *t)
-{
-    refuse_all(t, &t->parked, 503, "restarting",
-               "The server is restarting; try again in a moment.");
-}
-
-/* An append that is under way will say whether it still is ours. */
-void thread_lapsed(struct thread *t)
-{
-    if (t->mirror || !is_ours(t) || t->inflight) return;
-    thread_lost(t, true);
-}
-
-void thread_moved(struct thread *t)
-{
-    if (is_ours(t)) {
-        work_hang_up(t);
-        step_clear(&t->step);
-        t->hold = (struct store_hold){ 0 };
-    }
-    thread_quit_place(t);
-    put_back(t, &t->parked); /* the holder has them wait, or not */
-    LIST_EACH (n, &t->followers) {
-        struct follower *f = LIST_ITEM(n, struct follower, node);
-        if (f->moved) f->moved(f);
-    }
-}
-
-void thread_give_back(struct thread *t)
-{
-    if (t->mirror || !is_ours(t) || t->inflight || t->loading || !list_empty(&t->jobs)) return;
-    if (store_shared(t->hub->setup.store))
-        store_release(t->hub->setup.store, (struct log_name){ t->owner, t->id }, t->hold);
-    thread_moved(t);
-}
-
-/* Everybody in the list is told why nothing will come of it. */
-static void refuse_all(struct thread *t, struct list *waiting, int status, const char *code,
-                       const char *message)
-{
-    LIST_EACH (n, waiting) {
-        struct command *c = LIST_ITEM(n, struct command, node);
-        if (c->kind >= CMD_EXPIRE) continue;
-        list_remove(n);
-        command_answer(t, c, status, code, message);
-        c->done(c, &c->receipt);
-    }
-}
-
-static void drop_inside(struct thread *t, bool all)
-{
-    LIST_EACH (n, &t->queue) {
-        struct command *c = LIST_ITEM(n, struct command, node);
-        if (c->kind != CMD_EXPIRE && !all) continue;
-        list_remove(n);
-        c->receipt = (struct receipt){ .status = 503, .code = "store_unavailable" };
-        if (c->done) c->done(c, &c->receipt);
-    }
-}
-
-/* Its log cannot be read. What is damaged stays so: it is told once to each who asks, and can only
- * be deleted. Anything else may pass: whoever asks next has it read again. */
-static void unreadable(struct thread *t, enum err e)
-{
-    bool            damaged = e == ERR_DAMAGED;
-    struct command *remove = NULL;
-    log_line(LOG_ERROR, damaged ? "thread.damaged" : "thread.unreadable", "thread", log_str(t->id),
-             "why", err_name(e), NULL);
-    fold_done(&t->fold);
-    fold_init(&t->fold);
-    t->committed = 0;
-    t->busy = true;
-    LIST_EACH (n, &t->queue) {
-        struct command *c = LIST_ITEM(n, struct command, node);
-        if (!damaged || c->kind != CMD_DELETE || remove) continue;
-        list_remove(n);
-        remove = c;
-    }
-    if (damaged)
-        refuse_all(t, &t->queue, 409, "damaged",
-                   "This conversation is damaged on the server's disk: what is there is not what "
-                   "was saved, so none of it is shown. "
-                   "Delete it, or have it brought back from a backup.");
-    else
-        refuse_all(t, &t->queue, 503, "store_unavailable",
-                   "The conversation cannot be read at the moment. Try again in a moment.");
-    drop_inside(t, damaged);
-    t->busy = false;
-    if (remove) {
-        command_answer(t, remove, 200, NULL, NULL);
-        t->editor = remove;
-        begin_edit(t);
-    } else if (thread_idle(t)) hub_idle(t->hub, t);
-    else if (!damaged) hub_stalled(t->hub, t);
-}
-
-/* Somebody else has gone on with it since (or an append of ours that seemed to fail did not): what
- * the model says here is not the answer any more. */
-static void drop_words(struct thread *t)
-{
-    if (t->fold.count <= t->known || !t->step.active) return;
-    work_hang_up(t);
-    step_clear(&t->step);
-}
-
-static void on_read(struct store_read *r, enum err e, const struct store_fact *facts, size_t count)
-{
-    struct thread *t = LIST_ITEM(r, struct thread, read);
-    t->loading = t->claimed = false;
-    t->stranded_ms = 0;
-    t->exists = e == OK;
-    for (size_t i = 0; i < count && !e; i++)
-        e = fold_apply(&t->fold, &(struct stored_fact){ facts[i].seq, facts[i].at_ms, facts[i].kind,
-                                                        facts[i].body });
-    if (e && e != ERR_NOT_FOUND) {
-        unreadable(t, e);
-        return;
-    }
-    fault_hit("thread.loaded");
-    if (e == OK) thread_retitle(t, r->title);
-    drop_words(t);
-    t->committed = t->fold.count;
-    t->loaded = true;
-    t->fresh = t->exists && !t->step.active;
-    t->revived |= t->fresh && run_live(t->fold.run);
-    work_adopt_jobs(t);
-    thread_wake(t);
-    thread_pump(t);
-}
-
 /* --- the batch ----------------------------------------------------------------------------- */
 
 /* A call that ran: it counts in the store's list, in the same transaction. */
 static enum err count_tool(struct thread *t, const struct call *c)
 {
-    const struct tool *tool = work_tool(t, c);
+    const struct tool *tool = call_tool(t, c);
     bool               ran = c->started != NULL && c->finished->outcome != WORD_CANCELLED;
     if (!tool || c->gate == GATE_REPLY || !ran || t->count_count == BATCH_APPROVALS) return OK;
     if (!t->counts && !(t->counts = arena_array(&t->batch, BATCH_APPROVALS, sizeof *t->counts)))
@@ -562,7 +349,7 @@ void command_answer(struct thread *t, struct command *c, int status, const char 
 }
 
 /* The thread may be gone before the answer is told: it may not point into it. */
-static void detach_receipt(struct command *c)
+void command_detach(struct command *c)
 {
     c->receipt.run = arena_dup(&c->arena, c->receipt.run);
     c->receipt.id = arena_dup(&c->arena, c->receipt.id);
@@ -582,7 +369,7 @@ static void answer_all(struct thread *t)
         struct command *c = LIST_ITEM(n, struct command, node);
         list_remove(n);
         if (c->receipt.status >= 400 && c->request_id.len) {
-            detach_receipt(c);
+            command_detach(c);
             lookup_request(t->hub, c);
         } else if (c->done) c->done(c, &c->receipt);
     }
@@ -600,7 +387,7 @@ static void take(struct thread *t, struct command *c, enum err *e)
 
 /* Back to the front of the queue, in their order: they are looked at again when the log has been
  * read. */
-static void put_back(struct thread *t, struct list *commands)
+void thread_put_back(struct thread *t, struct list *commands)
 {
     while (!list_empty(commands)) {
         struct list *n = commands->prev;
@@ -613,7 +400,7 @@ static void put_all_back(struct thread *t)
 {
     if (t->editor) list_add(&t->acting, &t->editor->node);
     t->editor = NULL;
-    put_back(t, &t->acting);
+    thread_put_back(t, &t->acting);
 }
 
 static void fail_batch(struct thread *t, enum err e);
@@ -644,8 +431,8 @@ static enum err gather(struct thread *t)
 static void act(struct thread *t, bool stopped)
 {
     t->busy = true;
-    work_start_jobs(t);
-    if (stopped) work_cancel_jobs(t);
+    jobs_start(t);
+    if (stopped) jobs_cancel(t);
     fault_hit("thread.before_answer");
     answer_all(t);
     fault_hit("thread.answered");
@@ -689,7 +476,7 @@ void thread_pump(struct thread *t)
         }
         act(t, false);
         if (t->editor) {
-            begin_edit(t);
+            thread_edit(t);
             return;
         }
         if (!had && list_empty(&t->queue)) break;
@@ -764,7 +551,7 @@ static void on_append(struct store_append *a, enum err e)
     thread_wake(t);
     if (stopped) title_consider(t);
     act(t, stopped);
-    if (t->editor) begin_edit(t);
+    if (t->editor) thread_edit(t);
     else thread_pump(t);
 }
 
@@ -810,7 +597,7 @@ static void drop_cut_step(struct thread *t)
 static void refuse_batch(struct thread *t, struct command *c, enum err e)
 {
     if (c->receipt.status >= 400) {
-        detach_receipt(c);
+        command_detach(c);
         return;
     }
     c->receipt = (struct receipt){ 0 };
@@ -835,8 +622,8 @@ static void fail_batch(struct thread *t, enum err e)
             list_add(&back, n);
         } else refuse_batch(t, c, e);
     }
-    put_back(t, &back);
-    work_drop_unstarted(t);
+    thread_put_back(t, &back);
+    jobs_drop_unstarted(t);
     t->step_closed = false;
     drop_cut_step(t);
     fold_done(&t->fold);
@@ -853,79 +640,4 @@ static void fail_batch(struct thread *t, enum err e)
     if (again) thread_load(t);
     else hub_stalled(t->hub, t);
     if (thread_stuck(t)) thread_wake(t);
-}
-
-/* --- removing and renaming -------------------------------------------------------------------- */
-
-/* In the mailbox's order like everything else: nothing is looked at until the store has
- * answered. */
-static void begin_edit(struct thread *t)
-{
-    struct command *c = t->editor;
-    t->inflight = true;
-    t->edit = (struct store_edit){ .log = { t->owner, t->id }, .hold = t->hold, .done = on_edit };
-    if (c->kind == CMD_DELETE) t->edit.remove = true;
-    else {
-        t->edit.title = c->title;
-        t->edit.title_was = c->title_was;
-    }
-    store_edit(t->hub->setup.store, &t->edit);
-}
-
-/* The log is gone: what is in memory goes with it, and whoever looks is told. Tools that still run
- * come home to nobody. */
-static void wipe(struct thread *t)
-{
-    work_hang_up(t);
-    work_orphan_jobs(t);
-    step_clear(&t->step);
-    t->over = false;
-    fold_done(&t->fold);
-    fold_init(&t->fold);
-    thread_leave_place(t);
-    thread_retitle(t, STR(""));
-    t->hold = (struct store_hold){ 0 };
-    t->committed = 0;
-    t->exists = t->fresh = false;
-    refuse_all(t, &t->parked, 404, "unknown_thread", "This conversation was deleted.");
-    /* one connection may hold several, and lose all of them with the first */
-    while (!list_empty(&t->followers)) {
-        struct follower *f = LIST_ITEM(t->followers.next, struct follower, node);
-        thread_unfollow(f);
-        if (f->over) f->over(f);
-    }
-}
-
-void thread_deleted(struct thread *t)
-{
-    wipe(t);
-    thread_lost(t, true);
-}
-
-static void on_edit(struct store_edit *k, enum err e)
-{
-    struct thread  *t = LIST_ITEM(k, struct thread, edit);
-    struct command *c = t->editor;
-    t->editor = NULL;
-    t->inflight = false;
-    if (e == ERR_FENCED) { /* nothing was changed: its holder does it */
-        list_push(&t->queue, &c->node);
-        thread_lost(t, true);
-        return;
-    }
-    t->busy = true;
-    detach_receipt(c); /* it may name the run that it stopped */
-    if (e == ERR_NOT_FOUND)
-        command_answer(t, c, 404, "unknown_thread", "There is no such conversation.");
-    else if (e == ERR_CONFLICT)
-        command_answer(t, c, 409, "renamed", "The conversation has another name already.");
-    else if (e)
-        command_answer(t, c, 503, "store_unavailable",
-                       "The store cannot be written at the moment. Nothing was changed; try again "
-                       "in a moment.");
-    else if (c->kind == CMD_DELETE) wipe(t);
-    else thread_retitle(t, c->title);
-    if (c->done) c->done(c, &c->receipt);
-    t->busy = false;
-    thread_pump(t);
 }

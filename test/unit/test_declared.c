@@ -110,10 +110,10 @@ TEST(declared_functions_outlive_the_process_and_do_not_time_out_as_browsers_do)
     stops(&s, STOP_CALLS);
     UNTIL(waits(&s));
     const struct call *c = thread_fold(the_thread(&s))->calls[0];
-    CHECK(work_client_due(the_thread(&s), c) ==
+    CHECK(call_client_due(the_thread(&s), c) ==
           c->started->at_ms + (int64_t)s.registry.expires_s * 1000);
     s.registry.expires_s = 0;
-    CHECK(work_client_due(the_thread(&s), c) == 0);
+    CHECK(call_client_due(the_thread(&s), c) == 0);
     stage_restart(&s);
     struct said x;
     CHECK(sent(&s, command(CMD_FOLLOW, &x), &x).status == 200);
