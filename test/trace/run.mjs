@@ -19,10 +19,9 @@ const args = process.argv.slice(2);
 const option = (name) => { const i = args.indexOf(name); return i < 0 ? null : args[i + 1]; };
 const BIN = option('--bin') || path.join(ROOT, 'build-trace/parley');
 const CHAPTERS = ['In', 'The mailbox', 'The model', 'The gate', 'Out'];
-// How often the way may go from one room to another and back: what it was when this was written (with rules, grants,
-// effect keys, events and whose call it is on the way: 435), and a little for the moments at which the loop looks. More
-// is a detour that somebody built.
-const CHANGES_MAX = 460;
+// How often the way may go from one room to another and back: what it was when this was written (371 to 390), and a
+// little for the moments at which the loop looks. More is a detour that somebody built.
+const CHANGES_MAX = 420;
 
 if (!option('--bin')) {
     const built = spawnSync(path.join(ROOT, 'scripts/build'),
@@ -90,11 +89,14 @@ function names(addresses) {
     return addresses.map((a) => of.get(a)).filter((f) => f.file?.endsWith('.c'));
 }
 
-// From the first byte of the first request on; the start of the program is not the message's way.
+// From the first byte of the first request to the payment's outcome: neither the start of the program nor what it may
+// still say until it is ended is the message's way.
 function message(calls) {
     const first = calls.findIndex((c) => c.file === 'http/server.c' && /accept|connection/.test(c.name));
     const on = first < 0 ? calls.findIndex((c) => c.file === 'http/conn.c') : first;
-    return calls.slice(on).filter((c) => !c.file.startsWith('base/') && !c.file.startsWith('loop/'));
+    const paid = calls.findIndex((c) => c.file === 'tool/demo/process_payment.c' && c.name === 'paid');
+    if (paid < 0) throw new Error('the payment had no outcome');
+    return calls.slice(on, paid + 1).filter((c) => !c.file.startsWith('base/') && !c.file.startsWith('loop/'));
 }
 
 const OTHER_WAYS = new Set(['door/chathttp.c', 'door/live.c', 'door/chatws.c', 'model/remote.c', 'model/upstream.c',
