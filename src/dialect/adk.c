@@ -398,27 +398,13 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         break;
     case FACT_ENDED: told_end(e, f); return;
     case FACT_RETRY:
-    case FACT_CREATED:
     case FACT_RESUMED:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
     case FACT_PROPOSED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
     case FACT_RESPONSE:
-    case FACT_FORGOTTEN:
     case FACT_TOLD:
-    case FACT_TRIED:
     case FACT_SUMMARY:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return;
+    UNTOLD_FACTS:
+        return;
     }
     at_gate(e, fold, fold_run_at(fold, f->seq), f);
 }

@@ -708,26 +708,12 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         if (c) told_proposed(e, f, c);
         return;
     case FACT_ASKED: break;
-    case FACT_CREATED:
     case FACT_RESUMED:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
     case FACT_RESPONSE:
-    case FACT_FORGOTTEN:
     case FACT_TOLD:
-    case FACT_TRIED:
     case FACT_SUMMARY:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return;
+    UNTOLD_FACTS:
+        return;
     }
     if (c) at_gate(e, t, r, f);
 }

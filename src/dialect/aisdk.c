@@ -691,27 +691,13 @@ static void fact(struct encoder *e, const struct thread *t, const struct fact *f
         if (r) told_end(e, r, f);
         return;
     case FACT_SUMMARY: told_summary(e, f); return;
-    case FACT_CREATED:
     case FACT_RESUMED:
     case FACT_STEP:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
     case FACT_PROPOSED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
     case FACT_RESPONSE:
-    case FACT_FORGOTTEN:
     case FACT_TOLD:
-    case FACT_TRIED:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return;
+    UNTOLD_FACTS:
+        return;
     }
     at_gate(e, fold, r, f);
 }

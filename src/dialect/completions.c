@@ -299,7 +299,6 @@ static void tell_fact(struct encoder *e, const struct thread *t, const struct fa
     case FACT_FINISHED:
         if (c && c->gate != GATE_REPLY && !c->client) told_line(e, f, c);
         return;
-    case FACT_CREATED:
     case FACT_MESSAGE:
     case FACT_ACTION:
     case FACT_RETRY:
@@ -307,24 +306,11 @@ static void tell_fact(struct encoder *e, const struct thread *t, const struct fa
     case FACT_STEP:
     case FACT_ASKED:
     case FACT_DECIDED:
-    case FACT_RESULT:
-    case FACT_CONTINUED:
-    case FACT_STOP:
     case FACT_ENDED:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
     case FACT_PROPOSED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
-    case FACT_FORGOTTEN:
-    case FACT_TRIED:
     case FACT_SUMMARY:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return;
+    UNTOLD_FACTS:
+        return;
     }
 }
 

@@ -70,6 +70,26 @@ struct stream_start {
     struct str       leaves;
 };
 
+/* Kinds of facts of which no wire form tells: `UNTOLD_FACTS: return;`. A new kind goes here, or gets
+ * a case in every dialect: the compiler asks for it. */
+#define UNTOLD_FACTS     \
+    case FACT_CREATED:   \
+    case FACT_RESULT:    \
+    case FACT_CONTINUED: \
+    case FACT_STOP:      \
+    case FACT_SETTLED:   \
+    case FACT_LATE:      \
+    case FACT_CHECKED:   \
+    case FACT_VOTED:     \
+    case FACT_ESCALATED: \
+    case FACT_REVOKED:   \
+    case FACT_BROUGHT:   \
+    case FACT_FORKED:    \
+    case FACT_FORGOTTEN: \
+    case FACT_TRIED:     \
+    case FACT_HANDED:    \
+    case FACT_KIND_COUNT
+
 struct dialect {
     const char *name;
     bool        ids;   /* its events carry their places, and a reader comes back with one */

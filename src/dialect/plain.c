@@ -72,29 +72,15 @@ static bool tell(struct encoder *e, const struct thread *t, const struct fact *f
         say->ended(e, t, f);
         if (e->mode == STREAM_RUN && !event_silent(e)) e->ended = true;
         return false;
-    case FACT_CREATED:
     case FACT_RESUMED:
     case FACT_SUMMARY:
     case FACT_STEP:
     case FACT_DECIDED:
-    case FACT_CONTINUED:
-    case FACT_RESULT:
-    case FACT_STOP:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
     case FACT_PROPOSED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
     case FACT_RESPONSE:
-    case FACT_FORGOTTEN:
     case FACT_TOLD:
-    case FACT_TRIED:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return false;
+    UNTOLD_FACTS:
+        return false;
     }
     return true;
 }

@@ -477,27 +477,13 @@ static void tell_fact(struct encoder *e, const struct thread *t, struct told *k)
     case FACT_RETRY:
         if (!rs(e)->begun) rs(e)->base = rs(e)->index = 0;
         return;
-    case FACT_CREATED:
     case FACT_STEP:
     case FACT_DECIDED:
-    case FACT_RESULT:
-    case FACT_CONTINUED:
-    case FACT_STOP:
     case FACT_ENDED:
-    case FACT_SETTLED:
-    case FACT_LATE:
-    case FACT_CHECKED:
-    case FACT_VOTED:
-    case FACT_ESCALATED:
     case FACT_PROPOSED:
-    case FACT_REVOKED:
-    case FACT_BROUGHT:
-    case FACT_FORKED:
-    case FACT_FORGOTTEN:
-    case FACT_TRIED:
     case FACT_SUMMARY:
-    case FACT_HANDED:
-    case FACT_KIND_COUNT: return;
+    UNTOLD_FACTS:
+        return;
     }
 }
 

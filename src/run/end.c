@@ -3,8 +3,7 @@
 #include "run/handle.h"
 #include "run/rules.h"
 
-enum err end_gate(struct thread *t, struct call *call, const struct command *c,
-                            enum word verdict)
+enum err end_gate(struct thread *t, struct call *call, const struct command *c, enum word verdict)
 {
     struct fact f = {
         .kind = FACT_DECIDED, .id = call_gate(call)->id, .call = call->id, .outcome = verdict
@@ -56,10 +55,9 @@ static enum err leave_call(struct thread *t, struct call *c)
     bool begun = c->state == CALL_STARTED && !c->client && !(tool && tool->idempotent);
     if (begun)
         return end_call(t, c, WORD_UNKNOWN,
-                           STR("It waited for an answer when the user continued. It may or may not "
-                               "have happened."));
-    return end_call(t, c, WORD_CANCELLED,
-                       STR("{\"error\":\"Not decided; the user continued\"}"));
+                        STR("It waited for an answer when the user continued. It may or may not "
+                            "have happened."));
+    return end_call(t, c, WORD_CANCELLED, STR("{\"error\":\"Not decided; the user continued\"}"));
 }
 
 enum err end_superseded(struct thread *t)
@@ -183,8 +181,8 @@ enum err end_due(struct thread *t, bool going_on)
             e = end_call(t, c, c->decided->outcome, approval_refusal(&t->batch, c));
         else if (is_overdue(t, c, now))
             e = end_call(t, c, WORD_FAILED,
-                            c->declared ? STR("No answer from the page.")
-                                        : STR("No browser answered in time."));
+                         c->declared ? STR("No answer from the page.")
+                                     : STR("No browser answered in time."));
     }
     if (e || !gates || !all_finished(r)) return e;
     return t->watching && !going_on ? OK : end_expired(t);

@@ -25,7 +25,7 @@ void thread_load(struct thread *t)
     struct store *s = t->hub->setup.store;
     if (t->hub->draining && store_shared(s) && !t->claimed) {
         thread_refuse(t, &t->queue, 503, "restarting",
-                   "The server is restarting; try again in a moment.");
+                      "The server is restarting; try again in a moment.");
         drop_inside(t, false);
         return;
     }
@@ -82,9 +82,10 @@ void thread_lost(struct thread *t, bool soon)
     else soon = false; /* asked already, in vain */
     if (now - t->stranded_ms > STRANDED_MS) {
         t->busy = true;
-        thread_refuse(t, &t->queue, 503, "node_unreachable",
-                   "The node that works on this conversation cannot be reached. Nothing was lost; "
-                   "try again in a moment.");
+        thread_refuse(
+            t, &t->queue, 503, "node_unreachable",
+            "The node that works on this conversation cannot be reached. Nothing was lost; "
+            "try again in a moment.");
         drop_inside(t, false);
         t->busy = false;
     }
@@ -97,7 +98,7 @@ void thread_lost(struct thread *t, bool soon)
 void thread_drain(struct thread *t)
 {
     thread_refuse(t, &t->parked, 503, "restarting",
-               "The server is restarting; try again in a moment.");
+                  "The server is restarting; try again in a moment.");
 }
 
 /* An append that is under way will say whether it still is ours. */
@@ -160,13 +161,14 @@ static void unreadable(struct thread *t, enum err e)
         remove = c;
     }
     if (damaged)
-        thread_refuse(t, &t->queue, 409, "damaged",
-                   "This conversation is damaged on the server's disk: what is there is not what "
-                   "was saved, so none of it is shown. "
-                   "Delete it, or have it brought back from a backup.");
+        thread_refuse(
+            t, &t->queue, 409, "damaged",
+            "This conversation is damaged on the server's disk: what is there is not what "
+            "was saved, so none of it is shown. "
+            "Delete it, or have it brought back from a backup.");
     else
         thread_refuse(t, &t->queue, 503, "store_unavailable",
-                   "The conversation cannot be read at the moment. Try again in a moment.");
+                      "The conversation cannot be read at the moment. Try again in a moment.");
     drop_inside(t, damaged);
     t->busy = false;
     if (remove) {

@@ -11,7 +11,8 @@ static bool same_result(struct command *c, const struct fact *f)
 {
     bool failed = c->result.error.ptr != NULL;
     if (f->outcome != (failed ? WORD_FAILED : WORD_DONE)) return false;
-    return failed ? str_eq(c->result.error, f->text) : command_same_value(c, c->result.value, f->value);
+    return failed ? str_eq(c->result.error, f->text)
+                  : command_same_value(c, c->result.value, f->value);
 }
 
 static struct str result_text(struct command *c)
