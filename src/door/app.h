@@ -74,7 +74,8 @@ struct app {
         size_t      alias_count;
         struct strs chat_headers;
     } openai;
-    struct strs proxies; /* addresses that are believed about X-Forwarded-Proto */
+    struct openai_turn *turns;   /* of these, on their way to a thread: openai.h */
+    struct strs         proxies; /* addresses that are believed about X-Forwarded-Proto */
     /* see may_complain */
     struct {
         uint64_t since_ms;

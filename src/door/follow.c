@@ -67,8 +67,8 @@ void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str 
 {
     const struct fold *f = t && !thread_away(t) ? thread_fold(t) : NULL;
     const struct fact *r = f ? response_find(f, response) : NULL;
-    if (!r || hub_draining(h) || !run_live(f->run) || !str_eq(f->run->id, r->run) ||
-        response_end(f, r, f->count))
+    if (!r || hub_draining(h) || thread_watched(t) || !run_live(f->run) ||
+        !str_eq(f->run->id, r->run) || response_end(f, r, f->count))
         return;
     struct command *c = command_new(CMD_STOP);
     if (!c) return;
@@ -83,6 +83,7 @@ void follow_leave(struct hub *h, struct thread *t, struct str owner, struct str 
 static void gone(struct source *s)
 {
     struct follow *w = LIST_ITEM(s, struct follow, source);
+    thread_counts(&w->follower, false);
     if (w->leaves.len && !w->enc.ended)
         follow_leave(w->hub, w->follower.thread, w->leaves, w->enc.response);
     thread_unfollow(&w->follower);

@@ -43,6 +43,9 @@ struct openai_turn {
     struct openai_past *past;
     size_t              past_count, past_next;
     struct str          effects; /* found so far: lists, with commas between */
+    /* app.turns: the one after it; the same request, sent again before this one has its response */
+    struct openai_turn *next, *twins;
+    bool                listed_turn;
 };
 
 static inline struct arena *turn_arena(struct openai_turn *t)
@@ -54,6 +57,8 @@ void turn_refuse(struct openai_turn *t, int status, const char *code, const char
                  struct str param);
 void turn_no_memory(struct openai_turn *t);
 void turn_free(struct openai_turn *t);
+/* True: the same request is on its way already; this one will be told what that one is. */
+bool turn_is_second(struct openai_turn *t);
 /* A command of the turn, for its thread; NULL: no memory. */
 struct command *turn_command(struct openai_turn *t, enum command_kind kind,
                              void (*done)(struct command *, const struct receipt *));
@@ -84,7 +89,7 @@ void turn_fork(struct openai_turn *t, struct command *c, struct str source);
 void turn_begin(struct openai_turn *t, struct command *c);
 
 /* --- openai_tell.c --- */
-/* Tells the response, which is in this thread; ends the turn. */
+/* Tells the response, which is in this thread; ends the turn and its twins. */
 void turn_tell(struct openai_turn *t, struct thread *at, const struct fact *response);
 void openai_reply_response(struct conn *c, const struct thread *t, const struct fact *response);
 

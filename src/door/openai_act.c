@@ -253,7 +253,13 @@ static void say(struct openai_turn *t, struct thread *at, const struct fact *of)
     const struct fold *f = at ? thread_fold(at) : NULL;
     uint64_t           end = of ? response_end(f, of, f->count) : 0;
     bool               fork = of && end && t->forks && response_after(f, of->id);
+    const struct fact *twin = f ? response_going(f, t->key) : NULL;
     struct str         declared;
+    if (twin) { /* sent again while it is answered: nobody knows yet what it will do */
+        turn_tell(t, at, twin);
+        return;
+    }
+    if (turn_is_second(t)) return;
     if (!declare(t, &declared)) return;
     if (fork && !(t->thread = id_new(turn_arena(t), "t_")).ptr) {
         turn_no_memory(t);

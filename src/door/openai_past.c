@@ -8,7 +8,9 @@
  *                   to, and in the newest of those copies, which carry what is older
  *   a first message carries what was done in answer to the same words shortly before: a resent
  *                   request cannot be told from a new conversation. Where the client's program
- *                   names its conversations, another name is another conversation
+ *                   names its conversations, another name is another conversation. While the
+ *                   very same request is still being answered, nobody knows what it will do:
+ *                   then it is one request, and both are told the same
  */
 #include "base/clock.h"
 #include "door/openai.h"
@@ -41,6 +43,27 @@ static void add_effects(struct openai_turn *t, const struct fold *f, struct str 
                                                 STR_ARG(t->effects), STR_ARG(list));
 }
 
+static void on_twin(struct command *c, const struct receipt *a)
+{
+    struct openai_turn *t = c->ctx;
+    const struct fact  *r = a->thread ? response_find(thread_fold(a->thread), t->response) : NULL;
+    if (r) turn_tell(t, a->thread, r);
+    else look(t); /* it was just deleted */
+    command_free(c);
+}
+
+/* True: it ends with what that one is told. */
+static bool is_twin(struct openai_turn *t, struct thread *at)
+{
+    const struct fact *r = response_going(thread_fold(at), t->key);
+    struct command    *c = r ? turn_command(t, CMD_FOLLOW, on_twin) : NULL;
+    if (!c) return false;
+    t->response = arena_dup(turn_arena(t), r->id);
+    c->log.thread = arena_dup(&c->arena, thread_id(at)); /* this may be a copy */
+    hub_submit(t->ask.app->hub, c);
+    return true;
+}
+
 /* One that is gone did nothing that anybody could still be told of; one that cannot be read might
  * have. */
 static void on_look(struct command *c, const struct receipt *a)
@@ -48,9 +71,11 @@ static void on_look(struct command *c, const struct receipt *a)
     struct openai_turn *t = c->ctx;
     int                 status = a->status;
     const char         *code = a->code, *message = a->message;
-    if (status < 400 && a->thread)
+    bool                twin = status < 400 && a->thread && is_twin(t, a->thread);
+    if (!twin && status < 400 && a->thread)
         add_effects(t, thread_fold(a->thread), t->past[t->past_next].response);
     command_free(c);
+    if (twin) return;
     t->past_next++;
     if (status >= 400 && status != 404) turn_refuse(t, status, code, message, STR_NONE);
     else look(t);

@@ -108,6 +108,7 @@ static void on_over(struct follower *f)
 static void on_left(struct conn_hold *h)
 {
     struct waiter *k = LIST_ITEM(h, struct waiter, hold);
+    thread_counts(&k->follower, false);
     if (k->leaves) follow_leave(k->hub, k->follower.thread, k->whose, k->id);
     waiter_free(k);
 }
@@ -141,6 +142,11 @@ static void wait_for(struct openai_turn *t, struct thread *at, const struct fact
 void turn_tell(struct openai_turn *t, struct thread *at, const struct fact *r)
 {
     struct conn *c = t->ask.conn;
+    while (t->twins) {
+        struct openai_turn *twin = t->twins;
+        t->twins = twin->next;
+        turn_tell(twin, at, r);
+    }
     if (!c) {
         if (!t->q.store) follow_leave(t->ask.app->hub, at, t->owner, r->id);
     } else if (t->q.stream)

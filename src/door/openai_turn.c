@@ -12,8 +12,50 @@
 
 /* --- the turn ---------------------------------------------------------------------------------------- */
 
+/* --- sent twice at the same moment ------------------------------------------------------------------ */
+
+bool turn_is_second(struct openai_turn *t)
+{
+    struct openai_turn **turns = &t->ask.app->turns, *x = *turns;
+    while (x && !(x != t && str_eq(x->owner, t->owner) && str_eq(x->key, t->key))) x = x->next;
+    if (x && t->key.len) {
+        t->next = x->twins;
+        x->twins = t;
+        return true;
+    }
+    if (!t->listed_turn) {
+        t->next = *turns;
+        *turns = t;
+    }
+    t->listed_turn = true;
+    return false;
+}
+
+static void unlist(struct openai_turn *t)
+{
+    struct openai_turn **at = &t->ask.app->turns;
+    while (*at && *at != t) at = &(*at)->next;
+    if (*at) *at = t->next;
+    t->listed_turn = false;
+}
+
+/* Nothing came of the first one: these are on their own. */
+static void send_on(struct openai_turn *twin)
+{
+    while (twin) {
+        struct openai_turn *t = twin;
+        twin = t->next;
+        t->next = NULL;
+        t->rule = 0;
+        turn_find(t);
+    }
+}
+
 void turn_free(struct openai_turn *t)
 {
+    struct openai_turn *twins = t->twins;
+    if (t->listed_turn) unlist(t);
+    send_on(twins);
     command_free(t->begins);
     command_free(t->holder);
     mem_free(t);
@@ -122,13 +164,17 @@ static bool find_page(struct openai_turn *t, const struct request *q)
     return t->page.len && page_for(q, t->page);
 }
 
-static struct str digest(struct arena *a, const struct request *q)
+/* Of everything that makes two requests the same one. */
+static struct str digest(struct arena *a, const struct request *q, struct str chat)
 {
     unsigned char hash[32];
     char          hex[41];
     EVP_MD_CTX   *x = EVP_MD_CTX_new();
     bool          ok = x && EVP_DigestInit_ex(x, EVP_sha256(), NULL) == 1 &&
               EVP_DigestUpdate(x, q->path.ptr, q->path.len) == 1 &&
+              EVP_DigestUpdate(x, "\n", 1) == 1 &&
+              EVP_DigestUpdate(x, chat.ptr ? chat.ptr : "", chat.len) == 1 &&
+              EVP_DigestUpdate(x, "\n", 1) == 1 &&
               EVP_DigestUpdate(x, q->body.ptr ? q->body.ptr : "", q->body.len) == 1 &&
               EVP_DigestFinal_ex(x, hash, NULL) == 1;
     EVP_MD_CTX_free(x);
@@ -151,13 +197,13 @@ static void read_headers(struct openai_turn *t, const struct request *q)
     struct str key = request_header(q, "idempotency-key");
     t->retry = (str_to_u64(request_header(q, "x-stainless-retry-count"), &tries) && tries > 0) ||
                key.len > 0;
-    t->key = key.len ? arena_printf(turn_arena(t), "i:" STR_FMT, STR_ARG(str_cut(key, 256)))
-                     : digest(turn_arena(t), q);
     t->link = link_of(t->ask.app, turn_arena(t), q);
     for (size_t i = 0; i < t->ask.app->openai.chat_headers.count && !t->chat.len; i++) {
         const char *name = arena_dup(turn_arena(t), t->ask.app->openai.chat_headers.list[i]).ptr;
         if (name) t->chat = arena_dup(turn_arena(t), str_cut(request_header(q, name), 256));
     }
+    t->key = key.len ? arena_printf(turn_arena(t), "i:" STR_FMT, STR_ARG(str_cut(key, 256)))
+                     : digest(turn_arena(t), q, t->chat);
 }
 
 static struct openai_turn *turn_new(struct server *s, struct request *q)

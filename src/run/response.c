@@ -166,6 +166,7 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
                       .chain = w->chain,
                       .data = w->data,
                       .note = w->exchange,
+                      .digest = w->key,
                       .via = c->via,
                       .quiet = w->quiet };
     e = thread_add(t, &f);
@@ -173,6 +174,18 @@ enum err response_add(struct thread *t, struct command *c, struct str run, struc
     if (!e && w->chain.len) e = thread_key(t, "u:", w->chain, w->id);
     if (!e && w->key.len) e = thread_key(t, "", w->key, w->id);
     return e;
+}
+
+const struct fact *response_going(const struct fold *f, struct str key)
+{
+    for (size_t i = f->response_count; key.len && i-- > 0;) {
+        const struct fact *r = f->responses[i];
+        const struct run  *run = str_eq(r->digest, key) ? fold_run(f, r->run) : NULL;
+        if (run && run_live(run) && !run->leaving && !run->stopping &&
+            !response_end(f, r, f->count))
+            return r;
+    }
+    return NULL;
 }
 
 /* --- copies ------------------------------------------------------------------------------------ */

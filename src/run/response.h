@@ -62,6 +62,8 @@ struct str response_family(const struct fold *f, struct str thread);
 
 /* The newest of that id; NULL: this thread has none. */
 const struct fact *response_find(const struct fold *f, struct str id);
+/* The one that the request with this key (response_wish) is being told; NULL: it is over, or left. */
+const struct fact *response_going(const struct fold *f, struct str key);
 /* Its id was deleted. */
 bool               response_forgotten(const struct fold *f, struct str id);
 /* The response that goes on from this one; NULL: none yet. */

@@ -196,6 +196,11 @@ void thread_counts(struct follower *f, bool counts)
     f->counts = counts;
 }
 
+bool thread_watched(const struct thread *t)
+{
+    return t->watching > 0;
+}
+
 void thread_unfollow(struct follower *f)
 {
     struct thread *t = f->thread;

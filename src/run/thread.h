@@ -39,6 +39,8 @@ void thread_follow(struct thread *t, struct follower *f);
 void thread_unfollow(struct follower *f);
 /* Says of a follower that it counts, or does not any more. */
 void thread_counts(struct follower *f, bool counts);
+/* Does anybody follow it who counts? */
+bool thread_watched(const struct thread *t);
 
 struct str              thread_id(const struct thread *t);
 struct str              thread_title(const struct thread *t);

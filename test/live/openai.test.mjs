@@ -463,6 +463,47 @@ test('a request sent again goes on from the same response, and what was paid the
     same([asksOf(later).length, paid(b).length], [1, 3], 'a copy of a copy knows it, too');
 });
 
+test('the same request sent again while its model thinks is one request: both are told the same, and it is paid once', async (t) => {
+    const b = await bank(t), model = await script(t, 'Hello.');
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const hello = await respond(server, { input: 'Hello' });
+    const bodies = [['/v1/responses', { input: 'Pay Hanako', stream: true }], ['/v1/responses', { input: 'Pay Hanako', previous_response_id: hello.id, stream: true }],
+        ['/v1/chat/completions', { model: 'parley', messages: [{ role: 'user', content: 'Pay Hanako now' }], stream: true }]];
+    for (const [i, [door, body]] of bodies.entries()) {
+        const amount = 50 + i, heard = model.heard.length;
+        let speak;
+        model.thinks = new Promise((yes) => { speak = yes; });
+        model.steps.push(pay(amount), 'Paid.', pay(amount), 'Paid.');
+        const first = await server.open('POST', door, body);
+        await until(() => model.heard.length === heard + 1, 'the model is asked');
+        const second = await server.open('POST', door, body);
+        same(second.thread, first.thread, 'the same conversation');
+        if (i === 2) await first.close();                  // whoever left does not stop what the other one reads
+        speak();
+        for (const s of i === 2 ? [second] : [first, second]) check(/Paid\./.test((await s.read()).text), s.text);
+        same(paid(b).filter((x) => x === amount).length, 1, door);
+        model.steps.length = 0;
+    }
+});
+
+test('the same request many times at the same moment is one request', async (t) => {
+    const b = await bank(t), model = await script(t);
+    const server = await t.serve({ config: payments(b, SMALL, { model: model.model }) });
+    const hello = await respond(server, { input: 'Hello' });
+    for (const [i, more] of [{}, { previous_response_id: hello.id }].entries()) {
+        const amount = 60 + i;
+        let speak;
+        model.thinks = new Promise((yes) => { speak = yes; });
+        model.steps.push(...Array(8).fill([pay(amount), 'Paid.']).flat());
+        const all = await Promise.all(Array.from({ length: 8 }, () => server.open('POST', '/v1/responses', { input: `Pay Hanako ${i}`, stream: true, ...more })));
+        same(new Set(all.map((x) => x.thread)).size, 1, 'one conversation');
+        speak();
+        for (const x of all) check(/Paid\./.test((await x.read()).text), x.text);
+        same(paid(b).filter((x) => x === amount).length, 1);
+        model.steps.length = 0;
+    }
+});
+
 test('a first message sent again is asked about, at both doors; another one, or another chat, is not', async (t) => {
     const b = await bank(t), model = await script(t);
     const server = await t.serve({ config: payments(b, SMALL, { model: model.model, openai: { chat_headers: ['x-chat'] } }) });

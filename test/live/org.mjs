@@ -53,17 +53,19 @@ export async function still(server, who, thread) {
 }
 
 // A model that does as it is told: each request is answered by the next of `steps`, a text or a list
-// of [tool, arguments]; when they are used up, by a word. `heard` has the requests' bodies.
+// of [tool, arguments]; when they are used up, by a word. `heard` has the requests' bodies. It thinks
+// for as long as `thinks` says (a promise).
 const sse = (v) => `data: ${JSON.stringify(v)}\n\n`;
 export async function script(t, ...steps) {
-    const heard = [];
+    const heard = [], it = { heard, steps, thinks: undefined };
     const spoken = (step) => (typeof step === 'string' ? [{ content: step }]
         : step.map(([name, args], index) => ({ tool_calls: [{ index, id: `c${heard.length}_${index}`, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) } }] })));
     const service = http.createServer((req, res) => {
         let text = '';
         req.on('data', (d) => { text += d; });
-        req.on('end', () => {
+        req.on('end', async () => {
             heard.push(JSON.parse(text));
+            await it.thinks;
             const step = steps.shift() ?? 'As you see.';
             res.writeHead(200, { 'content-type': 'text/event-stream' });
             res.end([...spoken(step).map((delta) => sse({ choices: [{ delta }] })), sse({ choices: [{ delta: {}, finish_reason: typeof step === 'string' ? 'stop' : 'tool_calls' }] }), 'data: [DONE]\n\n'].join(''));
@@ -71,6 +73,6 @@ export async function script(t, ...steps) {
     });
     await new Promise((done) => service.listen(0, '127.0.0.1', done));
     t.defer(() => { service.closeAllConnections(); service.close(); });
-    return { heard, steps, results: () => heard.at(-1).messages.filter((m) => m.role === 'tool').map((m) => m.content),
-        model: { provider: 'openai', model: 'm', api_key: 'text:k', base_url: `http://127.0.0.1:${service.address().port}/v1`, retries: 0 } };
+    return Object.assign(it, { results: () => heard.at(-1).messages.filter((m) => m.role === 'tool').map((m) => m.content),
+        model: { provider: 'openai', model: 'm', api_key: 'text:k', base_url: `http://127.0.0.1:${service.address().port}/v1`, retries: 0 } });
 }
