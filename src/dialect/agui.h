@@ -55,4 +55,21 @@ struct str agui_id(char out[AGUI_ID_MAX], const char *prefix, struct str of, uns
 /* What a call came to, as text: content of a tool message. */
 void       agui_content(struct jsonw *w, const char *key, const struct call *c);
 
+/* What a terminal event is about. */
+struct agui_ending {
+    struct agui_names    names;
+    const struct thread *thread;
+    const struct run    *run;
+    uint64_t             seq, from;
+};
+/* RUN_ERROR or RUN_FINISHED? `open`: the run waits; else it has ended. */
+const char        *agui_ending_type(const struct agui_ending *x, bool open);
+void               agui_write_ending(struct jsonw *w, const struct agui_ending *x, bool open);
+/* The first members of a CUSTOM event. */
+void               agui_write_custom(struct jsonw *w, const char *name);
+/* The call that the client knows: what a person made of it is told under its name. */
+const struct call *agui_root(const struct call *c);
+/* A CUSTOM event's members: a question was decided. `yours`: what this client wanted, or NULL. */
+void               agui_write_verdict(struct jsonw *w, const struct fact *f, const char *yours);
+
 #endif
