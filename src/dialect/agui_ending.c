@@ -268,8 +268,8 @@ void agui_resolved(struct buf *out, const struct fact *verdict, const char *your
 void agui_finished(struct buf *out, const struct agui_names *n, const struct thread *t,
                    const struct run *r)
 {
-    struct jsonw  w;
-    uint64_t      head = t ? thread_committed(t) : 0;
+    struct jsonw       w;
+    uint64_t           head = t ? thread_committed(t) : 0;
     struct agui_ending x = { *n, t, r, head, head }; /* no model call is told here */
     if (!r) {
         begin_event(out, &w, "RUN_FINISHED");

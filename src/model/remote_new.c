@@ -7,7 +7,7 @@
 #include "model/remote.h"
 
 /* far from what a process can hold, and a hanging service leaves room for others */
-#define CONCURRENT  500
+#define CONCURRENT 500
 
 static struct list models; /* all there are */
 

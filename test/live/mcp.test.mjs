@@ -557,7 +557,7 @@ each('approvals can be listed and reviewed by tools, and decided by none', async
 
 test('legacy: a review brings the form to the person', async (t) => {
     const { tool } = noteTool(t);
-    const server = await t.serve({ config: { tools: { note: tool }, mcp: { wait: 1 } } });
+    const server = await t.serve({ config: { tools: { note: tool }, mcp: { wait: 60 } } });
     const plain = await new Legacy(server).open();
     const call = await plain.send('tools/call', { name: 'note', arguments: { what: 'x' } });
     const [q] = await asked(server);

@@ -76,12 +76,15 @@ each("lists, calls, and is told what is wrong", async (t, open) => {
 each("approved, denied, twice, and after a kill: one payment", async (t, open) => {
     const server = await t.serve({ config: { mcp: { wait: 1 } } });
     let client = await open(server);
-    const first = call(client, "process_payment", PAY);
-    await decide(server, (await asked(server)).id, true);
-    same(outcome(await first), "done");
-    const no = call(client, "process_payment", { ...PAY, amount: 60 });
-    await decide(server, (await asked(server)).id, false, { reason: "no" });
-    same(words(await no), "Denied by local: no");
+    // Decided while it waits; where that second was too short, it is asked for once more.
+    const answered = async (args, ...verdict) => {
+        const waiting = call(client, "process_payment", args);
+        await decide(server, (await asked(server)).id, ...verdict);
+        const r = await waiting;
+        return outcome(r) === "pending" ? call(client, "process_payment", args) : r;
+    };
+    same(outcome(await answered(PAY, true)), "done");
+    same(words(await answered({ ...PAY, amount: 60 }, false, { reason: "no" })), "Denied by local: no");
     same(outcome(await call(client, "process_payment", { ...PAY, amount: 70 })), "pending");
     await client.close();
     await server.restart("SIGKILL");
@@ -95,7 +98,7 @@ each("approved, denied, twice, and after a kill: one payment", async (t, open) =
 
 each("a form in the client decides what is not risky", async (t, open) => {
     const note = tool(says({ result: "noted" }), { confirm: "always", risk: "low", ask: "Note {what}?" });
-    const server = await t.serve({ config: { tools: { note }, mcp: { wait: 1 } } });
+    const server = await t.serve({ config: { tools: { note }, mcp: { wait: 60 } } });
     const seen = [];
     const elicit = (p) => {
         seen.push(p.message);
@@ -109,7 +112,7 @@ each("a form in the client decides what is not risky", async (t, open) => {
 });
 
 each("high risk goes to the page, by its address", async (t, open) => {
-    const server = await t.serve({ config: { mcp: { wait: 5 } } });
+    const server = await t.serve({ config: { mcp: { wait: 60 } } });
     const elicit = async (p) => {
         same(p.mode, "url");
         await decide(server, p.url.split("/").at(-1), true);

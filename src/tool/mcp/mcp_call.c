@@ -11,22 +11,19 @@
  * request certainly never left, done when it gave a result, and unknown otherwise. It is sent once;
  * nothing here sends it again.
  *
- * With "oauth" a call first wants its person's token, then their line (mcp_line.c). Without a token it
- * ends with TOOL_ASKS, and what it carried so far is in `resume`, too. A 401 says that the call did
- * not begin: it is sent once more with a token that was refreshed, and then the person is asked.
+ * With "oauth" a call first wants its person's token: mcp_account.c.
  *
- * Questions are asked one at a time. Everything ends in end(), which only notes the
+ * Questions are asked one at a time. Everything ends in mcp_call_end(), which only notes the
  * outcome; the job is told at the end of the turn, so never from inside start() or cancel().
  */
+#include "tool/mcp/mcp_call.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "tool/http.h"
 #include "tool/identity.h"
-#include "tool/mcp/mcp_int.h"
 #include "tool/policy.h"
 #include "tool/schema.h"
 
-#define ROUNDS_MAX    10
 #define QUESTIONS_MAX 16
 #define VALUE_MAX     (4u << 20)
 /* 8,000 bytes, should each of them have to be shown as an escape */
@@ -42,44 +39,11 @@ struct question { /* legacy: the server waits for our reply */
     bool        asked;
 };
 
-struct mcp_call {
-    struct list         node; /* in m->calls while the server is there */
-    struct mcp         *m;
-    struct mcp_tool    *tool;
-    struct tool_job    *job;
-    struct mcp_request *q; /* NULL: none under way */
-    struct pace         pace;
-    struct loop_dirty   dirty;
-    uint64_t            until_ms; /* total cap */
-    struct list         questions;
-    size_t              question_count;
-    unsigned            rounds;        /* how often it has asked for input (modern) */
-    struct buf          responses;     /* inputResponses, a JSON object */
-    struct buf          request_state; /* as JSON string, raw */
-    struct buf          resume;        /* what is carried over a question */
-    bool                ended;
-    bool                left; /* the server has had this call, in an earlier round */
-    struct buf          note; /* for the card */
-    enum tool_outcome   outcome;
-    struct mcp_said     said;
-    /* with "oauth" */
-    struct oauth_want   want;
-    bool                waits;   /* for its line to be opened */
-    bool                renewed; /* a token was refused for it */
-    unsigned            asked;   /* how often its person was asked to connect */
-    struct arena        memory;  /* what it goes on with after that */
-    struct str          inner;   /* `resume` before it; STR_NONE: none */
-    bool                accepted;
-    struct str          content;
-};
-
 static void send_call(struct mcp_call *c);
-static void begin_call(struct mcp_call *c);
-static void want_token(struct mcp_call *c, struct str stale);
 
 /* --- ending ----------------------------------------------------------------------------------- */
 
-static void end(struct mcp_call *c, enum tool_outcome outcome)
+void mcp_call_end(struct mcp_call *c, enum tool_outcome outcome)
 {
     if (c->ended) return;
     c->ended = true;
@@ -87,31 +51,30 @@ static void end(struct mcp_call *c, enum tool_outcome outcome)
     loop_mark(c->m->host.loop, &c->dirty);
 }
 
-static void end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence,
-                     struct str more)
+void mcp_call_end_with(struct mcp_call *c, enum tool_outcome outcome, const char *sentence,
+                       struct str more)
 {
     if (c->ended) return;
     buf_clear(&c->said.text);
     buf_lit(&c->said.text, sentence);
     text_clean(&c->said.text, more, 2000);
     c->said.has_value = false;
-    end(c, outcome);
+    mcp_call_end(c, outcome);
 }
 
 /* It may have happened, and the words say so. */
 static void end_unknown(struct mcp_call *c, const char *sentence, struct str more)
 {
     if (c->ended) return;
-    end_with(c, TOOL_UNKNOWN, sentence, more);
+    mcp_call_end_with(c, TOOL_UNKNOWN, sentence, more);
     if (!str_ends(buf_view(&c->said.text), STR("."))) buf_chr(&c->said.text, '.');
     buf_lit(&c->said.text, " Whether it had an effect is not known.");
 }
 
-/* It did not leave, this time. */
-static void end_unsent(struct mcp_call *c, const char *sentence, struct str more)
+void mcp_call_unsent(struct mcp_call *c, const char *sentence, struct str more)
 {
     if (c->left) end_unknown(c, sentence, more);
-    else end_with(c, TOOL_FAILED, sentence, more);
+    else mcp_call_end_with(c, TOOL_FAILED, sentence, more);
 }
 
 static void free_question(struct question *q)
@@ -363,7 +326,7 @@ static void rest(struct mcp_call *c, struct jsonw *w, struct str message, struct
     c->said.has_value = true;
     if (c->resume.err || c->said.text.err || c->said.value.err)
         end_unknown(c, "What it asks is too long to be kept.", STR_NONE);
-    else end(c, TOOL_ASKS);
+    else mcp_call_end(c, TOOL_ASKS);
 }
 
 static void add_response(struct mcp_call *c, const struct jv *before, struct str key)
@@ -486,7 +449,7 @@ static void completed(struct mcp_call *c, const struct jv *result)
         buf_lit(&c->note, "Its answer does not fit what it promises: ");
         text_clean(&c->note, buf_view(&why), NOTE_MAX / 2);
     }
-    end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
+    mcp_call_end(c, c->said.is_error ? TOOL_FAILED : TOOL_DONE);
     buf_done(&why);
 }
 
@@ -525,128 +488,11 @@ static void refused(struct mcp_call *c, const struct mcp_reply *r)
         if (jv_get(r->data, "requiredCapabilities"))
             why = jv_get(r->data, "requiredCapabilities")->raw;
     }
-    if (never_began(c->m, r)) end_with(c, TOOL_FAILED, sentence, why);
+    if (never_began(c->m, r)) mcp_call_end_with(c, TOOL_FAILED, sentence, why);
     else end_unknown(c, sentence, why);
 }
 
-/* --- the person's account ----------------------------------------------------------------------- */
-
-/* Ends it, for now, with the question that connecting answers. */
-static void ask_to_connect(struct mcp_call *c)
-{
-    const struct mcp *server = c->m->server ? c->m->server : c->m;
-    struct jsonw      w;
-
-    if (++c->asked > ROUNDS_MAX) {
-        end_unsent(c, "Their account was not connected, however often it was asked for.", STR_NONE);
-        return;
-    }
-    buf_clear(&c->resume);
-    jsonw_init(&w, &c->resume);
-    jw_obj(&w);
-    jw_kint(&w, "connect", c->asked);
-    if (c->inner.ptr) {
-        jw_kraw(&w, "inner", c->inner);
-        jw_kbool(&w, "accepted", c->accepted);
-        if (c->content.ptr) jw_kraw(&w, "content", c->content);
-    }
-    jw_end_obj(&w);
-    buf_clear(&c->said.text);
-    buf_printf(&c->said.text, "Connect your account at " STR_FMT " to go on? Open " STR_FMT,
-               STR_ARG(server->alias), STR_ARG(server->host.public_url));
-    mcp_connect_path(&c->said.text, server->alias);
-    buf_clear(&c->said.value);
-    jsonw_init(&w, &c->said.value);
-    jw_obj(&w);
-    jw_kstrz(&w, "type", "object");
-    jw_kraw(&w, "properties", STR("{}"));
-    jw_kstr(&w, MCP_CONNECT, server->alias);
-    jw_end_obj(&w);
-    c->said.has_value = true;
-    if (c->resume.err || c->said.text.err || c->said.value.err)
-        end_unsent(c, "There is not enough memory for this call.", STR_NONE);
-    else end(c, TOOL_ASKS);
-}
-
-/* True: the answer was about the token, and the call goes another way. The server says by it that
- * it did not begin. */
-static bool account_lacks(struct mcp_call *c, const struct mcp_reply *r)
-{
-    struct mcp *m = c->m;
-
-    if (!m->oauth || (r->http != 401 && r->http != 403)) return false;
-    if (r->http == 403 && str_find(r->challenge, STR("insufficient_scope")) < 0) return false;
-    if (c->renewed && r->http == 403) return false;
-    oauth_challenged(m->oauth, r->challenge, m->person);
-    if (c->renewed) ask_to_connect(c);
-    else want_token(c, r->http == 401 ? buf_view(&m->bearer) : STR_NONE);
-    c->renewed = true;
-    return true;
-}
-
-void mcp_call_line_ready(struct mcp *line)
-{
-    LIST_EACH (n, &line->calls) {
-        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
-        if (!c->waits || c->ended) continue;
-        c->waits = false;
-        begin_call(c);
-    }
-}
-
-void mcp_call_line_lost(struct mcp *line, bool refused)
-{
-    LIST_EACH (n, &line->calls) {
-        struct mcp_call *c = LIST_ITEM(n, struct mcp_call, node);
-        if (!c->waits || c->ended) continue;
-        c->waits = false;
-        if (!refused) end_unsent(c, "The server could not be reached: ", buf_view(&line->trouble));
-        else if (c->renewed) ask_to_connect(c);
-        else {
-            c->renewed = true;
-            want_token(c, buf_view(&line->bearer));
-        }
-    }
-}
-
-static void move_to(struct mcp_call *c, struct mcp *line)
-{
-    list_remove(&c->node);
-    list_add(&line->calls, &c->node);
-    c->m = line;
-    mcp_line_used(line);
-}
-
-static void on_token(struct oauth_want *w, struct str token, const char *why)
-{
-    struct mcp_call *c = LIST_ITEM(w, struct mcp_call, want);
-    struct mcp      *server = c->m->server ? c->m->server : c->m, *line;
-
-    if (c->ended) return;
-    if (why) end_unsent(c, "Its sign-in service could not be asked: ", str_c(why));
-    else if (!token.ptr) ask_to_connect(c);
-    else if (c->tool->connects) {
-        if (server->state == MCP_AUTH) mcp_open_now(server);
-        end_with(c, TOOL_DONE,
-                 "The account is connected. Its tools can be used now: ", server->alias);
-    } else if (!(line = mcp_line(server, c->job->principal, token)))
-        end_unsent(c, "Too many people use this server at the moment.", STR_NONE);
-    else {
-        move_to(c, line);
-        c->waits = line->state == MCP_OPENING;
-        if (line->state == MCP_READY) begin_call(c);
-        else if (!c->waits)
-            end_unsent(c, "The server could not be reached: ", buf_view(&line->trouble));
-    }
-}
-
-static void want_token(struct mcp_call *c, struct str stale)
-{
-    oauth_unwant(&c->want);
-    c->want =
-        (struct oauth_want){ .principal = c->job->principal, .stale = stale, .done = on_token };
-    oauth_want(c->m->oauth, &c->want);
-}
+/* --- what it answered ------------------------------------------------------------------------- */
 
 static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
 {
@@ -654,8 +500,9 @@ static void on_reply(struct mcp_request *q, const struct mcp_reply *r)
     struct str       type;
 
     c->q = NULL;
-    if (c->ended || account_lacks(c, r)) return;
-    if (r->lost && r->unsent) end_unsent(c, "The server could not be reached: ", str_c(r->lost));
+    if (c->ended || mcp_account_lacks(c, r)) return;
+    if (r->lost && r->unsent)
+        mcp_call_unsent(c, "The server could not be reached: ", str_c(r->lost));
     else if (r->lost) end_unknown(c, "There is no answer, ", str_c(r->lost));
     else if (!r->result) refused(c, r);
     else {
@@ -743,7 +590,7 @@ static void send_call(struct mcp_call *c)
     bool            good;
 
     if (m->state != MCP_READY && m->state != MCP_LISTING) {
-        end_unsent(c, "The server is not connected: ", buf_view(&m->trouble));
+        mcp_call_unsent(c, "The server is not connected: ", buf_view(&m->trouble));
         return;
     }
     buf_init(&b, 0);
@@ -755,7 +602,7 @@ static void send_call(struct mcp_call *c)
     s.extra = call_headers(c, &good);
     if (good && !b.err && !meta.err) c->q = mcp_request(m, &s);
     else curl_slist_free_all(s.extra);
-    if (!c->q) end_unsent(c, "There is not enough memory for this call.", STR_NONE);
+    if (!c->q) mcp_call_unsent(c, "There is not enough memory for this call.", STR_NONE);
     buf_done(&b);
     buf_done(&meta);
 }
@@ -766,11 +613,11 @@ static void take_up(struct mcp_call *c)
     struct jv   *carried;
     arena_init(&a, 0);
     if (json_parse(&a, c->inner, &carried, NULL) == OK) go_on(c, carried);
-    else end_unsent(c, "There is not enough memory to go on with this call.", STR_NONE);
+    else mcp_call_unsent(c, "There is not enough memory to go on with this call.", STR_NONE);
     arena_done(&a);
 }
 
-static void begin_call(struct mcp_call *c)
+void mcp_call_begin(struct mcp_call *c)
 {
     if (c->inner.ptr) take_up(c);
     else send_call(c);
@@ -796,7 +643,7 @@ static bool read_resume(struct mcp_call *c)
     if (!asked) return true;
     c->asked = (unsigned)jv_int_at(v, "connect", ROUNDS_MAX);
     if (!job->accepted)
-        end_unsent(c, "Their account was not connected: they did not want it.", STR_NONE);
+        mcp_call_unsent(c, "Their account was not connected: they did not want it.", STR_NONE);
     return job->accepted;
 }
 
@@ -827,8 +674,8 @@ static enum err start(struct tool *t, struct tool_job *job)
         c->m->state == MCP_READY)
         mcp_list_soon(c->m);
     if (!read_resume(c)) return OK;
-    if (c->m->oauth) want_token(c, STR_NONE);
-    else begin_call(c);
+    if (c->m->oauth) mcp_account_want(c, STR_NONE);
+    else mcp_call_begin(c);
     return OK;
 }
 
@@ -843,7 +690,7 @@ static void cancel(struct tool_job *job)
     c->q = NULL;
     buf_clear(&c->said.text);
     c->said.has_value = false;
-    end(c, policy_stopped(begun, &c->said.text));
+    mcp_call_end(c, policy_stopped(begun, &c->said.text));
 }
 
 void mcp_calls_done(struct mcp *m)
