@@ -485,11 +485,20 @@ static bool step_is_over(const struct fold *f, const struct call *c, uint64_t se
     return true;
 }
 
+/* A person let a question go and the run goes on without it (AG-UI's `cancelled`): an answer, as a
+ * no is. What was stopped or superseded names nobody, and a program's call ends its run. */
+static bool let_go(const struct fold *fold, const struct fact *decided)
+{
+    return decided && decided->outcome == WORD_CANCELLED && decided->by.len &&
+           !fold_program_call(fold);
+}
+
 /* Stopped or left behind while it waited for a person or a browser: what follows is abort, or
  * nothing. */
-static bool ends_unseen(const struct call *c, const struct fact *f)
+static bool ends_unseen(const struct fold *fold, const struct call *c, const struct fact *f)
 {
-    return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL);
+    return f->outcome == WORD_CANCELLED && (c->started ? c->client : c->asked != NULL) &&
+           !let_go(fold, c->decided);
 }
 
 static void outcome(struct encoder *e, const struct fact *f, const struct call *c)
@@ -503,9 +512,10 @@ static void outcome(struct encoder *e, const struct fact *f, const struct call *
 static void told_finished(struct encoder *e, const struct fold *fold, const struct run *r,
                           const struct fact *f, const struct call *c)
 {
-    if (c->gate == GATE_REPLY || ends_unseen(c, f)) return;
+    bool unbegun = f->outcome == WORD_CANCELLED && !c->started && !c->asked;
+    if (c->gate == GATE_REPLY || ends_unseen(fold, c, f)) return;
     start_turn(e, r);
-    if (c->gate == GATE_BAD || (f->outcome == WORD_CANCELLED && !c->started)) outcome_bad(e, c);
+    if (c->gate == GATE_BAD || unbegun) outcome_bad(e, c);
     else outcome(e, f, c);
     ai(e)->outcome_in_step |= ai(e)->in_step && !ai(e)->asked_in_step;
     if (step_is_over(fold, c, f->seq)) finish_step(e);
@@ -652,7 +662,7 @@ static void told_decided(struct encoder *e, const struct fold *fold, const struc
 {
     const struct fact *asked = fold_asked(fold, f->id);
     /* what a grant decided was never asked: nothing is open that it would open again */
-    if (f->outcome == WORD_CANCELLED || !f->id.len) return;
+    if ((f->outcome == WORD_CANCELLED && !let_go(fold, f)) || !f->id.len) return;
     start_turn(e, r);
     if (ai(e)->whole && asked && !asked->schema.ptr) confirmation_output(e, f);
 }

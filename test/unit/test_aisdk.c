@@ -185,6 +185,26 @@ TEST(a_continuation_tells_the_outcome_first_and_the_words_in_a_new_step)
     }
 }
 
+TEST(a_question_that_a_person_let_go_is_told_as_an_outcome_and_the_run_goes_on)
+{
+    struct tale t;
+    at_gate(&t, gated("call-1", false));
+    tale_fact(&t, (struct fact){ .kind = FACT_DECIDED,
+                                 .id = STR("confirmation-call-1"),
+                                 .call = STR("call-1"),
+                                 .outcome = WORD_CANCELLED,
+                                 .by = STR("ada"),
+                                 .via = STR("ag-ui") });
+    tale_finished(&t, "call-1", WORD_CANCELLED, "{\"error\":\"Not decided\"}");
+    speaks(&t);
+    CHECK_STR(types_from(scratch(), &t, view(true, STREAM_RUN, "run_1"), 3, true),
+              "start tool-output-error " TEXT " finish-step finish");
+    CHECK_STR(types_from(scratch(), &t, view(false, STREAM_RUN, "run_1"), 3, true),
+              "start start-step tool-input-start tool-input-available tool-output-error "
+              "finish-step " TEXT " finish-step finish");
+    tale_done(&t);
+}
+
 TEST(an_approved_client_call_is_announced_without_a_step_in_the_native_form)
 {
     struct tale t;
