@@ -5,12 +5,17 @@
 // question waits, which run answered) is drawn as a share in [0, 1) of the list found then.
 import { at, few, swarm } from './chance.mjs';
 import { Deaf, Socket, events, send } from './client.mjs';
+import * as adk from './doors/adk.mjs';
+import * as agui from './doors/agui.mjs';
+import * as mcp from './doors/mcp.mjs';
+import * as openai from './doors/openai.mjs';
+import { THREADS, reading, words } from './habits.mjs';
 import { canonical } from './ledger.mjs';
+import * as office from './office.mjs';
+import { concerns } from './organisation.mjs';
 import * as speech from './speech.mjs';
 import { ANSWERS, OWNERS, memory } from './world.mjs';
 
-const THREADS = 4;                    // of each owner that have a name from the beginning
-const PAGES = { anthropic: 5, openai: 6, gemini: 5, many: 1, few: 1.5, '': 2, nowhere: 0.6 };
 const ACK_MS = 4000;
 const HURRIED_MAX = 12;               // questions that one person answers at once
 const DEAF_MAX = 96 * 1024, DEAF_ROOM = 64 * 1048576;          // what a reader that takes nothing may cost beside limits.answers, and what others and the sanitizer's quarantine do meanwhile
@@ -19,28 +24,14 @@ const FILES = [['image/png', 'data:image/png;base64,iVBORw0KGgo='], ['image/gif'
     ['application/zip', 'data:application/zip;base64,UEsDBA=='], ['image/png', 'blob:http://x/1'], ['image/png', 'data:image/png;base64,%%%'], ['text/plain', 'data:text/plain,hello'], ['image/jpeg', 'https://example.org/a.jpg'], ['', 'x']];
 const BAD = ['{', '', 'null', '[]', '"x"', '{"type":7}', '{"type":"message"}', '{"type":"message","text":7}', '{"type":"approval"}', '{"type":"tool_result"}', '{"type":"resume","after":"x"}', '{"type":"dance"}', '{"type":"message","messages":[]}', '\u0000', 'x'.repeat(70000)];
 
+const ELSEWHERE = [office, openai, agui, adk, mcp];          // what has a file of its own
+
 // --- drawing -------------------------------------------------------------------------------------------
 
 const OPS = {
     say: 30, edit: 4, regenerate: 5, again: 5, decide: 18, foreign: 3, result: 6, claim: 2, settle: 3, stop: 4, remove: 3, rename: 1, look: 6, follow: 4, resume: 3, live: 10, chatws: 3, action: 4,
-    silent: 0.5, garbage: 1, readers: 0.15,
+    silent: 0.5, garbage: 1, readers: 0.15, ...Object.assign({}, ...ELSEWHERE.map((x) => x.OPS)),
 };
-
-function reading(c) {
-    if (c.maybe(0.12)) return { cut: c.pick([0, 1, 30, 200, 1000, 5000]) };
-    if (c.maybe(0.06)) return { slow: true, stay: 3000 };
-    if (c.maybe(0.04)) return { half: c.share() };
-    return c.maybe(0.3) ? { stay: c.pick([20, 100, 400]) } : {};
-}
-
-// What is said: its words, the answers it will get, and how.
-function words(c, who, t) {
-    const o = { script: speech.draw(c, t, who) };
-    const page = c.weighted(PAGES);
-    if (page) o.page = page;
-    if (c.maybe(0.08)) o.text = c.pick([' ', '', '\u0000', 'x'.repeat(100000), '[[tool:0]]', '\ud800', 'é']);
-    return o;
-}
 
 const DRAW = {
     say(c, who, t) {
@@ -77,7 +68,9 @@ const DRAW = {
     silent: (c) => ({ count: c.pick([5, 20, 60]), stay: c.pick([100, 1500]), half: c.maybe(0.5) }),
     readers: (c) => ({ count: c.pick([50, 300]), size: 1000000, stay: 4000 }),
     garbage: (c) => ({ what: c.pick(['body', 'path', 'method', 'head', 'chunk', 'nokey', 'badkey', 'type']) }),
+    ...Object.assign({}, ...ELSEWHERE.map((x) => x.draw)),
 };
+const PERFORM = Object.assign({}, ...ELSEWHERE.map((x) => x.perform));
 
 function frameOf(c, who, t) {
     const f = c.weighted({ message: 5, approval: 4, tool_result: 2, claim: 1, interrupt: 1, resume: 2, ping: 0.5, bad: 3, binary: 0.2, huge: 0.1, chat: 1 });
@@ -103,7 +96,7 @@ export const watch = (c) => ({ op: 'watch', thread: c.int(THREADS), looks: Array
 
 export class Scene {
     constructor(world) {
-        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set() });
+        Object.assign(this, { world, said: new Map(), posts: new Map(), yes: new Map(), answered: new Map(), acks: [], removed: new Map(), cursors: new Map(), edited: new Set(), anew: [], repeated: new Set(), opThread: new Map(), pending: {}, damaged: new Set(), takenBack: [], wishes: new Map(), edits: [], revoked: [], notDone: new Set(), responses: new Map(), chats: new Map(), named: new Map() });
         this.threads = Object.fromEntries(OWNERS.map((who) => [who, Array.from({ length: THREADS }, (_, i) => `${who}-${i}`)]));
     }
     thread(who, index) { const l = this.threads[who]; return l[index % l.length]; }
@@ -113,10 +106,13 @@ export class Scene {
     gone(who, thread, since) { return this.damaged.has(`${who}/${thread}`) || (this.removed.get(`${who}/${thread}`) ?? []).some((t) => t >= since - 15000); }
     sayYes(q, who, n) {
         if (!this.yes.has(q.id)) this.yes.set(q.id, []);
-        this.yes.get(q.id).push({ who, n, ask: q.ask ?? '' });
+        this.yes.get(q.id).push({ who, n, ask: q.ask ?? '', from: Date.now(), to: Infinity });
         this.answered.set(q.id, { who, raw: canonical(q.input), ask: q.ask ?? '', asked: Date.parse(q.requested_at) });
     }
-    mayDecide(who, owner) { return this.world.options.approver ? who === 'max' : who === owner; }
+    // The server has answered to it.
+    saidYes(id, n) { for (const y of this.yes.get(id) ?? []) if (y.n === n) y.to = Math.min(y.to, Date.now()); }
+    // May this person have a say in such a call of that owner?
+    mayDecide(who, owner, tool, args) { return [0, 1].some((v) => concerns(this.world.options, who, owner, tool, args, v)); }
     see(who, thread, text) {
         const ids = [...text.matchAll(/^id: (\d+\.\d+)$|"id":"(\d+\.\d+)"/gm)].map((m) => m[1] ?? m[2]);
         if (ids.length) this.cursors.set(`${who}/${thread}`, [...(this.cursors.get(`${who}/${thread}`) ?? []), ...ids].slice(-200));
@@ -131,25 +127,27 @@ const DOOR = { chat: '/api/chat', stream: '/stream', typed: '/v1/chat/stream', f
 export class Actor {
     constructor(world, scene, who) { Object.assign(this, { world, scene, who }); }
     send(method, path, body, how, as = this.who) { return send(this.world, as, method, path, body, how); }
-    async perform(op) { return this[op.op](op); }
+    async perform(op) { return PERFORM[op.op] ? PERFORM[op.op](this, op) : this[op.op](op); }
 
     // A message's text names its operation: the model finds its answers by it.
     text(op, o = op) { return `${o.text ?? 'Please.'} [op ${op.n}]`; }
     request(op, o = op) { return o.request === undefined ? undefined : o.request < 0 ? `r-${op.n}` : `r-${this.who}-${o.request}`; }
     parts(op, o = op) { return [{ type: 'text', text: this.text(op, o) }, ...(o.files === undefined ? [] : [{ type: 'file', mediaType: FILES[o.files][0], url: FILES[o.files][1] }])]; }
 
-    // Sends what begins a run, and remembers what was acknowledged.
-    async post(op, path, body, thread, more = {}) {
-        const request = body.request_id, at = Date.now(), who = this.who;
-        const r = await this.send('POST', path, body, op.read);
+    // Sends what begins a run, and remembers what was acknowledged. more: {headers, same(answer): is it the same run when it is sent again, unlisted: its conversations are not listed at once, as: who sends it}
+    async deliver(op, path, body, thread, more = {}) {
+        const request = body.request_id, at = Date.now(), who = more.as ?? this.who;
+        const r = await this.send('POST', path, body, { ...op.read, ...(more.headers && { headers: more.headers }) }, who);
         const id = r.headers['parley-thread'] ?? thread;
         if (r.status === 200 && id) { this.scene.met(who, id); this.scene.see(who, id, r.text); }
-        if (r.status === 200 && r.headers['parley-run']) this.scene.ack({ kind: 'run', n: op.n, who, thread: id, run: r.headers['parley-run'], request, since: at });
+        if (r.status === 200 && r.headers['parley-run']) this.scene.ack({ kind: 'run', n: op.n, who, thread: id, run: r.headers['parley-run'], request, since: at, ...(more.unlisted && { unlisted: true }) });
         if ([422, 429, 503].includes(r.status) && thread) this.exists(op, thread, (await this.send('GET', `/v1/threads/${thread}`)).status, 'after a refusal');
         const posts = this.scene.posts.get(who) ?? [];
-        if (!more.again) this.scene.posts.set(who, [...posts, { n: op.n, path, body, thread: id, run: r.headers['parley-run'], at, ...more }].slice(-40));
-        return { status: r.status, run: r.headers['parley-run'], thread: id, note: r.headers['parley-error'] ?? r.json?.error?.code };
+        if (!more.again) this.scene.posts.set(who, [...posts, { n: op.n, path, body, thread: id, run: r.headers['parley-run'], at, ...more, same: more.same?.(r) }].slice(-40));
+        return r;
     }
+    summary(r, thread) { return { status: r.status, run: r.headers['parley-run'], thread: r.headers['parley-thread'] ?? thread, note: r.headers['parley-error'] ?? r.json?.error?.code }; }
+    async post(op, path, body, thread, more) { return this.summary(await this.deliver(op, path, body, thread, more), thread); }
     async say(op) {
         const { scene, world, who } = this;
         world.model.script(op.n, op.script);
@@ -191,9 +189,9 @@ export class Actor {
         if (!p) return { status: 'nothing' };
         scene.repeated.add(p.n);
         if (p.edit) for (const m of scene.said.get(`${who}/${p.thread}`) ?? []) scene.edited.add(`${who}/${p.thread}/${m.id}`);       // whatever is the last by now is answered anew
-        const r = await this.post(op, p.path, p.body, p.thread, { again: true });
+        const r = await this.post(op, p.path, p.body, p.thread, { again: true, headers: p.headers, unlisted: p.unlisted });
         const anew = scene.anew.some((a) => a.key === `${who}/${p.thread}` && a.from <= p.at && p.at <= a.to);
-        const same = p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
+        const same = p.same || p.body.request_id || (p.message && !p.edit && !anew && !scene.edited.has(`${who}/${p.thread}/${p.message}`));
         if (same && p.run && r.run && r.run !== p.run && !scene.gone(who, p.thread, p.at))
             this.world.violation('duplicate', `the POST of operation ${p.n} delivered again began another run: ${p.run}, ${r.run}`, { n: op.n, who, thread: p.thread, key: p.path });
         return r;
@@ -225,8 +223,9 @@ export class Actor {
     }
     async decide(op) {
         if (this.world.options.absent) return { status: 'nobody there' };          // questions pile up until a restart: hurry()
-        const by = this.world.options.approver && !op.own ? 'max' : this.who, q = at(await this.asked(this.who, 'pending', by), op.which);
+        const he = this.world.options.approver && !op.own ? 'max' : this.who, q = at(await this.asked(this.who, 'pending', he), op.which);
         if (!q) return { status: 'nothing' };
+        const right = office.people(this, q), by = this.world.options.org && !right.includes(he) ? at(right, op.which) : he;
         const doors = [by === this.who ? op.door : 'rest'];
         if (op.twice) doors.push(op.twice === 'other' ? 'typed' : op.twice);
         const all = await Promise.all(doors.map((d) => this.answer({ ...op, door: d }, q, by)));
@@ -236,9 +235,10 @@ export class Actor {
     async hurry({ n, which }) {
         const by = this.world.options.approver ? 'max' : this.who, all = await this.asked(this.who, 'pending', by), from = Math.floor(which * all.length);
         const some = [...all.slice(from), ...all.slice(0, from)].slice(0, HURRIED_MAX);
-        return Promise.all(some.map(async (q) => ({ id: q.id, tool: q.tool, ...await this.answer({ n, door: 'rest', yes: true, read: {} }, q, by) })));
+        return office.answerAll(this, n, some);
     }
-    async answer(op, q, by) {
+    async answer(op, q, by) { try { return await this.answerBy(op, q, by); } finally { this.scene.saidYes(q.id, op.n); } }
+    async answerBy(op, q, by) {
         const { scene } = this, odd = op.odd === 'args' || op.odd === 'payload' ? undefined : op.odd, confirmed = odd === undefined ? op.yes : odd;
         if (confirmed === true) scene.sayYes(q, by, op.n);
         const data = { confirmation_id: q.id }, action = op.yes ? 'approve' : 'deny';
@@ -246,7 +246,7 @@ export class Actor {
         if (op.door === 'rest') {
             const r = await this.send('POST', `/v1/approvals/${q.id}`, { confirmed, ...(op.odd === 'payload' && { payload: { amount: 5 }, input: { amount: 5 } }) }, op.read, by);
             if (r.status === 410 && STEADY.includes(q.tool) && (q.tool.includes('__') || this.world.versionAt(Date.parse(q.requested_at)) === this.world.version)) this.world.violation('gone', `${q.tool} is told as gone, and was there all the time: ${r.text.slice(0, 200)}`, { n: op.n, who: this.who, thread: q.thread, key: q.tool.includes('__') ? 'mcp' : 'own' });
-            if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
+            if (r.status === 200 && !r.json?.duplicate) scene.ack({ kind: r.json?.status === 'pending' ? 'voted' : 'decided', n: op.n, who: by, owner: this.who, thread: q.thread, id: q.id, yes: op.yes });
             return { status: r.status, note: r.json?.error?.code };
         }
         if (op.door === 'actions') { const r = await this.send('POST', `/v1/threads/${q.thread}/actions`, { action, data }, op.read, by); return { status: r.status }; }
@@ -282,6 +282,7 @@ export class Actor {
         if (!q) return { status: 'nothing' };
         // A name that nobody has may become somebody's own.
         const own = op.door === 'stop' && q.thread === 'never-was';
+        if (this.world.options.org && this.scene.mayDecide(by, owner, q.tool, q.input)) return { status: 'not foreign' };
         const bad = (r, what) => { if (r.status === 200 && !own) this.world.violation('foreign', `${by} could ${what} of ${owner}: ${r.text.slice(0, 300)}`, { n: op.n, who: owner, thread: q.thread, key: op.door }); return note(r); };
         if (op.door === 'rest') return bad(await this.send('POST', `/v1/approvals/${q.id}`, { confirmed: true }, {}, by), 'decide a question');
         if (op.door === 'settle') return bad(await this.send('POST', `/v1/approvals/${q.id}/settle`, { outcome: 'done' }, {}, by), 'settle a call');
@@ -328,6 +329,7 @@ export class Actor {
     async settle(op) {
         const by = this.world.options.approver ? 'max' : this.who, q = at(await this.asked(this.who, 'unknown', by), op.which);
         if (!q) return { status: 'nothing' };
+        if (op.outcome === 'not_done') this.scene.notDone.add(q.tool_use_id);
         const r = await this.send('POST', `/v1/approvals/${q.id}/settle`, { outcome: op.outcome, ...(op.result && { result: op.result }) }, {}, by);
         if (r.status === 200) this.scene.ack({ kind: 'settled', n: op.n, who: this.who, thread: q.thread, id: q.id, call: q.tool_use_id });
         return { status: r.status, note: r.json?.error?.code };
@@ -344,10 +346,10 @@ export class Actor {
         const since = Date.now();
         scene.removed.set(key, [...(scene.removed.get(key) ?? []), since]);
         const burst = Array.from({ length: op.burst ?? 0 }, (_, i) => this.send('POST', '/api/chat', { id: thread, messages: [{ id: `u-${op.n}-${i}`, role: 'user', parts: [{ type: 'text', text: `Quick. [op ${op.n}]` }] }], trigger: 'submit-message' }, { stay: 500 }));
-        const r = await this.send('DELETE', `/v1/threads/${thread}`);
+        const r = await this.send('DELETE', op.path ?? `/v1/threads/${thread}`);
         await Promise.all(burst);
         scene.removed.get(key).push(Date.now());
-        if (r.status === 204) scene.ack({ kind: 'removed', n: op.n, who, thread, since });
+        if ([200, 204].includes(r.status)) scene.ack({ kind: 'removed', n: op.n, who, thread, since });
         return { status: r.status, thread };
     }
     async rename(op) {

@@ -8,8 +8,8 @@ import { keyOf, patience } from './world.mjs';
 const STAY_MS = 8000, SLOW_MAX = 4;       // how long a stream is followed, and at most how much longer on a slow machine
 const KEPT = 1 << 20;               // of an answer
 
-// {status, headers, text, json}; status 0: there was no answer.
-// how: {cut: bytes read, slow: true, stay: ms, half: share sent, kept: characters of the answer}
+// {status, headers, text, json}; status 0: there was no answer, and `why`.
+// how: {cut: bytes read, slow: true, stay: ms, half: share sent, kept: characters of the answer, hear: told what came so far}
 export function send(world, who, method, at, body, how = {}) {
     const data = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     return new Promise((yes) => {
@@ -25,7 +25,7 @@ export function send(world, who, method, at, body, how = {}) {
         };
         const q = http.request({ host: '127.0.0.1', port: world.port, method, path: at, agent: false,
             headers: { ...(who && { authorization: `Bearer ${keyOf(who)}` }), ...(data && { 'content-type': 'application/json', 'content-length': data.length }), ...how.headers } });
-        q.on('error', end);
+        q.on('error', (e) => { out.why = e.message; end(); });
         q.on('close', end);
         q.on('response', (r) => {
             Object.assign(out, { status: r.statusCode, headers: r.headers });
@@ -34,13 +34,14 @@ export function send(world, who, method, at, body, how = {}) {
             r.on('data', (d) => {
                 seen += d.length;
                 if (out.text.length < (how.kept ?? KEPT)) out.text += d;
+                how.hear?.(out.text);
                 if (how.cut !== undefined && seen >= how.cut) return end();
                 if (how.slow) { r.pause(); setTimeout(() => r.resume(), 150); }
             });
             r.on('end', () => { out.whole = true; end(); });
             r.on('error', end);
         });
-        timer = setTimeout(end, how.stay ?? STAY_MS * Math.min(SLOW_MAX, patience()));
+        timer = setTimeout(() => { out.why = 'too long'; end(); }, how.stay ?? STAY_MS * Math.min(SLOW_MAX, patience()));
         if (how.half !== undefined && data) { q.write(data.subarray(0, Math.floor(data.length * how.half))); setTimeout(end, 30); } else q.end(data);
     });
 }

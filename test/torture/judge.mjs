@@ -10,11 +10,14 @@
 //   acked      what was acknowledged is there after a restart; what was removed is not
 //   foreign    nobody else's yes is in the log; a tool's question goes to the person whose call it is
 //   rest       every thread ends or waits for somebody, and can be read
+//   and those of an organisation: judge_office.mjs
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { send } from './client.mjs';
+import * as office from './judge_office.mjs';
 import { canonical } from './ledger.mjs';
+import { above } from './organisation.mjs';
 import { OWNERS, POLICY, descriptors, memory, orphans, patience, policyOf } from './world.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -26,9 +29,7 @@ const pause = (ms) => new Promise((yes) => setTimeout(yes, ms));
 export function guarded(policy, args) {
     if (!policy || policy.confirm === 'never') return false;
     if (policy.confirm === 'always') return true;
-    if (args === null || typeof args !== 'object' || Array.isArray(args)) return true;
-    const amounts = Object.entries(args).filter(([k]) => k.toLowerCase() === 'amount').map(([, v]) => v);
-    return amounts.length === 0 || amounts.some((v) => typeof v !== 'number' || v > 100);
+    return above(args, 100);
 }
 
 // A tool said itself that it failed.
@@ -41,7 +42,7 @@ const DUPLICATE_MEMBER = /"(\w+)"\s*:.*"\1"\s*:/i;
 
 export class Judge {
     constructor(world, scene) {
-        Object.assign(this, { world, scene, calls: new Map(), checked: 0 });
+        Object.assign(this, { world, scene, calls: new Map() });
         world.onEffect = (l) => this.effect(l);
     }
     say(rule, text, more) { this.world.violation(rule, text, more); }
@@ -49,15 +50,16 @@ export class Judge {
     // --- at the effect ------------------------------------------------------------------------------------------
 
     // Who said yes to this call, and may?
-    yes(call, owner) {
+    yes(call, owner, c) {
         const all = [...this.scene.yes].filter(([id]) => id === `confirmation-${call}` || id.startsWith(`confirmation-${call}-`)).flatMap(([, y]) => y);
-        return all.some((y) => (owner ? this.scene.mayDecide(y.who, owner) : true));
+        return all.some((y) => (owner ? this.scene.mayDecide(y.who, owner, c.tool, c.args) : true));
     }
     effect(l) {
         const policy = policyOf(l);
-        if (l.call && guarded(policy, l.args) && !this.yes(l.call)) this.say('guard', `${l.tool} ran although nobody said yes: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: l.tool === 'pay' && DUPLICATE_MEMBER.test(l.raw) ? 'a second member' : l.kind });
+        if (l.call && guarded(policy, l.args) && !this.yes(l.call) && !office.wished(this, l) && !office.proposed(this, l)) this.say('guard', `${l.tool} ran although nobody said yes: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: l.tool === 'pay' && DUPLICATE_MEMBER.test(l.raw) ? 'a second member' : l.kind });
         if (!this.world.model.words.has(canonical(l.args))) this.say('guard', `${l.tool} ran with words that nobody said: ${l.call} ${l.raw.slice(0, 200)}`, { call: l.call, key: 'words' });
         if (l.kind === 'mcp') return this.mcp(l);
+        office.again(this, l, (x) => SAID_FAILED[x.kind].includes(howOf(x)));
         this.shown(l);
         if (l.call && !policy?.idempotent && this.world.ledger.of(l.call).length === 2) this.say('once', `${l.tool} had its effect twice for ${l.call} (${howOf(l)})`, { call: l.call, key: l.kind });
     }
@@ -81,7 +83,7 @@ export class Judge {
         for (const name of l.accepted ?? []) if (!this.accepted(name, l.args?.who)) this.say('guard', `${l.server}/${l.tool} was told "accept" to ${name}, and nobody who may did: ${l.raw.slice(0, 300)}`, { key: 'mcp question' });
     }
     accepted(name, owner) {
-        return [...this.scene.yes.values()].flat().some((y) => y.ask.includes(`(${name})`) && (!OWNERS.includes(owner) || this.scene.mayDecide(y.who, owner)));
+        return [...this.scene.yes.values()].flat().some((y) => y.ask.includes(`(${name})`) && (!OWNERS.includes(owner) || this.scene.mayDecide(y.who, owner, '', {})));
     }
 
     // --- the store of a stopped server -----------------------------------------------------------------------------
@@ -109,6 +111,9 @@ export class Judge {
         for (const t of threads.values()) if (!this.scene.damaged.has(`${t.owner}/${t.name}`)) this.thread(t, calls);
         for (const [id, c] of calls) this.calls.set(id, c);
         this.effects(calls);
+        office.grants(this, calls);
+        office.tries(this);
+        office.budget(this, threads.values());
         this.questions(d.approval, threads);
         this.acks([...threads.values()]);
         return threads;
@@ -117,9 +122,11 @@ export class Judge {
     // The facts of one thread as calls with their lives.
     thread(t, calls) {
         let run, replaced = new Map();
+        const copied = t.facts.findLastIndex((f) => f.kind === 'forked'), mine = new Map();          // what stands before it happened elsewhere
         const seen = [];                 // the runs that are still to be seen; ids: those tried for the same message
         t.facts.forEach((f, i) => {
             if (f.seq !== i + 1) this.say('store', `${t.owner}/${t.name}: fact ${f.seq} stands where ${i + 1} should`, { who: t.owner, thread: t.name, key: 'gap' });
+            if (i <= copied) return;
             if (['message', 'action', 'retry'].includes(f.kind)) {
                 // What is not to be seen any more cannot be replaced: then the conversation goes on as it is.
                 const goesOn = f.kind === 'retry' && f.from_end && seen.find((r) => r.ids.includes(f.of))?.outcome === 'error';
@@ -129,29 +136,35 @@ export class Judge {
                 seen.push(run = { ids: [...(again?.ids ?? []), f.run], message: again?.message ?? f.id, page: f.page, action: f.kind === 'action', calls: [] });
             }
             for (const p of f.parts ?? []) if (p.type === 'call' && run) {
-                const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client, page: run.page, action: f.kind === 'action' };
+                const c = { id: p.call, tool: p.tool, text: p.text, args: parse(p.text), gate: p.gate, complete: p.complete, owner: t.owner, thread: t.name, seq: f.seq, yes: false, client: p.client, page: run.page, action: f.kind === 'action', ...(f.kind === 'proposed' && { proposed: f }) };
+                mine.set(p.call, c);
                 calls.set(p.call, c);
                 run.calls.push(c);
             }
             if (f.kind === 'stop' && this.world.options.hold && ['chat', 'ws'].includes(f.via)) for (const c of run?.calls ?? []) if (c.asked && !c.decided && !c.outcome) this.say('hold', `a message of ${f.by} withdrew the question ${c.asked.id}, which it should not`, { who: t.owner, thread: t.name, call: c.id, key: f.via });
             if (f.kind === 'ended' && run) run.outcome = f.outcome;
-            const c = f.call && calls.get(f.call);
+            const c = f.call && mine.get(f.call);
             if (c) this.life(t, c, f, replaced);
         });
     }
     life(t, c, f, replaced) {
         const at = { who: t.owner, thread: t.name, call: c.id }, policy = POLICY[c.tool];
         if (f.kind === 'asked') c.asked = f;
+        if (f.kind === 'proposed') office.authored(this, t, c, f);
         if (f.kind === 'decided') c.decided = f;
         if (f.kind === 'decided' && f.outcome === 'approved') {
             c.yes = true;
-            if (!this.scene.mayDecide(f.by, t.owner)) this.say('foreign', `${f.by} decided ${f.id} of ${t.owner}`, { ...at, key: f.via });
+            if (f.via === 'grant') { c.yes = false; c.grant = f.grant; }
+            else if (c.proposed && !f.id) office.authored(this, t, c, f);
+            else if (!this.scene.mayDecide(f.by, t.owner, c.tool, c.args)) this.say('foreign', `${f.by} decided ${f.id} of ${t.owner}`, { ...at, key: f.via });
             else if (!(this.scene.yes.get(f.id) ?? []).some((y) => y.who === f.by)) this.say('foreign', `the log has a yes of ${f.by} to ${f.id} that he never gave`, { ...at, key: 'invented' });
+            else office.votes(this, t, c, f);
+            if (f.via !== 'grant' && f.grant) c.opens = f.grant;
         }
         if (f.kind === 'started') {
             if (c.started) this.say('once', `${c.tool} was started twice: ${c.id}`, { ...at, key: 'started' });
             c.started = f;
-            if (!c.client && !c.yes && (guarded(policy, c.args) || c.asked)) this.say('guard', `${c.tool} was started without a yes in the log: ${c.id} ${c.text.slice(0, 200)}`, { ...at, key: c.asked ? 'asked' : DUPLICATE_MEMBER.test(c.text) ? 'a second member' : c.args !== null && typeof c.args === 'object' && !Array.isArray(c.args) ? 'object' : 'no object' });
+            if (!c.client && !c.yes && !c.grant && (guarded(policy, c.args) || c.asked)) this.say('guard', `${c.tool} was started without a yes in the log: ${c.id} ${c.text.slice(0, 200)}`, { ...at, key: c.asked ? 'asked' : DUPLICATE_MEMBER.test(c.text) ? 'a second member' : c.args !== null && typeof c.args === 'object' && !Array.isArray(c.args) ? 'object' : 'no object' });
             if (!c.client && !c.complete) this.say('guard', `${c.tool} was started although its end was never seen: ${c.id}`, { ...at, key: 'unfinished' });
             if (!c.action && c.tool === 'apply_schema') this.say('guard', `the model called a tool that is not offered to it: ${c.tool} ${c.id}`, { ...at, key: 'hidden' });
             if (!c.action && c.page === 'few' && !FEW.includes(c.tool)) this.say('guard', `${c.tool} ran on a page that does not have it: ${c.id}`, { ...at, key: 'page' });
@@ -162,7 +175,7 @@ export class Judge {
             c.outcome = f.outcome;
             c.begun = c.started && !c.client && ['done', 'unknown'].includes(f.outcome) && !policy?.idempotent;
         }
-        if (f.kind === 'settled') c.settled = f;
+        if (f.kind === 'settled') { c.settled = f; office.settled(this, t, c, f); }
     }
     // At the very end: every yes came to something.
     came() {
@@ -176,21 +189,21 @@ export class Judge {
             const c = this.calls.get(l.call);
             if (!l.call || !c) continue;
             const at = { who: c.owner, thread: c.thread, call: c.id };
-            if (guarded(policyOf(l), l.args) && !c.yes && calls.has(l.call)) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
-            if (guarded(policyOf(l), l.args) && !this.yes(l.call, c.owner)) this.say('guard', `${l.tool} ran although nobody who may said yes: ${l.call}`, { ...at, key: 'nobody who may' });
+            if (guarded(policyOf(l), l.args) && !c.yes && !c.grant && calls.has(l.call)) this.say('guard', `${l.tool} ran without a yes in the log: ${l.call} ${l.raw.slice(0, 200)}`, { ...at, key: l.kind });
+            if (guarded(policyOf(l), l.args) && !c.grant && !(c.proposed && office.amended(this, c)) && !this.yes(l.call, c.owner, c)) this.say('guard', `${l.tool} ran although nobody who may said yes: ${l.call}`, { ...at, key: 'nobody who may' });
             this.outcome(l, c, at);
         }
         for (const l of ledger.lines) if (l.kind === 'mcp' && l.args?.ref !== undefined) {
             const those = [...this.calls.values()].filter((c) => c.args?.ref === l.args.ref && canonical(c.args) === canonical(l.args));
             if (those.length === 1) this.outcome(l, those[0], { who: those[0].owner, thread: those[0].thread, call: those[0].id });
         }
-        for (const c of calls.values()) if (c.outcome === 'done' && !c.client && !c.settled && ['exec', 'http'].includes(KIND[c.tool]) && !ledger.of(c.id).length && !['lie'].includes(c.args?.how))
+        for (const c of calls.values()) if (c.outcome === 'done' && !c.client && !c.settled && c.decided?.outcome !== 'replaced' && ['exec', 'http'].includes(KIND[c.tool]) && !ledger.of(c.id).length && !['lie'].includes(c.args?.how))
             this.say('outcome', `${c.tool} is told as done and never happened: ${c.id} (${c.args?.how})`, { who: c.owner, thread: c.thread, call: c.id, key: 'invented' });
     }
     outcome(l, c, at) {
         const how = howOf(l), policy = policyOf(l);
         if (!c.outcome || c.settled) return;
-        const wrong = ['denied', 'expired'].includes(c.outcome) || (c.outcome === 'failed' && !policy.idempotent && !SAID_FAILED[l.kind].includes(how)) || (c.outcome === 'cancelled' && !policy.low && !policy.idempotent);
+        const wrong = ['denied', 'expired', 'duplicate'].includes(c.outcome) || c.decided?.outcome === 'replaced' || (c.outcome === 'failed' && !policy.idempotent && !SAID_FAILED[l.kind].includes(how)) || (c.outcome === 'cancelled' && !policy.low && !policy.idempotent);
         if (wrong) this.say('outcome', `${l.tool} happened (${how}) and is told as ${c.outcome}: ${c.id}`, { ...at, key: `${l.kind} ${how} ${c.outcome}` });
     }
     // A tool's question names whose call it was.
@@ -211,14 +224,21 @@ export class Judge {
             }
             if (this.scene.gone(owner, a.thread, a.since ?? a.at)) continue;
             const found = !t ? false : { run: () => t.facts.some((f) => f.run === a.run), decided: () => t.facts.some((f) => f.kind === 'decided' && f.id === a.id && f.outcome === (a.yes ? 'approved' : 'denied')),
-                result: () => t.facts.some((f) => ['result', 'finished'].includes(f.kind) && f.call === a.call), settled: () => t.facts.some((f) => f.kind === 'settled' && (f.call === a.call || f.id === a.id)) }[a.kind]();
+                voted: () => t.facts.some((f) => f.kind === 'voted' && f.id === a.id && f.by === a.who), result: () => t.facts.some((f) => ['result', 'finished'].includes(f.kind) && f.call === a.call), settled: () => t.facts.some((f) => f.kind === 'settled' && (f.call === a.call || f.id === a.id)) }[a.kind]();
             if (!found) this.say('acked', `${a.kind} was acknowledged and is not in the store: ${JSON.stringify(a)}`, { ...at, key: a.kind });
         }
     }
 
     // --- a server at rest ---------------------------------------------------------------------------------------------
 
-    get(who, at) { return send(this.world, who, 'GET', at, undefined, { stay: 10000 * patience(), kept: 1 << 26 }); }
+    // A server that is going away right now gives no answer, and is not known to be down yet: once more.
+    async get(who, at) {
+        const ask = () => send(this.world, who, 'GET', at, undefined, { stay: 10000 * patience(), kept: 1 << 26 }), r = await ask();
+        if (r.status) return r;
+        await pause(500);
+        const again = this.world.up ? await ask() : r;
+        return again.status ? again : { ...again, text: `${r.why}, ${again.why}` };
+    }
     async threads(who) {
         const out = [];
         for (let next = '', i = 0; i < 20; i++) {
@@ -278,7 +298,7 @@ export class Judge {
         const approver = this.world.options.approver;
         for (const who of OWNERS) {
             const list = await this.threads(who), r = await this.get(approver ? 'max' : who, '/v1/approvals?status=pending');
-            if (!list || r.status !== 200) { if (this.world.up) this.say('rest', `the lists of ${who} cannot be read: ${r.status}`, { who, key: 'list' }); continue; }
+            if (!list || r.status !== 200) { if (this.world.up) this.say('rest', `the lists of ${who} cannot be read: ${r.status} ${r.text.slice(0, 100)}`, { who, key: 'list' }); continue; }
             const pending = r.json.approvals.filter((a) => !a.owner || a.owner === who);
             for (const t of list) if (!this.scene.damaged.has(`${who}/${t.id}`)) {
                 const at = { who, thread: t.id }, g = await this.get(who, `/v1/threads/${t.id}`);
@@ -292,10 +312,10 @@ export class Judge {
             }
             for (const a of this.scene.acks) if (a.kind === 'removed' && a.who === who) await this.forgotten(a);
             const there = new Set(list.map((t) => t.id));
-            for (const a of this.scene.acks) if (a.kind === 'run' && a.who === who && !there.has(a.thread) && !this.scene.gone(who, a.thread, a.since)) this.say('acked', `${who}/${a.thread} was written to (operation ${a.n}) and is not listed`, { n: a.n, who, thread: a.thread, key: 'listed' });
+            for (const a of this.scene.acks) if (a.kind === 'run' && !a.unlisted && a.who === who && !there.has(a.thread) && !this.scene.gone(who, a.thread, a.since)) this.say('acked', `${who}/${a.thread} was written to (operation ${a.n}) and is not listed`, { n: a.n, who, thread: a.thread, key: 'listed' });
         }
     }
 }
 
 const FEW = ['note', 'pay', 'paint', 'suggest_replies', 'suggest_actions', 'present'];
-const KIND = { pay: 'exec', note: 'exec', wire_money: 'http', mail: 'http', tick: 'http', loose: 'http', '2fast': 'http', either: 'http' };
+const KIND = { pay: 'exec', note: 'exec', wire_money: 'http', mail: 'http', tick: 'http', loose: 'http', '2fast': 'http', either: 'http', refund: 'http', order: 'http', reserve: 'exec' };

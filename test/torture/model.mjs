@@ -11,7 +11,7 @@ const LOOP = 60;           // requests for one message beyond what a run can nee
 
 export class Model {
     constructor(world) {
-        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, calm: false, hanging: new Set(), spoken: new Map(), busy: new Map(), unsigned: new Set(), words: new Set(['{}']) });
+        Object.assign(this, { world, answers: new Map(), asked: new Map(), told: new Map(), requests: 0, log: [], calm: false, hanging: new Set(), spoken: new Map(), busy: new Map(), unsigned: new Set(), words: new Set(['{}']) });
         this.server = http.createServer((q, r) => this.take(q, r).catch(() => r.destroy()));
         this.server.keepAliveTimeout = 60000;
     }
@@ -37,6 +37,7 @@ export class Model {
         const count = (this.asked.get(n) ?? 0) + 1;
         this.asked.set(n, count);
         if (count === LOOP) this.world.violation('loop', `the model was asked ${LOOP} times for one message`, { n });
+        this.log.push({ n, at: Date.now(), who: this.world.ownerOf?.(n) });
         this.limits(n, r);
         for (const trouble of complaints(wire, body, this.unsigned)) this.world.violation('provider', `${wire}: ${trouble}`, { n, key: trouble.replace(/\d+/g, '#') });
         const left = this.calm ? [] : this.answers.get(n) ?? [], answer = left[0];

@@ -15,7 +15,13 @@ const STARTS_MAX = 4;                  // in a row that fail: the store kills th
 
 export function drawOptions(seed) {
     const c = new Chance(seed, 'world');
-    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]), ...(c.maybe(0.25) && { absent: true }) };
+    return { model: c.pick(['a', 'o', 'g']), hold: c.maybe(0.25), demo: c.maybe(0.3), approver: c.maybe(0.15), threads: c.pick([1, 2, 4, 1000]), ...(c.maybe(0.3) && { runs: c.pick([1, 2, 5]) }), ...(c.maybe(0.3) && { allRuns: c.pick([3, 6]) }), ...(c.maybe(0.15) && { expires: c.pick([1, 3]) }), restart_ms: c.pick([1500, 3000, 6000]), ...(c.maybe(0.25) && { absent: true }), ...office(c) };
+}
+
+// An organisation's rules (in how many seconds the next are asked), and a budget of tokens for each.
+function office(c) {
+    const org = c.maybe(0.4) ? { org: c.pick([1, 3, 10]), approver: false } : {};
+    return { ...org, ...(c.maybe(0.08) && { budget: { hard: c.pick([300, 900]), ...(c.maybe(0.5) && { soft: 200 }) } }) };
 }
 
 // How a process ends, and whether the next one has a fault ordered: an end at a place where responsibility changes hands, or something that fails once.

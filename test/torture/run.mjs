@@ -1,16 +1,17 @@
 // run.mjs -- make torture S=60 SEED=n: random but valid-looking behaviour from all sides against the real server, and a judge.
 //
 //   node test/torture/run.mjs [--seconds 60 | --rounds N] [--seed N] [--keep-going] [--no-reduce] [--round 15]
-//                             [--only guard,once] [--not provider] [--brief] [--worlds 4]
+//                             [--only guard,once] [--not provider] [--brief] [--worlds 4] [--world '{"org":1}']
 //   node test/torture/run.mjs --replay FILE [--times 3] [--reduce]
 //
+// --world: what is fixed of what a world's seed draws (drawOptions of round.mjs).
 // Without --seed: the kept lists, then seed 1, then one by chance (printed). --kept: the lists before --seed N.
 // --rounds: so many whole rounds, however long they take: the same operations on every machine. Last line: N passed, N failed.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Finding } from '../lib/check.mjs';
 import { run } from '../lib/test.mjs';
-import { Round } from './round.mjs';
+import { Round, drawOptions } from './round.mjs';
 import { reduce } from './reduce.mjs';
 import { patience } from './world.mjs';
 
@@ -32,6 +33,12 @@ function count(r) {
     sum.restarts += r.world.restarts;
     if (r.found.length) sum.failed++;
 }
+// How often what was done came to what: "decide 200 12, nothing 3; ...".
+function outcomes(ops) {
+    const by = {};
+    for (const o of ops) { const k = `${o.result?.status ?? '-'}${o.result?.note && o.result.status !== 200 ? ` ${o.result.note}` : ''}`, of = by[o.op] ??= {}; of[k] = (of[k] ?? 0) + 1; }
+    return Object.entries(by).map(([op, of]) => `${op} ${Object.entries(of).map(([k, n]) => `${k}: ${n}`).join(', ')}`).join('\n      ');
+}
 // What was found, and the last operations of that thread before it.
 function tell(r, v) {
     const head = `${v.rule}${r.name ? '' : ` (SEED=${r.seed})`} after ${v.after} operations, ${Math.round(v.ms / 1000)} s, at operation ${v.n}${v.thread ? ` in ${v.who}/${v.thread}` : ''}`;
@@ -48,7 +55,7 @@ function round(t, name, settings) {
         await r.run();
         running.delete(r);
         count(r);
-        if (flag('verbose')) console.log(`note: ${name}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}`);
+        if (flag('verbose')) console.log(`note: ${name}: ${r.ops.length} operations, at most ${Math.round(Math.max(0, ...r.world.rss) / 1048576)} MiB, equal rounds ${r.judge?.grown ?? '-'} MiB, ${Math.round((Date.now() - r.began) / 1000)} s, ${JSON.stringify(r.options)}\n      ${outcomes(r.ops)}`);
         if (!r.found.length) return;
         if (!keepGoing && !r.name) for (const other of running) other.over = true;          // one finding is enough
         if (!r.name) for (const v of keepGoing ? r.found : r.found.slice(0, 1)) await keep(r, v);
@@ -89,7 +96,7 @@ async function seeds(t, list) {
         while (more() && (!sum.failed || keepGoing)) {
             // Rounds of one seed: n, n + 1000003 ... each a world of its own, so that one alone can be repeated.
             const k = i++, s = list[Math.min(k, list.length - 1)] + 1000003 * Math.max(0, k - list.length + 1);
-            await round(t, `seed ${s}`, { seed: s, seconds: length() });
+            await round(t, `seed ${s}`, { seed: s, seconds: length(), options: { ...drawOptions(s), ...JSON.parse(option('world', '{}')) } });
         }
     }));
 }

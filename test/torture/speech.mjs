@@ -8,9 +8,10 @@
 // part    {text} | {blank} | {big} | {think, sig?} | {call, args | big | deep, id?, open?, cut?}
 //   args  text as it goes out, valid or not; open: its end is never said; cut: in how many pieces it comes
 import { few, swarm } from './chance.mjs';
+import { CHECK_WORDS } from './tools/http.mjs';
 
 export const TOOLS = {                         // name: how often it is called
-    pay: 8, wire_money: 6, mail: 5, note: 5, tick: 3, loose: 4, paint: 3, locate: 2,
+    pay: 8, wire_money: 6, refund: 6, order: 5, reserve: 3, mail: 5, note: 5, tick: 3, loose: 4, paint: 3, locate: 2,
     bank__pay: 4, bank__ask: 3, bank__look: 2, bank__wide: 0.5, shop__buy: 4, shop__ask: 2, shop__shaped: 1, fair__buy: 2, fair__ask: 2, a__b__pay: 3,
     '2fast': 1, either: 1, suggest_replies: 2, suggest_actions: 1, present: 1,
     apply_schema: 1, no_such_tool: 3, adk_request_confirmation: 1, process_payment: 1, '': 0.3,
@@ -25,7 +26,8 @@ export const HOW = {
 const only = (words) => Object.fromEntries(words.split(' ').map((w) => [w, HOW[w]]));
 const HOW_EXEC = only('ok error die_before die_after die_during exit_after crash hang slow flood_out flood_err flood_progress twice lie rubbish late_error fork empty');
 const HOW_HTTP = only('ok error refuse die_before die_after die_during exit_after crash hang slow flood_out flood_progress twice lie rubbish late_error redirect broken close close_before untyped half events empty');
-const EXEC = ['pay', 'note'];
+const EXEC = ['pay', 'note', 'reserve'];
+const ITEMS = 30;                    // that are ordered and reserved, once each
 // The same for MCP servers: questions, some of them late, and calls that stay open for others' questions to fall into.
 const HOW_MCP = { ...HOW, ok: 10, ask: 6, ask_late: 10, hang: 5, mute: 4, slow: 6, version_error: 4, close: 4, deaf: 2 };
 // What one round likes.
@@ -54,6 +56,8 @@ export function soundArgs(c, t, tool, who) {
     if (how !== 'ok') args.how = how;
     if (tool === 'either') return JSON.stringify({ left: 1 });
     if (tool === 'bank__wide') return JSON.stringify({ list: Array.from({ length: c.pick([30, 3000]) }, (_, i) => i) });
+    if (['order', 'reserve'].includes(tool)) args.item = `i-${c.int(ITEMS)}${c.maybe(0.15) ? c.pick([' ', '\u200b', '\ufeff']) : ''}`;
+    if (['order', 'refund'].includes(tool) && c.maybe(0.4)) args.check = c.pick(CHECK_WORDS);
     if (tool.includes('__')) args.ref = c.int(1e6);               // MCP servers do not hear our call id: the arguments tell calls apart
     if (c.maybe(0.1)) args.note = c.pick(WORDS);
     return JSON.stringify(args);

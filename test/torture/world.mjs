@@ -10,6 +10,7 @@ import { ROOT, newFolder, removeFolder } from '../lib/program.mjs';
 import { Server } from '../lib/server.mjs';
 import { Ledger } from './ledger.mjs';
 import { Model } from './model.mjs';
+import { AGENT, PEOPLE, rolesOf, rules, terms } from './organisation.mjs';
 import { HttpTools } from './tools/http.mjs';
 import { McpServers } from './tools/mcp.mjs';
 
@@ -23,7 +24,6 @@ const RSS_MAX = 400 * 1048576;              // at any time, sanitizers included
 export const ANSWERS = 16 * 1048576;          // limits.answers: long answers that wait for slow readers, all together
 export const TOOL_SECONDS = 4;
 
-export const PEOPLE = { ada: ['user'], bob: ['user'], cyd: ['user'], max: ['user', 'approver'], root: ['admin'] };
 export const OWNERS = ['ada', 'bob', 'cyd'];
 export const keyOf = (who) => `key-of-${who}-0123456789abcdef`;
 const sha = (s) => createHash('sha256').update(s).digest('hex');
@@ -39,7 +39,7 @@ export const POLICY = {
     pay: { confirm: 'above100' }, wire_money: { confirm: 'always', high: true }, mail: { confirm: 'never' }, note: { confirm: 'never', low: true }, tick: { confirm: 'never', idempotent: true },
     loose: { confirm: 'always' }, '2fast': { confirm: 'always' }, either: { confirm: 'always' },
     'bank/pay': { confirm: 'always' }, 'bank/ask': { confirm: 'never' }, 'bank/look': { confirm: 'never' }, 'shop/buy': { confirm: 'always' }, 'shop/ask': { confirm: 'never' }, 'shop/shaped': { confirm: 'never' }, 'bank/wide': { confirm: 'never' }, 'fair/buy': { confirm: 'always' }, 'fair/ask': { confirm: 'never' },
-    'a/b__pay': { confirm: 'always' },
+    'a/b__pay': { confirm: 'always' }, refund: { confirm: 'always' }, order: { confirm: 'above100' }, reserve: { confirm: 'never' },
 };
 export const policyOf = (line) => POLICY[line.server ? `${line.server}/${line.tool}` : line.tool];
 
@@ -60,13 +60,15 @@ export class World {
         const exec = (name) => ({ command: ['python3', '-S', '-E', 'pay.py'], cwd: path.join(HERE, 'tools'), network: true, env: { TORTURE_LEDGER: String(this.tools.port), TORTURE_TOOL: name } });
         const model = (provider, at) => ({ provider, model: 'm', api_key: 'text:key', base_url: base + at, retries: 1, timeouts: { connect: 3, first_byte: 5, idle: 5, total: 20, wait: 2 } });
         const t = (description, more) => ({ description, timeout: TOOL_SECONDS, input_schema: PAY, ...more });
+        const { refund, order, reserve } = terms({ url: `http://127.0.0.1:${this.tools.port}/check`, allow: ['127.0.0.1'] });
         return {
             listen: '127.0.0.1:0', log: 'info', system: 'You are tortured.', demo: { tools: !!o.demo },
             models: { a: model('anthropic', ''), o: model('openai', '/v1'), g: model('gemini', '/v1beta') }, model: ['a'],
             pages: { default: { model: o.model ?? 'a' }, anthropic: { model: 'a' }, openai: { model: 'o' }, gemini: { model: 'g' }, many: { model: ['o', 'g', 'a'] }, few: { model: 'o', tools: ['note', 'pay', 'paint'] } },
             actions: { transfer: { tool: 'pay' }, wire: { tool: 'wire_money' }, draw: { tool: 'paint' } },
-            approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400 },
-            auth: { keys: Object.entries(PEOPLE).map(([principal, roles]) => ({ sha256: sha(keyOf(principal)), principal, roles })) },
+            approvals: { on_new_message: o.hold ? 'hold' : 'supersede', who: o.approver ? 'approver' : 'owner', expires: o.expires ?? 86400, ...(o.org && { rules: rules(o.org) }) },
+            auth: { keys: this.keys() }, public_url: 'http://127.0.0.1', links: { key: 'text:0123456789abcdef0123456789abcdef' }, mcp: { wait: 1 },
+            ...(o.budget && { budgets: [{ for: 'principal', tokens: o.budget }] }),
             limits: { per_principal: { requests_per_minute: 0, runs: o.runs ?? 0 }, threads_in_memory: o.threads ?? 4, answers: ANSWERS, ...(o.allRuns && { runs: o.allRuns }) },
             tools: {
                 pay: t('Pays.', { confirm: ABOVE_100, exec: exec('pay'), ask: 'Pay {amount} to {to}?', risk: 'high' }),
@@ -77,11 +79,21 @@ export class World {
                 loose: { description: 'Takes anything.', timeout: TOOL_SECONDS, http: tool('loose') },
                 '2fast': t('Begins with a digit.', { http: tool('2fast') }),
                 either: { description: 'One or the other.', timeout: TOOL_SECONDS, http: tool('either'), input_schema: { type: 'object', properties: { left: {}, right: {} }, anyOf: [{ required: ['left'] }, { required: ['right'] }] } },
+                refund: t('Refunds.', { ...refund, http: tool('refund') }),
+                order: t('Orders.', { ...order, confirm: ABOVE_100, http: tool('order') }),
+                reserve: t('Reserves.', { ...reserve, exec: exec('reserve') }),
                 paint: { description: 'In the browser.', client: true, timeout: TOOL_SECONDS, input_schema: { type: 'object' } },
                 locate: { description: 'In the browser, asked.', client: true, confirm: 'always', timeout: TOOL_SECONDS, input_schema: { type: 'object' } },
             },
             ...(o.mcp !== false && { mcpServers: this.mcp.config() }),
         };
+    }
+
+    keys() {
+        // Words that no rule names are no roles.
+        const known = (roles) => { const some = roles.filter((r) => this.options.org || !['finance', 'chief'].includes(r)); return some.length ? some : ['user']; };
+        const key = (name, principal, roles) => ({ sha256: sha(keyOf(name)), principal, roles: known(roles) });
+        return [...Object.keys(PEOPLE).map((who) => key(who, who, rolesOf(who, this.version))), key(AGENT, AGENT.split('.')[0], ['agent'])];
     }
 
     async open() {

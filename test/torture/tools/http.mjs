@@ -27,18 +27,34 @@ const ENDS = {
     flood_progress: (r) => { r.writeHead(200, { 'content-type': 'text/event-stream' }); r.end('data: {"progress":0.5,"message":"m"}\n\n'.repeat(3000) + 'data: {"result":1}\n\n'); },
 };
 
+// How a check answers, in words of an argument `check`.
+const CHECKS = {
+    true: (r, happened) => json(r, 200, happened ? { happened, result: { found: true } } : { happened }),
+    unknown: (r) => json(r, 200, { unknown: true }), both: (r) => json(r, 200, { happened: true, unknown: true }), more: (r) => json(r, 200, { happened: false, sure: true }),
+    text: (r) => json(r, 200, 'false'), gone: (r) => json(r, 404, { happened: false }), broken: (r) => json(r, 500, { happened: false }), cut: (r) => r.socket.destroy(), silent: () => {},
+};
+export const CHECK_WORDS = Object.keys(CHECKS).filter((w) => w !== 'true');
+
 export class HttpTools {
     constructor(world) {
-        this.world = world;
+        Object.assign(this, { world, checked: new Map() });
         this.server = http.createServer((q, r) => this.take(q, r).catch(() => r.destroy()));
         this.server.keepAliveTimeout = 60000;
     }
     async open() { await new Promise((yes) => this.server.listen(0, '127.0.0.1', yes)); this.port = this.server.address().port; }
     close() { this.server.close(); this.server.closeAllConnections(); }
+    // What became of a call: the books know. `check` in its arguments says how the answer comes; `checked` keeps what was said.
+    check({ call, arguments: args }, q, r) {
+        const happened = this.world.ledger.of(call).length > 0, said = args?.check ?? 'true';
+        this.checked.set(call, [...(this.checked.get(call) ?? []), said === 'true' ? happened : said]);
+        if (q.headers['idempotency-key']) this.world.violation('check', 'a check was asked with the key of the call, as if it could act', { call, key: 'key' });
+        (CHECKS[said] ?? CHECKS.true)(r, happened);
+    }
     async take(q, r) {
         const raw = await body(q);
         if (q.url === '/ledger') { this.world.ledger.add(JSON.parse(raw)); r.end('ok'); return; }
         if (q.url.startsWith('/mcp/')) return this.world.mcp.take(q, r, raw);
+        if (q.url === '/check') return this.check(JSON.parse(raw), q, r);
         const [, tool, version] = /^\/tool\/(\w+)\/(\d+)$/.exec(q.url) ?? [], how = howOf(raw);
         if (how === 'close_before' || how === 'die_before') return q.socket.destroy();
         if (how !== 'lie') this.world.ledger.add({ kind: 'http', tool, call: q.headers['idempotency-key'], version: Number(version), raw });
