@@ -103,7 +103,10 @@ export class Judge {
     }
     async store() {
         const d = await this.dump();
-        if (!d) return;
+        if (d) this.read(d);
+    }
+    // What read_store.py found, or a proof made up (judge_proof.mjs).
+    read(d) {
         if (d.check.join() !== 'ok') this.say('store', `the store is damaged: ${d.check.join('; ').slice(0, 300)}`, { key: '' });
         const threads = new Map(d.thread.map((t) => [t.id, { ...t, facts: [] }]));
         for (const f of d.fact.sort((a, b) => a.seq - b.seq)) threads.get(f.thread)?.facts.push({ ...parse(f.body), kind: f.kind, seq: f.seq, at_ms: f.at_ms });
@@ -116,7 +119,6 @@ export class Judge {
         office.budget(this, threads.values());
         this.questions(d.approval, threads);
         this.acks([...threads.values()]);
-        return threads;
     }
 
     // The facts of one thread as calls with their lives.

@@ -12,6 +12,7 @@ import { canonical } from './ledger.mjs';
 import { CHECK_TRIES, GRANT, concerns, deed, fits, levels } from './organisation.mjs';
 
 const SLACK_MS = 2500;           // between what is decided and what is written, on a slow machine
+const LAG_MS = 1000;             // the server's clock is that of the turn of its loop
 const number = (v, otherwise) => (v === undefined ? otherwise : Number(v));
 
 // --- votes ---------------------------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ const number = (v, otherwise) => (v === undefined ? otherwise : Number(v));
 // Whose yes to this question can have counted at that time: given by then, and not taken back since.
 function standing(scene, id, ms) {
     const back = (y) => scene.takenBack.some((b) => b.id === id && b.who === y.who && b.from >= y.to && b.to < ms);
-    return [...new Set((scene.yes.get(id) ?? []).filter((y) => y.from <= ms && !back(y)).map((y) => y.who))];
+    return [...new Set((scene.yes.get(id) ?? []).filter((y) => y.from <= ms + LAG_MS && !back(y)).map((y) => y.who))];
 }
 // `decided` in the log: by enough of the right people?
 export function votes(judge, t, c, f) {

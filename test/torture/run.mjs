@@ -12,6 +12,7 @@ import path from 'node:path';
 import { Finding } from '../lib/check.mjs';
 import { run } from '../lib/test.mjs';
 import { Round, drawOptions } from './round.mjs';
+import { prove } from './judge_proof.mjs';
 import { reduce } from './reduce.mjs';
 import { patience } from './world.mjs';
 
@@ -108,6 +109,7 @@ async function shorten(file) {
 await run('torture', worlds, async (t) => {
     process.on('unhandledRejection', (e) => { console.log(`note: ${e?.stack ?? e}`); });
     const replay = option('replay'), chance = Date.now() % 1000000;
+    await t.part('the judge finds what he is to find', prove);
     if (replay && flag('reduce')) await t.part(`reduce ${replay}`, () => shorten(replay));
     else if (replay) await replays(t, [replay]);
     else {
