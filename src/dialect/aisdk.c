@@ -760,11 +760,13 @@ static void head(struct encoder *e, const struct thread *t)
 }
 
 /* The words of the lost step cannot be taken back in this dialect: the message is told again from
- * its start. */
+ * its start, also where this stream has said it; a reader that knows puts it in place of what it
+ * had. */
 static void reset(struct encoder *e, const struct thread *t)
 {
     const struct run *r = fold_run_at(thread_fold(t), e->seq);
     if (!r) return;
+    ai(e)->shown_turn = false;
     e->seq = r->first->seq - 1;
     e->rewound = true;
     e->quiet_gates = true;

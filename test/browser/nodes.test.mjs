@@ -37,9 +37,7 @@ async function stored(c, thread) {
   return { last: bare(texts(messages.at(-1)).join(' ')), said: messages.filter((m) => m.role === 'user').map((m) => texts(m).join(' ').trim()) };
 }
 
-// Not 'direct' yet: there the words of a step that died with its node stay on the screen before the same step said
-// again by the next one, about every second time, until the page is loaded anew.
-for (const mode of ['sse', 'bidi']) {
+for (const mode of ['direct', 'sse', 'bidi']) {
   test(`${mode}: nodes are killed one after another, and the conversation goes on`, async (t) => {
     const c = await cluster(t, { config: { auth, demo: { token_ms: 10 } } });
     const tab = await t.tab(c, { mode });

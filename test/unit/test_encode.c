@@ -456,6 +456,29 @@ TEST(a_stream_that_lives_through_a_lost_step_weaves_as_if_it_had_not_been)
     tale_done(&t);
 }
 
+TEST(a_stream_of_one_message_says_its_start_again_when_words_were_lost)
+{
+    static const struct stream_start RUN = { .mode = STREAM_RUN, .run = { "run_1", 5 } };
+    struct tale                      t;
+    struct buf                       told = { 0 };
+    struct encoder                   e;
+    tale_init(&t);
+    tale_message(&t, "run_1", "hello");
+    step_begin(&t.thread.step);
+    REQUIRE(step_text(&t.thread.step, STEP_TEXT, STR("Lost words")) == OK);
+    tell_from(&told, &t, &e, &dialect_aisdk, RUN, ROOM);
+    size_t before = told.len;
+    step_clear(&t.thread.step);
+    tale_fact(&t, (struct fact){ .kind = FACT_RESUMED, .run = STR("run_1") });
+    tale_step(&t, "run_1", "end", 1, words("Found words"));
+    tell_all(&told, &t, &e, ROOM);
+    struct str after = str_from(buf_view(&told), before);
+    CHECK(str_starts(after, STR("data: {\"type\":\"start\",\"messageId\":\"run_1\"}")));
+    CHECK(str_find(after, STR("Found words")) > 0 && str_find(after, STR("Lost words")) < 0);
+    buf_done(&told);
+    tale_done(&t);
+}
+
 TEST(a_place_beyond_its_fact_does_not_eat_the_next)
 {
     struct tale  t;

@@ -42,7 +42,7 @@ export class HttpChannel implements Channel {
     const response = await this.api.open('GET', `${this.door}/${thread}/stream`, undefined, signal);
     if (response.status === 204) return null;
     this.log.add('note', this.mode, 'replaying the answer under way');
-    return replay(this.chunks(response, signal));
+    return retold(this.chunks(response, signal), true);
   }
 
   send(thread: string, m: OutgoingMessage, signal: AbortSignal): Promise<Deliveries> {
@@ -81,7 +81,7 @@ export class HttpChannel implements Channel {
       request_id: requestId,
     };
     this.log.add('out', this.mode, body);
-    return this.chunks(await this.api.open('POST', this.door, body, signal), signal);
+    return retold(this.chunks(await this.api.open('POST', this.door, body, signal), signal), false);
   }
 
   private async *chunks(response: Response, signal: AbortSignal): Deliveries {
@@ -112,8 +112,13 @@ export class HttpChannel implements Channel {
   }
 }
 
-async function* replay(stream: Deliveries): Deliveries {
-  for await (const d of stream) yield { ...d, events: replayed(d.events) };
+/* A message that was `begun` and begins is told from its beginning once more: here, or by a server that lost words of it. */
+async function* retold(stream: Deliveries, begun: boolean): Deliveries {
+  for await (const d of stream) {
+    const first = begun ? -1 : d.events.findIndex((e) => e.type === 'message_start');
+    begun ||= first >= 0;
+    yield { ...d, events: [...d.events.slice(0, first + 1), ...replayed(d.events.slice(first + 1))] };
+  }
 }
 
 function parse(text: string): unknown {
